@@ -13,7 +13,7 @@ from pathlib import Path
 from helpers.native.sources import DIGEST, FLAGS, HOME, INCLUDE, PROGRAMS, TARGETS, Target, archive, digest_of_source
 from helpers.native.sources import sources as sources_of
 
-MOST_BYTES = 2**20  # of all libraries of a program, so that the project stays quick to clone
+MOST_BYTES = 5 * 2**18  # of all libraries of a program, so that the project stays quick to clone
 
 
 def build(program: str, target: Target) -> bytes:

@@ -15,6 +15,9 @@ from helpers.simulator.arithmetic.float32 import NAN
 from helpers.simulator.engine import compiled, machine_layout
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends import decoded
+from helpers.simulator.frontends.ptx import decode as decode_of_ptx
+from helpers.simulator.frontends.ptx.rows import PREDICATES
 from helpers.simulator.frontends.rules import Compute
 from helpers.simulator.frontends.sass import decode, matrix, opcodes
 from helpers.simulator.frontends.sass.operands import Code, Operands
@@ -355,7 +358,10 @@ class Compiled:
     def __init__(self, s: sass.Statement) -> None:
         self.decoder = decode.Decoder("sm_90", 0, CODE)
         one = self.decoder.decode(s, opcodes.of(s.base).space)
-        self.machine = compiled.assemble(SimpleNamespace(blocks=[]), [one], self.decoder, {})
+        self.decoder.settle([one])
+        self.machine = compiled.assemble(
+            SimpleNamespace(blocks=[]), [one], self.decoder.words.all, {}, self.decoder.nowhere
+        )
 
     def row(self, name: str) -> int:
         first = self.decoder.registers if name.startswith("U") else 0
@@ -368,7 +374,7 @@ class Compiled:
             count = self.decoder.uniform_registers if name.startswith("U") else self.decoder.registers
             if int(name.lstrip("UR")) < count:
                 rows[self.row(name)] = value
-        bits = np.zeros(20, np.uint32)
+        bits = np.zeros(PREDICATES, np.uint32)
         bits[[decode.ALWAYS, decode.ALWAYS + 8]] = 0xFFFFFFFF
         for name, value in predicates.items():
             bits[place(name)] = np.packbits(value, bitorder="little").view(np.uint32)[0]
@@ -480,40 +486,43 @@ def test_special_functions_of_special_operands_are_those_of_an_h200(name):
 
 
 def test_every_operation_that_decoding_names_is_one_of_the_c_program():
-    text = Path(decode.__file__).read_text(encoding="utf-8")
+    text = "".join(Path(one.__file__).read_text(encoding="utf-8") for one in (decoded, decode, decode_of_ptx))
     named = {word for word in machine_layout.operations() if f'"{word}"' in text}
     unused = (
         set(machine_layout.operations())
         - named
         - {"float add with modifiers", "float multiply with modifiers", "float fused with modifiers"}
+        - {"ordered load", "ordered store", "ordered atomic"}
     )
     assert not unused
 
 
 MATRICES = ["HMMA.16816.F32", "HMMA.16816.F16", "HMMA.1688.F32", "HMMA.1688.F16", "HMMA.16816.F32.BF16",
-            "HMMA.1688.F32.BF16", "HMMA.1688.F32.TF32", "HMMA.1684.F32.TF32"]  # fmt: skip
+            "HMMA.1688.F32.BF16", "HMMA.1688.F32.TF32", "HMMA.1684.F32.TF32", "IMMA.8816.S8.S8", "IMMA.16816.U8.S8",
+            "IMMA.16832.S8.U8.SAT", "IMMA.16832.U8.U8", "DMMA.8x8x4", "DMMA.16x8x4", "DMMA.16x8x8",
+            "BMMA.88128.AND.POPC", "BMMA.168256.AND.POPC"]  # fmt: skip
 
 
 @pytest.mark.parametrize("opcode", MATRICES)
 def test_matrices_are_multiplied_as_by_the_rule(opcode):
     random = np.random.default_rng(sum(map(ord, opcode)))
-    statement = parsed(f"{opcode} R0, R4, R8, R12")
+    statement = parsed(f"{opcode} R0, R8, R16, R20")
     one, form = Compiled(statement), matrix.form_of(statement)
     addition = tensor_core.terms_at_once("sm_90", form)
     counts = (form.a_registers, form.b_registers, form.c_registers)
     for turn in range(60):
-        values = registers(random, [f"R{k}" for k in range(16)])
+        values = registers(random, [f"R{k}" for k in range(28)])
         if turn % 3:  # numbers of a like size, which are not lost in one another
             small = 1 if opcode.endswith("TF32") or turn % 3 == 1 else 0
             for name in values:
                 numbers = random.standard_normal(64).astype(np.float16).view(np.uint32)
                 wide = random.standard_normal(32).astype(np.float32)
-                halves = name in ("R12", "R13", "R14", "R15") and form.result == "f32" or small
+                halves = int(name[1:]) >= 20 and form.result == "f32" or small
                 values[name] = wide.view(np.uint32) if halves else numbers
         if turn % 10 == 9:  # zeros of both signs
             values = {name: bits & np.uint32(0x80008000) for name, bits in values.items()}
         parts = [
-            [values[f"R{first + k}"] for k in range(count)] for first, count in zip((4, 8, 12), counts, strict=True)
+            [values[f"R{first + k}"] for k in range(count)] for first, count in zip((8, 16, 20), counts, strict=True)
         ]
         with np.errstate(all="ignore"):
             expected = tensor_core.multiply(form, *parts, addition)

@@ -37,6 +37,37 @@ def test_relu_makes_negative_numbers_zero_and_keeps_nan():
         assert operation("add", (), "f16")(one, one) == 2
 
 
+def test_relu_of_a_conversion_makes_negative_numbers_zero_and_keeps_nan():
+    a = np.array([-2.5, -0.0, np.nan, 2.5, -np.inf], np.float32)
+    assert conversion("f16", "f32", ("rn", "relu"))(a).view(np.uint16).tolist() == [0, 0, 0x7FFF, 0x4100, 0]
+    assert conversion("bf16", "f32", ("rn", "relu"))(a).tolist() == [0, 0, 0x7FFF, 0x4020, 0]
+
+
+def test_ftz_of_a_half_is_the_sum_with_a_negative_zero():
+    bits = np.array([0x0001, 0x8001, 0x7C01, 0x3C00, 0x0400, 0x8000], np.uint16)
+    with np.errstate(all="ignore"):
+        negated = operation("neg", ("ftz",), "f16")(bits.view(np.float16)).view(np.uint16)
+    assert negated.tolist() == [0x8000, 0, 0x7FFF, 0xBC00, 0x8400, 0]
+    assert operation("abs", ("ftz",), "f16x2")(np.array([0xBC008001], np.uint32)).tolist() == [0x3C000000]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 33])
+def test_a_signaling_nan_gives_way_to_a_number_in_arrays_of_every_length(count):
+    signaling = np.full(count, 0x7F800001, np.uint32).view(np.float32)
+    number = np.full(count, -3, np.float32)
+    for name in ("min", "max"):
+        for operands in ((signaling, number), (number, signaling)):
+            assert (operation(name, (), "f32")(*operands) == -3).all()
+
+
+def test_a_nan_of_float64_is_handed_on_quiet_the_second_operand_first():
+    first, second = (np.array([bits], np.uint64).view(np.float64) for bits in (0x7FF0000000000001, 0xFFF8000000000002))
+    with np.errstate(all="ignore"):
+        for name in ("add", "sub", "mul"):
+            assert operation(name, (), "f64")(first, second).view(np.uint64).tolist() == [0xFFF8000000000002]
+            assert operation(name, ("rz",), "f64")(first, 1.0).view(np.uint64).tolist() == [0x7FF8000000000001]
+
+
 @pytest.mark.parametrize(
     ("name", "modifiers", "type_"),
     [("rsqrt", ("rz",), "f64"), ("rcp", ("approx",), "f64"), ("fma", ("approx", "ftz"), "f64"),
@@ -50,7 +81,7 @@ def test_what_is_not_modelled_is_said(name, modifiers, type_):
 
 @pytest.mark.parametrize(
     ("to", "origin", "modifiers"),
-    [("e4m3x2", "f32", ()), ("f16", "f32", ("relu",)), ("f16", "f32", ("sat",)), ("bf16", "e4m3x2", ()),
+    [("e4m3x2", "f32", ()), ("f64", "f32", ("relu",)), ("f16", "f32", ("sat",)), ("bf16", "e4m3x2", ()),
      ("f32", "f16", ("rni",))],
 )  # fmt: skip
 def test_a_conversion_that_is_not_modelled_is_said(to, origin, modifiers):

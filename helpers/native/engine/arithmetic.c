@@ -2,8 +2,7 @@
  *
  * Most are a function of one lane's values, which `each_lane` applies to the active lanes. Those that kernels consist of
  * have a second form above it, for a whole warp at once; both are held against the rule in NumPy by the same test. */
-#include "floats.h"
-#include "machine.h"
+#include "each_lane.h"
 
 /* Modifiers, in `flags`; each operation has its own. */
 enum {
@@ -12,14 +11,6 @@ enum {
     FLUSHES = 1, SATURATES = 2, KEEPS_NAN = 4, XORS_SIGN = 8, AS_FLOAT = 16, BRAIN = 32, RELU = 64, TO_FLOAT = 128,
     COPIES = 256
 };
-
-/* number[0] of comparisons; those of integers come first. number[1] says how the result is combined. */
-enum { LT, LE, EQ, NE, GE, GT, LTU, LEU, EQU, NEU, GEU, GTU, NUM, NOT_A_NUMBER };
-enum { AND, OR, XOR };
-
-/* The values of one lane's sources → the value that it writes, in 32 or 64 bits. `p`: its source predicates, bit by bit;
- * `out`: the predicates that it writes. */
-typedef uint64_t PerLane(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out);
 
 /* ---- sources and destinations */
 
@@ -45,7 +36,7 @@ void sources_of_lanes(const Warp *warp, const Instruction *i, int k, uint64_t va
         return;
     }
     const uint32_t *low = each_of(row_of(warp, i->source[k]));
-    const uint32_t *high = each_of(row_of(warp, i->source[k] >= 0 ? i->source[k] + 1 : i->source[k] - 1));
+    const uint32_t *high = each_of(row_at(warp, i->source[k], 1));
     for (int lane = 0; lane < WARP; lane++) value[lane] = (uint64_t)high[lane] << 32 | low[lane];
     if (!mode) return;
     for (int lane = 0; lane < WARP; lane++) {
@@ -58,59 +49,8 @@ void sources_of_lanes(const Warp *warp, const Instruction *i, int k, uint64_t va
     }
 }
 
-/* Whether the sources are the same in all lanes, as what follows from the number of the block is: one answer is enough. */
-static int is_same_for_all(const Warp *warp, const Instruction *i, const uint32_t p[3], uint32_t mask) {
-    Lanes differs = {0};
-    for (int k = 0; k < 3; k++)
-        if (p[k] & mask && ~p[k] & mask) return 0;
-    for (int k = 0; k < 4; k++) {
-        for (int part = 0; part < i->width[k] && i->source[k] >= 0; part++) {
-            const Lanes *row = row_of(warp, i->source[k] + part);
-            differs |= *row ^ broadcast(each_of(row)[0]);
-        }
-    }
-    return !any_of(differs);
-}
-
-/* Carry out a function of one lane for the lanes of `mask`. It is inlined into every operation, so that the compiler
- * sees the function. */
-static inline __attribute__((always_inline)) void each_lane(Warp *warp, const Instruction *i, uint32_t mask,
-                                                            PerLane *function) {
-    uint64_t values[4][WARP];
-    uint32_t p[3], first = 0, second = 0;
-    uint32_t *low = (uint32_t *)(warp->rows + i->d), *high = low + WARP;
-    for (int k = 0; k < 4; k++)
-        if (i->width[k]) sources_of_lanes(warp, i, k, values[k]);
-    for (int k = 0; k < 3; k++) p[k] = predicate_of(warp, i->p_in[k]);
-    const uint32_t others = is_same_for_all(warp, i, p, mask) ? mask & (mask - 1) : 0;
-    for (uint32_t rest = mask & ~others; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
-        uint64_t s[4];
-        uint32_t out = 0;
-        for (int k = 0; k < 4; k++) s[k] = i->width[k] ? values[k][lane] : 0;
-        uint64_t value = function(i, s, (p[0] >> lane & 1) | (p[1] >> lane & 1) << 1 | (p[2] >> lane & 1) << 2, &out);
-        if (i->d_width) low[lane] = (uint32_t)value;
-        if (i->d_width > 1) high[lane] = (uint32_t)(value >> 32);
-        first |= (out & 1) << lane;
-        second |= (out >> 1 & 1) << lane;
-    }
-    if (others) {
-        int lane = __builtin_ctz(mask);
-        if (i->d_width) write_row(warp, i->d, broadcast(low[lane]), others);
-        if (i->d_width > 1) write_row(warp, i->d + 1, broadcast(high[lane]), others);
-        first |= first ? others : 0;
-        second |= second ? others : 0;
-    }
-    set_predicate(warp, i->p_out[0], first, mask);
-    set_predicate(warp, i->p_out[1], second, mask);
-}
-
-static int combined(int how, int a, int b) { return how == AND ? a & b : how == OR ? a | b : a ^ b; }
-
-/* p and q of a comparison: the result and its opposite, each combined with a third predicate. */
-static uint32_t pair(const Instruction *i, int yes, uint32_t p) {
-    int other = p & 1;
-    return (uint32_t)(combined(i->number[1], yes, other) | combined(i->number[1], !yes, other) << 1);
+__attribute__((noinline)) void call_for_each_lane(Warp *warp, const Instruction *i, uint32_t mask, PerLane *function) {
+    each_lane(warp, i, mask, function);
 }
 
 /* ---- integers */
@@ -151,23 +91,14 @@ static uint64_t dot2(const Instruction *i, const uint64_t s[4], uint32_t p, uint
     return total;
 }
 
-static int compared(int how, int64_t a, int64_t b) {
-    switch (how) {
-        case LT: return a < b;
-        case LE: return a <= b;
-        case EQ: return a == b;
-        case NE: return a != b;
-        case GE: return a >= b;
-        default: return a > b;
-    }
-}
-
 /* ISETP of pairs of registers. */
 static uint64_t compare_wide(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     const uint64_t turned = i->flags & UNSIGNED ? 1ull << 63 : 0; /* then signed comparisons order unsigned numbers */
     *out = pair(i, compared(i->number[0], (int64_t)(s[0] ^ turned), (int64_t)(s[1] ^ turned)), p);
     return 0;
 }
+
+OF_EACH_LANE(compare_wide)
 
 static uint64_t minimum_maximum_wide(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     const uint64_t turned = i->flags & UNSIGNED ? 1ull << 63 : 0;
@@ -259,10 +190,11 @@ static uint64_t reverse_bits(const Instruction *i, const uint64_t s[4], uint32_t
     return result;
 }
 
+/* PRMT; flags: a mode of PTX, whose selectors are the numbers. */
 static uint64_t permute_bytes(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     uint64_t both = (s[2] & 0xffffffffu) << 32 | (s[0] & 0xffffffffu);
-    uint32_t selector = (uint32_t)s[1], result = 0;
-    (void)i, (void)p, (void)out;
+    uint32_t selector = i->flags ? (uint32_t)i->number[s[1] & 3] : (uint32_t)s[1], result = 0;
+    (void)p, (void)out;
     for (int position = 0; position < 4; position++) {
         uint32_t nibble = selector >> 4 * position & 15, octet = (uint32_t)(both >> 8 * (nibble & 7)) & 255;
         if (nibble & 8) octet = octet & 128 ? 255 : 0;
@@ -346,6 +278,18 @@ static uint64_t float_fused(const Instruction *i, const uint64_t s[4], uint32_t 
     return float_result(i, fused_rounded(operand(i, s[0]), operand(i, s[1]), operand(i, s[2]), i->number[0]));
 }
 
+/* The same with two float32 numbers in 64 bits. number[2]: 0 adds, 1 subtracts, 2 multiplies, 3 multiplies and adds */
+static uint64_t float_pair(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint64_t result = 0;
+    for (int shift = 0; shift < 64; shift += 32) {
+        uint64_t half[4] = {s[0] >> shift & 0xffffffffu, s[1] >> shift & 0xffffffffu, s[2] >> shift & 0xffffffffu, 0};
+        if (i->number[2] == 1) half[1] ^= 0x80000000u;
+        PerLane *function = i->number[2] < 2 ? float_add : i->number[2] == 2 ? float_multiply : float_fused;
+        result |= function(i, half, p, out) << shift;
+    }
+    return result;
+}
+
 static float extreme_of(const Instruction *i, float a, float b, int smaller) {
     if (i->flags & KEEPS_NAN && (a != a || b != b)) return as_float(NAN_BITS);
     return smaller ? minimum(a, b) : maximum(a, b);
@@ -362,25 +306,6 @@ static uint64_t float_extreme(const Instruction *i, const uint64_t s[4], uint32_
         if (bits <= 0x7f800000u) bits |= (uint32_t)(s[2] ^ s[3]) & 0x80000000u; /* a NaN stays what it is */
     }
     return bits;
-}
-
-static int compared_floats(int how, double a, double b) {
-    switch (how) {
-        case LT: return a < b;
-        case LE: return a <= b;
-        case EQ: return a == b;
-        case NE: return a < b || a > b;
-        case GE: return a >= b;
-        case GT: return a > b;
-        case LTU: return !(a >= b);
-        case LEU: return !(a > b);
-        case EQU: return !(a < b || a > b);
-        case NEU: return a != b;
-        case GEU: return !(a < b);
-        case GTU: return !(a <= b);
-        case NUM: return a == a && b == b;
-        default: return a != a || b != b;
-    }
 }
 
 /* FSET: 1.0 (without .BF all ones) or zero. */
@@ -436,16 +361,6 @@ static double double_source(const Instruction *i, int k, const uint64_t s[4]) {
     return as_double(bits);
 }
 
-/* The bits of a result. A NaN among the sources is handed on as it stands in its register, quiet: b's before c's before
- * a's; one that arises has its sign set. simulator/arithmetic/float64.py says how that is known. */
-static uint64_t double_result(double result, const uint64_t s[4], int sources) {
-    static const int order[] = {1, 2, 0};
-    if (result == result) return bits_of_double(result);
-    for (int k = 0; k < 3; k++)
-        if (order[k] < sources && is_double_nan(s[order[k]])) return s[order[k]] | DOUBLE_QUIET;
-    return 0xfff8000000000000ull;
-}
-
 static uint64_t double_add(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     double a = double_source(i, 0, s), b = double_source(i, 1, s);
     (void)p, (void)out;
@@ -480,42 +395,25 @@ static uint64_t double_compare(const Instruction *i, const uint64_t s[4], uint32
 /* ---- conversions. number: to a format, from one, rounding, shift; formats are numbered as in decode.py: integers by
  * their bits, less than 0 if signed. */
 
-enum { F16 = 100, F32 = 101, F64 = 102, BF16 = 103 };
-
-static uint64_t integer_of(int format, uint64_t bits) {
-    switch (format) {
-        case 8: return (uint8_t)bits;
-        case -8: return (uint64_t)(int64_t)(int8_t)bits;
-        case 16: return (uint16_t)bits;
-        case -16: return (uint64_t)(int64_t)(int16_t)bits;
-        case 32: return (uint32_t)bits;
-        case -32: return (uint64_t)(int64_t)(int32_t)bits;
-        default: return bits;
+static uint64_t integer_to_float(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint64_t value = extended(s[0] >> i->number[3], i->number[1]);
+    int is_signed = i->number[1] < 0, rounding = i->number[2];
+    (void)p, (void)out;
+    switch (i->number[0]) {
+        case F64: return bits_of_double(double_from_integer(value, is_signed, rounding));
+        case F16: return half_of(double_from_integer(value, is_signed, TO_NEAREST), rounding);
+        case BF16: return brain_of_double(odd_double_from_integer(value, is_signed), rounding);
+        default: return float_result(i, from_integer(value, is_signed, rounding));
     }
 }
 
-static uint64_t integer_to_float(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    uint64_t value = integer_of(i->number[1], s[0] >> i->number[3]);
-    int is_signed = i->number[1] < 0;
-    (void)p, (void)out;
-    if (i->number[0] == F64) return bits_of_double(double_from_integer(value, is_signed, i->number[2]));
-    if (i->number[0] == F16) return half_of(double_from_integer(value, is_signed, TO_NEAREST), i->number[2]);
-    return bits_of(from_integer(value, is_signed, i->number[2]));
-}
-
-/* A source in one of the formats of floating-point numbers, of which a float64 holds all. */
-static double number_in(const Instruction *i, int format, uint64_t bits) {
-    if (format == F64) return as_double(bits);
-    if (format == F16) return of_half((uint16_t)bits);
-    return operand(i, bits);
-}
+static double number_of(const Instruction *i, int format, uint64_t bits) { return number_in(format, bits, i->flags & FLUSHES); }
 
 static uint64_t float_to_integer(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    int bits = i->number[0] < 0 ? -i->number[0] : i->number[0];
-    double whole = to_whole(number_in(i, i->number[1], s[0]), i->number[2]);
+    int bits = bits_of_format(i->number[0]);
+    double whole = to_whole(number_of(i, i->number[1], s[0]), i->number[2]);
     (void)p, (void)out;
-    uint64_t value = to_integer(whole, bits, i->number[0] < 0, bits == 64 || i->number[1] == F64);
-    return bits == 64 ? value : (uint32_t)integer_of(i->number[0], value);
+    return extended(to_integer(whole, bits, i->number[0] < 0, bits == 64 || i->number[1] == F64), i->number[0]);
 }
 
 /* F2IP: a as a byte. */
@@ -525,10 +423,14 @@ static uint64_t float_to_byte(const Instruction *i, const uint64_t s[4], uint32_
 }
 
 static uint64_t round_to_whole(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    double whole = to_whole(number_in(i, i->number[0], s[0]), i->number[2]);
+    double whole = to_whole(number_of(i, i->number[0], s[0]), i->number[2]);
     (void)p, (void)out;
-    if (i->number[0] == F64) return bits_of_double(whole);
-    return i->number[0] == F16 ? half_of(whole, TO_NEAREST) : bits_of(canonical((float)whole));
+    switch (i->number[0]) {
+        case F64: return bits_of_double(whole);
+        case F16: return half_of(whole, TO_NEAREST);
+        case BF16: return brain_of_double(whole, TO_NEAREST);
+        default: return float_result(i, canonical((float)whole));
+    }
 }
 
 /* A NaN as a float64, quiet, with its sign and its payload. */
@@ -538,20 +440,27 @@ static uint64_t widened_nan(int format, uint64_t bits) {
     return sign << 63 | 0x7ff0000000000000ull | DOUBLE_QUIET | (bits & ((1ull << fraction) - 1)) << (52 - fraction);
 }
 
+/* The NaN of a shorter format that has the sign of a float64 and as much of its payload as there is room for, quiet. */
+static uint32_t narrowed_nan(int format, uint64_t bits) {
+    const int width = format == F32 ? 32 : 16, fraction = format == F32 ? 23 : format == F16 ? 10 : 7;
+    return (uint32_t)((bits >> 63) << (width - 1) | ((bits | DOUBLE_QUIET) >> (52 - fraction) & low_bits(width - 1)));
+}
+
 static uint64_t float_to_float(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    int to = i->number[0], from = i->number[1];
+    const int to = i->number[0], from = i->number[1], rounding = i->number[2];
     (void)p, (void)out;
-    if (to == BF16) return brain_of(operand(i, s[0]), i->number[2]);
-    if (to == from) return to == F64 ? s[0] : to == F16 ? (uint16_t)s[0] : bits_of(operand(i, s[0]));
-    double exact = number_in(i, from, s[0]);
+    if (to == TF32) return tf32_of(as_float((uint32_t)s[0]), rounding);
+    if (to == from && to != F32) return to == F64 ? s[0] : (uint16_t)s[0];
+    if (from == BF16 && to == F32) return float_result(i, as_float((uint32_t)s[0] << 16)); /* a NaN stays what it is */
+    double exact = number_of(i, from, s[0]);
+    if (i->flags & RELU && exact <= 0) exact = 0;
     if (to == F64) return exact == exact ? bits_of_double(exact) : widened_nan(from, s[0]);
-    if (from == F64 && exact != exact) { /* its sign and as much of its payload as there is room for */
-        uint64_t wide = s[0] | DOUBLE_QUIET;
-        return to == F16 ? (wide >> 48 & 0x8000) | (wide >> 42 & 0x7fff) : (wide >> 32 & 0x80000000) | (wide >> 29 & 0x7fffffff);
+    if (to == F16 || to == BF16) {
+        if (from == F64 && exact != exact) return narrowed_nan(to, s[0]);
+        return to == F16 ? half_of(exact, rounding) : brain_of_double(exact, rounding);
     }
-    if (to == F16) return half_of(exact, i->number[2]);
-    float result = narrow(exact, i->number[2]);
-    return bits_of(i->flags & FLUSHES ? flushed(result) : result);
+    if (from == F64 && exact != exact) return float_result(i, as_float(narrowed_nan(F32, s[0])));
+    return float_result(i, from == F32 ? operand(i, s[0]) : narrow(exact, rounding));
 }
 
 /* F2FP: two float32 numbers to a pair of 16-bit ones. */
@@ -566,17 +475,35 @@ static uint64_t pack_halves(const Instruction *i, const uint64_t s[4], uint32_t 
     return halves(parts[0], parts[1]);
 }
 
-/* ---- pairs of 16-bit numbers. number[0]: 0 adds, 1 multiplies, 2 does both. */
+/* ---- pairs of 16-bit numbers. number[0]: what is done with them */
+
+enum { H_ADD, H_MULTIPLY, H_FUSED, H_EXP2, H_TANGENT };
+
+/* .ftz: what is below the smallest normal number becomes a zero of its sign, results before they are rounded. */
+static double flushed_half(const Instruction *i, double x) {
+    return i->flags & FLUSHES && fabs(x) < (i->flags & BRAIN ? 0x1p-126 : 0x1p-14) ? copysign(0, x) : x;
+}
 
 static float half_as_float(const Instruction *i, uint64_t bits) {
-    return i->flags & BRAIN ? of_brain((uint16_t)bits) : canonical((float)of_half((uint16_t)bits));
+    double x = i->flags & BRAIN ? of_brain((uint16_t)bits) : of_half((uint16_t)bits);
+    return canonical((float)flushed_half(i, x));
+}
+
+static double exact_result_of_halves(int function, float a, float b, float c) {
+    switch (function) {
+        case H_ADD: return fused_to_odd(a, 1, b);
+        case H_MULTIPLY: return fused_to_odd(a, b, -0.0f);
+        case H_FUSED: return fused_to_odd(a, b, c);
+        case H_EXP2: return exp2(a);
+        default: return tanh(a);
+    }
 }
 
 static uint16_t half_arithmetic_of(const Instruction *i, float a, float b, float c) {
-    double exact = i->number[0] == 0 ? fused_to_odd(a, 1, b) : fused_to_odd(a, b, i->number[0] == 1 ? -0.0f : c);
+    double exact = flushed_half(i, exact_result_of_halves(i->number[0], a, b, c));
     if (i->flags & BRAIN) {
         if (i->flags & RELU && !(exact > 0) && exact == exact) exact = 0;
-        return brain_of_double(exact);
+        return brain_of_double(exact, TO_NEAREST);
     }
     uint16_t bits = half_of(exact, TO_NEAREST);
     double rounded = of_half(bits);
@@ -635,8 +562,8 @@ static void move(Warp *warp, const Instruction *i, uint32_t mask) { write_row(wa
 
 static void move_two(Warp *warp, const Instruction *i, uint32_t mask) {
     Lanes low = source(warp, i, 0), high = source(warp, i, 1);
-    write_row(warp, i->d, low, mask);
-    write_row(warp, i->d + 1, high, mask);
+    write_row(warp, part_of(warp, i->d, 0), low, mask);
+    write_row(warp, part_of(warp, i->d, 1), high, mask);
 }
 
 static void select_one(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -813,6 +740,30 @@ static void compare_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
     set_pair(warp, i, gather_bits(yes), mask);
 }
 
+/* ISETP of pairs of registers: the lower halves decide where the upper ones are equal. */
+static void compare_wide_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    if (i->mode[0] || i->mode[1]) {
+        compare_wide_of_warp(warp, i, mask);
+        return;
+    }
+    const Lanes turned = broadcast(i->flags & UNSIGNED ? 0x80000000u : 0);
+    const Lanes a_low = *row_of(warp, i->source[0]), b_low = *row_of(warp, i->source[1]);
+    const SignedLanes a = (SignedLanes)(*row_at(warp, i->source[0], 1) ^ turned);
+    const SignedLanes b = (SignedLanes)(*row_at(warp, i->source[1], 1) ^ turned);
+    const SignedLanes less = (a < b) | ((a == b) & (SignedLanes)(a_low < b_low));
+    const SignedLanes same = (a == b) & (SignedLanes)(a_low == b_low);
+    SignedLanes yes;
+    switch (i->number[0]) {
+        case LT: yes = less; break;
+        case LE: yes = less | same; break;
+        case EQ: yes = same; break;
+        case NE: yes = ~same; break;
+        case GE: yes = ~less; break;
+        default: yes = ~(less | same);
+    }
+    set_pair(warp, i, gather_bits(yes), mask);
+}
+
 /* ISETP.EX: the upper halves of two numbers. p_in[1] says how the lower ones compare, which decides where these are equal. */
 static void compare_extended_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
     SignedLanes a = ordered_source(warp, i, 0), b = ordered_source(warp, i, 1);
@@ -918,35 +869,53 @@ static uint64_t add_wide(const Instruction *i, const uint64_t s[4], uint32_t p, 
     return first + ones + s[2];
 }
 
-#define OF_EACH_LANE(function)                                                       \
-    static void function##_of_warp(Warp *warp, const Instruction *i, uint32_t mask) { \
-        each_lane(warp, i, mask, function);                                          \
-    }
-
 OF_EACH_LANE(add_wide)
+
+/* The same without carries: a + b + c and a - b + c, the carries between the halves taken from comparisons. */
+static void add_wide_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    const uint32_t unused = predicate_of(warp, i->p_in[0]) | predicate_of(warp, i->p_in[1]);
+    if (unused || i->number[0] || i->mode[0] || i->mode[2] || (i->mode[1] & ~NEGATE) || i->p_out[0] != NEVER_KEPT) {
+        add_wide_of_warp(warp, i, mask);
+        return;
+    }
+    Lanes low[3], high[3];
+    for (int k = 0; k < 3; k++) {
+        low[k] = *row_of(warp, i->source[k]);
+        high[k] = i->width[k] > 1 ? *row_at(warp, i->source[k], 1) : broadcast(0);
+    }
+    if (i->mode[1]) { /* -b is ~b and one more */
+        high[1] = -high[1] + (Lanes)(low[1] != 0);
+        low[1] = -low[1];
+    }
+    Lanes sum = low[0] + low[1], total = sum + low[2];
+    Lanes upper = high[0] + high[1] + high[2] - (Lanes)(sum < low[0]) - (Lanes)(total < sum);
+    write_row(warp, i->d, total, mask);
+    write_row(warp, i->d + 1, upper, mask);
+}
+
 OF_EACH_LANE(multiply_add_wide)
-OF_EACH_LANE(dot4)
-OF_EACH_LANE(dot2)
-OF_EACH_LANE(compare_wide)
+OF_CALLED_LANES(dot4)
+OF_CALLED_LANES(dot2)
 OF_EACH_LANE(select_wide)
-OF_EACH_LANE(minimum_maximum_wide)
+OF_CALLED_LANES(minimum_maximum_wide)
 OF_EACH_LANE(minimum_maximum)
-OF_EACH_LANE(add_halves)
+OF_CALLED_LANES(add_halves)
 OF_EACH_LANE(absolute)
-OF_EACH_LANE(absolute_difference)
-OF_EACH_LANE(saturate)
+OF_CALLED_LANES(absolute_difference)
+OF_CALLED_LANES(saturate)
 OF_EACH_LANE(population_count)
-OF_EACH_LANE(find_leading_one)
-OF_EACH_LANE(reverse_bits)
+OF_CALLED_LANES(find_leading_one)
+OF_CALLED_LANES(reverse_bits)
 OF_EACH_LANE(permute_bytes)
-OF_EACH_LANE(sign_extend)
-OF_EACH_LANE(bit_mask)
+OF_CALLED_LANES(sign_extend)
+OF_CALLED_LANES(bit_mask)
 OF_EACH_LANE(float_add)
 OF_EACH_LANE(float_multiply)
 OF_EACH_LANE(float_fused)
-OF_EACH_LANE(float_extreme)
-OF_EACH_LANE(float_compare_to_register)
-OF_EACH_LANE(check_division)
+OF_EACH_LANE(float_pair)
+OF_CALLED_LANES(float_extreme)
+OF_CALLED_LANES(float_compare_to_register)
+OF_CALLED_LANES(check_division)
 OF_EACH_LANE(special_function)
 OF_EACH_LANE(double_add)
 OF_EACH_LANE(double_multiply)
@@ -954,14 +923,14 @@ OF_EACH_LANE(double_fused)
 OF_EACH_LANE(double_compare)
 OF_EACH_LANE(integer_to_float)
 OF_EACH_LANE(float_to_integer)
-OF_EACH_LANE(float_to_byte)
-OF_EACH_LANE(round_to_whole)
+OF_CALLED_LANES(float_to_byte)
+OF_CALLED_LANES(round_to_whole)
 OF_EACH_LANE(float_to_float)
 OF_EACH_LANE(pack_halves)
 OF_EACH_LANE(half_arithmetic)
-OF_EACH_LANE(half_extreme)
-OF_EACH_LANE(half_compare)
-OF_EACH_LANE(half_compare_to_register)
+OF_CALLED_LANES(half_extreme)
+OF_CALLED_LANES(half_compare)
+OF_CALLED_LANES(half_compare_to_register)
 
 const NamedOperation ARITHMETIC[] = {
     {"move", move},
@@ -969,7 +938,7 @@ const NamedOperation ARITHMETIC[] = {
     {"select", select_one},
     {"select wide", select_wide_of_warp},
     {"add", add_lanes},
-    {"add wide", add_wide_of_warp},
+    {"add wide", add_wide_lanes},
     {"add3", add3_lanes},
     {"multiply-add", multiply_add_lanes},
     {"multiply-add with carry", multiply_add_with_carry_lanes},
@@ -986,7 +955,7 @@ const NamedOperation ARITHMETIC[] = {
     {"funnel shift", funnel_shift_lanes},
     {"compare", compare_lanes},
     {"compare extended", compare_extended_lanes},
-    {"compare wide", compare_wide_of_warp},
+    {"compare wide", compare_wide_lanes},
     {"minimum maximum", minimum_maximum_of_warp},
     {"minimum maximum wide", minimum_maximum_wide_of_warp},
     {"add halves", add_halves_of_warp},
@@ -1010,6 +979,7 @@ const NamedOperation ARITHMETIC[] = {
     {"float multiply with modifiers", float_multiply_of_warp},
     {"float add", float_add_lanes},
     {"float add with modifiers", float_add_of_warp},
+    {"float pair", float_pair_of_warp},
     {"float extreme", float_extreme_of_warp},
     {"float compare", float_compare_lanes},
     {"float compare to register", float_compare_to_register_of_warp},

@@ -115,6 +115,20 @@ static uint64_t state_of(const Warp *warp) {
     return state ^ state >> 31;
 }
 
+/* Threads that meet wherever they can go in circles, and hold others up that are further on. The turn goes to some who have not
+ * been found to do so, too; 0 if there are none. */
+static int favour_others(Warp *warp) {
+    warp->tried |= warp->ran;
+    for (int g = 0; warp->launch->meets_anywhere && g < warp->groups; g++) {
+        const Group *one = &warp->group[g];
+        if (one->waits || one->mask & warp->tried) continue;
+        warp->favoured = one->mask;
+        warp->known_since = 0;
+        return 1;
+    }
+    return 0;
+}
+
 /* At the end of a turn: whether the warp is where it was before, though nothing has changed in memory since. Then it will
  * come there again and again. The state that is compared with is a newer one after 1, 2, 4, ... turns, so that a circle of
  * any length is found (R. P. Brent, 1980). */
@@ -123,9 +137,10 @@ static void look_for_circles(Warp *warp) {
     uint64_t state = state_of(warp);
     warp->turns++;
     if (warp->known_since == changes + 1 && state == warp->known_state) {
-        warp->repeats = 1;
+        warp->repeats = !favour_others(warp);
         return;
     }
+    if (warp->changed != changes && warp->launch->meets_anywhere) warp->changed = changes, warp->tried = warp->favoured = 0;
     if (warp->known_since != changes + 1 || warp->turns >= 2 * warp->known_turn) {
         warp->known_state = state;
         warp->known_turn = warp->known_since != changes + 1 ? 1 : warp->turns;

@@ -26,7 +26,10 @@ static int knows_phases(const Block *block) {
     return has_bystanders(block) && block->warp[0].launch->phases_are_found;
 }
 
-enum { LEAVES_FOR_GOOD = 1 << 18, ANYWHERE = 1 << 19, MULTICAST = 1 << 20, BEHIND_COPIES = 1 << 22 };
+enum {
+    LEAVES_FOR_GOOD = 1 << 18, ANYWHERE = 1 << 19, MULTICAST = 1 << 20, BEHIND_COPIES = 1 << 22,
+    OF_PTX = 1 << 27 /* a phase is told by its parity; the size of a copy is in bytes, and its blocks are in source 3 */
+};
 
 /* Change an mbarrier of a block. The end of a phase is a barrier of the block for those who watch, but that only they know
  * of each other who have arrived and who find it ended. */
@@ -64,7 +67,10 @@ static void arrive_at(Warp *warp, const Instruction *i, int space, const Request
         Block *block = space == CLUSTER ? warp->block->cluster->block[request->address[lane] >> RANK_SHIFT] : warp->block;
         if (knows_phases(block)) warp_arrives(warp, block, (uint32_t)(at[lane] - block->shared));
         uint64_t old = change(warp, block, at[lane], count, i->flags & LEAVES_FOR_GOOD ? count : 0, size);
-        if (i->d_width) ((uint32_t *)(warp->rows + i->d))[lane] = (uint32_t)(old >> 32);
+        if (!i->d_width) continue;
+        uint32_t *state = (uint32_t *)(warp->rows + i->d); /* in PTX the whole register */
+        if (i->d_width > 1) state[lane] = 0;
+        state[lane + (i->d_width > 1 ? WARP : 0)] = (uint32_t)(old >> 32);
     }
 }
 
@@ -93,7 +99,8 @@ static uint32_t ended(Warp *warp, const Instruction *i, uint32_t mask, Request *
         int lane = __builtin_ctz(rest);
         uint64_t bits;
         memcpy(&bits, at[lane], sizeof bits);
-        if (bits >> PHASE != state[lane] >> 31) yes |= 1u << lane;
+        uint32_t phase = i->flags & OF_PTX ? state[lane] & 1 : state[lane] >> 31;
+        if (bits >> PHASE != phase) yes |= 1u << lane;
     }
     return yes;
 }
@@ -166,8 +173,8 @@ static int array_of(Warp *warp, const Instruction *i, uint64_t address, uint64_t
 
 /* The first lane's value of a source; of two registers if `is_wide`. */
 static uint64_t first_of(const Warp *warp, const Instruction *i, int k, int lane, int is_wide) {
-    uint64_t low = (*row_of(warp, i->source[k]))[lane];
-    return is_wide ? low | (uint64_t)(*row_of(warp, i->source[k] + 1))[lane] << 32 : low;
+    uint64_t low = (*row_at(warp, i->source[k], 0))[lane];
+    return is_wide ? low | (uint64_t)(*row_at(warp, i->source[k], 1))[lane] << 32 : low;
 }
 
 static void combine(const Instruction *i, uint8_t *there, const uint8_t *begin, uint64_t size) {
@@ -200,9 +207,14 @@ static void count_bulk(Warp *warp, const Instruction *i, int slot, uint64_t plac
 static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
     int lane = __builtin_ctz(mask), what = i->number[0], own = warp->block->rank;
     uint64_t to = first_of(warp, i, 0, lane, 1), from = first_of(warp, i, 1, lane, what == FETCHES);
-    uint64_t given = first_of(warp, i, 2, lane, 0), size = (given & 0xffff) * UNIT;
+    const int of_ptx = (i->flags & OF_PTX) != 0;
+    uint64_t given = first_of(warp, i, 2, lane, 0), size = of_ptx ? given : (given & 0xffff) * UNIT;
     uint32_t target = (uint32_t)to, counter = (uint32_t)(to >> 32);
     uint8_t *far = 0, *begin = 0;
+    if (size % UNIT) {
+        fail(warp, i, MISALIGNED, lane, (int64_t)size);
+        return;
+    }
     int slot = warp->launch->allocation_count + CLUSTER - SHARED, is_far = 0;
     if (what != SENDS) {
         uint64_t address = what == FETCHES ? from : to;
@@ -227,9 +239,9 @@ static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
         warp->results->changes++;
     } else {
         int is_multicast = (i->flags & MULTICAST) != 0;
-        uint64_t ranks = is_multicast ? given >> 16 : 1ull << (target >> RANK_SHIFT);
+        uint64_t ranks = !is_multicast ? 1ull << rank_of(warp, target) : of_ptx ? first_of(warp, i, 3, lane, 0) : given >> 16;
         for (uint64_t rest = ranks; rest; rest &= rest - 1) {
-            int rank = __builtin_ctzll(rest), counted = is_multicast ? rank : (int)(counter >> RANK_SHIFT);
+            int rank = __builtin_ctzll(rest), counted = is_multicast ? rank : (int)rank_of(warp, counter);
             uint8_t *there = place_in_cluster(warp, i, target, size, rank, UNIT);
             uint8_t *bar = place_in_cluster(warp, i, counter, 8, counted, 8);
             if (!there || !bar) return;

@@ -249,7 +249,7 @@ static int may_go_unused(const Warp *warp, const Instruction *i) {
 
 /* A lane has loaded what nobody wrote into a register. 0 if that is not to be followed. */
 static int hold(Warp *warp, const Instruction *i, int32_t row, int lane) {
-    if (!may_go_unused(warp, i)) return 0;
+    if (!may_go_unused(warp, i) || row >= REGISTERS) return 0;
     warp->held[row / 64] |= 1ull << row % 64;
     warp->held_by[row] |= 1u << lane;
     warp->holds = 1;
@@ -387,7 +387,7 @@ static uint32_t unusual_ones(const Warp *warp, const Request *request, uint32_t 
 /* Of what a lane has loaded into its registers nobody wrote `size` bytes, which lie `skipped` bytes behind the first. */
 static int hold_all(Warp *warp, const Instruction *i, uint64_t skipped, uint64_t size, int lane) {
     for (uint64_t at = skipped; at < skipped + size; at += WORD_BYTES)
-        if (!hold(warp, i, i->d + (int32_t)(at / WORD_BYTES), lane)) return 0;
+        if (!hold(warp, i, part_of(warp, i->d, (int)(at / WORD_BYTES)), lane)) return 0;
     return 1;
 }
 
@@ -678,8 +678,16 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
 }
 
 void check_named(Warp *warp, const Instruction *i, uint32_t mask) {
-    uint32_t outside = i->number[3] ? mask & ~(uint32_t)i->number[3] : 0;
-    if (warp->launch->checking && outside) fail(warp, i, HAZARD, __builtin_ctz(outside), 0);
+    uint32_t named = (uint32_t)i->number[3];
+    if (i->width[3]) {
+        const Lanes each = source(warp, i, 3);
+        named = each[__builtin_ctz(mask)];
+        for (uint32_t rest = mask; rest; rest &= rest - 1)
+            if (each[__builtin_ctz(rest)] != named) fail(warp, i, NOT_MODELLED, __builtin_ctz(rest), 0);
+    }
+    if (!warp->launch->checking) return;
+    uint32_t outside = named ? mask & ~named : 0, missing = warp->launch->meets_anywhere ? named & warp->living & ~mask : 0;
+    if (outside | missing) fail(warp, i, HAZARD, __builtin_ctz(mask), 0);
 }
 
 void close_copies(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -697,9 +705,14 @@ static void await_all_but(Warp *warp, const Instruction *i, uint32_t mask, int p
     for (; (int64_t)warp->awaited < upto; warp->awaited++) warp->awaited_at[warp->awaited % COPY_GROUPS] = now;
 }
 
+/* number[0]: all groups but so many; number[1]: what is in no group yet, too; number[2]: copies of threads, or in bulk, else
+ * both. */
+enum { OF_THREADS = 1, IN_BULK = 2 };
+
 void await_copies(Warp *warp, const Instruction *i, uint32_t mask) {
-    if (warp->block->bulk) bulk_awaited(warp, i->number[0]);
-    await_all_but(warp, i, mask, i->number[0]);
+    if (i->number[1]) close_copies(warp, i, mask);
+    if (warp->block->bulk && i->number[2] != OF_THREADS) bulk_awaited(warp, i->number[0]);
+    if (i->number[2] != IN_BULK) await_all_but(warp, i, mask, i->number[0]);
 }
 
 /* A group of them, and those before it are awaited: so it changes nothing for who waits for all but some groups later. */

@@ -1,6 +1,6 @@
 /* Instructions that exchange values between the lanes of a warp, tensor cores among them, and special registers. */
 #include "checks.h"
-#include "floats.h"
+#include "each_lane.h"
 #include "warp.h"
 
 enum { SIGNED_VALUES = 1, OF_ALL = 4, FOR_WARP = 8 /* the result is a register that the warp shares */ };
@@ -105,14 +105,16 @@ static void to_uniform(Warp *warp, const Instruction *i, uint32_t mask) {
 /* ELECT p, {d}: p is true for the first active lane, whose number is d. */
 static void elect(Warp *warp, const Instruction *i, uint32_t mask) {
     uint32_t first = mask & (0u - mask);
+    check_named(warp, i, mask);
     set_predicate(warp, i->p_out[0], first, mask);
     if (i->d_width) write_row(warp, i->d, broadcast((uint32_t)__builtin_ctz(mask)), mask);
 }
 
-/* ---- S2R d, SR_... number[0]: which */
+/* ---- S2R d, SR_... number[0]: which; number[1]: what it is divided by, if it is not 0: the rest is wanted, or (number[2]) the
+ * quotient, of places in a cluster. */
 
 enum { TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, NTID_X, NTID_Y, NTID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z, LANEID, WARPID,
-       EQMASK, LTMASK, LEMASK, GTMASK, GEMASK, RANK };
+       EQMASK, LTMASK, LEMASK, GTMASK, GEMASK, RANK, DYNAMIC_SHARED, SM };
 
 /* threadIdx along an axis. The lanes of a warp follow each other: only the first one is found by division. */
 static Lanes thread_index(const Warp *warp, int axis) {
@@ -144,20 +146,29 @@ static void special_register(Warp *warp, const Instruction *i, uint32_t mask) {
         case LEMASK: value = LANE_BIT | (LANE_BIT - 1); break;
         case GTMASK: value = ~(LANE_BIT | (LANE_BIT - 1)); break;
         case GEMASK: value = ~(LANE_BIT - 1); break;
+        case DYNAMIC_SHARED: value = broadcast((uint32_t)launch->dynamic_shared_bytes); break;
+        case SM: value = broadcast((uint32_t)(warp->block->id % i->number[1])); break; /* of number[1] */
         case RANK: value = broadcast((uint32_t)warp->block->rank); break;
         default:
             value = broadcast((uint32_t)(which >= NCTAID_X ? launch->grid[which - NCTAID_X]
                                          : which >= NTID_X ? launch->size[which - NTID_X]
                                                            : warp->block->index[which - CTAID_X]));
     }
+    if (i->number[1]) value = i->number[2] ? value / (uint32_t)i->number[1] : value % (uint32_t)i->number[1];
     write_row(warp, i->d, value, mask);
 }
 
-/* B2R.RESULT behind a BAR.RED. number[0]: 0 how many, 1 all, 2 any */
-static void barrier_result(Warp *warp, const Instruction *i, uint32_t mask) {
+/* getctarank d, a: the block of the cluster that has an address in shared memory. */
+static void rank_of_address(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes named = source(warp, i, 0) >> RANK_SHIFT & 0xff;
+    write_row(warp, i->d, choose((Lanes)(named == 0), broadcast((uint32_t)warp->block->rank), named - 1), mask);
+}
+
+/* B2R.RESULT behind a BAR.RED, or the barrier itself in PTX. offset: 0 how many, 1 all, 2 any */
+void barrier_result(Warp *warp, const Instruction *i, uint32_t mask) {
     const Block *block = warp->block;
     if (i->d_width) write_row(warp, i->d, broadcast((uint32_t)block->votes), mask);
-    int yes = i->number[0] == 1 ? block->votes == block->voters : block->votes > 0;
+    int yes = i->offset == 1 ? block->votes == block->voters : block->votes > 0;
     set_predicate(warp, i->p_out[0], yes ? 0xffffffffu : 0, mask);
 }
 
@@ -201,24 +212,10 @@ enum { MOST_K = 32 };
 enum { MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_E4M3, MATRIX_E5M2 };
 static const int SMALLEST[] = {-14, -126, -126, -6, -14}; /* exponents */
 
-static const Lanes *next_row(const Warp *warp, int32_t row, int distance) {
-    return row_of(warp, row >= 0 ? row + distance : row - distance);
-}
-
-/* simulator/arithmetic/float8.py */
-static double of_eight(int type, uint32_t bits) {
-    const int fraction_bits = type == MATRIX_E4M3 ? 3 : 2, bias = type == MATRIX_E4M3 ? 7 : 15;
-    const int exponent = (int)(bits & 0x7f) >> fraction_bits, fraction = (int)bits & ((1 << fraction_bits) - 1);
-    double size = ldexp(fraction + (exponent ? 1 << fraction_bits : 0), (exponent ? exponent : 1) - bias - fraction_bits);
-    if (type == MATRIX_E4M3 && (bits & 0x7f) == 0x7f) size = NAN;
-    if (type == MATRIX_E5M2 && exponent == 31) size = fraction ? NAN : INFINITY;
-    return bits & 0x80 ? -size : size;
-}
-
 /* The elements of a register of 32 bits: one TF32, two of 16 bits, or four of 8. */
 static double element(int type, uint32_t bits, int part) {
     if (type == MATRIX_TF32) return as_float(bits & 0xffffe000u);
-    if (type >= MATRIX_E4M3) return of_eight(type, bits >> 8 * part & 0xff);
+    if (type >= MATRIX_E4M3) return of_eight(type == MATRIX_E5M2, bits >> 8 * part & 0xff);
     uint16_t half = (uint16_t)(bits >> 16 * part);
     return type == MATRIX_BF16 ? (double)as_float((uint32_t)half << 16) : of_half(half);
 }
@@ -300,16 +297,15 @@ static void add_row(Factors *f, int row, int first, int count, int extra_bits, i
     for (int n = 0; n < 8; n++) total[n] = finished(units[n] * back[n], halves, extra_bits);
 }
 
-/* HMMA and QMMA d, a, b, c. number: k, A's type, products that are added at once, extra bits; flags: whether C and D are
- * pairs of float16, and from the next bit on B's type. */
-static void multiply_matrices(Warp *warp, const Instruction *i, uint32_t mask) {
+/* Product `n` of several whose fragments follow each other. */
+static void multiply_one(Warp *warp, const Instruction *i, uint32_t mask, int n) {
     Factors f;
     const int type[2] = {i->number[1], (int)(i->flags >> 1)};
     int k = i->number[0], parts = type[0] >= MATRIX_E4M3 ? 4 : type[0] == MATRIX_TF32 ? 1 : 2, halves = i->flags & 1;
     int a_rows = 16 * k / (32 * parts), b_rows = a_rows / 2, c_rows = halves ? 2 : 4;
     int32_t greatest = 0;
     for (int r = 0; r < a_rows; r++) {
-        const uint32_t *bits = (const uint32_t *)next_row(warp, i->source[0], r);
+        const uint32_t *bits = (const uint32_t *)row_at(warp, i->source[0], n * a_rows + r);
         for (int lane = 0; lane < WARP; lane++)
             for (int part = 0; part < parts; part++) {
                 int row = lane / 4 + 8 * (r % 2), column = lane % 4 * parts + part + r / 2 * 4 * parts;
@@ -317,13 +313,13 @@ static void multiply_matrices(Warp *warp, const Instruction *i, uint32_t mask) {
             }
     }
     for (int r = 0; r < b_rows; r++) {
-        const uint32_t *bits = (const uint32_t *)next_row(warp, i->source[1], r);
+        const uint32_t *bits = (const uint32_t *)row_at(warp, i->source[1], n * b_rows + r);
         for (int lane = 0; lane < WARP; lane++)
             for (int part = 0; part < parts; part++)
                 f.b[lane % 4 * parts + part + r * 4 * parts][lane / 4] = element(type[1], bits[lane], part);
     }
     for (int r = 0; r < 4; r++) {
-        const uint32_t *bits = (const uint32_t *)next_row(warp, i->source[2], halves ? r / 2 : r);
+        const uint32_t *bits = (const uint32_t *)row_at(warp, i->source[2], n * c_rows + (halves ? r / 2 : r));
         for (int lane = 0; lane < WARP; lane++) {
             double value = halves ? of_half((uint16_t)(bits[lane] >> 16 * (r % 2))) : (double)as_float(bits[lane]);
             f.c[lane / 4 + 8 * (r / 2)][2 * (lane % 4) + r % 2] = value;
@@ -359,7 +355,103 @@ static void multiply_matrices(Warp *warp, const Instruction *i, uint32_t mask) {
             else bits[lane] = bits_of(canonical((float)two[r % 2]));
         }
         memcpy(&result, bits, sizeof result);
-        write_row(warp, i->d + r, result, mask);
+        write_row(warp, part_of(warp, i->d, n * c_rows + r), result, mask);
+    }
+}
+
+/* HMMA and QMMA d, a, b, c. number: k, A's type, products that are added at once, extra bits; flags: whether C and D are
+ * pairs of float16, and from the next bit on B's type. offset: how many products there are, if there is more than one. */
+static void multiply_matrices(Warp *warp, const Instruction *i, uint32_t mask) {
+    for (int n = 0; n == 0 || n < i->offset; n++) multiply_one(warp, i, mask, n);
+}
+
+/* IMMA, BMMA and DMMA d, a, b, c, whose sums are exact, or a chain of fused ones. number: k, the rows of A and C by eights, bits
+ * of an element; offset: as above. */
+enum { A_IS_SIGNED = 1, B_IS_SIGNED = 2, STAYS_IN_RANGE = 4 };
+enum { MOST_BITS_K = 256, MOST_DOUBLES_K = 16 };
+
+/* Where element `part` of a lane's word `word` lies in a factor: its row, or of B its column, and its k. */
+static inline void place_in_factor(int word, int rows, int parts, int lane, int part, int *row, int *k) {
+    *row = word % rows * 8 + lane / 4;
+    *k = word / rows * 4 * parts + lane % 4 * parts + part;
+}
+
+static void integers_of_factor(const Warp *warp, int32_t from, int first, int words, int rows, int format,
+                               int32_t (*element)[MOST_BITS_K]) {
+    const int bits = bits_of_format(format), parts = 32 / bits;
+    int row, k;
+    for (int word = 0; word < words; word++) {
+        const uint32_t *held = each_of(row_at(warp, from, first + word));
+        for (int lane = 0; lane < WARP; lane++)
+            for (int part = 0; part < parts; part++) {
+                place_in_factor(word, rows, parts, lane, part, &row, &k);
+                element[row][k] = (int32_t)extended(held[lane] >> bits * part, format);
+            }
+    }
+}
+
+static void multiply_integers(Warp *warp, const Instruction *i, uint32_t mask) {
+    const int k = i->number[0], rows = i->number[1], bits = i->number[2], b_words = 8 * k * bits / 1024;
+    const int formats[2] = {i->flags & A_IS_SIGNED ? -bits : bits, i->flags & B_IS_SIGNED ? -bits : bits};
+    int32_t a[16][MOST_BITS_K], b[8][MOST_BITS_K];
+    for (int n = 0; n == 0 || n < i->offset; n++) {
+        integers_of_factor(warp, i->source[0], n * rows * b_words, rows * b_words, rows, formats[0], a);
+        integers_of_factor(warp, i->source[1], n * b_words, b_words, 1, formats[1], b);
+        for (int word = 0; word < 2 * rows; word++) {
+            const uint32_t *c = each_of(row_at(warp, i->source[2], 2 * rows * n + word));
+            uint32_t result[WARP];
+            Lanes value;
+            for (int lane = 0; lane < WARP; lane++) {
+                const int32_t *left = a[word / 2 * 8 + lane / 4], *right = b[lane % 4 * 2 + word % 2];
+                int64_t sum = (int32_t)c[lane];
+                for (int place = 0; place < k; place++) sum += left[place] * right[place];
+                if (i->flags & STAYS_IN_RANGE) sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+                result[lane] = (uint32_t)sum;
+            }
+            memcpy(&value, result, sizeof value);
+            write_row(warp, part_of(warp, i->d, 2 * rows * n + word), value, mask);
+        }
+    }
+}
+
+/* A lane's word `word` of float64 numbers, which lie in two rows each. */
+static void doubles_at(const Warp *warp, int32_t from, int word, uint64_t value[WARP]) {
+    const uint32_t *low = each_of(row_at(warp, from, 2 * word)), *high = each_of(row_at(warp, from, 2 * word + 1));
+    for (int lane = 0; lane < WARP; lane++) value[lane] = (uint64_t)high[lane] << 32 | low[lane];
+}
+
+static void doubles_of_factor(const Warp *warp, int32_t from, int words, int rows, uint64_t (*element)[MOST_DOUBLES_K]) {
+    int row, k;
+    for (int word = 0; word < words; word++) {
+        uint64_t held[WARP];
+        doubles_at(warp, from, word, held);
+        for (int lane = 0; lane < WARP; lane++) {
+            place_in_factor(word, rows, 1, lane, 0, &row, &k);
+            element[row][k] = held[lane];
+        }
+    }
+}
+
+static void multiply_doubles(Warp *warp, const Instruction *i, uint32_t mask) {
+    const int k = i->number[0], rows = i->number[1];
+    uint64_t a[16][MOST_DOUBLES_K], b[8][MOST_DOUBLES_K];
+    doubles_of_factor(warp, i->source[0], rows * k / 4, rows, a);
+    doubles_of_factor(warp, i->source[1], k / 4, 1, b);
+    for (int word = 0; word < 2 * rows; word++) {
+        uint64_t sum[WARP];
+        uint32_t half[2][WARP];
+        Lanes value[2];
+        doubles_at(warp, i->source[2], word, sum);
+        for (int lane = 0; lane < WARP; lane++) {
+            for (int place = 0; place < k; place++) {
+                const uint64_t s[3] = {a[word / 2 * 8 + lane / 4][place], b[lane % 4 * 2 + word % 2][place], sum[lane]};
+                sum[lane] = double_result(fused_double(as_double(s[0]), as_double(s[1]), as_double(s[2]), TO_NEAREST), s, 3);
+            }
+            half[0][lane] = (uint32_t)sum[lane];
+            half[1][lane] = (uint32_t)(sum[lane] >> 32);
+        }
+        memcpy(value, half, sizeof value);
+        for (int part = 0; part < 2; part++) write_row(warp, part_of(warp, i->d, 2 * word + part), value[part], mask);
     }
 }
 
@@ -384,6 +476,7 @@ const NamedOperation EXCHANGE[] = {
     {"to uniform", to_uniform},
     {"elect", elect},
     {"special register", special_register},
+    {"rank of address", rank_of_address},
     {"barrier result", barrier_result},
     {"bring votes", bring_votes},
     {"enter meeting", enter_meeting},
@@ -391,6 +484,8 @@ const NamedOperation EXCHANGE[] = {
     {"save meeting", save_meeting},
     {"restore meeting", restore_meeting},
     {"multiply matrices", multiply_matrices},
+    {"multiply integers", multiply_integers},
+    {"multiply doubles", multiply_doubles},
     {"transpose matrix", transpose_matrix},
     {0, 0},
 };

@@ -54,7 +54,7 @@ static uint16_t sixteen_bits(double exact, int fraction, int lowest, int roundin
 
 uint16_t half_of(double exact, int rounding) { return sixteen_bits(exact, 10, -14, rounding); }
 
-uint16_t brain_of_double(double exact) { return sixteen_bits(exact, 7, -126, TO_NEAREST); }
+uint16_t brain_of_double(double exact, int rounding) { return sixteen_bits(exact, 7, -126, rounding); }
 
 double of_half(uint16_t bits) {
     int exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -68,7 +68,42 @@ uint16_t brain_of(float x, int rounding) {
     uint32_t bits = bits_of(x);
     if (x != x) return 0x7fff;
     if (rounding == TO_NEAREST) bits += 0x7fff + (bits >> 16 & 1);
+    if (rounding == (bits >> 31 ? DOWN : UP)) bits += 0xffff;
     return (uint16_t)(bits >> 16);
+}
+
+uint32_t tf32_of(float x, int rounding) {
+    const uint32_t kept = 0xffffe000u;
+    uint32_t bits = bits_of(x);
+    if (x != x) return rounding == AWAY ? bits & kept : NAN_BITS & kept;
+    if (rounding == AWAY) bits += 0x1000;
+    if (rounding == TO_NEAREST) bits += 0xfff + (bits >> 13 & 1);
+    return bits & kept;
+}
+
+/* simulator/arithmetic/float8.py */
+double of_eight(int is_e5m2, uint32_t bits) {
+    const int fraction_bits = is_e5m2 ? 2 : 3, bias = is_e5m2 ? 15 : 7;
+    const int exponent = (int)(bits & 0x7f) >> fraction_bits, fraction = (int)bits & ((1 << fraction_bits) - 1);
+    double size = ldexp(fraction + (exponent ? 1 << fraction_bits : 0), (exponent ? exponent : 1) - bias - fraction_bits);
+    if (!is_e5m2 && (bits & 0x7f) == 0x7f) size = NAN;
+    if (is_e5m2 && exponent == 31) size = fraction ? NAN : INFINITY;
+    return bits & 0x80 ? -size : size;
+}
+
+uint32_t eight_of(double x, int is_e5m2) {
+    const int fraction_bits = is_e5m2 ? 2 : 3, lowest = is_e5m2 ? -14 : -6;
+    const uint32_t largest = is_e5m2 ? 0x7b : 0x7e, sign = signbit(x) ? 0x80 : 0;
+    if (x != x) return 0x7f;
+    if (x == 0) return sign;
+    if (fabs(x) > of_eight(is_e5m2, largest)) return sign | largest;
+    int exponent;
+    frexp(x, &exponent);
+    exponent = exponent - 1 < lowest ? lowest : exponent - 1;
+    /* A fraction that is rounded up to the next power of two is a carry into the exponent, too. */
+    int fraction = (int)nearbyint(ldexp(fabs(x), fraction_bits - exponent));
+    uint32_t bits = (uint32_t)(fraction + ((exponent - lowest) << fraction_bits));
+    return sign | (bits < largest ? bits : largest);
 }
 
 /* ---- float64 with one rounding, in integers: exact for all operands, and for the roundings that no processor function
@@ -164,11 +199,45 @@ static double fused_in_integers(double a, double b, double c, int rounding) {
     return rounded_double(product_wins ? sign : z.sign, difference, exponent, sticky != 0, rounding);
 }
 
+uint64_t double_result(double result, const uint64_t s[], int sources) {
+    static const int order[] = {1, 2, 0};
+    if (result == result) return bits_of_double(result);
+    for (int k = 0; k < 3; k++)
+        if (order[k] < sources && is_double_nan(s[order[k]])) return s[order[k]] | DOUBLE_QUIET;
+    return 0xfff8000000000000ull;
+}
+
 double fused_double(double a, double b, double c, int rounding) {
 #if defined(__FMA__) || defined(__aarch64__)
     if (rounding == TO_NEAREST) return __builtin_fma(a, b, c);
 #endif
     return fused_in_integers(a, b, c, rounding);
+}
+
+static Parts normalised(Parts parts) {
+    int up = __builtin_clzll(parts.mantissa) - 11;
+    return (Parts){parts.sign, parts.exponent - up, parts.mantissa << up};
+}
+
+double divided_double(double a, double b, int rounding) {
+    if (rounding == TO_NEAREST || !isfinite(a) || !isfinite(b) || a == 0 || b == 0) return a / b;
+    const Parts x = normalised(parts_of(a)), y = normalised(parts_of(b));
+    const int bits = 62;
+    uint64_t rest = x.mantissa, quotient = 0;
+    for (int bit = 0; bit < bits; bit++) {
+        quotient = quotient << 1 | (rest >= y.mantissa);
+        if (rest >= y.mantissa) rest -= y.mantissa;
+        rest <<= 1;
+    }
+    return rounded_double(x.sign ^ y.sign, quotient, x.exponent - y.exponent - (bits - 1), rest != 0, rounding);
+}
+
+double root_of_double(double x, int rounding) {
+    const double root = sqrt(x), scale = x < 0x1p-900 ? 0x1p54 : 1.0; /* so that the error is no subnormal number */
+    if (rounding == TO_NEAREST || !isfinite(root)) return root;
+    const double error = fused_double(root * scale, root * scale, -(x * scale * scale), TO_NEAREST);
+    if (rounding == UP) return error < 0 ? nextafter(root, INFINITY) : root;
+    return error > 0 ? nextafter(root, 0) : root;
 }
 
 /* ---- integers */
@@ -201,16 +270,15 @@ double double_from_integer(uint64_t value, int is_signed, int rounding) {
     return rounded_double(negative, magnitude, 0, 0, rounding);
 }
 
+double odd_double_from_integer(uint64_t value, int is_signed) {
+    double down = double_from_integer(value, is_signed, DOWN), up = double_from_integer(value, is_signed, UP);
+    if (down == up) return down;
+    return as_double(bits_of_double(double_from_integer(value, is_signed, TO_ZERO)) | 1);
+}
+
 float from_integer(uint64_t value, int is_signed, int rounding) {
-    double nearest = is_signed ? (double)(int64_t)value : (double)value;
     if (rounding == TO_NEAREST) return is_signed ? (float)(int64_t)value : (float)value;
-    /* Through a float64 that lies on the right side of every float32. */
-    double toward_zero = double_from_integer(value, is_signed, TO_ZERO);
-    uint64_t bits = bits_of_double(toward_zero);
-    double exact = double_from_integer(value, is_signed, UP) != double_from_integer(value, is_signed, DOWN)
-                       ? as_double(bits | 1)
-                       : nearest;
-    return narrow(exact, rounding);
+    return narrow(odd_double_from_integer(value, is_signed), rounding);
 }
 
 /* The smaller of two; a NaN gives way to a number, and -0 < +0. */

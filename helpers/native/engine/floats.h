@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum Rounding { TO_NEAREST, TO_ZERO, DOWN, UP };
+enum Rounding { TO_NEAREST, TO_ZERO, DOWN, UP, AWAY /* to nearest, from half-way away from zero: TF32 */ };
 
 static const uint32_t NAN_BITS = 0x7fffffffu; /* what NVIDIA GPUs answer for float32 */
 
@@ -68,17 +68,31 @@ float fused_rounded(float a, float b, float c, int rounding);
 uint16_t half_of(double exact, int rounding);
 double of_half(uint16_t bits);
 uint16_t brain_of(float x, int rounding);
-uint16_t brain_of_double(double exact);
+uint16_t brain_of_double(double exact, int rounding);
 static inline float of_brain(uint16_t bits) { return canonical(as_float((uint32_t)bits << 16)); }
 
-/* a * b + c of float64 numbers, rounded once. */
+/* A float32 as the bits of a TF32, which are those of a float32 with fewer of its fraction. */
+uint32_t tf32_of(float x, int rounding);
+
+/* The formats of 8 bits, E5M2 or E4M3, as their bits: what is too large becomes the largest number. */
+double of_eight(int is_e5m2, uint32_t bits);
+uint32_t eight_of(double x, int is_e5m2);
+
+/* The bits of a float64 result of some sources. A NaN among these is handed on as it stands in its register, quiet: b's
+ * before c's before a's; one that arises has its sign set. simulator/arithmetic/float64.py says how that is known. */
+uint64_t double_result(double result, const uint64_t s[], int sources);
+
+/* a * b + c, a / b and the square root of float64 numbers, rounded once. */
 double fused_double(double a, double b, double c, int rounding);
+double divided_double(double a, double b, int rounding);
+double root_of_double(double x, int rounding);
 
 /* A number to an integer of `bits`, limited to its range. wide: NaN gives the top bit alone, as for float64 and 64 bits. */
 uint64_t to_integer(double x, int bits, int is_signed, int wide);
 double to_whole(double x, int whole);
 float from_integer(uint64_t value, int is_signed, int rounding);
 double double_from_integer(uint64_t value, int is_signed, int rounding);
+double odd_double_from_integer(uint64_t value, int is_signed); /* as to_odd */
 
 float minimum(float a, float b);
 float maximum(float a, float b);

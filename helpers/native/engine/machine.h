@@ -12,7 +12,7 @@
 #include "lanes.h"
 #include "native.h"
 
-enum { PREDICATES = 20, ALWAYS = 7, NEVER_KEPT = 16, VOTES = 17, NEGATED = 128, MEETINGS = 16, NO_MEETING = -1 };
+enum { PREDICATES = 128, ALWAYS = 7, NEVER_KEPT = 16, VOTES = 17, NEGATED = 128, MEETINGS = 16, NO_MEETING = -1 };
 
 /* What is done to a source before the operation sees it: signs of integers (NEGATE: -x, INVERT: ~x), of floating-point
  * numbers of 32 and 64 bits (FLOAT_...), and of pairs of 16-bit numbers (HALF_...), with the choice of one of a pair. */
@@ -24,7 +24,7 @@ enum Mode {
 /* How the loop of a warp treats an instruction. */
 enum Kind {
     COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES, ARRIVES, WAITS_FOR_CLUSTER,
-    WAITS_FOR_PHASE
+    WAITS_FOR_PHASE, CALLS, RETURNS
 };
 
 /* A source or destination `row` is a register of the warp; -1 - row is one of the launch's constants, the first of which
@@ -53,7 +53,8 @@ typedef struct {
     uint8_t uniform;        /* writes a register that the lanes of a warp share */
     uint8_t strong;         /* what other threads do may be seen by it */
     uint8_t is_strong;      /* ordered among the threads of the grid although it may be no atomic */
-    uint8_t spare[6];
+    uint8_t is_beyond;      /* of the first of a block: no barrier comes any more, and not only the end */
+    uint8_t spare[5];
 } Instruction;
 
 enum { REGISTERS = 256 };
@@ -191,6 +192,9 @@ typedef struct {
     int32_t copies_in_bulk;     /* whether some instruction does */
     int32_t partial_barriers;   /* whether barriers may be of some warps only, */
     int32_t phases_are_found;   /* and whether there are mbarriers of which an instruction tells that a phase has ended */
+    int32_t meets_anywhere;     /* whether threads of a warp are together again wherever they come to the same place (PTX) */
+    int32_t stack, origin;      /* rows of such a kernel with functions: a thread's frame begins there; which call of the
+                                 * kernel, by its basic block, led to where it is. -1 if there are none */
 } Launch;
 
 struct Execution;
@@ -267,13 +271,14 @@ typedef struct {
     uint32_t saw_others; /* since its turn began: SEES_BLOCK, SEES_GRID */
     uint32_t arrived, owes; /* threads that others of the cluster have not come to yet, and that have not waited yet */
     uint32_t favoured;   /* the threads whose turn it is, 0: those with the lowest program counter */
+    uint32_t ran, tried; /* who ran when the last turn ended, and who has gone in circles since something changed */
     /* What it looked at last, and whether it has been in the same state before, with nothing changed since. */
     int32_t looked_by, looked_in;
     int64_t looked_at;
     uint64_t late_state;  /* when the time was over that it waits for a phase, and what had changed until then */
     int64_t late_since;
     uint64_t known_state;
-    int64_t known_since;
+    int64_t known_since, changed;
     int32_t turns, known_turn, repeats, has_all_time;
     /* For the sanitizer's watch: when all threads of the warp last met, and its asynchronous copies: the groups closed and
      * awaited so far, the last one with any copies, whether there are some that are in none yet, and when groups were awaited. */
@@ -330,12 +335,20 @@ typedef struct {
     Operation *execute;
 } NamedOperation;
 
-extern const NamedOperation ARITHMETIC[], MEMORY[], EXCHANGE[], TEXTURES[], BULK[];
+extern const NamedOperation ARITHMETIC[], TYPED[], MEMORY[], EXCHANGE[], TEXTURES[], BULK[];
 
 /* A row that an instruction reads. */
 static inline const Lanes *row_of(const Warp *warp, int32_t row) {
     return row >= 0 ? warp->rows + row : warp->launch->constants + (-1 - row);
 }
+
+/* Of several registers, row `k`: they follow one another, or from LISTS on `jumps` says where each is. */
+enum { LISTS = 1 << 24 };
+static inline int32_t part_of(const Warp *warp, int32_t row, int k) {
+    return row >= LISTS ? warp->launch->jumps[row - LISTS + k] : row >= 0 ? row + k : row - k;
+}
+
+static inline const Lanes *row_at(const Warp *warp, int32_t row, int k) { return row_of(warp, part_of(warp, row, k)); }
 
 static inline uint32_t predicate_of(const Warp *warp, uint8_t which) {
     uint32_t bits = warp->predicate[which & 127];
@@ -362,6 +375,18 @@ static inline void write_row(Warp *warp, int32_t row, Lanes value, uint32_t mask
 
 /* Of an address in the shared memory of another block of the cluster. */
 static inline uint64_t byte_of(uint64_t address) { return address & (((uint64_t)1 << RANK_SHIFT) - 1); }
+
+/* The block that an address in shared memory names. In PTX that is its rank and one, or 0 for the own block. */
+static inline uint64_t rank_of(const Warp *warp, uint64_t address) {
+    uint64_t named = address >> RANK_SHIFT;
+    if (!warp->launch->meets_anywhere) return named;
+    return named ? named - 1 : (uint64_t)warp->block->rank;
+}
+
+/* What addresses in the own block's shared memory hold above the byte. */
+static inline uint32_t own_rank(const Warp *warp) {
+    return warp->launch->meets_anywhere ? 0 : (uint32_t)warp->block->rank << RANK_SHIFT;
+}
 
 /* The lanes that there were at the beginning. */
 static inline uint32_t lanes_of(const Warp *warp) {

@@ -12,17 +12,17 @@ enum {
     WIDE_ADDRESS = 4,                          /* 64 bits, else 32 */
     SIGNED_TERM = 8,                           /* and << k: term k of a wide address is a signed number of 32 bits */
     SIGNED_VALUE = 1 << 12, ANSWERS = 1 << 13, /* a narrow load; an atomic operation that returns the old value */
-    FLUSHES = 1 << 14, SETS = 1 << 15, FILLS = 1 << 16, TRANSPOSED = 1 << 17
+    FLUSHES = 1 << 14, SETS = 1 << 15, FILLS = 1 << 16, TRANSPOSED = 1 << 17,
+    ANYWHERE = 1 << 19,                        /* in any block of the cluster */
+    EXTENDS = 1 << 24, SIZED = 1 << 25,        /* what is loaded is extended to 64 bits; a copy says how much it reads */
+    UNWATCHED = 1 << 26,                       /* what functions are given and give back is in registers, really */
+    ELEMENTS = 28                              /* from this bit on: how many elements an atomic operation is done to */
 };
 
 /* Generic addresses: shared and local memory are seen through windows far above every global address. */
 static const uint64_t SHARED_WINDOW = 1ull << 60, LOCAL_WINDOW = 1ull << 61;
 
 /* ---- addresses */
-
-static const Lanes *row_at(const Warp *warp, int32_t row, int distance) {
-    return row_of(warp, row >= 0 ? row + distance : row - distance);
-}
 
 /* Add 32 numbers, in halves, to the addresses. */
 static void add_term(Addresses *where, Lanes low, Lanes high) {
@@ -45,7 +45,7 @@ void addresses_of(const Warp *warp, const Instruction *i, int first, int is_wide
         return;
     }
     Lanes sum = broadcast((uint32_t)offset);
-    if ((i->flags & SPACE) != LOCAL) sum -= broadcast((uint32_t)warp->block->rank << RANK_SHIFT);
+    if ((i->flags & SPACE) != LOCAL) sum -= broadcast(own_rank(warp));
     for (int k = 0; k < 2; k++)
         if (i->width[first + k]) sum += *row_of(warp, i->source[first + k]) * (uint32_t)scale[k];
     where->low = sum;
@@ -274,46 +274,50 @@ void note(Warp *warp, const Instruction *i, int space, int slot, const Request *
 /* ---- spaces */
 
 void in_its_block(Warp *warp, const Instruction *i, const Request *request, Access *access) {
-    uint64_t rank = (uint64_t)warp->block->rank << RANK_SHIFT, base = (uint64_t)warp->launch->shared_base;
+    const uint64_t base = (uint64_t)warp->launch->shared_base;
     Request own = {.active = 0}, others;
-    for (uint32_t rest = request->active; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
-        if (request->address[lane] >> RANK_SHIFT == rank >> RANK_SHIFT) own.active |= 1u << lane;
+    for (int lane = 0; lane < WARP; lane++) {
+        uint64_t rank = rank_of(warp, request->address[lane]);
+        own.address[lane] = byte_of(request->address[lane]) - base;
+        others.address[lane] = rank << RANK_SHIFT | own.address[lane];
+        if (rank == (uint64_t)warp->block->rank) own.active |= request->active & 1u << lane;
     }
     others.active = request->active & ~own.active;
-    for (int lane = 0; lane < WARP; lane++) {
-        own.address[lane] = request->address[lane] - rank - base;
-        others.address[lane] = request->address[lane] - base;
-    }
     if (own.active) access(warp, i, SHARED, &own);
     if (others.active && !warp->results->fault) access(warp, i, CLUSTER, &others);
 }
 
 /* Carry out an access in the space that its opcode names, or for generic addresses in each that they lie in. */
-static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, Access *access) {
-    Addresses where;
-    Request request, part;
+static void in_space_of(Warp *warp, const Instruction *i, const Request *request, Access *access) {
+    Request part;
     int space = (int)(i->flags & SPACE);
-    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
-    request_of(&where, mask, &request);
     if (space != GENERIC) {
-        access(warp, i, space, &request);
+        access(warp, i, space, request);
         return;
     }
     const uint64_t first[] = {0, SHARED_WINDOW, LOCAL_WINDOW};
     for (space = GLOBAL; space <= LOCAL; space++) {
         part.active = 0;
-        for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        for (uint32_t rest = request->active; rest; rest &= rest - 1) {
             int lane = __builtin_ctz(rest);
-            uint64_t address = request.address[lane];
+            uint64_t address = request->address[lane];
             int lies_in = address < SHARED_WINDOW ? GLOBAL : address < LOCAL_WINDOW ? SHARED
                           : address < 2 * LOCAL_WINDOW ? LOCAL : GLOBAL;
             if (lies_in == space) part.active |= 1u << lane;
         }
-        for (int lane = 0; lane < WARP; lane++) part.address[lane] = request.address[lane] - first[space];
+        for (int lane = 0; lane < WARP; lane++) part.address[lane] = request->address[lane] - first[space];
         if (part.active && space == SHARED) in_its_block(warp, i, &part, access);
         else if (part.active) access(warp, i, space, &part);
     }
+}
+
+static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, Access *access) {
+    Addresses where;
+    Request request;
+    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
+    request_of(&where, mask, &request);
+    if (i->flags & ANYWHERE) in_its_block(warp, i, &request, access);
+    else in_space_of(warp, i, &request, access);
 }
 
 /* ---- requests that look like one before */
@@ -347,7 +351,7 @@ static uint8_t *recognised(const Warp *warp, const Instruction *i, uint32_t mask
         addresses_of(warp, i, 0, is_wide, i->offset, i->number, &where);
         rows = (AddressRows){&where.low, &where.high, 0};
     } else if (!is_wide) {
-        rows.offset -= (int64_t)warp->block->rank << RANK_SHIFT;
+        rows.offset -= (int64_t)own_rank(warp);
     }
     *known = known_pattern(warp, i, space, stores, width, mask, rows, base);
     return *known ? place_of(warp, i, space, *known, *base, width, stores) : 0;
@@ -377,7 +381,7 @@ static void load_known(Warp *warp, const Instruction *i, uint32_t mask, const ui
         return;
     }
     for (int word = 0; word < words; word++) {
-        uint32_t *row = (uint32_t *)(warp->rows + i->d + word), value;
+        uint32_t *row = (uint32_t *)(warp->rows + part_of(warp, i->d, word)), value;
         const uint8_t *from = first + 4 * word;
         if (mask != 0xffffffffu) {
             for (uint32_t rest = mask; rest; rest &= rest - 1) {
@@ -411,32 +415,40 @@ static void store_known(Warp *warp, const Instruction *i, uint32_t mask, uint8_t
     warp->results->changes += changed != 0;
 }
 
-/* ---- loads and stores: number[2] registers, or for narrow values number[3] bytes */
+/* ---- loads and stores: number[2] registers, of narrow values number[3] bytes each */
 
 static void load_from(Warp *warp, const Instruction *i, int space, const Request *request) {
-    int words = i->number[2], narrow = i->number[3], width = narrow ? narrow : 4 * words, slot;
+    int words = i->number[2], narrow = i->number[3], width = (narrow ? narrow : 4) * words, slot;
     uint8_t *at[WARP];
     if (!locate(warp, i, space, request, width, 0, at, &slot)) return;
-    Lanes *d = warp->rows + i->d;
     if (narrow) {
-        Lanes value = *d;
-        for (uint32_t rest = request->active; rest; rest &= rest - 1) {
-            int lane = __builtin_ctz(rest);
-            uint32_t bits = narrow == 1 ? *at[lane] : (uint32_t)(at[lane][0] | at[lane][1] << 8);
-            if (i->flags & SIGNED_VALUE) bits = (uint32_t)((int32_t)(bits << (32 - 8 * narrow)) >> (32 - 8 * narrow));
-            value[lane] = bits;
+        for (int part = 0; part < words; part++) {
+            uint32_t *row = (uint32_t *)(warp->rows + part_of(warp, i->d, part));
+            for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+                int lane = __builtin_ctz(rest);
+                const uint8_t *from = at[lane] + narrow * part;
+                uint32_t bits = narrow == 1 ? *from : (uint32_t)(from[0] | from[1] << 8);
+                if (i->flags & SIGNED_VALUE)
+                    bits = (uint32_t)((int32_t)(bits << (32 - 8 * narrow)) >> (32 - 8 * narrow));
+                row[lane] = bits;
+            }
         }
-        *d = value;
     } else {
         for (int word = 0; word < words; word++) {
-            uint32_t *row = (uint32_t *)(d + word);
+            uint32_t *row = (uint32_t *)(warp->rows + part_of(warp, i->d, word));
             for (uint32_t rest = request->active; rest; rest &= rest - 1) {
                 int lane = __builtin_ctz(rest);
                 memcpy(row + lane, at[lane] + 4 * word, 4);
             }
         }
     }
-    note(warp, i, space, slot, request, width, 0, READS, 0);
+    if (!(i->flags & UNWATCHED)) note(warp, i, space, slot, request, width, 0, READS, 0);
+}
+
+/* The upper half of a register of 64 bits that has received 32. */
+static void extend(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes low = warp->rows[i->d];
+    write_row(warp, i->d + 1, i->flags & SIGNED_VALUE ? (Lanes)((SignedLanes)low >> 31) : broadcast(0), mask);
 }
 
 static void load(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -450,10 +462,11 @@ static void load(Warp *warp, const Instruction *i, uint32_t mask) {
     } else {
         in_its_space(warp, i, mask, load_from);
     }
+    if (i->flags & EXTENDS) extend(warp, i, mask);
 }
 
 static void store_to(Warp *warp, const Instruction *i, int space, const Request *request) {
-    int words = i->number[2], narrow = i->number[3], width = narrow ? narrow : 4 * words, slot;
+    int words = i->number[2], narrow = i->number[3], step = narrow ? narrow : 4, width = step * words, slot;
     uint8_t *at[WARP];
     if (!locate(warp, i, space, request, width, 1, at, &slot)) return;
     int changed = 0;
@@ -461,14 +474,14 @@ static void store_to(Warp *warp, const Instruction *i, int space, const Request 
         const uint32_t *row = (const uint32_t *)row_at(warp, i->source[2], word);
         for (uint32_t rest = request->active; rest; rest &= rest - 1) {
             int lane = __builtin_ctz(rest);
-            size_t size = (size_t)(narrow ? narrow : 4); /* the first bytes are the low ones: the host is little-endian */
-            if (!memcmp(at[lane] + 4 * word, row + lane, size)) continue;
-            memcpy(at[lane] + 4 * word, row + lane, size);
+            uint8_t *to = at[lane] + step * word; /* the first bytes are the low ones: the host is little-endian */
+            if (!memcmp(to, row + lane, (size_t)step)) continue;
+            memcpy(to, row + lane, (size_t)step);
             changed = 1;
         }
     }
     warp->results->changes += changed;
-    note(warp, i, space, slot, request, width, 1, WRITES, 0);
+    if (!(i->flags & UNWATCHED)) note(warp, i, space, slot, request, width, 1, WRITES, 0);
 }
 
 static void store(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -488,7 +501,6 @@ static void load_constant(Warp *warp, const Instruction *i, uint32_t mask) {
     int words = i->number[2], size = i->number[3] ? i->number[3] : 4;
     const Lanes index = i->width[0] ? *row_of(warp, i->source[0]) : broadcast(0);
     int64_t last = i->number[1] / size - words;
-    Lanes *d = warp->rows + i->d;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         int64_t at = ((int64_t)index[lane] + i->offset) / size;
@@ -497,24 +509,26 @@ static void load_constant(Warp *warp, const Instruction *i, uint32_t mask) {
             uint32_t bits = 0;
             memcpy(&bits, warp->launch->banks + i->number[0] + (at + word) * size, (size_t)size);
             if (i->flags & SIGNED_VALUE) bits = (uint32_t)((int32_t)(bits << (32 - 8 * size)) >> (32 - 8 * size));
-            ((uint32_t *)(d + word))[lane] = bits;
+            ((uint32_t *)(warp->rows + part_of(warp, i->d, word)))[lane] = bits;
         }
     }
+    if (i->flags & EXTENDS) extend(warp, i, mask);
 }
 
 /* ---- atomics. number[2]: the operation; number[3]: the type of the values. */
 
 enum { ATOMIC_ADD, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_INC, ATOMIC_DEC, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_EXCH,
        ATOMIC_CAS };
-enum { TYPE_U32, TYPE_S32, TYPE_U64, TYPE_S64, TYPE_F32, TYPE_F64, TYPE_F16X2, TYPE_BF16X2 };
+enum { TYPE_U32, TYPE_S32, TYPE_U64, TYPE_S64, TYPE_F32, TYPE_F64, TYPE_F16X2, TYPE_BF16X2, TYPE_U16, TYPE_F16, TYPE_BF16 };
 
-static uint32_t sum_of_pairs(uint32_t a, uint32_t b, int brain) {
+/* The sum, the smaller or the larger one of 16-bit numbers, in both halves. */
+static uint32_t updated_halves(int how, uint32_t a, uint32_t b, int brain) {
     uint32_t result = 0;
     for (int shift = 0; shift < 32; shift += 16) {
-        uint16_t x = (uint16_t)(a >> shift), y = (uint16_t)(b >> shift);
-        uint32_t sum = brain ? brain_of_double(fused_to_odd(of_brain(x), 1, of_brain(y)))
-                             : half_of(of_half(x) + of_half(y), TO_NEAREST);
-        result |= sum << shift;
+        uint16_t bits[2] = {(uint16_t)(a >> shift), (uint16_t)(b >> shift)};
+        float x = brain ? of_brain(bits[0]) : (float)of_half(bits[0]), y = brain ? of_brain(bits[1]) : (float)of_half(bits[1]);
+        double now = how == ATOMIC_ADD ? fused_to_odd(x, 1, y) : how == ATOMIC_MIN ? minimum(x, y) : maximum(x, y);
+        result |= (uint32_t)(brain ? brain_of_double(now, TO_NEAREST) : half_of(now, TO_NEAREST)) << shift;
     }
     return result;
 }
@@ -522,11 +536,15 @@ static uint32_t sum_of_pairs(uint32_t a, uint32_t b, int brain) {
 uint64_t updated(const Instruction *i, uint64_t old, uint64_t value, uint64_t other) {
     int type = i->number[3], is_signed = type == TYPE_S32 || type == TYPE_S64;
     int64_t x = type == TYPE_S32 ? (int32_t)old : (int64_t)old, y = type == TYPE_S32 ? (int32_t)value : (int64_t)value;
+    if (i->number[2] <= ATOMIC_MAX) {
+        if (type == TYPE_F16X2 || type == TYPE_BF16X2)
+            return updated_halves(i->number[2], (uint32_t)old, (uint32_t)value, type == TYPE_BF16X2);
+        if (type == TYPE_F16 || type == TYPE_BF16)
+            return updated_halves(i->number[2], (uint32_t)old, (uint32_t)value, type == TYPE_BF16) & 0xffffu;
+    }
     switch (i->number[2]) {
         case ATOMIC_ADD:
             if (type == TYPE_F64) return bits_of_double(as_double(old) + as_double(value));
-            if (type == TYPE_F16X2 || type == TYPE_BF16X2)
-                return sum_of_pairs((uint32_t)old, (uint32_t)value, type == TYPE_BF16X2);
             if (type == TYPE_F32) {
                 float a = as_float((uint32_t)old), b = as_float((uint32_t)value);
                 if (!(i->flags & FLUSHES)) return bits_of(canonical(a + b));
@@ -546,43 +564,48 @@ uint64_t updated(const Instruction *i, uint64_t old, uint64_t value, uint64_t ot
 }
 
 int size_of_type(const Instruction *i) {
-    return i->number[3] == TYPE_U64 || i->number[3] == TYPE_S64 || i->number[3] == TYPE_F64 ? 8 : 4;
+    int type = i->number[3];
+    return type == TYPE_U64 || type == TYPE_S64 || type == TYPE_F64 ? 8 : type >= TYPE_U16 ? 2 : 4;
 }
 
-/* Lanes of one address act in lane order. On a GPU their order is not defined. */
+/* Lanes of one address act in lane order. On a GPU their order is not defined. Neighbours that are updated together have a
+ * value each, in the rows that follow. */
 static void update_in(Warp *warp, const Instruction *i, int space, const Request *request) {
-    int size = size_of_type(i), slot;
+    int size = size_of_type(i), count = i->flags >> ELEMENTS ? (int)(i->flags >> ELEMENTS) : 1, slot;
     uint8_t *at[WARP];
-    if (!locate(warp, i, space, request, size, 1, at, &slot)) return;
-    Lanes low[2], high[2];
-    for (int k = 0; k < 2; k++) {
-        int32_t row = i->source[2 + k];
-        if (!i->width[2 + k]) continue;
-        low[k] = i->mode[2 + k] ? source(warp, i, 2 + k) : *row_of(warp, row);
-        if (size == 8) high[k] = *row_at(warp, row, 1);
-    }
+    if (!locate(warp, i, space, request, size * count, 1, at, &slot)) return;
     uint32_t was_equal = 0;
-    for (uint32_t rest = request->active; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
-        uint64_t old = 0, values[2] = {0, 0};
-        memcpy(&old, at[lane], (size_t)size);
-        for (int k = 0; k < 2; k++)
-            if (i->width[2 + k])
-                values[k] = each_of(&low[k])[lane] | (size == 8 ? (uint64_t)each_of(&high[k])[lane] << 32 : 0);
-        uint64_t now = updated(i, old, values[0], values[1]);
-        if (now != old) {
-            memcpy(at[lane], &now, (size_t)size);
-            warp->results->changes++;
+    for (int element = 0; element < count; element++) {
+        Lanes low[2], high[2];
+        for (int k = 0; k < 2; k++) {
+            int32_t row = i->source[2 + k];
+            if (!i->width[2 + k]) continue;
+            low[k] = i->mode[2 + k] ? source(warp, i, 2 + k) : *row_at(warp, row, element);
+            if (size == 8) high[k] = *row_at(warp, row, 1);
+            if (size == 2) low[k] &= 0xffffu;
         }
-        if (old == values[0]) was_equal |= 1u << lane;
-        if (i->flags & SETS) old = old == values[0];
-        if (i->flags & ANSWERS && i->d_width) {
-            ((uint32_t *)(warp->rows + i->d))[lane] = (uint32_t)old;
-            if (i->d_width > 1) ((uint32_t *)(warp->rows + i->d + 1))[lane] = (uint32_t)(old >> 32);
+        for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            uint64_t old = 0, values[2] = {0, 0};
+            memcpy(&old, at[lane] + size * element, (size_t)size);
+            for (int k = 0; k < 2; k++)
+                if (i->width[2 + k])
+                    values[k] = each_of(&low[k])[lane] | (size == 8 ? (uint64_t)each_of(&high[k])[lane] << 32 : 0);
+            uint64_t now = updated(i, old, values[0], values[1]);
+            if (now != old) {
+                memcpy(at[lane] + size * element, &now, (size_t)size);
+                warp->results->changes++;
+            }
+            if (old == values[0]) was_equal |= 1u << lane;
+            if (i->flags & SETS) old = old == values[0];
+            if (i->flags & ANSWERS && i->d_width) {
+                ((uint32_t *)(warp->rows + part_of(warp, i->d, element)))[lane] = (uint32_t)old;
+                if (size == 8 && i->d_width > 1) ((uint32_t *)(warp->rows + i->d + 1))[lane] = (uint32_t)(old >> 32);
+            }
         }
     }
     if (i->flags & SETS) set_predicate(warp, i->p_out[0], was_equal, request->active);
-    note(warp, i, space, slot, request, size, 1, UPDATES, 0);
+    note(warp, i, space, slot, request, size * count, 1, UPDATES, 0);
 }
 
 static void atomic(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -604,13 +627,16 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
     addresses_of(warp, i, 2, 1, i->offset, one, &where);
     request_of(&where, mask, &origin);
     uint32_t values[WARP][4] = {{0}};
-    if (i->flags & FILLS) {
-        /* The address is that of the source plus the number of bytes that are not read. */
-        uint64_t last = (uint64_t)size - 1;
+    if (i->flags & (FILLS | SIZED)) {
+        /* How much is read is said by a register of its own (number[1]), or the address is that of the source plus the number of
+         * bytes that are not read. */
+        uint64_t last = i->flags & FILLS ? (uint64_t)size - 1 : 0;
         int given[WARP];
         for (int lane = 0; lane < WARP; lane++) {
-            given[lane] = size - (int)(origin.address[lane] & last);
+            uint32_t said = each_of(row_of(warp, i->flags & FILLS ? ZEROS : i->number[1]))[lane];
+            given[lane] = i->flags & FILLS ? size - (int)(origin.address[lane] & last) : said < (uint32_t)size ? (int)said : size;
             origin.address[lane] &= ~last;
+            if (given[lane] <= 0) reads &= ~(1u << lane);
         }
         for (int word = 0; word < words; word++) {
             Request part = {.active = 0};
@@ -644,7 +670,7 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
     origin.active = reads;
     if (warp->launch->checking) {
         check_access(warp, i, SHARED, shared_slot, &to, size, COPIES, 0);
-        if (reads && !(i->flags & FILLS)) check_access(warp, i, GLOBAL, slot, &origin, size, READS, 0);
+        if (reads && !(i->flags & (FILLS | SIZED))) check_access(warp, i, GLOBAL, slot, &origin, size, READS, 0);
     }
     if (slot < 0) slot = 0;
     if (warp->launch->counting) {
@@ -691,9 +717,90 @@ static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
     }
     for (int matrix = 0; matrix < count; matrix++) {
         memcpy(&result, results[matrix], sizeof result);
-        write_row(warp, i->d + matrix, result, mask);
+        write_row(warp, part_of(warp, i->d, matrix), result, mask);
     }
     if (rows.active) note(warp, i, SHARED, slot, &rows, 16, 1, READS, 0);
+}
+
+/* STSM: the other way round. A lane that names a row writes it whole. */
+static void store_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
+    Addresses where;
+    Request rows;
+    uint8_t *at[WARP];
+    int slot = 0, count = i->number[2];
+    addresses_of(warp, i, 0, 0, i->offset, i->number, &where);
+    request_of(&where, mask, &rows);
+    rows.active = mask & (count == 4 ? 0xffffffffu : (1u << 8 * count) - 1);
+    if (!rows.active || !locate(warp, i, SHARED, &rows, 16, 1, at, &slot)) return;
+    for (uint32_t rest = rows.active; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest), row = lane % 8;
+        const uint32_t *held = each_of(row_at(warp, i->source[2], lane / 8));
+        uint16_t elements[8];
+        for (int column = 0; column < 8; column++) {
+            uint32_t two = i->flags & TRANSPOSED ? held[4 * column + row / 2] : held[4 * row + column / 2];
+            elements[column] = (uint16_t)(two >> 16 * ((i->flags & TRANSPOSED ? row : column) % 2));
+        }
+        memcpy(at[lane], elements, sizeof elements);
+    }
+    warp->results->changes++;
+    note(warp, i, SHARED, slot, &rows, 16, 1, WRITES, 0);
+}
+
+/* ---- wmma.load and wmma.store of PTX: a tile, element by element, as number[2] and number[3] say of loads. From number[0] on,
+ * `jumps` holds by register, part of it and lane how many rows or columns it is from the first element, then how many elements
+ * from there. number[1]: registers, parts of each and bits of an element, in 8 bits each. Source 3 is the distance of rows. */
+
+static void tile_elements(Warp *warp, const Instruction *i, const Request *first, int number, Request *request) {
+    const int32_t *places = warp->launch->jumps + i->number[0] + number * 2 * WARP;
+    const Lanes *stride = row_of(warp, i->source[3]);
+    const int64_t bits = i->number[1] >> 16;
+    request->active = first->active;
+    for (int lane = 0; lane < WARP; lane++) {
+        int64_t elements = (int64_t)places[lane] * each_of(stride)[lane] + places[WARP + lane];
+        request->address[lane] = first->address[lane] + (uint64_t)(elements * bits / 8);
+    }
+}
+
+/* Where its first element is. */
+static void tile_begins(const Warp *warp, const Instruction *i, uint32_t mask, Request *request) {
+    const int32_t one[2] = {1, 1};
+    Addresses where;
+    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, one, &where);
+    request_of(&where, mask, request);
+}
+
+static void load_tile(Warp *warp, const Instruction *i, uint32_t mask) {
+    Request first, request;
+    Instruction one = *i; /* loads an element to a row of its own */
+    int registers = i->number[1] & 255, parts = i->number[1] >> 8 & 255, words = i->number[2];
+    tile_begins(warp, i, mask, &first);
+    one.d = warp->launch->rows - 2;
+    Lanes held[2 * WARP];
+    for (int number = 0; number < registers * parts && !warp->results->fault; number++) {
+        tile_elements(warp, i, &first, number, &request);
+        in_space_of(warp, &one, &request, load_from);
+        for (int word = 0; word < words; word++) {
+            Lanes *to = held + number / parts * words + word, part = warp->rows[one.d + word];
+            *to = number % parts ? *to | part << (uint32_t)(32 / parts * (number % parts)) : part;
+        }
+    }
+    for (int row = 0; row < i->d_width; row++)
+        write_row(warp, part_of(warp, i->d, row), held[row % (registers * words)], mask);
+}
+
+static void store_tile(Warp *warp, const Instruction *i, uint32_t mask) {
+    Request first, request;
+    Instruction one = *i; /* stores an element from a row of its own */
+    int registers = i->number[1] & 255, parts = i->number[1] >> 8 & 255, words = i->number[2];
+    tile_begins(warp, i, mask, &first);
+    one.source[2] = warp->launch->rows - 2;
+    for (int number = 0; number < registers * parts && !warp->results->fault; number++) {
+        for (int word = 0; word < words; word++)
+            warp->rows[one.source[2] + word] = *row_at(warp, i->source[2], number / parts * words + word) >>
+                                               (uint32_t)(32 / parts * (number % parts));
+        tile_elements(warp, i, &first, number, &request);
+        in_space_of(warp, &one, &request, store_to);
+    }
 }
 
 /* ---- what changes no value here: fences, groups of copies */
@@ -717,13 +824,42 @@ static void trap(Warp *warp, const Instruction *i, uint32_t mask) {
     if (mask) fail(warp, i, HAZARD, __builtin_ctz(mask), 0);
 }
 
+/* mbarrier.init: source 3 says for how many threads, whose bits go to the rows of source 2 first; see bulk.c. */
+static void begin_barrier(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes left = -source(warp, i, 3) & 0xfffffu; /* of 2^20 */
+    write_row(warp, i->source[2], left << 1, mask);
+    write_row(warp, i->source[2] + 1, left << 11, mask);
+    store(warp, i, mask);
+}
+
+/* ---- accesses of PTX with a memory order, the fences that it stands for included. mode[0]: before it, and after it, of the
+ * block only or of more. */
+enum { FENCE_BEFORE = 1, FENCE_AFTER = 2, OF_BLOCK = 4 };
+
+static void in_order(Warp *warp, const Instruction *i, uint32_t mask, Operation *access) {
+    if (i->mode[0] & FENCE_BEFORE) note_fence(warp, mask, i->mode[0] & OF_BLOCK);
+    access(warp, i, mask);
+    if (i->mode[0] & FENCE_AFTER) note_fence(warp, mask, i->mode[0] & OF_BLOCK);
+}
+
+static void ordered_load(Warp *warp, const Instruction *i, uint32_t mask) { in_order(warp, i, mask, load); }
+static void ordered_store(Warp *warp, const Instruction *i, uint32_t mask) { in_order(warp, i, mask, store); }
+static void ordered_atomic(Warp *warp, const Instruction *i, uint32_t mask) { in_order(warp, i, mask, atomic); }
+
 const NamedOperation MEMORY[] = {
     {"load", load},
     {"store", store},
     {"load constant", load_constant},
     {"atomic", atomic},
+    {"begin barrier", begin_barrier},
+    {"ordered load", ordered_load},
+    {"ordered store", ordered_store},
+    {"ordered atomic", ordered_atomic},
     {"copy async", copy_async},
     {"load matrix", load_matrix},
+    {"store matrix", store_matrix},
+    {"load tile", load_tile},
+    {"store tile", store_tile},
     {"fence", fence},
     {"nothing", nothing},
     {"trap", trap},

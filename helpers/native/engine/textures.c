@@ -248,21 +248,22 @@ static void gather(const Image *image, const uint32_t coordinate[3], int channel
 }
 
 /* number[0]: what is done; number[1]: axes; number[2]: the channels that are kept, as bits; number[3]: the row of the
- * third and fourth of them, or -1. Sources: the first coordinate, behind the layer if there is one, and the handle. */
+ * third and fourth of them, or -1: they are nowhere else. Sources: the first coordinate, behind the layer if there is one, and the handle. */
 static void read_texture(Warp *warp, const Instruction *i, uint32_t mask) {
-    const Lanes *from = row_of(warp, i->source[0]), handle = *row_of(warp, i->source[1]);
+    const Lanes handle = *row_of(warp, i->source[1]);
     int axes = i->number[1], has_layer = (i->flags & HAS_LAYER) != 0, kept = 0;
     Lanes results[CHANNELS] = {{0}};
     const Image *image = 0;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
-        uint32_t coordinate[3] = {0, 0, 0}, layer = has_layer ? from[0][lane] : 0, found[CHANNELS] = {0, 0, 0, 0};
+        uint32_t coordinate[3] = {0, 0, 0}, found[CHANNELS] = {0, 0, 0, 0};
+        uint32_t layer = has_layer ? each_of(row_at(warp, i->source[0], 0))[lane] : 0;
         if (!image || image->handle != handle[lane]) image = image_of(warp, handle[lane], 0);
         if (!image) {
             fail(warp, i, NOT_MODELLED, lane, 0);
             return;
         }
-        for (int k = 0; k < axes; k++) coordinate[k] = from[k + has_layer][lane];
+        for (int k = 0; k < axes; k++) coordinate[k] = each_of(row_at(warp, i->source[0], k + has_layer))[lane];
         if (i->number[0] == SAMPLES) sample(image, coordinate, axes, has_layer ? &layer : 0, found);
         else if (i->number[0] == FETCHES) fetch(image, (int32_t)coordinate[0], found);
         else gather(image, coordinate, i->number[0] - GATHERS, found);
@@ -270,8 +271,8 @@ static void read_texture(Warp *warp, const Instruction *i, uint32_t mask) {
     }
     for (int c = 0; c < CHANNELS; c++) {
         if (!(i->number[2] >> c & 1)) continue;
-        if (kept < 2 && i->d_width > kept) write_row(warp, i->d + kept, results[c], mask);
         if (kept >= 2 && i->number[3] >= 0) write_row(warp, i->number[3] + kept - 2, results[c], mask);
+        else if (i->d_width > kept) write_row(warp, part_of(warp, i->d, kept), results[c], mask);
         kept++;
     }
 }
@@ -280,8 +281,7 @@ static void read_texture(Warp *warp, const Instruction *i, uint32_t mask) {
 
 /* The bytes that a lane reads or writes; NULL if there are none, or something is wrong. Numbers as in `load_surface`. */
 static uint8_t *surface_bytes(Warp *warp, const Instruction *i, int lane, const Image *image) {
-    const Lanes *from = row_of(warp, i->source[0]);
-    int64_t width = i->number[2], byte = (int32_t)from[0][lane], place[3] = {0, 0, 0}, last;
+    int64_t width = i->number[2], byte = (int32_t)each_of(row_at(warp, i->source[0], 0))[lane], place[3] = {0, 0, 0}, last;
     int is_inside;
     if (!image || byte % width) {
         fail(warp, i, image ? MISALIGNED : NOT_MODELLED, lane, 0);
@@ -291,7 +291,7 @@ static uint8_t *surface_bytes(Warp *warp, const Instruction *i, int lane, const 
     is_inside = byte >= 0 && byte <= last;
     place[0] = byte < 0 ? 0 : byte > last ? last : byte;
     for (int axis = 1; axis < i->number[1]; axis++) {
-        int64_t at = (int32_t)from[axis][lane], size = image->size[axis];
+        int64_t at = (int32_t)each_of(row_at(warp, i->source[0], axis))[lane], size = image->size[axis];
         is_inside &= at >= 0 && at < size;
         if (axis == image->dims) at = (uint32_t)at; /* a layer has no sign */
         place[axis] = at < 0 ? 0 : at >= size ? size - 1 : at;
@@ -301,7 +301,13 @@ static uint8_t *surface_bytes(Warp *warp, const Instruction *i, int lane, const 
     return image->bytes + (place[2] * image->size[1] + place[1]) * image->pitch + place[0];
 }
 
-/* number[0]: what is done outside; number[1]: coordinates; number[2]: bytes; `flags`: a narrow value has a sign. */
+/* Of the words, or narrow values, that a lane reads or writes the bytes of each; the first ones are the low ones. */
+static size_t bytes_of_item(const Instruction *i) {
+    return (size_t)(i->number[3] ? i->number[3] : i->number[2] < 4 ? i->number[2] : 4);
+}
+
+/* number[0]: what is done outside; number[1]: coordinates; number[2]: bytes, and number[3] those of each of several narrow
+ * values; `flags`: a narrow value has a sign. */
 static void load_surface(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes handle = *row_of(warp, i->source[1]);
     Lanes results[CHANNELS] = {{0}};
@@ -309,24 +315,23 @@ static void load_surface(Warp *warp, const Instruction *i, uint32_t mask) {
         int lane = __builtin_ctz(rest), unused = 32 - 8 * i->number[2];
         const uint8_t *at = surface_bytes(warp, i, lane, image_of(warp, handle[lane], 1));
         uint32_t words[CHANNELS] = {0, 0, 0, 0};
-        if (at) memcpy(words, at, (size_t)i->number[2]);
+        for (int k = 0; at && k < i->d_width; k++) memcpy(words + k, at + k * bytes_of_item(i), bytes_of_item(i));
         if (i->flags) words[0] = (uint32_t)((int32_t)(words[0] << unused) >> unused);
         for (int k = 0; k < i->d_width; k++) results[k][lane] = words[k];
     }
-    for (int k = 0; k < i->d_width; k++) write_row(warp, i->d + k, results[k], mask);
+    for (int k = 0; k < i->d_width; k++) write_row(warp, part_of(warp, i->d, k), results[k], mask);
 }
 
 /* As load_surface; source 2 is what is written. */
 static void store_surface(Warp *warp, const Instruction *i, uint32_t mask) {
-    const Lanes handle = *row_of(warp, i->source[1]), *value = row_of(warp, i->source[2]);
-    int count = i->number[2] < 4 ? 1 : i->number[2] / 4;
+    const Lanes handle = *row_of(warp, i->source[1]);
+    const size_t size = bytes_of_item(i), count = (size_t)i->number[2] / size;
     warp->results->changes++;
     for (uint32_t rest = mask; rest && !warp->results->fault; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint8_t *at = surface_bytes(warp, i, lane, image_of(warp, handle[lane], 1));
-        uint32_t words[CHANNELS];
-        for (int k = 0; k < count; k++) words[k] = value[k][lane];
-        if (at) memcpy(at, words, (size_t)i->number[2]);
+        for (size_t k = 0; at && k < count; k++)
+            memcpy(at + k * size, each_of(row_at(warp, i->source[2], (int)k)) + lane, size);
     }
 }
 

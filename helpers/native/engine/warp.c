@@ -74,6 +74,43 @@ static void join(Warp *warp, uint32_t lanes) {
     remove_empty(warp);
 }
 
+/* ---- without convergence barriers: the order is that of basic blocks, in which threads meet as early as they can. Who is in
+ * a function counts as being at the call of the kernel that led there; of these it is first who is deepest, so that all return
+ * before one goes on. */
+
+static int32_t place_of(const Warp *warp, const Group *g, uint32_t *depth) {
+    const Launch *launch = warp->launch;
+    int lane = __builtin_ctz(g->mask);
+    *depth = launch->stack < 0 ? 0 : each_of(warp->rows + launch->stack)[lane];
+    return *depth ? (int32_t)each_of(warp->rows + launch->origin)[lane] : launch->code[g->pc].block;
+}
+
+static int goes_first(const Warp *warp, const Group *one, const Group *other) {
+    const Instruction *code = warp->launch->code;
+    uint32_t depth[2];
+    int32_t place = place_of(warp, one, &depth[0]), other_place = place_of(warp, other, &depth[1]);
+    if (place != other_place) return place < other_place;
+    if (depth[0] != depth[1]) return depth[0] > depth[1];
+    return code[one->pc].block < code[other->pc].block;
+}
+
+/* Groups that can run and are at the same place become one. */
+static void meet_anywhere(Warp *warp) {
+    uint32_t depth;
+    for (int g = 0; g < warp->groups; g++) {
+        Group *one = &warp->group[g];
+        for (int other = g + 1; other < warp->groups && !one->waits; other++) {
+            Group *same = &warp->group[other];
+            if (same->waits || same->pc != one->pc) continue;
+            if (place_of(warp, one, &depth) != place_of(warp, same, &depth)) continue;
+            one->mask |= same->mask;
+            same->mask = 0;
+            same->pc = -1;
+        }
+    }
+    remove_empty(warp);
+}
+
 /* ---- meetings */
 
 /* Who is still to come to a meeting: also lanes that keep its token in a register, while a function that they called has
@@ -138,6 +175,8 @@ static void pass_barrier(Block *block) {
     barrier_is_free(block, BARRIERS);
 }
 
+enum { ONLY_ARRIVES = 1, ANSWERS = 2 }; /* of a barrier of the block */
+
 static void release_block(Warp *warp, const Instruction *i) {
     Block *block = warp->block;
     int32_t pc = -1, where = 0;
@@ -162,7 +201,11 @@ static void release_block(Warp *warp, const Instruction *i) {
         block->votes += __builtin_popcount(one->predicate[VOTES] & one->living);
         block->voters += __builtin_popcount(one->living);
     }
-    if (pc >= 0) pass_barrier(block);
+    if (pc < 0) return;
+    const Instruction *at = &warp->launch->code[pc - 1];
+    for (int w = 0; at->flags & ANSWERS && w < block->warps; w++)
+        if (block->warp[w].living) barrier_result(&block->warp[w], at, block->warp[w].living);
+    pass_barrier(block);
 }
 
 /* Barrier `n` of some warps: who waits there goes on when `wanted` threads have come. A warp counts whole, with its lanes
@@ -222,7 +265,8 @@ static uint32_t branch_taken(const Warp *warp, const Group *g, const Instruction
     return i->flags & IF_ALL_AGREE && active != g->mask ? 0 : active;
 }
 
-/* A computed branch: number[0] and number[1] say where its table begins and ends; number[2] is added to the register. */
+/* A computed branch: number[0] and number[1] say where its table begins and how long it is; number[2] is added to the
+ * register, and the sum divided by 2 to the power number[3]. */
 static void jump(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
     const Lanes value = *row_of(warp, i->source[0]);
     const int32_t *table = warp->launch->jumps + i->number[0];
@@ -235,7 +279,7 @@ static void jump(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
         int32_t target = 0;
         for (uint32_t lanes = rest; lanes; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
-            int32_t at = ((int32_t)value[lane] + i->number[2]) >> 4;
+            int32_t at = ((int32_t)value[lane] + i->number[2]) >> i->number[3];
             at = at < 0 ? 0 : at >= i->number[1] ? i->number[1] - 1 : at;
             if (!same) target = table[at];
             if (table[at] == target) same |= 1u << lane;
@@ -246,6 +290,82 @@ static void jump(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
     }
     if (is_first) *g = all, g->pc = next;
     else add_group(warp, others, next);
+}
+
+/* ---- functions of PTX. Each has a frame on the thread's stack, in local memory. What is saved there is listed behind its
+ * number: the row, or less than 0 a predicate; its place in the frame, and its bytes. */
+
+enum { SAVED_PARTS = 3 };
+
+static void move_saved(Warp *warp, uint32_t mask, const int32_t *saved, int is_return) {
+    const Launch *launch = warp->launch;
+    const uint32_t *stack = (const uint32_t *)(warp->rows + launch->stack);
+    for (int k = 0; k < saved[0]; k++) {
+        const int32_t *one = saved + 1 + SAVED_PARTS * k;
+        const Lanes held = one[0] < 0 ? spread(warp->predicate[-1 - one[0]]) : warp->rows[one[0]];
+        uint32_t values[WARP];
+        Lanes back;
+        memcpy(values, &held, sizeof values);
+        for (uint32_t rest = mask; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            size_t frame = (size_t)(warp->number * WARP + lane) * (size_t)launch->local_bytes + stack[lane];
+            uint8_t *at = warp->block->local + frame + one[1];
+            if (is_return) memcpy(&values[lane], at, (size_t)one[2]);
+            else memcpy(at, &values[lane], (size_t)one[2]);
+        }
+        if (!is_return) continue;
+        memcpy(&back, values, sizeof back);
+        if (one[0] < 0) set_predicate(warp, (uint8_t)(-1 - one[0]), gather_bits((SignedLanes)((back & 1) != 0)), mask);
+        else write_row(warp, one[0], back, mask);
+    }
+}
+
+/* number: the size of the caller's frame; where the functions are listed that may be called; where the deepest stack begins from
+ * which they may; and the basic block of the call if the kernel makes it, else -1. offset: where it is listed what is saved.
+ * Source 0 is the function's address if there are several. Of a function are listed its address, its first instruction, the
+ * number of the way back, and the row that receives it. */
+enum { ADDRESS_LOW, ADDRESS_HIGH, BEGINNING, WAY_BACK, BACK_ROW, FUNCTION_PARTS };
+
+static void call(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
+    const Launch *launch = warp->launch;
+    const int32_t *functions = launch->jumps + i->number[1];
+    uint32_t rest = active, others = g->mask & ~active;
+    int32_t next = g->pc + 1;
+    Lanes *stack = warp->rows + launch->stack;
+    for (uint32_t lanes = active; lanes; lanes &= lanes - 1)
+        if ((int64_t)each_of(stack)[__builtin_ctz(lanes)] > i->number[2]) fail(warp, i, OUT_OF_BOUNDS, __builtin_ctz(lanes), 0);
+    if (warp->results->fault) return;
+    move_saved(warp, active, launch->jumps + i->offset, 0);
+    write_row(warp, launch->stack, *stack + (uint32_t)i->number[0], active);
+    if (i->number[3] >= 0) write_row(warp, launch->origin, broadcast((uint32_t)i->number[3]), active);
+    g->mask = 0;
+    for (int k = 0; k < functions[0]; k++) {
+        const int32_t *one = functions + 1 + FUNCTION_PARTS * k;
+        uint32_t lanes = rest;
+        if (i->width[0])
+            lanes &= gather_bits((SignedLanes)(*row_of(warp, i->source[0]) == (uint32_t)one[ADDRESS_LOW])) &
+                     gather_bits((SignedLanes)(*row_at(warp, i->source[0], 1) == (uint32_t)one[ADDRESS_HIGH]));
+        rest &= ~lanes;
+        write_row(warp, one[BACK_ROW], broadcast((uint32_t)one[WAY_BACK]), lanes);
+        if (!g->mask) g->mask = lanes, g->pc = one[BEGINNING];
+        else add_group(warp, lanes, one[BEGINNING]);
+    }
+    if (rest) fail(warp, i, OUT_OF_BOUNDS, __builtin_ctz(rest), 0);
+    if (!g->mask) g->mask = others, g->pc = next;
+    else add_group(warp, others, next);
+}
+
+/* Back to where source 0 says, by its number; offset: where the ways are listed: the caller's frame, and what was saved. */
+static void return_to(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
+    const Launch *launch = warp->launch;
+    const Lanes ways = *row_of(warp, i->source[0]);
+    jump(warp, g, i, active);
+    for (int k = 0; k < i->number[1]; k++) {
+        uint32_t lanes = gather_bits((SignedLanes)(ways == broadcast((uint32_t)k))) & active;
+        const int32_t *way = launch->jumps + launch->jumps[i->offset + k];
+        write_row(warp, launch->stack, warp->rows[launch->stack] - (uint32_t)way[0], lanes);
+        move_saved(warp, lanes, way + 1, 1);
+    }
 }
 
 /* ---- the barrier of a cluster, in two halves */
@@ -326,8 +446,6 @@ static void leave(Warp *warp, Group *g, const Instruction *i, uint32_t gone) {
     if (warp->launch->cluster_blocks > 1) release_cluster(warp);
 }
 
-enum { ONLY_ARRIVES = 1 };
-
 /* Threads that are alone go past a barrier whose guard is false for them. number[0]: others must not wait there then.
  * Which barrier and for how many threads, 0 for all, say number[1] and number[2], or registers, the second from bit
  * number[3] on. */
@@ -384,6 +502,13 @@ static void part_by_mask(Warp *warp, Group *g, const Lanes named) {
 /* WARPSYNC mask; flags: .COLLECTIVE and .EXCLUSIVE, after which the lanes of a mask are one group, with .COLLECTIVE for a
  * while. Lanes that go on together anyway need not part for the other. */
 static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
+    if (warp->launch->meets_anywhere) { /* nobody waits: who is there has met */
+        g->pc++;
+        if (!active) return;
+        check_named(warp, i, active);
+        note_warp_barrier(warp, active);
+        return;
+    }
     if (active != g->mask) {
         go(warp, g, active, g->pc, g->pc + 1);
         if (!active || g->mask != active) return;
@@ -452,6 +577,10 @@ static int next_group(const Warp *warp) {
         const Group *one = &warp->group[g];
         if (one->waits) continue;
         if (one->mask & warp->favoured) return g;
+        if (best >= 0 && warp->launch->meets_anywhere) {
+            if (goes_first(warp, one, &warp->group[best])) best = g;
+            continue;
+        }
         if (best < 0 || one->pc < warp->group[best].pc ||
             (one->pc == warp->group[best].pc && __builtin_ctz(one->mask) < __builtin_ctz(warp->group[best].mask)))
             best = g;
@@ -470,6 +599,13 @@ static void favour_next(Warp *warp, uint32_t mask) {
             later = one->mask;
     }
     warp->favoured = later ? later : first;
+}
+
+/* Whether some threads of the warp are at a barrier of the block. */
+static int waits_for_block(const Warp *warp) {
+    for (int g = 0; g < warp->groups; g++)
+        if (warp->group[g].waits >= AT_BARRIER && warp->group[g].waits < AT_PART) return 1;
+    return 0;
 }
 
 /* Which lanes write a register that the warp shares: all, unless another group is at the same place, which on a GPU would
@@ -491,7 +627,9 @@ int run_turn(Warp *warp) {
     warp->has_all_time = 0;
     if (warp->groups < 2) warp->favoured = 0;
     wake_at_phases(warp, 0);
-    while ((at = next_group(warp)) >= 0 && !results->fault) {
+    while (!results->fault) {
+        if (launch->meets_anywhere && warp->groups > 1) meet_anywhere(warp);
+        if ((at = next_group(warp)) < 0) break;
         Group *g = &warp->group[at];
         const Instruction *i = &launch->code[g->pc];
         int is_alone = warp->groups == 1, begun = 0;
@@ -502,11 +640,16 @@ int run_turn(Warp *warp) {
                     break;
                 }
                 begun = 1;
+                if (i->is_beyond && !is_alone && waits_for_block(warp)) {
+                    fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(g->mask), 0);
+                    return 0;
+                }
                 left -= i->length;
                 if (left < 0) {
                     if (warp->saw_others || --results->turns_left < 0) {
                         g->pc = i->index;
-                        if (warp->saw_others) favour_next(warp, g->mask);
+                        warp->ran = g->mask;
+                        if (warp->saw_others && !launch->meets_anywhere) favour_next(warp, g->mask);
                         return 1;
                     }
                     left = TURN;
@@ -554,6 +697,8 @@ int run_turn(Warp *warp) {
                     break;
                 case WAITS_FOR_CLUSTER: wait_for_cluster(warp, g, i, active); break;
                 case WAITS_FOR_PHASE: wait_for_phase(warp, g, i, active); break;
+                case CALLS: call(warp, g, i, active); break;
+                case RETURNS: return_to(warp, g, i, active); break;
                 default:
                     g->pc++;
                     if (active) execute[i->operation](warp, i, active);
@@ -567,11 +712,11 @@ int run_turn(Warp *warp) {
 
 /* ---- the operations of all files, one after the other */
 
-enum { MOST_OPERATIONS = 160 };
+enum { MOST_OPERATIONS = 200 };
 
 const NamedOperation *operation_of(int number) {
-    const NamedOperation *const tables[] = {ARITHMETIC, MEMORY, EXCHANGE, TEXTURES, BULK};
-    for (int table = 0; table < 5; table++)
+    const NamedOperation *const tables[] = {ARITHMETIC, TYPED, MEMORY, EXCHANGE, TEXTURES, BULK};
+    for (int table = 0; table < 6; table++)
         for (const NamedOperation *one = tables[table]; one->name; one++)
             if (number-- == 0) return one;
     return 0;

@@ -17,6 +17,9 @@ int try_wait(Warp *warp, const Instruction *i, uint32_t mask, int gives_up);
 /* Let those of the warp go on whose phases have ended, or all (`gives_up`). Whether somebody goes on. */
 int wake_at_phases(Warp *warp, int gives_up);
 
+/* The result of a vote at the barrier that all have come to. */
+void barrier_result(Warp *warp, const Instruction *i, uint32_t mask);
+
 /* By lane the token of the meeting that it has at Bn. Most warps use few of them, so each begins when it is asked for. */
 static inline int32_t *tokens_of(Warp *warp, int n) {
     if (!(warp->has_tokens >> n & 1)) memset(warp->token[n], 0, sizeof warp->token[n]);

@@ -12,20 +12,24 @@ from helpers.simulator.arithmetic.operations import ROUNDINGS, refuse_unknown
 from helpers.simulator.errors import Unknown
 
 WHOLE = tuple(float32.TO_WHOLE)  # the roundings to a whole number
+RELU = (("f16", "f32"), ("bf16", "f32"))  # from and to what negative numbers may become zero
 INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 
 
 def conversion(to: str, origin: str, modifiers: Sequence[str] = ()) -> Callable:
     """The function from arrays of the type `origin` to arrays of the type `to` (PTX's names), of any shape.
 
-    Modifiers are a rounding, ftz and sat. bf16 is bits as uint16.
+    Modifiers are a rounding, ftz, sat and relu. bf16 is bits as uint16.
     Raises Unknown for a pair of types or a modifier that is not modelled.
     """
     modifiers = tuple(modifiers)
     # A float is always limited to the range of an integer, with or without .sat.
-    saturating = ("sat",) if to == "f32" or to in INTEGERS else ()
-    refuse_unknown(modifiers, (*ROUNDINGS, *WHOLE, "ftz", *saturating))
+    own = ("sat",) if to == "f32" or to in INTEGERS else ("relu",) if (to, origin) in RELU else ()
+    refuse_unknown(modifiers, (*ROUNDINGS, *WHOLE, "ftz", *own))
     function = _plain(to, origin, modifiers)
+    if "relu" in modifiers:
+        signed = function
+        function = lambda a: signed(np.where(a <= 0, np.float32(0), a)[()])  # noqa: E731
     if "ftz" in modifiers and origin == "f32":
         keeping = function
         function = lambda a: keeping(float32.flush(a))  # noqa: E731

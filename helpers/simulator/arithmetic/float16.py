@@ -14,7 +14,7 @@ from helpers.simulator.arithmetic import float32
 from helpers.simulator.errors import Unknown
 
 LOW_HALF = np.uint32(0xFFFF)
-SMALLEST_NORMAL = 2.0**-14
+SMALLEST_NORMAL, SMALLEST_NORMAL_BRAIN = 2.0**-14, 2.0**-126
 
 
 def half(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
@@ -39,17 +39,23 @@ def half(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
     return rounded
 
 
-def _flushed(a):
-    """Numbers below the smallest normal float16 become zeros of their sign."""
-    return np.where(np.abs(a) < SMALLEST_NORMAL, np.copysign(np.asarray(a).dtype.type(0), a), a)[()]
+def _flushed(a, smallest: float = SMALLEST_NORMAL):
+    """Numbers below the smallest normal one become zeros of their sign."""
+    return np.where(np.abs(a) < smallest, np.copysign(np.asarray(a).dtype.type(0), a), a)[()]
 
 
 def brain(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
-    """The function of `name`.bf16 on bits held as uint16, with .relu; Unknown if there is none."""
-    function = _wide_function(name)
+    """The function of `name`.bf16 on bits held as uint16, with .relu, of ex2 with .ftz; Unknown if there is none."""
+    function, flushes = _wide_function(name), "ftz" in modifiers
+    if flushes and name != "ex2":
+        raise Unknown(f"{name}.ftz of bfloat16 numbers")
 
     def exact(*operands):
-        return float32.to_odd_float32(function(*(float32.from_bfloat16(o) for o in operands)))
+        numbers = [float32.from_bfloat16(o) for o in operands]
+        if not flushes:
+            return float32.to_odd_float32(function(*numbers))
+        result = function(*(_flushed(number, SMALLEST_NORMAL_BRAIN) for number in numbers))
+        return float32.to_odd_float32(_flushed(result, SMALLEST_NORMAL_BRAIN))
 
     if "relu" in modifiers:
         return lambda *operands: float32.to_bfloat16(_not_negative(exact(*operands)))

@@ -161,13 +161,14 @@ def fmin(a, b):
     """The smaller of a and b (`min.f32`): a NaN gives way to a number, and -0 < +0."""
     # Equal numbers have equal bits, but for the zeros: 0x00000000 | 0x80000000 is -0.
     zero_of_either_sign = (_bits(a) | _bits(b)).view(np.float32)
-    return _canonical(np.where(a == b, zero_of_either_sign, np.fmin(a, b)))
+    # (np.fmin of a signaling NaN and a number is the one or the other, as the array's length will have it.)
+    return _canonical(np.where(a == b, zero_of_either_sign, np.where((a < b) | np.isnan(b), a, b)))
 
 
 def fmax(a, b):
     """The larger of a and b (`max.f32`): a NaN gives way to a number, and -0 < +0."""
     zero_of_either_sign = (_bits(a) & _bits(b)).view(np.float32)
-    return _canonical(np.where(a == b, zero_of_either_sign, np.fmax(a, b)))
+    return _canonical(np.where(a == b, zero_of_either_sign, np.where((a > b) | np.isnan(b), a, b)))
 
 
 def fmin_nan(a, b):

@@ -191,10 +191,14 @@ PERMUTATIONS = {
 }
 
 
+def selectors(mode: str) -> list[int]:
+    """The four selectors that a mode of PERMUTATIONS stands for."""
+    return [sum(byte << 4 * place for place, byte in enumerate(row)) for row in PERMUTATIONS[mode]]
+
+
 def permute_bytes_by(mode: str):
     """`permute_bytes` in one of the modes of PERMUTATIONS."""
-    selectors = [sum(byte << 4 * place for place, byte in enumerate(row)) for row in PERMUTATIONS[mode]]
-    table = np.array(selectors, np.uint32)
+    table = np.array(selectors(mode), np.uint32)
     return lambda a, b, selector: permute_bytes(a, b, table[selector & np.uint32(3)])
 
 

@@ -28,20 +28,22 @@ ROUNDED64 = {"add": float64.add, "sub": lambda a, b, rounding: float64.add(a, -b
 FLOAT64 = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
     "fma": float64.fma, "mad": float64.fma, "min": float64.fmin, "max": float64.fmax,
-    "rcp": lambda a: 1.0 / a, "sqrt": np.sqrt, "rsqrt": lambda a: 1.0 / np.sqrt(a),
+    "rcp": lambda a: 1.0 / a, "sqrt": np.sqrt,
 }  # fmt: skip
+HAND_ON_NAN = ("add", "sub", "mul", "fma", "mad")  # of float64: what is one instruction of machine code
 APPROXIMATE64 = {"rcp": float64.rcp_approx_ftz, "rsqrt": float64.rsqrt_approx_ftz}
 SIGN_BIT = {2: np.uint16(1 << 15), 4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
 SIGN_BITS_OF_PAIR = np.uint32(0x80008000)
+FTZ_OF_HALVES = {"f16": np.float16(-0.0), "f16x2": SIGN_BITS_OF_PAIR}  # -0 of the types that have it
 # By type, the modifiers that the functions here take into account.
 MODIFIERS = {
     "f32": {*ROUNDINGS, "ftz", "sat", "approx", "full", "NaN"},
     "f32x2": {*ROUNDINGS, "ftz"},
     "f64": {*ROUNDINGS, "approx", "ftz"},
     "f16": {"rn", "ftz", "sat", "relu", "approx"},
-    "bf16": {"rn", "relu", "approx"},
+    "bf16": {"rn", "ftz", "relu", "approx"},
     "f16x2": {"rn", "ftz", "sat", "relu", "approx"},
-    "bf16x2": {"rn", "relu", "approx"},
+    "bf16x2": {"rn", "ftz", "relu", "approx"},
 }
 
 
@@ -59,7 +61,9 @@ def _operation(name: str, modifiers: tuple[str, ...], type_: str) -> Callable:
     refuse_unknown(modifiers, MODIFIERS.get(type_, ()))
     if name in ("neg", "abs"):
         function = sign_function(name, type_)
-        return float32.ftz(function) if "ftz" in modifiers else function
+        if "ftz" not in modifiers:
+            return function
+        return float32.ftz(function) if type_ == "f32" else _flushing_sum(function, type_)
     if name == "copysign":
         return copy_sign
     if type_ == "f32":
@@ -94,6 +98,14 @@ def refuse_unknown(modifiers: Sequence[str], known) -> None:
     for modifier in modifiers:
         if modifier not in known:
             raise Unknown(f"the modifier .{modifier}")
+
+
+def _flushing_sum(sign: Callable, type_: str) -> Callable:
+    """neg.ftz or abs.ftz of float16: what ptxas makes of it is the sum with -0."""
+    if type_ not in FTZ_OF_HALVES:
+        raise Unknown(f"the modifier .ftz of {type_}")
+    add, zero = _operation("add", ("ftz",), type_), FTZ_OF_HALVES[type_]
+    return lambda a: add(sign(a), zero)
 
 
 def sign_function(name: str, type_: str) -> Callable:
@@ -147,9 +159,13 @@ def _float64(name: str, modifiers: tuple[str, ...]) -> Callable:
         raise Unknown(f"{'.'.join((name, *modifiers))}.f64")
     rounding = next((m for m in modifiers if m in ROUNDINGS), "rn")
     if rounding == "rn":
-        return _found(FLOAT64, name, "f64")
-    rounded = _found(ROUNDED64, name, f"{rounding}.f64")
-    return lambda *operands: rounded(*operands, rounding=rounding)
+        function = _found(FLOAT64, name, "f64")
+    else:
+        rounded = _found(ROUNDED64, name, f"{rounding}.f64")
+        function = lambda *operands: rounded(*operands, rounding=rounding)  # noqa: E731
+    if name not in HAND_ON_NAN:
+        return function
+    return lambda *operands: float64.hand_on_nan(function(*operands), operands)
 
 
 def _found(functions: dict[str, Callable], name: str, type_: str) -> Callable:

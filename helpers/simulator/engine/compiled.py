@@ -1,8 +1,9 @@
 """The compiled engine: one launch executed by the C program of `helpers/native/engine`, warp by warp.
 
-It executes decoded machine code (`frontends/sass/decode.py`) and counts what a recorder counts. What it does not model
-(PTX, printf, the other observers) the engine in NumPy executes. So it does, too, when something goes wrong in a kernel:
-the arrays get back what they held before, and the launch is executed again by the engine that knows what to say of it.
+It executes decoded instructions of either front end (`frontends/decoded.py`) and counts what a recorder counts. What
+it does not model (printf, the other observers) the engine in NumPy executes. So it does, too, when something goes wrong
+in a kernel: the arrays get back what they held before, and the launch is executed again by the engine that knows what
+to say of it.
 """
 
 from __future__ import annotations
@@ -28,37 +29,44 @@ from helpers.simulator.engine.plans import Plan, Plans, Rows, Run
 from helpers.simulator.engine.run import Launch, Wave, too_many_steps
 from helpers.simulator.engine.textures import OBJECTS, Surface
 from helpers.simulator.errors import StepLimitExceeded
-from helpers.simulator.frontends.sass.decode import Decoded, Decoder, Word
+from helpers.simulator.frontends.decoded import ELEMENTS, Decoded, Word
 from helpers.simulator.recording.recorded import Counts, Found, Key
 from helpers.simulator.recording.trace import Traces
 from helpers.simulator.sanitizer.loaded_values import uses_of
 
 OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK = range(1, 6)
 OF_IMAGES = ("read texture", "load surface", "store surface")
-NO_SPARE = (0,) * 6
+NO_SPARE = (0,) * 5
+LOADS_AND_STORES = ("load", "store", "load tile", "store tile")
+WIDE_ATOMICS, NARROW_ATOMICS = (2, 3, 5), (8, 9, 10)  # types of 64 bits, and of 16
 STORES, TO_MEMORY = ("ST.", "STL"), 0xFFFF  # to where code for a debugger has its local arrays
 MOST_NAMED = 3  # groups of threads that a message names
 
 
 @dataclass(slots=True)
 class Machine:
-    """A kernel's machine code as the C program executes it.
+    """A kernel as the C program executes it.
 
-    `requests` are the instructions that access memory: (index, space by number, name of the operation). `sees_grid`:
-    whether what other blocks do may decide what a block does. `granules` of shared and of global memory: the bytes of
-    the smallest access, as a power of two. `row_of` are the rows of registers by their slots in the program; `plans`
-    are those of its last launches.
+    `requests` are the instructions that access memory: (index, space by number, name of the operation, bytes of a
+    lane). `sees_grid`: whether what other blocks do may decide what a block does. `granules` of shared and of global
+    memory: the bytes of the smallest access, as a power of two. `rows_of` are the rows of registers by their slots in
+    the program. `meets_anywhere`: threads of a warp are together again wherever they come to the same place; `stack`
+    and `origin` are the rows of a thread's frame and of the call that led there, where functions are called so.
+    `plans` are those of the last launches.
     """
 
     code: np.ndarray
     words: list[Word]
     jumps: np.ndarray
     rows: int
-    requests: list[tuple[int, int, str]]
+    requests: list[tuple[int, int, str, int]]
     sees_grid: bool
     uses_images: bool
     granules: tuple[int, int]
-    row_of: Mapping[int, int]
+    rows_of: Mapping[int, tuple[int, ...]]
+    meets_anywhere: bool = False
+    stack: int = -1
+    origin: int = -1
     plans: Plans = field(init=False)
     _limits: dict[int, np.ndarray] = field(default_factory=dict)
     _uses: np.ndarray | None = None
@@ -81,13 +89,13 @@ class Machine:
     def uses(self, program: Program) -> np.ndarray:
         """By instruction what it does with registers; empty if no load from shared memory may go unused."""
         if self._uses is None:
-            loads = {index for index, space, op in self.requests if (space, op) == (1, "ld")}
+            loads = {index for index, space, op, _ in self.requests if (space, op) == (1, "ld")}
             doubtful = loads & uses_of(program).doubtful
             self._uses = np.zeros(len(self.code) if doubtful else 0, REGISTER_USE)
             for row, instruction in zip(self._uses, program.instructions, strict=bool(doubtful)):
                 for name, slots in (("reads", instruction.reads), ("writes", instruction.writes)):
-                    registers = bits({self.row_of[slot] for slot in slots if slot in self.row_of})
-                    row[name] = np.frombuffer(registers.to_bytes(REGISTERS // 8, "little"), "<u8")
+                    rows = {row for slot in slots for row in self.rows_of.get(slot, ()) if row < REGISTERS}
+                    row[name] = np.frombuffer(bits(rows).to_bytes(REGISTERS // 8, "little"), "<u8")
                 row["may_go_unused"] = instruction.index in doubtful
                 row["copied"] = self._copied(program, instruction)
         return self._uses
@@ -96,22 +104,34 @@ class Machine:
         """`copied` of a RegisterUse."""
         if program.debug and instruction.opcode.startswith(STORES):
             return TO_MEMORY
-        rows = [[self.row_of.get(slot) for slot in slots] for slots in (instruction.reads, instruction.writes)]
-        if not instruction.copies or any(len(each) != 1 or each[0] is None for each in rows):
+        rows = [
+            [row for slot in slots for row in self.rows_of.get(slot, ())]
+            for slots in (instruction.reads, instruction.writes)
+        ]
+        if not instruction.copies or any(len(each) != 1 or each[0] >= REGISTERS for each in rows):
             return 0
         return 1 + rows[0][0] | rows[1][0] << 16
 
 
 @uncollected
-def assemble(program: Program, decoded: Sequence[Decoded], decoder: Decoder, slots: Mapping[str, int]) -> Machine:
-    """Decoded instructions as arrays. slots: of the program's registers by their names."""
+def assemble(
+    program: Program,
+    decoded: Sequence[Decoded],
+    words: list[Word],
+    rows_of: Mapping[int, tuple[int, ...]],
+    nowhere: int,
+    lists: Sequence[int] = (),
+) -> Machine:
+    """Decoded instructions as arrays.
+
+    words: the constants.  rows_of: those of the program's registers by their slots.  nowhere: the first row behind the
+    registers, which receives what nobody wants.  lists: rows that are listed.
+    """
     names = operations()
-    nowhere = decoder.registers + decoder.uniform_registers
-    jumps: list[int] = []
-    requests: list[tuple[int, int, str]] = []
+    jumps = list(lists)
+    requests: list[tuple[int, int, str, int]] = []
     block_at = {block.start: block for block in program.blocks}
     rows: list[tuple] = []
-    resolve = decoder.resolve
     for index, one in enumerate(decoded):
         number, memory = one.number, -1
         if one.jumps:
@@ -119,29 +139,52 @@ def assemble(program: Program, decoded: Sequence[Decoded], decoder: Decoder, slo
             jumps += one.jumps
         if one.space >= 0:
             memory = len(requests)
-            requests.append((index, one.space, one.op))
+            requests.append((index, one.space, one.op, _bytes_of_lane(one)))
         block = block_at.get(index)
-        source = tuple(resolve(row) if width else -1 for row, width in zip(one.source, one.width, strict=True))
+        source = tuple(row if width else -1 for row, width in zip(one.source, one.width, strict=True))
         rows.append((
             one.offset, names[one.operation] if one.operation else -1, one.kind,
-            nowhere if one.d is None or one.d == "nowhere" else resolve(one.d), source, tuple(number), one.flags,
+            nowhere if one.d is None else one.d, source, tuple(number), one.flags,
             one.target, *((block.index, block.stop - block.start) if block else (-1, 0)), memory, index,
             tuple(one.mode), tuple(one.width), one.d_width, one.guard, tuple(one.p_out), tuple(one.p_in), one.uniform,
-            one.strong, one.is_strong, NO_SPARE,
+            one.strong, one.is_strong, 0, NO_SPARE,
         ))  # fmt: skip
     code = np.array(rows, INSTRUCTION)
     return Machine(
-        code, decoder.words, np.array(jumps or [0], np.int32), nowhere + 4, requests,
+        code, words, np.array(jumps or [0], np.int32), nowhere + 4, requests,
         bool((code["strong"] & 2).any()), any(one.operation in OF_IMAGES for one in decoded),
         tuple(_granule(decoded, space) for space in (1, 0)),
-        {slot: int(name[1:]) for name, slot in slots.items() if name[0] == "R" and name[1:].isdecimal()},
+        rows_of,
     )  # fmt: skip
+
+
+def _bytes_of_lane(one: Decoded) -> int:
+    """How many bytes a lane accesses."""
+    what, number = one.operation.removeprefix("ordered "), one.number
+    if what in LOADS_AND_STORES:
+        return number[2] * (number[3] or 4)
+    if what == "atomic":
+        return _bytes_of_element(number[3]) * max(1, one.flags // ELEMENTS)
+    return 16 if what in ("load matrix", "store matrix") else 4 * number[3] if what == "copy async" else 8
 
 
 def _granule(decoded: Sequence[Decoded], space: int) -> int:
     """The bytes of the smallest access to a space, generic ones included, as a power of two; 4 bytes at most."""
-    narrow = [one.number[3] for one in decoded if one.operation in ("load", "store") and one.space in (space, 3)]
-    return min((width.bit_length() - 1 for width in narrow if width), default=2)
+    widths = [_narrow_width(one) for one in decoded if one.space in (space, 3)]
+    return min((width.bit_length() - 1 for width in widths if width), default=2)
+
+
+def _narrow_width(one: Decoded) -> int:
+    """The bytes of each of the narrow values that are accessed, 0 if there are none."""
+    what = one.operation.removeprefix("ordered ")
+    if what == "atomic":
+        return 2 if one.number[3] in NARROW_ATOMICS else 0
+    return one.number[3] if what in LOADS_AND_STORES else 0
+
+
+def _bytes_of_element(type_: int) -> int:
+    """The bytes of what an atomic operation is done to."""
+    return 8 if type_ in WIDE_ATOMICS else 2 if type_ in NARROW_ATOMICS else 4
 
 
 def guard_barriers(machine: Machine, program: Program, prepared) -> None:
@@ -153,6 +196,14 @@ def guard_barriers(machine: Machine, program: Program, prepared) -> None:
             inside = following < prepared.end
             going_on = inside and not prepared.leads_to_barrier[following] and not prepared.only_exits[following]
             machine.code["number"][last.index, 0] = int(going_on)
+
+
+def let_meet_anywhere(machine: Machine, program: Program, prepared) -> None:
+    """Tell the machine that threads of a warp meet wherever they can, and where all barriers are behind them."""
+    machine.meets_anywhere = True
+    for block in program.blocks:
+        is_beyond = not prepared.leads_to_barrier[block.index] and not prepared.only_exits[block.index]
+        machine.code["is_beyond"][block.start] = is_beyond
 
 
 @dataclass(slots=True)
@@ -366,7 +417,7 @@ class _Requests:
         names = [*(name for name, _ in self.arrays), "", "", ""]
         counts: dict[Key, Counts] = {}
         for row, slot in np.argwhere(sums[:-1, :, 0]).tolist():
-            index, _, op = self.instructions[row]
+            index, _, op, _ = self.instructions[row]
             space = SPACES[max(0, slot - len(self.arrays) + 1)]
             if op == "copy":
                 op = "ld" if space == "global" else "copy"
@@ -397,7 +448,8 @@ class _Requests:
         self.engine.gather_accesses(*_c(rows, len(rows), shapes, self.threads, access, addresses, active))
         lead = np.empty(count, np.int64)  # by access one of its rows
         lead[access] = np.arange(len(rows))
-        ops = {index: op for index, _, op in self.instructions}
+        ops = {index: op for index, _, op, _ in self.instructions}
+        widths = {index: width for index, _, _, width in self.instructions}
         kinds: dict[tuple[int, int, int, int], tuple] = {}
 
         def kind(number: int, index: int, space: int, allocation: int) -> tuple:
@@ -406,7 +458,7 @@ class _Requests:
             if space == 0:
                 op = "ld" if op == "copy" else op
                 array, base = self.arrays[allocation]
-            return unravel(number, self.grid), index, SPACES[space], op, array, base, _width(self.program, index)
+            return unravel(number, self.grid), index, SPACES[space], op, array, base, widths[index]
 
         columns = (rows[name][lead].tolist() for name in ("block", "instruction", "space", "allocation"))
         described = [kinds.get(key) or kinds.setdefault(key, kind(*key)) for key in zip(*columns, strict=True)]
@@ -419,12 +471,3 @@ def _c(*values: np.ndarray | int) -> Iterator[ctypes.c_void_p | ctypes.c_int64]:
         ctypes.c_void_p(value.ctypes.data) if isinstance(value, np.ndarray) else ctypes.c_int64(value)
         for value in values
     )
-
-
-def _width(program: Program, index: int) -> int:
-    """Bytes per lane of a memory instruction."""
-    parts = program.instructions[index].opcode.split(".")
-    if parts[0] == "LDSM":
-        return 16
-    widths = {"128": 16, "64": 8, "U64": 8, "S64": 8, "F64": 8, "U8": 1, "S8": 1, "U16": 2, "S16": 2}
-    return next((widths[part] for part in parts[1:] if part in widths), 4)

@@ -138,6 +138,7 @@ class BasicBlock:
     stop: int
     successors: tuple[int, ...] = ()
     keep: frozenset[int] = frozenset()
+    live: int = 0
 
 
 @dataclass
@@ -311,6 +312,8 @@ def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> 
             if now != live_in[block.index]:
                 live_in[block.index] = now
                 changed = True
+    for block in blocks:
+        block.live = live_in[block.index]
     # While a block is executed by some threads the others are at later blocks, or wait behind any barrier.
     kept = 0
     behind = {block.start: block.index for block in blocks}

@@ -26,7 +26,8 @@ INSTRUCTION = _struct(
     ("offset", "i8"), ("operation", "i4"), ("kind", "i4"), ("d", "i4"), ("source", "i4", 4), ("number", "i4", 4),
     ("flags", "u4"), ("target", "i4"), ("block", "i4"), ("length", "i4"), ("memory", "i4"), ("index", "i4"),
     ("mode", "u2", 4), ("width", "u1", 4), ("d_width", "u1"), ("guard", "u1"), ("p_out", "u1", 2), ("p_in", "u1", 3),
-    ("uniform", "u1"), ("strong", "u1"), ("is_strong", "u1"), ("spare", "u1", 6),
+    ("uniform", "u1"), ("strong", "u1"), ("is_strong", "u1"), ("is_beyond", "u1"),
+    ("spare", "u1", 5),
 )  # fmt: skip
 ALLOCATION = _struct(
     ("base", "u8"), ("end", "u8"), ("write_base", "u8"), ("write_end", "u8"), ("bytes", "u8"), ("unwritten", "u8"),
@@ -81,7 +82,8 @@ class CLaunch(ctypes.Structure):
                                               "shared_granule",
                                               "global_granule", "cluster_blocks", "image_count", "fences",
                                               "shared_array_count", "copies_in_bulk", "partial_barriers",
-                                              "phases_are_found")),
+                                              "phases_are_found", "meets_anywhere", "stack",
+                                              "origin")),
     ]  # fmt: skip
 
 

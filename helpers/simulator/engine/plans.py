@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 99
 NAME_LANES = ("shuffle", "vote", "reduce warp", "match", "lanes together")
+FENCES = ("fence", "ordered load", "ordered store", "ordered atomic")
 PLACES = 32  # patterns of requests that are remembered of an instruction, as in machine.h
 MOST_WAITERS = 64
 CORES = os.cpu_count() or 1
@@ -138,9 +139,10 @@ class Plan:
             dynamic_shared_bytes=launch.shared_bytes - program.dynamic_shared_offset, cluster_blocks=size,
             together=like.together if machine.sees_grid else 1, checking=like.checking,
             shared_granule=machine.granules[0], global_granule=machine.granules[1],
-            fences=bool((code["operation"] == operations()["fence"]).any()),
+            fences=any((code["operation"] == operations()[name]).any() for name in FENCES),
             copies_in_bulk=bool((code["operation"] == operations()["copy bulk"]).any()),
             partial_barriers=program.orders_some_warps, phases_are_found=program.finds_phases,
+            meets_anywhere=machine.meets_anywhere, stack=machine.stack, origin=machine.origin,
             shared_array_count=len(shared_arrays),
         )  # fmt: skip
         self.c.grid[:], self.c.size[:] = launch.grid, launch.block

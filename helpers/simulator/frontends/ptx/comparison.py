@@ -129,7 +129,7 @@ def select(t: Operands, s: Statement) -> Outcome:
 
 def select_sign(t: Operands, s: Statement) -> Outcome:
     """slct{.ftz}.dtype.ctype d, a, b, c: a where c >= 0, else b. Only a subnormal c would show .ftz: -2^-130 is -0."""
-    refuse_unknown(s.opcode[1:-2], ("ftz",))
+    refuse_unknown(s.opcode[1:-2], ("ftz",) if s.type == "f32" else ())
     destination, a, b, c = s.operands
     type_ = s.opcode[-2]
     x, y, z = t.read(a, type_), t.read(b, type_), t.read(c, s.type)

@@ -87,6 +87,8 @@ def subtract(t: Operands, s: Statement) -> Outcome:
 def _saturated(t: Operands, s: Statement, function: Callable) -> Outcome:
     """.sat of .s32: limited to its range."""
     refuse_unknown(s.modifiers, ("sat",))
+    if s.type != "s32":
+        raise Unknown("the modifier .sat")
     destination, *sources = s.operands
     a, b = _read(t, sources, "s32")
     exact = lambda r: function(a(r).astype(np.int64), b(r).astype(np.int64))  # noqa: E731

@@ -58,12 +58,7 @@ _UNPACKED = {"e4m3": "f16", "e5m2": "f16", "s4": "s8", "u4": "u8"}
 
 def multiply_matrices(t: Operands, s: Statement) -> Outcome:
     """mma.sync.aligned.shape.row.col{.satfinite}.d.a.b.c{.op.popc} d, a, b, c, of the types that tensor cores have."""
-    words = [word for word in s.opcode[1:] if word not in ("sync", "aligned", "row", "col", "satfinite")]
-    shape = re.fullmatch(r"m(\d+)n8k(\d+)", words[0])
-    types = [word for word in words[1:] if word not in ("and", "xor", "popc")]
-    if shape is None or len(types) != 4 or types[0] != types[3]:
-        raise Unknown(f"the product {'.'.join(words)}")
-    form, product = product_of(t.arch, int(shape[1]), int(shape[2]), types, s.opcode)
+    form, product = product_of(t.arch, *shape_and_types(s), s.opcode)
     destination, *operands = s.operands
     wide = form.a == "f64"
     sources = [[t.read(item, "b64" if wide else "b32") for item in items_of(operand)] for operand in operands]
@@ -71,6 +66,16 @@ def multiply_matrices(t: Operands, s: Statement) -> Outcome:
     if [len(part) * (2 if wide else 1) for part in sources] != counts:
         raise Unknown("a product with other fragments")
     return Effect(tuple(t.target(item) for item in items_of(destination)), matrices.multiply(product, sources))
+
+
+def shape_and_types(s: Statement) -> tuple[int, int, list[str]]:
+    """(m, k, the types of D, A, B and C) of mma."""
+    words = [word for word in s.opcode[1:] if word not in ("sync", "aligned", "row", "col", "satfinite")]
+    shape = re.fullmatch(r"m(\d+)n8k(\d+)", words[0])
+    types = [word for word in words[1:] if word not in ("and", "xor", "popc")]
+    if shape is None or len(types) != 4 or types[0] != types[3]:
+        raise Unknown(f"the product {'.'.join(words)}")
+    return int(shape[1]), int(shape[2]), types
 
 
 def product_of(

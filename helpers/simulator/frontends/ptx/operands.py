@@ -229,6 +229,11 @@ class Operands:
 
         return read
 
+    def constant_bits(self, operand: Immediate, dtype: np.dtype) -> int:
+        """The bits of a constant read as `dtype`."""
+        value = self._constant(operand, dtype)
+        return int(value.view(f"u{dtype.itemsize}")) if dtype.kind != "b" else int(value)
+
     def _constant(self, operand: Immediate, dtype: np.dtype):
         if dtype.kind == "b":
             return np.bool_(operand.value)

@@ -7,15 +7,18 @@ subjects, and `operands` says what an operand is. Here they are put together.
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
 from helpers.compiler import CompiledKernel, ptx
-from helpers.compiler.ptx import Address, Statement, Symbol
+from helpers.compiler.ptx import Address, Register, Statement, Symbol
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
 from helpers.simulator.engine.schedule import BELOW
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
+from helpers.simulator.frontends.decoded import NotDecoded
 from helpers.simulator.frontends.instead import instead_of
+from helpers.simulator.frontends.ptx import decode
 from helpers.simulator.frontends.ptx.flow import registers_of, written
 from helpers.simulator.frontends.ptx.linking import ORIGIN, STACK, Linked, called, link
 from helpers.simulator.frontends.ptx.opcodes import OPCODES
@@ -63,7 +66,37 @@ def translate(kernel: CompiledKernel) -> Program:
     )
     if text.calls:
         program.order = _order(program, operands)
+    program.banks = partial(decode.banks_of, decode.address_places(program))
+    program.decode = lambda prepared: _machine(prepared, text, operands)
     return program
+
+
+@uncollected
+def _machine(prepared, text: Linked, operands: Operands):
+    """The kernel as the compiled engine executes it; None if there is an instruction that it does not know."""
+    from helpers.simulator.engine import compiled
+
+    program: Program = prepared.program
+    try:
+        decoder = decode.Decoder(operands, program)
+    except NotDecoded as reason:
+        prepared.not_decoded = str(reason)
+        return None
+    decoded = []
+    for statement, instruction in zip(text.function.statements, program.instructions, strict=True):
+        try:
+            decoded.append(decoder.decode(statement, instruction))
+        except NotDecoded as reason:
+            prepared.not_decoded = f"`{statement.text}`: {reason}"
+            return None
+    machine = compiled.assemble(
+        program, decoded, decoder.words.all, decoder.places.rows_of, decoder.nowhere, decoder.lists
+    )
+    if text.calls:
+        machine.stack, machine.origin = (decoder.rows(Register(name))[0] for name in (STACK, ORIGIN))
+    compiled.guard_barriers(machine, program, prepared)
+    compiled.let_meet_anywhere(machine, program, prepared)
+    return machine
 
 
 def _returning(text: Linked) -> dict[int, tuple[int, ...]]:

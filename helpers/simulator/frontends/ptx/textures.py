@@ -14,7 +14,8 @@ CHANNELS = {"r": 0, "g": 1, "b": 2, "a": 3}
 BOUNDS = ("trap", "clamp", "zero")
 
 
-def _geometry(s: Statement) -> tuple[int, bool]:
+def geometry(s: Statement) -> tuple[int, bool]:
+    """(the axes, whether a layer comes before them)."""
     name = next((part for part in s.opcode[1:] if part in GEOMETRIES), None)
     if name is None:
         raise Unknown(f"the geometry of {'.'.join(s.opcode)}")
@@ -23,7 +24,7 @@ def _geometry(s: Statement) -> tuple[int, bool]:
 
 def _place(t: Operands, s: Statement, place: object, kind: str) -> tuple[Reader, list[Reader], Reader | None]:
     """(handle, coordinates, layer) of `[handle, {…}]`. Behind three coordinates a fourth fills the vector."""
-    axes, layered = _geometry(s)
+    axes, layered = geometry(s)
     if not isinstance(place, Address) or len(place.coordinates) != 1:
         raise Unknown(f"a place of {s.name} that is no handle with coordinates")
     named = items_of(place.coordinates[0])
@@ -73,15 +74,15 @@ def _surface(t: Operands, s: Statement, place: object) -> tuple[str, Reader, lis
     return bounds, handle, [*coordinates, lambda registers: layer(registers).view(np.int32)]
 
 
-def _channel(s: Statement) -> str:
-    """The type of a channel."""
+def channel_of(s: Statement) -> str:
+    """The type of a channel of a surface."""
     return next(part for part in s.opcode if part in ("b8", "b16", "b32", "b64"))
 
 
 def load_surface(t: Operands, s: Statement) -> Outcome:
     """suld.b.geometry{.v2,.v4}.type.{trap,clamp,zero} d, [handle, {coordinates}]."""
     destination, place = s.operands
-    dtype, items = dtype_of(_channel(s)), items_of(destination)
+    dtype, items = dtype_of(channel_of(s)), items_of(destination)
     slots = tuple(t.target(item) for item in items)
     fits = [t.fit(slot, dtype) or (lambda value: value) for slot in slots]
     read = textures.load_surface(dtype, len(items), *_surface(t, s, place))
@@ -95,5 +96,5 @@ def load_surface(t: Operands, s: Statement) -> Outcome:
 def store_surface(t: Operands, s: Statement) -> Outcome:
     """sust.b.geometry{.v2,.v4}.type.{trap,clamp,zero} [handle, {coordinates}], value."""
     place, value = s.operands
-    values = [t.read(item, _channel(s)) for item in items_of(value)]
+    values = [t.read(item, channel_of(s)) for item in items_of(value)]
     return Effect((), textures.store_surface(*_surface(t, s, place), values))

@@ -57,8 +57,8 @@ def _each_part(t: Operands, s: Statement, count: int, function: Callable, types:
     """What is done with parts of a and b, whose numbers their selections say: those of b come after those of a."""
     destination, *sources = s.operands
     a, b, c = (t.read(source, "u32") for source in sources)
-    chosen = [_numbers(source, count, first) for source, first in zip(sources[:2], (0, count), strict=True)]
-    kept = _numbers(destination, count, 0) if _selection(destination) else range(count)
+    chosen = [numbers(source, count, first) for source, first in zip(sources[:2], (0, count), strict=True)]
+    kept = numbers(destination, count, 0) if selection(destination) else range(count)
     to, *origins = types
     bits = 32 // count
     low, high = _limits(to, bits)
@@ -84,15 +84,16 @@ def _each_part(t: Operands, s: Statement, count: int, function: Callable, types:
     return t.result(destination, evaluate, DTYPES["u32"])
 
 
-def _selection(operand) -> str:
+def selection(operand) -> str:
+    """The part of a register that an operand names, "" for the whole one."""
     return operand.part if isinstance(operand, Register) else ""
 
 
-def _numbers(operand, count: int, first: int) -> list[int]:
+def numbers(operand, count: int, first: int) -> list[int]:
     """The numbers of the parts that an operand selects, the lowest first; those from `first` on if it says nothing."""
-    if not _selection(operand):
+    if not selection(operand):
         return list(range(first, first + count))
-    return [int(digit) for digit in reversed(_selection(operand)[1:])]
+    return [int(digit) for digit in reversed(selection(operand)[1:])]
 
 
 def _limits(type_: str, bits: int) -> tuple[int, int]:
@@ -107,7 +108,7 @@ def _part(word, place: int, bits: int, type_: str):
 
 # ---- one number of each register, or of a byte or a half of it
 
-_PARTS = {"": (0, 32), **{f"b{n}": (8 * n, 8) for n in range(4)}, **{f"h{n}": (16 * n, 16) for n in range(2)}}
+PARTS = {"": (0, 32), **{f"b{n}": (8 * n, 8) for n in range(4)}, **{f"h{n}": (16 * n, 16) for n in range(2)}}
 SECOND = {"add": np.add, "min": np.minimum, "max": np.maximum}
 
 
@@ -148,9 +149,9 @@ def shift(left: bool) -> Callable:
 
 def _number_of(t: Operands, operand, type_: str) -> Reader:
     """A register or the part of it that is named, as an exact number."""
-    if _selection(operand) not in _PARTS:
-        raise Unknown(f"the part .{_selection(operand)}")
-    word, (place, bits) = t.read(operand, "u32"), _PARTS[_selection(operand)]
+    if selection(operand) not in PARTS:
+        raise Unknown(f"the part .{selection(operand)}")
+    word, (place, bits) = t.read(operand, "u32"), PARTS[selection(operand)]
     return lambda registers: _part(word(registers), place, bits, type_)
 
 
@@ -160,8 +161,8 @@ def _of_one(t: Operands, s: Statement, function: Callable, types: tuple, words: 
     x, y = (_number_of(t, operand, type_) for operand, type_ in zip((a, b), origins, strict=True))
     third = _number_of(t, more[0], to) if more else None
     second = next((SECOND[word] for word in words if word in SECOND), None)
-    _refuse_detours(s, _selection(destination), origins, words)
-    place, bits = _PARTS[_selection(destination)]
+    _refuse_detours(s, selection(destination), origins, words)
+    place, bits = PARTS[selection(destination)]
     low, high = _limits(to, bits)
     mask = np.int64((1 << bits) - 1 << place)
     left = 0 if bits == 16 else place  # ptxas takes the upper half of the result for the upper half

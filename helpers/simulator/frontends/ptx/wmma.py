@@ -116,6 +116,24 @@ def _places(tile: _Tile, matrix: str, type_: str) -> list[list[tuple[np.ndarray,
     return found if matrix == "a" else [[place[::-1] for place in register] for register in found]
 
 
+def elements(s: Statement) -> tuple[list[list[tuple[np.ndarray, np.ndarray]]], int, int]:
+    """What wmma.load or wmma.store moves: (by register, by element in it, how many rows or columns and then how many
+    elements it is from the first one, by lane; the distance of rows if none is given; bits of an element)."""
+    matrix = s.opcode[2] if s.opcode[1] == "load" else "c"
+    tile, by_row = _tile_of(s), "row" in s.opcode
+    places = [
+        [(row, column) if by_row else (column, row) for row, column in register]
+        for register in _places(tile, matrix, s.type)
+    ]
+    rows, columns = _size_of(tile, matrix)
+    return places, columns if by_row else rows, _BITS.get(s.type, 8 * _dtype_of(s).itemsize)
+
+
+def _size_of(tile: _Tile, matrix: str) -> tuple[int, int]:
+    """The rows and columns of a matrix."""
+    return {"a": (tile.m, tile.k), "b": (tile.k, tile.n)}.get(matrix, (tile.m, tile.n))
+
+
 def load(t: Operands, s: Statement) -> Outcome:
     """wmma.load.{a,b,c}.sync.aligned.{row,col}.shape{.space}.type {d, …}, [address] {, stride}."""
     matrix = s.opcode[2]
@@ -175,7 +193,7 @@ def _locate(t: Operands, s: Statement, matrix: str, where: list, width: int):
     """A function of (wave, registers, row, column), the last two by lane, that gives the addresses of elements."""
     tile, by_row, bits = _tile_of(s), "row" in s.opcode, _BITS.get(s.type, 8 * width)
     first = t.address(where[0])
-    sizes = {"a": (tile.m, tile.k), "b": (tile.k, tile.n)}.get(matrix, (tile.m, tile.n))
+    sizes = _size_of(tile, matrix)
     constant = np.int64(sizes[1] if by_row else sizes[0])
     stride = t.read(where[1], "u32") if len(where) > 1 else lambda registers: constant
 
@@ -188,14 +206,53 @@ def _locate(t: Operands, s: Statement, matrix: str, where: list, width: int):
     return locate
 
 
-def multiply(t: Operands, s: Statement) -> Outcome:
-    """wmma.mma{.op.popc}.sync.aligned.{row,col}.{row,col}.shape{.types}{.satfinite} d, a, b, c."""
-    tile = _tile_of(s)
+@dataclass(frozen=True, slots=True)
+class Product:
+    """How wmma.mma is made of `count` products of one `form`, each in so many `steps`; `turned`: of the transpose.
+
+    `counts`: the registers of a step of A, of B and of C, and `shares` how many products bring A, B and C of their own.
+    """
+
+    form: tensor_core.Form
+    count: int
+    steps: int
+    turned: bool
+    counts: tuple[int, int, int]
+    shares: tuple[int, int, int]
+
+    def registers(self, operand: int, number: int, step: int) -> slice:
+        """Which registers of A (0) or B (1) a step of product `number` takes, or of C (2)."""
+        steps = self.steps if operand < 2 else 1
+        count = self.counts[operand]
+        first = (number % self.shares[operand] * steps + step % steps) * count
+        return slice(first, first + count)
+
+
+def product_of_tile(s: Statement) -> Product:
+    """What wmma.mma of floating-point numbers or bytes does."""
+    tile, types = _tile_of(s), types_of(s)
+    form = tile.form(types[1], types[0], "satfinite" in s.opcode)
+    words = 2 if form.a == "f64" else 1
+    shares = [tile.products_of("a"), tile.products_of("b")]
+    counts = tuple(count // words for count in (form.a_registers, form.b_registers, form.c_registers))
+    return Product(
+        form, tile.count, tile.k // form.k, tile.turned, counts, (*shares[:: -1 if tile.turned else 1], tile.count)
+    )  # fmt: skip
+
+
+def types_of(s: Statement) -> list[str]:
+    """The types of D, A, B and C of wmma.mma."""
     types = [word for word in s.opcode if word in _DTYPES]
     if len(types) == 2:  # of D and C; A and B are float16
         types = [types[0], "f16", "f16", types[1]]
     if len(types) != 4 or types[0] != types[3] or (types[1] != types[2] and types[1] not in _BITS):
         raise Unknown(f"the product {'.'.join(s.opcode)}")
+    return types
+
+
+def multiply(t: Operands, s: Statement) -> Outcome:
+    """wmma.mma{.op.popc}.sync.aligned.{row,col}.{row,col}.shape{.types}{.satfinite} d, a, b, c."""
+    tile, types = _tile_of(s), types_of(s)
     destination, *operands = s.operands
     if types[1] in _BITS and types[2] in _BITS:
         if (_DEPTHS[types[1]], tile.m) != (tile.k, 8):
@@ -203,26 +260,23 @@ def multiply(t: Operands, s: Statement) -> Outcome:
         _, product = product_of(t.arch, tile.m, tile.k, types, s.opcode)
         sources = [[t.read(item, "b32") for item in items_of(operand)] for operand in operands]
         return Effect(tuple(t.target(item) for item in items_of(destination)), matrices.multiply(product, sources))
-    form = tile.form(types[1], types[0], "satfinite" in s.opcode)
-    type_ = "b64" if form.a == "f64" else "b32"
+    whole = product_of_tile(s)
+    type_ = "b64" if whole.form.a == "f64" else "b32"
     sources = [[t.read(item, type_) for item in items_of(operand)] for operand in operands]
-    shares = [tile.products_of("a"), tile.products_of("b"), tile.count]
-    if tile.turned:
-        sources[:2], shares[:2] = sources[1::-1], shares[1::-1]
-    words = 2 if form.a == "f64" else 1
-    counts = [count // words for count in (form.a_registers, form.b_registers, form.c_registers)]
-    product = partial(_multiply_in_steps, form, tensor_core.terms_at_once(t.arch, form))
-    counts[:2] = (count * tile.k // form.k for count in counts[:2])
-    products = [
-        matrices.multiply(
-            product,
+    if whole.turned:
+        sources[:2] = sources[1::-1]
+    product = partial(_multiply_in_steps, whole.form, tensor_core.terms_at_once(t.arch, whole.form))
+    products = []
+    for number in range(whole.count):
+        parts = [
             [
-                part[number % share * count : (number % share + 1) * count]
-                for part, share, count in zip(sources, shares, counts, strict=True)
-            ],
-        )
-        for number in range(tile.count)
-    ]
+                one
+                for step in range(whole.steps if operand < 2 else 1)
+                for one in part[whole.registers(operand, number, step)]
+            ]
+            for operand, part in enumerate(sources)
+        ]
+        products.append(matrices.multiply(product, parts))
     return Effect(
         tuple(t.target(item) for item in items_of(destination)),
         lambda wave, registers, mask: tuple(value for one in products for value in one(wave, registers, mask)),

@@ -4,79 +4,94 @@ Each opcode's function here says the same as its rule in NumPy (`opcodes`): whic
 where its operands are, and which modifiers it has. A test executes every form by both and compares the bits. A form
 that is not decoded raises `NotDecoded`; then the whole launch is executed by the rules in NumPy.
 
-A source or a destination is a row of 32 lanes: R0, R1, … first, behind them the uniform registers; what never changes
-(constants, immediates, RZ) are rows of a table of their own, -1, -2, … Python fills that table for each launch.
+R0, R1, … are the first rows, the uniform registers those behind them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from helpers.compiler import sass
-from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.decoded import (
+    ALWAYS,
+    ANSWERS,
+    ANYWHERE,
+    ARRIVALS,
+    ARRIVES,
+    AT_MBARRIER,
+    ATOMICS,
+    BEHIND_COPIES,
+    BRANCHES,
+    BULK_COMBINES,
+    BULK_FETCHES,
+    BULK_PUTS,
+    BULK_SENDS,
+    COMBINE,
+    COMPARE,
+    COMPLETES_ONE,
+    COMPUTES,
+    EXITS,
+    FETCHES,
+    FILLS,
+    FLOAT_ABSOLUTE,
+    FLOAT_NEGATE,
+    FLUSHES,
+    FOR_THE_WARP,
+    FOR_WARP,
+    FORMATS,
+    GATHERS,
+    GENERIC,
+    GLOBAL,
+    HALF_ABSOLUTE,
+    HALF_NEGATE,
+    HALVES,
+    HIGH_TWICE,
+    INVERT,
+    JUMPS,
+    LEAVES,
+    LEAVES_FOR_GOOD,
+    LOCAL,
+    LOW_TWICE,
+    MEETS,
+    MULTICAST,
+    NEGATE,
+    NEGATE_HIGH,
+    NEGATED,
+    NEVER_KEPT,
+    NOWHERE,
+    OUTSIDE,
+    PARTS,
+    ROUNDING,
+    SAMPLES,
+    SEES_BLOCK,
+    SEES_GRID,
+    SETS,
+    SHARED,
+    SIGNED_TERM,
+    SIGNED_VALUE,
+    SPACES,
+    SPECIAL_REGISTERS,
+    TRANSPOSED,
+    TYPES,
+    UNIFORM_PREDICATES,
+    WAITS,
+    WAITS_FOR_CLUSTER,
+    WAITS_FOR_LANES,
+    WAITS_FOR_PHASE,
+    WHOLE,
+    WIDE_ADDRESS,
+    Decoded,
+    NotDecoded,
+    Word,
+    Words,
+    product_of,
+)
 from helpers.simulator.frontends.sass import bulk, control, integer, matrix, textures
 from helpers.simulator.frontends.sass import operands as operand_rules
 from helpers.simulator.frontends.sass.operands import Code, float_immediate, is_nan, is_predicate, is_register, is_zero
-
-# What machine.h calls these.
-ALWAYS, NEVER_KEPT, NEGATED = 7, 16, 128
-UNIFORM_PREDICATES = 8
-NEGATE, INVERT, FLOAT_NEGATE, FLOAT_ABSOLUTE, HALF_NEGATE, HALF_ABSOLUTE = 1, 2, 4, 8, 16, 32
-LOW_TWICE, HIGH_TWICE, NEGATE_HIGH = 64, 128, 256
-(COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES, ARRIVES, WAITS_FOR_CLUSTER,
- WAITS_FOR_PHASE) = range(12)  # fmt: skip
-GLOBAL, SHARED, LOCAL, GENERIC = range(4)
-SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "generic": GENERIC}
-SEES_BLOCK, SEES_GRID = 1, 2
-ROUNDING = {"RZ": 1, "RM": 2, "RP": 3}
-WHOLE = {"TRUNC": 1, "FLOOR": 2, "CEIL": 3}
-COMPARISONS = ("LT", "LE", "EQ", "NE", "GE", "GT", "LTU", "LEU", "EQU", "NEU", "GEU", "GTU", "NUM", "NAN")
-COMPARE = {name: number for number, name in enumerate(COMPARISONS)}
-COMBINE = {"AND": 0, "OR": 1, "XOR": 2}
-FORMATS = {"U8": 8, "S8": -8, "U16": 16, "S16": -16, "U32": 32, "S32": -32, "U64": 64, "S64": -64, "F16": 100,
-           "F32": 101, "F64": 102, "BF16": 103}  # fmt: skip
-
-
-class NotDecoded(Exception):
-    """A form of an instruction that the compiled engine does not execute; the message says which."""
-
-
-@dataclass(slots=True)
-class Decoded:
-    """One instruction; the fields are those of `Instruction` in machine.h, where they are explained."""
-
-    operation: str = ""
-    kind: int = COMPUTES
-    d: int | None = None
-    d_width: int = 0
-    source: list[int] = field(default_factory=lambda: [0] * 4)
-    width: list[int] = field(default_factory=lambda: [0] * 4)
-    mode: list[int] = field(default_factory=lambda: [0] * 4)
-    number: list[int] = field(default_factory=lambda: [0] * 4)
-    p_out: list[int] = field(default_factory=lambda: [NEVER_KEPT] * 2)
-    p_in: list[int] = field(default_factory=lambda: [ALWAYS] * 3)
-    guard: int = ALWAYS
-    flags: int = 0
-    offset: int = 0
-    target: int = 0
-    uniform: bool = False
-    strong: int = 0
-    is_strong: bool = False
-    space: int = -1  # of a memory instruction
-    op: str = ""  # how its requests are called: "ld", "ldsm", "st", "atom", "red"; "copy"
-    jumps: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """32 bits that are the same for all threads and known when a launch begins: of a constant bank, or a number."""
-
-    bank: int  # -1: a number
-    value: int  # the number, or the offset in the bank
 
 
 class Decoder:
@@ -86,22 +101,12 @@ class Decoder:
         self.arch = arch
         self.shared_base = shared_base
         self.code = code
-        self.words: list[Word] = [Word(-1, 0)] * 4  # RZ, as wide as it may be read
-        self._places: dict[tuple[Word, ...], int] = {}
+        self.words = Words()
         self.registers = self.uniform_registers = 0  # how many rows there are of each
         self._space = ""
         self._statement: sass.Statement | None = None
 
     # ---- rows
-    def constant(self, *words: Word) -> int:
-        """The row of some words, one after the other; rows of constants count from -1 downwards."""
-        if all(word == Word(-1, 0) for word in words):
-            return -1
-        if words not in self._places:
-            self._places[words] = -1 - len(self.words)
-            self.words.extend(words)
-        return self._places[words]
-
     def row(self, operand: sass.Register, count: int = 1) -> int | tuple[str, int]:
         """The row of the first of `count` registers. Uniform ones get theirs when all registers are known."""
         if operand.number is None:
@@ -140,13 +145,13 @@ class Decoder:
         wide = kind in "wd"
         into.width[place] = 2 if wide else 1
         if isinstance(operand, sass.Immediate):
-            into.source[place] = self.constant(*self._immediate(operand, kind))
+            into.source[place] = self.words.row(*self._immediate(operand, kind))
             return
         modifiers = [m for m in getattr(operand, "modifiers", ()) if m != "64"]
         into.mode[place] = self._mode(operand, kind, modifiers)
         if isinstance(operand, sass.Constant) and operand.register is None:
             words = tuple(Word(operand.bank, operand.offset + 4 * k) for k in range(2 if wide else 1))
-            into.source[place] = self.constant(*words)
+            into.source[place] = self.words.row(*words)
         elif is_register(operand):
             into.source[place] = self.row(operand, 2 if wide else 1)
         else:
@@ -233,9 +238,19 @@ class Decoder:
         """The state space that the opcode names."""
         return self._space
 
-    def resolve(self, row) -> int:
-        """The row of a register, once it is known how many there are."""
-        return self.registers + row[1] if isinstance(row, tuple) else row
+    @property
+    def nowhere(self) -> int:
+        """The first row behind the registers."""
+        return self.registers + self.uniform_registers
+
+    def settle(self, decoded: Sequence[Decoded]) -> None:
+        """Give uniform registers their rows, now that it is known how many registers there are."""
+        for one in decoded:
+            one.d = self._settled(one.d)
+            one.source = [self._settled(row) for row in one.source]
+
+    def _settled(self, row):
+        return self.registers + row[1] if isinstance(row, tuple) else self.nowhere if row == NOWHERE else row
 
 
 def _number(operand: sass.Operand) -> int:
@@ -726,7 +741,7 @@ def special_function(t: Decoder, s: sass.Statement) -> Decoded:
     i.number[0] = _chosen(s, SPECIAL_FUNCTIONS)
     t.writes(i, destination)
     if i.number[0] >= SPECIAL_FUNCTIONS["RCP64H"] and isinstance(a, sass.Immediate):
-        i.source[0], i.width[0] = t.constant(Word(-1, t.raw_immediate())), 1
+        i.source[0], i.width[0] = t.words.row(Word(-1, t.raw_immediate())), 1
     else:
         t.read(i, 0, a, "f")
     return i
@@ -860,7 +875,7 @@ def _halves(t: Decoder, i: Decoded, operands: Sequence[sass.Operand], count: int
         if place == count:
             raise NotDecoded(f"its form with {len(operands)} sources")
         if isinstance(operand, sass.Immediate):
-            i.source[place], i.width[place] = t.constant(Word(-1, t.raw_immediate())), 1
+            i.source[place], i.width[place] = t.words.row(Word(-1, t.raw_immediate())), 1
             position += 2
         else:
             t.read(i, place, operand, "h")
@@ -915,22 +930,6 @@ def half_compare_to_register(t: Decoder, s: sass.Statement) -> Decoded:
 # ---- memory
 
 NARROW = {"U8": (1, False), "S8": (1, True), "U16": (2, False), "S16": (2, True)}
-ATOMICS = {
-    name: number for number, name in enumerate(["ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS"])
-}
-HALVES = {"F16": 6, "BF16": 7}  # of copies in bulk: two in 32 bits
-TYPES = {"F64": 5, "F32": 4, "F16x2": 6, "BF16x2": 7, "S64": 3, "U64": 2, "64": 2, "S32": 1}
-SIGNED_TERM, SIGNED_VALUE, ANSWERS, FLUSHES, SETS, FILLS, TRANSPOSED = (
-    8,
-    1 << 12,
-    1 << 13,
-    1 << 14,
-    1 << 15,
-    1 << 16,
-    1 << 17,
-)
-WIDE_ADDRESS = 4
-FOR_WARP = 8
 
 
 def _address(t: Decoder, i: Decoded, operand: sass.Operand, space: str, first: int = 0) -> int:
@@ -983,7 +982,7 @@ def load(t: Decoder, s: sass.Statement) -> Decoded:
     i.number[2], i.number[3] = 1 if width else _words(s), width
     t.writes(i, destination, i.number[2])
     if i.d is None:
-        i.d = "nowhere"
+        i.d = NOWHERE
     return i
 
 
@@ -1008,7 +1007,7 @@ def load_constant(t: Decoder, s: sass.Statement) -> Decoded:
     if place.register is None and not s.has(*NARROW, "128"):
         i = Decoded("move two" if words == 2 else "move")
         for k in range(words):
-            i.source[k], i.width[k] = t.constant(Word(place.bank, place.offset + 4 * k)), 1
+            i.source[k], i.width[k] = t.words.row(Word(place.bank, place.offset + 4 * k)), 1
         t.writes(i, destination, words)
         if i.d is None:
             raise NotDecoded("a constant that is not kept")
@@ -1021,7 +1020,7 @@ def load_constant(t: Decoder, s: sass.Statement) -> Decoded:
         t.read(i, 0, sass.Register(place.register.file, place.register.number))
     t.writes(i, destination, i.number[2])
     if i.d is None:
-        i.d = "nowhere"
+        i.d = NOWHERE
     return i
 
 
@@ -1040,7 +1039,7 @@ def atomic(t: Decoder, s: sass.Statement) -> Decoded:
         t.writes(i, destination, 2 if wide else 1)
     if s.has("POPC") and s.has("INC"):
         i.number[2] = ATOMICS["ADD"]
-        i.source[2], i.width[2] = t.constant(Word(-1, 1)), 1
+        i.source[2], i.width[2] = t.words.row(Word(-1, 1)), 1
         return i
     if not s.has("CAST") and any(is_predicate(operand) and t.kept(operand) != NEVER_KEPT for operand in before):
         raise NotDecoded("its answer in a predicate")
@@ -1081,13 +1080,6 @@ def copy_async(t: Decoder, s: sass.Statement) -> Decoded:
     i.number[2], i.number[3] = offset, _words(s)
     i.flags |= FILLS * s.has("ZFILL")
     return i
-
-
-# How many threads arrive at an mbarrier and how many bytes come, as bulk.c numbers it.
-ARRIVALS = {"A1T0": 1, "ART0": 2, "A0TR": 3, "A0TX": 4, "A0T1": 5}
-COMPLETES_ONE = 6
-LEAVES_FOR_GOOD, ANYWHERE, MULTICAST, FOR_THE_WARP, BEHIND_COPIES, AT_MBARRIER = (1 << bit for bit in range(18, 24))
-BULK_FETCHES, BULK_SENDS, BULK_PUTS, BULK_COMBINES = range(4)
 
 
 def barrier_object(t: Decoder, s: sass.Statement) -> Decoded:
@@ -1196,30 +1188,21 @@ def fence(t: Decoder, s: sass.Statement) -> Decoded:
 # ---- matrices, lanes, the system
 
 
-MATRIX_TYPES = ("f16", "bf16", "tf32", "e4m3", "e5m2")  # as exchange.c numbers them
-
-
 def multiply_matrices(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *factors = s.operands
     form = matrix.form_of(s)
-    adds = tensor_core.terms_at_once(t.arch, form)
-    i = Decoded("multiply matrices", flags=int(form.result == "f16"))
+    i = product_of(t.arch, form)
     counts = (form.a_registers, form.b_registers, form.c_registers)
     factors = [matrix.plain(operand, order) for operand, order in zip(factors, ("ROW", "COL", ""), strict=True)]
     for place, (operand, count) in enumerate(zip(factors, counts, strict=True)):
         if not is_register(operand) or operand.negated or operand.modifiers:
             raise NotDecoded("a matrix that is no plain register")
-        i.source[place], i.width[place] = t.row(operand, count), 1  # RZ reads as four rows of zeros, the most of these
-    i.number[:] = [form.k, MATRIX_TYPES.index(form.a), adds.products, adds.extra_bits]
-    i.flags |= MATRIX_TYPES.index(form.b) << 1
+        i.source[place], i.width[place] = t.row(operand, count), 1
     t.writes(i, destination, form.c_registers)
     return i
 
 
 # ---- textures and surfaces
-
-SAMPLES, FETCHES, GATHERS = range(3)
-OUTSIDE = {"trap": 0, "clamp": 1, "zero": 2}
 
 
 def read_texture(t: Decoder, s: sass.Statement) -> Decoded:
@@ -1356,33 +1339,7 @@ def to_uniform(t: Decoder, s: sass.Statement) -> Decoded:
     return i
 
 
-SPECIAL = {
-    f"SR_{name}": number
-    for number, name in enumerate(
-        [
-            "TID.X",
-            "TID.Y",
-            "TID.Z",
-            "CTAID.X",
-            "CTAID.Y",
-            "CTAID.Z",
-            "NTID.X",
-            "NTID.Y",
-            "NTID.Z",
-            "NCTAID.X",
-            "NCTAID.Y",
-            "NCTAID.Z",
-            "LANEID",
-            "WARPID",
-            "EQMASK",
-            "LTMASK",
-            "LEMASK",
-            "GTMASK",
-            "GEMASK",
-            "CgaCtaId",
-        ]
-    )
-}
+SPECIAL = {f"SR_{name}": number for name, number in SPECIAL_REGISTERS.items()}
 
 
 def special_register(t: Decoder, s: sass.Statement) -> Decoded:
@@ -1392,7 +1349,7 @@ def special_register(t: Decoder, s: sass.Statement) -> Decoded:
     name = source.name if isinstance(source, sass.Special) else ""
     if name in SPECIAL_CONSTANTS and not (name == "SR_CgaCtaId" and t.code.clusters):
         i = Decoded("move")
-        i.source[0], i.width[0] = t.constant(Word(-1, SPECIAL_CONSTANTS[name] & 0xFFFFFFFF)), 1
+        i.source[0], i.width[0] = t.words.row(Word(-1, SPECIAL_CONSTANTS[name] & 0xFFFFFFFF)), 1
     elif name in SPECIAL:
         i = Decoded("special register")
         i.number[0] = SPECIAL[name]
@@ -1415,7 +1372,7 @@ def zeros(t: Decoder, s: sass.Statement) -> Decoded:
 def position(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *_ = s.operands
     i = Decoded("move two")
-    i.source[:2] = [t.constant(Word(-1, s.address)), -1]
+    i.source[:2] = [t.words.row(Word(-1, s.address)), -1]
     i.width[:2] = [1, 1]
     t.writes(i, destination, 2)
     return i
@@ -1461,7 +1418,7 @@ def _go_to(t: Decoder, register: sass.Operand, base: int, targets: tuple[int, ..
             table[address // sass.INSTRUCTION_BYTES] = index
     i = Decoded(kind=JUMPS, jumps=tuple(table))
     t.read(i, 0, sass.Register(register.file, register.number))
-    i.number[2] = base
+    i.number[2:] = [base, sass.INSTRUCTION_BYTES.bit_length() - 1]
     return i
 
 
@@ -1520,7 +1477,7 @@ def barrier_result(t: Decoder, s: sass.Statement) -> Decoded:
         raise NotDecoded("what is no reduction at a barrier")
     destination, *predicate = s.operands
     i = Decoded("barrier result")
-    i.number[0] = operand_rules.chosen(reduction, {"POPC": 0, "AND": 1, "OR": 2})
+    i.offset = operand_rules.chosen(reduction, {"POPC": 0, "AND": 1, "OR": 2})
     if predicate:
         i.p_out[0] = t.kept(predicate[0])
     else:
@@ -1600,7 +1557,7 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "DEPBAR": await_copies, "MEMBAR": fence, "ERRBAR": nothing, "CGAERRBAR": nothing,
     "CCTL": nothing,
     "CCTLL": nothing, "CCTLT": nothing, "LDSM": load_matrix, "MOVM": transpose_matrix, "HMMA": multiply_matrices,
-    "QMMA": multiply_matrices,
+    "QMMA": multiply_matrices, "IMMA": multiply_matrices, "DMMA": multiply_matrices, "BMMA": multiply_matrices,
     "TEX": read_texture, "TXD": read_texture, "TLD": read_texture, "TLD4": read_texture, "SULD": load_surface,
     "SUST": store_surface,
     "SHFL": shuffle, "VOTE": vote, "VOTEU": vote, "REDUX": reduce_warp, "CREDUX": reduce_warp, "MATCH": match,
@@ -1647,7 +1604,9 @@ MODIFIERS: dict[str, str] = {
     "UBLKRED": "G S RN ADD MIN MAX INC DEC AND OR XOR F32 F64 F16 BF16 S32 U64 S64",
     "DEPBAR": "LE", "MEMBAR": "SC ALL VC CTA GPU SYS", "ERRBAR": "any", "CGAERRBAR": "any", "CCTL": "any",
     "CCTLL": "any", "CCTLT": "any", "LDSM": "16 M88 MT88 1 2 4", "MOVM": "16 MT88",
-    "HMMA": "16816 1688 1684 F32 F16 BF16 TF32", "TEX": "LL LZ", "TLD": "LZ", "TLD4": "R G B A", "SULD": _SURFACE,
+    "HMMA": "16816 1688 1684 F32 F16 BF16 TF32", "IMMA": "8816 16816 16832 S8 U8 SAT",
+    "DMMA": "884 8x8x4 16x8x4 16x8x8 16x8x16", "BMMA": "88128 168128 168256 AND POPC",
+    "TEX": "LL LZ", "TLD": "LZ", "TLD4": "R G B A", "SULD": _SURFACE,
     "SUST": _SURFACE, "SHFL": "IDX UP DOWN BFLY",
     "VOTE": "ALL ANY EQ", "VOTEU": "ALL ANY EQ", "REDUX": "SUM MIN MAX AND OR XOR S32",
     "CREDUX": "MIN MAX S32", "MATCH": "ANY ALL U64",

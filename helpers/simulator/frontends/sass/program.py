@@ -117,7 +117,11 @@ def _machine(prepared, statements: list[sass.Statement], kind: Family, translato
         except decode.NotDecoded as reason:
             prepared.not_decoded = f"`{statement.text}`: {reason}"
             return None
-    machine = compiled.assemble(prepared.program, decoded, decoder, translator.slots)
+    decoder.settle(decoded)
+    rows_of = {
+        slot: (int(name[1:]),) for name, slot in translator.slots.items() if name[0] == "R" and name[1:].isdecimal()
+    }
+    machine = compiled.assemble(prepared.program, decoded, decoder.words.all, rows_of, decoder.nowhere)
     compiled.guard_barriers(machine, prepared.program, prepared)
     return machine
 
