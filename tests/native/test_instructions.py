@@ -196,6 +196,14 @@ FORMS: dict[str, list[str]] = {
     "VABSDIFF": forms("VABSDIFF", (("", "U32"),), ["R0, R2, R4, R6", "R0, R2, R4, RZ"]),
     "IDP": forms("IDP", (("4A",), ("U8", "S8"), ("U8", "S8")), ["R0, R2, R4, R6"])
     + forms("IDP", (("2A",), ("LO", "HI"), ("U16", "S16"), ("U8", "S8")), ["R0, R2, R4, R6"]),
+    "I2IP": [
+        "I2IP.U16.S32.SAT R0, R2, R4, RZ",
+        "I2IP.S16.S32.SAT R0, R2, -R4, RZ",
+        "I2IP.S8.S32.SAT R0, R2, R4, R6",
+        "I2IP.U8.S32.SAT R0, R2, R4, RZ",
+        "I2IP.U4.S32.SAT R0, R2, R4, R6.24",
+        "I2IP.S2.S32.SAT R0, R2, R4, R6.28",
+    ],
     "I2I": forms("I2I", (("S8", "U8", "S16", "U16"), ("S32", "U32"), ("SAT",)), ["R0, R2"]),
     "MOV": ["MOV R0, R2", "MOV R0, -0x5", "MOV R0, c[0x0][0x160]", "UMOV UR0, UR2", "MOV R0, RZ"]
     + [f"MOV.64 R0, {a}" for a in ("R2", "UR2", "RZ", "0x100", "0x3fb999999999999a", "-0x1", "c[0x0][0x160]")]
@@ -503,7 +511,7 @@ def test_every_operation_that_decoding_names_is_one_of_the_c_program():
 MATRICES = ["HMMA.16816.F32", "HMMA.16816.F16", "HMMA.1688.F32", "HMMA.1688.F16", "HMMA.16816.F32.BF16",
             "HMMA.1688.F32.BF16", "HMMA.1688.F32.TF32", "HMMA.1684.F32.TF32", "IMMA.8816.S8.S8", "IMMA.16816.U8.S8",
             "IMMA.16832.S8.U8.SAT", "IMMA.16832.U8.U8", "DMMA.8x8x4", "DMMA.16x8x4", "DMMA.16x8x8",
-            "BMMA.88128.AND.POPC", "BMMA.168256.AND.POPC"]  # fmt: skip
+            "IMMA.8832.S4.U4", "IMMA.16864.S4.S4.SAT", "BMMA.88128.AND.POPC", "BMMA.168256.AND.POPC"]  # fmt: skip
 
 
 @pytest.mark.parametrize("opcode", MATRICES)

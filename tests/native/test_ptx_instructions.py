@@ -126,6 +126,10 @@ def conversions() -> Iterator[str]:
     for to, relu, rounding in itertools.product(("f16x2", "bf16x2"), ("", "relu"), ("rn", "rz")):
         yield ".".join(filter(None, ("cvt", rounding, relu, to, "f32"))) + " %r0, %f1, %f2"
         yield ".".join(filter(None, ("cvt", rounding, relu, PAIRS[to], "f32"))) + " %h0, %f1"
+    for to in ("u16", "s16"):
+        yield f"cvt.pack.sat.{to}.s32 %r0, %r1, %r2"
+    for to in ("u8", "s8", "u4", "s4", "u2", "s2"):
+        yield f"cvt.pack.sat.{to}.s32.b32 %r0, %r1, %r2, %r3"
     for rounding in ("rna", "rn", "rz"):
         yield f"cvt.{rounding}.tf32.f32 %r0, %f1"
     for eight, relu in itertools.product(("e4m3x2", "e5m2x2"), ("", "relu")):

@@ -148,10 +148,14 @@ PRODUCTS = [
     ("m16n8k16", "f32.f16.f16.f32", "ffff", 4, 2), ("m16n8k16", "f16.f16.f16.f16", "rr", 4, 2),
     ("m16n8k16", "f32.bf16.bf16.f32", "ffff", 4, 2), ("m16n8k8", "f32.f16.f16.f32", "ffff", 2, 1),
     ("m16n8k8", "f32.tf32.tf32.f32", "ffff", 4, 2), ("m16n8k4", "f32.tf32.tf32.f32", "ffff", 2, 1),
+    ("m16n8k32", "f32.e4m3.e5m2.f32", "ffff", 4, 2), ("m16n8k32", "f16.e5m2.e4m3.f16", "rr", 4, 2),
+    ("m16n8k16", "f32.e5m2.e5m2.f32", "ffff", 2, 1), ("m16n8k16", "f16.e4m3.e4m3.f16", "rr", 2, 1),
     ("m8n8k16", "s32.s8.s8.s32", "rr", 1, 1), ("m8n8k16", "satfinite.s32.u8.s8.s32", "rr", 1, 1),
     ("m16n8k16", "s32.s8.u8.s32", "rrrr", 2, 1), ("m16n8k32", "s32.u8.u8.s32", "rrrr", 4, 2),
     ("m16n8k32", "satfinite.s32.s8.s8.s32", "rrrr", 4, 2), ("m8n8k4", "f64.f64.f64.f64", "dd", 1, 1),
     ("m16n8k4", "f64.f64.f64.f64", "dddd", 2, 1), ("m16n8k16", "f64.f64.f64.f64", "dddd", 8, 4),
+    ("m8n8k32", "s32.s4.u4.s32", "rr", 1, 1), ("m16n8k64", "satfinite.s32.s4.s4.s32", "rrrr", 4, 2),
+    ("m16n8k32", "s32.u4.s4.s32", "rrrr", 2, 1), ("m16n8k128", "s32.b1.b1.s32.xor.popc", "rrrr", 2, 1),
     ("m8n8k128", "s32.b1.b1.s32.and.popc", "rr", 1, 1), ("m16n8k256", "s32.b1.b1.s32.and.popc", "rrrr", 4, 2),
 ]  # fmt: skip
 

@@ -24,8 +24,8 @@ static void shuffle(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes asked = choose((Lanes)inside, (Lanes)chosen & 31, LANE);
     const uint32_t in_range = gather_bits(inside), absent = warp->launch->checking ? lanes_of(warp) & ~mask : 0;
     /* Up and down, lanes at the end ask beyond the others as a matter of course, and do not use the answer. */
-    const uint32_t waits = absent && (i->number[0] == IDX || i->number[0] == BFLY) ? in_range & mask : 0;
-    for (uint32_t rest = waits; rest; rest &= rest - 1)
+    const uint32_t asks = absent && (i->number[0] == IDX || i->number[0] == BFLY) ? in_range & mask : 0;
+    for (uint32_t rest = asks; rest; rest &= rest - 1)
         if (absent >> each_of(&asked)[__builtin_ctz(rest)] & 1) fail(warp, i, HAZARD, __builtin_ctz(rest), 0);
     uint32_t answers[WARP];
     Lanes moved;
@@ -264,6 +264,7 @@ typedef struct {
     int32_t a_exponent[16][MOST_K], b_exponent[MOST_K][8];
 } Factors;
 
+enum { SUM_OF_HALVES = 1, UNPACKS = 1 << 8 };
 enum { OF_ZERO = -4096, OF_INFINITY = 1024 }; /* less than any other exponent, and more than those of numbers */
 
 /* The exponent of a float64 that holds a number of a shorter format. */
@@ -297,55 +298,81 @@ static void add_row(Factors *f, int row, int first, int count, int extra_bits, i
     for (int n = 0; n < 8; n++) total[n] = finished(units[n] * back[n], halves, extra_bits);
 }
 
-/* Product `n` of several whose fragments follow each other. */
-static void multiply_one(Warp *warp, const Instruction *i, uint32_t mask, int n) {
-    Factors f;
-    const int type[2] = {i->number[1], (int)(i->flags >> 1)};
-    int k = i->number[0], parts = type[0] >= MATRIX_E4M3 ? 4 : type[0] == MATRIX_TF32 ? 1 : 2, halves = i->flags & 1;
-    int a_rows = 16 * k / (32 * parts), b_rows = a_rows / 2, c_rows = halves ? 2 : 4;
-    int32_t greatest = 0;
+/* The factors of product `n` of several, whose fragments follow each other. half: which 16 bits of each register are taken for
+ * two float16 numbers, where 8-bit ones are unpacked, or -1. */
+static void read_factors(const Warp *warp, const Instruction *i, int n, int half, const int type[2], Factors *f) {
+    const int k = i->number[0], parts = half >= 0 ? 2 : type[0] >= MATRIX_E4M3 ? 4 : type[0] == MATRIX_TF32 ? 1 : 2;
+    const int a_rows = 16 * k / (32 * parts), b_rows = a_rows / 2, shift = half > 0 ? 16 : 0;
     for (int r = 0; r < a_rows; r++) {
-        const uint32_t *bits = (const uint32_t *)row_at(warp, i->source[0], n * a_rows + r);
+        const uint32_t *bits = each_of(row_at(warp, i->source[0], n * a_rows + r));
         for (int lane = 0; lane < WARP; lane++)
             for (int part = 0; part < parts; part++) {
                 int row = lane / 4 + 8 * (r % 2), column = lane % 4 * parts + part + r / 2 * 4 * parts;
-                f.a[row][column] = element(type[0], bits[lane], part);
+                f->a[row][column] = element(type[0], bits[lane] >> shift, part);
             }
     }
     for (int r = 0; r < b_rows; r++) {
-        const uint32_t *bits = (const uint32_t *)row_at(warp, i->source[1], n * b_rows + r);
+        const uint32_t *bits = each_of(row_at(warp, i->source[1], n * b_rows + r));
         for (int lane = 0; lane < WARP; lane++)
             for (int part = 0; part < parts; part++)
-                f.b[lane % 4 * parts + part + r * 4 * parts][lane / 4] = element(type[1], bits[lane], part);
+                f->b[lane % 4 * parts + part + r * 4 * parts][lane / 4] = element(type[1], bits[lane] >> shift, part);
     }
-    for (int r = 0; r < 4; r++) {
-        const uint32_t *bits = (const uint32_t *)row_at(warp, i->source[2], n * c_rows + (halves ? r / 2 : r));
-        for (int lane = 0; lane < WARP; lane++) {
-            double value = halves ? of_half((uint16_t)(bits[lane] >> 16 * (r % 2))) : (double)as_float(bits[lane]);
-            f.c[lane / 4 + 8 * (r / 2)][2 * (lane % 4) + r % 2] = value;
-            greatest |= (bits_of_double(value) >> 52 & 0x7ff) == 0x7ff ? OF_INFINITY : 0;
-        }
-    }
-    for (int row = 0; row < 16; row++)
+}
+
+/* f->c += the product, whose factors count as numbers of these types. */
+static void add_product(Factors *f, const Instruction *i, const int type[2]) {
+    const int k = i->number[0], at_once = i->number[2], extra_bits = i->number[3], halves = i->flags & SUM_OF_HALVES;
+    int32_t greatest = 0;
+    for (int row = 0; row < 16; row++) {
         for (int column = 0; column < k; column++) {
-            f.a_exponent[row][column] = quick_exponent(f.a[row][column], SMALLEST[type[0]]);
-            greatest = f.a_exponent[row][column] > greatest ? f.a_exponent[row][column] : greatest;
+            f->a_exponent[row][column] = quick_exponent(f->a[row][column], SMALLEST[type[0]]);
+            greatest = f->a_exponent[row][column] > greatest ? f->a_exponent[row][column] : greatest;
         }
+        for (int column = 0; column < 8; column++)
+            greatest = (bits_of_double(f->c[row][column]) >> 52 & 0x7ff) == 0x7ff ? OF_INFINITY : greatest;
+    }
     for (int row = 0; row < k; row++)
         for (int column = 0; column < 8; column++) {
-            f.b_exponent[row][column] = quick_exponent(f.b[row][column], SMALLEST[type[1]]);
-            greatest = f.b_exponent[row][column] > greatest ? f.b_exponent[row][column] : greatest;
+            f->b_exponent[row][column] = quick_exponent(f->b[row][column], SMALLEST[type[1]]);
+            greatest = f->b_exponent[row][column] > greatest ? f->b_exponent[row][column] : greatest;
         }
     for (int row = 0; row < 16; row++)
-        for (int first = 0; first < k; first += i->number[2]) {
+        for (int first = 0; first < k; first += at_once) {
             if (greatest < OF_INFINITY) {
-                add_row(&f, row, first, i->number[2], i->number[3], halves);
+                add_row(f, row, first, at_once, extra_bits, halves);
                 continue;
             }
             for (int column = 0; column < 8; column++)
-                f.c[row][column] = added(f.c[row][column], &f.a[row][first], &f.b[first][column], i->number[2],
-                                         i->number[3], type, halves);
+                f->c[row][column] = added(f->c[row][column], &f->a[row][first], &f->b[first][column], at_once, extra_bits,
+                                          type, halves);
         }
+}
+
+static void multiply_one(Warp *warp, const Instruction *i, uint32_t mask, int n) {
+    static const int UNPACKED_TYPE[2] = {MATRIX_F16, MATRIX_F16};
+    Factors f;
+    double c[16][8];
+    const int type[2] = {i->number[1], (int)(i->flags >> 1 & 127)}, halves = i->flags & SUM_OF_HALVES;
+    const int c_rows = halves ? 2 : 4;
+    for (int r = 0; r < 4; r++) {
+        const uint32_t *bits = each_of(row_at(warp, i->source[2], n * c_rows + (halves ? r / 2 : r)));
+        for (int lane = 0; lane < WARP; lane++)
+            c[lane / 4 + 8 * (r / 2)][2 * (lane % 4) + r % 2] =
+                halves ? of_half((uint16_t)(bits[lane] >> 16 * (r % 2))) : (double)as_float(bits[lane]);
+    }
+    if (i->flags & UNPACKS) { /* the sum of both halves' products, to which C is added at last */
+        memset(f.c, 0, sizeof f.c);
+        for (int half = 0; half < 2; half++) {
+            read_factors(warp, i, n, half, type, &f);
+            add_product(&f, i, UNPACKED_TYPE);
+        }
+        for (int row = 0; row < 16; row++)
+            for (int column = 0; column < 8; column++) f.c[row][column] += c[row][column];
+    } else {
+        memcpy(f.c, c, sizeof f.c);
+        read_factors(warp, i, n, -1, type, &f);
+        add_product(&f, i, type);
+    }
     for (int r = 0; r < c_rows; r++) {
         uint32_t bits[WARP];
         Lanes result;
@@ -360,14 +387,14 @@ static void multiply_one(Warp *warp, const Instruction *i, uint32_t mask, int n)
 }
 
 /* HMMA and QMMA d, a, b, c. number: k, A's type, products that are added at once, extra bits; flags: whether C and D are
- * pairs of float16, and from the next bit on B's type. offset: how many products there are, if there is more than one. */
+ * pairs of float16, from the next bit on B's type, and whether 8-bit numbers are unpacked. offset: how many products there are, if there is more than one. */
 static void multiply_matrices(Warp *warp, const Instruction *i, uint32_t mask) {
     for (int n = 0; n == 0 || n < i->offset; n++) multiply_one(warp, i, mask, n);
 }
 
 /* IMMA, BMMA and DMMA d, a, b, c, whose sums are exact, or a chain of fused ones. number: k, the rows of A and C by eights, bits
  * of an element; offset: as above. */
-enum { A_IS_SIGNED = 1, B_IS_SIGNED = 2, STAYS_IN_RANGE = 4 };
+enum { A_IS_SIGNED = 1, B_IS_SIGNED = 2, STAYS_IN_RANGE = 4, WHERE_BITS_DIFFER = 8 };
 enum { MOST_BITS_K = 256, MOST_DOUBLES_K = 16 };
 
 /* Where element `part` of a lane's word `word` lies in a factor: its row, or of B its column, and its k. */
@@ -404,7 +431,10 @@ static void multiply_integers(Warp *warp, const Instruction *i, uint32_t mask) {
             for (int lane = 0; lane < WARP; lane++) {
                 const int32_t *left = a[word / 2 * 8 + lane / 4], *right = b[lane % 4 * 2 + word % 2];
                 int64_t sum = (int32_t)c[lane];
-                for (int place = 0; place < k; place++) sum += left[place] * right[place];
+                if (i->flags & WHERE_BITS_DIFFER)
+                    for (int place = 0; place < k; place++) sum += left[place] ^ right[place];
+                else
+                    for (int place = 0; place < k; place++) sum += left[place] * right[place];
                 if (i->flags & STAYS_IN_RANGE) sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
                 result[lane] = (uint32_t)sum;
             }

@@ -750,34 +750,39 @@ static void store_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
  * `jumps` holds by register, part of it and lane how many rows or columns it is from the first element, then how many elements
  * from there. number[1]: registers, parts of each and bits of an element, in 8 bits each. Source 3 is the distance of rows. */
 
-static void tile_elements(Warp *warp, const Instruction *i, const Request *first, int number, Request *request) {
-    const int32_t *places = warp->launch->jumps + i->number[0] + number * 2 * WARP;
-    const Lanes *stride = row_of(warp, i->source[3]);
-    const int64_t bits = i->number[1] >> 16;
-    request->active = first->active;
-    for (int lane = 0; lane < WARP; lane++) {
-        int64_t elements = (int64_t)places[lane] * each_of(stride)[lane] + places[WARP + lane];
-        request->address[lane] = first->address[lane] + (uint64_t)(elements * bits / 8);
-    }
-}
+typedef struct {
+    Request first; /* where its first element is */
+    Lanes stride;
+} Tile;
 
-/* Where its first element is. */
-static void tile_begins(const Warp *warp, const Instruction *i, uint32_t mask, Request *request) {
+static void tile_begins(const Warp *warp, const Instruction *i, uint32_t mask, Tile *tile) {
     const int32_t one[2] = {1, 1};
     Addresses where;
     addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, one, &where);
-    request_of(&where, mask, request);
+    request_of(&where, mask, &tile->first);
+    tile->stride = *row_of(warp, i->source[3]);
+}
+
+static void tile_elements(const Warp *warp, const Instruction *i, const Tile *tile, int number, Request *request) {
+    const int32_t *places = warp->launch->jumps + i->number[0] + number * 2 * WARP;
+    const int64_t bits = i->number[1] >> 16;
+    request->active = tile->first.active;
+    for (int lane = 0; lane < WARP; lane++) {
+        int64_t elements = (int64_t)places[lane] * each_of(&tile->stride)[lane] + places[WARP + lane];
+        request->address[lane] = tile->first.address[lane] + (uint64_t)(elements * bits / 8);
+    }
 }
 
 static void load_tile(Warp *warp, const Instruction *i, uint32_t mask) {
-    Request first, request;
-    Instruction one = *i; /* loads an element to a row of its own */
+    Tile tile;
+    Request request;
+    Instruction one = *i; /* loads an element to the register that it is part of */
     int registers = i->number[1] & 255, parts = i->number[1] >> 8 & 255, words = i->number[2];
-    tile_begins(warp, i, mask, &first);
-    one.d = warp->launch->rows - 2;
     Lanes held[2 * WARP];
+    tile_begins(warp, i, mask, &tile);
     for (int number = 0; number < registers * parts && !warp->results->fault; number++) {
-        tile_elements(warp, i, &first, number, &request);
+        one.d = part_of(warp, i->d, number / parts * words);
+        tile_elements(warp, i, &tile, number, &request);
         in_space_of(warp, &one, &request, load_from);
         for (int word = 0; word < words; word++) {
             Lanes *to = held + number / parts * words + word, part = warp->rows[one.d + word];
@@ -789,16 +794,17 @@ static void load_tile(Warp *warp, const Instruction *i, uint32_t mask) {
 }
 
 static void store_tile(Warp *warp, const Instruction *i, uint32_t mask) {
-    Request first, request;
+    Tile tile;
+    Request request;
     Instruction one = *i; /* stores an element from a row of its own */
     int registers = i->number[1] & 255, parts = i->number[1] >> 8 & 255, words = i->number[2];
-    tile_begins(warp, i, mask, &first);
+    tile_begins(warp, i, mask, &tile);
     one.source[2] = warp->launch->rows - 2;
     for (int number = 0; number < registers * parts && !warp->results->fault; number++) {
         for (int word = 0; word < words; word++)
             warp->rows[one.source[2] + word] = *row_at(warp, i->source[2], number / parts * words + word) >>
                                                (uint32_t)(32 / parts * (number % parts));
-        tile_elements(warp, i, &first, number, &request);
+        tile_elements(warp, i, &tile, number, &request);
         in_space_of(warp, &one, &request, store_to);
     }
 }

@@ -228,6 +228,16 @@ static uint64_t pack_parts(const Instruction *i, const uint64_t s[4], uint32_t p
     return value;
 }
 
+/* cvt.pack, I2IP: the nearest integers of a format (number[0]) to two of 32 bits, and above them the low bits of c. */
+static uint64_t pack_limited(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    const int format = i->number[0], bits = bits_of_format(format);
+    uint64_t result = bits < 16 ? s[2] << 2 * bits : 0;
+    (void)p, (void)out;
+    for (int k = 0; k < 2; k++)
+        result |= (converted(extended(s[k], -32), -64, format, 1) & low_bits(bits)) << (k ? 0 : bits);
+    return (uint32_t)result;
+}
+
 /* mov.b64 {d, e, ...}, a; number[1]: how many parts. */
 static void unpack_parts(Warp *warp, const Instruction *i, uint32_t mask) {
     uint64_t whole[WARP];
@@ -489,6 +499,7 @@ OF_CALLED_LANES(compare_typed_to_register)
 OF_CALLED_LANES(test_number)
 OF_CALLED_LANES(with_carry)
 OF_CALLED_LANES(pack_parts)
+OF_CALLED_LANES(pack_limited)
 OF_CALLED_LANES(float_function)
 OF_CALLED_LANES(double_function)
 OF_CALLED_LANES(pack_eights)
@@ -504,6 +515,7 @@ const NamedOperation TYPED[] = {
     {"test number", test_number_of_warp},
     {"with carry", with_carry_of_warp},
     {"pack parts", pack_parts_of_warp},
+    {"pack limited", pack_limited_of_warp},
     {"unpack parts", unpack_parts},
     {"float function", float_function_of_warp},
     {"double function", double_function_of_warp},

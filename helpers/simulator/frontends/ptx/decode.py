@@ -27,7 +27,7 @@ from helpers.compiler.ptx import (
     Vector,
 )
 from helpers.devices import WARP, limits_for, sms_for
-from helpers.simulator.arithmetic import integer
+from helpers.simulator.arithmetic import integer, tensor_core
 from helpers.simulator.engine.ir import Instruction, Program
 from helpers.simulator.engine.memory import product
 from helpers.simulator.errors import Unknown
@@ -44,10 +44,9 @@ WHOLE = {"rni": 0, "rzi": 1, "rmi": 2, "rpi": 3}
 FLOATS = {"f16": 100, "f32": 101, "f64": 102, "bf16": 103, "tf32": 104}
 EIGHTS = ("e4m3x2", "e5m2x2")
 UNSIGNED = 1
-FLUSHES, SATURATES, KEEPS_NAN, AS_FLOAT, BRAIN, RELU = 1, 2, 4, 16, 32, 64  # flags of floating-point operations
+FLUSHES, SATURATES, KEEPS_NAN, BRAIN, RELU = 1, 2, 4, 32, 64  # flags of floating-point operations
 PAIRS_OF_INTEGERS = 256
 LEFT, WRAPS, UPPER = 4, 8, 2
-HIGH = 2
 SIGN = {"f16": 0x8000, "bf16": 0x8000, "f16x2": 0x80008000, "bf16x2": 0x80008000, "f32": 1 << 31, "f64": 1 << 63}
 LOGIC = {"and": 0xC0, "or": 0xFC, "xor": 0x3C, "not": 0x0F}  # of a, b, c as the bits of 0xf0, 0xcc, 0xaa
 
@@ -673,7 +672,17 @@ def _pack(t: Decoder, type_: str, destination, source: Vector) -> Decoded:
     return i
 
 
+def _convert_and_pack(t: Decoder, s: Statement) -> Decoded:
+    destination, *sources = s.operands
+    i = Decoded("pack limited", number=[_format(s.opcode[3]), 0, 0, 0])
+    t.read_all(i, sources, "b32")
+    t.writes(i, destination, 4)
+    return i
+
+
 def convert(t: Decoder, s: Statement) -> Decoded:
+    if s.opcode[1] == "pack":
+        return _convert_and_pack(t, s)
     to, origin, modifiers = s.opcode[-2], s.opcode[-1], s.opcode[1:-2]
     destination, *sources = s.operands
     if to in EIGHTS or origin in EIGHTS:
@@ -1424,13 +1433,20 @@ def load_matrix(t: Decoder, s: Statement) -> Decoded:
 
 
 def multiply_matrices(t: Decoder, s: Statement) -> Decoded:
-    m, k, types = matrix.shape_and_types(s)
-    shape, _ = matrix.product_of(t.arch, m, k, types, s.opcode)
-    if (shape.a, shape.b, shape.k) != (*types[1:3], k) or "xor" in s.opcode:
-        raise NotDecoded("a product that is made of others")
-    i = form.product_of(t.arch, shape)
+    return _multiply(t, s, *matrix.shape_and_types(s))
+
+
+def _multiply(t: Decoder, s: Statement, m: int, k: int, types: Sequence[str]) -> Decoded:
+    result, a, b, _ = types
+    eights: tuple[str, ...] = ()
+    if a in tensor_core.FOURS:  # unpacked or not, they are added to the same integers
+        shape = tensor_core.form(m, k, a, b, result, "satfinite" in s.opcode)
+    else:
+        shape, _ = matrix.product_of(t.arch, m, k, types, s.opcode)
+        eights = (a, b) if shape.a != a else ()
+    i = form.product_of(t.arch, shape, eights, "xor" in s.opcode)
     destination, *factors = s.operands
-    type_ = "b64" if shape.a == "f64" else "b32"
+    type_ = "b64" if a == "f64" else "b32"
     for place, operand in enumerate(factors):
         rows = [row for item in items_of(operand) for row in t.value(item, type_)]
         i.source[place], i.width[place] = t.listed(rows), 1
@@ -1478,7 +1494,7 @@ TILES = ("f16", "bf16", "tf32", "f64", "s8", "u8")
 def _multiply_tiles(t: Decoder, s: Statement) -> Decoded:
     types = wmma.types_of(s)
     if types[1] not in TILES:
-        raise NotDecoded("a product that is made of others")
+        return _multiply(t, s, 8, wmma.tile_of(s).k, types)
     whole = wmma.product_of_tile(s)
     i = form.product_of(t.arch, whole.form)
     i.offset = whole.count * whole.steps

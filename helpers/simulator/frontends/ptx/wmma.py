@@ -33,7 +33,7 @@ _BITS = {"s4": 4, "u4": 4, "b1": 1}  # of the types of which a register holds ne
 
 
 @dataclass(frozen=True, slots=True)
-class _Tile:
+class Tile:
     """The shape of wmma, (m, n, k), and its parts: `count` products, of the transpose if it is `turned`."""
 
     m: int
@@ -66,13 +66,14 @@ class _Tile:
         return self.count if several else 1
 
 
-def _tile_of(s: Statement) -> _Tile:
+def tile_of(s: Statement) -> Tile:
+    """The shape of wmma."""
     shape = next((re.fullmatch(r"m(\d+)n(\d+)k(\d+)", word) for word in s.opcode if word.startswith("m")
                   and word[1:2].isdigit()), None)  # fmt: skip
     m, n, k = map(int, shape.groups()) if shape else (0, 0, 0)
     if (m, n) not in _TILES:
         raise Unknown(f"wmma of the shape {shape[0] if shape else 'that is missing'}")
-    return _Tile(m, n, k)
+    return Tile(m, n, k)
 
 
 def _dtype_of(s: Statement) -> np.dtype:
@@ -81,7 +82,7 @@ def _dtype_of(s: Statement) -> np.dtype:
     return np.dtype(_DTYPES[s.type])
 
 
-def _places(tile: _Tile, matrix: str, type_: str) -> list[list[tuple[np.ndarray, np.ndarray]]]:
+def _places(tile: Tile, matrix: str, type_: str) -> list[list[tuple[np.ndarray, np.ndarray]]]:
     """For each register the (row, column) of each of its elements in the matrix "a", "b" or "c", by lane."""
     parts = max(4 // np.dtype(_DTYPES[type_]).itemsize, 1)
     if matrix == "c":
@@ -120,7 +121,7 @@ def elements(s: Statement) -> tuple[list[list[tuple[np.ndarray, np.ndarray]]], i
     """What wmma.load or wmma.store moves: (by register, by element in it, how many rows or columns and then how many
     elements it is from the first one, by lane; the distance of rows if none is given; bits of an element)."""
     matrix = s.opcode[2] if s.opcode[1] == "load" else "c"
-    tile, by_row = _tile_of(s), "row" in s.opcode
+    tile, by_row = tile_of(s), "row" in s.opcode
     places = [
         [(row, column) if by_row else (column, row) for row, column in register]
         for register in _places(tile, matrix, s.type)
@@ -129,7 +130,7 @@ def elements(s: Statement) -> tuple[list[list[tuple[np.ndarray, np.ndarray]]], i
     return places, columns if by_row else rows, _BITS.get(s.type, 8 * _dtype_of(s).itemsize)
 
 
-def _size_of(tile: _Tile, matrix: str) -> tuple[int, int]:
+def _size_of(tile: Tile, matrix: str) -> tuple[int, int]:
     """The rows and columns of a matrix."""
     return {"a": (tile.m, tile.k), "b": (tile.k, tile.n)}.get(matrix, (tile.m, tile.n))
 
@@ -140,7 +141,7 @@ def load(t: Operands, s: Statement) -> Outcome:
     destination, *where = s.operands
     targets = tuple(t.target(item) for item in items_of(destination))
     dtype = _dtype_of(s)
-    places = _places(_tile_of(s), matrix, s.type)
+    places = _places(tile_of(s), matrix, s.type)
     if len(targets) % len(places):
         raise Unknown("wmma.load of other fragments")
     locate = _locate(t, s, matrix, where, dtype.itemsize)
@@ -168,7 +169,7 @@ def store(t: Operands, s: Statement) -> Outcome:
     """wmma.store.d.sync.aligned.{row,col}.shape{.space}.type [address], {d, …} {, stride}."""
     address, source, *stride = s.operands
     dtype = _dtype_of(s)
-    places = _places(_tile_of(s), "c", s.type)
+    places = _places(tile_of(s), "c", s.type)
     values = [t.read(item, {"f32": "f32", "f64": "f64"}.get(s.type, "b32")) for item in items_of(source)]
     if len(values) != len(places):
         raise Unknown("wmma.store of other fragments")
@@ -191,7 +192,7 @@ def store(t: Operands, s: Statement) -> Outcome:
 
 def _locate(t: Operands, s: Statement, matrix: str, where: list, width: int):
     """A function of (wave, registers, row, column), the last two by lane, that gives the addresses of elements."""
-    tile, by_row, bits = _tile_of(s), "row" in s.opcode, _BITS.get(s.type, 8 * width)
+    tile, by_row, bits = tile_of(s), "row" in s.opcode, _BITS.get(s.type, 8 * width)
     first = t.address(where[0])
     sizes = _size_of(tile, matrix)
     constant = np.int64(sizes[1] if by_row else sizes[0])
@@ -230,7 +231,7 @@ class Product:
 
 def product_of_tile(s: Statement) -> Product:
     """What wmma.mma of floating-point numbers or bytes does."""
-    tile, types = _tile_of(s), types_of(s)
+    tile, types = tile_of(s), types_of(s)
     form = tile.form(types[1], types[0], "satfinite" in s.opcode)
     words = 2 if form.a == "f64" else 1
     shares = [tile.products_of("a"), tile.products_of("b")]
@@ -252,7 +253,7 @@ def types_of(s: Statement) -> list[str]:
 
 def multiply(t: Operands, s: Statement) -> Outcome:
     """wmma.mma{.op.popc}.sync.aligned.{row,col}.{row,col}.shape{.types}{.satfinite} d, a, b, c."""
-    tile, types = _tile_of(s), types_of(s)
+    tile, types = tile_of(s), types_of(s)
     destination, *operands = s.operands
     if types[1] in _BITS and types[2] in _BITS:
         if (_DEPTHS[types[1]], tile.m) != (tile.k, 8):

@@ -529,6 +529,16 @@ def saturate(t: Decoder, s: sass.Statement) -> Decoded:
     return i
 
 
+def saturate_and_pack(t: Decoder, s: sass.Statement) -> Decoded:
+    destination, *sources = s.operands
+    to, bits = s.opcode[1], int(s.opcode[1][1:])
+    i = Decoded("pack limited", number=[-bits if to[0] == "S" else bits, 0, 0, 0])
+    t.writes(i, destination)
+    for place, operand in enumerate(sources):
+        t.read(i, place, integer.without_room(operand, bits))
+    return i
+
+
 # ---- bits
 
 
@@ -1191,7 +1201,7 @@ def fence(t: Decoder, s: sass.Statement) -> Decoded:
 def multiply_matrices(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *factors = s.operands
     form = matrix.form_of(s)
-    i = product_of(t.arch, form)
+    i = product_of(t.arch, form, differing=s.has("XOR"))
     counts = (form.a_registers, form.b_registers, form.c_registers)
     factors = [matrix.plain(operand, order) for operand, order in zip(factors, ("ROW", "COL", ""), strict=True)]
     for place, (operand, count) in enumerate(zip(factors, counts, strict=True)):
@@ -1538,7 +1548,7 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "IADD3": add3, "IADD": add_pairs, "VIADD": add2, "IMAD": multiply_add, "LEA": shift_add, "SHF": funnel_shift,
     "ISETP": compare, "IMNMX": minimum_maximum, "VIMNMX": minimum_maximum, "VIMNMX3": minimum_maximum,
     "VIADDMNMX": minimum_maximum, "IABS": _unary("absolute"), "VABSDIFF": absolute_difference, "IDP": dot_product,
-    "I2I": saturate, "MOV": move,
+    "I2I": saturate, "I2IP": saturate_and_pack, "MOV": move,
     "LOP3": logic3, "PRMT": permute_bytes, "POPC": _unary("population count"),
     "FLO": _unary("find leading one", "U32", "SH"), "BREV": _unary("reverse bits"), "SGXT": sign_extend,
     "BMSK": bit_mask, "SEL": select, "FSEL": select, "PLOP3": predicate_logic3, "P2R": pack_predicates,
@@ -1586,7 +1596,8 @@ MODIFIERS: dict[str, str] = {
     "SHF": "L R W HI U32 S32 U64 S64", "ISETP": f"{_COMPARED} U32 EX U64 S64", "IMNMX": "U32 U64 S64",
     "VIMNMX": "U32 S32 S16x2 U16x2", "MOV": "64", "SEL": "64",
     "VIMNMX3": "U32", "VIADDMNMX": "U32 S16x2 U16x2", "VABSDIFF": "U32", "IDP": "4A 2A LO HI S8 U8 S16 U16",
-    "I2I": f"SAT {_INTEGERS}", "LOP3": "LUT PAND", "FLO": "U32 SH", "SGXT": "W U32", "BMSK": "W", "PLOP3": "LUT",
+    "I2I": f"SAT {_INTEGERS}", "I2IP": "U2 S2 U4 S4 U8 S8 U16 S16 S32 SAT",
+    "LOP3": "LUT PAND", "FLO": "U32 SH", "SGXT": "W U32", "BMSK": "W", "PLOP3": "LUT",
     "P2R": "B0 B1 B2 B3", "R2P": "B0 B1 B2 B3", "FADD": _ROUNDED, "FMUL": f"{_ROUNDED} M2 M4 M8 D2 D4 D8",
     "FFMA": _ROUNDED, "FMNMX": "FTZ NAN XORSIGN", "FMNMX3": "FTZ NAN",
     "FSETP": f"FTZ {_COMPARED}", "FSET": f"BF FTZ {_COMPARED}",
@@ -1604,8 +1615,8 @@ MODIFIERS: dict[str, str] = {
     "UBLKRED": "G S RN ADD MIN MAX INC DEC AND OR XOR F32 F64 F16 BF16 S32 U64 S64",
     "DEPBAR": "LE", "MEMBAR": "SC ALL VC CTA GPU SYS", "ERRBAR": "any", "CGAERRBAR": "any", "CCTL": "any",
     "CCTLL": "any", "CCTLT": "any", "LDSM": "16 M88 MT88 1 2 4", "MOVM": "16 MT88",
-    "HMMA": "16816 1688 1684 F32 F16 BF16 TF32", "IMMA": "8816 16816 16832 S8 U8 SAT",
-    "DMMA": "884 8x8x4 16x8x4 16x8x8 16x8x16", "BMMA": "88128 168128 168256 AND POPC",
+    "HMMA": "16816 1688 1684 F32 F16 BF16 TF32", "IMMA": "8816 16816 16832 8832 16864 S8 U8 S4 U4 SAT",
+    "DMMA": "884 8x8x4 16x8x4 16x8x8 16x8x16", "BMMA": "88128 168128 168256 AND XOR POPC",
     "TEX": "LL LZ", "TLD": "LZ", "TLD4": "R G B A", "SULD": _SURFACE,
     "SUST": _SURFACE, "SHFL": "IDX UP DOWN BFLY",
     "VOTE": "ALL ANY EQ", "VOTEU": "ALL ANY EQ", "REDUX": "SUM MIN MAX AND OR XOR S32",

@@ -684,17 +684,22 @@ def saturate(t: Operands, s: sass.Statement) -> Compute:
 
 
 def saturate_and_pack(t: Operands, s: sass.Statement) -> Compute:
-    """I2IP.to.S32.SAT d, high, low, above: cvt.pack of PTX. `above` may say how many bits of it there is room for."""
+    """I2IP.to.S32.SAT d, high, low, above: cvt.pack of PTX."""
     destination, high, low, above = exactly(s, 4)
     to, origin = (*s.opcode, "", "")[1:3]
     if to[1:] not in ("2", "4", "8", "16") or origin != "S32" or not s.has("SAT"):
         raise Unknown("a conversion between integers")
     bits, is_signed = int(to[1:]), to[0] == "S"
-    if isinstance(above, sass.Register) and above.modifiers == (str(32 - 2 * bits),):
-        above = replace(above, modifiers=())
-    a, b, c = t.read(high), t.read(low), t.read(above, U4)
+    a, b, c = t.read(high), t.read(low), t.read(without_room(above, bits), U4)
     evaluate = lambda r: integer.packed(a(r), b(r), c(r), bits, is_signed).view(I4)  # noqa: E731
     return Compute((t.target(destination),), evaluate)
+
+
+def without_room(above: sass.Operand, bits: int) -> sass.Operand:
+    """I2IP's third operand, which may say how many bits of it there is room for."""
+    if isinstance(above, sass.Register) and above.modifiers == (str(32 - 2 * bits),):
+        return replace(above, modifiers=())
+    return above
 
 
 # ---- bits
