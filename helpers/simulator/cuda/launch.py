@@ -25,6 +25,7 @@ from helpers.simulator.recording.recorded import Captured, LaunchFacts, Recorded
 from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.unique_sectors import SectorObserver
 from helpers.simulator.sanitizer.checks import Checker, FoundEnough, Report, error_for
+from helpers.simulator.sanitizer.constant_arrays import NO_CONSTANTS
 from helpers.simulator.sanitizer.shared_checks import Patterns
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         settings.max_instructions,
         kernel.shared_names(program.level),
         kernel.forms.local_arrays(program.level),
+        kernel.forms.constant_arrays if program.level == "sass" else NO_CONSTANTS,
         kernel.forms.named_lanes(program.level),
         memory.add(np.zeros(GRID_BARRIER_WORDS, np.uint32), "the grid's barrier") if cooperative else None,
         memory.add(np.frombuffer(parameters, np.uint8), "the parameters") if _may_point_to_them(kernel) else None,

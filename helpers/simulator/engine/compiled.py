@@ -36,6 +36,7 @@ from helpers.simulator.sanitizer.loaded_values import uses_of
 OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK = range(1, 6)
 OF_IMAGES = ("read texture", "load surface", "store surface")
 NO_SPARE = (0,) * 6
+ANYWHERE = (-(1 << 31), (1 << 31) - 1)
 STORES, TO_MEMORY = ("ST.", "STL"), 0xFFFF  # to where code for a debugger has its local arrays
 MOST_NAMED = 3  # groups of threads that a message names
 
@@ -67,12 +68,12 @@ class Machine:
         self.plans = Plans(self)
 
     def limits(self, launch: Launch) -> np.ndarray:
-        """By instruction the bytes [start, stop) of shared and of local memory that it may access, int32 (n, 2, 2)."""
+        """By instruction the bytes [start, stop) of shared, local and constant memory that it may access: (n, 3, 2)."""
         found = self._limits.get(launch.shared_bytes)
         if found is None:
-            whole = [(0, launch.shared_bytes), (0, launch.program.local_bytes)]
+            whole = [(0, launch.shared_bytes), (0, launch.program.local_bytes), ANYWHERE]
             found = np.tile(np.array(whole, np.int32), (len(self.code), 1, 1))
-            for space, arrays in enumerate((launch.shared_names, launch.local_arrays)):
+            for space, arrays in enumerate((launch.shared_names, launch.local_arrays, launch.constant_arrays)):
                 for index in arrays.used:
                     found[index, space] = arrays.limits(index)
             self._limits[launch.shared_bytes] = found

@@ -50,6 +50,7 @@ from helpers.simulator.engine.phases import PhaseWaits
 from helpers.simulator.engine.printf import Output
 from helpers.simulator.engine.schedule import DONE, Turns, by_warps
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
+from helpers.simulator.sanitizer.constant_arrays import NO_CONSTANTS, ConstantArrays
 from helpers.simulator.sanitizer.local_arrays import NO_ARRAYS, LocalArrays
 from helpers.simulator.sanitizer.shared_arrays import NO_NAMES, SharedNames
 
@@ -528,6 +529,7 @@ class Launch:
     max_instructions: int = 1_000_000
     shared_names: SharedNames = NO_NAMES
     local_arrays: LocalArrays = NO_ARRAYS
+    constant_arrays: ConstantArrays = NO_CONSTANTS
     named_lanes: Mapping[int, int] = field(default_factory=dict)
     grid_barrier: int | None = None
     parameters_at: int | None = None
