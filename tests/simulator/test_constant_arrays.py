@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import simulator
+from helpers import gpu, simulator
 from helpers.simulator.engine import compiled
 
 HEAD = """__constant__ float before[8], weights[9], behind[8];
@@ -72,3 +72,29 @@ def test_constants_that_are_guarded_are_not_blamed(level):
     o[t] = s;"""
     for n in (1, 9):
         launched(level, body, n)
+
+
+POINTED_AT = """__constant__ int before[3];
+__constant__ float first[9], second[8];
+__device__ __noinline__ float look(const float *p, int i) { return p[i]; }
+extern "C" __global__ void kernel(float *o, const float *x, int n) {
+const int t = threadIdx.x;
+o[t] = look(n & 1 ? first : second, t & 7) + first[t % 9] + before[n % 3] * x[t];
+}"""
+
+
+@pytest.mark.parametrize("arch", ("sm_75", "sm_80", "sm_90", "sm_120"))
+@pytest.mark.parametrize("options", ((), ("-G",)), ids=("optimized", "for a debugger"))
+def test_pointers_to_constants_lead_to_them(options, arch):
+    module = simulator.RawModule(code=POINTED_AT, options=options, arch=arch)
+    kernel, x = module.get_function("kernel"), np.linspace(0, 1, 32, dtype=np.float32)
+    for number in (1, 2):  # of a launch: what is in a variable may change between two
+        values = [np.arange(9, dtype=np.float32) + number, 10 * number - np.arange(8, dtype=np.float32)]
+        for name, value in zip(("first", "second"), values, strict=True):
+            gpu.ndarray(value.shape, np.float32, module.get_global(name))[...] = value
+        t = np.arange(32)
+        for n in (3, 4):
+            o = np.zeros(32, np.float32)
+            with simulator.record(level="sass"):
+                kernel((1,), (32,), (o, x, np.int32(n)))
+            assert (o == values[1 - n % 2][t & 7] + values[0][t % 9]).all()

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 A_MOMENT = 4096  # instructions
 MOST_BLOCKS_OF_CLUSTER = 8  # of any kernel; some GPUs take more of one that was allowed to (cudaFuncAttribute…)
+CONSTANTS = "the __constant__ variables"
 GRID_BARRIER_WORDS = 2  # cooperative_groups' grid_workspace: its size, and the barrier that `grid.sync()` counts in
 
 
@@ -128,7 +129,10 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         kernel.forms.named_lanes(program.level),
         memory.add(np.zeros(GRID_BARRIER_WORDS, np.uint32), "the grid's barrier") if cooperative else None,
         memory.add(np.frombuffer(parameters, np.uint8), "the parameters") if _may_point_to_them(kernel) else None,
+        memory.add(np.zeros(program.constant_bytes, np.uint8), CONSTANTS) if program.constant_bytes else None,
     )
+    if run.constants_at is not None:
+        memory.find(run.constants_at).bytes_[:] = np.frombuffer(program.banks(run)[3], np.uint8)
     if cooperative:
         _check_that_all_blocks_fit(kernel, run)
     if settings.captured is not None:

@@ -516,7 +516,8 @@ class Launch:
     `shared_bytes` of a block, static and dynamic; `parameters`, the bytes of the parameter block; `variables` of the
     module, as (register slot, address). `only_blocks` holds the linear numbers of the blocks to execute, None for all.
     `named_lanes`: by instruction the constant mask of a function of the warp. `grid_barrier` is the address of what the
-    blocks of a cooperative launch meet at, None in others; `parameters_at` that of the parameters, if wanted.
+    blocks of a cooperative launch meet at, None in others; `parameters_at` that of the parameters, and `constants_at`
+    of a copy of constant bank 3, if wanted.
     """
 
     prepared: Prepared
@@ -533,6 +534,7 @@ class Launch:
     named_lanes: Mapping[int, int] = field(default_factory=dict)
     grid_barrier: int | None = None
     parameters_at: int | None = None
+    constants_at: int | None = None
     observers: Observers | None = None
     only_blocks: np.ndarray | None = None
     output: Output = field(default_factory=Output)

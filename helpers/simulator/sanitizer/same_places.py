@@ -105,7 +105,7 @@ class _Sample:
         self.program = program
         self.shared, self.local, self.global_memory = _Private("shared"), _Private("local"), _Global()
         self.launch = SimpleNamespace(
-            block=SIZES, grid=SIZES, grid_barrier=0, parameters_at=None,
+            block=SIZES, grid=SIZES, grid_barrier=0, parameters_at=None, constants_at=None,
             shared_bytes=program.shared_bytes, program=program, constant_arrays=NO_CONSTANTS,
             cluster=ALONE, blocks_of_cluster=1, variables=(), global_memory=self.global_memory,
         )  # fmt: skip

@@ -95,7 +95,8 @@ def translate(kernel: CompiledKernel) -> Program:
     linked = {offset: (symbols[name], 0) for name, offset in linked.items() if name in symbols}
     alignments = {variable.name: variable.align for variable in ptx.parse(kernel.ptx).variables}
     program.global_variables = _variables(translator, image, alignments, (*addresses.values(), *linked.values()))
-    program.banks = ConstantBanks(image, kernel, program.global_variables, linked).of
+    banks = ConstantBanks(image, kernel, program.global_variables, linked)
+    program.banks, program.constant_bytes = banks.of, banks.bytes_pointed_at(program)
     program.start = _starter(translator, program)
     program.decode = lambda prepared: _machine(prepared, function.statements, kind, translator)
     return program
