@@ -66,7 +66,8 @@ class OutOfBounds(KernelError, IndexError):
     Each array in shared memory, and each that a thread keeps for itself, is held to its own bytes, where the compiler's
     text tells which one is meant. Of the latter it does not in functions that are called, nor for a pointer that was
     kept in memory: there all local memory is the limit. And of an array that the compiler keeps in registers, machine
-    code has no address that could be wrong.
+    code has no address that could be wrong. A `__constant__` array is held to its bytes; in machine code where a line
+    reads no other one at an index.
     """
 
 

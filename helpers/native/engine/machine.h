@@ -170,7 +170,7 @@ typedef struct {
     const Allocation *allocations;
     const int32_t *jumps;       /* tables of computed branches: places of instructions by address */
     const uint8_t *banks;       /* constant banks, one after the other */
-    const int32_t *limits;      /* by instruction and space, shared and local: the bytes that it may access */
+    const int32_t *limits;      /* by instruction, of shared, local and constant memory: what it may access */
     const int64_t *block_ids;
     const uint8_t *traced;      /* by place in block_ids; NULL: none */
     const RegisterUse *uses;    /* by instruction; NULL if no value is to be followed */

@@ -133,9 +133,12 @@ static int locate_in_cluster(Warp *warp, const Instruction *i, const Request *re
     return 1;
 }
 
-/* The bytes of shared or of local memory that an instruction may access: the first, and the one behind the last. */
+enum { CONSTANT = LOCAL + 1 }; /* where the limits of constants are */
+
+/* The bytes of shared, of local or of constant memory that an instruction may access: the first, and the one behind the
+ * last. */
 static const int32_t *limits_of(const Launch *launch, const Instruction *i, int space) {
-    return launch->limits + 4 * i->index + 2 * (space - SHARED);
+    return launch->limits + 6 * i->index + 2 * (space - SHARED);
 }
 
 int locate(Warp *warp, const Instruction *i, int space, const Request *request, int width, int writes, uint8_t *at[WARP],
@@ -501,9 +504,15 @@ static void load_constant(Warp *warp, const Instruction *i, uint32_t mask) {
     int words = i->number[2], size = i->number[3] ? i->number[3] : 4;
     const Lanes index = i->width[0] ? *row_of(warp, i->source[0]) : broadcast(0);
     int64_t last = i->number[1] / size - words;
+    const int32_t *limits = limits_of(warp->launch, i, CONSTANT);
+    const uint32_t *each = each_of(&index);
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
-        int64_t at = ((int64_t)index[lane] + i->offset) / size;
+        int64_t byte = (int32_t)(each[lane] + (uint32_t)i->offset), at = ((int64_t)each[lane] + i->offset) / size;
+        if (byte + words * size <= limits[0] || byte >= limits[1]) { /* a wide load may begin before, or end behind it */
+            fail(warp, i, OUT_OF_BOUNDS, lane, byte);
+            return;
+        }
         at = at < 0 || last < 0 ? 0 : at > last ? last : at;
         for (int word = 0; word < words; word++) {
             uint32_t bits = 0;

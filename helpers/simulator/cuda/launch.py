@@ -25,6 +25,7 @@ from helpers.simulator.recording.recorded import Captured, LaunchFacts, Recorded
 from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.unique_sectors import SectorObserver
 from helpers.simulator.sanitizer.checks import Checker, FoundEnough, Report, error_for
+from helpers.simulator.sanitizer.constant_arrays import NO_CONSTANTS
 from helpers.simulator.sanitizer.shared_checks import Patterns
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 A_MOMENT = 4096  # instructions
 MOST_BLOCKS_OF_CLUSTER = 8  # of any kernel; some GPUs take more of one that was allowed to (cudaFuncAttribute…)
+CONSTANTS = "the __constant__ variables"
 GRID_BARRIER_WORDS = 2  # cooperative_groups' grid_workspace: its size, and the barrier that `grid.sync()` counts in
 
 
@@ -123,10 +125,14 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         settings.max_instructions,
         kernel.shared_names(program.level),
         kernel.forms.local_arrays(program.level),
+        kernel.forms.constant_arrays if program.level == "sass" else NO_CONSTANTS,
         kernel.forms.named_lanes(program.level),
         memory.add(np.zeros(GRID_BARRIER_WORDS, np.uint32), "the grid's barrier") if cooperative else None,
         memory.add(np.frombuffer(parameters, np.uint8), "the parameters") if _may_point_to_them(kernel) else None,
+        memory.add(np.zeros(program.constant_bytes, np.uint8), CONSTANTS) if program.constant_bytes else None,
     )
+    if run.constants_at is not None:
+        memory.find(run.constants_at).bytes_[:] = np.frombuffer(program.banks(run)[3], np.uint8)
     if cooperative:
         _check_that_all_blocks_fit(kernel, run)
     if settings.captured is not None:

@@ -9,7 +9,8 @@ from functools import cached_property, lru_cache
 from helpers.compiler import CompiledKernel, DisassemblyError
 from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import SimulatorError, UnsupportedInstruction
-from helpers.simulator.sanitizer import local_accesses, pointers
+from helpers.simulator.sanitizer import constant_arrays, local_accesses, pointers
+from helpers.simulator.sanitizer.constant_arrays import ConstantArrays
 from helpers.simulator.sanitizer.local_arrays import NO_ARRAYS, LocalArrays
 from helpers.simulator.sanitizer.pointers import Pointers
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
@@ -69,6 +70,11 @@ class Forms:
                 found = source.found if at_ptx else local_accesses.in_machine_code(self.compiled, program, source)
             self._local_arrays[level] = found
         return self._local_arrays[level]
+
+    @cached_property
+    def constant_arrays(self) -> ConstantArrays:
+        """The `__constant__` arrays that its machine code reads."""
+        return constant_arrays.in_machine_code(self.compiled, self.sass.program)
 
     @cached_property
     def ptx(self) -> Prepared:

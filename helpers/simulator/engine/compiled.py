@@ -39,6 +39,7 @@ OF_IMAGES = ("read texture", "load surface", "store surface")
 NO_SPARE = (0,) * 5
 LOADS_AND_STORES = ("load", "store", "load tile", "store tile")
 WIDE_ATOMICS, NARROW_ATOMICS = (2, 3, 5), (8, 9, 10)  # types of 64 bits, and of 16
+ANYWHERE = (-(1 << 31), (1 << 31) - 1)
 STORES, TO_MEMORY = ("ST.", "STL"), 0xFFFF  # to where code for a debugger has its local arrays
 MOST_NAMED = 3  # groups of threads that a message names
 
@@ -75,12 +76,12 @@ class Machine:
         self.plans = Plans(self)
 
     def limits(self, launch: Launch) -> np.ndarray:
-        """By instruction the bytes [start, stop) of shared and of local memory that it may access, int32 (n, 2, 2)."""
+        """By instruction the bytes [start, stop) of shared, local and constant memory that it may access: (n, 3, 2)."""
         found = self._limits.get(launch.shared_bytes)
         if found is None:
-            whole = [(0, launch.shared_bytes), (0, launch.program.local_bytes)]
+            whole = [(0, launch.shared_bytes), (0, launch.program.local_bytes), ANYWHERE]
             found = np.tile(np.array(whole, np.int32), (len(self.code), 1, 1))
-            for space, arrays in enumerate((launch.shared_names, launch.local_arrays)):
+            for space, arrays in enumerate((launch.shared_names, launch.local_arrays, launch.constant_arrays)):
                 for index in arrays.used:
                     found[index, space] = arrays.limits(index)
             self._limits[launch.shared_bytes] = found

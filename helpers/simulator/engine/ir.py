@@ -151,7 +151,7 @@ class Program:
     the compiler states: for functions that call themselves. `debug`: it is code for a debugger (-G). `shared_base` is
     the address that the code gives to the first byte of shared memory; `cluster` is what `__cluster_dims__` asks for;
     `start(wave)`, if there is one, prepares the registers of a wave; `banks(launch)` are the constant banks of machine
-    code, by number.
+    code, by number; `constant_bytes` is how long bank 3 is, if there may be pointers into it.
     """
 
     name: str
@@ -175,6 +175,7 @@ class Program:
     cluster: tuple[int, int, int] | None = None
     start: Callable[[Any], None] | None = None
     banks: Callable[[Any], dict[int, bytes]] | None = None
+    constant_bytes: int = 0
     order: Callable[[Any], Any] | None = None  # whose turn it is among diverged threads, the smallest; else the block's
     uses: Any = None  # of loaded values, found when they are asked for: see loaded_values
     decode: Callable[[Any], Any] | None = None  # makes what the compiled engine executes, of a Prepared

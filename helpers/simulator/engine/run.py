@@ -50,6 +50,7 @@ from helpers.simulator.engine.phases import PhaseWaits
 from helpers.simulator.engine.printf import Output
 from helpers.simulator.engine.schedule import DONE, Turns, by_warps
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
+from helpers.simulator.sanitizer.constant_arrays import NO_CONSTANTS, ConstantArrays
 from helpers.simulator.sanitizer.local_arrays import NO_ARRAYS, LocalArrays
 from helpers.simulator.sanitizer.shared_arrays import NO_NAMES, SharedNames
 
@@ -515,7 +516,8 @@ class Launch:
     `shared_bytes` of a block, static and dynamic; `parameters`, the bytes of the parameter block; `variables` of the
     module, as (register slot, address). `only_blocks` holds the linear numbers of the blocks to execute, None for all.
     `named_lanes`: by instruction the constant mask of a function of the warp. `grid_barrier` is the address of what the
-    blocks of a cooperative launch meet at, None in others; `parameters_at` that of the parameters, if wanted.
+    blocks of a cooperative launch meet at, None in others; `parameters_at` that of the parameters, and `constants_at`
+    of a copy of constant bank 3, if wanted.
     """
 
     prepared: Prepared
@@ -528,9 +530,11 @@ class Launch:
     max_instructions: int = 1_000_000
     shared_names: SharedNames = NO_NAMES
     local_arrays: LocalArrays = NO_ARRAYS
+    constant_arrays: ConstantArrays = NO_CONSTANTS
     named_lanes: Mapping[int, int] = field(default_factory=dict)
     grid_barrier: int | None = None
     parameters_at: int | None = None
+    constants_at: int | None = None
     observers: Observers | None = None
     only_blocks: np.ndarray | None = None
     output: Output = field(default_factory=Output)

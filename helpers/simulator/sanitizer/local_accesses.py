@@ -285,14 +285,18 @@ def _has_one_of(widths: set[int], access: Access) -> bool:
     return access.width in widths or (not access.place[1] and access.width < max(widths))
 
 
-def _own_accesses(image: cubin.Cubin, kernel: str, program: Program) -> dict[int, Access]:
-    """The loads and stores of the kernel's own code, also of what the compiler keeps at fixed places of the stack."""
+def own_instructions(image: cubin.Cubin, kernel: str, program: Program) -> list[Instruction]:
+    """The instructions of a kernel's own code, without those of functions that it calls."""
     section = f".text.{kernel}"
     functions = [each.offset for each in image.symbols if each.section == section and each.offset]
-    end = min((*functions, len(image.data(section)))) // sass.INSTRUCTION_BYTES
+    return program.instructions[: min((*functions, len(image.data(section)))) // sass.INSTRUCTION_BYTES]
+
+
+def _own_accesses(image: cubin.Cubin, kernel: str, program: Program) -> dict[int, Access]:
+    """The loads and stores of the kernel's own code, also of what the compiler keeps at fixed places of the stack."""
     return {
         each.index: Access((each.line, each.opcode.startswith("ST")), True, _bytes(each), None)
-        for each in program.instructions[:end]
+        for each in own_instructions(image, kernel, program)
         if each.opcode.startswith(MACHINE_ACCESSES)
     }
 

@@ -113,7 +113,7 @@ def find(kernel: CompiledKernel) -> Pointers:
         name: SharedArray(name, offset, variables[name].bytes_) for name, offset in offsets.items() if name in variables
     }
     parameters = {name: place.name for (name, _, _), place in zip(function.parameters, kernel.parameters, strict=True)}
-    origins = _origins(function, parameters, set(variables))
+    origins = origins_of(function, parameters, set(variables))
     passed = {place.name for place in kernel.parameters if place.is_pointer}
     written: set[str] = set()
     updated: dict[str, None] = {}
@@ -246,7 +246,7 @@ def _constants(function: ptx.Function) -> dict[str, Immediate]:
     return {register: value for register, value in moves.items() if isinstance(value, Immediate)}
 
 
-def _origins(function: ptx.Function, parameters: dict[str, str], variables: set[str]) -> dict[str, set[str]]:
+def origins_of(function: ptx.Function, parameters: dict[str, str], variables: set[str]) -> dict[str, set[str]]:
     """By register, everything that may have flowed into it: a fixed point over all statements in any order."""
     origins: dict[str, set[str]] = {}
     flows = []

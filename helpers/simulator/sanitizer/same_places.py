@@ -25,6 +25,7 @@ from helpers.simulator.engine.clusters import ALONE
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program
 from helpers.simulator.engine.run import merge
 from helpers.simulator.frontends.ptx.program import addresses_alone
+from helpers.simulator.sanitizer.constant_arrays import NO_CONSTANTS
 from helpers.simulator.sanitizer.shared_arrays import SharedArray
 
 ROWS, THREADS = 3, 64  # of the sample: in all rows the same threads, but other unknown values
@@ -104,8 +105,8 @@ class _Sample:
         self.program = program
         self.shared, self.local, self.global_memory = _Private("shared"), _Private("local"), _Global()
         self.launch = SimpleNamespace(
-            block=SIZES, grid=SIZES, grid_barrier=0, parameters_at=None,
-            shared_bytes=program.shared_bytes, program=program,
+            block=SIZES, grid=SIZES, grid_barrier=0, parameters_at=None, constants_at=None,
+            shared_bytes=program.shared_bytes, program=program, constant_arrays=NO_CONSTANTS,
             cluster=ALONE, blocks_of_cluster=1, variables=(), global_memory=self.global_memory,
         )  # fmt: skip
         self.cluster_memory = self.shared

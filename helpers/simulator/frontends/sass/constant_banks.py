@@ -16,6 +16,7 @@ from helpers import devices
 from helpers.compiler import CompiledKernel, cubin
 from helpers.compiler.ptx import Variable
 from helpers.simulator.engine import clusters
+from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, product
 from helpers.simulator.frontends.sass import system
 from helpers.simulator.frontends.sass.opcodes import family
@@ -28,9 +29,10 @@ class BankZero:
     """Where the driver puts things in constant bank 0.
 
     dynamic_shared: the bytes of dynamic shared memory, %dynamic_smem_size; sms: how many SMs there are, %nsmid;
-    grid_barrier: %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier. The next
-    five are of clusters: whether `__cluster_dims__` is there, a cluster's dimensions, what to multiply with to divide
-    by these, the clusters of the grid, and the blocks of a cluster. parameters: their address, where it is known.
+    grid_barrier: %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier; constants:
+    the generic address of bank 3. The next five are of clusters: whether `__cluster_dims__` is there, a cluster's
+    dimensions, what to multiply with to divide by these, the clusters of the grid, and the blocks of a cluster.
+    parameters: their address, where it is known.
     """
 
     block: int
@@ -41,6 +43,7 @@ class BankZero:
     dynamic_shared: int
     sms: int
     grid_barrier: tuple[int, int]
+    constants: int
     is_cluster: int = 0
     cluster: int = 0
     inverses: int = 0
@@ -49,10 +52,12 @@ class BankZero:
     parameters: int = 0
 
 
-BEFORE_HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, (0x8C, 0x90))
-HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, (0x44, 0x48), 0x140, 0x144, 0x150, 0x15C, 0x188, 0x198)
+BEFORE_HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, (0x8C, 0x90), 0x50)
+HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, (0x44, 0x48), 0xD0, 0x140, 0x144, 0x150, 0x15C, 0x188, 0x198)
 # As ptxas 12.9 reads them where it reads Hopper's for the same PTX. Some it adds to SR_CgaSize, which is 0 here.
-BLACKWELL = BankZero(0x360, 0x370, 0x2F0, 0x2F8, 0x37C, 0x2AC, 0x2D0, (0x254, 0x258), 0x36C, 0x2A0, 0x2B0, 0x2C0, 0x2CC)
+BLACKWELL = BankZero(
+    0x360, 0x370, 0x2F0, 0x2F8, 0x37C, 0x2AC, 0x2D0, (0x254, 0x258), 0x120, 0x36C, 0x2A0, 0x2B0, 0x2C0, 0x2CC
+)
 # With -G an instruction may hold an address that the linker puts in; here it is a word of a bank that no GPU has.
 LINKED_BANK = 0x20
 
@@ -77,6 +82,12 @@ class ConstantBanks:
         self._constants, self._constant_symbols = image.bank(3, kernel.lowered_name), image.variables(".nv.constant3")
         of_bank4 = image.addresses(4, kernel.lowered_name), image.bank(4, kernel.lowered_name)
         self._addresses = {4: of_bank4, LINKED_BANK: (linked, bytes(8 * len(linked)))}
+
+    def bytes_pointed_at(self, program: Program) -> int:
+        """The bytes of bank 3 if the code makes pointers to variables in it, else 0."""
+        beginning = f"c[0x0][{_layout(program.arch, program.shared_base).constants:#x}]"
+        is_read = self._constants and any(beginning in instruction.text for instruction in program.instructions)
+        return len(self._constants) if is_read else 0
 
     def of(self, launch) -> dict[int, bytes]:
         """The banks by number. launch: an `engine.run.Launch`."""
@@ -114,6 +125,7 @@ def _bank_zero(launch, kernel: CompiledKernel) -> bytes:
     barrier = launch.grid_barrier or 0
     for place, half in zip(layout.grid_barrier, (barrier >> 32, barrier & 0xFFFFFFFF), strict=True):
         struct.pack_into("<I", data, place, half)
+    struct.pack_into("<q", data, layout.constants, launch.constants_at or 0)
     if layout.parameters:
         struct.pack_into("<q", data, layout.parameters, launch.parameters_at or 0)
     data[kernel.parameter_base : end] = launch.parameters

@@ -5,7 +5,7 @@ of registers and constants. Here they are put together; what constants are in a 
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -93,8 +93,10 @@ def translate(kernel: CompiledKernel) -> Program:
     addresses = image.addresses(4, kernel.lowered_name)
     symbols = {symbol.name: symbol for symbol in image.symbols}
     linked = {offset: (symbols[name], 0) for name, offset in linked.items() if name in symbols}
-    program.global_variables = _variables(translator, image, (*addresses.values(), *linked.values()))
-    program.banks = ConstantBanks(image, kernel, program.global_variables, linked).of
+    alignments = {variable.name: variable.align for variable in ptx.parse(kernel.ptx).variables}
+    program.global_variables = _variables(translator, image, alignments, (*addresses.values(), *linked.values()))
+    banks = ConstantBanks(image, kernel, program.global_variables, linked)
+    program.banks, program.constant_bytes = banks.of, banks.bytes_pointed_at(program)
     program.start = _starter(translator, program)
     program.decode = lambda prepared: _machine(prepared, function.statements, kind, translator)
     return program
@@ -288,16 +290,19 @@ def _link_variables(function: sass.Function) -> dict[str, int]:
 
 
 def _variables(
-    t: Operands, image: cubin.Cubin, addresses: Iterable[tuple[cubin.Symbol, int]]
+    t: Operands, image: cubin.Cubin, alignments: Mapping[str, int], addresses: Iterable[tuple[cubin.Symbol, int]]
 ) -> dict[str, tuple[Variable, int]]:
-    """The module's variables that the code can reach, each with a slot for its address."""
+    """The module's variables that the code can reach, each with a slot for its address. alignments: as PTX declares."""
     wanted = {symbol.name: symbol for symbol, _ in addresses if symbol.section}
     wanted |= {symbol.name: symbol for symbol in image.variables(".nv.constant3")}
     variables = {}
     for name, symbol in sorted(wanted.items()):
         space = "const" if symbol.section.startswith(".nv.constant") else "global"
         data = image.data(symbol.section)[symbol.offset : symbol.offset + symbol.size] or None
-        variables[name] = (Variable(name, space, 1, symbol.size, data), t.slot(f"&{name}", np.int64(0)))
+        variables[name] = (
+            Variable(name, space, alignments.get(name, 1), symbol.size, data),
+            t.slot(f"&{name}", np.int64(0)),
+        )
     return variables
 
 
