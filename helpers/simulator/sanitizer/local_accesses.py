@@ -12,7 +12,8 @@ compiler keeps there for lack of registers, or for functions that it calls, it i
 believed to be there if addresses that differ with the arguments are the same at both levels.
 
 Nothing is said where a pointer was in memory, of functions that are called, and of what machine code accesses at a line
-without the PTX having one array there.
+without the PTX having one array there. Bytes that are left free behind an array, so that the next one is aligned, count
+as its own, and so do, in code for a debugger, variables behind it whose address is never computed.
 """
 
 import re
