@@ -1426,7 +1426,7 @@ def load_matrix(t: Decoder, s: Statement) -> Decoded:
     i = Decoded("load matrix", flags=form.SHARED, space=form.SHARED, op="ldsm", strong=form.SEES_BLOCK)
     if _address(t, i, place):
         i.width[0] = min(i.width[0], 1)
-    i.number[:3] = [1, 1, matrix._count(s, items)]
+    i.number[:3] = [1, 1, matrix.count_of(s, items)]
     i.flags |= form.TRANSPOSED * ("trans" in s.modifiers)
     t.writes_vector(i, items, 4)
     return i
@@ -1460,7 +1460,7 @@ def store_matrix(t: Decoder, s: Statement) -> Decoded:
     i = Decoded("store matrix", flags=form.SHARED, space=form.SHARED, op="stsm")
     if _address(t, i, place):
         i.width[0] = min(i.width[0], 1)
-    i.number[:3] = [1, 1, matrix._count(s, items)]
+    i.number[:3] = [1, 1, matrix.count_of(s, items)]
     i.flags |= form.TRANSPOSED * ("trans" in s.modifiers)
     i.source[2], i.width[2] = t.listed([t.value(item, "b32")[0] for item in items]), 1
     return i

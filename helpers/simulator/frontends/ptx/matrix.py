@@ -22,7 +22,7 @@ def load_matrix(t: Operands, s: Statement) -> Outcome:
     """ldmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}{.shared}.b16 {d, …}, [address]."""
     destination, place = s.operands
     items = items_of(destination)
-    execute = matrices.load(_count(s, items), "trans" in s.modifiers, t.address(place))
+    execute = matrices.load(count_of(s, items), "trans" in s.modifiers, t.address(place))
     return Effect(tuple(t.target(item) for item in items), execute, loads_shared=True)
 
 
@@ -30,12 +30,12 @@ def store_matrix(t: Operands, s: Statement) -> Outcome:
     """stmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}{.shared}.b16 [address], {a, …}."""
     place, source = s.operands
     items = items_of(source)
-    _count(s, items)
+    count_of(s, items)
     values = [t.read(item, "u32") for item in items]
     return Effect((), matrices.store("trans" in s.modifiers, t.address(place), values))
 
 
-def _count(s: Statement, items: tuple) -> int:
+def count_of(s: Statement, items: tuple) -> int:
     """How many matrices of 8 × 8 it moves."""
     count = next((int(word[1:]) for word in s.modifiers if word in ("x1", "x2", "x4")), None)
     if "m8n8" not in s.modifiers or s.type != "b16" or count != len(items):
