@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import Kernel, by_shape, choices
+from gemm_kernels.trees import Tree
 from helpers import gpu
-from helpers.measure import recordings, side_by_side
+from helpers.measure import boosting, recordings, side_by_side
 from helpers.measure.bench import Refusal, accept, cublas_sgemm
 from helpers.measure.candidates import candidates
 from helpers.measure.compared import GRAPH, way
@@ -64,6 +65,8 @@ LIKE_UNSEEN_COUNT = 480  # and so many drawn as the suite's unseen ones are, by 
 NEAR = 1.3  # candidates within this factor of the fastest have a second, longer turn
 RIVALS = 1.1  # what is added at a shape takes turns with candidates within this factor of the fastest there
 FAR_WEIGHT = 0.5  # of a time that is further off than 1.5 times the fastest, when costs are fitted
+FAR_TREE_WEIGHT = 0.2  # of its error, when trees are fitted
+FOLDS = 5  # parts of the shapes, each of which is estimated by costs that were fitted to the others
 GUESS_WEIGHT = 0.1  # of a time that was not measured, likewise
 FAR_PENALTY = 1.05
 NOT_FAR = 2.0  # times the fastest: what guesses are made by
@@ -273,15 +276,46 @@ def _kind(shape: Shape) -> Kind:
     return N % 4 != 0, K <= by_shape.SHORT_K
 
 
-def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[str, Any]:
-    """What `gemm_kernels.fastest` reads: the candidates with their costs, and the number of the best at each shape."""
+def every_cost(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> list[dict[str, float] | None]:
+    """The `costs` of each candidate."""
     usual = usually(kernels, measured, sms)
+    return [costs(kernel, which, measured, sms, usual) for which, kernel in enumerate(kernels)]
+
+
+def trees(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> list[Tree]:
+    """What estimates are off by at shapes that costs were not fitted to, as the logarithm of a factor.
+
+    Each shape is estimated by costs that were fitted to the shapes of the other FOLDS - 1 parts of all. All candidates
+    have the same trees, so that what was measured of one counts for those that are like it.
+    """
+    rows: list[dict[str, float]] = []
+    off, weights = [], []
+    part_of = np.random.default_rng(0).integers(FOLDS, size=len(measured))
+    for part in range(FOLDS):
+        others = [one for one, its_part in zip(measured, part_of, strict=True) if its_part != part]
+        found = every_cost(kernels, others, sms)
+        for one in (one for one, its_part in zip(measured, part_of, strict=True) if its_part == part):
+            times = one.as_the_suite_times()
+            for which, ms in times.items():
+                if found[which]:
+                    seconds = by_shape.estimate(kernels[which], found[which], one.shape, sms)
+                    rows.append(by_shape.features(kernels[which], one.shape, sms, seconds))
+                    off.append(math.log(ms / 1e3 / seconds))
+                    weights.append(1.0 if ms <= 1.5 * min(times.values()) else FAR_TREE_WEIGHT)
+    if not rows:
+        return []
+    return boosting.fit(list(rows[0]), np.array([list(row.values()) for row in rows]), np.array(off), np.array(weights))
+
+
+def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[str, Any]:
+    """What `gemm_kernels.fastest` reads: the candidates with their costs, what estimates by those are off by, and the
+    number of the best at each shape."""
     return {
         "candidates": [
-            {"kernel": kernel.name, "params": dict(kernel.params)}
-            | ({"seconds": cost} if (cost := costs(kernel, which, measured, sms, usual)) else {})
-            for which, kernel in enumerate(kernels)
+            {"kernel": kernel.name, "params": dict(kernel.params)} | ({"seconds": cost} if cost else {})
+            for kernel, cost in zip(kernels, every_cost(kernels, measured, sms), strict=True)
         ],
+        "trees": [to_row(tree) for tree in trees(kernels, measured, sms)],
         "fastest": [[*one.shape, min(one.times, key=one.score)] for one in measured],
         "promising_short": by_shape.PROMISING_SHORT,
     }
