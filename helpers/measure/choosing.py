@@ -2,8 +2,8 @@
 
 At every shape the promising candidates are verified, and timed in turns with each other and with cuBLAS: first all of
 them for a short time, then those that are not far behind for longer, and small shapes in a CUDA graph, too. What was
-measured goes to recordings/<gpu>/choices.json; the fastest at each shape, and what a launch of each candidate costs,
-to gemm_kernels/choices/<gpu>.json.
+measured goes to recordings/<gpu>/choices.json; the fastest at each shape, what a launch of each candidate costs, and
+trees that say what estimates by those costs are off by, to gemm_kernels/choices/<gpu>.json.
 """
 
 from __future__ import annotations
