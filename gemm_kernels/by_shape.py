@@ -1,19 +1,21 @@
 """The kernels whose parameters are chosen by shape, and the fastest kernel of all: as measured, or else as estimated.
 
 What was measured is in `choices`. A shape that was not measured gets the candidate with the smallest estimate: the
-seconds that the `amounts` of work of a launch cost, which were fitted to the candidate's measured times.
+seconds that the `amounts` of work of a launch cost, which were fitted to the candidate's measured times, times what
+such estimates are off by for launches with the same `features`, of whichever candidates.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from gemm_kernels import choices
 from gemm_kernels.choices import DEFAULT_GPU, Choices, NoChoice, Shape
 from gemm_kernels.kernel import MAX_GRID_Y, Kernel, check_sizes
 from gemm_kernels.ladder import SMS, get
+from gemm_kernels.trees import Tree, total
 
 # Kernels whose candidates have costs; the others are for few rows or columns of C, where they have been measured.
 ESTIMATED = ("stream_k", "persistent", "sliced_k", "exchanged", "rank_k", "clustered", "reduce_scatter")
@@ -27,6 +29,22 @@ PROMISING_SHORT = 80  # so many are tried there
 # multiple of their size (cuOccupancyMaxActiveClusters: 30 clusters of four, 15 of eight; with room for two 62 and 30).
 SMS_OF_CLUSTERS = {1: SMS, 2: SMS, 4: 120, 8: 120}
 SM_FLOPS = 5e11  # of FP32 in a second: an SM of an H200
+FEATURES_OF_WORK = ("rounds", "block_rounds", "tiles", "block_tiles", "odd_launch", "shared", "parts")
+FEATURES_OF_SETS = (
+    "BM",
+    "BN",
+    "BK",
+    "WM",
+    "WN",
+    "TM",
+    "TN",
+    "SLICES",
+    "STAGES",
+    "BLOCKS",
+    "WORKERS",
+    "CLUSTER",
+    "LOOPS",
+)
 LARGE_PRODUCT, LARGE_TILE = 1e10, 16384  # M·N·K from which on tiles with fewer elements are not tried
 WIDE_PRODUCT, WIDE_TILE = 2048**3, 256  # M·N·K below which tiles with more columns are not tried
 
@@ -174,6 +192,31 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
     }
 
 
+def features(kernel: Kernel, shape: Shape, sms: int, seconds: float) -> dict[str, float]:
+    """What an error of an estimate may depend on: the shape, the work, how tiles fit, and the kernel's parameters.
+
+    seconds: the estimate.
+    """
+    M, N, K = shape
+    p = kernel.params
+    done = amounts(kernel, shape, sms)
+    tiles = math.ceil(M / p["BM"]) * math.ceil(N / p["BN"])
+    return {
+        **{"M": M, "N": N, "K": K, "seconds": seconds, "of_peak": 2 * M * N * K / sms / SM_FLOPS / seconds},
+        **{name: done[name] for name in FEATURES_OF_WORK},
+        **{"rough": 1e6 * rough_seconds(kernel, shape, sms), "filled": M * N / (tiles * p["BM"] * p["BN"])},
+        **{"all_tiles": tiles, "turns": tiles / (sms * p["BLOCKS"]), "last_turn": math.ceil(tiles / sms) * sms / tiles},
+        **{"family": ESTIMATED.index(kernel.name), "threads": kernel.threads, "sums": p["TM"] * p["TN"]},
+        **{"sm_threads": kernel.threads * p["BLOCKS"], "sm_bytes": kernel.shared_bytes * p["BLOCKS"]},
+        **{name: p.get(name, 0) for name in FEATURES_OF_SETS},
+    }
+
+
+def corrected(kernel: Kernel, shape: Shape, sms: int, seconds: float, trees: Sequence[Tree]) -> float:
+    """An estimate times what the trees say that it is off by, of which they give the logarithm."""
+    return seconds * math.exp(total(trees, features(kernel, shape, sms, seconds))) if trees else seconds
+
+
 def suits(kernel: Kernel, shape: Shape) -> bool:
     """Whether a candidate is worth a try at a shape.
 
@@ -300,4 +343,9 @@ def _estimated(found: Choices, shape: Shape, shared_bytes: int | None = None) ->
         )
     # Costs say little of shapes that a kernel is not for
     likely = promising(fitting, shape, found.sms, found.promising_short)
-    return min(likely, key=lambda kernel: estimate(kernel, costs[kernel], shape, found.sms))
+
+    def expected(kernel: Kernel) -> float:
+        seconds = estimate(kernel, costs[kernel], shape, found.sms)
+        return corrected(kernel, shape, found.sms, seconds, found.trees)
+
+    return min(likely, key=expected)

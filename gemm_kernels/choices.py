@@ -2,8 +2,9 @@
 
 `python -m helpers.measure tune` searches the parameters of the kernel `autotuned` and writes `searched`; `python -m
 helpers.measure choose` measures candidates at many shapes and writes `candidates`, with what a launch of each costs,
-and `fastest`, the number of the best candidate at each shape. `stream_k` has the parameters of that kernel at the
-shapes that its own were compared at. `by_shape` makes kernels of it.
+`trees`, which say what such estimates are off by, and `fastest`, the number of the best candidate at each shape.
+`stream_k` has the parameters of that kernel at the shapes that its own were compared at. `by_shape` makes kernels of
+it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from gemm_kernels.trees import Tree
+
 FOLDER = Path(__file__).parent / "choices"
 DEFAULT_GPU = "NVIDIA H200"  # whose parameters the kernels of the ladder have; helpers.devices.DEFAULT is the same one
+
+CHOSEN_BY = ("candidates", "fastest", "trees")  # the parts of a file that `fastest` chooses by
 
 Shape = tuple[int, int, int]  # M, N, K
 Params = Mapping[str, int]
@@ -48,6 +53,7 @@ class Choices:
     candidates: the kernels that were compared.
     fastest: the number of the fastest candidate at each shape that was measured.
     promising_short: how many candidates were promising at a shape with few k (see `by_shape.promising`).
+    trees: what estimates are usually off by (see `by_shape.corrected`).
     """
 
     gpu: str
@@ -57,6 +63,7 @@ class Choices:
     candidates: tuple[Candidate, ...]
     fastest: Mapping[Shape, int]
     promising_short: int
+    trees: tuple[Tree, ...]
 
 
 def path(gpu: str, folder: Path = FOLDER) -> Path:
@@ -94,7 +101,7 @@ def seed(gpu: str = DEFAULT_GPU) -> int:
     """
     file = path(gpu)
     content = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    chosen = json.dumps([content.get(part, []) for part in ("candidates", "fastest")], sort_keys=True)
+    chosen = json.dumps([content[part] for part in CHOSEN_BY if part in content], sort_keys=True)
     return int.from_bytes(hashlib.sha256(chosen.encode("utf-8")).digest()[:8], "big") if "fastest" in content else 0
 
 
@@ -134,4 +141,8 @@ def _cached(file: Path, modified: int) -> Choices:
         ),
         fastest={(M, N, K): which for M, N, K, which in content.get("fastest", ())},
         promising_short=content.get("promising_short", 50),
+        trees=tuple(
+            Tree(tuple((name, limit) for name, limit in one["questions"]), tuple(one["values"]))
+            for one in content.get("trees", ())
+        ),
     )

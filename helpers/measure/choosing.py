@@ -2,8 +2,8 @@
 
 At every shape the promising candidates are verified, and timed in turns with each other and with cuBLAS: first all of
 them for a short time, then those that are not far behind for longer, and small shapes in a CUDA graph, too. What was
-measured goes to recordings/<gpu>/choices.json; the fastest at each shape, and what a launch of each candidate costs,
-to gemm_kernels/choices/<gpu>.json.
+measured goes to recordings/<gpu>/choices.json; the fastest at each shape, what a launch of each candidate costs, and
+trees that say what estimates by those costs are off by, to gemm_kernels/choices/<gpu>.json.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import Kernel, by_shape, choices, get
+from gemm_kernels import Kernel, by_shape, choices
+from gemm_kernels.trees import Tree
 from helpers import gpu
-from helpers.measure import recordings, side_by_side
+from helpers.measure import boosting, recordings, side_by_side
 from helpers.measure.bench import Refusal, accept, cublas_sgemm
+from helpers.measure.candidates import candidates
 from helpers.measure.compared import GRAPH, way
 from helpers.measure.fastest_suite import copies_of, on_a_set, verify_and_repeat
 from helpers.measure.graphs import cublas_on, interleave_graphs
@@ -41,214 +43,6 @@ from helpers.measure.suites import (
 )
 from helpers.measure.timing import WARM_UP_S, interleave
 
-TILE_NAMES = ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES", "STAGES", "BLOCKS")
-STREAM_K = {  # of `stream_k`, parameters in this order: blocks per SM that are tried as WORKERS, 0 for a block per tile
-    (128, 256, 8, 32, 128, 16, 8, 1, 5, 1): (1,),
-    (128, 256, 8, 32, 128, 16, 8, 1, 4, 1): (1, 0),
-    (128, 256, 8, 64, 64, 16, 8, 1, 4, 1): (1,),
-    (64, 256, 16, 64, 64, 16, 8, 2, 4, 1): (1,),
-    (128, 128, 16, 64, 64, 16, 8, 2, 4, 1): (1,),
-    (128, 128, 16, 32, 128, 16, 8, 2, 4, 1): (1,),
-    (96, 128, 16, 48, 64, 12, 8, 2, 4, 1): (1,),
-    (96, 128, 8, 48, 64, 12, 8, 1, 4, 2): (2,),
-    (48, 128, 16, 48, 64, 12, 8, 2, 4, 2): (2,),
-    (64, 128, 8, 32, 64, 8, 8, 1, 4, 4): (0,),
-    (64, 128, 32, 64, 64, 16, 8, 4, 3, 1): (0,),
-    (48, 64, 32, 48, 64, 12, 8, 4, 4, 2): (2, 0),
-    (32, 64, 32, 32, 64, 8, 8, 4, 4, 4): (0,),
-    (32, 128, 64, 32, 128, 16, 8, 8, 3, 1): (0,),
-    (16, 64, 32, 16, 64, 8, 4, 4, 3, 4): (4, 2, 0),
-    (16, 32, 64, 16, 32, 4, 4, 8, 3, 4): (0,),
-    (16, 128, 64, 16, 128, 16, 4, 8, 4, 1): (1, 0),
-    (32, 32, 64, 32, 32, 8, 4, 8, 4, 2): (2, 0),
-    (64, 16, 64, 64, 16, 8, 4, 8, 4, 1): (1,),
-    (64, 8, 64, 64, 8, 4, 4, 8, 4, 1): (1,),
-    (64, 8, 32, 64, 8, 4, 4, 4, 4, 2): (2,),
-    (4, 128, 64, 4, 128, 4, 4, 8, 4, 1): (1, 0),
-}
-PERSISTENT = {  # of `persistent`, likewise
-    (96, 512, 8, 96, 64, 24, 8, 1, 4, 1): (1,),
-    (128, 384, 8, 32, 192, 16, 12, 1, 4, 1): (1,),
-    (64, 512, 8, 64, 64, 16, 8, 1, 4, 1): (1,),
-    (64, 512, 8, 32, 128, 16, 8, 1, 4, 1): (0,),
-    (192, 256, 8, 48, 128, 24, 8, 1, 4, 1): (1,),
-    (160, 256, 8, 40, 128, 20, 8, 1, 4, 1): (1,),
-    (128, 256, 8, 32, 128, 16, 8, 1, 4, 1): (1, 0),
-    (256, 128, 8, 64, 64, 16, 8, 1, 4, 1): (1,),
-    (64, 256, 16, 64, 64, 16, 8, 2, 4, 1): (1, 0),
-    (128, 128, 16, 64, 64, 16, 8, 2, 4, 1): (1, 0),
-    (96, 128, 16, 48, 64, 12, 8, 2, 4, 1): (1, 0),
-    (80, 128, 16, 80, 64, 20, 8, 2, 4, 1): (0,),
-    (96, 96, 16, 48, 96, 12, 12, 2, 4, 1): (1, 0),
-    (96, 96, 16, 48, 96, 12, 12, 4, 4, 1): (1, 0),
-    (48, 96, 16, 48, 96, 12, 12, 4, 4, 2): (0,),
-    (128, 96, 16, 64, 48, 8, 12, 2, 4, 1): (0,),
-    (64, 128, 8, 32, 64, 8, 8, 1, 4, 4): (0,),
-    (64, 128, 32, 64, 64, 16, 8, 4, 3, 1): (1, 0),
-    (128, 64, 32, 64, 64, 16, 8, 4, 3, 1): (1, 0),
-    (128, 64, 16, 64, 64, 16, 8, 2, 3, 2): (0,),
-    (96, 64, 16, 48, 64, 12, 8, 2, 4, 2): (0,),
-    (80, 64, 16, 80, 64, 20, 8, 2, 4, 2): (0,),
-    (64, 64, 32, 64, 64, 16, 8, 4, 3, 2): (2, 0),
-    (64, 64, 64, 64, 64, 16, 8, 8, 3, 1): (1,),
-    (64, 64, 16, 32, 64, 8, 8, 2, 4, 4): (4, 0),
-    (48, 128, 16, 48, 64, 12, 8, 2, 4, 2): (2,),
-    (48, 128, 32, 48, 64, 12, 8, 4, 3, 1): (1,),
-    (48, 64, 32, 48, 64, 12, 8, 4, 4, 2): (2, 0),
-    (48, 64, 16, 48, 64, 12, 8, 2, 4, 4): (4,),
-    (48, 64, 64, 48, 64, 12, 8, 8, 3, 1): (1,),
-    (32, 64, 32, 32, 64, 8, 8, 4, 4, 4): (0,),
-    (32, 64, 24, 32, 64, 8, 8, 2, 3, 7): (0,),
-    (32, 128, 64, 32, 128, 16, 8, 8, 3, 1): (1, 0),
-    (32, 128, 32, 32, 128, 16, 8, 4, 4, 2): (2,),
-    (40, 64, 64, 40, 64, 20, 4, 8, 3, 1): (1,),
-    (40, 64, 32, 40, 64, 20, 4, 4, 4, 2): (2,),
-    (40, 128, 32, 40, 128, 20, 8, 4, 4, 1): (1,),
-    (64, 40, 32, 64, 40, 4, 20, 4, 4, 2): (2,),
-    (128, 40, 32, 128, 40, 8, 20, 4, 4, 1): (1,),
-    (24, 64, 64, 24, 64, 12, 4, 8, 4, 1): (1,),
-    (24, 64, 32, 24, 64, 12, 4, 4, 4, 2): (2,),
-    (24, 128, 64, 24, 128, 12, 8, 8, 4, 1): (1,),
-    (64, 24, 64, 64, 24, 4, 12, 8, 4, 1): (1, 0),
-    (64, 24, 32, 64, 24, 4, 12, 4, 4, 2): (2,),
-    (128, 24, 32, 128, 24, 8, 12, 4, 4, 1): (1,),
-    (16, 64, 32, 16, 64, 8, 4, 4, 3, 4): (4, 2),
-    (16, 64, 64, 16, 64, 8, 4, 8, 4, 1): (1,),
-    (16, 128, 64, 16, 128, 16, 4, 8, 4, 1): (1, 0),
-    (32, 32, 64, 32, 32, 8, 4, 8, 4, 2): (2, 0),
-    (32, 32, 64, 32, 32, 8, 4, 8, 4, 1): (1,),
-    (32, 32, 32, 32, 32, 8, 4, 4, 4, 4): (4, 0),
-    (32, 32, 40, 32, 32, 8, 4, 2, 3, 6): (0,),
-    (32, 32, 24, 32, 32, 8, 4, 2, 3, 8): (0,),
-    (128, 32, 16, 64, 32, 8, 8, 2, 4, 4): (0,),
-    (64, 32, 64, 64, 32, 8, 8, 8, 4, 1): (1,),
-    (64, 32, 32, 64, 32, 8, 8, 4, 4, 2): (2, 0),
-    (64, 32, 8, 64, 32, 8, 8, 1, 4, 8): (0,),
-    (64, 16, 64, 64, 16, 8, 4, 8, 4, 1): (1,),
-    (64, 16, 32, 64, 16, 8, 4, 4, 4, 3): (3,),
-    (32, 16, 64, 32, 16, 4, 4, 8, 4, 2): (2, 0),
-    (64, 8, 64, 64, 8, 4, 4, 8, 4, 1): (1,),
-    (64, 8, 32, 64, 8, 4, 4, 4, 4, 2): (2,),
-    (64, 8, 32, 64, 8, 4, 4, 4, 4, 4): (4,),
-    (8, 64, 64, 8, 64, 4, 4, 8, 4, 2): (2,),
-    (4, 128, 64, 4, 128, 4, 4, 8, 4, 1): (0,),
-    # Flat products, whose few rounds are shared out among slices.
-    (64, 128, 24, 16, 128, 8, 8, 2, 3, 1): (0,),
-    (64, 128, 32, 16, 128, 8, 8, 2, 3, 1): (0,),
-    (64, 128, 24, 16, 128, 8, 8, 1, 3, 3): (0,),
-    (64, 64, 32, 32, 64, 8, 8, 2, 3, 3): (0,),
-    (64, 64, 24, 32, 64, 8, 8, 2, 3, 3): (0,),
-    (48, 64, 24, 24, 64, 12, 4, 2, 3, 4): (0,),
-    (48, 64, 24, 24, 64, 12, 4, 1, 3, 6): (0,),
-    (48, 64, 24, 48, 64, 12, 8, 2, 3, 5): (0,),
-    (32, 128, 32, 16, 128, 8, 8, 2, 3, 3): (0,),
-    (32, 128, 24, 32, 64, 8, 8, 2, 3, 3): (0,),
-    (32, 128, 24, 16, 128, 8, 8, 1, 3, 4): (0,),
-    (32, 128, 16, 32, 128, 16, 8, 2, 3, 4): (0,),
-    (32, 128, 16, 32, 64, 8, 8, 1, 3, 7): (0,),
-    (64, 32, 32, 64, 32, 8, 8, 4, 3, 3): (0,),
-    (64, 32, 32, 64, 8, 4, 4, 2, 3, 3): (0,),
-    (64, 64, 8, 16, 64, 8, 4, 1, 4, 4): (0,),
-    (32, 128, 8, 16, 64, 8, 4, 1, 4, 4): (0,),
-    (32, 128, 8, 8, 128, 8, 4, 1, 4, 4): (0,),
-    (64, 16, 16, 32, 16, 4, 4, 2, 4, 6): (0,),
-    # Some tens to hundreds of k, and tiles of few rows, of which C leaves few empty: blocks of two to four warps.
-    (24, 128, 16, 24, 64, 12, 4, 2, 4, 4): (0,),
-    (24, 64, 16, 24, 64, 12, 4, 2, 4, 8): (0,),
-    (48, 64, 16, 24, 64, 12, 4, 2, 4, 4): (0,),
-    (48, 128, 16, 24, 128, 12, 8, 2, 4, 2): (0,),
-    (32, 64, 16, 32, 32, 8, 4, 2, 4, 6): (0,),
-    (32, 64, 16, 32, 64, 8, 8, 2, 4, 8): (0,),
-    (32, 128, 8, 16, 64, 8, 4, 1, 4, 6): (0,),
-    (64, 64, 8, 16, 64, 8, 4, 1, 4, 6): (0,),
-    (64, 64, 16, 32, 32, 8, 4, 2, 4, 3): (0,),
-    (64, 48, 16, 32, 48, 4, 12, 2, 4, 4): (0,),
-    (64, 40, 16, 64, 40, 4, 20, 2, 4, 6): (0,),
-    (128, 32, 16, 32, 32, 8, 4, 2, 4, 3): (0,),
-    # Deep ones.
-    (96, 192, 8, 96, 48, 12, 12, 2, 4, 1): (1,),
-    (64, 64, 64, 64, 32, 8, 8, 4, 4, 1): (1,),
-    (64, 32, 96, 64, 32, 8, 8, 8, 4, 1): (1,),
-}
-SLICED = (  # of `sliced_k`
-    (64, 128, 16, 64, 32, 8, 8, 1, 2, 4),
-    (64, 128, 32, 64, 64, 16, 8, 4, 2, 1),
-    (32, 64, 64, 32, 64, 8, 8, 8, 3, 2),
-    (32, 64, 32, 32, 32, 8, 4, 4, 3, 2),
-    (16, 64, 32, 16, 64, 8, 4, 4, 3, 4),
-    (16, 32, 64, 16, 32, 4, 4, 8, 3, 4),
-    (16, 32, 128, 16, 32, 4, 4, 16, 6, 1),
-    (64, 64, 8, 32, 32, 8, 4, 1, 3, 4),
-    (64, 64, 8, 16, 64, 8, 4, 1, 3, 4),
-    (32, 64, 16, 32, 16, 4, 4, 1, 3, 6),
-    (64, 64, 32, 32, 64, 8, 8, 2, 3, 3),
-)
-EXCHANGED = (  # of `exchanged`
-    (256, 128, 8, 64, 64, 16, 8, 1, 4, 1),
-    (128, 128, 8, 64, 64, 16, 8, 1, 4, 2),
-    (128, 128, 16, 64, 64, 16, 8, 2, 4, 1),
-    (64, 128, 16, 64, 64, 16, 8, 2, 4, 2),
-    (96, 128, 8, 48, 64, 12, 8, 1, 4, 3),
-    (96, 64, 8, 48, 64, 12, 8, 1, 4, 6),
-    (96, 64, 32, 48, 64, 12, 8, 4, 3, 1),
-    (40, 128, 32, 40, 64, 20, 4, 4, 4, 1),
-)
-CLUSTERED = {  # of `clustered`: blocks of a cluster that are tried
-    (32, 32, 32, 32, 32, 8, 4, 4, 4, 4): (2, 4, 8),
-    (32, 32, 64, 32, 32, 8, 4, 8, 4, 2): (2, 4, 8),
-    (32, 32, 64, 32, 32, 8, 4, 8, 4, 1): (4, 8),
-    (16, 32, 64, 16, 32, 4, 4, 8, 3, 4): (4, 8),
-    (16, 64, 64, 16, 64, 8, 4, 8, 4, 1): (2, 4, 8),
-    (16, 64, 32, 16, 64, 8, 4, 4, 3, 4): (4, 8),
-    (24, 64, 64, 24, 64, 12, 4, 8, 4, 1): (2, 4),
-    (32, 64, 32, 32, 64, 8, 8, 4, 4, 4): (2, 4, 8),
-    (64, 32, 32, 64, 32, 8, 8, 4, 4, 2): (4, 8),
-    (64, 32, 64, 64, 32, 8, 8, 8, 4, 1): (2, 4),
-    (64, 16, 64, 64, 16, 8, 4, 8, 4, 1): (4, 8),
-    (64, 8, 32, 64, 8, 4, 4, 4, 4, 4): (4, 8),
-    (48, 64, 32, 48, 64, 12, 8, 4, 4, 2): (2, 4, 8),
-    (64, 64, 32, 64, 64, 16, 8, 4, 3, 2): (2, 4, 8),
-    (64, 64, 64, 64, 32, 8, 8, 4, 4, 1): (2, 4),
-    (32, 128, 64, 32, 128, 16, 8, 8, 3, 1): (2, 4),
-    (64, 128, 32, 64, 64, 16, 8, 4, 3, 1): (2, 4, 8),
-    (64, 256, 16, 64, 64, 16, 8, 2, 4, 1): (2, 4),
-    (128, 128, 16, 64, 64, 16, 8, 2, 4, 1): (2, 4),
-    (96, 192, 8, 96, 48, 12, 12, 2, 4, 1): (2, 4),
-    (192, 96, 8, 96, 48, 12, 12, 2, 4, 1): (2,),
-}
-REDUCE_SCATTER = (  # of `reduce_scatter`, with BLOCKS blocks for each SM
-    (64, 256, 16, 64, 64, 16, 8, 2, 4, 1),
-    (128, 128, 16, 64, 64, 16, 8, 2, 4, 1),
-    (128, 256, 8, 32, 128, 16, 8, 1, 4, 1),
-    (96, 192, 8, 96, 48, 12, 12, 2, 4, 1),
-    (160, 128, 16, 40, 128, 20, 8, 2, 4, 1),
-    (80, 256, 16, 80, 64, 20, 8, 2, 4, 1),
-    (128, 160, 16, 64, 80, 8, 20, 2, 4, 1),
-    (96, 128, 16, 48, 64, 12, 8, 2, 4, 1),
-    (48, 128, 16, 48, 64, 12, 8, 2, 4, 2),
-    (48, 64, 32, 48, 64, 12, 8, 4, 4, 2),
-    (64, 64, 32, 64, 64, 16, 8, 4, 3, 2),
-    (64, 64, 64, 64, 32, 8, 8, 4, 4, 1),
-    (32, 64, 64, 32, 64, 8, 8, 8, 4, 1),
-    (64, 24, 64, 64, 24, 4, 12, 8, 4, 1),
-    (24, 64, 64, 24, 64, 12, 4, 8, 4, 1),
-    (32, 32, 32, 32, 32, 8, 4, 4, 4, 4),
-)
-FLAT_NAMES = ("BM", "BN", "BK", "TM", "TN", "BLOCKS")
-FLAT = (  # of `rank_k`
-    *((128, 32, 40, 8, 4, 5), (64, 64, 40, 8, 4, 5), (64, 64, 64, 8, 4, 5), (64, 64, 24, 4, 4, 3)),
-    *((32, 64, 24, 4, 4, 6), (64, 32, 24, 4, 4, 6), (64, 32, 48, 4, 4, 6), (64, 24, 20, 4, 4, 6)),
-)
-STRIPS = (  # of `vector_matrix`: BN, WARPS, LOADS, CLUSTER, blocks per SM
-    *((32, 32, 4, 1, 1), (32, 16, 4, 1, 1), (32, 16, 4, 1, 2), (32, 16, 8, 1, 1), (32, 8, 4, 1, 4), (32, 16, 4, 4, 1)),
-    *((64, 16, 4, 1, 1), (64, 16, 4, 1, 2), (64, 16, 4, 2, 1), (64, 8, 4, 2, 4), (64, 16, 8, 2, 1), (64, 16, 8, 4, 1)),
-    *((128, 16, 4, 1, 1), (128, 32, 4, 1, 1), (128, 16, 4, 2, 1), (128, 16, 4, 4, 1), (128, 16, 4, 8, 1)),
-    *((256, 16, 4, 1, 1), (256, 16, 4, 8, 1)),
-)
-ROWS = (  # of `matrix_vector`: BM, LOADS, blocks per SM
-    *((8, 4, 1), (8, 4, 4), (8, 8, 2), (4, 4, 4), (8, 16, 1), (8, 16, 4), (16, 8, 1), (16, 4, 2)),
-    *((4, 16, 4), (32, 8, 1), (16, 16, 1), (2, 8, 8), (4, 8, 8), (16, 4, 4), (8, 2, 8)),
-)
 MORE_SQUARES = (64, 128, 192, 320, 448, 576, 640, 896, 1152, 1280, 1408, 1792, 2000, 2304, 2560, 3584, 5120, 7168)
 MORE_SHAPES = (
     # Rectangles.
@@ -271,6 +65,8 @@ LIKE_UNSEEN_COUNT = 480  # and so many drawn as the suite's unseen ones are, by 
 NEAR = 1.3  # candidates within this factor of the fastest have a second, longer turn
 RIVALS = 1.1  # what is added at a shape takes turns with candidates within this factor of the fastest there
 FAR_WEIGHT = 0.5  # of a time that is further off than 1.5 times the fastest, when costs are fitted
+FAR_TREE_WEIGHT = 0.2  # of its error, when trees are fitted
+FOLDS = 5  # parts of the shapes, each of which is estimated by costs that were fitted to the others
 GUESS_WEIGHT = 0.1  # of a time that was not measured, likewise
 FAR_PENALTY = 1.05
 NOT_FAR = 2.0  # times the fastest: what guesses are made by
@@ -309,40 +105,6 @@ class Measured:
             return dict(self.times)
         gain = statistics.median(self.in_graph[one] / self.times[one] for one in self.in_graph)
         return {one: self.in_graph.get(one, FAR_PENALTY * gain * time) for one, time in self.times.items()}
-
-
-def candidates(sms: int) -> list[Kernel]:
-    """What is compared on a GPU with so many SMs, in the order that files number it by."""
-    tiles = [
-        get("stream_k", **dict(zip(TILE_NAMES, values, strict=True)), WORKERS=per_sm * sms, LOOPS=loops)
-        for values, tried in STREAM_K.items()
-        for per_sm in tried
-        for loops in (2, 1)
-    ]
-    tiles += [
-        get("persistent", **dict(zip(TILE_NAMES, values, strict=True)), WORKERS=per_sm * sms)
-        for values, tried in PERSISTENT.items()
-        for per_sm in tried
-    ]
-    for name, sets in (("sliced_k", SLICED), ("exchanged", EXCHANGED)):
-        tiles += [get(name, **dict(zip(TILE_NAMES, values, strict=True))) for values in sets]
-    tiles += [
-        get("clustered", **dict(zip((*TILE_NAMES, "CLUSTER"), (*values, together), strict=True)))
-        for values, tried in CLUSTERED.items()
-        for together in tried
-    ]
-    tiles += [
-        get("reduce_scatter", **dict(zip(TILE_NAMES, values, strict=True)), WORKERS=values[-1] * sms)
-        for values in REDUCE_SCATTER
-    ]
-    tiles += [get("rank_k", **dict(zip(FLAT_NAMES, values, strict=True))) for values in FLAT]
-    vectors = []
-    for name, sets in (("vector_matrix", STRIPS), ("matrix_vector", ROWS)):
-        kernel = get(name)
-        vectors += [
-            kernel.replace(**dict(zip(kernel.params, (*values, per_sm * sms), strict=True))) for *values, per_sm in sets
-        ]
-    return tiles + vectors
 
 
 def shapes() -> list[Shape]:
@@ -514,15 +276,46 @@ def _kind(shape: Shape) -> Kind:
     return N % 4 != 0, K <= by_shape.SHORT_K
 
 
-def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[str, Any]:
-    """What `gemm_kernels.fastest` reads: the candidates with their costs, and the number of the best at each shape."""
+def every_cost(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> list[dict[str, float] | None]:
+    """The `costs` of each candidate."""
     usual = usually(kernels, measured, sms)
+    return [costs(kernel, which, measured, sms, usual) for which, kernel in enumerate(kernels)]
+
+
+def trees(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> list[Tree]:
+    """What estimates are off by at shapes that costs were not fitted to, as the logarithm of a factor.
+
+    Each shape is estimated by costs that were fitted to the shapes of the other FOLDS - 1 parts of all. All candidates
+    have the same trees, so that what was measured of one counts for those that are like it.
+    """
+    rows: list[dict[str, float]] = []
+    off, weights = [], []
+    part_of = np.random.default_rng(0).integers(FOLDS, size=len(measured))
+    for part in range(FOLDS):
+        others = [one for one, its_part in zip(measured, part_of, strict=True) if its_part != part]
+        found = every_cost(kernels, others, sms)
+        for one in (one for one, its_part in zip(measured, part_of, strict=True) if its_part == part):
+            times = one.as_the_suite_times()
+            for which, ms in times.items():
+                if found[which]:
+                    seconds = by_shape.estimate(kernels[which], found[which], one.shape, sms)
+                    rows.append(by_shape.features(kernels[which], one.shape, sms, seconds))
+                    off.append(math.log(ms / 1e3 / seconds))
+                    weights.append(1.0 if ms <= 1.5 * min(times.values()) else FAR_TREE_WEIGHT)
+    if not rows:
+        return []
+    return boosting.fit(list(rows[0]), np.array([list(row.values()) for row in rows]), np.array(off), np.array(weights))
+
+
+def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[str, Any]:
+    """What `gemm_kernels.fastest` reads: the candidates with their costs, what estimates by those are off by, and the
+    number of the best at each shape."""
     return {
         "candidates": [
-            {"kernel": kernel.name, "params": dict(kernel.params)}
-            | ({"seconds": cost} if (cost := costs(kernel, which, measured, sms, usual)) else {})
-            for which, kernel in enumerate(kernels)
+            {"kernel": kernel.name, "params": dict(kernel.params)} | ({"seconds": cost} if cost else {})
+            for kernel, cost in zip(kernels, every_cost(kernels, measured, sms), strict=True)
         ],
+        "trees": [to_row(tree) for tree in trees(kernels, measured, sms)],
         "fastest": [[*one.shape, min(one.times, key=one.score)] for one in measured],
         "promising_short": by_shape.PROMISING_SHORT,
     }

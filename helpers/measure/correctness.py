@@ -223,10 +223,11 @@ def record_correctness(
     """
     file = recordings.path(gpu.name(), SUITE, folder)
     names = {kernel.name for kernel in kernels}
-    kept = [row for row in recordings.read(file)["rows"] if row["kernel"] not in names] if file.exists() else []
     checked = check(kernels, report=report)
     streamed = {one.name: on_two_streams(one) for one in kernels if one.workspace_bytes is not None}
     version, findings = sanitize(kernels)
+    # Read now: on another GPU other kernels may have been checked meanwhile
+    kept = [row for row in recordings.read(file)["rows"] if row["kernel"] not in names] if file.exists() else []
     content = {
         "provenance": provenance() | {"compute_sanitizer": version},
         "tolerance_over_sqrt_k": tolerance(1),

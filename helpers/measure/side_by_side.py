@@ -36,8 +36,8 @@ def results(
     """Call a function of a module with each task's arguments, on whichever of these GPUs is free. Yields the tasks with
     what came of them, in the order in which they end.
 
-    Each process sees its own GPU and no other. Closed before its end, it waits for the tasks that have begun and drops
-    the others.
+    Each process sees its own GPU and no other. Closed before its end, it waits for the tasks that processes have been
+    given, two for each of them at most, and drops the others.
     """
     afresh = multiprocessing.get_context("spawn")  # a process that CUDA has been started in cannot be forked
     free = afresh.Queue()

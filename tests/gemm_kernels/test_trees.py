@@ -1,0 +1,57 @@
+"""Sums of small trees: what they say, how they are fitted, and how estimates are corrected by them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gemm_kernels import by_shape, choices, fastest, get
+from gemm_kernels.trees import Tree, total
+from helpers.measure import boosting
+
+H100 = "NVIDIA H100 80GB HBM3"
+
+
+def test_the_answers_of_a_tree_are_binary_digits_the_first_one_the_highest():
+    tree = Tree((("M", 10), ("K", 5)), (0.0, 1.0, 2.0, 4.0))
+    said = [total([tree], {"M": M, "K": K}) for M, K in ((10, 5), (10, 6), (11, 5), (11, 6))]
+    assert said == [0.0, 1.0, 2.0, 4.0]
+    assert total([tree, tree], {"M": 11, "K": 6}) == 8.0 and total([], {}) == 0.0
+
+
+def test_fitted_trees_find_what_depends_on_two_of_three_features_together():
+    chance = np.random.default_rng(1)
+    features = chance.random((4000, 3))
+    numbers = np.where((features[:, 0] > 0.5) & (features[:, 2] > 0.25), 1.0, 0.0)
+    trees = boosting.fit(("a", "b", "c"), features[:3000], numbers[:3000], np.ones(3000), trees=60)
+    new = [total(trees, dict(zip("abc", row, strict=True))) for row in features[3000:].tolist()]
+    assert np.mean((np.array(new) - numbers[3000:]) ** 2) < 0.05 * np.var(numbers)
+
+
+def test_what_has_no_weight_is_not_learnt():
+    features = np.array([[0.0], [1.0]] * 200)
+    numbers, weights = np.array([0.0, 1.0] * 200), np.array([1.0, 0.0] * 200)
+    trees = boosting.fit(("a",), features, numbers, weights, trees=30)
+    assert total(trees, {"a": 1.0}) == 0.0
+
+
+def test_an_estimate_is_multiplied_by_what_the_trees_say_that_it_is_off_by():
+    kernel, shape = get("persistent"), (300, 250, 240)
+    large_tiles = Tree((("BM", kernel.params["BM"] - 1),), (0.0, math.log(1.5)))
+    assert by_shape.corrected(kernel, shape, 132, 2.0, [large_tiles]) == pytest.approx(3.0)
+    assert by_shape.corrected(kernel, shape, 132, 2.0, []) == 2.0
+
+
+@pytest.mark.parametrize("shape", [(300, 250, 240), (301, 250, 241), (5000, 17, 3000), (2333, 3444, 555)])
+def test_a_shape_that_was_not_measured_gets_the_smallest_corrected_estimate(shape):
+    found = choices.of(H100)
+    assert shape not in found.fastest and found.trees
+    every = {get(one.kernel, **one.params): one.costs for one in found.candidates if one.costs}
+    expected = {
+        kernel.entry: by_shape.corrected(
+            kernel, shape, found.sms, by_shape.estimate(kernel, every[kernel], shape, found.sms), found.trees
+        )
+        for kernel in by_shape.promising(every, shape, found.sms, found.promising_short)
+    }
+    assert len(expected) > 20
+    assert expected[fastest(*shape, H100).entry] == min(expected.values())
