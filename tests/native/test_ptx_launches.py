@@ -302,3 +302,11 @@ def test_matrices_are_stored_and_loaded_by_the_compiled_engine(transposed):
     module = simulator.RawModule(code=source_of("matrices"), name_expressions=[name], arch="sm_90")
     prepared = module.get_function(name).prepared("ptx")
     assert prepared.machine is not None, prepared.not_decoded
+
+
+@pytest.mark.parametrize("name", ["count", "and", "or"])
+def test_a_barrier_whose_result_nobody_reads_is_decoded(name):
+    body = f"__syncthreads_{name}(x[threadIdx.x]); x[threadIdx.x] = 1;"
+    source = f'extern "C" __global__ void kernel(int *x) {{ {body} }}'
+    prepared = simulator.RawModule(code=source, arch="sm_90").get_function("kernel").prepared("ptx")
+    assert prepared.machine is not None, prepared.not_decoded

@@ -39,6 +39,16 @@ LONG = {
         volatile int *n = x;
         do { atomicXor(x + 1, 1); if (!n[1]) *n = *n + 1; } while (*n < 1200); }""",
 }
+# Who waits for a thread of its own warp counts the rounds: no state of the warp is ever the same. x[1] is 64 then.
+WAITS = {
+    "a lock": """int tries = 0;
+        while (atomicCAS(x, 0, 1) != 0) ++tries;
+        x[1] += 1; x[2] = tries; __threadfence(); atomicExch(x, 0);""",
+    "each for the next one": """int *cell = x + 2 + 31 * blockIdx.x, lane = threadIdx.x, rounds = 0;
+        while (lane < 31 && *(volatile int *)(cell + lane) == 0) ++rounds;
+        if (lane) atomicExch(cell + lane - 1, 1 + rounds);
+        atomicAdd(x + 1, 1);""",
+}
 
 
 def prepared(body: str, engine: str, monkeypatch) -> tuple[simulator.Kernel, str]:
@@ -78,6 +88,15 @@ def test_a_loop_that_ends_after_many_rounds_is_not_taken_for_endless(body, engin
     with simulator.record(level=level, checks="off"):
         kernel((1,), (64,), (x,))
     assert x[0] == 1200
+
+
+@pytest.mark.parametrize("waits", WAITS.values(), ids=WAITS)
+def test_threads_that_count_how_often_they_look_give_way_to_those_of_their_warp_that_they_wait_for(waits, monkeypatch):
+    kernel, level = prepared(waits, "PTX", monkeypatch)
+    x = np.zeros(64, np.int32)
+    with simulator.record(level=level, checks="off"):
+        kernel((2,), (32,), (x,))
+    assert x[1] == 64
 
 
 def test_a_race_is_told_with_the_endless_loop_that_it_may_have_caused():

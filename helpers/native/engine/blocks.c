@@ -118,8 +118,9 @@ static uint64_t state_of(const Warp *warp) {
 /* Threads that meet wherever they can go in circles, and hold others up that are further on. The turn goes to some who have not
  * been found to do so, too; 0 if there are none. */
 static int favour_others(Warp *warp) {
+    if (!warp->launch->meets_anywhere) return 0;
     warp->tried |= warp->ran;
-    for (int g = 0; warp->launch->meets_anywhere && g < warp->groups; g++) {
+    for (int g = 0; g < warp->groups; g++) {
         const Group *one = &warp->group[g];
         if (one->waits || one->mask & warp->tried) continue;
         warp->favoured = one->mask;

@@ -272,6 +272,7 @@ typedef struct {
     uint32_t arrived, owes; /* threads that others of the cluster have not come to yet, and that have not waited yet */
     uint32_t favoured;   /* the threads whose turn it is, 0: those with the lowest program counter */
     uint32_t ran, tried; /* who ran when the last turn ended, and who has gone in circles since something changed */
+    int32_t idle_turns;  /* one after the other, in which it only looked */
     /* What it looked at last, and whether it has been in the same state before, with nothing changed since. */
     int32_t looked_by, looked_in;
     int64_t looked_at;

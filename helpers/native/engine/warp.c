@@ -13,6 +13,7 @@
 #include "checks.h"
 
 enum { TURN = 1024 }; /* instructions */
+enum { IDLE_TURNS = 4 }; /* in which threads may look for changes before others of their warp get a turn */
 enum { MOST_WARPS = 32 }; /* of a block */
 
 static Operation *const *operations(void);
@@ -588,17 +589,26 @@ static int next_group(const Warp *warp) {
     return best;
 }
 
-/* The turn goes to the group that begins after this one, of those that can run. */
+/* The turn goes to the group that begins after this one, of those that can run and have not been found to go in circles. */
 static void favour_next(Warp *warp, uint32_t mask) {
     uint32_t first = 0, later = 0;
     for (int g = 0; g < warp->groups; g++) {
         const Group *one = &warp->group[g];
-        if (one->waits) continue;
+        if (one->waits || one->mask & warp->tried) continue;
         if (!first || __builtin_ctz(one->mask) < __builtin_ctz(first)) first = one->mask;
         if (__builtin_ctz(one->mask) > __builtin_ctz(mask) && (!later || __builtin_ctz(one->mask) < __builtin_ctz(later)))
             later = one->mask;
     }
     warp->favoured = later ? later : first;
+}
+
+/* Threads that meet wherever they can look at what others may change, and have changed nothing themselves for some turns: then
+ * it is the turn of others of their warp, for whom they may wait, though they count rounds and so do not go in circles. */
+static void give_way(Warp *warp, int has_changed) {
+    warp->idle_turns = has_changed ? 0 : warp->idle_turns + 1;
+    if (warp->idle_turns < IDLE_TURNS) return;
+    warp->idle_turns = 0;
+    favour_next(warp, warp->ran);
 }
 
 /* Whether some threads of the warp are at a barrier of the block. */
@@ -620,7 +630,7 @@ int run_turn(Warp *warp) {
     const Launch *launch = warp->launch;
     Results *results = warp->results;
     Operation *const *execute = operations();
-    int64_t left = warp->has_all_time ? launch->most_steps : TURN;
+    int64_t left = warp->has_all_time ? launch->most_steps : TURN, changes = results->changes;
     int at;
     results->turns_left--;
     warp->saw_others = 0;
@@ -649,7 +659,8 @@ int run_turn(Warp *warp) {
                     if (warp->saw_others || --results->turns_left < 0) {
                         g->pc = i->index;
                         warp->ran = g->mask;
-                        if (warp->saw_others && !launch->meets_anywhere) favour_next(warp, g->mask);
+                        if (warp->saw_others && launch->meets_anywhere) give_way(warp, results->changes != changes);
+                        else if (warp->saw_others) favour_next(warp, g->mask);
                         return 1;
                     }
                     left = TURN;

@@ -104,12 +104,14 @@ class Barrier:
     named: (number of the barrier, threads that it waits for, 0 for all of the block) if it is not `__syncthreads()`.
     waits: False for who only lets the others know that it has come.
     passed: of a barrier with a number what `passed(registers, going)` does for the threads that go on.
+    writes: the registers in which it leaves them something.
     """
 
     arrive: Execute | None = None
     named: Reader | None = None
     waits: bool = True
     passed: Callable[[Registers, Any], None] | None = None
+    writes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,7 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
         case Barrier():
             instruction.kind, instruction.execute = Kind.BARRIER, outcome.arrive
             instruction.select, instruction.evaluate = outcome.named, outcome.passed
-            instruction.barrier = 0 if outcome.waits else 1
+            instruction.barrier, instruction.writes = (0 if outcome.waits else 1), outcome.writes
         case ClusterBarrier():
             instruction.kind = Kind.CLUSTER_BARRIER
         case WarpBarrier():

@@ -65,7 +65,8 @@ def _reduction(t: Operands, s: Statement) -> Barrier:
         if slot is not None:
             registers[slot] = np.where(going, value, registers[slot])
 
-    return Barrier(arrive, _named(t, which, threads), passed=counted(votes, keep))
+    writes = () if slot is None else (slot,)
+    return Barrier(arrive, _named(t, which, threads), passed=counted(votes, keep), writes=writes)
 
 
 def trap(t: Operands, s: Statement) -> Outcome:
