@@ -111,6 +111,21 @@ def test_a_lock_that_blocks_wait_for_is_handed_on(level):
     assert total[0] == 24
 
 
+@pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_lock_that_each_thread_of_several_blocks_waits_for_is_taken_by_each(level):
+    source = """extern "C" __global__ void kernel(int *lock, volatile int *taken) {
+        while (atomicCAS(lock, 0, 1) != 0) { }
+        *taken = *taken + 1;
+        __threadfence();
+        atomicExch(lock, 0);
+    }"""
+    lock, taken = np.zeros((2, 1), np.int32)
+    with simulator.record(level=level):
+        simulator.RawModule(code=source).get_function("kernel")((4,), (128,), (lock, taken))
+    assert (lock[0], taken[0]) == (0, 4 * 128)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_blocks_are_served_in_the_order_of_their_tickets(level):
     order = np.zeros(24, np.int32)

@@ -4,7 +4,7 @@
 #include "patterns.h"
 #include "warp.h"
 
-enum { PATIENCE = 32 }; /* rounds of turns */
+enum { PATIENCE = 256 }; /* rounds of turns in which all look */
 enum { TURNS = 4096 };  /* some hundredths of a second */
 
 /* ---- making and ending */

@@ -273,6 +273,9 @@ typedef struct {
     uint32_t favoured;   /* the threads whose turn it is, 0: those with the lowest program counter */
     uint32_t ran, tried; /* who ran when the last turn ended, and who has gone in circles since something changed */
     int32_t idle_turns;  /* one after the other, in which it only looked */
+    /* Whether it only looked at others in its last turn, and what had changed at the end of it. */
+    int32_t only_looks;
+    int64_t left_at;
     /* What it looked at last, and whether it has been in the same state before, with nothing changed since. */
     int32_t looked_by, looked_in;
     int64_t looked_at;

@@ -12,7 +12,7 @@
 
 #include "checks.h"
 
-enum { TURN = 1024 }; /* instructions */
+enum { TURN = 1024, LOOK = 128 }; /* instructions; of a warp that did nothing but look in its last turn */
 enum { IDLE_TURNS = 4 }; /* in which threads may look for changes before others of their warp get a turn */
 enum { MOST_WARPS = 32 }; /* of a block */
 
@@ -630,11 +630,13 @@ int run_turn(Warp *warp) {
     const Launch *launch = warp->launch;
     Results *results = warp->results;
     Operation *const *execute = operations();
-    int64_t left = warp->has_all_time ? launch->most_steps : TURN, changes = results->changes;
+    int64_t left = warp->has_all_time ? launch->most_steps : warp->only_looks ? LOOK : TURN;
+    const int64_t changes = results->changes, steps = warp->steps;
     int at;
     results->turns_left--;
     warp->saw_others = 0;
     warp->has_all_time = 0;
+    warp->only_looks = 0;
     if (warp->groups < 2) warp->favoured = 0;
     wake_at_phases(warp, 0);
     while (!results->fault) {
@@ -659,6 +661,9 @@ int run_turn(Warp *warp) {
                     if (warp->saw_others || --results->turns_left < 0) {
                         g->pc = i->index;
                         warp->ran = g->mask;
+                        warp->only_looks = warp->saw_others && results->changes == changes;
+                        if (warp->only_looks && changes != warp->left_at) warp->steps = steps; /* others have gone on */
+                        warp->left_at = results->changes;
                         if (warp->saw_others && launch->meets_anywhere) give_way(warp, results->changes != changes);
                         else if (warp->saw_others) favour_next(warp, g->mask);
                         return 1;
