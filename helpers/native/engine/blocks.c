@@ -4,7 +4,7 @@
 #include "patterns.h"
 #include "warp.h"
 
-enum { PATIENCE = 256 }; /* rounds of turns in which all look */
+enum { PATIENCE = 128 }; /* rounds of turns in which all look */
 enum { TURNS = 4096 };  /* some hundredths of a second */
 
 /* ---- making and ending */
@@ -104,9 +104,13 @@ static int make_place(Place *place, const Launch *launch) {
 /* A number for all that decides what a warp does next, but for memory. */
 static uint64_t state_of(const Warp *warp) {
     const uint64_t *words = (const uint64_t *)warp->rows;
-    uint64_t state = 0;
-    for (size_t k = 0; k < sizeof(Lanes) / 8 * (size_t)warp->launch->rows; k++)
-        state = (state ^ words[k]) * 0x9e3779b97f4a7c15ull, state ^= state >> 29;
+    uint64_t state = 0, part[8] = {1, 2, 3, 4, 5, 6, 7, 8}; /* side by side: none waits for the one before */
+    for (size_t k = 0; k < sizeof(Lanes) / 8 * (size_t)warp->launch->rows; k += 8)
+        for (int j = 0; j < 8; j++) {
+            part[j] = (part[j] ^ words[k + (size_t)j]) * 0x9e3779b97f4a7c15ull;
+            part[j] ^= part[j] >> 29;
+        }
+    for (int j = 0; j < 8; j++) state = (state ^ part[j]) * 0x9e3779b97f4a7c15ull, state ^= state >> 29;
     for (int k = 0; k < PREDICATES; k++) state = (state ^ warp->predicate[k]) * 0x9e3779b97f4a7c15ull;
     for (int g = 0; g < warp->groups; g++) {
         uint64_t group = (uint64_t)warp->group[g].mask << 32 | (uint32_t)(warp->group[g].pc * 256 + warp->group[g].waits);

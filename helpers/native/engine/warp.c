@@ -12,7 +12,7 @@
 
 #include "checks.h"
 
-enum { TURN = 1024, LOOK = 128 }; /* instructions; of a warp that did nothing but look in its last turn */
+enum { TURN = 1024, LOOK = 256 }; /* instructions; of a warp that did nothing but look in its last turn */
 enum { IDLE_TURNS = 4 }; /* in which threads may look for changes before others of their warp get a turn */
 enum { MOST_WARPS = 32 }; /* of a block */
 
