@@ -16,10 +16,11 @@ from helpers.simulator.engine import compiled, machine_layout
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends import decoded
-from helpers.simulator.frontends.ptx import decode as decode_of_ptx
 from helpers.simulator.frontends.ptx.rows import PREDICATES
 from helpers.simulator.frontends.rules import Compute
-from helpers.simulator.frontends.sass import decode, matrix, opcodes
+from helpers.simulator.frontends.sass import matrix, opcodes
+from helpers.simulator.frontends.sass.decoding.decoder import Decoder
+from helpers.simulator.frontends.sass.decoding.opcodes import decode
 from helpers.simulator.frontends.sass.operands import Code, Operands
 
 RECORDED = Path(__file__).parents[1] / "simulator" / "goldens" / "system_sm_90.json"
@@ -364,8 +365,8 @@ class Compiled:
     """One decoded instruction."""
 
     def __init__(self, s: sass.Statement) -> None:
-        self.decoder = decode.Decoder("sm_90", 0, CODE)
-        one = self.decoder.decode(s, opcodes.of(s.base).space)
+        self.decoder = Decoder("sm_90", 0, CODE)
+        one = decode(self.decoder, s, opcodes.of(s.base).space)
         self.decoder.settle([one])
         self.machine = compiled.assemble(
             SimpleNamespace(blocks=[]), [one], self.decoder.words.all, {}, self.decoder.nowhere
@@ -383,7 +384,7 @@ class Compiled:
             if int(name.lstrip("UR")) < count:
                 rows[self.row(name)] = value
         bits = np.zeros(PREDICATES, np.uint32)
-        bits[[decode.ALWAYS, decode.ALWAYS + 8]] = 0xFFFFFFFF
+        bits[[decoded.ALWAYS, decoded.ALWAYS + 8]] = 0xFFFFFFFF
         for name, value in predicates.items():
             bits[place(name)] = np.packbits(value, bitorder="little").view(np.uint32)[0]
         constants = machine_layout.aligned((len(self.machine.words), 32), np.uint32)
@@ -401,7 +402,7 @@ class Compiled:
 
 def place(predicate: str) -> int:
     """Where P0 … P6 and UP0 … UP6 are kept."""
-    return int(predicate.lstrip("UP")) + (decode.UNIFORM_PREDICATES if predicate.startswith("U") else 0)
+    return int(predicate.lstrip("UP")) + (decoded.UNIFORM_PREDICATES if predicate.startswith("U") else 0)
 
 
 def held(name: str, one: Compiled, rows: np.ndarray, bits: np.ndarray) -> np.ndarray:
@@ -453,7 +454,7 @@ def test_lanes_outside_of_the_mask_keep_what_they_hold(opcode):
         statement = parsed(text)
         try:
             one = Compiled(statement)
-        except decode.NotDecoded:
+        except decoded.NotDecoded:
             continue
         values = registers(random, [f"R{k}" for k in range(12)])
         predicates = {f"P{k}": random.random(32) < 0.5 for k in range(7)}
@@ -497,7 +498,8 @@ def test_special_functions_of_special_operands_are_those_of_an_h200(name):
 
 
 def test_every_operation_that_decoding_names_is_one_of_the_c_program():
-    text = "".join(Path(one.__file__).read_text(encoding="utf-8") for one in (decoded, decode, decode_of_ptx))
+    files = Path(decoded.__file__).parent.glob("*/decoding/*.py")
+    text = "".join(one.read_text(encoding="utf-8") for one in (Path(decoded.__file__), *files))
     named = {word for word in machine_layout.operations() if f'"{word}"' in text}
     unused = (
         set(machine_layout.operations())

@@ -17,7 +17,9 @@ from helpers.simulator.engine import compiled, machine_layout
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.decoded import ALWAYS, NEGATED, NEVER_KEPT, NotDecoded
-from helpers.simulator.frontends.ptx import decode, opcodes
+from helpers.simulator.frontends.ptx import decoding, opcodes
+from helpers.simulator.frontends.ptx.decoding.decoder import Decoder
+from helpers.simulator.frontends.ptx.decoding.opcodes import OPCODES, decode
 from helpers.simulator.frontends.ptx.linking import Linked
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of
 from helpers.simulator.frontends.ptx.rows import PREDICATES
@@ -341,13 +343,13 @@ class Forms:
         slots = len(self.operands.types)
         everywhere = SimpleNamespace(start=0, stop=1, live=(1 << slots) - 1, successors=())
         program = SimpleNamespace(blocks=[everywhere], instructions=[], global_variables={}, cluster=None)
-        self.decoder = decode.Decoder(self.operands, program)
+        self.decoder = Decoder(self.operands, program)
         self.not_decoded: dict[str, str] = {}
         self.place: dict[str, int] = {}
         decoded = []
         for statement in statements:
             try:
-                decoded.append(self.decoder.decode(statement, SimpleNamespace(index=0, target=0, targets=())))
+                decoded.append(decode(self.decoder, statement, SimpleNamespace(index=0, target=0, targets=())))
             except NotDecoded as reason:
                 self.not_decoded[statement.text] = str(reason)
             else:
@@ -486,14 +488,19 @@ IN_LAUNCHES = {
 
 def test_every_opcode_with_a_rule_is_decoded_and_compared():
     compared = {form.partition(" ")[0].partition(".")[0] for forms in BY_OPCODE.values() for form in forms}
-    assert compared | IN_LAUNCHES == set(decode.OPCODES)
-    assert set(opcodes.OPCODES) == set(decode.OPCODES)
+    assert compared | IN_LAUNCHES == set(OPCODES)
+    assert set(opcodes.OPCODES) == set(OPCODES)
 
 
 def test_every_operation_that_decoding_names_is_one_of_the_c_program():
-    tree = ast.parse(Path(decode.__file__).read_text(encoding="utf-8"))
-    named = {*decode.FUSED.values(), *decode.DOUBLE.values(), *decode.QUICK_COMPARISONS.values()}
-    for call in ast.walk(tree):
+    files = Path(decoding.__file__).parent.glob("*.py")
+    calls = [node for one in files for node in ast.walk(ast.parse(one.read_text(encoding="utf-8")))]
+    named = {
+        *decoding.floating.FUSED.values(),
+        *decoding.floating.DOUBLE.values(),
+        *decoding.comparison.QUICK_COMPARISONS.values(),
+    }
+    for call in calls:
         if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Decoded" and call.args:
             choices = [call.args[0]]
             for one in choices:

@@ -8,9 +8,13 @@ from helpers.simulator.sanitizer.cluster_checks import ClusterHazard
 from helpers.simulator.sanitizer.global_checks import GlobalHazard
 from helpers.simulator.sanitizer.shared_epoch import Hazard, Side
 
-_VERBS = {"reads": "reads", "writes": "writes", "updates": "updates (atomically)"}
 CLOSE = 8  # instructions between the load and the store of a statement such as `x[i] += 1`
 Index = tuple[int, int, int]
+
+
+def _verb(what: str) -> str:
+    """What an access does to the place that follows in the sentence."""
+    return {"updates": "updates (atomically)", "copies": "copies into"}.get(what, what)
 
 
 class Messages:
@@ -54,8 +58,13 @@ class Messages:
     # ---- shared memory
     def _does(self, side: Side, place: str) -> str:
         """What one access of a hazard does."""
-        verb = {"updates": "updates (atomically)", "copies": "copies into"}.get(side.what, side.what)
-        return f"thread {coordinates(self.thread_index(side.thread))} {verb} {place}"
+        return f"thread {coordinates(self.thread_index(side.thread))} {_verb(side.what)} {place}"
+
+    def _quote_sides(self, hazard: Hazard, place: str) -> str:
+        """The lines of both accesses of a hazard, with what each does."""
+        first, second = hazard.first, hazard.second
+        sides = (self._does(first, place), self._does(second, place))
+        return self._quote_both(first.instruction, second.instruction, *sides)
 
     def shared_race(self, hazard: Hazard, place: str, block: Index) -> str:
         """Two threads of a block access `place` in no order."""
@@ -133,26 +142,20 @@ class Messages:
 
     def copy_too_early(self, hazard: Hazard, place: str, block: Index) -> str:
         """`place` is used between the start of a copy and the wait for it."""
-        first, second = hazard.first, hazard.second
         return (
             f"{self._program.name}: {place} is used while an asynchronous copy into it is under way, in block "
             f"{coordinates(block)}.\n"
-            + self._quote_both(
-                first.instruction, second.instruction, self._does(first, place), self._does(second, place)
-            )
+            + self._quote_sides(hazard, place)
             + "Nothing has waited for the copy between the two. Commit it (cp.async.commit_group), wait until no more "
             "groups are pending than came after it (cp.async.wait_group), then __syncthreads() if other threads use it."
         )
 
     def bulk_too_early(self, hazard: Hazard, place: str, block: Index) -> str:
         """`place` is used before the phase has ended that counts the bytes of a copy in bulk."""
-        first, second = hazard.first, hazard.second
         return (
             f"{self._program.name}: {place} is used by who has not waited for the copy in bulk into it, in block "
             f"{coordinates(block)}.\n"
-            + self._quote_both(
-                first.instruction, second.instruction, self._does(first, place), self._does(second, place)
-            )
+            + self._quote_sides(hazard, place)
             + "The copy has come when the phase of its mbarrier has ended, for those who have waited for that: "
             "mbarrier.try_wait with the phase's parity, in each thread or before a __syncthreads(). The phase waits "
             "for the bytes only if they are expected: mbarrier.arrive.expect_tx with the sizes of all its copies. If "
@@ -166,9 +169,7 @@ class Messages:
         return (
             f"{self._program.name}: race in shared memory, a copy in bulk does not wait for who uses {place}, in block "
             f"{coordinates(block)}.\n"
-            + self._quote_both(
-                first.instruction, second.instruction, self._does(first, place), self._does(second, place)
-            )
+            + self._quote_sides(hazard, place)
             + (
                 "Let those who use it arrive at an mbarrier when they have done so, and wait for it before the place "
                 "is copied to again."
@@ -179,13 +180,10 @@ class Messages:
 
     def bulk_unread(self, hazard: Hazard, place: str, block: Index) -> str:
         """`place` is changed while a copy in bulk may still read it."""
-        first, second = hazard.first, hazard.second
         return (
             f"{self._program.name}: {place} is changed while a copy in bulk may still read it, in block "
             f"{coordinates(block)}.\n"
-            + self._quote_both(
-                first.instruction, second.instruction, self._does(first, place), self._does(second, place)
-            )
+            + self._quote_sides(hazard, place)
             + "The thread that asked for the copy must wait first, and then meet the others: "
             "cp.async.bulk.commit_group, cp.async.bulk.wait_group.read 0, __syncthreads()."
         )
@@ -209,11 +207,11 @@ class Messages:
         lines = sorted({self.lines(one.instruction)[-1] for one in (first, second) if one is not None})
         where = f"line{'s' if len(lines) > 1 else ''} {' and '.join(map(str, lines))}"
         text = f"{self._program.name}: race in shared memory between blocks of a cluster, {where}.\n"
-        here = f"{lane_name(*later)} {_VERBS[second.what]} {place}"
+        here = f"{lane_name(*later)} {_verb(second.what)} {place}"
         if first is None or earlier is None:
             text += self._quote(second.instruction, here, "another block of the cluster uses it, too")
         else:
-            there = f"{lane_name(*earlier)} {_VERBS[first.what]} it"
+            there = f"{lane_name(*earlier)} {_verb(first.what)} it"
             text += self._quote_both(first.instruction, second.instruction, there, here)
         return text + (
             "No barrier of the cluster lies between them, so that on a GPU either may come first; __syncthreads() "
@@ -231,7 +229,7 @@ class Messages:
     def cluster_ended(self, hazard: ClusterHazard, place: str, _, later: tuple[Index, Index]) -> str:
         """The block of `place` may have ended before."""
         return (
-            f"{self._program.name}: {lane_name(*later)} {_VERBS[hazard.second.what]} {place}, which may have ended.\n"
+            f"{self._program.name}: {lane_name(*later)} {_verb(hazard.second.what)} {place}, which may have ended.\n"
             + self._quote(hazard.second.instruction)
             + "A block's shared memory is gone when its last thread ends. Put cluster.sync() behind the last access, "
             "so that every block stays until the others are done."
@@ -308,11 +306,7 @@ class Messages:
         where = f"line {one}" if one == two else f"lines {one} and {two}"
         between = earlier[0] != later[0]
         place_of_race = "between blocks" if between else f"inside block {coordinates(later[0])}"
-        verbs = {"updates": "updates (atomically)"}
-        sides = [
-            f"{lane_name(*who)} {verbs.get(side.what, side.what)} {place}"
-            for who, side in ((earlier, first), (later, second))
-        ]
+        sides = [f"{lane_name(*who)} {_verb(side.what)} {place}" for who, side in ((earlier, first), (later, second))]
         text = f"{self._program.name}: race in global memory, {where}, {place_of_race}.\n"
         text += self._quote_both(first.instruction, second.instruction, *sides)
         if first.instruction == second.instruction:

@@ -18,7 +18,8 @@ from helpers.simulator.engine.schedule import BELOW
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends.decoded import NotDecoded
 from helpers.simulator.frontends.instead import instead_of
-from helpers.simulator.frontends.ptx import decode
+from helpers.simulator.frontends.ptx.decoding.decoder import Decoder, address_places, banks_of
+from helpers.simulator.frontends.ptx.decoding.opcodes import decode
 from helpers.simulator.frontends.ptx.flow import registers_of, written
 from helpers.simulator.frontends.ptx.linking import ORIGIN, STACK, Linked, called, link
 from helpers.simulator.frontends.ptx.opcodes import OPCODES
@@ -66,7 +67,7 @@ def translate(kernel: CompiledKernel) -> Program:
     )
     if text.calls:
         program.order = _order(program, operands)
-    program.banks = partial(decode.banks_of, decode.address_places(program))
+    program.banks = partial(banks_of, address_places(program))
     program.decode = lambda prepared: _machine(prepared, text, operands)
     return program
 
@@ -78,14 +79,14 @@ def _machine(prepared, text: Linked, operands: Operands):
 
     program: Program = prepared.program
     try:
-        decoder = decode.Decoder(operands, program)
+        decoder = Decoder(operands, program)
     except NotDecoded as reason:
         prepared.not_decoded = str(reason)
         return None
     decoded = []
     for statement, instruction in zip(text.function.statements, program.instructions, strict=True):
         try:
-            decoded.append(decoder.decode(statement, instruction))
+            decoded.append(decode(decoder, statement, instruction))
         except NotDecoded as reason:
             prepared.not_decoded = f"`{statement.text}`: {reason}"
             return None

@@ -18,9 +18,12 @@ from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks
 from helpers.simulator.engine.memory import product
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends import rules
+from helpers.simulator.frontends.decoded import Decoded, NotDecoded
 from helpers.simulator.frontends.instead import instead_of
-from helpers.simulator.frontends.sass import decode, opcodes
+from helpers.simulator.frontends.sass import opcodes
 from helpers.simulator.frontends.sass.constant_banks import LINKED_BANK, ConstantBanks
+from helpers.simulator.frontends.sass.decoding.decoder import Decoder
+from helpers.simulator.frontends.sass.decoding.opcodes import decode
 from helpers.simulator.frontends.sass.memory import OWN_RANK
 from helpers.simulator.frontends.sass.opcodes import FAMILIES, FLOATS, MAY_BE_SUBNORMAL, Family, family
 from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_immediate, is_nan
@@ -108,15 +111,15 @@ def _machine(prepared, statements: list[sass.Statement], kind: Family, translato
     from helpers.simulator.engine import compiled
 
     reached = reachable(prepared.program.instructions)
-    decoder = decode.Decoder(translator.arch, kind.shared_base, translator.code)
+    decoder = Decoder(translator.arch, kind.shared_base, translator.code)
     decoded = []
     for statement in statements:
         if statement.address // sass.INSTRUCTION_BYTES not in reached:
-            decoded.append(decode.Decoded("nothing"))
+            decoded.append(Decoded("nothing"))
             continue
         try:
-            decoded.append(decoder.decode(statement, opcodes.of(statement.base).space))
-        except decode.NotDecoded as reason:
+            decoded.append(decode(decoder, statement, opcodes.of(statement.base).space))
+        except NotDecoded as reason:
             prepared.not_decoded = f"`{statement.text}`: {reason}"
             return None
     decoder.settle(decoded)

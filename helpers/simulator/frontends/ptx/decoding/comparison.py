@@ -1,0 +1,109 @@
+"""Comparisons, and choices by what they found."""
+
+from __future__ import annotations
+
+from helpers.compiler.ptx import TYPE_BYTES, Statement
+from helpers.simulator.frontends import decoded as form
+from helpers.simulator.frontends.decoded import ALWAYS, Decoded, NotDecoded
+from helpers.simulator.frontends.ptx import comparison
+from helpers.simulator.frontends.ptx.decoding.decoder import (
+    BRAIN,
+    FLOATS,
+    FLUSHES,
+    UNSIGNED,
+    Decoder,
+    bits_of,
+    format_of,
+    is_integer,
+)
+from helpers.simulator.frontends.ptx.decoding.integer import whole_number
+from helpers.simulator.frontends.ptx.operands import items_of
+
+
+def _comparison(t: Decoder, i: Decoded, s: Statement, types: int) -> None:
+    """The comparison and how it is combined with a third predicate, which follows the operands."""
+    modifiers = s.opcode[2:-types]
+    combination = next((m for m in modifiers if m in ("and", "or", "xor")), None)
+    name = comparison.UNSIGNED.get(s.opcode[1], s.opcode[1]).upper()
+    if name not in form.COMPARE or any(m not in ("and", "or", "xor", "ftz") for m in modifiers):
+        raise NotDecoded("its form")
+    i.number[0], i.number[1] = form.COMPARE[name], form.COMBINE[combination.upper()] if combination else 0
+    third = s.operands[3:]
+    i.p_in[0] = t.predicate(third[0]) if third else ALWAYS
+
+
+QUICK_COMPARISONS = {"f32": "float compare", "f64": "double compare"}
+
+
+def _compared_format(s: Statement) -> int:
+    """The format of what is compared; names of their own are those of comparisons of unsigned numbers."""
+    if s.type in FLOATS:
+        return FLOATS[s.type]
+    return bits_of(s.type) if s.opcode[1] in comparison.UNSIGNED else format_of(s.type)
+
+
+def set_predicate(t: Decoder, s: Statement) -> Decoded:
+    destinations, a, b, *_ = s.operands
+    items = items_of(destinations)
+    type_ = s.type
+    flags = FLUSHES * ("ftz" in s.modifiers)
+    unsigned = type_[0] != "s" or s.opcode[1] in comparison.UNSIGNED
+    if type_ in comparison.PAIRS:
+        i = Decoded("half compare", flags=BRAIN * type_.startswith("bf16"))
+    elif type_ in QUICK_COMPARISONS:
+        i = Decoded(QUICK_COMPARISONS[type_], flags=flags)
+    elif is_integer(type_) and bits_of(type_) > 16:
+        i = Decoded("compare" if bits_of(type_) == 32 else "compare wide", flags=UNSIGNED * unsigned)
+    else:
+        i = Decoded("compare typed", flags=flags)
+        i.number[2] = _compared_format(s)
+    t.read_all(i, (a, b), type_)
+    _comparison(t, i, s, 1)
+    i.p_out[: len(items)] = [t.kept(item) for item in items]
+    return i
+
+
+TRUE = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000}
+
+
+def set_register(t: Decoder, s: Statement) -> Decoded:
+    destination, a, b, *_ = s.operands
+    to = s.opcode[-2]
+    if s.type in comparison.PAIRS:
+        if to not in ("u32", "s32", *comparison.PAIRS):
+            raise NotDecoded(f"a comparison of {s.type} to {to}")
+        i = Decoded("half compare to register", flags=BRAIN * s.type.startswith("bf16"))
+        i.number[2] = comparison.ONES.get(to, 0xFFFF) & 0xFFFF
+    else:
+        i = Decoded("compare typed to register", flags=FLUSHES * ("ftz" in s.modifiers))
+        i.number[2:] = [_compared_format(s), TRUE.get(to, -1)]
+    t.read_all(i, (a, b), s.type)
+    _comparison(t, i, s, 2)
+    t.writes(i, destination, TYPE_BYTES[to])
+    return i
+
+
+def test_number(t: Decoder, s: Statement) -> Decoded:
+    destination, a = s.operands
+    i = Decoded("test number", number=[form.CLASSES[s.opcode[1]], 0, FLOATS[s.type], 0])
+    t.read(i, 0, a, s.type)
+    i.p_out[0] = t.kept(destination)
+    return i
+
+
+def select(t: Decoder, s: Statement) -> Decoded:
+    destination, a, b, choice = s.operands
+    wide = bits_of(s.type) == 64
+    i = Decoded("select wide" if wide else "select")
+    t.read_all(i, (a, b), s.type)
+    i.p_in[0] = t.predicate(choice)
+    t.writes(i, destination, TYPE_BYTES[s.type])
+    return i
+
+
+def select_by_sign(t: Decoder, s: Statement) -> Decoded:
+    destination, a, b, c = s.operands
+    type_ = s.opcode[-2]
+    choice = 0 if s.type == "s32" else 1 + ("ftz" in s.modifiers)
+    own = f"b{bits_of(type_)}"
+    return whole_number(t, "slct", destination, [(a, own), (b, own), (c, s.type)], own, own, choice)

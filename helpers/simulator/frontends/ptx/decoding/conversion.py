@@ -1,0 +1,114 @@
+"""Conversions between formats of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helpers.compiler.ptx import TYPE_BYTES, Immediate, Statement
+from helpers.simulator.frontends.decoded import Decoded, NotDecoded
+from helpers.simulator.frontends.ptx.decoding.decoder import (
+    BRAIN,
+    FLOATS,
+    FLUSHES,
+    RELU,
+    ROUNDING,
+    SATURATES,
+    Decoder,
+    bits_of,
+    format_of,
+    is_integer,
+)
+from helpers.simulator.frontends.ptx.decoding.integer import whole_number
+from helpers.simulator.frontends.ptx.decoding.moves import moved
+
+WHOLE = {"rni": 0, "rzi": 1, "rmi": 2, "rpi": 3}
+EIGHTS = ("e4m3x2", "e5m2x2")
+
+
+def _convert_and_pack(t: Decoder, s: Statement) -> Decoded:
+    destination, *sources = s.operands
+    i = Decoded("pack limited", number=[format_of(s.opcode[3]), 0, 0, 0])
+    t.read_all(i, sources, "b32")
+    t.writes(i, destination, 4)
+    return i
+
+
+def convert(t: Decoder, s: Statement) -> Decoded:
+    if s.opcode[1] == "pack":
+        return _convert_and_pack(t, s)
+    to, origin, modifiers = s.opcode[-2], s.opcode[-1], s.opcode[1:-2]
+    destination, *sources = s.operands
+    if to in EIGHTS or origin in EIGHTS:
+        return _convert_eights(t, s)
+    if to in ("f16x2", "bf16x2"):
+        if origin != "f32" or len(sources) != 2 or any(m not in ("rn", "rz", "relu") for m in modifiers):
+            raise NotDecoded("its form")
+        i = Decoded("pack halves", flags=BRAIN * to.startswith("bf16") | RELU * ("relu" in modifiers))
+        i.number[2] = ROUNDING.get(modifiers[0], 0)
+        t.read_all(i, sources, "f32")
+        t.writes(i, destination, 4)
+        return i
+    if len(sources) != 1:
+        raise NotDecoded("its form")
+    (a,) = sources
+    if is_integer(to) and is_integer(origin):
+        return _convert_integer(t, destination, a, to, origin, modifiers)
+    flags = FLUSHES * ("ftz" in modifiers) | SATURATES * ("sat" in modifiers) | RELU * ("relu" in modifiers)
+    rounding = next((ROUNDING[m] for m in modifiers if m in ROUNDING), 0)
+    whole = next((WHOLE[m] for m in modifiers if m in WHOLE), None)
+    formats = [FLOATS.get(type_) or format_of(type_) for type_ in (to, origin)]
+    if is_integer(to):
+        i = Decoded("float to integer", flags=flags, number=[*formats, 1 if whole is None else whole, 0])
+    elif ("sat" in modifiers and to != "f32") or origin == "tf32":
+        raise NotDecoded(f"a conversion from {origin} to {to}")
+    elif is_integer(origin):
+        i = Decoded("integer to float", flags=flags, number=[*formats, rounding, 0])
+    elif whole is not None:
+        if to != origin:
+            raise NotDecoded("its form")
+        i = Decoded("round to whole", flags=flags, number=[formats[0], 0, whole, 0])
+    else:
+        i = Decoded("float to float", flags=flags, number=[*formats, rounding, 0])
+    t.read(i, 0, a, origin)
+    if is_integer(to):
+        t.writes_any(i, destination)
+    else:
+        t.writes(i, destination, TYPE_BYTES[to])
+    return i
+
+
+def _convert_eights(t: Decoder, s: Statement) -> Decoded:
+    to, origin = s.opcode[-2:]
+    destination, *sources = s.operands
+    if origin in EIGHTS:
+        if to != "f16x2" or "relu" in s.opcode:
+            raise NotDecoded(f"a conversion from {origin} to {to}")
+        i = Decoded("unpack eights", number=[int(origin == "e5m2x2"), 0, 0, 0])
+        t.read(i, 0, sources[0], "b16")
+        t.writes(i, destination, 4)
+        return i
+    if origin not in ("f32", "f16x2"):
+        raise NotDecoded(f"a conversion from {origin} to {to}")
+    i = Decoded("pack eights", number=[int(to == "e5m2x2"), FLOATS[origin.removesuffix("x2")], 0, 0])
+    i.flags = RELU * ("relu" in s.opcode)
+    t.read_all(i, sources, origin)
+    t.writes(i, destination, 2)
+    return i
+
+
+def _convert_integer(t: Decoder, destination, a, to: str, origin: str, modifiers: Sequence[str]) -> Decoded:
+    if modifiers not in ((), ("sat",)):
+        raise NotDecoded(f"the modifier .{modifiers[0]}")
+    bits = 8 * t.bytes_of(destination)
+    if not modifiers and bits == bits_of(to):
+        if bits == 32 and bits_of(origin) >= 32:
+            return moved(t, destination, t.value(a, origin)[:1])
+        if bits == 64 and origin == "u32":
+            return moved(t, destination, (*t.value(a, origin), -1))
+        if bits == 64 and origin == "s32":
+            i = Decoded("multiply-add wide")
+            t.read_all(i, (a, Immediate(1, 1)), "s32")
+            t.zero(i, 2, wide=True)
+            t.writes(i, destination, 8)
+            return i
+    return whole_number(t, "cvt", destination, [(a, origin)], origin, to, len(modifiers))

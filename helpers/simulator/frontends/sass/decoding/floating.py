@@ -1,0 +1,122 @@
+"""Floating-point numbers of 32 and 64 bits."""
+
+from __future__ import annotations
+
+from helpers.compiler import sass
+from helpers.simulator.frontends import decoded as form
+from helpers.simulator.frontends.decoded import ALWAYS, Decoded, NotDecoded, Word
+from helpers.simulator.frontends.sass.decoding.decoder import Decoder
+from helpers.simulator.frontends.sass.operands import chosen
+
+SCALES = {"M2": 1, "M4": 2, "M8": 3, "D2": -1, "D4": -2, "D8": -3}
+
+
+def rounding_of(s: sass.Statement) -> int:
+    return chosen(s, form.ROUNDING, 0)
+
+
+def arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
+    destination, *sources = s.operands
+    name = {"FADD": "float add", "FMUL": "float multiply", "FFMA": "float fused"}[s.base.removeprefix("U")]
+    i = Decoded(name, flags=int(s.has("FTZ")) | 2 * s.has("SAT"))
+    t.writes(i, destination)
+    for place, operand in enumerate(sources):
+        t.read(i, place, operand, "f")
+    i.number[0], i.number[1] = rounding_of(s), chosen(s, SCALES, 0)
+    if i.number[0] or i.number[1] or s.has("SAT"):
+        i.operation += " with modifiers"
+    return i
+
+
+def extreme(t: Decoder, s: sass.Statement) -> Decoded:
+    destination, a, b, *third, condition = s.operands
+    if len(third) != (s.base == "FMNMX3"):
+        raise NotDecoded("a minimum of other operands")
+    flags = int(s.has("FTZ")) | 4 * s.has("NAN") | 8 * s.has("XORSIGN") | 64 * len(third)
+    i = Decoded("float extreme", flags=flags)
+    t.writes(i, destination)
+    for place, operand in enumerate((a, b, *third)):
+        t.read(i, place, operand, "f")
+    if s.has("XORSIGN"):
+        for place, operand in ((2, a), (3, b)):
+            t.read(i, place, operand, "f")
+            i.mode[place] = 0
+    i.p_in[0] = t.predicate(condition)
+    return i
+
+
+def compare(t: Decoder, s: sass.Statement) -> Decoded:
+    first, second, a, b, c = s.operands
+    i = Decoded("float compare", flags=int(s.has("FTZ")))
+    i.p_out = [t.kept(first), t.kept(second)]
+    i.uniform = first.file == "UP"
+    t.read(i, 0, a, "f")
+    t.read(i, 1, b, "f")
+    i.p_in[0] = t.predicate(c)
+    i.number[0], i.number[1] = chosen(s, form.COMPARE), chosen(s, form.COMBINE)
+    return i
+
+
+def compare_to_register(t: Decoder, s: sass.Statement) -> Decoded:
+    destination, a, b, c = s.operands
+    i = Decoded("float compare to register", flags=int(s.has("FTZ")) | 16 * s.has("BF"))
+    t.writes(i, destination)
+    t.read(i, 0, a, "f")
+    t.read(i, 1, b, "f")
+    i.p_in[0] = t.predicate(c)
+    i.number[0], i.number[1] = chosen(s, form.COMPARE), chosen(s, form.COMBINE)
+    return i
+
+
+def check_division(t: Decoder, s: sass.Statement) -> Decoded:
+    first, a, b = s.operands
+    i = Decoded("check division")
+    i.p_out[0] = t.kept(first)
+    t.read(i, 0, a, "f")
+    t.read(i, 1, b, "f")
+    return i
+
+
+SPECIAL_FUNCTIONS = {
+    name: number
+    for number, name in enumerate(["RCP", "RSQ", "SQRT", "EX2", "LG2", "SIN", "COS", "TANH", "RCP64H", "RSQ64H"])
+}
+
+
+def special_function(t: Decoder, s: sass.Statement) -> Decoded:
+    destination, a = s.operands
+    i = Decoded("special function")
+    i.number[0] = chosen(s, SPECIAL_FUNCTIONS)
+    t.writes(i, destination)
+    if i.number[0] >= SPECIAL_FUNCTIONS["RCP64H"] and isinstance(a, sass.Immediate):
+        i.source[0], i.width[0] = t.words.row(Word(-1, t.raw_immediate())), 1
+    else:
+        t.read(i, 0, a, "f")
+    return i
+
+
+def double_arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
+    destination, *sources = s.operands
+    i = Decoded({"DADD": "double add", "DMUL": "double multiply", "DFMA": "double fused"}[s.base])
+    t.writes(i, destination, 2)
+    for place, operand in enumerate(sources):
+        t.read(i, place, operand, "d")
+    # Neither - nor | | changes a NaN, which is handed on as it stands in its register: the operation carries them out.
+    i.number[0], i.number[1:], i.mode = rounding_of(s), i.mode[:3], [0] * 4
+    return i
+
+
+def double_compare(t: Decoder, s: sass.Statement) -> Decoded:
+    first, second, a, b, c = s.operands
+    i = Decoded("double compare", flags=1024 * s.has("MIN") | 2048 * s.has("MAX"))
+    i.p_out = [t.kept(first), t.kept(second)]
+    t.read(i, 0, a, "d")
+    t.read(i, 1, b, "d")
+    i.p_in[0] = t.predicate(c)
+    i.number[1] = chosen(s, form.COMBINE)
+    if s.has("MIN", "MAX"):
+        if i.p_in[0] != ALWAYS:
+            raise NotDecoded("a condition of DSETP.MIN")
+    else:
+        i.number[0] = chosen(s, form.COMPARE)
+    return i

@@ -1,0 +1,130 @@
+"""Which function decodes which opcode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from helpers.compiler import sass
+from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.decoded import Decoded, NotDecoded
+from helpers.simulator.frontends.sass.decoding import (
+    bits,
+    control,
+    conversion,
+    copies,
+    floating,
+    halves,
+    integer,
+    lanes,
+    matrix,
+    meetings,
+    memory,
+    system,
+    textures,
+)
+from helpers.simulator.frontends.sass.decoding.decoder import Decoder
+
+OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
+    "IADD3": integer.add3, "IADD": integer.add_pairs, "VIADD": integer.add2, "IMAD": integer.multiply_add,
+    "LEA": integer.shift_add, "SHF": integer.funnel_shift, "ISETP": integer.compare, "IMNMX": integer.minimum_maximum,
+    "VIMNMX": integer.minimum_maximum, "VIMNMX3": integer.minimum_maximum, "VIADDMNMX": integer.minimum_maximum,
+    "IABS": integer.unary("absolute"), "VABSDIFF": integer.absolute_difference, "IDP": integer.dot_product,
+    "I2I": integer.saturate, "I2IP": integer.saturate_and_pack, "MOV": bits.move, "LOP3": bits.logic3,
+    "PRMT": bits.permute_bytes, "POPC": integer.unary("population count"),
+    "FLO": integer.unary("find leading one", "U32", "SH"), "BREV": integer.unary("reverse bits"),
+    "SGXT": bits.sign_extend, "BMSK": bits.bit_mask, "SEL": bits.select, "FSEL": bits.select,
+    "PLOP3": bits.predicate_logic3, "P2R": bits.pack_predicates, "UP2UR": bits.pack_predicates,
+    "R2P": bits.unpack_predicates, "UR2UP": bits.unpack_predicates, "FADD": floating.arithmetic,
+    "FMUL": floating.arithmetic, "FFMA": floating.arithmetic, "FMNMX": floating.extreme, "FMNMX3": floating.extreme,
+    "FSETP": floating.compare, "FSET": floating.compare_to_register, "FCHK": floating.check_division,
+    "MUFU": floating.special_function, "DADD": floating.double_arithmetic, "DMUL": floating.double_arithmetic,
+    "DFMA": floating.double_arithmetic, "DSETP": floating.double_compare, "HADD2": halves.arithmetic,
+    "HMUL2": halves.arithmetic, "HFMA2": halves.arithmetic, "HMNMX2": halves.extreme, "HSETP2": halves.compare,
+    "HSET2": halves.compare_to_register, "I2F": conversion.integer_to_float, "I2FP": conversion.integer_to_float,
+    "F2I": conversion.float_to_integer, "F2IP": conversion.float_to_byte, "F2F": conversion.float_to_float,
+    "F2FP": conversion.pack_halves, "FRND": conversion.round_to_whole, "LDG": memory.load, "LDS": memory.load,
+    "LDL": memory.load, "LD": memory.load, "LDC": memory.load_constant, "STG": memory.store, "STS": memory.store,
+    "STL": memory.store, "ST": memory.store, "ATOM": memory.atomic, "ATOMG": memory.atomic, "ATOMS": memory.atomic,
+    "RED": memory.atomic, "REDG": memory.atomic, "LDGSTS": copies.copy_async, "SYNCS": copies.barrier_object,
+    "ARRIVES": copies.copies_arrive, "UBLKCP": copies.copy_bulk, "UBLKRED": copies.copy_bulk, "UBLKPF": control.nothing,
+    "UTMACMDFLUSH": copies.close_bulk, "FENCE": control.nothing, "ELECT": lanes.elect, "LDGDEPBAR": copies.close_copies,
+    "DEPBAR": copies.await_copies, "MEMBAR": memory.fence, "ERRBAR": control.nothing, "CGAERRBAR": control.nothing,
+    "CCTL": control.nothing, "CCTLL": control.nothing, "CCTLT": control.nothing, "LDSM": matrix.load_matrix,
+    "MOVM": matrix.transpose_matrix, "HMMA": matrix.multiply_matrices, "QMMA": matrix.multiply_matrices,
+    "IMMA": matrix.multiply_matrices, "DMMA": matrix.multiply_matrices, "BMMA": matrix.multiply_matrices,
+    "TEX": textures.read_texture, "TXD": textures.read_texture, "TLD": textures.read_texture,
+    "TLD4": textures.read_texture, "SULD": textures.load_surface, "SUST": textures.store_surface, "SHFL": lanes.shuffle,
+    "VOTE": lanes.vote, "VOTEU": lanes.vote, "REDUX": lanes.reduce_warp, "CREDUX": lanes.reduce_warp,
+    "MATCH": lanes.match, "R2UR": lanes.to_uniform, "S2R": system.special_register, "S2UR": system.special_register,
+    "CS2R": system.zeros, "CS2UR": system.zeros, "LEPC": system.position, "NOP": control.lanes_together,
+    "YIELD": control.nothing, "NANOSLEEP": control.nothing, "PMTRIG": control.nothing, "BRA": control.branch,
+    "BRX": control.computed_branch, "BRXU": control.computed_branch, "CALL": control.call, "BPT": control.trap,
+    "LDCU": memory.load_constant, "RET": control.returns, "EXIT": control.leave, "BAR": control.barrier,
+    "B2R": control.barrier_result, "WARPSYNC": control.warp_barrier, "UCGABAR_ARV": control.arrive_in_cluster,
+    "UCGABAR_WAIT": control.wait_for_cluster, "ENDCOLLECTIVE": control.end_collective, "BSSY": meetings.begin_meeting,
+    "BSYNC": meetings.meet, "BREAK": meetings.leave_meeting, "BMOV": meetings.move_meeting,
+}  # fmt: skip
+
+_MEETING = "RECONVERGENT RELIABLE"
+_COMPARED = "LT LE EQ NE GE GT LTU LEU EQU NEU GEU GTU NUM NAN AND OR XOR"
+_CACHES = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B"
+_ACCESS = f"{_CACHES} U U8 S8 U16 S16 64 128"
+_SURFACE = "D BA 1D 2D 3D 1D_ARRAY 2D_ARRAY U8 S8 U16 S16 64 128 TRAP IGN STRONG WEAK CTA SM GPU SYS"
+_UPDATES = "ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC"
+_ATOMIC = f"{_CACHES} {_UPDATES} 32 64 U32 S32 U64 S64 F32 F64 F16x2 BF16x2 FTZ RN"
+_ROUNDED = "FTZ SAT RM RP RZ"
+_INTEGERS = "U8 S8 U16 S16 U32 S32 U64 S64"
+# The modifiers that these functions carry out, or that change nothing here. With another one a form is not decoded.
+MODIFIERS: dict[str, str] = {
+    "IADD3": "X 64", "IADD": "64 X", "VIADD": "16x2", "IMAD": "MOV U32 HI WIDE IADD SHL X", "LEA": "HI SX32 X",
+    "SHF": "L R W HI U32 S32 U64 S64", "ISETP": f"{_COMPARED} U32 EX U64 S64", "IMNMX": "U32 U64 S64",
+    "VIMNMX": "U32 S32 S16x2 U16x2", "MOV": "64", "SEL": "64", "VIMNMX3": "U32", "VIADDMNMX": "U32 S16x2 U16x2",
+    "VABSDIFF": "U32", "IDP": "4A 2A LO HI S8 U8 S16 U16", "I2I": f"SAT {_INTEGERS}",
+    "I2IP": "U2 S2 U4 S4 U8 S8 U16 S16 S32 SAT", "LOP3": "LUT PAND", "FLO": "U32 SH", "SGXT": "W U32", "BMSK": "W",
+    "PLOP3": "LUT", "P2R": "B0 B1 B2 B3", "R2P": "B0 B1 B2 B3", "FADD": _ROUNDED,
+    "FMUL": f"{_ROUNDED} M2 M4 M8 D2 D4 D8", "FFMA": _ROUNDED, "FMNMX": "FTZ NAN XORSIGN", "FMNMX3": "FTZ NAN",
+    "FSETP": f"FTZ {_COMPARED}", "FSET": f"BF FTZ {_COMPARED}", "MUFU": " ".join(floating.SPECIAL_FUNCTIONS),
+    "DADD": "RM RP RZ", "DMUL": "RM RP RZ", "DFMA": "RM RP RZ", "DSETP": f"MIN MAX {_COMPARED}",
+    "HADD2": "F32 BF16_V2 RELU SAT", "HMUL2": "BF16_V2 RELU SAT", "HFMA2": "MMA BF16_V2 RELU SAT",
+    "HMNMX2": "BF16_V2 NAN", "HSETP2": f"BF16_V2 {_COMPARED}", "HSET2": f"BF16_V2 BF {_COMPARED}",
+    "I2F": f"F16 F32 F64 {_INTEGERS} RM RP RZ", "I2FP": f"F16 F32 F64 {_INTEGERS} RM RP RZ",
+    "F2I": f"FTZ NTZ F16 F64 TRUNC FLOOR CEIL {_INTEGERS}", "F2IP": "U8 S8 F32 TRUNC NTZ",
+    "F2F": "FTZ F16 BF16 F32 F64 RM RP RZ", "F2FP": "BF16 F16 F32 PACK_AB RELU RZ",
+    "FRND": "FTZ F16 F64 TRUNC FLOOR CEIL", "LDG": _ACCESS, "LDS": _ACCESS, "LDL": _ACCESS, "LD": _ACCESS,
+    "LDC": "64 128 U8 S8 U16 S16", "STG": _ACCESS, "STS": _ACCESS, "STL": _ACCESS, "ST": _ACCESS, "ATOM": _ATOMIC,
+    "ATOMG": _ATOMIC, "ATOMS": _ATOMIC, "RED": _ATOMIC, "REDG": _ATOMIC, "LDGSTS": f"BYPASS ACCESS ZFILL {_ACCESS}",
+    "SYNCS": "EXCH ARRIVE PHASECHK CCTL IV IVALL TRANS64 A1T0 ART0 A0TR A0TX A0T1 OPTOUT RED TRYWAIT 64",
+    "ARRIVES": "LDGSTSBAR 64 ARVCNT TRANSCNT", "UBLKCP": "S G MULTICAST", "UBLKPF": "L2", "FENCE": "VIEW ASYNC S T G",
+    "UBLKRED": "G S RN ADD MIN MAX INC DEC AND OR XOR F32 F64 F16 BF16 S32 U64 S64", "DEPBAR": "LE",
+    "MEMBAR": "SC ALL VC CTA GPU SYS", "ERRBAR": "any", "CGAERRBAR": "any", "CCTL": "any", "CCTLL": "any",
+    "CCTLT": "any", "LDSM": "16 M88 MT88 1 2 4", "MOVM": "16 MT88", "HMMA": "16816 1688 1684 F32 F16 BF16 TF32",
+    "IMMA": "8816 16816 16832 8832 16864 S8 U8 S4 U4 SAT", "DMMA": "884 8x8x4 16x8x4 16x8x8 16x8x16",
+    "BMMA": "88128 168128 168256 AND XOR POPC", "TEX": "LL LZ", "TLD": "LZ", "TLD4": "R G B A", "SULD": _SURFACE,
+    "SUST": _SURFACE, "SHFL": "IDX UP DOWN BFLY", "VOTE": "ALL ANY EQ", "VOTEU": "ALL ANY EQ",
+    "REDUX": "SUM MIN MAX AND OR XOR S32", "CREDUX": "MIN MAX S32", "MATCH": "ANY ALL U64", "R2UR": "OR BROADCAST",
+    "CS2R": "32", "NOP": "any", "YIELD": "any", "NANOSLEEP": "any", "PMTRIG": "any", "BRA": "DIV CONV U ANY",
+    "BPT": "TRAP", "LDCU": "64 128 U8 S8 U16 S16", "BSSY": _MEETING, "BSYNC": _MEETING, "BREAK": _MEETING,
+    "CALL": "REL ABS NOINC", "RET": "REL ABS NODEC", "BAR": "SYNC ARV RED POPC AND OR DEFER_BLOCKING", "B2R": "RESULT",
+    "WARPSYNC": "ALL COLLECTIVE EXCLUSIVE", "BMOV": "32 CLEAR",
+}  # fmt: skip
+
+
+def decode(t: Decoder, s: sass.Statement, space: str) -> Decoded:
+    """One statement, whose opcode names that state space. NotDecoded if it has no form here."""
+    t.space, t.statement = space, s
+    function = OPCODES.get(s.base)
+    if function is None and s.base.startswith("U"):
+        function = OPCODES.get(s.base[1:])
+    if function is None:
+        raise NotDecoded(f"the opcode {s.base}")
+    known = MODIFIERS.get(s.base, MODIFIERS.get(s.base[1:], "")).split()
+    for part in s.opcode[1:]:
+        if known != ["any"] and part not in known:
+            raise NotDecoded(f"the modifier .{part}")
+    try:
+        decoded = function(t, s)
+    except (Unknown, ValueError) as error:  # operands that the rules do not know either, in another number
+        raise NotDecoded(str(error)) from error
+    if s.guard is not None and not (s.guard.number is None and not s.guard.negated):
+        decoded.guard = t.predicate(s.guard)
+    return decoded

@@ -1,0 +1,46 @@
+"""Special registers."""
+
+from __future__ import annotations
+
+from helpers.compiler import sass
+from helpers.simulator.frontends import decoded as form
+from helpers.simulator.frontends.decoded import Decoded, NotDecoded, Word
+from helpers.simulator.frontends.sass.decoding.decoder import Decoder
+
+SPECIAL = {f"SR_{name}": number for name, number in form.SPECIAL_REGISTERS.items()}
+
+
+def special_register(t: Decoder, s: sass.Statement) -> Decoded:
+    from helpers.simulator.frontends.sass.system import SPECIAL_CONSTANTS
+
+    destination, source = s.operands
+    name = source.name if isinstance(source, sass.Special) else ""
+    if name in SPECIAL_CONSTANTS and not (name == "SR_CgaCtaId" and t.code.clusters):
+        i = Decoded("move")
+        i.source[0], i.width[0] = t.words.row(Word(-1, SPECIAL_CONSTANTS[name] & 0xFFFFFFFF)), 1
+    elif name in SPECIAL:
+        i = Decoded("special register")
+        i.number[0] = SPECIAL[name]
+    else:
+        raise NotDecoded(f"the special register {name}")
+    t.writes(i, destination)
+    return i
+
+
+def zeros(t: Decoder, s: sass.Statement) -> Decoded:
+    destination, source = s.operands
+    if source not in (sass.Special("SRZ"), sass.Special("SR_CgaSize")):
+        raise NotDecoded("a clock")
+    i = Decoded("move" if s.has("32") else "move two")
+    i.source[:2], i.width[:2] = [-1, -1], [1, 1]
+    t.writes(i, destination, 1 if s.has("32") else 2)
+    return i
+
+
+def position(t: Decoder, s: sass.Statement) -> Decoded:
+    destination, *_ = s.operands
+    i = Decoded("move two")
+    i.source[:2] = [t.words.row(Word(-1, s.address)), -1]
+    i.width[:2] = [1, 1]
+    t.writes(i, destination, 2)
+    return i
