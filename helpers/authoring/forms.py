@@ -29,8 +29,8 @@ from helpers.compiler.forms import GUARD, GUARD_AT, NO_GUARD, PATH, UNPRINTED, F
 from helpers.compiler.sass import INSTRUCTION_BYTES
 from helpers.devices import DEFAULT
 
-# The targets of these are in tables or come from the linker: nvdisasm is asked for kernels that have them.
-NOT_LEARNED = ("BRX", "BRXU", "JMX", "JMXU", "JMP", "LEPC", "CALL.ABS", "RET.ABS")
+# Where these go comes from the linker: nvdisasm is asked for kernels that have them.
+NOT_LEARNED = ("JMX", "JMXU", "JMP", "LEPC", "CALL.ABS", "RET.ABS")
 RELATIVE = ("BRA", "BSSY", "CALL.REL", "RET.REL", "WARPSYNC.COLLECTIVE")
 
 # In a CUBIN, the byte of the architecture's number, by the ELF file's version of CUDA's ABI: from Blackwell on another.
@@ -54,7 +54,7 @@ _REGISTERS = {
     "B": [Place("B", first, 4) for first in (16, 24, 32)],
 }
 _NUMBERS = [Place("x", 32, 32), Place("s", 32, 32), Place("s", 40, 24), Place("x", 38, 16), Place("x", 54, 5)]
-_NUMBERS += [Place("x", 72, 8), Place("x", 75, 5), Place("x", 53, 5), Place("s", 44, 20)]
+_NUMBERS += [Place("x", 72, 8), Place("x", 75, 5), Place("x", 53, 5), Place("s", 44, 20), Place("o", 34, 48)]
 _SOUGHT = [
     Place(kind, first, bits) for bits in (20, 13, 12, 8, 6, 5, 4) for first in range(20, 105 - bits) for kind in "sx"
 ]
@@ -269,7 +269,7 @@ def filled(form: Form, one: int, rng: random.Random, given: Mapping[Place, int] 
         value = given.get(place)
         while value is None or (place not in given and (place.text(value) is None or _tells(place, value))):
             bits = rng.choice((place.bits, rng.randint(1, place.bits)))
-            value = rng.getrandbits(bits + (8 if place.kind == "t" else 0))
+            value = rng.getrandbits(bits + (8 if place.kind in "to" else 0))
             if place.kind in "tb":  # near, and whole instructions away
                 value = value % (1 << 10) * (INSTRUCTION_BYTES if place.kind == "b" else INSTRUCTION_BYTES // 4)
         instruction = place.put(instruction, value)

@@ -19,6 +19,7 @@ there, the lowest bit and, for numbers, how many bits there are:
 - `{f32.32}`, `{h32.16}`, `{d32.32}`: a float, a half, the upper word of a double
 - `{t34.48}`, `{b32.32}`: how far it is from the next instruction to the one that is named, `(+0x20)`; the lowest bits
   of a `t` are apart from the others, at 16
+- `{o34.48}`: a number with its bits where a `t` has them, which a register is added to, `-0x100`
 
 A place may say what the form is not valid for, such as `{x32.32!1,2,4}`: those belong to another opcode, too.
 """
@@ -45,10 +46,11 @@ GUARD = 0xF << GUARD_AT
 _OPCODE = 0xFFF
 
 _ALL = (1 << 128) - 1
-_PLACE = re.compile(r"\{([RUPQBxsfhdtb])(\d+)(?:\.(\d+))?(?:!([\d,]+))?\}")
+_PLACE = re.compile(r"\{([RUPQBxsfhdtbo])(\d+)(?:\.(\d+))?(?:!([\d,]+))?\}")
 _NAMES = {"R": ("R", 8), "U": ("UR", 6), "P": ("P", 3), "Q": ("UP", 3), "B": ("B", 4)}
 _NO_NUMBER = {"R": 255, "U": 63, "P": 7, "Q": 7}  # RZ, URZ, PT, UPT
-_LOW_BITS, _LOW_AT = 8, 16  # of a `t`, which counts in words of 4 bytes
+_IN_WORDS = "to"  # kinds that count in words of 4 bytes; their
+_LOW_BITS, _LOW_AT = 8, 16  # are apart from the others
 _LARGE = 1e9  # from here on nvdisasm prints numbers with an exponent and all their digits
 
 
@@ -64,19 +66,19 @@ class Place:
     @property
     def mask(self) -> int:
         """The bits that say it."""
-        low = (1 << _LOW_BITS) - 1 << _LOW_AT if self.kind == "t" else 0
+        low = (1 << _LOW_BITS) - 1 << _LOW_AT if self.kind in _IN_WORDS else 0
         return (1 << self.bits) - 1 << self.first | low
 
     def value(self, instruction: int) -> int:
         """What the bits say, as an unsigned number."""
         value = instruction >> self.first & (1 << self.bits) - 1
-        if self.kind == "t":
+        if self.kind in _IN_WORDS:
             return value << _LOW_BITS | instruction >> _LOW_AT & (1 << _LOW_BITS) - 1
         return value
 
     def put(self, instruction: int, value: int) -> int:
         """The instruction, whose bits for this are 0, with those that say a value."""
-        if self.kind == "t":
+        if self.kind in _IN_WORDS:
             value, low = value >> _LOW_BITS, value & (1 << _LOW_BITS) - 1
             instruction |= low << _LOW_AT
         return instruction | value << self.first
@@ -91,8 +93,9 @@ class Place:
             return hex(value)
         if self.kind == "s":
             return hex(_signed(value, self.bits))
-        if self.kind == "t":
-            return f"({4 * _signed(value, self.bits + _LOW_BITS):+#x})"
+        if self.kind in _IN_WORDS:
+            distance = 4 * _signed(value, self.bits + _LOW_BITS)
+            return f"({distance:+#x})" if self.kind == "t" else hex(distance)
         if self.kind == "b":
             return f"({_signed(value, self.bits):+#x})"
         return _number(self.kind, value)

@@ -28,6 +28,7 @@ extern "C" __global__ void one(const float *x, float *y, int n) {
 }
 extern "C" __global__ void other(float *y) { y[threadIdx.x] = sqrtf(twice(y[0])); }
 """
+PRINTS = 'extern "C" __global__ void tells(int *x) { printf("%d", x[0]); }'
 SWITCH = """extern "C" __global__ void jumps(int *x, int which) {
     switch (which) {
         case 0: x[0] = 1; break;  case 1: x[1] = x[2]; break;  case 2: x[3] *= 7; break;
@@ -59,7 +60,7 @@ def test_random_instructions_of_every_form_are_printed_as_nvdisasm_prints_them()
 
 @pytest.mark.parametrize(
     ("name", "arch"),
-    [(name, ARCH) for name in ("naive", "block_tile_2d", "async_copy", "stream_k")]
+    [(name, ARCH) for name in ("naive", "block_tile_2d", "async_copy", "stream_k", "resident", "persistent")]
     + [("block_tile_2d", arch) for arch in ("sm_75", "sm_80", "sm_86", "sm_89", "sm_120")],
 )
 def test_a_kernel_is_listed_without_nvdisasm_as_with_it(name, arch):
@@ -92,14 +93,23 @@ def test_a_renamed_file_keeps_its_lines():
 
 def test_a_kernel_of_the_ladder_has_a_form_for_every_instruction():
     known = forms.of(ARCH)
-    for kernel in gemm_kernels.LADDER:
+    for kernel in (*gemm_kernels.LADDER, *gemm_kernels.BEYOND):
         compiled = compiler.compile(kernel.source, kernel.entry, options=OPTIONS)
         code = cubin.read(compiled.cubin).code(compiled.lowered_name)
         assert [hex(one) for one in forms.split(code) if known.text(one) is None] == [], (kernel.name, OUT_OF_DATE)
 
 
-@pytest.mark.parametrize(("source", "entry", "arch"), [(SWITCH, "jumps", "sm_90"), (SOURCE, "one", "sm_103")])
-def test_nvdisasm_is_asked_about_jump_tables_and_architectures_without_forms(source, entry, arch):
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120"])
+def test_a_jump_table_is_listed_as_nvdisasm_prints_it(arch):
+    compiled = compiler.compile(SWITCH, "jumps", arch=arch)
+    rows, labels = listing.without_nvdisasm(compiled)
+    printed, every_label = as_printed(compiled)
+    assert rows == printed and any(row.text.startswith("BRX") for row in rows)
+    assert names(labels) == names(every_label) and labels.items() <= every_label.items()
+
+
+@pytest.mark.parametrize(("source", "entry", "arch"), [(PRINTS, "tells", "sm_90"), (SOURCE, "one", "sm_103")])
+def test_nvdisasm_is_asked_about_addresses_for_the_linker_and_architectures_without_forms(source, entry, arch):
     compiled = compiler.compile(source, entry, arch=arch)
     assert listing.without_nvdisasm(compiled) is None
     assert listing.read(compiled) == as_printed(compiled)
