@@ -99,6 +99,7 @@ def test_a_damaged_file_in_the_cache_is_replaced(fresh):
 @pytest.mark.skipif(not any(map(shutil.which, loading.COMPILERS)), reason="there is no C compiler here")
 def test_on_another_system_a_compiler_that_is_there_builds_the_library_once(fresh, monkeypatch):
     monkeypatch.setattr(loading, "system", lambda: "plan9-mips")
+    monkeypatch.setattr(loading, "FLAGS", [{"-O3": "-O0"}.get(flag, flag) for flag in loading.FLAGS])  # 2 s, not 8
     assert native.load("engine").processor_level() in (1, 3, 4)
     assert native.describe("engine").startswith("built here by ")
     (built,) = (fresh / "native").iterdir()
