@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from helpers.exercises import EXERCISES, QUESTIONS, of_notebook
+from helpers.exercises import EXERCISES, QUESTIONS, get, of_notebook
 from helpers.exercises.__main__ import main as command
 from helpers.exercises.framework import contract, judge, kept, progress
 from helpers.exercises.framework.answers import Verdict
@@ -18,10 +18,12 @@ from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.text_slips import COMMA_IN_INDEX, NEVER_SET
 from helpers.exercises.framework.values import ValueExercise
 from helpers.run import simulated
+from tests.exercises.mutants import CAUGHT, RIGHT, UNEXPLAINED
 
 KERNELS = [one for one in EXERCISES if isinstance(one, KernelExercise)]
 VALUES = [one for one in EXERCISES if isinstance(one, ValueExercise)]
 WRONG_KERNELS = [(one, wrong) for one in KERNELS for wrong in one.wrong]
+MUTANTS = [(get(name), *edit) for name, *edit in CAUGHT]
 WRONG_VALUES = [(one, wrong) for one in VALUES for wrong in one.wrong]
 SECONDS = 4.0  # the first check of an exercise compiles all its known wrong kernels; a later one takes below one
 
@@ -105,6 +107,18 @@ def test_a_known_wrong_kernel_fails_with_its_own_message(exercise, wrong):
 def test_a_mistake_is_recognised_in_another_learners_words(exercise):
     wrong = exercise.wrong[-1]
     fails_because(exercise, wrong, rewritten(exercise.wrong_source(wrong)))
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "said"), MUTANTS, ids=[f"{exercise.name}-{new}" for exercise, _, new, _ in MUTANTS]
+)
+def test_an_edit_is_caught_and_never_explained_by_another_mistake(exercise, old, new, said):
+    assert old in exercise.solved
+    verdict = exercise.check(exercise.solved.replace(old, new))
+    assert verdict.passed is ((exercise.name, new) in RIGHT), verdict.sentence
+    assert said in verdict.sentence.replace("\u202f", " "), verdict.sentence
+    if (exercise.name, new) in UNEXPLAINED:
+        assert "Why:" not in verdict.sentence, verdict.sentence
 
 
 @pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
