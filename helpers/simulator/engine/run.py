@@ -464,10 +464,8 @@ class Prepared:
     @cached_property
     def leads_to_barrier(self) -> list[bool]:
         """By basic block: whether a barrier of the whole block may still come, in it or after it."""
-        return [
-            any(self.last[after].kind is Kind.BARRIER for after in self._after(block, {block}))
-            for block in range(self.end)
-        ]
+        barriers = [block for block in range(self.end) if self.last[block].kind is Kind.BARRIER]
+        return self._leading_to(barriers).tolist()
 
     @cached_property
     def only_exits(self) -> list[bool]:
@@ -494,19 +492,29 @@ class Prepared:
     def reaches(self, target: int) -> np.ndarray:
         """By basic block (and False for the end): whether `target` may be executed from there on."""
         if target not in self._reaches:
-            from_each = [target in self._after(block, {block}) for block in range(self.end)]
-            self._reaches[target] = np.array([*from_each, False])
+            self._reaches[target] = self._leading_to([target])
         return self._reaches[target]
 
-    def _after(self, block: int, known: set[int]) -> set[int]:
-        """The block and all that may follow it."""
-        following = [block]
-        while following:
-            for successor in self.program.blocks[following.pop()].successors:
-                if successor not in known:
-                    known.add(successor)
-                    following.append(successor)
-        return known
+    @cached_property
+    def _before(self) -> list[list[int]]:
+        """By basic block (and none for the end): those that it may follow at once."""
+        before: list[list[int]] = [[] for _ in range(self.end + 1)]
+        for block in self.program.blocks:
+            for successor in block.successors:
+                before[successor].append(block.index)
+        return before
+
+    def _leading_to(self, targets: list[int]) -> np.ndarray:
+        """By basic block (and False for the end): whether it is one of these, or one may be executed after it."""
+        leading = np.zeros(self.end + 1, bool)
+        leading[targets] = True
+        looked_at = [*targets]
+        while looked_at:
+            for block in self._before[looked_at.pop()]:
+                if not leading[block]:
+                    leading[block] = True
+                    looked_at.append(block)
+        return leading
 
 
 @dataclass(frozen=True, eq=False)
