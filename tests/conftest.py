@@ -46,6 +46,18 @@ def memory_goes_back() -> Iterator[None]:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def settings_stay() -> Iterator[None]:
+    """What a test sets is gone after it: with the cache left off, all later files would compile everything anew."""
+    before = _settings()
+    yield
+    assert _settings() == before
+
+
+def _settings() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("GEMM_COURSE_")}
+
+
 @pytest.fixture
 def no_machine_code(monkeypatch: pytest.MonkeyPatch, prepared_afresh: None) -> None:
     """No form of an instruction is known and nvdisasm is not installed: machine code cannot be printed."""

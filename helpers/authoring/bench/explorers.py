@@ -32,7 +32,7 @@ from helpers.analysis.tile_phases import phases_of
 from helpers.analysis.tile_store import tile_access
 from helpers.analysis.vector_width import WIDTHS, way_of
 from helpers.authoring.bench.moving import random_moves
-from helpers.compiler.cache import ENVIRONMENT_VARIABLE
+from helpers.authoring.bench.simulator import without_disk_cache
 from helpers.explore import (
     bank_board,
     barriers,
@@ -391,12 +391,16 @@ def main(arguments: Sequence[str]) -> None:
     unknown = [name for name in wanted if name not in known]
     if unknown:
         sys.exit(f"There is no explorer {' or '.join(unknown)}; there are {', '.join(known)}.")
-    os.environ[ENVIRONMENT_VARIABLE] = "off"
-    if count:
-        _random_table(wanted or list(known), count)
-        return
+    with without_disk_cache():
+        if count:
+            _random_table(wanted or list(known), count)
+        else:
+            _table(wanted or list(known))
+
+
+def _table(names: Sequence[str]) -> None:
     print(f"{'explorer':14} {'control':10} {'moves':>5} {'median ms':>10} {'processor':>10} {'slowest ms':>11}")
-    for name in wanted or EXPLORERS:
+    for name in names:
         moves = list(EXPLORERS[name](None))
         for control in dict.fromkeys(move.control for move in moves):
             _line(control, [move for move in moves if move.control == control])
