@@ -102,11 +102,12 @@ def test_all_blocks_share_the_tiles_of_a_reduce_scatter_and_a_team_of_threads_re
     assert not by_shape.suits(kernel, (128 * 12, 128 * 11, 16 * 66))  # a tile for every block
 
 
-@pytest.mark.parametrize("shape", SHAPES + OTHER_SHAPES + VECTOR_SHAPES)
-def test_the_loops_are_those_for_the_rows_of_b(shape):
-    for kernel in (fastest(*shape), stream_k(*shape)):
-        if kernel.name == "stream_k":
-            assert kernel.params["LOOPS"] == (2 if shape[1] % 4 == 0 else 1)
+def test_the_loops_are_those_for_the_rows_of_b():
+    shapes = SHAPES + OTHER_SHAPES + VECTOR_SHAPES
+    chosen = [(shape, kernel) for shape in shapes for kernel in (fastest(*shape), stream_k(*shape))]
+    found = [(shape, kernel.params["LOOPS"]) for shape, kernel in chosen if kernel.name == "stream_k"]
+    assert len(found) >= len(shapes)
+    assert [(shape, loops) for shape, loops in found if loops != (2 if shape[1] % 4 == 0 else 1)] == []
 
 
 @pytest.mark.parametrize("shape", VECTOR_SHAPES)

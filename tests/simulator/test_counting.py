@@ -310,11 +310,12 @@ def copies_of_a_warp(name: str) -> tuple[np.ndarray, np.ndarray]:
     return read, WRITTEN[written]
 
 
-@pytest.mark.parametrize("name", COPIES["wavefronts"])
-def test_copies_of_a_word_take_the_recorded_wavefronts_whatever_banks_they_read_and_write(name):
-    read, written = copies_of_a_warp(name)
-    found = counting.copy_wavefronts(4 * written.reshape(1, 32), 4 * read.reshape(1, 32), ALL, 4)
-    assert found.tolist() == [COPIES["wavefronts"][name]]
+def test_copies_of_a_word_take_the_recorded_wavefronts_whatever_banks_they_read_and_write():
+    found = {}
+    for name in COPIES["wavefronts"]:
+        read, written = copies_of_a_warp(name)
+        (found[name],) = counting.copy_wavefronts(4 * written.reshape(1, 32), 4 * read.reshape(1, 32), ALL, 4).tolist()
+    assert found == COPIES["wavefronts"] and len(found) > 250
 
 
 def test_a_lane_of_a_copy_that_reads_nothing_waits_on_the_side_of_the_writes_alone():
