@@ -18,6 +18,7 @@ from helpers.devices import WARP, unravel
 from helpers.simulator.engine.ir import Instruction, Kind, Program, bits, uncollected
 from helpers.simulator.engine.machine_layout import (
     INSTRUCTION,
+    PACKED,
     REGISTER_USE,
     REGISTERS,
     SPACES,
@@ -132,7 +133,7 @@ def assemble(
     jumps = list(lists)
     requests: list[tuple[int, int, str, int]] = []
     block_at = {block.start: block for block in program.blocks}
-    rows: list[tuple] = []
+    packed: list[bytes] = []
     for index, one in enumerate(decoded):
         number, memory = one.number, -1
         if one.jumps:
@@ -141,16 +142,19 @@ def assemble(
         if one.space >= 0:
             memory = len(requests)
             requests.append((index, one.space, one.op, _bytes_of_lane(one)))
-        block = block_at.get(index)
-        source = tuple(row if width else -1 for row, width in zip(one.source, one.width, strict=True))
-        rows.append((
+        block, length = -1, 0
+        if index in block_at:
+            block, length = block_at[index].index, block_at[index].stop - index
+        (a, b, c, d), (wa, wb, wc, wd) = one.source, one.width
+        packed.append(PACKED.pack(
             one.offset, names[one.operation] if one.operation else -1, one.kind,
-            nowhere if one.d is None else one.d, source, tuple(number), one.flags,
-            one.target, *((block.index, block.stop - block.start) if block else (-1, 0)), memory, index,
-            tuple(one.mode), tuple(one.width), one.d_width, one.guard, tuple(one.p_out), tuple(one.p_in), one.uniform,
-            one.strong, one.is_strong, 0, NO_SPARE,
+            nowhere if one.d is None else one.d,
+            a if wa else -1, b if wb else -1, c if wc else -1, d if wd else -1, *number, one.flags,
+            one.target, block, length, memory, index,
+            *one.mode, wa, wb, wc, wd, one.d_width, one.guard, *one.p_out, *one.p_in, one.uniform,
+            one.strong, one.is_strong, 0, *NO_SPARE,
         ))  # fmt: skip
-    code = np.array(rows, INSTRUCTION)
+    code = np.frombuffer(bytearray().join(packed), INSTRUCTION)
     return Machine(
         code, words, np.array(jumps or [0], np.int32), nowhere + 4, requests,
         bool((code["strong"] & 2).any()), any(one.operation in OF_IMAGES for one in decoded),
