@@ -18,7 +18,7 @@ there, the lowest bit and, for numbers, how many bits there are:
 - `{x38.16}`, `{s40.24}`: an unsigned or a signed number in hexadecimal digits
 - `{f32.32}`, `{h32.16}`, `{d32.32}`: a float, a half, the upper word of a double
 - `{t34.48}`, `{b32.32}`: how far it is from the next instruction to the one that is named, `(+0x20)`; the lowest bits
-  of a `t` are apart from the others, at 16
+  of a `t` are apart from the others, at 16, and those of a `b` are 0: on Turing they make BRA.CONV of a BRA
 - `{o34.48}`: a number with its bits where a `t` has them, which a register is added to, `-0x100`
 
 A place may say what the form is not valid for, such as `{x32.32!1,2,4}`: those belong to another opcode, too.
@@ -99,7 +99,7 @@ class Place:
             distance = 4 * _signed(value, self.bits + _LOW_BITS)
             return f"({distance:+#x})" if self.kind == "t" else hex(distance)
         if self.kind == "b":
-            return f"({_signed(value, self.bits):+#x})"
+            return None if value % INSTRUCTION_BYTES else f"({_signed(value, self.bits):+#x})"
         return _number(self.kind, value)
 
     def __str__(self) -> str:
