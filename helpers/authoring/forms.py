@@ -73,7 +73,7 @@ def learn(arch: str, instructions: Iterable[int], known: Sequence[Form] = ()) ->
     """The known forms, as far as nvdisasm still agrees, and those that the instructions suggest."""
     rng = random.Random(0)
     forms = agreed(arch, [(form, form.example) for form in known], rng)
-    covered = Forms(forms)
+    covered = Forms(map(str, forms))
     by_bits = {one & ~UNPRINTED & ~GUARD: _unguarded(one) for one in sorted(set(instructions))}
     new = [one for one in by_bits.values() if covered.text(one) is None]
     say(f"{arch}: {len(forms)} of {len(known)} forms as they were, {len(new)} of {len(by_bits)} instructions have none")
@@ -90,7 +90,7 @@ def learn(arch: str, instructions: Iterable[int], known: Sequence[Form] = ()) ->
                 if one in left:
                     tried.setdefault(form_of(one, left[one], places), one)
         forms += agreed(arch, list(tried.items()), rng)
-        covered = Forms(forms)
+        covered = Forms(map(str, forms))
         left = {one: text for one, text in left.items() if covered.text(one) != text}
         say(f"  {len(tried)} tried; {len(forms)} forms, {len(left)} instructions left")
     return forms + agreed(arch, [(form_of(one, text, {}), one) for one, text in left.items()], rng)

@@ -18,7 +18,7 @@ there, the lowest bit and, for numbers, how many bits there are:
 - `{x38.16}`, `{s40.24}`: an unsigned or a signed number in hexadecimal digits
 - `{f32.32}`, `{h32.16}`, `{d32.32}`: a float, a half, the upper word of a double
 - `{t34.48}`, `{b32.32}`: how far it is from the next instruction to the one that is named, `(+0x20)`; the lowest bits
-  of a `t` are apart from the others, at 16
+  of a `t` are apart from the others, at 16, and those of a `b` are 0: on Turing they make BRA.CONV of a BRA
 - `{o34.48}`: a number with its bits where a `t` has them, which a register is added to, `-0x100`
 
 A place may say what the form is not valid for, such as `{x32.32!1,2,4}`: those belong to another opcode, too.
@@ -30,9 +30,9 @@ import math
 import re
 import struct
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from helpers.compiler.sass import INSTRUCTION_BYTES
@@ -43,9 +43,11 @@ UNPRINTED = ((1 << 17) - 1) << 105
 _USUAL_SCHEDULING = 0xFE200 << 96  # one cycle until the next, no barrier
 GUARD_AT, NO_GUARD = 12, 7
 GUARD = 0xF << GUARD_AT
-_OPCODE = 0xFFF
+_OPCODE, _OPCODE_DIGITS = 0xFFF, 3
 
 _ALL = (1 << 128) - 1
+_PRINTED = _ALL & ~UNPRINTED
+_REMEMBERED = 1 << 14  # texts: of a kernel of which a line was changed most instructions are as they were
 _PLACE = re.compile(r"\{([RUPQBxsfhdtbo])(\d+)(?:\.(\d+))?(?:!([\d,]+))?\}")
 _NAMES = {"R": ("R", 8), "U": ("UR", 6), "P": ("P", 3), "Q": ("UP", 3), "B": ("B", 4)}
 _NO_NUMBER = {"R": 255, "U": 63, "P": 7, "Q": 7}  # RZ, URZ, PT, UPT
@@ -97,7 +99,7 @@ class Place:
             distance = 4 * _signed(value, self.bits + _LOW_BITS)
             return f"({distance:+#x})" if self.kind == "t" else hex(distance)
         if self.kind == "b":
-            return f"({_signed(value, self.bits):+#x})"
+            return None if value % INSTRUCTION_BYTES else f"({_signed(value, self.bits):+#x})"
         return _number(self.kind, value)
 
     def __str__(self) -> str:
@@ -167,17 +169,29 @@ def parse(line: str) -> Form:
 
 
 class Forms:
-    """The known forms of an architecture."""
+    """The known forms of an architecture, given as lines. Those of an opcode are read when it is met: a kernel has few
+    of the opcodes."""
 
-    def __init__(self, forms: list[Form]) -> None:
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines: dict[int, list[str]] = {}
         self._by_opcode: dict[int, dict[int, dict[int, Form]]] = {}
-        for form in forms:
-            masks = self._by_opcode.setdefault(form.fixed & _OPCODE, {})
-            masks.setdefault(form.mask, {})[form.fixed] = form
+        for line in lines:
+            fixed, _, _ = line.partition(" ")
+            self._lines.setdefault(int(fixed[-_OPCODE_DIGITS:], 16), []).append(line)
+        self._said = lru_cache(_REMEMBERED)(self._text)
 
     def text(self, instruction: int) -> str | None:
         """What nvdisasm prints for an instruction of 128 bits; None if no form is known."""
-        for mask, forms in self._by_opcode.get(instruction & _OPCODE, {}).items():
+        return self._said(instruction & _PRINTED)
+
+    def _text(self, instruction: int) -> str | None:
+        opcode = instruction & _OPCODE
+        known = self._by_opcode.get(opcode)
+        if known is None:
+            known = self._by_opcode[opcode] = {}
+            for form in map(parse, self._lines.get(opcode, ())):
+                known.setdefault(form.mask, {})[form.fixed] = form
+        for mask, forms in known.items():
             form = forms.get(instruction & mask)
             if form is not None and (text := form.text(instruction)) is not None:
                 return text
@@ -193,16 +207,17 @@ def split(code: bytes) -> Iterator[int]:
 @cache
 def of(arch: str) -> Forms | None:
     """The forms of an architecture such as "sm_90"; None if none are known."""
-    lines = stored().get(arch)
-    return Forms([parse(line) for line in lines]) if lines else None
+    lines = stored(arch).get(arch)
+    return Forms(lines) if lines else None
 
 
-def stored() -> dict[str, list[str]]:
-    """The lines by architecture."""
+def stored(*architectures: str) -> dict[str, list[str]]:
+    """The lines by architecture, of all or of some."""
     if not PATH.exists():
         return {}
     with zipfile.ZipFile(PATH) as archive:
-        return {name: archive.read(name).decode().splitlines() for name in archive.namelist()}
+        names = [name for name in archive.namelist() if not architectures or name in architectures]
+        return {name: archive.read(name).decode().splitlines() for name in names}
 
 
 def _signed(value: int, bits: int) -> int:

@@ -5,7 +5,7 @@ Reference: PTX ISA, chapters 4 (syntax), 5 (state spaces and types) and 10 (dire
 
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
@@ -94,19 +94,45 @@ class Other:
 Operand = Register | Special | Immediate | Symbol | Vector | Address | Not | Minus | Other
 
 
-@dataclass(frozen=True, slots=True)
 class Statement:
     """One PTX instruction: `@guard opcode operands;` and the source line it was compiled from (0: unknown).
 
     In a function that was inlined, `called_from` holds the lines of its call, of that function's call, and so on.
+    Operands are read when they are first asked for: who looks for pointers passes most of a kernel by.
     """
 
-    opcode: tuple[str, ...]
-    operands: tuple[Operand, ...]
-    guard: Register | Not | None
-    line: int
-    text: str
-    called_from: tuple[int, ...] = ()
+    __slots__ = ("_operands", "called_from", "guard", "line", "opcode", "text")
+
+    def __init__(
+        self,
+        opcode: tuple[str, ...],
+        operands: str | tuple[Operand, ...],
+        guard: Register | Not | None,
+        line: int,
+        text: str,
+        called_from: tuple[int, ...] = (),
+    ) -> None:
+        self.opcode = opcode
+        self._operands = operands
+        self.guard = guard
+        self.line = line
+        self.text = text
+        self.called_from = called_from
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What stands behind the opcode."""
+        if isinstance(self._operands, str):
+            self._operands = tuple(map(parse_operand, split_operands(self._operands)))
+        return self._operands
+
+    def with_operands(self, operands: tuple[Operand, ...], guard: Register | Not | None) -> "Statement":
+        """The same instruction with other operands and another guard."""
+        return Statement(self.opcode, operands, guard, self.line, self.text, self.called_from)
+
+    def rename(self, names: Mapping[str, str], kind: type) -> None:
+        """Put the names of a scope, as operands of `kind`, in place of those in the text."""
+        self._operands = tuple(_renamed(operand, names, kind) for operand in self.operands)
 
     @property
     def name(self) -> str:
@@ -182,6 +208,7 @@ _SPECIAL = re.compile(
     r"|%(?:cluster_n?ctarank|is_explicit_cluster|laneid|warpid|nwarpid|smid|nsmid|gridid|envreg[12]|clock|clock64|clock_hi|globaltimer|globaltimer_lo|globaltimer_hi"
     r"|lanemask_(?:eq|le|lt|ge|gt)|dynamic_smem_size|total_smem_size)$|WARP_SZ$"
 )
+_OF_COMPILER = re.compile(r"%(?:p|rs|r|rd|f|fd)\d+$")  # a register as NVRTC names them
 _VARIABLE = re.compile(
     r"(?:\.(?:visible|weak|extern|common)\s+)*\.(global|const|shared|local)\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)"
     r"\s*(?:\[(\d*)\])?\s*(?:=\s*(.*))?$",
@@ -191,6 +218,7 @@ _PARAMETER = re.compile(
     r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(?:\.ptr\S*\s+(?:\.\w+\s+(?:\d+\s+)?)*)?([\w$]+)(?:\[(\d+)\])?"
 )
 _LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")
+_GUARDED = re.compile(r"@(!?)([%\w$]+)\s+(.*)$")
 _REGISTER = re.compile(r"\.reg\s*\.(\w+)\s+(.+)$", re.S)
 
 
@@ -216,10 +244,12 @@ def split_operands(text: str) -> list[str]:
     return parts
 
 
-@lru_cache(maxsize=4096)  # all kernels have registers of the same names
+@lru_cache(maxsize=1 << 14)  # all kernels have registers of the same names
 def parse_operand(text: str) -> Operand:
     """One operand; `Other` for what is not read here."""
     text = text.strip()
+    if _OF_COMPILER.match(text):
+        return Register(text)
     if text.startswith(("{", "(")):
         return Vector(tuple(parse_operand(item) for item in split_operands(text[1:-1])))
     if text.startswith("["):
@@ -280,8 +310,8 @@ def _parse_variable(text: str) -> Variable | None:
     return Variable(name, space, int(align or width), bytes_, data, data is None, tuple(items) if data is None else ())
 
 
-def _statements(text: str):
-    """Yield (statement text without its `;`, in order) of a module's or a function's text; `{`, `}` and labels too."""
+def _statements(text: str) -> Iterator[str]:
+    """The statements of a module's or a function's text in order, without their `;`; `{`, `}` and labels too."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     text = re.sub(r"//[^\n]*", "", text)
     # Newlines matter only for the directives that have no semicolon (.loc, .file, .version, …).
@@ -291,7 +321,12 @@ def _statements(text: str):
         r"|explicitcluster|reqnctapercluster|maxclusterrank|blocksareclusters)\b[^\n]*"
     )
     label = re.compile(r"[\w$]+:(?!:)")
+    without_brackets = re.compile(r"([a-z@][^;:{}()\[\]]*);")  # as most instructions are
     while (position := between.match(text, position).end()) < length:  # type: ignore[union-attr]
+        if match := without_brackets.match(text, position):
+            yield match[1]
+            position = match.end()
+            continue
         match = one_line.match(text, position) or label.match(text, position)
         if match:
             yield match.group().strip()
@@ -397,10 +432,8 @@ class _Body:
         """True at the end of the body. Labels may be used before they are defined: they are renamed here."""
         scope = self.scopes.pop()
         if scope.labels:
-            statements = self.function.statements
-            for index in range(scope.start, len(statements)):
-                operands = tuple(_renamed(operand, scope.labels) for operand in statements[index].operands)
-                statements[index] = replace(statements[index], operands=operands)
+            for statement in self.function.statements[scope.start :]:
+                statement.rename(scope.labels, Symbol)
         return not self.scopes
 
     def add_header(self, statement: str) -> bool:
@@ -423,7 +456,11 @@ class _Body:
     def add(self, statement: str) -> None:
         """One statement."""
         function = self.function
-        if statement[0] not in "._$()" and statement[-1] != ":" and not _PROTOTYPE.match(statement):
+        if (
+            statement[0] not in "._$()"
+            and statement[-1] != ":"
+            and not (".call" in statement and _PROTOTYPE.match(statement))
+        ):
             self._instruction(" ".join(statement.split()))
         elif match := _LOCATION.match(statement):
             self._location(match)
@@ -484,20 +521,28 @@ class _Body:
         names: dict[str, str] = {}
         arguments: dict[str, str] = {}
         for scope in self.scopes:
-            names |= scope.registers
-            arguments |= scope.arguments
+            if scope.registers:
+                names |= scope.registers
+            if scope.arguments:
+                arguments |= scope.arguments
         guard, body = None, text
-        if text[0] == "@" and (match := re.match(r"@(!?)([%\w$]+)\s+(.*)$", text)):
+        if text[0] == "@" and (match := _GUARDED.match(text)):
             register = Register(names.get(match[2], match[2]))
             guard, body = (Not(register) if match[1] else register), match[3]
         opcode, _, operands = body.partition(" ")
-        parsed = map(parse_operand, split_operands(operands))
-        if names or arguments:
-            parsed = (_renamed(_renamed(operand, names, Register), arguments) for operand in parsed)
+        statement = Statement(_words(opcode), operands, guard, self.line, text, self.called_from)
+        if names:
+            statement.rename(names, Register)
+        if arguments:
+            statement.rename(arguments, Symbol)
         if not self.is_placed:
             self.function.unplaced.add(len(self.function.statements))
-        statement = Statement(tuple(opcode.split(".")), tuple(parsed), guard, self.line, text, self.called_from)
         self.function.statements.append(statement)
+
+
+@lru_cache(maxsize=1024)
+def _words(opcode: str) -> tuple[str, ...]:
+    return tuple(opcode.split("."))
 
 
 @dataclass(slots=True)
@@ -511,10 +556,8 @@ class _Scope:
     arguments: dict[str, str] = field(default_factory=dict)
 
 
-def _renamed(operand: Operand, names: dict[str, str], kind: type = Symbol) -> Operand:
+def _renamed(operand: Operand, names: Mapping[str, str], kind: type) -> Operand:
     """The operand with the names of a scope in place of those in the text, as operands of `kind`."""
-    if not names:
-        return operand
     if isinstance(operand, Register) and operand.part:
         return replace(operand, name=names.get(operand.name, operand.name))
     if isinstance(operand, Minus):

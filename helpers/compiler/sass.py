@@ -8,8 +8,9 @@ opcodes ('CUDA Binary Utilities', Instruction Set Reference), not the operands; 
 """
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 INSTRUCTION_BYTES = 16  # since compute capability 7.0
 
@@ -36,6 +37,11 @@ class Register:
     def name(self) -> str:
         """The register without its modifiers: "R5", "RZ", "UP0", "PT"."""
         return _register_name(self.file, self.number)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it is not read as it is: some part of it, or with another sign."""
+        return bool(self.negated or self.absolute or self.inverted or self.modifiers)
 
     def next(self, distance: int) -> "Register":
         """The register `distance` further: R5 → R6. RZ stays RZ."""
@@ -67,6 +73,11 @@ class Constant:
     absolute: bool = False
     inverted: bool = False
     modifiers: tuple[str, ...] = ()
+
+    @property
+    def is_changed(self) -> bool:
+        """As of a Register."""
+        return bool(self.negated or self.absolute or self.inverted or self.modifiers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +112,7 @@ class Name:
 Operand = Register | Immediate | Constant | Address | Special | Label | Name
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """One instruction. `line` is its source line, 0 if it has none.
 
     In a function that was inlined, `called_from` holds the lines of its call, of that function's call, and so on.
@@ -123,7 +133,7 @@ class Statement:
 
     def has(self, *modifiers: str) -> bool:
         """Whether the opcode has one of these modifiers."""
-        return any(modifier in self.opcode[1:] for modifier in modifiers)
+        return any(map(self.opcode[1:].__contains__, modifiers))
 
 
 @dataclass(slots=True)
@@ -148,8 +158,7 @@ _NUMBER = re.compile(r"[-+]?(0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?|INF|QNAN|SNAN)$
 _PLACE = re.compile(r"`\((.*)\)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One instruction as it is printed, with its source line and those of its calls, as in a Statement."""
 
     address: int
@@ -202,7 +211,7 @@ def _linked(row: Row, labels: dict[str, int]) -> Row:
         place = index * INSTRUCTION_BYTES
         return hex(place & 0xFFFFFFFF if found[1] == "lo" else place >> 32)
 
-    return replace(row, text=_FOR_THE_LINKER.sub(address, row.text))
+    return row._replace(text=_FOR_THE_LINKER.sub(address, row.text))
 
 
 def parse(text: str, filename: str) -> Function:
@@ -212,17 +221,22 @@ def parse(text: str, filename: str) -> Function:
 
 def statements(found_rows: list[Row], labels: dict[str, int]) -> Function:
     """The statements of instructions, and the labels of both."""
-    return Function([_statement(row) for row in found_rows], labels)
+    found = []
+    for address, text, line, called_from in found_rows:
+        guard, opcode, operands = _parts(text)
+        found.append(Statement(address, guard, opcode, operands, line, text, called_from))
+    return Function(found, labels)
 
 
-def _statement(row: Row) -> Statement:
-    body, guard = row.text, None
+@lru_cache(maxsize=1 << 14)  # in a kernel of which a line was changed most instructions are as they were
+def _parts(text: str) -> tuple[Register | None, tuple[str, ...], tuple[Operand, ...]]:
+    """The guard, the opcode and the operands of an instruction."""
+    body, guard = text, None
     if found := _GUARD.match(body):
         guard = Register(found[2], None if found[3] == "T" else int(found[3]), negated=bool(found[1]))
         body = body[found.end() :]
     opcode, _, operands = body.partition(" ")
-    parsed = tuple(parse_operand(item) for item in split_operands(operands))
-    return Statement(row.address, guard, tuple(opcode.split(".")), parsed, row.line, row.text, row.called_from)
+    return guard, tuple(opcode.split(".")), tuple(map(parse_operand, split_operands(operands)))
 
 
 def split_operands(text: str) -> list[str]:

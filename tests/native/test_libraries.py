@@ -6,12 +6,14 @@ import sys
 import zipfile
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from helpers import native
 from helpers.authoring.native import MOST_BYTES
 from helpers.compiler import cache
 from helpers.native import loading, sources
+from helpers.simulator.engine.machine_layout import INSTRUCTION, PACKED
 
 ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
 PE_MACHINES = {"x86_64": 0x8664}
@@ -126,3 +128,9 @@ def test_without_a_cache_a_library_is_kept_for_this_process_alone(fresh, monkeyp
     monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, "off")
     assert native.load("engine").processor_level() in (1, 3, 4)
     assert not (fresh / "native").exists()
+
+
+def test_an_instruction_is_packed_into_the_fields_of_its_layout():
+    values = range(1, 1 + sum(int(np.prod(INSTRUCTION[name].shape)) for name in INSTRUCTION.names))
+    (packed,) = np.frombuffer(PACKED.pack(*values), INSTRUCTION)
+    assert [one for name in INSTRUCTION.names for one in np.ravel(packed[name])] == list(values)

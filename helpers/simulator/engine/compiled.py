@@ -9,7 +9,7 @@ to say of it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,7 @@ from helpers.devices import WARP, unravel
 from helpers.simulator.engine.ir import Instruction, Kind, Program, bits, uncollected
 from helpers.simulator.engine.machine_layout import (
     INSTRUCTION,
+    PACKED,
     REGISTER_USE,
     REGISTERS,
     SPACES,
@@ -92,24 +93,36 @@ class Machine:
         if self._uses is None:
             loads = {index for index, space, op, _ in self.requests if (space, op) == (1, "ld")}
             doubtful = loads & uses_of(program).doubtful
-            self._uses = np.zeros(len(self.code) if doubtful else 0, REGISTER_USE)
-            for row, instruction in zip(self._uses, program.instructions, strict=bool(doubtful)):
-                for name, slots in (("reads", instruction.reads), ("writes", instruction.writes)):
-                    rows = {row for slot in slots for row in self.rows_of.get(slot, ()) if row < REGISTERS}
-                    row[name] = np.frombuffer(bits(rows).to_bytes(REGISTERS // 8, "little"), "<u8")
-                row["may_go_unused"] = instruction.index in doubtful
-                row["copied"] = self._copied(program, instruction)
+            instructions = program.instructions if doubtful else ()
+            self._uses = np.zeros(len(instructions), REGISTER_USE)
+            self._uses["reads"] = self._rows(instruction.reads for instruction in instructions)
+            self._uses["writes"] = self._rows(instruction.writes for instruction in instructions)
+            self._uses["may_go_unused"] = [instruction.index in doubtful for instruction in instructions]
+            self._uses["copied"] = [self._copied(program, instruction) for instruction in instructions]
         return self._uses
+
+    def _rows(self, slots_of_each: Iterable[Sequence[int | None]]) -> np.ndarray:
+        """Which of the first rows some slots have, as bits: (n, words)."""
+        known = {slot: bits(row for row in rows if row < REGISTERS) for slot, rows in self.rows_of.items()}
+        data = bytearray()
+        for slots in slots_of_each:
+            rows = 0
+            for slot in slots:
+                rows |= known.get(slot, 0)
+            data += rows.to_bytes(REGISTERS // 8, "little")
+        return np.frombuffer(data, "<u8").reshape(-1, REGISTERS // 64)
 
     def _copied(self, program: Program, instruction: Instruction) -> int:
         """`copied` of a RegisterUse."""
         if program.debug and instruction.opcode.startswith(STORES):
             return TO_MEMORY
+        if not instruction.copies:
+            return 0
         rows = [
             [row for slot in slots for row in self.rows_of.get(slot, ())]
             for slots in (instruction.reads, instruction.writes)
         ]
-        if not instruction.copies or any(len(each) != 1 or each[0] >= REGISTERS for each in rows):
+        if any(len(each) != 1 or each[0] >= REGISTERS for each in rows):
             return 0
         return 1 + rows[0][0] | rows[1][0] << 16
 
@@ -132,7 +145,7 @@ def assemble(
     jumps = list(lists)
     requests: list[tuple[int, int, str, int]] = []
     block_at = {block.start: block for block in program.blocks}
-    rows: list[tuple] = []
+    packed: list[bytes] = []
     for index, one in enumerate(decoded):
         number, memory = one.number, -1
         if one.jumps:
@@ -141,16 +154,19 @@ def assemble(
         if one.space >= 0:
             memory = len(requests)
             requests.append((index, one.space, one.op, _bytes_of_lane(one)))
-        block = block_at.get(index)
-        source = tuple(row if width else -1 for row, width in zip(one.source, one.width, strict=True))
-        rows.append((
+        block, length = -1, 0
+        if index in block_at:
+            block, length = block_at[index].index, block_at[index].stop - index
+        (a, b, c, d), (wa, wb, wc, wd) = one.source, one.width
+        packed.append(PACKED.pack(
             one.offset, names[one.operation] if one.operation else -1, one.kind,
-            nowhere if one.d is None else one.d, source, tuple(number), one.flags,
-            one.target, *((block.index, block.stop - block.start) if block else (-1, 0)), memory, index,
-            tuple(one.mode), tuple(one.width), one.d_width, one.guard, tuple(one.p_out), tuple(one.p_in), one.uniform,
-            one.strong, one.is_strong, 0, NO_SPARE,
+            nowhere if one.d is None else one.d,
+            a if wa else -1, b if wb else -1, c if wc else -1, d if wd else -1, *number, one.flags,
+            one.target, block, length, memory, index,
+            *one.mode, wa, wb, wc, wd, one.d_width, one.guard, *one.p_out, *one.p_in, one.uniform,
+            one.strong, one.is_strong, 0, *NO_SPARE,
         ))  # fmt: skip
-    code = np.array(rows, INSTRUCTION)
+    code = np.frombuffer(bytearray().join(packed), INSTRUCTION)
     return Machine(
         code, words, np.array(jumps or [0], np.int32), nowhere + 4, requests,
         bool((code["strong"] & 2).any()), any(one.operation in OF_IMAGES for one in decoded),

@@ -6,7 +6,7 @@ slot is fixed, its dtype is not: whoever reads a slot views its bits as the type
 """
 
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, wraps
@@ -327,9 +327,9 @@ def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> 
         kept |= live_in[block.index]
 
 
-def bits(registers: set[int]) -> int:
-    """A set of registers as the bits of an integer."""
-    data = bytearray(max(registers, default=0) // 8 + 1)
+def bits(registers: Iterable[int]) -> int:
+    """Some registers as the bits of an integer."""
+    result = 0
     for register in registers:
-        data[register >> 3] |= 1 << (register & 7)
-    return int.from_bytes(data, "little")
+        result |= 1 << register
+    return result

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import struct
 from functools import cache
 
 import numpy as np
@@ -22,6 +23,17 @@ def _struct(*fields: tuple) -> np.dtype:
     return np.dtype([field for field in fields], align=True)
 
 
+def _packed(layout: np.dtype) -> struct.Struct:
+    """The same as bytes are packed of one value after the other: in half the time that NumPy takes for a tuple."""
+    letters = {"i8": "q", "i4": "i", "u4": "I", "u2": "H", "u1": "B"}
+    form, end = "=", 0
+    for field, offset in layout.fields.values():
+        one, shape = field.subdtype or (field, (1,))
+        form += f"{offset - end}x{shape[0]}{letters[one.str[1:]]}"
+        end = offset + field.itemsize
+    return struct.Struct(f"{form}{layout.itemsize - end}x")
+
+
 INSTRUCTION = _struct(
     ("offset", "i8"), ("operation", "i4"), ("kind", "i4"), ("d", "i4"), ("source", "i4", 4), ("number", "i4", 4),
     ("flags", "u4"), ("target", "i4"), ("block", "i4"), ("length", "i4"), ("memory", "i4"), ("index", "i4"),
@@ -29,6 +41,7 @@ INSTRUCTION = _struct(
     ("uniform", "u1"), ("strong", "u1"), ("is_strong", "u1"), ("is_beyond", "u1"),
     ("spare", "u1", 5),
 )  # fmt: skip
+PACKED = _packed(INSTRUCTION)
 ALLOCATION = _struct(
     ("base", "u8"), ("end", "u8"), ("write_base", "u8"), ("write_end", "u8"), ("bytes", "u8"), ("unwritten", "u8"),
     ("item", "u8"), ("writable", "i4"), ("watched", "i4"),

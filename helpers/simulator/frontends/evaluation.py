@@ -1,6 +1,7 @@
 """Readers of operands put together to the evaluation of an instruction, for the rules of both front ends."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from helpers.simulator.arithmetic import float32
 from helpers.simulator.arithmetic.operations import operation
@@ -26,13 +27,19 @@ def flushing(name: str, modifiers: Sequence[str], readers: Sequence[Reader]) -> 
 
     Its operands are looked at only if a subnormal number was seen since the launch (see `ir.Registers`).
     """
-    careful = operation(name, modifiers, "f32")
-    if name == "div":
-        return applied(careful, readers)  # what it flushes is more than what is subnormal in the end
-    quick = operation(name, [modifier for modifier in modifiers if modifier != "ftz"], "f32")
+    if name == "div":  # what it flushes is more than what is subnormal in the end
+        return applied(operation(name, modifiers, "f32"), readers)
+    careful, quick = _both(name, tuple(modifiers))
 
     def evaluate(registers):
         values = [reader(registers) for reader in readers]
         return careful(*values) if registers.subnormal else float32.flush(quick(*values))
 
     return evaluate
+
+
+@cache
+def _both(name: str, modifiers: tuple[str, ...]) -> tuple[Callable, Callable]:
+    """The operation with "ftz", and without it."""
+    without = [modifier for modifier in modifiers if modifier != "ftz"]
+    return operation(name, modifiers, "f32"), operation(name, without, "f32")

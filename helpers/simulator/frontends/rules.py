@@ -8,7 +8,7 @@ model; any other exception is a mistake in the rule, and is not caught.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ Execute = Callable[[Any, Registers, Any], Any]
 Condition = Callable[[Any, Registers], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Compute:
+class Compute(NamedTuple):
     """Reads registers and writes registers.
 
     writes: the slots that receive what `evaluate(registers)` returns: one value, or a tuple of as many values as there
@@ -60,8 +59,7 @@ def both_count(combine: Callable, a: Reader, b: Reader) -> Callable[[Registers],
     return lanes
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """Touches memory, other lanes or the system: `execute(wave, registers, mask)` returns what `writes` receive.
 
     loads_shared: it is a load that may come from shared memory.

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from helpers.simulator.engine.ir import Instruction, Program, Registers, bits
+from helpers.simulator.engine.ir import Instruction, Program, Registers, bits, uncollected
 
 MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count as used
 
@@ -50,9 +50,9 @@ def _step(instruction: Instruction, debug: bool) -> _Step:
     writes = [slot for slot in instruction.writes if slot is not None]
     copies = instruction.copies and len(instruction.reads) == len(writes) == 1
     source = instruction.reads[0] if copies else -1
-    first, second = (bits(set(slots)) for slots in instruction.chosen)
+    first, second = map(bits, instruction.chosen)
     return _Step(
-        instruction.index, bits(set(instruction.reads)), bits(set(writes)), instruction.guard, source, first, second,
+        instruction.index, bits(instruction.reads), bits(writes), instruction.guard, source, first, second,
         instruction.chooses is not None, 0 if instruction.guard is None else 1 << instruction.guard[0],
         instruction.guard is None and not (debug and instruction.opcode.startswith(MAYBE_LOCAL)),
     )  # fmt: skip
@@ -105,10 +105,16 @@ class Uses:
         """By basic block, the registers that are used behind it on every way to the end, before they are written."""
         inside = [-1] * len(program.blocks)  # all registers, until a way is found on which one is not used
         after = [0] * len(program.blocks)
-        changed = True
+        before: list[list[int]] = [[] for _ in program.blocks]
+        for block in program.blocks:
+            for successor in block.successors:
+                before[successor].append(block.index)
+        changed = set(range(len(program.blocks)))  # what is behind these
         while changed:
-            changed = False
             for block in reversed(program.blocks):
+                if block.index not in changed:
+                    continue
+                changed.remove(block.index)
                 ends = program.instructions[block.stop - 1].kind.name == "EXIT" or not block.successors
                 certain = 0 if ends else -1
                 for successor in block.successors:
@@ -117,7 +123,8 @@ class Uses:
                 for step in reversed(self._steps[block.index]):
                     certain = _before(step, certain)
                 if certain != inside[block.index]:
-                    inside[block.index], changed = certain, True
+                    inside[block.index] = certain
+                    changed.update(before[block.index])
         return after
 
     def steps(self, block: int) -> list[_Step]:
@@ -139,6 +146,7 @@ def _before(step: _Step, certain: int) -> int:
     return certain | step.asked
 
 
+@uncollected
 def uses_of(program: Program) -> Uses:
     """The uses of a program, found once."""
     if program.uses is None:

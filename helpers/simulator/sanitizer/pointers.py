@@ -22,6 +22,9 @@ OF_THREADS = ("ld", "ldu", *WRITES)
 MACHINE_ACCESSES = ("LDS", "LD.", "STS", "ST.", "ATOM")  # to shared memory, and those that may lead there
 LARGEST_VARIABLE = 16  # bytes; what is larger is an array, which has an index
 OF_MATRICES = ("ldmatrix", "stmatrix", "wmma")
+ACCESSES = ("ld", "ldu", "cp", "mbarrier", *OF_MATRICES, *WRITES)
+WITHOUT_RESULT = ("st", "red", "bar", "barrier", "bra", "brx", "ret", "exit", "cp", "call", "setp")
+FLOATS, ARITHMETIC = ("f32", "f64"), ("fma", "mul", "add", "sub")  # what these make of a pointer is none
 Place = tuple[int, bool]  # a source line, and whether an access there writes
 
 
@@ -120,16 +123,19 @@ def find(kernel: CompiledKernel) -> Pointers:
     shared: dict[int, SharedArray] = {}
     by_line: dict[Place, dict[int, SharedArray | None]] = {}
     masks: dict[int, set[int]] = {}
-    constants = _constants(function)
+    constants: dict[str, Immediate] | None = None
     for index, statement in enumerate(function.statements):
         if statement.opcode[0] in WARP_FUNCTIONS and "sync" in statement.opcode or "warp" in statement.opcode:
             last = statement.operands[-1] if statement.operands else None
-            last = constants.get(last.name) if isinstance(last, Register) else last
+            if isinstance(last, Register):
+                constants = _constants(function) if constants is None else constants
+                last = constants.get(last.name)
             known = int(last.value) & EVERY_LANE if isinstance(last, Immediate) else EVERY_LANE
             masks.setdefault(statement.line, set()).add(known)
+        if statement.opcode[0] not in ACCESSES or "param" in statement.opcode:
+            continue
         place = next((o for o in statement.operands if isinstance(o, Address)), None)
-        accesses = ("ld", "ldu", "cp", "mbarrier", *OF_MATRICES, *WRITES)
-        if place is None or "param" in statement.opcode or statement.opcode[0] not in accesses:
+        if place is None:
             continue
         reached = _of(place, origins, parameters, variables)
         touched = [arrays[name] for name in reached if name in arrays]
@@ -247,30 +253,35 @@ def _constants(function: ptx.Function) -> dict[str, Immediate]:
 
 
 def origins_of(function: ptx.Function, parameters: dict[str, str], variables: set[str]) -> dict[str, set[str]]:
-    """By register, everything that may have flowed into it: a fixed point over all statements in any order."""
+    """By register, everything that may have flowed into it, whatever the order of execution."""
     origins: dict[str, set[str]] = {}
-    flows = []
+    flows: dict[str, list[list[str]]] = {}  # by register, the targets of the statements that read it
     for statement in function.statements:
-        name, operands = statement.opcode[0], statement.operands
-        if not operands or name in ("st", "red", "bar", "barrier", "bra", "brx", "ret", "exit", "cp", "call", "setp"):
+        name = statement.opcode[0]
+        if name in WITHOUT_RESULT or (statement.opcode[-1] in FLOATS and name in ARITHMETIC) or not statement.operands:
             continue
-        targets = [r for r in _registers(operands[0]) if ptx.TYPE_BYTES.get(function.registers.get(r, ""), 0) >= 4]
+        target, *sources = statement.operands
+        targets = [r for r in _registers(target) if ptx.TYPE_BYTES.get(function.registers.get(r, ""), 0) >= 4]
+        if not targets:
+            continue
         if name in ("ld", "ldu", "atom", "shfl") and "param" not in statement.opcode:
-            loaded = {ANYTHING} if any(ptx.TYPE_BYTES[function.registers[r]] == 8 for r in targets) else set()
-            for target in targets:
-                origins.setdefault(target, set()).update(loaded)
-        elif targets:
-            flows.append((targets, operands[1:]))
-    changed = True
+            reached = {ANYTHING} if any(ptx.TYPE_BYTES[function.registers[r]] == 8 for r in targets) else set()
+        else:
+            reached = set().union(*(_of(source, {}, parameters, variables) for source in sources))
+            for source in sources:
+                for register in _registers(source.base if isinstance(source, Address) else source):
+                    flows.setdefault(register, []).append(targets)
+        for register in targets if reached else ():
+            origins.setdefault(register, set()).update(reached)
+    changed = list(origins)
     while changed:
-        changed = False
-        for targets, sources in flows:
-            reached = set().union(*(_of(source, origins, parameters, variables) for source in sources))
+        register = changed.pop()
+        for targets in flows.get(register, ()):
             for target in targets:
                 known = origins.setdefault(target, set())
-                if not reached <= known:
-                    known |= reached
-                    changed = True
+                if not origins[register] <= known:
+                    known |= origins[register]
+                    changed.append(target)
     return origins
 
 

@@ -1,7 +1,6 @@
 """Comparison and selection in PTX. Reference: PTX ISA, 'Comparison and Selection Instructions'."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -124,7 +123,7 @@ def select(t: Operands, s: Statement) -> Outcome:
     destination, a, b, choice = s.operands
     x, y, p = t.read(a, s.type), t.read(b, s.type), t.read(choice, "pred")
     result = t.result(destination, lambda r: comparisons.select(p(r), x(r), y(r)), dtype_of(s.type))
-    return replace(result, chooses=one_of_two(p), chosen=(t.slots_of(a), t.slots_of(b)))
+    return result._replace(chooses=one_of_two(p), chosen=(t.slots_of(a), t.slots_of(b)))
 
 
 def select_sign(t: Operands, s: Statement) -> Outcome:

@@ -3,18 +3,22 @@
 The machine code keeps the same order in shared memory.
 """
 
+import re
+
 from helpers.compiler.ptx import Address, Function, Module, Symbol, Variable
 
 
 def shared_variables(module: Module, function: Function) -> list[Variable]:
     """The __shared__ variables that a kernel uses, in the order in which PTX declares them."""
+    shared = [v for v in (*module.variables, *function.variables) if v.space == "shared"]
+    names = re.compile("|".join(re.escape(variable.name) for variable in shared))
     used = set()
-    for statement in function.statements:
-        for operand in statement.operands:
+    for statement in function.statements if shared else ():
+        for operand in statement.operands if names.search(statement.text) else ():
             base = operand.base if isinstance(operand, Address) else operand
             if isinstance(base, Symbol):
                 used.add(base.name)
-    return [v for v in (*module.variables, *function.variables) if v.space == "shared" and v.name in used]
+    return [variable for variable in shared if variable.name in used]
 
 
 def shared_layout(module: Module, function: Function) -> tuple[dict[str, int], int]:

@@ -267,10 +267,8 @@ def _append(text: Function, function: Function, name: str) -> None:
     }
     text.variables += [variable for variable in function.variables if variable.space != "local"]
     text.statements += [
-        replace(
-            statement,
-            operands=tuple(_renamed(operand, names) for operand in statement.operands),
-            guard=_renamed(statement.guard, names),
+        statement.with_operands(
+            tuple(_renamed(operand, names) for operand in statement.operands), _renamed(statement.guard, names)
         )
         for statement in function.statements
     ]

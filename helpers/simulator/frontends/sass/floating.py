@@ -40,9 +40,9 @@ def _rounding(s: sass.Statement) -> str:
 
 def arithmetic(t: Operands, s: sass.Statement) -> Compute:
     """FADD, FMUL, FFMA{.FTZ}{.SAT}{.RM,.RP,.RZ} d, a, b {, c}; FMUL{.M2,.M4,.M8,.D2,.D4,.D8}: times or by 2, 4, 8."""
-    if (scale := chosen(s, SCALES, None)) is not None:
+    name, modifiers, scale = _operation_of(s.opcode)
+    if scale:
         return _scaled_product(t, s, np.float64(scale))
-    name, modifiers = _operation_of(s.opcode)
     destination, *sources = exactly(s, 4 if name == "fma" else 3)
     readers = [t.read(source, F4) for source in sources]
     if "ftz" not in modifiers:
@@ -52,11 +52,12 @@ def arithmetic(t: Operands, s: sass.Statement) -> Compute:
 
 
 @cache
-def _operation_of(opcode: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """The name and the modifiers of FADD, FMUL or FFMA as `operation` knows them."""
+def _operation_of(opcode: tuple[str, ...]) -> tuple[str, tuple[str, ...], float]:
+    """The name and the modifiers of FADD, FMUL or FFMA as `operation` knows them, and what it scales by or 0."""
     name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[opcode[0].removeprefix("U")]
     rounding = next((ROUNDINGS[part] for part in opcode if part in ROUNDINGS), "rn")
-    return name, (rounding, *(part.lower() for part in opcode if part in ("FTZ", "SAT")))
+    scale = next((SCALES[part] for part in opcode if part in SCALES), 0.0)
+    return name, (rounding, *(part.lower() for part in opcode if part in ("FTZ", "SAT"))), scale
 
 
 def pair_arithmetic(t: Operands, s: sass.Statement) -> Compute:
@@ -64,7 +65,7 @@ def pair_arithmetic(t: Operands, s: sass.Statement) -> Compute:
 
     A source is a pair, R4.F32x2.HI_LO, its halves in turn, R4.F32x2.LO_HI, or one number for both, R4.F32 or 1.5.
     """
-    name, modifiers = _operation_of((s.base.removesuffix("2"), *s.opcode[1:]))
+    name, modifiers, _ = _operation_of((s.base.removesuffix("2"), *s.opcode[1:]))
     single = operation(name, modifiers, "f32")
     destination, *sources = exactly(s, 4 if name == "fma" else 3)
     both = [[_of_pair(t, source, part) for source in sources] for part in (0, 1)]

@@ -6,6 +6,7 @@ opcodes. Every set of opcodes elsewhere is derived from this table.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from helpers.compiler import sass
 from helpers.simulator.errors import Unknown
@@ -331,9 +332,13 @@ def outcome(t: Operands, s: sass.Statement, since: int) -> Outcome:
     op = OPCODES.get(s.base)
     if op is None or op.since > since:
         raise Unknown(f"the opcode {s.base}")
-    if op.modifiers != ANY:
-        for part in s.opcode[1:]:
-            if part not in op.modifiers:
-                raise Unknown(f"the modifier .{part}")
+    if unknown := _unknown(s.opcode, op.modifiers):
+        raise Unknown(f"the modifier .{unknown}")
     t.begin(s, op.space)
     return op.rule(t, s)
+
+
+@cache
+def _unknown(opcode: tuple[str, ...], modifiers: frozenset[str] | str) -> str | None:
+    """The first modifier of an opcode that is not among those."""
+    return next((part for part in opcode[1:] if modifiers != ANY and part not in modifiers), None)

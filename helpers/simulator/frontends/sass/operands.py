@@ -90,7 +90,7 @@ def leading_predicates(operands: tuple[sass.Operand, ...]) -> tuple[list[sass.Re
 class Code:
     """Where things are in a kernel's code, as indices of statements unless they are called addresses.
 
-    `loaded_floats` holds by the address of a load the registers that float32 arithmetic is the next to read. `binary`
+    `loaded_floats()` holds by the address of a load the registers that float32 arithmetic is the next to read. `binary`
     is the machine code itself. `clusters`: blocks have ranks, and addresses in shared memory hold them.
     """
 
@@ -101,7 +101,7 @@ class Code:
     functions: tuple[int, ...] = ()  # where functions begin
     branch_targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # addresses, of computed branches
     reductions: Mapping[int, sass.Statement] = field(default_factory=dict)  # address of a B2R → the BAR.RED before it
-    loaded_floats: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    loaded_floats: Callable[[], Mapping[int, frozenset[str]]] = dict
     binary: bytes = b""
     clusters: bool = False
 
@@ -181,17 +181,18 @@ class Operands:
     # ---- reading 32 bits
     def read(self, operand: sass.Operand, dtype: np.dtype = I4, distance: int = 0) -> Reader:
         """How to get an operand as int32, uint32 or float32, with its sign modifiers carried out."""
-        if isinstance(operand, sass.Immediate):
-            constant = self._immediate(operand, dtype)
-            return lambda registers: constant
-        if not is_register(operand):
-            return self._reader(operand, dtype, distance)
         key = operand, dtype, distance  # thousands of operands are few different registers
-        if key not in self._readers:
+        known = self._readers.get(key)
+        if known is None:
+            if isinstance(operand, sass.Immediate):
+                constant = self._immediate(operand, dtype)
+                return lambda registers: constant
             reader = self._reader(operand, dtype, distance)
+            if not is_register(operand):
+                return reader
             slot = None if operand.number is None else self.slot(operand.next(distance).name)
-            self._readers[key] = reader, slot
-        reader, slot = self._readers[key]
+            known = self._readers[key] = reader, slot
+        reader, slot = known
         if slot is not None:
             self.read_now.add(slot)
         return reader
@@ -357,7 +358,7 @@ class Operands:
 
     def is_read_as_float(self, s: sass.Statement, destination: sass.Operand, count: int) -> bool:
         """Whether float32 arithmetic is the next in the text to read what `s` loads into `count` registers."""
-        floats = self.code.loaded_floats.get(s.address)
+        floats = self.code.loaded_floats().get(s.address)
         if not floats or not is_register(destination):
             return False
         return any(destination.next(distance).name in floats for distance in range(count))

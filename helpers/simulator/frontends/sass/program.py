@@ -5,8 +5,8 @@ of registers and constants. Here they are put together; what constants are in a 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from functools import cache
 
 import numpy as np
 
@@ -96,8 +96,7 @@ def translate(kernel: CompiledKernel) -> Program:
     addresses = image.addresses(4, kernel.lowered_name)
     symbols = {symbol.name: symbol for symbol in image.symbols}
     linked = {offset: (symbols[name], 0) for name, offset in linked.items() if name in symbols}
-    alignments = {variable.name: variable.align for variable in ptx.parse(kernel.ptx).variables}
-    program.global_variables = _variables(translator, image, alignments, (*addresses.values(), *linked.values()))
+    program.global_variables = _variables(translator, image, kernel.ptx, (*addresses.values(), *linked.values()))
     banks = ConstantBanks(image, kernel, program.global_variables, linked)
     program.banks, program.constant_bytes = banks.of, banks.bytes_pointed_at(program)
     program.start = _starter(translator, program)
@@ -164,7 +163,7 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -
         branch_targets=image.branch_targets(kernel.lowered_name),
         reductions=_reductions(statements),
         clusters=product(kernel.cluster or ()) > 1,
-        loaded_floats=_loaded_floats(statements),
+        loaded_floats=cache(lambda: _loaded_floats(statements)),
         binary=image.code(kernel.lowered_name),
     )
 
@@ -226,7 +225,8 @@ def _instruction(t: Operands, s: sass.Statement, kind: Family, entry: str) -> In
         rules.complete(instruction, rules.Effect((), _raise_unsupported))
         return instruction
     instruction.reads = tuple(t.read_now)
-    instruction.uniform = frozenset(t.uniform_slots & {slot for slot in instruction.writes if slot is not None})
+    if uniform := t.uniform_slots.intersection(instruction.writes):
+        instruction.uniform = frozenset(uniform)
     return instruction
 
 
@@ -288,17 +288,20 @@ def _link_variables(function: sass.Function) -> dict[str, int]:
             if isinstance(operand, sass.Name) and (found := FOR_THE_LINKER.match(operand.text)):
                 offset = offsets.setdefault(found[2], 8 * len(offsets)) + 4 * (found[1] == "hi")
                 operands[place] = sass.Constant(LINKED_BANK, offset)
-        function.statements[number] = replace(statement, operands=tuple(operands))
+        function.statements[number] = statement._replace(operands=tuple(operands))
     return offsets
 
 
 def _variables(
-    t: Operands, image: cubin.Cubin, alignments: Mapping[str, int], addresses: Iterable[tuple[cubin.Symbol, int]]
+    t: Operands, image: cubin.Cubin, declared: str, addresses: Iterable[tuple[cubin.Symbol, int]]
 ) -> dict[str, tuple[Variable, int]]:
-    """The module's variables that the code can reach, each with a slot for its address. alignments: as PTX declares."""
+    """The module's variables that the code can reach, each with a slot for its address. declared: the module's PTX."""
     wanted = {symbol.name: symbol for symbol, _ in addresses if symbol.section}
     wanted |= {symbol.name: symbol for symbol in image.variables(".nv.constant3")}
-    variables = {}
+    variables: dict[str, tuple[Variable, int]] = {}
+    if not wanted:
+        return variables
+    alignments = {variable.name: variable.align for variable in ptx.parse(declared).variables}
     for name, symbol in sorted(wanted.items()):
         space = "const" if symbol.section.startswith(".nv.constant") else "global"
         data = image.data(symbol.section)[symbol.offset : symbol.offset + symbol.size] or None

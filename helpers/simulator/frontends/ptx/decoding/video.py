@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from helpers.compiler.ptx import Minus, Register, Statement
 from helpers.simulator.frontends import decoded as form
@@ -75,7 +74,7 @@ def video_multiply_add(t: Decoder, s: Statement) -> Decoded:
     negated = [isinstance(operand, Minus) for operand in sources]
     plain = tuple(operand.register if isinstance(operand, Minus) else operand for operand in sources)
     signed = "s32" in types or negated[0] != negated[1] or negated[2]
-    own = replace(s, operands=(destination, *plain))
+    own = s.with_operands((destination, *plain), s.guard)
     i = _video(t, own, "video multiply-add", ("s32" if signed else "u32", *types), words)
     i.flags |= form.VIDEO_PRODUCT_NEGATED * (negated[0] != negated[1]) | form.VIDEO_C_NEGATED * negated[2]
     i.flags |= form.VIDEO_ONE_MORE * ("po" in words)

@@ -72,16 +72,15 @@ class Decoder:
         into.width[place] = 2 if wide else 1
         if isinstance(operand, sass.Immediate):
             into.source[place] = self.words.row(*self._immediate(operand, kind))
-            return
-        modifiers = [m for m in getattr(operand, "modifiers", ()) if m != "64"]
-        into.mode[place] = self._mode(operand, kind, modifiers)
-        if isinstance(operand, sass.Constant) and operand.register is None:
-            words = tuple(Word(operand.bank, operand.offset + 4 * k) for k in range(2 if wide else 1))
-            into.source[place] = self.words.row(*words)
         elif is_register(operand):
             into.source[place] = self.row(operand, 2 if wide else 1)
+        elif isinstance(operand, sass.Constant) and operand.register is None:
+            words = tuple(Word(operand.bank, operand.offset + 4 * k) for k in range(2 if wide else 1))
+            into.source[place] = self.words.row(*words)
         else:
             raise NotDecoded("an operand that is neither a register nor a constant")
+        if isinstance(operand, sass.Register | sass.Constant) and operand.is_changed:
+            into.mode[place] = self._mode(operand, kind, [m for m in operand.modifiers if m != "64"])
 
     @staticmethod
     def _mode(operand, kind: str, modifiers: Sequence[str]) -> int:

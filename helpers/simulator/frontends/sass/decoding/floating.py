@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from helpers.compiler import sass
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import ALWAYS, Decoded, NotDecoded, Word
@@ -17,15 +19,22 @@ def rounding_of(s: sass.Statement) -> int:
 
 def arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *sources = s.operands
-    name = {"FADD": "float add", "FMUL": "float multiply", "FFMA": "float fused"}[s.base.removeprefix("U")]
-    i = Decoded(name, flags=int(s.has("FTZ")) | 2 * s.has("SAT"))
+    operation, flags, rounding, scale = _operation_of(s.opcode)
+    i = Decoded(operation, flags=flags)
     t.writes(i, destination)
     for place, operand in enumerate(sources):
         t.read(i, place, operand, "f")
-    i.number[0], i.number[1] = rounding_of(s), chosen(s, SCALES, 0)
-    if i.number[0] or i.number[1] or s.has("SAT"):
-        i.operation += " with modifiers"
+    i.number[0], i.number[1] = rounding, scale
     return i
+
+
+@cache
+def _operation_of(opcode: tuple[str, ...]) -> tuple[str, int, int, int]:
+    """(operation, flags, rounding, scale) of FADD, FMUL or FFMA."""
+    name = {"FADD": "float add", "FMUL": "float multiply", "FFMA": "float fused"}[opcode[0].removeprefix("U")]
+    rounding, scale = (next((n[part] for part in opcode if part in n), 0) for n in (form.ROUNDING, SCALES))
+    plain = not (rounding or scale or "SAT" in opcode)
+    return name if plain else f"{name} with modifiers", int("FTZ" in opcode) | 2 * ("SAT" in opcode), rounding, scale
 
 
 def extreme(t: Decoder, s: sass.Statement) -> Decoded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from helpers.compiler import sass
 from helpers.simulator.errors import Unknown
@@ -112,15 +113,7 @@ MODIFIERS: dict[str, str] = {
 def decode(t: Decoder, s: sass.Statement, space: str) -> Decoded:
     """One statement, whose opcode names that state space. NotDecoded if it has no form here."""
     t.space, t.statement = space, s
-    function = OPCODES.get(s.base)
-    if function is None and s.base.startswith("U"):
-        function = OPCODES.get(s.base[1:])
-    if function is None:
-        raise NotDecoded(f"the opcode {s.base}")
-    known = MODIFIERS.get(s.base, MODIFIERS.get(s.base[1:], "")).split()
-    for part in s.opcode[1:]:
-        if known != ["any"] and part not in known:
-            raise NotDecoded(f"the modifier .{part}")
+    function = _function(s.opcode)
     try:
         decoded = function(t, s)
     except (Unknown, ValueError) as error:  # operands that the rules do not know either, in another number
@@ -128,3 +121,18 @@ def decode(t: Decoder, s: sass.Statement, space: str) -> Decoded:
     if s.guard is not None and not (s.guard.number is None and not s.guard.negated):
         decoded.guard = t.predicate(s.guard)
     return decoded
+
+
+@cache
+def _function(opcode: tuple[str, ...]) -> Callable[[Decoder, sass.Statement], Decoded]:
+    """The function for an opcode with its modifiers. NotDecoded if one of them has no form here."""
+    name, *modifiers = opcode
+    plain = name.removeprefix("U")
+    function = OPCODES.get(name, OPCODES.get(plain))
+    if function is None:
+        raise NotDecoded(f"the opcode {name}")
+    known = MODIFIERS.get(name, MODIFIERS.get(plain, "")).split()
+    for part in modifiers:
+        if known != ["any"] and part not in known:
+            raise NotDecoded(f"the modifier .{part}")
+    return function
