@@ -320,20 +320,25 @@ def parsed(text: str) -> sass.Statement:
 
 
 def registers(random: np.random.Generator, names: list[str]) -> dict[str, np.ndarray]:
-    """32 lanes of each: half of them special, also as pairs; predicates at random."""
-    values = {}
-    for name in names:
-        values[name] = random.integers(0, 2**32, 32, dtype=np.uint32)
-        chosen = random.random(32) < 0.5
-        values[name][chosen] = random.choice(SPECIAL, int(chosen.sum()))
-    for name in names:
-        number = int(name.lstrip("UR"))
-        following = f"{name.rstrip('0123456789')}{number + 1}"
-        if following in values and number % 2 == 0:
-            chosen = np.flatnonzero(random.random(32) < 0.5)
-            pairs = np.array(random.choice(np.array(SPECIAL64, np.uint64), len(chosen)), np.uint64)
-            values[name][chosen], values[following][chosen] = pairs & np.uint64(0xFFFFFFFF), pairs >> np.uint64(32)
-    return values
+    """32 lanes of each of an even number of registers in their order: half of them special, also as pairs."""
+    shape = len(names), 32
+    lanes = random.integers(0, 2**32, shape, dtype=np.uint32)
+    lanes = np.where(random.random(shape) < 0.5, random.choice(np.array(SPECIAL, np.uint32), shape), lanes)
+    shape = len(names) // 2, 32
+    pairs, chosen = random.choice(np.array(SPECIAL64, np.uint64), shape), random.random(shape) < 0.5
+    lanes[::2] = np.where(chosen, pairs & np.uint64(0xFFFFFFFF), lanes[::2])
+    lanes[1::2] = np.where(chosen, pairs >> np.uint64(32), lanes[1::2])
+    return dict(zip(names, lanes, strict=True))
+
+
+def predicates_of(random: np.random.Generator, names: list[str]) -> dict[str, np.ndarray]:
+    """32 lanes of each predicate."""
+    return dict(zip(names, random.random((len(names), 32)) < 0.5, strict=True))
+
+
+def constants_of(random: np.random.Generator) -> dict[int, np.uint32]:
+    """The words of the constant bank that operands name, by their offsets."""
+    return dict(zip(range(0x160, 0x170, 4), random.choice(np.array(SPECIAL, np.uint32), 4), strict=True))
 
 
 def by_numpy(s: sass.Statement, values: dict, predicates: dict, words: dict) -> dict[str, np.ndarray] | None:
@@ -417,19 +422,19 @@ def test_the_compiled_engine_computes_the_bits_of_the_rule(opcode):
     random = np.random.default_rng(sum(map(ord, opcode)))
     compared = 0
     for text in FORMS[opcode]:
-        statement = parsed(text)
+        statement, one = parsed(text), None
         for is_last in (*[False] * (ROUNDS if len(FORMS[opcode]) < 200 else 2), True):
             values = registers(random, [f"R{k}" for k in range(12)] + [f"UR{k}" for k in range(6)])
-            predicates = {f"{file}{k}": random.random(32) < 0.5 for file in ("P", "UP") for k in range(7)}
+            predicates = predicates_of(random, [f"{file}{k}" for file in ("P", "UP") for k in range(7)])
             if is_last:  # the same in all lanes, which is computed once
                 values, predicates = ({name: np.repeat(lanes[:1], 32) for name, lanes in each.items()}
                                       for each in (values, predicates))  # fmt: skip
-            words = {offset: np.uint32(random.choice(SPECIAL)) for offset in range(0x160, 0x170, 4)}
+            words = constants_of(random)
             try:
                 expected = by_numpy(statement, values, predicates, words)
             except Unknown:
                 break
-            one = Compiled(statement)  # NotDecoded fails the test: the form would go to NumPy
+            one = one or Compiled(statement)  # NotDecoded fails the test: the form would go to NumPy
             rows, bits = one.run(values, predicates, words)
             found = {name: held(name, one, rows, bits) for name in expected}
             for name, value in expected.items():
@@ -457,8 +462,8 @@ def test_lanes_outside_of_the_mask_keep_what_they_hold(opcode):
         except decoded.NotDecoded:
             continue
         values = registers(random, [f"R{k}" for k in range(12)])
-        predicates = {f"P{k}": random.random(32) < 0.5 for k in range(7)}
-        words = {offset: np.uint32(random.choice(SPECIAL)) for offset in range(0x160, 0x170, 4)}
+        predicates = predicates_of(random, [f"P{k}" for k in range(7)])
+        words = constants_of(random)
         mask = int(random.integers(0, 2**32))
         outside = ~np.unpackbits(np.array([mask], np.uint32).view(np.uint8), bitorder="little").astype(bool)
         before, _ = one.run(values, predicates, words, mask=0)

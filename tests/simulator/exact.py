@@ -19,21 +19,22 @@ FORMATS = {
 def rounded(exact: Fraction, format_: str, mode: str = "rn") -> float:
     """A number other than 0 rounded once to a format, as a float."""
     precision, lowest, largest = FORMATS[format_]
-    size = abs(exact)
-    exponent = size.numerator.bit_length() - size.denominator.bit_length()
-    if size < Fraction(2) ** exponent:
+    # Whole numbers all along: a step of Fractions is a greatest common divisor.
+    sign, numerator, denominator = (1 if exact > 0 else -1), abs(exact.numerator), exact.denominator
+    exponent = numerator.bit_length() - denominator.bit_length()
+    if numerator << max(-exponent, 0) < denominator << max(exponent, 0):
         exponent -= 1
-    step = Fraction(2) ** max(exponent - precision + 1, lowest)
-    kept, rest = divmod(size, step)
+    last = max(exponent - precision + 1, lowest)  # the exponent of the last bit that is kept
+    kept, rest = divmod(numerator << max(-last, 0), denominator << max(last, 0))
+    half = 2 * rest - (denominator << max(last, 0))
     if mode == "rn":
-        kept += rest > step / 2 or (rest == step / 2 and kept % 2 == 1)
+        kept += half > 0 or (half == 0 and kept % 2 == 1)
     elif rest:
-        kept += {"rz": False, "rm": exact < 0, "rp": exact > 0}[mode]
-    result = kept * step
-    if result > largest:
-        away = mode == "rn" or mode == ("rm" if exact < 0 else "rp")
-        return math.copysign(math.inf if away else largest, 1 if exact > 0 else -1)
-    return math.copysign(float(result), 1 if exact > 0 else -1)
+        kept += {"rz": False, "rm": sign < 0, "rp": sign > 0}[mode]
+    if kept.bit_length() + last > math.frexp(largest)[1]:
+        away = mode == "rn" or mode == ("rm" if sign < 0 else "rp")
+        return math.copysign(math.inf if away else largest, sign)
+    return math.copysign(math.ldexp(kept, last), sign)
 
 
 def fma(a: float, b: float, c: float, format_: str, mode: str = "rn") -> float:
