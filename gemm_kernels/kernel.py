@@ -84,7 +84,7 @@ class Kernel:
     title: str
     idea: str
     after: str | None
-    params: Params = field(hash=False)
+    params: Params
     family: Family = field(repr=False)
     file: str = ""
     chosen_by_shape: bool = False
@@ -95,6 +95,9 @@ class Kernel:
         for name, value in self.params.items():
             if not isinstance(value, int) or isinstance(value, bool):
                 raise Refused(f"{self.name}: {name} = {value!r} is not a whole number; try {name}=8")
+
+    def __hash__(self) -> int:
+        return hash((self.name, *self.params.values()))
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -97,6 +97,11 @@ def test_replace_gives_a_new_kernel_and_leaves_the_old_one_alone():
     assert new.source == old.source
 
 
+def test_kernels_with_other_parameters_are_other_keys_of_a_dictionary_and_have_other_hashes():
+    tile, again, other = get("stream_k"), get("stream_k"), get("stream_k", WORKERS=0)
+    assert {tile: 1, other: 2}[again] == 1 and hash(tile) == hash(again) != hash(other)
+
+
 def test_get_takes_parameters_and_the_autotuned_kernel_those_of_a_search():
     assert get("shared_memory", T=8).entry == "sgemm_shared_memory<8>"
     found = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)
