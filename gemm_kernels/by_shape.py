@@ -192,17 +192,19 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
     }
 
 
-def features(kernel: Kernel, shape: Shape, sms: int, seconds: float) -> dict[str, float]:
+def features(kernel: Kernel, shape: Shape, sms: int, seconds: float, least: float) -> dict[str, float]:
     """What an error of an estimate may depend on: the shape, the work, how tiles fit, and the kernel's parameters.
 
-    seconds: the estimate.
+    seconds: the estimate.  least: the smallest one at this shape; what seems to be the fastest is the more often
+    thought too fast.
     """
     M, N, K = shape
     p = kernel.params
     done = amounts(kernel, shape, sms)
     tiles = math.ceil(M / p["BM"]) * math.ceil(N / p["BN"])
     return {
-        **{"M": M, "N": N, "K": K, "seconds": seconds, "of_peak": 2 * M * N * K / sms / SM_FLOPS / seconds},
+        **{"M": M, "N": N, "K": K, "n_beyond_4": N % 4, "k_beyond_4": K % 4},
+        **{"seconds": seconds, "to_least": seconds / least, "of_peak": 2 * M * N * K / sms / SM_FLOPS / seconds},
         **{name: done[name] for name in FEATURES_OF_WORK},
         **{"rough": 1e6 * rough_seconds(kernel, shape, sms), "filled": M * N / (tiles * p["BM"] * p["BN"])},
         **{"all_tiles": tiles, "turns": tiles / (sms * p["BLOCKS"]), "last_turn": math.ceil(tiles / sms) * sms / tiles},
@@ -212,9 +214,13 @@ def features(kernel: Kernel, shape: Shape, sms: int, seconds: float) -> dict[str
     }
 
 
-def corrected(kernel: Kernel, shape: Shape, sms: int, seconds: float, trees: Sequence[Tree]) -> float:
-    """An estimate times what the trees say that it is off by, of which they give the logarithm."""
-    return seconds * math.exp(total(trees, features(kernel, shape, sms, seconds))) if trees else seconds
+def corrected(estimates: Mapping[Kernel, float], shape: Shape, sms: int, trees: Sequence[Tree]) -> dict[Kernel, float]:
+    """The estimates at a shape, each times what the trees say that it is off by, of which they give the logarithm."""
+    least = min(estimates.values())
+    return {
+        kernel: seconds * math.exp(total(trees, features(kernel, shape, sms, seconds, least)) if trees else 0.0)
+        for kernel, seconds in estimates.items()
+    }
 
 
 def suits(kernel: Kernel, shape: Shape) -> bool:
@@ -264,8 +270,8 @@ def promising(
     suiting = [kernel for kernel in kernels if suits(kernel, shape)]
     tiled = [kernel for kernel in suiting if kernel.name in ESTIMATED]
     count = promising_short if shape[2] <= SHORT_K else PROMISING
-    first = sorted(tiled, key=lambda kernel: rough_seconds(kernel, shape, sms))[:count]
-    return [kernel for kernel in suiting if kernel in first or kernel not in tiled]
+    left_out = set(sorted(tiled, key=lambda kernel: rough_seconds(kernel, shape, sms))[count:])
+    return [kernel for kernel in suiting if kernel not in left_out]
 
 
 def rough_seconds(kernel: Kernel, shape: Shape, sms: int) -> float:
@@ -343,9 +349,6 @@ def _estimated(found: Choices, shape: Shape, shared_bytes: int | None = None) ->
         )
     # Costs say little of shapes that a kernel is not for
     likely = promising(fitting, shape, found.sms, found.promising_short)
-
-    def expected(kernel: Kernel) -> float:
-        seconds = estimate(kernel, costs[kernel], shape, found.sms)
-        return corrected(kernel, shape, found.sms, seconds, found.trees)
-
-    return min(likely, key=expected)
+    estimates = {kernel: estimate(kernel, costs[kernel], shape, found.sms) for kernel in likely}
+    expected = corrected(estimates, shape, found.sms, found.trees)
+    return min(expected, key=expected.__getitem__)

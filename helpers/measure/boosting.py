@@ -8,11 +8,11 @@ import numpy as np
 
 from gemm_kernels.trees import Tree
 
-TREES, DEPTH = 200, 5
+TREES, DEPTH = 400, 5
 RATE = 0.15  # the part of what is left that a tree takes away
 CALM = 5.0  # a leaf's mean counts as if it had so many zeros more: what few numbers say is doubted
 ROWS, COLUMNS = 0.4, 0.3  # of all, at random, that a tree and a question are fitted to: trees differ, and are quick
-LIMITS = 31  # that are tried for a feature: its quantiles
+LIMITS = 31  # that are tried for a feature: its quantiles, to four digits
 
 
 def fit(
@@ -25,7 +25,8 @@ def fit(
     """
     chance = np.random.default_rng(0)
     shares = np.linspace(0, 1, LIMITS + 2)[1:-1]
-    limits = [np.unique(np.quantile(column, shares, method="nearest")) for column in features.T]
+    quantiles = np.quantile(features, shares, axis=0, method="nearest")
+    limits = [np.unique([float(f"{limit:.4g}") for limit in some]) for some in quantiles.T]
     above = np.stack([np.searchsorted(some, column) for some, column in zip(limits, features.T, strict=True)], axis=1)
     left, found = numbers.copy(), []
     for _ in range(trees):
@@ -45,7 +46,7 @@ def fit(
         found.append(
             Tree(
                 tuple((names[column], float(limits[column][limit])) for column, limit in asked),
-                tuple(float(f"{value:.3g}") for value in values),
+                tuple(round(value, 4) for value in values.tolist()),
             )
         )
         every = np.zeros(len(left), int)

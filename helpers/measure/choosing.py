@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ RANDOM_SEED, RANDOM_COUNT = 5, 320  # and so many shapes that nobody thought of
 RANDOM_SIZES, RANDOM_FLOPS = (12, 8192), (5e6, 2e11)  # of M, N, K; of 2·M·N·K
 # Likewise of deep products with odd rows, of which there were too few: the estimate was wrong there most often.
 ODD_DEEP_COUNT, ODD_DEEP_SIZES, ODD_DEEP_K, ODD_DEEP_FLOPS = 36, (12, 4096), (1024, 8192), (5e6, 2e10)
-LIKE_UNSEEN_COUNT = 480  # and so many drawn as the suite's unseen ones are, by another seed: most have odd rows
+LIKE_UNSEEN_COUNT = 960  # and so many drawn as the suite's unseen ones are, by another seed: most have odd rows
 NEAR = 1.3  # candidates within this factor of the fastest have a second, longer turn
 RIVALS = 1.1  # what is added at a shape takes turns with candidates within this factor of the fastest there
 FAR_WEIGHT = 0.5  # of a time that is further off than 1.5 times the fastest, when costs are fitted
@@ -98,6 +98,7 @@ class Measured:
             return self.times[which] / self.cublas
         return self.in_graph.get(which, math.inf) / self.cublas_in_graph
 
+    @cached_property
     def as_the_suite_times(self) -> dict[int, float]:
         """Milliseconds of every candidate. Those that were too far behind for a graph take as much less in one, and
         FAR_PENALTY more, as the others took."""
@@ -236,7 +237,7 @@ def costs(
     seconds, weights = {}, {}
     for one in measured:
         if which in one.times:
-            times = one.as_the_suite_times()
+            times = one.as_the_suite_times
             seconds[one.shape] = times[which] / 1e3
             weights[one.shape] = FAR_WEIGHT if times[which] > 1.5 * min(times.values()) else 1.0
     if not seconds:  # it suits none of these shapes
@@ -262,7 +263,7 @@ def usually(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -
     that took at most NOT_FAR times as long as the fastest."""
     found: dict[Kind, list[float]] = {}
     for one in measured:
-        times = one.as_the_suite_times()
+        times = one.as_the_suite_times
         for which, ms in times.items():
             if kernels[which].name in by_shape.ESTIMATED and ms < NOT_FAR * min(times.values()):
                 rough = by_shape.rough_seconds(kernels[which], one.shape, sms)
@@ -295,13 +296,17 @@ def trees(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> 
         others = [one for one, its_part in zip(measured, part_of, strict=True) if its_part != part]
         found = every_cost(kernels, others, sms)
         for one in (one for one, its_part in zip(measured, part_of, strict=True) if its_part == part):
-            times = one.as_the_suite_times()
-            for which, ms in times.items():
-                if found[which]:
-                    seconds = by_shape.estimate(kernels[which], found[which], one.shape, sms)
-                    rows.append(by_shape.features(kernels[which], one.shape, sms, seconds))
-                    off.append(math.log(ms / 1e3 / seconds))
-                    weights.append(1.0 if ms <= 1.5 * min(times.values()) else FAR_TREE_WEIGHT)
+            times = one.as_the_suite_times
+            estimates = {
+                which: by_shape.estimate(kernels[which], found[which], one.shape, sms)
+                for which in times
+                if found[which]
+            }
+            for which, seconds in estimates.items():
+                ms, least = times[which], min(estimates.values())
+                rows.append(by_shape.features(kernels[which], one.shape, sms, seconds, least))
+                off.append(math.log(ms / 1e3 / seconds))
+                weights.append(1.0 if ms <= 1.5 * min(times.values()) else FAR_TREE_WEIGHT)
     if not rows:
         return []
     return boosting.fit(list(rows[0]), np.array([list(row.values()) for row in rows]), np.array(off), np.array(weights))
@@ -351,7 +356,7 @@ def _renumbered(one: Measured, numbers: Mapping[int, int]) -> Measured:
 
 def _without_near_ones(one: Measured, among: set[int]) -> Measured:
     """Without the times of those of these candidates that were near the fastest."""
-    times = one.as_the_suite_times()
+    times = one.as_the_suite_times
     near = {which for which in among if times[which] <= NEAR * min(times.values())}
     return _renumbered(one, {which: which for which in times if which not in near})
 

@@ -263,9 +263,8 @@ def test_the_trees_are_what_is_fitted_to_what_costs_are_off_by():
     again, kept = choosing.trees(compared(H100), measured, sms), choices.of(H100).trees
     assert len(again) == len(kept)
     shape, kernel = SHAPES[40], get("persistent")  # costs have other last digits elsewhere, so that a limit may move
-    assert by_shape.corrected(kernel, shape, sms, 1e-5, again) == pytest.approx(
-        by_shape.corrected(kernel, shape, sms, 1e-5, kept), rel=0.1
-    )
+    corrected = [by_shape.corrected({kernel: 1e-5}, shape, sms, trees)[kernel] for trees in (again, kept)]
+    assert corrected[0] == pytest.approx(corrected[1], rel=0.1)
 
 
 FAMILIES = {*by_shape.ESTIMATED}

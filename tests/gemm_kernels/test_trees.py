@@ -35,11 +35,15 @@ def test_what_has_no_weight_is_not_learnt():
     assert total(trees, {"a": 1.0}) == 0.0
 
 
-def test_an_estimate_is_multiplied_by_what_the_trees_say_that_it_is_off_by():
-    kernel, shape = get("persistent"), (300, 250, 240)
-    large_tiles = Tree((("BM", kernel.params["BM"] - 1),), (0.0, math.log(1.5)))
-    assert by_shape.corrected(kernel, shape, 132, 2.0, [large_tiles]) == pytest.approx(3.0)
-    assert by_shape.corrected(kernel, shape, 132, 2.0, []) == 2.0
+def test_estimates_are_multiplied_by_what_the_trees_say_that_they_are_off_by():
+    large, small, shape = get("persistent"), get("persistent", BM=64, WM=16, TM=8), (300, 250, 240)
+    assert large.params["BM"] > 64
+    large_tiles = Tree((("BM", 64.0),), (0.0, math.log(1.5)))
+    slower = Tree((("to_least", 1.5),), (0.0, math.log(2)))  # the question is about the smallest estimate, too
+    estimates = {large: 2.0, small: 5.0}
+    assert by_shape.corrected(estimates, shape, 132, [large_tiles]) == pytest.approx({large: 3.0, small: 5.0})
+    assert by_shape.corrected(estimates, shape, 132, [slower]) == pytest.approx({large: 2.0, small: 10.0})
+    assert by_shape.corrected(estimates, shape, 132, []) == estimates
 
 
 @pytest.mark.parametrize("shape", [(300, 250, 240), (301, 250, 241), (5000, 17, 3000), (2333, 3444, 555)])
@@ -47,11 +51,8 @@ def test_a_shape_that_was_not_measured_gets_the_smallest_corrected_estimate(shap
     found = choices.of(H100)
     assert shape not in found.fastest and found.trees
     every = {get(one.kernel, **one.params): one.costs for one in found.candidates if one.costs}
-    expected = {
-        kernel.entry: by_shape.corrected(
-            kernel, shape, found.sms, by_shape.estimate(kernel, every[kernel], shape, found.sms), found.trees
-        )
-        for kernel in by_shape.promising(every, shape, found.sms, found.promising_short)
-    }
+    likely = by_shape.promising(every, shape, found.sms, found.promising_short)
+    estimates = {kernel: by_shape.estimate(kernel, every[kernel], shape, found.sms) for kernel in likely}
+    expected = by_shape.corrected(estimates, shape, found.sms, found.trees)
     assert len(expected) > 20
-    assert expected[fastest(*shape, H100).entry] == min(expected.values())
+    assert expected[fastest(*shape, H100)] == min(expected.values())

@@ -40,9 +40,9 @@ def test_tiles_of_more_than_256_columns_are_tried_for_large_products_only():
 
 def test_costs_are_fitted_to_times_in_a_graph_where_the_suite_takes_those():
     cold = choosing.Measured((4096, 4096, 4096), 3.0, None, {0: 2.0, 1: 4.0}, {})
-    assert cold.as_the_suite_times() == cold.times
+    assert cold.as_the_suite_times == cold.times
     small = choosing.Measured((64, 64, 64), 9.0, 3.0, {0: 8.0, 1: 10.0, 2: 40.0}, {0: 4.0, 1: 6.0})
-    assert small.as_the_suite_times() == {0: 4.0, 1: 6.0, 2: pytest.approx(40 * 0.55 * choosing.FAR_PENALTY)}
+    assert small.as_the_suite_times == {0: 4.0, 1: 6.0, 2: pytest.approx(40 * 0.55 * choosing.FAR_PENALTY)}
 
 
 def test_what_several_gpus_measure_comes_back_as_if_one_had(monkeypatch):
