@@ -195,8 +195,8 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
 def features(kernel: Kernel, shape: Shape, sms: int, seconds: float, least: float) -> dict[str, float]:
     """What an error of an estimate may depend on: the shape, the work, how tiles fit, and the kernel's parameters.
 
-    seconds: the estimate.  least: the smallest one at this shape; what seems to be the fastest is the more often
-    thought too fast.
+    seconds: the estimate.  least: the smallest one at this shape; it was chosen among many, and is the more often
+    too small.
     """
     M, N, K = shape
     p = kernel.params

@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     tune.set_defaults(run=_tune)
 
     choose = commands.add_parser("choose", help="compare candidates for gemm_kernels.fastest, and keep the choice")
-    choose.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="default: about a thousand shapes")
+    choose.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="default: some 1 450 shapes")
     choose.add_argument("--budget", type=float, default=0.03, help="seconds of timing a candidate (default 0.03)")
     choose.add_argument(
         "--missing", action="store_true", help="keep what was measured before, and add shapes and candidates to it"
