@@ -90,8 +90,8 @@ def fastest(M: int, N: int, K: int, gpu: str = DEFAULT_GPU, shared_bytes: int | 
     if shape in found.fastest:
         kernel = _kernels(found)[found.fastest[shape]]
         if shared_bytes is None or kernel.shared_bytes <= shared_bytes:
-            return kernel
-    return _estimated(found, (M, N, K), shared_bytes)
+            return kernel.for_rows(N)
+    return _estimated(found, (M, N, K), shared_bytes).for_rows(N)
 
 
 def at_shape(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:

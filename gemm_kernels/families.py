@@ -11,6 +11,7 @@ from gemm_kernels.kernel import Family
 from gemm_kernels.rules import Params, Rule
 
 FLOAT_BYTES = 4
+_WIDTHS = (4, 2, 1)  # floats that one instruction moves, in the versions of a kernel's code
 PAD = 4  # unused floats that end a row of As
 
 _WITHOUT_TILES = {"depth": lambda p: 1, "buffers": lambda p: 0}  # in shared memory
@@ -144,6 +145,7 @@ PERSISTENT = Family(
     shared_bytes=_stages_or_strip_bytes,
     blocks=_equal_parts,
     workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"], counters=2),  # of parts and of groups
+    widths=_WIDTHS,
 )
 
 
@@ -178,6 +180,7 @@ CLUSTERED = Family(
     buffers=_stages,
     shared_bytes=_stages_or_padded_sums_bytes,
     blocks=lambda p, tiles: tiles * p["CLUSTER"],
+    widths=_WIDTHS,
 )
 REDUCE_SCATTER = Family(
     tile=_block_tile,
@@ -185,6 +188,7 @@ REDUCE_SCATTER = Family(
     shared_bytes=_stages_or_padded_sums_bytes,
     blocks=_equal_parts,
     workspace_bytes=PERSISTENT.workspace_bytes,  # the two counters of a part: who is there, who knows
+    widths=_WIDTHS,
 )
 ALL_AT_ONCE = Family(
     tile=_block_tile,

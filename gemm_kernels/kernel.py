@@ -47,6 +47,9 @@ class Family:
     template: True if the parameters are template parameters, in this order; False if they are chosen at the launch.
     block: (x, y, z) threads of a block; None: as many along x as the source's `__launch_bounds__` says.
     rules: of parameters that are chosen at the launch; those of template parameters stand in the source.
+    widths: for kernels with a version of their code for each alignment of the rows of B and C: of how many floats each
+        row must be a multiple for it, the widest first. The last parameter of the template, which has a default, says
+        which is the widest that is compiled.
     """
 
     tile: Callable[[Params], tuple[int, int]]
@@ -61,6 +64,7 @@ class Family:
     template: bool = True
     block: Callable[[Params], tuple[int, int, int]] | None = None
     rules: tuple[Rule, ...] = ()
+    widths: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ class Kernel:
     file: its source is cuda/<file>.cu. It is the name, except for a kernel that is another one's source with
         other parameters.
     chosen_by_shape: whether its parameters are chosen for each shape (see `gemm_kernels.by_shape`).
+    widest: the widest of its family's `widths` that is compiled, see `for_rows`; 0 for all of them.
     """
 
     name: str
@@ -88,6 +93,7 @@ class Kernel:
     family: Family = field(repr=False)
     file: str = ""
     chosen_by_shape: bool = False
+    widest: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
@@ -128,7 +134,8 @@ class Kernel:
     @property
     def entry(self) -> str:
         """What to ask the compiled module for: "sgemm_naive", or a template instantiation "sgemm_shared_memory<32>"."""
-        return f"{self.function}<{', '.join(map(str, self.params.values()))}>" if self.template else self.function
+        arguments = (*self.params.values(), *((self.widest,) if self.widest else ()))
+        return f"{self.function}<{', '.join(map(str, arguments))}>" if self.template else self.function
 
     @property
     def block(self) -> tuple[int, int, int]:
@@ -206,6 +213,14 @@ class Kernel:
             self.name, self.source, self.entry, self.block, self.grid(M, N), self.shared_bytes, (M, N, K), self.tile,
             self.depth, self.buffers, self.family.rows_along, workspace_bytes=self.workspace_bytes,
         )  # fmt: skip
+
+    def for_rows(self, N: int) -> Kernel:
+        """The same kernel, right for any shape, without those versions of its code that B and C with N columns never
+        run: what is not between the entry and the version that runs need not come from DRAM first."""
+        if not self.family.widths:
+            return self
+        widest = next(width for width in self.family.widths if N % width == 0)
+        return replace(self, widest=0 if widest == self.family.widths[0] else widest)
 
     def within(self, shared_bytes: int) -> Kernel:
         """The same kernel with parameters that need at most so much dynamic shared memory: itself, if it does, or else

@@ -31,11 +31,13 @@ class Rules:
     parameters: the names of its template parameters, in order; empty for a kernel that is no template.
     asserted: its `static_assert`s, in order, so that one may divide by what an earlier one has found to be at least 1.
     threads: the threads of a block that `__launch_bounds__` promises, or None without it.
+    defaults: the values of those parameters that an instantiation need not name.
     """
 
     parameters: tuple[str, ...] = ()
     asserted: tuple[Rule, ...] = ()
     threads: Callable[[Params], int] | None = None
+    defaults: tuple[tuple[str, int], ...] = ()
 
 
 class Unreadable(ValueError):
@@ -55,7 +57,7 @@ def read(source: str, function: str) -> Rules:
     if found is None:
         return Rules()
     before, head, body = found
-    parameters = _parameters(head)
+    parameters, defaults = _parameters(head)
     names = {name: f"p[{name!r}]" for name in parameters}
     for name, expression in [*_constants(before), *_constants(body)]:
         _define(names, name, expression)
@@ -68,20 +70,22 @@ def read(source: str, function: str) -> Rules:
                 asserted.append(Rule(text or f"{' '.join(condition)} must hold", _function(_python(condition, names))))
             except Unreadable:
                 continue
-    return Rules(parameters, tuple(asserted), _threads(head, names))
+    return Rules(parameters, tuple(asserted), _threads(head, names), defaults)
 
 
 def of(source: str, entry: str) -> tuple[Rules, dict[str, int]]:
     """The rules of an instantiation, and its parameters: `of(source, "sgemm<32, 8>")`.
 
-    No rules if an argument of the template is no whole number.
+    No rules if an argument of the template is no whole number, or is missing and has no default that is one.
     """
     function, _, arguments = entry.strip().partition("<")
     rules = read(source, function.strip())
     values = [part.strip() for part in arguments.rstrip("> ").split(",")] if arguments else []
-    if len(values) != len(rules.parameters) or not all(re.fullmatch(r"-?\d+", value) for value in values):
+    if len(values) > len(rules.parameters) or not all(re.fullmatch(r"-?\d+", value) for value in values):
         return Rules(), {}
-    return rules, dict(zip(rules.parameters, map(int, values), strict=True))
+    given = dict(zip(rules.parameters, map(int, values), strict=False))
+    params = dict(rules.defaults) | given if given else {}
+    return (rules, params) if len(params) == len(rules.parameters) else (Rules(), {})
 
 
 # --- from text to tokens ----------------------------------------------------------------------------------------------
@@ -179,18 +183,19 @@ def kernels(source: str) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(named) if _kernel(tokens, name) is not None)
 
 
-def _parameters(head: Tokens) -> tuple[str, ...]:
-    """The names of the template's parameters."""
+def _parameters(head: Tokens) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
+    """The names of the template's parameters, and the defaults of those that have a whole number as one."""
     if "template" not in head:
-        return ()
+        return (), ()
     start = head.index("template") + 1
     depth = 0
     for stop in range(start, len(head)):
         depth += (head[stop] == "<") - (head[stop] == ">")
         if depth == 0:
             break
-    named = (_split(part, "=")[0] for part in _split(head[start + 1 : stop], ","))
-    return tuple(part[-1] for part in named if part)
+    parts = [_split(part, "=") for part in _split(head[start + 1 : stop], ",") if part]
+    defaults = [(name[-1], value) for name, *values in parts for value, *more in values if not more]
+    return tuple(name[-1] for name, *_ in parts), tuple((name, int(one)) for name, one in defaults if one.isdigit())
 
 
 def _threads(head: Tokens, names: Mapping[str, str]) -> Callable[[Params], int] | None:

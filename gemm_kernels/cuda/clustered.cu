@@ -316,7 +316,8 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     sync_cluster();   // no block ends before all have read its sums
 }
 
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int CLUSTER>
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int CLUSTER,
+          int WIDEST = 4>
 __global__ void __cluster_dims__(CLUSTER) __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
 sgemm_clustered(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                 const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
@@ -343,10 +344,11 @@ sgemm_clustered(int M, int N, int K, float alpha, const float *A,   // A: (M, K)
                   "As and Bs must fit in 232448 bytes, the most shared memory a block of any GPU can have");
     static_assert(4 * SLICES * BM * (BN + PAD) <= 232448, "a tile of sums for each slice must fit in 232448 bytes, too");
 
-    // Versions of everything, so that no loop has to ask how rows are aligned
-    if (rows_aligned<4>(B, N) && rows_aligned<4>(C, N))
+    // Versions of everything, so that no loop has to ask how rows are aligned. None is wider than WIDEST: code that lies far
+    // behind the entry comes from DRAM while warps wait for it
+    if (WIDEST >= 4 && rows_aligned<4>(B, N) && rows_aligned<4>(C, N))
         work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, CLUSTER, 4>(M, N, K, alpha, A, B, beta, C);
-    else if (rows_aligned<2>(B, N) && rows_aligned<2>(C, N))
+    else if (WIDEST >= 2 && rows_aligned<2>(B, N) && rows_aligned<2>(C, N))
         work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, CLUSTER, 2>(M, N, K, alpha, A, B, beta, C);
     else
         work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, CLUSTER, 1>(M, N, K, alpha, A, B, beta, C);

@@ -484,7 +484,8 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     }
 }
 
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS>
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS,
+          int WIDEST = 4>
 __global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
 sgemm_reduce_scatter(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                      const float *B, float beta, float *C,               // B: (K, N), C: (M, N)
@@ -511,10 +512,11 @@ sgemm_reduce_scatter(int M, int N, int K, float alpha, const float *A,   // A: (
                   "As and Bs must fit in 232320 bytes, the most shared memory a block of any GPU can have, less 128");
     static_assert(4 * SLICES * BM * (BN + PAD) <= 232320, "a tile of sums for each slice must fit in 232320 bytes, too");
 
-    // Versions of everything, so that no loop has to ask how rows are aligned
-    if (rows_aligned<4>(B, N) && rows_aligned<4>(C, N))
+    // Versions of everything, so that no loop has to ask how rows are aligned. None is wider than WIDEST: code that lies far
+    // behind the entry comes from DRAM while warps wait for it
+    if (WIDEST >= 4 && rows_aligned<4>(B, N) && rows_aligned<4>(C, N))
         work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 4>(M, N, K, alpha, A, B, beta, C, workspace);
-    else if (rows_aligned<2>(B, N) && rows_aligned<2>(C, N))
+    else if (WIDEST >= 2 && rows_aligned<2>(B, N) && rows_aligned<2>(C, N))
         work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 2>(M, N, K, alpha, A, B, beta, C, workspace);
     else
         work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 1>(M, N, K, alpha, A, B, beta, C, workspace);

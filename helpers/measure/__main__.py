@@ -318,7 +318,7 @@ def _choose(options: argparse.Namespace) -> int:
     plan = {shape: which for shape, which in plan.items() if which}
     tried = sorted({one for which in plan.values() for one in which})
     print(f"{len(tried)} of {len(kernels)} candidates at {len(plan)} shapes; compiling", flush=True)
-    compile_all([kernels[one] for one in tried], _progress)
+    compile_all([kernels[one].for_rows(N) for (_, N, _), which in plan.items() for one in which], _progress)
     about = choosing.about(kernels, earlier, gpus)
     measured: list[choosing.Measured] = []
     refused: list[Refusal] = []

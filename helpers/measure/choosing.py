@@ -134,8 +134,10 @@ def measure(
     inputs = tuple(gpu.asarray(matrix) for matrix in problem(*shape))
     A, B, C = inputs
     reference = Reference.of(A, B)
-    accepted, refused = accept([kernels[one] for one in which], partial(_verified, reference=reference, inputs=inputs))
-    launches = {kernels.index(one.kernel): one.launch for one in accepted}
+    numbers = {kernels[one].for_rows(shape[1]): one for one in which}
+    accepted, refused = accept(list(numbers), partial(_verified, reference=reference, inputs=inputs))
+    launches = {numbers[one.kernel]: one.launch for one in accepted}
+    refused = [replace(refusal, kernel=kernels[numbers[refusal.kernel]]) for refusal in refused]
     output = C.copy()
 
     def timed(which: Sequence[int], budget: float, warm_up_s: float = 0.0) -> list[float]:
@@ -143,10 +145,9 @@ def measure(
         bound = [partial(rival, *shape, ALPHA, A, B, BETA, output) for rival in rivals]
         return _medians(interleave(bound, budget * len(rivals), warm_up_s))
 
-    numbers = list(launches)
-    *short, cublas = timed(numbers, budget_s / 3, WARM_UP_S)
-    times = dict(zip(numbers, short, strict=True))
-    near = [one for one in numbers if times[one] <= NEAR * min(short)]
+    *short, cublas = timed(list(launches), budget_s / 3, WARM_UP_S)
+    times = dict(zip(launches, short, strict=True))
+    near = [one for one in launches if times[one] <= NEAR * min(short)]
     *longer, cublas = timed(near, budget_s)
     times |= zip(near, longer, strict=True)
     if way(*shape) != GRAPH:

@@ -61,16 +61,18 @@ def check(
 ) -> list[dict[str, Any]]:
     """Verify every kernel at every shape. One row a kernel with its worst error. Incorrect at the first that is wrong.
 
-    What is chosen by shape is tried with the parameters for the shape, and on random shapes with all there are.
+    What is chosen by shape is tried with the parameters for the shape, and on random shapes with all there are; each
+    with the versions of its code that `fastest` would take there.
     Kernels for a special shape are not tried at products of more than SPECIALISTS_LARGEST multiplications.
     """
     if gpu.backend() != "gpu":
         raise NoGpu(f"Correctness on a GPU is checked on one. {gpu.reason()}")
     shapes = [*LISTED, *random_shapes()] if shapes is None else list(shapes)
     tried = {kernel.name: by_shape.variants(kernel, gpu.name()) for kernel in kernels}
-    every = [one for variant in tried.values() for one in variant]
-    compile_all([*every, *kernels])
-    launches = {one.entry: run.load(one) for one in [*every, *kernels]}
+    every = [*(one for variant in tried.values() for one in variant), *kernels]
+    every = [one.for_rows(N) for one in every for N in {N for _, N, _ in shapes}]
+    compile_all(every)
+    launches = {one.entry: run.load(one) for one in {one.entry: one for one in every}.values()}
     rows = {kernel.name: _Row(kernel, len(tried[kernel.name])) for kernel in kernels}
     for done, shape in enumerate(shapes, start=1):
         A, B, C = (gpu.asarray(matrix) for matrix in problem(*shape, seed=done))
@@ -80,7 +82,7 @@ def check(
                 continue
             small = max(shape) <= RANDOM_LARGEST
             chosen = tried[kernel.name] if small else [at_shape(kernel, *shape, gpu.name())]
-            for one in chosen:
+            for one in (one.for_rows(shape[1]) for one in chosen):
                 try:
                     error = verify_twice(launches[one.entry], reference, A, B, C, ALPHA, BETA)
                 except Exception as reason:

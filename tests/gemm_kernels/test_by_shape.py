@@ -30,7 +30,7 @@ def estimates(shape):
 def test_a_recorded_shape_gets_the_kernel_that_was_the_fastest_there():
     for M, N, K, which in RECORDED["fastest"]:
         expected = RECORDED["candidates"][which]
-        assert fastest(M, N, K) == get(expected["kernel"], **expected["params"])
+        assert fastest(M, N, K) == get(expected["kernel"], **expected["params"]).for_rows(N)
 
 
 @pytest.mark.parametrize("shape", OTHER_SHAPES)
@@ -39,7 +39,13 @@ def test_another_shape_gets_the_candidate_with_the_smallest_estimate(shape):
     expected = estimates(shape)
     chosen = fastest(*shape)
     assert len(expected) > 10 and min(expected.values()) > 0
-    assert chosen.name in by_shape.ESTIMATED and expected[chosen.entry] == min(expected.values())
+    assert chosen == chosen.for_rows(shape[1]) and chosen.name in by_shape.ESTIMATED
+    assert expected[chosen.for_rows(4).entry] == min(expected.values())
+
+
+def test_what_is_chosen_for_odd_rows_has_no_code_for_others():
+    chosen = [fastest(*shape) for shape in SHAPES if shape[1] % 2 and fastest(*shape).family.widths]
+    assert len(chosen) > 20 and {kernel.widest for kernel in chosen} == {1}
 
 
 def test_a_gpu_with_less_shared_memory_gets_a_kernel_that_fits():

@@ -294,6 +294,22 @@ def test_a_matrix_that_does_not_start_at_16_bytes_is_multiplied_right(name):
     assert is_product(kernel, moved[2][1:].reshape(36, 44), A, B, aligned=False)
 
 
+@pytest.mark.parametrize("name", ["clustered", "persistent", "reduce_scatter"])
+def test_a_kernel_that_is_compiled_for_some_rows_is_right_for_all_and_has_no_code_for_others(name):
+    whole = get(name, **SMALLER["reduce_scatter" if name == "persistent" else name])
+    kernels = [whole.for_rows(N) for N in (44, 42, 43)]
+    assert kernels[0] == whole and [kernel.widest for kernel in kernels] == [0, 2, 1]
+    code = []
+    for kernel in kernels:
+        function = compiled(kernel)
+        code.append(len(function.compiled.cubin))
+        for N in (44, 42, 43):
+            A, B, C = random_matrices(36, N, 90, seed=4)
+            C[:] = np.nan
+            assert np.allclose(launched(kernel, A, B, C, function=function), A @ B, atol=1e-4)
+    assert code[2] < 0.7 * code[1] < 0.7 * 0.8 * code[0]
+
+
 @pytest.mark.parametrize("cluster", [1, 4])
 @pytest.mark.parametrize(
     "shape", [(1, 64, 1500), (1, 61, 1501), (2, 30, 1333), (1, 29, 1000), (1, 3, 777), (1, 5, 130)]

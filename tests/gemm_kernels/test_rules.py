@@ -71,7 +71,7 @@ def compilers_verdicts(kernel, sets):
             # The last one is the kernel's, which a function that it calls was instantiated from.
             found = re.findall(r"\[with (.*?)\]|template arguments <(.*?)>", block)
             if " error: " in block and found:
-                values = tuple(int(number) for number in re.findall(r"-?\d+", "".join(found[-1])))
+                values = tuple(int(number) for number in re.findall(r"-?\d+", "".join(found[-1])))[: len(part[0])]
                 errors[start + [tuple(params.values()) for params in part].index(values)] += block
     return errors
 
@@ -106,10 +106,12 @@ def test_replace_refuses_with_the_sentence_what_the_rules_refuse(kernel):
 
 @pytest.mark.parametrize("kernel", TEMPLATES, ids=IDS)
 def test_the_parameters_and_the_threads_are_the_sources(kernel):
-    read = rules.read(kernel.source, kernel.function)
-    assert read.parameters == tuple(kernel.params)
+    read, own = rules.read(kernel.source, kernel.function), {"WIDEST": 4} if kernel.family.widths else {}
+    assert read.parameters == (*kernel.params, *own) and dict(read.defaults) == own
     assert read.threads(kernel.params) == kernel.threads
-    assert rules.of(kernel.source, kernel.entry) == (read, dict(kernel.params))
+    assert rules.of(kernel.source, kernel.entry) == (read, kernel.params | own)
+    if own:
+        assert rules.of(kernel.source, kernel.for_rows(7).entry) == (read, kernel.params | {"WIDEST": 1})
 
 
 @pytest.mark.parametrize("kernel", [*LADDER, *SPECIALISTS], ids=lambda kernel: kernel.name)
@@ -189,9 +191,12 @@ def test_a_kernel_that_is_declared_with_defaults_and_without_a_sentence_is_read(
     source = """template <int T = 16, typename V = float>
         __global__ void __launch_bounds__(T * T, 2) mine(V *C) { static_assert(T % 4 == 0); /* "no" ; */ }"""
     found = rules.read(source, "mine")
-    assert found.parameters == ("T", "V") and found.threads({"T": 8}) == 64
+    assert found.parameters == ("T", "V") and found.threads({"T": 8}) == 64 and found.defaults == (("T", 16),)
     assert [rule.sentence for rule in found.asserted] == ["T % 4 == 0 must hold"]
     assert rules.of(source, "mine<16, float>") == (rules.Rules(), {}), "an argument that is no number"
+    source = source.replace("typename V = float", "int V = 3").replace("V *C", "float *C")
+    assert rules.of(source, "mine<8>")[1] == {"T": 8, "V": 3}, "what is not given has its default"
+    assert rules.of(source, "mine<8, 5>")[1] == {"T": 8, "V": 5} and rules.of(source, "mine<8, 5, 1>")[1] == {}
 
 
 def test_a_kernel_of_ones_own_that_breaks_its_static_assert_is_answered_with_the_sentence():

@@ -2,13 +2,16 @@
 
 import pickle
 from concurrent.futures import Future
+from functools import partial
 
+import numpy as np
 import pytest
 
 from gemm_kernels import by_shape, get
 from helpers import devices
 from helpers.measure import choosing, side_by_side, suites
-from helpers.measure.bench import Refusal
+from helpers.measure.bench import Accepted, Refusal
+from helpers.measure.compared import EVENTS
 
 H200 = devices.get("NVIDIA H200")
 KERNELS = choosing.candidates(H200.sms)
@@ -71,6 +74,29 @@ def test_what_several_gpus_measure_comes_back_as_if_one_had(monkeypatch):
     for shape, (_, (refusal,)) in one.items():
         (there,) = several[shape][1]
         assert there.kernel == refusal.kernel and str(there.error) == str(refusal.error)
+
+
+@pytest.mark.parametrize(("N", "widest"), [(64, 0), (66, 2), (67, 1)])
+def test_candidates_are_measured_with_the_code_that_such_rows_run_and_keep_their_numbers(monkeypatch, N, widest):
+    """Without a GPU: kernels are accepted or refused by their numbers, and timed by them."""
+    which = [number for number, kernel in enumerate(KERNELS) if kernel.name in ("persistent", "clustered")][:5]
+    seen = []
+
+    def accept(kernels, check):
+        seen.extend(kernels)
+        accepted = [Accepted(one, partial(print, place), 0.0) for place, one in enumerate(kernels)]
+        return accepted[1:], [Refusal(kernels[0], ValueError("is wrong"))]
+
+    def interleave(launches, budget_s, warm_up_s):
+        return np.array([[9.0] * len(launches)])
+
+    for name, instead in (("accept", accept), ("interleave", interleave), ("way", lambda *shape: EVENTS)):
+        monkeypatch.setattr(choosing, name, instead)
+    measured, (refusal,) = choosing.measure(KERNELS, (8, N, 8), which)
+    assert [one.widest for one in seen] == [widest] * 5 and [one.params for one in seen] == [
+        KERNELS[one].params for one in which
+    ]
+    assert list(measured.times) == which[1:] and refusal.kernel == KERNELS[which[0]]
 
 
 LONG, SHORT = [(size, size, size) for size in (256, 512, 1024)], [(800, 800, 16), (400, 400, 16)]
