@@ -264,7 +264,7 @@ def test_other_shapes_are_faster_than_cublas_on_average_and_the_log_names_those_
     assert geometric_mean([one.of_cublas for one in others]) > REACHED[name].others
     assert geometric_mean([one.of_best for one in others]) > 1.10
     lost = [one.of_cublas for one in others if one.of_cublas < 1]
-    assert len(lost) <= REACHED[name].others_lost and min(lost, default=1) > REACHED[name].others_least
+    assert len(lost) <= REACHED[name].others_lost and min(lost, default=1) >= REACHED[name].others_least
 
 
 @pytest.mark.parametrize("name", REACHED)
@@ -273,7 +273,7 @@ def test_the_estimate_holds_at_shapes_that_nothing_was_chosen_by(name):
     assert len(unseen) >= 40 and geometric_mean([one.of_cublas for one in unseen]) > 1.15
     assert geometric_mean([one.of_best for one in unseen]) > 1.05
     lost = [one.of_cublas for one in unseen if one.of_cublas < 1]
-    assert len(lost) <= REACHED[name].unseen_lost and min(lost, default=1) > REACHED[name].unseen_least
+    assert len(lost) <= REACHED[name].unseen_lost and min(lost, default=1) >= REACHED[name].unseen_least
 
 
 def test_fastest_was_recorded_on_these_gpus():
