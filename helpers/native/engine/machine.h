@@ -212,7 +212,7 @@ typedef struct {
     Times **times;                      /* the same, NULL where blocks do not wait for each other */
     uint32_t *told;                     /* by lane of the grid: what it did before this is known to others; see checks.c */
     uint32_t *heard, *left; /* by block and other block the last fence that it knows of, and what is to be heard by place of
-                             * meeting; NULL where too many blocks meet */
+                             * meeting, before that whether there is any; NULL where too many blocks meet */
     TraceRow *traces;
     Shape *shapes;
     int64_t trace_count, trace_room, shape_count, shape_room;
