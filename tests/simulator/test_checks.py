@@ -397,6 +397,20 @@ def test_reading_shared_memory_that_nobody_wrote_names_the_element():
     assert caught.value.report.findings[0].count == 8
 
 
+def test_each_launch_counts_what_it_finds_like_the_first_though_narrow_accesses_follow():
+    function = kernel(
+        "int *y",
+        "__shared__ int s[64];\ns[threadIdx.x] = 1;\ny[threadIdx.x] = s[63 - threadIdx.x];\n__syncthreads();\n"
+        "((volatile char *)s)[threadIdx.x] = 2;",
+    )
+    counts = []
+    for _ in range(3):
+        with simulator.sanitize("report") as reports:
+            function(1, 64, (np.zeros(64, I32),))
+        counts += [finding.count for finding in reports[0].findings]
+    assert counts == [64, 64, 64]
+
+
 def test_a_report_says_what_was_looked_at():
     function = kernel(
         "const float *x, float *y",

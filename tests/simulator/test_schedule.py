@@ -113,17 +113,44 @@ def test_a_lock_that_blocks_wait_for_is_handed_on(level):
 
 @pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_lock_that_each_thread_of_several_blocks_waits_for_is_taken_by_each(level):
-    source = """extern "C" __global__ void kernel(int *lock, volatile int *taken) {
-        while (atomicCAS(lock, 0, 1) != 0) { }
+@pytest.mark.parametrize(
+    "meanwhile", ["", "++tries;", "tries += *taken >= 0;"], ids=["idle", "counting", "looking elsewhere"]
+)
+@pytest.mark.parametrize(("blocks", "threads"), [(1, 32), (4, 128), (16, 128)])
+def test_a_lock_that_each_thread_waits_for_is_taken_by_each(level, meanwhile, blocks, threads):
+    source = """extern "C" __global__ void kernel(int *lock, volatile int *taken, int *tried) {
+        int tries = 0;
+        while (atomicCAS(lock, 0, 1) != 0) { MEANWHILE }
         *taken = *taken + 1;
         __threadfence();
         atomicExch(lock, 0);
+        tried[blockIdx.x * blockDim.x + threadIdx.x] = tries;
     }"""
     lock, taken = np.zeros((2, 1), np.int32)
-    with simulator.record(level=level):
-        simulator.RawModule(code=source).get_function("kernel")((4,), (128,), (lock, taken))
-    assert (lock[0], taken[0]) == (0, 4 * 128)
+    tried = np.zeros(blocks * threads, np.int32)
+    launch(level, source, "kernel", blocks, threads, lock, taken, tried, MEANWHILE=meanwhile)
+    assert (lock[0], taken[0]) == (0, blocks * threads)
+    assert (tried > 0).any() == bool(meanwhile)
+
+
+@pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
+@pytest.mark.parametrize("level", LEVELS)
+def test_threads_meet_again_behind_a_long_loop_through_shared_memory_that_changes_nothing(level):
+    source = """extern "C" __global__ void kernel(const int *lengths, int *sums) {
+        __shared__ int x[12000];
+        for (int i = threadIdx.x; i < 12000; i += 32) x[i] = i;
+        __syncwarp();
+        int sum = 0;
+        #pragma unroll 1
+        for (int i = 0; i < lengths[threadIdx.x]; ++i) sum += x[i];
+        sums[threadIdx.x] = sum;
+    }"""
+    lengths, sums = np.full(32, 1, np.int32), np.zeros(32, np.int32)
+    lengths[17] = 12000
+    with simulator.record(level=level, checks=False) as recording:
+        simulator.RawModule(code=source).get_function("kernel")((1,), (32,), (lengths, sums))
+    assert sums.tolist() == [n * (n - 1) // 2 for n in lengths.tolist()]
+    assert recording.counters["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"] == 1
 
 
 @pytest.mark.parametrize("level", LEVELS)

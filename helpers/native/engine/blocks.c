@@ -4,7 +4,7 @@
 #include "patterns.h"
 #include "warp.h"
 
-enum { PATIENCE = 128 }; /* rounds of turns in which all look */
+enum { PATIENCE = 128, STARES = 16 }; /* rounds of turns in which all look; and in which a warp looks at few places */
 enum { TURNS = 4096 };  /* some hundredths of a second */
 
 /* ---- making and ending */
@@ -51,6 +51,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
         warp->groups = 1;
         warp->group[0] = (Group){.mask = warp->living};
         warp->looked_by = -1;
+        warp->trips = 1;
         memset(warp->together, -1, sizeof warp->together);
     }
 }
@@ -99,7 +100,25 @@ static int make_place(Place *place, const Launch *launch) {
     return 0;
 }
 
+/* The blocks that a thread of the host executes. */
+typedef struct Execution {
+    Cluster *clusters, *cluster; /* and the one that is being begun */
+    Place *places, **order;      /* those with resident blocks first */
+    int64_t next;                /* the block that is begun next */
+    int made, resident, most, wanted, rounds, is_running;
+    int parts_soon; /* threads that waited at BSYNC for some that waited for them have had to go on alone */
+    /* Of the round of turns that it is in: whose turn it is, what had changed before, and what it has come to. */
+    int is_in_round, at, ended, all_are_begun;
+    int64_t changes;
+} Execution;
+
 /* ---- threads that wait for ever */
+
+/* Where a warp is, and what it looked at last. */
+static uint64_t glance_of(const Warp *warp) {
+    const uint64_t places = (uint64_t)warp->group[0].pc << 32 | (uint32_t)warp->looked_by;
+    return (places ^ (uint64_t)warp->looked_at) * 0x9e3779b97f4a7c15ull + (uint64_t)warp->groups;
+}
 
 /* A number for all that decides what a warp does next, but for memory. */
 static uint64_t state_of(const Warp *warp) {
@@ -136,24 +155,33 @@ static int favour_others(Warp *warp) {
 
 /* At the end of a turn: whether the warp is where it was before, though nothing has changed in memory since. Then it will
  * come there again and again. The state that is compared with is a newer one after 1, 2, 4, ... turns, so that a circle of
- * any length is found (R. P. Brent, 1980). */
+ * any length is found (R. P. Brent, 1980). Nobody asks for the state at the end of a turn after which something changes, as
+ * it nearly always does: the first one is that of a turn in which nothing changed. Meanwhile who does not come where it was
+ * has longer turns. */
 static void look_for_circles(Warp *warp) {
     int64_t changes = warp->results->changes;
-    uint64_t state = state_of(warp);
-    warp->turns++;
-    if (warp->known_since == changes + 1 && state == warp->known_state) {
+    if (warp->changed != changes && warp->launch->meets_anywhere) warp->changed = changes, warp->tried = warp->favoured = 0;
+    if (warp->known_since != changes + 1) {
+        warp->known_since = changes + 1;
+        warp->turns = warp->known_turn = warp->repeats = 0;
+        return;
+    }
+    const uint64_t glance = glance_of(warp);
+    const int may_repeat = warp->known_turn && glance == warp->known_glance, is_due = ++warp->turns >= 2 * warp->known_turn;
+    const uint64_t state = may_repeat || is_due ? state_of(warp) : 0;
+    if (may_repeat && state == warp->known_state) {
         warp->repeats = !favour_others(warp);
         return;
     }
-    if (warp->changed != changes && warp->launch->meets_anywhere) warp->changed = changes, warp->tried = warp->favoured = 0;
-    if (warp->known_since != changes + 1 || warp->turns >= 2 * warp->known_turn) {
-        warp->known_state = state;
-        warp->known_turn = warp->known_since != changes + 1 ? 1 : warp->turns;
-        if (warp->known_since != changes + 1) warp->turns = 1;
-        warp->known_since = changes + 1;
-        warp->repeats = 0;
-    }
+    if (warp->known_turn && warp->trips < LOOK) warp->trips *= 2;
+    if (!is_due) return;
+    warp->known_glance = glance;
+    warp->known_state = state;
+    warp->known_turn = warp->turns;
+    warp->repeats = 0;
 }
+
+static int goes_in_circles(const Warp *warp) { return warp->repeats && warp->known_since == warp->results->changes + 1; }
 
 /* Whether all living warps wait, or go in circles with nothing changed since. */
 static int is_stuck(Block *block) {
@@ -161,28 +189,37 @@ static int is_stuck(Block *block) {
         Warp *warp = &block->warp[w];
         int runs = wake_at_phases(warp, 0);
         for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
-        if (runs && !(warp->repeats && warp->known_since == warp->results->changes + 1)) return 0;
+        if (runs && !goes_in_circles(warp)) return 0;
     }
     return 1;
 }
 
 /* Threads wait at BSYNC for others of their warp, which wait for them in a loop: the lock that the first ones hold, say.
- * An H200 lets the first ones go on alone (tests/simulator/goldens/system_sm_90.json). Whether there are any. */
-static int part_from_loops(Block *block) {
-    int parted = 0;
-    for (int w = 0; w < block->warps; w++) {
-        Warp *warp = &block->warp[w];
-        int runs = 0;
-        for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
-        for (int g = 0; runs && g < warp->groups; g++) {
-            Group *group = &warp->group[g];
-            if (!group->waits || group->waits > MEETINGS) continue;
-            forget_meetings(warp, group->waits - 1, group->mask);
-            group->waits = 0;
-            parted = 1;
-        }
-        warp->results->changes += parted;
+ * An H200 lets the first ones go on alone (tests/simulator/goldens/system_sm_90.json). Whether there are any, in a warp that
+ * has only looked in so many turns, and at few places. */
+static int part_from_loop(Warp *warp, int stares) {
+    int runs = 0;
+    uint32_t parted = 0;
+    if (warp->stares < stares) return 0;
+    for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
+    for (int g = 0; runs && g < warp->groups; g++) {
+        Group *group = &warp->group[g];
+        if (!group->waits || group->waits > MEETINGS) continue;
+        forget_meetings(warp, group->waits - 1, group->mask);
+        group->waits = 0;
+        parted |= group->mask;
     }
+    if (!parted) return 0;
+    warp->favoured = parted;
+    warp->results->changes++;
+    return 1;
+}
+
+/* The same in all warps of a block. Where there are such loops, the next ones who wait so do not wait for long. */
+static int part_from_loops(Block *block, int stares) {
+    int parted = 0;
+    for (int w = 0; w < block->warps; w++) parted |= part_from_loop(&block->warp[w], stares);
+    block->warp[0].results->execution->parts_soon |= parted;
     return parted;
 }
 
@@ -251,20 +288,24 @@ static void name_waiters(const Block *block, Results *results) {
 
 /* ---- turns */
 
-/* All who can run look at what others do, and nothing has changed for a while: what goes on are counters in registers.
- * One warp gets all the time that it wants, so that its loop ends, or is soon known for an endless one. */
-static void favour_one(Block *block, Results *results, int resident) {
+/* All who can run look at what others do, and nothing has changed for a while: what goes on are counters in registers. Those
+ * may be of threads that look for others of their warp who wait for them; blocks that have some are asked first, each once.
+ * Else one warp gets all the time that it wants, so that its loop ends, or is soon known for an endless one. */
+static void end_quiet(Block *block, Results *results, int resident) {
+    const int64_t patience = PATIENCE * (int64_t)resident;
     if (results->changes != results->seen_changes) {
         results->seen_changes = results->changes;
         results->quiet = 0;
-    } else if (++results->quiet > PATIENCE * (int64_t)resident) {
-        results->quiet = 0;
-        for (int w = 0; w < block->warps; w++) {
-            for (int g = 0; g < block->warp[w].groups; g++) {
-                if (block->warp[w].group[g].waits) continue;
-                block->warp[w].has_all_time = 1;
-                return;
-            }
+    }
+    if (++results->quiet <= patience || part_from_loops(block, STARES) || results->quiet <= patience + resident) return;
+    results->quiet = 0;
+    for (int w = 0; w < block->warps; w++) {
+        Warp *warp = &block->warp[w];
+        if (goes_in_circles(warp)) continue;
+        for (int g = 0; g < warp->groups; g++) {
+            if (warp->group[g].waits) continue;
+            warp->has_all_time = 1;
+            return;
         }
     }
 }
@@ -274,12 +315,13 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
     for (;;) {
         int can_run = 0;
         uint32_t saw = 0;
-        favour_one(block, results, resident);
+        end_quiet(block, results, resident);
         for (int w = 0; w < block->warps && !results->fault; w++) {
             Warp *warp = &block->warp[w];
             if (!warp->groups) continue;
             if (run_turn(warp)) {
                 can_run = 1;
+                if (warp->came_round && results->execution->parts_soon) part_from_loop(warp, 1);
                 if (warp->saw_others) look_for_circles(warp);
             }
             saw |= warp->saw_others;
@@ -293,7 +335,7 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
         }
         if (results->fault) return 1;
         if (alone && is_stuck(block)) {
-            if (part_from_loops(block) || part_from_circles(block) || give_up_waiting(block)) continue;
+            if (part_from_loops(block, 0) || part_from_circles(block) || give_up_waiting(block)) continue;
             name_waiters(block, results);
             return 1;
         }
@@ -301,17 +343,6 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
         if (!alone && (saw & SEES_GRID || (saw && block->cluster->living > 1))) return 0;
     }
 }
-
-/* The blocks that a thread of the host executes. */
-typedef struct Execution {
-    Cluster *clusters, *cluster; /* and the one that is being begun */
-    Place *places, **order;      /* those with resident blocks first */
-    int64_t next;                /* the block that is begun next */
-    int made, resident, most, wanted, rounds, is_running;
-    /* Of the round of turns that it is in: whose turn it is, what had changed before, and what it has come to. */
-    int is_in_round, at, ended, all_are_begun;
-    int64_t changes;
-} Execution;
 
 static void keep_places(Execution *e, int count) {
     while (e->made > count) free_place(&e->places[--e->made]);
@@ -355,7 +386,7 @@ static int begin_execution(const Launch *launch, Results *results, int64_t first
     e->cluster = e->clusters;
     e->next = first;
     e->wanted = 1;
-    e->resident = e->rounds = e->is_in_round = 0;
+    e->resident = e->rounds = e->is_in_round = e->parts_soon = 0;
     return e->is_running = 1;
 }
 
@@ -365,6 +396,7 @@ static void begin_round(Execution *e, const Launch *launch, Results *results, in
     while (e->next < stop && ((e->next - first) % size || (e->resident < e->wanted && e->resident + size <= e->most))) {
         int rank = (int)((e->next - first) % size);
         if (!rank) for (e->cluster = e->clusters; e->cluster->living; e->cluster++) {}
+        if (!rank && e->most == size) e->parts_soon = 0; /* what happens is the same, whoever executes the blocks before */
         if (e->resident == e->made) {
             if (!make_place(&e->places[e->made], launch)) {
                 results->fault = NO_MEMORY;
@@ -405,7 +437,7 @@ static int is_deadlock(Execution *e) {
     int stuck = 1;
     for (int r = 0; r < e->resident; r++) stuck &= is_stuck(&e->order[r]->block);
     for (int r = 0; stuck && r < e->resident; r++)
-        if (part_from_loops(&e->order[r]->block)) stuck = 0;
+        if (part_from_loops(&e->order[r]->block, 0)) stuck = 0;
     for (int r = 0, waited = 0; stuck && r < e->resident; r++) {
         waited |= give_up_waiting(&e->order[r]->block);
         if (r == e->resident - 1) stuck = !waited;

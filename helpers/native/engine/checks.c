@@ -63,30 +63,48 @@ static void tell(uint32_t *told, const uint32_t *fenced, const uint32_t *barrier
     }
 }
 
-/* A block hears what others have left at a place, and leaves there what it has heard, and when it last made a fence. */
-static void exchange_news(Warp *warp, uint64_t place, int reads, int writes) {
-    const int32_t *grid = warp->launch->grid;
-    size_t blocks = (size_t)grid[0] * (size_t)grid[1] * (size_t)grid[2], id = (size_t)warp->block->id;
-    uint32_t *heard = warp->results->heard + id * (blocks + 1);
-    uint32_t *left = warp->results->left + place % MEETING_PLACES * (blocks + 1);
-    heard[id] = later(heard[id], warp->block->fenced);
-    heard[blocks] = later(heard[blocks], warp->block->fenced); /* behind the last one, whether there is any news */
-    if (!(reads && left[blocks]) && !(writes && heard[blocks])) return;
-    for (size_t b = 0; b <= blocks; b++) {
+/* What a block has heard, and behind the last block whether that is any news: its own fences are. */
+static uint32_t *heard_by(const Warp *warp, size_t blocks) {
+    const Block *block = warp->block;
+    uint32_t *heard = warp->results->heard + (size_t)block->id * (blocks + 1);
+    heard[block->id] = later(heard[block->id], block->fenced);
+    heard[blocks] = later(heard[blocks], block->fenced);
+    return heard;
+}
+
+/* A block hears what others have left at a place, and leaves there what it has heard, and when it last made a fence. Whether
+ * there is any news is kept of all places together, as there is none at most of them. */
+static void exchange_news(const Warp *warp, uint32_t *heard, size_t blocks, uint64_t place, int reads, int writes) {
+    uint32_t *any_left = &warp->results->left[place], *left = warp->results->left + MEETING_PLACES + place * blocks;
+    if (!(reads && *any_left) && !(writes && heard[blocks])) return;
+    for (size_t b = 0; b < blocks; b++) {
         uint32_t news = later(heard[b], left[b]);
         if (reads) heard[b] = news;
         if (writes) left[b] = news;
     }
+    uint32_t any = later(heard[blocks], *any_left);
+    if (reads) heard[blocks] = any;
+    if (writes) *any_left = any;
+}
+
+static size_t blocks_of(const Launch *launch) {
+    return (size_t)launch->grid[0] * (size_t)launch->grid[1] * (size_t)launch->grid[2];
 }
 
 /* The same at the words that a strong access goes to. */
-static void exchange_at(Warp *warp, const Request *request, int width, int touch) {
+static void exchange_at(const Warp *warp, const Request *request, int width, int touch) {
     if (!warp->results->heard || !warp->results->fenced) return;
-    uint64_t before = 0;
+    const size_t blocks = blocks_of(warp->launch);
+    uint32_t *heard = heard_by(warp, blocks);
+    uint64_t before = 0, last = 0, place = 0; /* lane by lane; the last word, and its place */
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         uint64_t word = request->address[__builtin_ctz(rest)] >> 2;
-        for (int part = 0; word != before && part < (width + 3) / 4; part++)
-            exchange_news(warp, word + (uint64_t)part, touch != WRITES, touch != READS);
+        for (int part = 0; word != before && part < (width + 3) / 4; part++) {
+            uint64_t next = word + (uint64_t)part;
+            place = next == last + 1 && place + 1 < MEETING_PLACES ? place + 1 : next % MEETING_PLACES;
+            last = next;
+            exchange_news(warp, heard, blocks, place, touch != WRITES, touch != READS);
+        }
         before = word;
     }
 }
@@ -94,9 +112,11 @@ static void exchange_at(Warp *warp, const Request *request, int width, int touch
 void note_cluster(Cluster *cluster) {
     for (int turn = 0; turn < 2; turn++) { /* all have told what they know when they hear */
         for (int rank = 0; rank < MOST_OF_CLUSTER; rank++) {
-            Block *block = cluster->block[rank];
-            if (block && block->warp[0].results->told && block->warp[0].results->heard)
-                exchange_news(&block->warp[0], (uint64_t)(block->id - rank), 1, 1);
+            const Block *block = cluster->block[rank];
+            if (!block || !block->warp[0].results->told || !block->warp[0].results->heard) continue;
+            const Warp *warp = &block->warp[0];
+            const size_t blocks = blocks_of(warp->launch);
+            exchange_news(warp, heard_by(warp, blocks), blocks, (uint64_t)(block->id - rank) % MEETING_PLACES, 1, 1);
         }
     }
 }
@@ -105,6 +125,7 @@ void note_cluster(Cluster *cluster) {
 static void meet_others(Warp *warp, uint32_t mask, int of_block) {
     Block *block = warp->block;
     uint32_t now = tick(warp->results);
+    warp->met_at = now;
     tell(warp->order.told_in_block, warp->order.fenced_in_block, warp->order.barrier, mask);
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         warp->order.met_in_block[__builtin_ctz(rest)] = now;
@@ -163,16 +184,17 @@ static int comes_before(const Warp *warp, int lane, uint32_t other, uint32_t tim
 
 /* ---- shared memory */
 
-/* When a warp makes a request: now, when its block and when the warp last met, and into which group its copies go. */
+/* When a warp makes a request: now, when its block and when the warp last met, whether it may have heard since of what other
+ * warps did, and into which group its copies go. */
 typedef struct {
     uint32_t now, barrier, together_at;
-    int32_t warp;
+    int32_t warp, may_hear;
     uint16_t open_group;
 } Moment;
 
 static inline Moment moment_of(const Warp *warp) {
     return (Moment){warp->results->now, warp->block->barrier, warp->together_at, warp->number,
-                    (uint16_t)(warp->groups_closed + 1)};
+                    warp->met_at > warp->block->barrier, (uint16_t)(warp->groups_closed + 1)};
 }
 
 /* Whether what happened at a time comes before what this thread does, as there was a barrier, of the block or of the warp. */
@@ -300,15 +322,16 @@ static inline void write_note(const Moment *moment, Note *note, uint32_t thread,
     if (touch == COPIES) note->group = moment->open_group;
 }
 
-/* A read comes after the write, and if others have read the same since the last barrier, then in the
- * same request, or nobody hands anything on. */
+/* A read comes after the write, and if others have read the same since the last barrier, then in the same request, or they
+ * have not handed it on to this one. */
 static inline int surely_read(const Moment *moment, Note *note, int hands_on, uint32_t thread) {
     if (!note->written || !write_ordered(moment, thread, note)) return 0;
     const uint16_t many_of_warp = (uint16_t)(MANY_OF_WARP | moment->warp);
     if (note->read <= moment->barrier) note->reader = (uint16_t)thread;
     else if (note->reader != thread && note->reader != many_of_warp && note->reader != MANY) {
-        if (hands_on && note->read != moment->now) return 0;
-        note->reader = note->reader < MANY_OF_WARP && note->reader / WARP == moment->warp ? many_of_warp : MANY;
+        const int is_of_warp = note->reader < MANY_OF_WARP && note->reader / WARP == moment->warp;
+        if (hands_on && note->read != moment->now && (is_of_warp || moment->may_hear)) return 0;
+        note->reader = is_of_warp ? many_of_warp : MANY;
     }
     note->read = moment->now;
     note->flags &= ~STRONG_READ;

@@ -212,7 +212,7 @@ typedef struct {
     Times **times;                      /* the same, NULL where blocks do not wait for each other */
     uint32_t *told;                     /* by lane of the grid: what it did before this is known to others; see checks.c */
     uint32_t *heard, *left; /* by block and other block the last fence that it knows of, and what is to be heard by place of
-                             * meeting; NULL where too many blocks meet */
+                             * meeting, before that whether there is any; NULL where too many blocks meet */
     TraceRow *traces;
     Shape *shapes;
     int64_t trace_count, trace_room, shape_count, shape_room;
@@ -254,6 +254,8 @@ typedef struct {
         told_in_block[WARP];
 } Order;
 
+enum { FEW_PLACES = 4 }; /* at which who waits may look by turns */
+
 typedef struct {
     struct Block *block;
     const Launch *launch;
@@ -272,22 +274,28 @@ typedef struct {
     uint32_t arrived, owes; /* threads that others of the cluster have not come to yet, and that have not waited yet */
     uint32_t favoured;   /* the threads whose turn it is, 0: those with the lowest program counter */
     uint32_t ran, tried; /* who ran when the last turn ended, and who has gone in circles since something changed */
-    int32_t idle_turns;  /* one after the other, in which it only looked */
-    /* Whether it only looked at others in its last turn, and what had changed at the end of it. */
+    /* Turns one after the other in which it only looked, at last at one of a few places; the newest of these is at `newest`. */
+    int32_t stares, newest;
+    int64_t stared_at[FEW_PLACES];
+    /* Whether it only looked at others in its last turn, what had changed at the end of it, and steps of such turns, which do
+     * not count if others go on. */
     int32_t only_looks;
-    int64_t left_at;
+    int64_t left_at, steps_in_vain;
     /* What it looked at last, and whether it has been in the same state before, with nothing changed since. */
     int32_t looked_by, looked_in;
     int64_t looked_at;
     uint64_t late_state;  /* when the time was over that it waits for a phase, and what had changed until then */
     int64_t late_since;
-    uint64_t known_state;
+    uint64_t known_state, known_glance;
     int64_t known_since, changed;
     int32_t turns, known_turn, repeats, has_all_time;
+    /* How often it comes to where its turn began until that ends, while it only looks, and whether the last one ended so. */
+    int32_t trips, came_round;
     /* For the sanitizer's watch: when all threads of the warp last met, and its asynchronous copies: the groups closed and
      * awaited so far, the last one with any copies, whether there are some that are in none yet, and when groups were awaited. */
     uint32_t together_at, groups_closed, awaited, last_copies, copies_open, awaited_at[COPY_GROUPS];
-    uint32_t met_others; /* when one of its threads made an atomic operation */
+    uint32_t met_others; /* when one of its threads made an atomic operation, */
+    uint32_t met_at;     /* or one in shared memory */
     /* Registers that hold what nobody wrote: a bit for each. */
     uint32_t holds;
     uint64_t held[REGISTERS / 64];

@@ -12,7 +12,6 @@
 
 #include "checks.h"
 
-enum { TURN = 1024, LOOK = 256 }; /* instructions; of a warp that did nothing but look in its last turn */
 enum { IDLE_TURNS = 4 }; /* in which threads may look for changes before others of their warp get a turn */
 enum { MOST_WARPS = 32 }; /* of a block */
 
@@ -602,12 +601,19 @@ static void favour_next(Warp *warp, uint32_t mask) {
     warp->favoured = later ? later : first;
 }
 
+/* At the end of a turn. Who goes through an array looks elsewhere each time, and is told by it from who waits. */
+static void note_stare(Warp *warp) {
+    int is_known = 0;
+    for (int place = 0; place < FEW_PLACES; place++) is_known |= warp->stared_at[place] == warp->looked_at;
+    warp->stares = warp->only_looks && is_known ? warp->stares + 1 : 0;
+    if (!is_known) warp->stared_at[warp->newest = (warp->newest + 1) % FEW_PLACES] = warp->looked_at;
+}
+
 /* Threads that meet wherever they can look at what others may change, and have changed nothing themselves for some turns: then
  * it is the turn of others of their warp, for whom they may wait, though they count rounds and so do not go in circles. */
-static void give_way(Warp *warp, int has_changed) {
-    warp->idle_turns = has_changed ? 0 : warp->idle_turns + 1;
-    if (warp->idle_turns < IDLE_TURNS) return;
-    warp->idle_turns = 0;
+static void give_way(Warp *warp) {
+    if (warp->stares < IDLE_TURNS) return;
+    warp->stares = 0;
     favour_next(warp, warp->ran);
 }
 
@@ -632,11 +638,11 @@ int run_turn(Warp *warp) {
     Operation *const *execute = operations();
     int64_t left = warp->has_all_time ? launch->most_steps : warp->only_looks ? LOOK : TURN;
     const int64_t changes = results->changes, steps = warp->steps;
-    int at;
+    int at, begun_at = -1, trips = warp->only_looks && !warp->has_all_time ? warp->trips : 0;
     results->turns_left--;
     warp->saw_others = 0;
     warp->has_all_time = 0;
-    warp->only_looks = 0;
+    warp->only_looks = warp->came_round = 0;
     if (warp->groups < 2) warp->favoured = 0;
     wake_at_phases(warp, 0);
     while (!results->fault) {
@@ -656,15 +662,25 @@ int run_turn(Warp *warp) {
                     fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(g->mask), 0);
                     return 0;
                 }
+                if (trips && i->index == begun_at && warp->saw_others && results->changes == changes && !--trips)
+                    warp->came_round = 1, left = 0;
+                if (begun_at < 0) begun_at = i->index;
                 left -= i->length;
                 if (left < 0) {
                     if (warp->saw_others || --results->turns_left < 0) {
                         g->pc = i->index;
                         warp->ran = g->mask;
                         warp->only_looks = warp->saw_others && results->changes == changes;
-                        if (warp->only_looks && changes != warp->left_at) warp->steps = steps; /* others have gone on */
+                        const int64_t length = warp->steps - steps;
+                        if (changes != warp->left_at) { /* others have gone on */
+                            warp->steps -= warp->steps_in_vain;
+                            warp->steps_in_vain = 0;
+                        }
+                        if (warp->only_looks) warp->steps_in_vain += length;
+                        if (!warp->only_looks || changes != warp->left_at) warp->trips = 1;
                         warp->left_at = results->changes;
-                        if (warp->saw_others && launch->meets_anywhere) give_way(warp, results->changes != changes);
+                        note_stare(warp);
+                        if (warp->saw_others && launch->meets_anywhere) give_way(warp);
                         else if (warp->saw_others) favour_next(warp, g->mask);
                         return 1;
                     }

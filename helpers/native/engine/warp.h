@@ -4,6 +4,8 @@
 
 #include "machine.h"
 
+enum { TURN = 1024, LOOK = 256 }; /* instructions; of a warp that did nothing but look in its last turn, at most */
+
 /* Execute until nobody can go on, for one turn if others may be waited for, or until no turns are left. 1 while somebody can
  * go on. */
 int run_turn(Warp *warp);

@@ -162,7 +162,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     finally:
         memory.put_back()
     if checker is not None:
-        kernel.learnt = Learnt(program.level, geometry.block, geometry.shared_mem, checker.shared.patterns)
+        kernel.learnt = Learnt(program.level, geometry.block, geometry.shared_mem, checker.shared.patterns.first)
         report = checker.finish()
         if recorded is not None and recorded.sampling is not None:
             report = replace(report, notes=(*report.notes, str(recorded.sampling)))

@@ -44,6 +44,7 @@ EVERYBODY = -1  # the number of the mask None
 MOST_ENTRIES = 50_000  # of a log without a barrier
 MOST_LOG_BYTES = 64 << 20  # of what a log keeps alive
 MOST_PATTERN_BYTES = 16 << 20  # of what a kernel's patterns keep alive
+WIDEST = 4  # bytes of a word, where there is no narrower access
 
 
 class Strength:
@@ -79,11 +80,14 @@ class State:
 class Patterns:
     """What is known about a kernel's logs, from launch to launch: arrays and states by number, and logs by state.
 
-    `word` is the size of the smallest access so far, in bytes.
+    `word` is the size of the smallest access so far, in bytes. Each launch begins with the widest words, `first`, so
+    that it counts what it finds as the one before.
     """
 
-    def __init__(self, word: int = 4) -> None:
+    def __init__(self, word: int = WIDEST, first: "Patterns | None" = None) -> None:
         self.word = word
+        self.first = self if word == WIDEST else first or Patterns()
+        self._finer: dict[int, Patterns] = {}
         self.arrays: list[np.ndarray] = []
         self.states: list[State] = []
         self.known: dict[tuple, tuple[int, Counter]] = {}
@@ -117,8 +121,10 @@ class Patterns:
 
     def refined(self, state: State, word: int, words: int) -> tuple["Patterns", int]:
         """The same arrays, but smaller words, `words` in all; and the number of `state` there."""
-        new = Patterns(word)
-        new.arrays, new._numbers, new.bytes = self.arrays, self._numbers, self.bytes
+        new = self._finer.get(word)
+        if new is None:
+            new = self._finer[word] = Patterns(word, self.first)
+            new.arrays, new._numbers, new.bytes = self.arrays, self._numbers, self.bytes
         initialised = np.repeat(state.initialised, self.word // word, axis=1)[:, :words]
         return new, new.state_number(State(initialised, state.pending))
 
