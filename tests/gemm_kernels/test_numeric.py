@@ -310,6 +310,27 @@ def test_a_kernel_that_is_compiled_for_some_rows_is_right_for_all_and_has_no_cod
     assert code[2] < 0.7 * code[1] < 0.7 * 0.8 * code[0]
 
 
+@pytest.mark.parametrize("name", ["clustered", "persistent", "reduce_scatter"])
+def test_a_kernel_that_is_compiled_for_some_rows_is_right_wherever_matrices_start(name):
+    """The first float of each array says how many of it come before the matrix: the arrays start at 512 bytes."""
+    N = 42
+    kernel = get(name, **SMALLER["reduce_scatter" if name == "persistent" else name]).for_rows(N)
+    opening = kernel.source.index("{", kernel.source.index(kernel.function)) + 1
+    skip = "A += int(A[0]), B += int(B[0]), C += int(C[0]);"
+    function = compiled(kernel, f"{kernel.source[:opening]}\n    {skip}{kernel.source[opening:]}")
+    A, B, C = random_matrices(36, N, 20, seed=4)
+    for before in [(4, 4, 4), (4, 1, 4), (4, 4, 1), (1, 2, 2), (3, 3, 2), (2, 2, 3)]:
+        a, b, c = (
+            np.concatenate([np.full(count, count, np.float32), matrix.ravel()])
+            for count, matrix in zip(before, (A, B, C), strict=True)
+        )
+        scalars = (np.int32(36), np.int32(N), np.int32(20), np.float32(1))
+        arguments = (*scalars, a, b, np.float32(0), c, *empty_workspace(kernel))
+        function(kernel.grid(36, N), kernel.block, arguments, shared_mem=kernel.shared_bytes)
+        assert np.allclose(c[before[2] :].reshape(36, N), A @ B, atol=1e-4), before
+        assert (c[: before[2]] == before[2]).all()
+
+
 @pytest.mark.parametrize("cluster", [1, 4])
 @pytest.mark.parametrize(
     "shape", [(1, 64, 1500), (1, 61, 1501), (2, 30, 1333), (1, 29, 1000), (1, 3, 777), (1, 5, 130)]
