@@ -35,8 +35,9 @@ def put(folder: Path, name: str, notebook: NotebookNode) -> None:
 
 
 @contextmanager
-def running_lab(folder: Path) -> Iterator[Callable[[str], str]]:
-    """A JupyterLab on a folder, in the simulator, without the user's settings; gives a notebook's address there."""
+def running_lab(folder: Path, **variables: str) -> Iterator[Callable[[str], str]]:
+    """A JupyterLab on a folder, in the simulator, without the user's settings, and with these variables in its
+    environment; gives a notebook's address there."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -44,7 +45,8 @@ def running_lab(folder: Path) -> Iterator[Callable[[str], str]]:
     _follow_the_systems_theme(folder / ".home")
     command += ["--allow-root", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}"]
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
-    environment = {**os.environ, "GEMM_COURSE_BACKEND": "simulator", **{name: str(folder / ".home") for name in names}}
+    homes = {name: str(folder / ".home") for name in names}
+    environment = {**os.environ, "GEMM_COURSE_BACKEND": "simulator", **homes, **variables}
     log = folder / "lab.log"
     with log.open("w") as out:
         server = subprocess.Popen(command, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL)

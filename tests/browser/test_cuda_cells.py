@@ -40,9 +40,8 @@ def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Pa
     shutil.copytree(labextension.BUILT, folder / "jupyter" / "labextensions" / "gemm-course-cuda-cells")
     cells = [v4.new_markdown_cell("# Cells"), *ASKED, *map(v4.new_code_cell, CELLS)]
     put(folder, "t.ipynb", v4.new_notebook(cells=cells))
-    monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setenv("JUPYTER_PATH", str(folder / "jupyter"))
-    with monkeypatch.context(), running_lab(folder) as address, opened(address("t.ipynb"), chromium) as shown:
+    extension = str(folder / "jupyter")
+    with running_lab(folder, JUPYTER_PATH=extension) as address, opened(address("t.ipynb"), chromium) as shown:
         yield shown
 
 

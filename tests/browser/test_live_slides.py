@@ -29,9 +29,8 @@ def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Pa
     put(folder, BOOK.name, form.read(BOOK.read_text(encoding="utf-8")))
     after = plan.course().notebook("06").file  # in which a workshop goes on
     put(folder, after, v4.new_notebook(cells=[v4.new_markdown_cell("# What comes next")]))
-    monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setenv("JUPYTER_PATH", str(folder / "jupyter"))
-    with monkeypatch.context(), running_lab(folder) as address, opened(address(BOOK.name), chromium) as shown:
+    extension = str(folder / "jupyter")
+    with running_lab(folder, JUPYTER_PATH=extension) as address, opened(address(BOOK.name), chromium) as shown:
         run_all(shown)
         shown.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").wait_for()
         shown.locator(".widget-radio").first.wait_for()

@@ -27,9 +27,8 @@ def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Pa
     folder = tmp_path_factory.mktemp("course")
     put(folder, NOTEBOOK.name, form.read(NOTEBOOK.read_text(encoding="utf-8")))
     shutil.copy(NOTEBOOK.with_name("glossary.md"), folder)
-    monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(folder / "progress.json"))
-    with monkeypatch.context(), running_lab(folder) as address, opened(address(NOTEBOOK.name), chromium) as shown:
+    variables = {progress.ENVIRONMENT_VARIABLE: str(folder / "progress.json")}
+    with running_lab(folder, **variables) as address, opened(address(NOTEBOOK.name), chromium) as shown:
         run_all(shown)
         last = shown.locator(".jp-OutputArea-output", has_text=re.compile(r"At N = \d+ each float"))  # of the last cell
         failed = shown.locator(ERROR)
