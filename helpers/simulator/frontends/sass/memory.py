@@ -72,7 +72,7 @@ def _without_rank(t: Operands, address: Reader) -> Reader:
 
 
 def _term(t: Operands, register: sass.Register, is_wide: bool) -> Reader:
-    scale = next((int(m[1:]) for m in register.modifiers if m in ("X4", "X8", "X16")), 1)
+    scale = scale_of(register)
     if not is_wide:
         value = t.read(sass.Register(register.file, register.number))
         factor = np.int32(scale)
@@ -83,7 +83,12 @@ def _term(t: Operands, register: sass.Register, is_wide: bool) -> Reader:
     return t.wide(sass.Register(register.file, register.number))
 
 
-def _place(s: sass.Statement) -> tuple[int, sass.Address]:
+def scale_of(register: sass.Register) -> int:
+    """What a register of an address is multiplied by."""
+    return next((int(m[1:]) for m in register.modifiers if m in ("X4", "X8", "X16")), 1)
+
+
+def place_of(s: sass.Statement) -> tuple[int, sass.Address]:
     """(its position, the only address among the operands)."""
     places = [(position, operand) for position, operand in enumerate(s.operands) if isinstance(operand, sass.Address)]
     if len(places) != 1:
@@ -91,7 +96,7 @@ def _place(s: sass.Statement) -> tuple[int, sass.Address]:
     return places[0]
 
 
-def words(s: sass.Statement) -> int:
+def words_of(s: sass.Statement) -> int:
     """How many registers a memory instruction moves."""
     return 4 if s.has("128") else 2 if s.has("64") else 1
 
@@ -109,7 +114,7 @@ def load(t: Operands, s: sass.Statement) -> Effect:
         load_one = accesses.load(t.space, np.dtype(narrow), 1, address)
         execute = lambda wave, r, mask: (load_one(wave, r, mask)[0].astype(I4),)  # noqa: E731
         return Effect((t.target(destination),), execute, loads_shared=may_be_shared, strong=strong)
-    count, space = words(s), t.space
+    count, space = words_of(s), t.space
     slots = t.targets(destination, count)
 
     @cache
@@ -129,7 +134,7 @@ def store(t: Operands, s: sass.Statement) -> Effect:
         bits, dtype = t.read(value), np.dtype(narrow)
         values = [lambda registers: bits(registers).astype(dtype)]
     else:
-        values = [t.bits(value, distance) for distance in range(words(s))]
+        values = [t.bits(value, distance) for distance in range(words_of(s))]
         if len(values) > 1:
             values = [(lambda registers, v=v: _as_integer(v(registers))) for v in values]
     return Effect((), accesses.store(t.space, address, values), strong=s.has("STRONG"))
@@ -156,7 +161,7 @@ def _load_from_bank(t: Operands, s: sass.Statement, destination, place: sass.Con
     index = (lambda registers: np.int32(0)) if place.register is None else t.read(place.register)
     offset = np.int64(place.offset)
     dtype = np.dtype(chosen(s, NARROW, np.int32))
-    count = words(s)
+    count = words_of(s)
 
     def execute(wave, registers, mask):
         bank = wave.constant_banks.get(place.bank, b"")
@@ -190,7 +195,7 @@ def _atomic_type(s: sass.Statement) -> tuple[np.dtype, str]:
 
 def atomic(t: Operands, s: sass.Statement) -> Effect:
     """ATOMG, ATOM {p,} d, [address], values; ATOMS d, [address], values; RED, REDG [address], value."""
-    position, place = _place(s)
+    position, place = place_of(s)
     space, address = t.space, address_of(t, place, t.space)
     before, values = s.operands[:position], s.operands[position + 1 :]
     destination = next((operand for operand in before if is_register(operand)), None)
@@ -397,7 +402,7 @@ def copy_async(t: Operands, s: sass.Statement) -> Effect:
     destination, source = address_of(t, address_operand(to), "shared"), address_of(t, address_operand(origin), "global")
     read = t.predicate(condition[0]) if condition else None
     skip = None if read is None else (lambda registers: np.logical_not(read(registers)))
-    size = 4 * words(s)
+    size = 4 * words_of(s)
     if not s.has("ZFILL"):
         return Effect((), accesses.copy_async(size, destination, source, None, skip))
     last, whole = np.int64(size - 1), np.int64(size)

@@ -12,7 +12,7 @@ from helpers.compiler import sass
 from helpers.simulator.engine import textures
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.rules import Effect, Execute, Reader
-from helpers.simulator.frontends.sass.memory import NARROW, words
+from helpers.simulator.frontends.sass.memory import NARROW, words_of
 from helpers.simulator.frontends.sass.operands import (
     F4,
     I4,
@@ -104,7 +104,7 @@ def load_surface(t: Operands, s: sass.Statement) -> Effect:
     destination, place, handle, _ = exactly(s, 4)
     where, narrow = _surface(t, s, place, handle), chosen(s, NARROW, None)
     if narrow is None:
-        return Effect(t.targets(destination, words(s)), textures.load_surface(I4, words(s), *where))
+        return Effect(t.targets(destination, words_of(s)), textures.load_surface(I4, words_of(s), *where))
     read = textures.load_surface(narrow, 1, *where)
     return Effect((t.target(destination),), lambda wave, r, mask: (read(wave, r, mask)[0].astype(I4),))
 
@@ -114,7 +114,7 @@ def store_surface(t: Operands, s: sass.Statement) -> Effect:
     place, value, handle, _ = exactly(s, 4)
     where, narrow = _surface(t, s, place, handle), chosen(s, NARROW, None)
     if narrow is None:
-        values = [t.read(value, I4, distance) for distance in range(words(s))]
+        values = [t.read(value, I4, distance) for distance in range(words_of(s))]
     else:
         word = t.read(value)
         values = [lambda registers: word(registers).astype(narrow)]

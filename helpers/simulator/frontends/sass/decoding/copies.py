@@ -7,7 +7,8 @@ from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import ALWAYS, Decoded, NotDecoded
 from helpers.simulator.frontends.sass import bulk
 from helpers.simulator.frontends.sass.decoding.decoder import Decoder, number_of
-from helpers.simulator.frontends.sass.decoding.memory import access, takes_address, words_of
+from helpers.simulator.frontends.sass.decoding.memory import access, takes_address
+from helpers.simulator.frontends.sass.memory import words_of
 from helpers.simulator.frontends.sass.operands import chosen, is_register
 
 

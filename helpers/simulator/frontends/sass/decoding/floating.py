@@ -54,27 +54,28 @@ def extreme(t: Decoder, s: sass.Statement) -> Decoded:
     return i
 
 
-def compare(t: Decoder, s: sass.Statement) -> Decoded:
-    first, second, a, b, c = s.operands
-    i = Decoded("float compare", flags=int(s.has("FTZ")))
-    i.p_out = [t.kept(first), t.kept(second)]
-    i.uniform = first.file == "UP"
+def _compared(t: Decoder, s: sass.Statement, i: Decoded, a, b, c) -> Decoded:
+    """How a and b are compared, and what is combined with c."""
     t.read(i, 0, a, "f")
     t.read(i, 1, b, "f")
     i.p_in[0] = t.predicate(c)
     i.number[0], i.number[1] = chosen(s, form.COMPARE), chosen(s, form.COMBINE)
     return i
+
+
+def compare(t: Decoder, s: sass.Statement) -> Decoded:
+    first, second, a, b, c = s.operands
+    i = Decoded("float compare", flags=int(s.has("FTZ")))
+    i.p_out = [t.kept(first), t.kept(second)]
+    i.uniform = first.file == "UP"
+    return _compared(t, s, i, a, b, c)
 
 
 def compare_to_register(t: Decoder, s: sass.Statement) -> Decoded:
     destination, a, b, c = s.operands
     i = Decoded("float compare to register", flags=int(s.has("FTZ")) | 16 * s.has("BF"))
     t.writes(i, destination)
-    t.read(i, 0, a, "f")
-    t.read(i, 1, b, "f")
-    i.p_in[0] = t.predicate(c)
-    i.number[0], i.number[1] = chosen(s, form.COMPARE), chosen(s, form.COMBINE)
-    return i
+    return _compared(t, s, i, a, b, c)
 
 
 def check_division(t: Decoder, s: sass.Statement) -> Decoded:

@@ -6,6 +6,7 @@ from helpers.compiler import sass
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import NEVER_KEPT, NOWHERE, Decoded, NotDecoded, Word
 from helpers.simulator.frontends.sass.decoding.decoder import Decoder
+from helpers.simulator.frontends.sass.memory import place_of, scale_of, words_of
 from helpers.simulator.frontends.sass.operands import chosen, is_predicate, is_register
 
 NARROW = {"U8": (1, False), "S8": (1, True), "U16": (2, False), "S16": (2, True)}
@@ -21,26 +22,14 @@ def takes_address(t: Decoder, i: Decoded, operand: sass.Operand, space: str, fir
     wide = space in ("global", "generic")
     for k, register in enumerate(terms):
         place = first + k
-        scale = next((int(m[1:]) for m in register.modifiers if m in ("X4", "X8", "X16")), 1)
         narrow = not wide or "U32" in register.modifiers or "S32" in register.modifiers
         i.width[place] = 1 if narrow else 2
         i.source[place] = t.row(register, i.width[place])
         if wide and "S32" in register.modifiers:
             i.flags |= form.SIGNED_TERM << place
         if not wide:
-            i.number[k] = scale
+            i.number[k] = scale_of(register)
     return operand.offset - (t.shared_base if space == "shared" else 0)
-
-
-def _place(s: sass.Statement) -> tuple[int, sass.Address]:
-    places = [(position, operand) for position, operand in enumerate(s.operands) if isinstance(operand, sass.Address)]
-    if len(places) != 1:
-        raise NotDecoded(f"its form with {len(places)} addresses")
-    return places[0]
-
-
-def words_of(s: sass.Statement) -> int:
-    return 4 if s.has("128") else 2 if s.has("64") else 1
 
 
 def access(t: Decoder, s: sass.Statement, operation: str, op: str) -> Decoded:
@@ -104,7 +93,7 @@ def load_constant(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def atomic(t: Decoder, s: sass.Statement) -> Decoded:
-    position, place = _place(s)
+    position, place = place_of(s)
     before, values = s.operands[:position], s.operands[position + 1 :]
     destination = next((operand for operand in before if is_register(operand)), None)
     returns = destination is not None and destination.number is not None

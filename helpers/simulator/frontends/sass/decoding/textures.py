@@ -7,7 +7,8 @@ from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import Decoded, NotDecoded
 from helpers.simulator.frontends.sass import textures
 from helpers.simulator.frontends.sass.decoding.decoder import Decoder, number_of
-from helpers.simulator.frontends.sass.decoding.memory import NARROW, words_of
+from helpers.simulator.frontends.sass.decoding.memory import NARROW
+from helpers.simulator.frontends.sass.memory import words_of
 from helpers.simulator.frontends.sass.operands import chosen, is_register
 
 
