@@ -25,6 +25,16 @@ extern "C" __global__ void count_up(unsigned* last, unsigned most) {
 """
 
 
+# Each element of C and D goes up by one, and threads of two blocks write the same element of `where`.
+ADDS_ONE = """
+extern "C" __global__ void add_one(int n, int* C, int* where, double* D) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { C[i] += 1; D[i] += 1; }
+    if (threadIdx.x == 0) where[0] = blockIdx.x;
+}
+"""
+
+
 def product(function: simulator.Kernel, shape: tuple[int, int, int], **how) -> tuple[RecordedLaunch, np.ndarray]:
     """(what was recorded, C) of a product by the naive kernel."""
     M, N, K = shape
@@ -68,6 +78,16 @@ def test_a_recording_stays_what_it_is_when_the_kernel_is_launched_again(naive):
     counts, accesses = facts(launch), traced(launch)
     again, _ = product(naive, (64, 64, 64))
     assert (counts, accesses) == (facts(again), traced(again))
+
+
+def test_a_launch_that_numpy_executes_once_more_finds_the_arrays_as_they_were():
+    function = run.simulated(ADDS_ONE, "add_one")
+    for n in (64, 4096, 100, 7000, 33):  # more bytes are kept than of the launch before, and fewer
+        C, where, D = np.arange(n, dtype=np.int32), np.full(1, -1, np.int32), np.arange(n) / 7
+        with pytest.raises(simulator.RaceError), simulator.record(level="sass", checks=True):
+            function((-(-n // 32),), (32,), (np.int32(n), C, where, D))
+        assert np.array_equal(C, np.arange(n) + 1)
+        assert np.array_equal(D, np.arange(n) / 7 + 1)
 
 
 def test_who_asks_for_other_blocks_gets_them(naive):

@@ -9,7 +9,8 @@ to say of it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,7 +26,7 @@ from helpers.simulator.engine.machine_layout import (
     library,
     operations,
 )
-from helpers.simulator.engine.memory import Allocation, lane_name
+from helpers.simulator.engine.memory import lane_name
 from helpers.simulator.engine.plans import Plan, Plans, Rows, Run
 from helpers.simulator.engine.run import Launch, Wave, too_many_steps
 from helpers.simulator.engine.textures import OBJECTS, Surface
@@ -43,6 +44,8 @@ WIDE_ATOMICS, NARROW_ATOMICS = (2, 3, 5), (8, 9, 10)  # types of 64 bits, and of
 ANYWHERE = (-(1 << 31), (1 << 31) - 1)
 STORES, TO_MEMORY = ("ST.", "STL"), 0xFFFF  # to where code for a debugger has its local arrays
 MOST_NAMED = 3  # groups of threads that a message names
+MOST_SPARE = 2**26  # bytes
+_SPARE: list[np.ndarray] = []  # the memory of `_kept` while no launch has it
 
 
 @dataclass(slots=True)
@@ -253,25 +256,23 @@ def execute(
     machine = launch.prepared.machine if library() is not None else None
     if machine is None or (launch.only_blocks is not None and not len(launch.only_blocks)):
         return None
-    kept = [(one, one.bytes_.copy()) for one in launch.global_memory.allocations if _may_be_written(one, written)]
+    kept = _may_change(launch, written)
     if machine.uses_images:
-        surfaces = (one for one in OBJECTS.living().values() if isinstance(one, Surface))
-        kept += [(one.image, one.image.bytes_.copy()) for one in surfaces]
-    watches = [one.watch for one in launch.global_memory.allocations if checking and one.watch is not None]
-    unwritten = [(one, one.unwritten.copy()) for one in watches if one.unwritten is not None]
-    plan = machine.plans.take(launch, counting, traced, together, checking)
-    plan.execute(launch)
-    try:
-        first_faulty = _first_faulty(plan.runs)
-        if first_faulty is None and not (checking and _meet(plan)):
-            return _gathered(launch, machine, plan)
-        _refuse_endless(launch, first_faulty)
-    finally:
-        machine.plans.give_back(plan)
-    for one, before in kept:
-        one.bytes_[...] = before
-    for one, before in unwritten:
-        one.unwritten[...] = before
+        kept += [one.image.bytes_ for one in OBJECTS.living().values() if isinstance(one, Surface)]
+    if checking:
+        watches = (one.watch for one in launch.global_memory.allocations if one.watch is not None)
+        kept += [watch.unwritten for watch in watches if watch.unwritten is not None]
+    with _kept(kept) as put_back:
+        plan = machine.plans.take(launch, counting, traced, together, checking)
+        plan.execute(launch)
+        try:
+            first_faulty = _first_faulty(plan.runs)
+            if first_faulty is None and not (checking and _meet(plan)):
+                return _gathered(launch, machine, plan)
+            _refuse_endless(launch, first_faulty)
+        finally:
+            machine.plans.give_back(plan)
+        put_back()
     return None
 
 
@@ -280,11 +281,10 @@ def never_ends(launch: Launch, written: frozenset[str] | None, together: int) ->
     machine = launch.prepared.machine if library() is not None else None
     if machine is None:
         return None
-    kept = [(one, one.bytes_.copy()) for one in launch.global_memory.allocations if _may_be_written(one, written)]
-    plan = machine.plans.take(launch, False, frozenset(), together, False)
-    plan.execute(launch)
-    for one, before in kept:
-        one.bytes_[...] = before
+    with _kept(_may_change(launch, written)) as put_back:
+        plan = machine.plans.take(launch, False, frozenset(), together, False)
+        plan.execute(launch)
+        put_back()
     try:
         _refuse_endless(launch, _first_faulty(plan.runs))
     except StepLimitExceeded as error:
@@ -292,6 +292,33 @@ def never_ends(launch: Launch, written: frozenset[str] | None, together: int) ->
     finally:
         machine.plans.give_back(plan)
     return None
+
+
+@contextmanager
+def _kept(arrays: Sequence[np.ndarray]) -> Iterator[Callable[[], None]]:
+    """Keep what arrays of bytes or bools hold; the function that this gives puts it back.
+
+    The copies lie where those of the last launch were: the system clears the pages of new memory, which takes longer
+    than the copies do.
+    """
+    ends = np.cumsum([one.nbytes for one in arrays], dtype=np.int64).tolist()
+    try:
+        memory = _SPARE.pop()
+    except IndexError:
+        memory = np.empty(0, np.uint8)
+    if memory.size < sum(ends[-1:]):
+        memory = np.empty(ends[-1], np.uint8)
+    copies = [memory[end - one.nbytes : end].view(one.dtype) for one, end in zip(arrays, ends, strict=True)]
+    for one, copy in zip(arrays, copies, strict=True):
+        copy[...] = one
+
+    def put_back() -> None:
+        for one, copy in zip(arrays, copies, strict=True):
+            one[...] = copy
+
+    yield put_back
+    if not _SPARE and memory.size <= MOST_SPARE:
+        _SPARE.append(memory)
 
 
 def _first_faulty(runs: list[Run]) -> Run | None:
@@ -378,8 +405,13 @@ def _several_and_one_writes(notes: Sequence[np.ndarray], unknown: Sequence[np.nd
     return (sum(one.astype(np.uint8) for one in touched) > 1) & np.logical_or.reduce(writes)
 
 
-def _may_be_written(allocation: Allocation, written: frozenset[str] | None) -> bool:
-    return allocation.writable and (written is None or not written.isdisjoint(allocation.names))
+def _may_change(launch: Launch, written: frozenset[str] | None) -> list[np.ndarray]:
+    """The bytes of the arrays that a launch may write to. For `written` see `execute`."""
+    return [
+        one.bytes_
+        for one in launch.global_memory.allocations
+        if one.writable and (written is None or not written.isdisjoint(one.names))
+    ]
 
 
 def _gathered(launch: Launch, machine: Machine, plan: Plan) -> Result:
