@@ -11,9 +11,10 @@ from gemm_kernels.ladder import BEYOND, LADDER, SPECIALISTS
 from helpers import run, simulator
 from helpers.simulator.engine import compiled
 from helpers.simulator.sanitizer import checks, shared_checks
-from helpers.simulator.sanitizer.shared_arrays import NO_NAMES
-from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks, Strength
+from helpers.simulator.sanitizer.shared_arrays import SharedNames
+from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
 from helpers.simulator.sanitizer.shared_epoch import Epoch
+from helpers.simulator.sanitizer.strengths import Strength
 from tests.simulator import kernel_launches, sass_goldens
 from tests.simulator.kernel_launches import SHARING
 from tests.simulator.planted import bugs, verdict_table
@@ -832,7 +833,22 @@ class FakeWave:
 
 PLAIN = ("ld", "ld", "st", "st", "atom", "cas", "warp", "warp", "barrier", "barrier")
 HANDING_ON = ("ld", "ld", "st", "atom", "strong ld", "strong st", "meet", "meet", "fence", "fence", "fence", "warp")
+VOLATILE = (
+    "ld",
+    "st",
+    "atom",
+    "cas",
+    "strong ld",
+    "glance ld",
+    "glance ld",
+    "volatile st",
+    "volatile st",
+    "fence",
+    "warp",
+)
+RACING = ({"ld", "atom"}, {"ld", "volatile st"}, {"glance ld", "volatile st"})  # beside all with a store
 LIKE = {"strong ld": "cas", "strong st": "atom"}  # what races with the same others
+STRENGTHS = {"strong": Strength.STRONG, "glance": Strength.GLANCE, "volatile": Strength.VOLATILE}
 
 
 def random_events(rng: np.random.Generator, shape: tuple[int, int], words: int, kinds=PLAIN, most=12) -> list[tuple]:
@@ -870,12 +886,11 @@ def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
         assert hazard.kind == "race"
         pairs.add((hazard.first.instruction, hazard.second.instruction))
 
-    checks, wave = (
-        SharedChecks(report, Strength(SimpleNamespace(instructions=()), NO_NAMES), patterns),
-        FakeWave(shape, 4 * words),
-    )
+    strengths = {time: STRENGTHS.get(event[0].split()[0], Strength.PLAIN) for time, event in enumerate(events)}
+    checks, wave = SharedChecks(report, SharedNames(strengths=strengths), patterns), FakeWave(shape, 4 * words)
     checks.begin(wave)
     everywhere = np.arange(shape[1], dtype=np.int64)[None, :]
+    wave.instruction.index = -1
     checks.access(wave, "st", 4, 4 * everywhere, everywhere < words, (np.zeros((1, 1), I32),))
     checks.barrier(wave, None)
     for time, (what, places, mask, values) in enumerate(events):
@@ -886,7 +901,7 @@ def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
         elif what in ("fence", "meet"):
             getattr(checks, what)(mask)
         else:
-            wave.instruction = SimpleNamespace(index=time, swaps=what == "cas", strong="strong" in what, opcode=what)
+            wave.instruction = SimpleNamespace(index=time, swaps=what == "cas", strong=False, opcode=what)
             op = "atom" if what == "cas" else what.split()[-1]
             checks.access(wave, op, 4, 4 * places, mask, (values,) if op == "st" else ())
     checks.end(wave)
@@ -917,9 +932,9 @@ def found_by_oracle(events, shape) -> set[tuple[int, int]]:
             kinds = {LIKE.get(what1, what1), LIKE.get(what2, what2)}
             if kinds == {"st"} and value1 == value2:
                 continue
-            if ("st" in kinds or kinds == {"ld", "atom"}) and not is_handed_on(
-                events, shape, block, t1, thread1, t2, thread2
-            ):
+            if "st" not in kinds and kinds not in RACING:
+                continue
+            if not is_handed_on(events, shape, block, t1, thread1, t2, thread2):
                 pairs.add((t1, t2))
     return pairs
 
@@ -941,11 +956,11 @@ def is_handed_on(events, shape, block, start, first, stop, second) -> bool:
                     one[here] = one[here].any()
         elif what == "fence":
             fenced |= knows & lanes
-        elif what in ("meet", "atom", "cas", "strong ld", "strong st"):
+        elif what in ("meet", "atom", "cas") or what.split()[0] in STRENGTHS:
             before = released
             released = released or bool((fenced & lanes).any())
             # Of those who update at once each may come behind any other.
-            received |= (before if what.startswith("strong") else released) & lanes
+            received |= (before if what.split()[0] in STRENGTHS else released) & lanes
     return bool(received[second])
 
 
@@ -963,16 +978,17 @@ def test_races_are_those_of_an_oracle_that_compares_all_pairs(seed):
     assert found_by_checks(events, shape, words, patterns) == found
 
 
-def random_handing_on(seed):
+def random_handing_on(seed, kinds=HANDING_ON):
     rng = np.random.default_rng(seed)
     shape, words = (2, 64), int(rng.choice((24, 64)))
-    return shape, words, random_events(rng, shape, words, HANDING_ON, 20)
+    return shape, words, random_events(rng, shape, words, kinds, 20)
 
 
+@pytest.mark.parametrize("kinds", (HANDING_ON, VOLATILE), ids=("strong", "volatile"))
 @pytest.mark.parametrize("seeds", [range(start, start + 20) for start in range(0, 100, 20)], ids=str)
-def test_who_hands_on_what_it_did_is_known_as_an_oracle_finds_it_step_by_step(seeds):
+def test_who_hands_on_what_it_did_is_known_as_an_oracle_finds_it_step_by_step(seeds, kinds):
     for seed in seeds:
-        shape, words, events = random_handing_on(seed)
+        shape, words, events = random_handing_on(seed, kinds)
         expected = found_by_oracle(events, shape)
         found = found_by_checks(events, shape, words, Patterns())
         assert found <= expected
@@ -986,11 +1002,12 @@ def test_the_random_histories_are_both_racy_and_clean():
         shape, words = (2, 64), int(rng.choice((4, 24, 64)))
         racy += bool(found_by_oracle(random_events(rng, shape, words), shape))
     assert 30 < racy < 120
-    racy, otherwise = 0, 0
-    for seed in range(100):
-        shape, _, events = random_handing_on(seed)
-        racy += bool(found_by_oracle(events, shape))
-        unfenced = [("meet", *event[1:]) if event[0] == "fence" else event for event in events]
-        otherwise += found_by_oracle(events, shape) != found_by_oracle(unfenced, shape)
-    assert 10 < racy < 90
-    assert otherwise > 10
+    for kinds in (HANDING_ON, VOLATILE):
+        racy, otherwise = 0, 0
+        for seed in range(100):
+            shape, _, events = random_handing_on(seed, kinds)
+            racy += bool(found_by_oracle(events, shape))
+            unfenced = [("meet", *event[1:]) if event[0] == "fence" else event for event in events]
+            otherwise += found_by_oracle(events, shape) != found_by_oracle(unfenced, shape)
+        assert 10 < racy < 90
+        assert otherwise > 5

@@ -238,14 +238,14 @@ static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, 
     if (!settled(block, note)) return SUSPICIOUS;
     int both_update = touch == UPDATES && note->flags & UPDATED && note->written > warp->block->all_met;
     if (note->written && !both_update && !write_ordered(&moment, thread, note) &&
-        !(hands_on && !(note->flags & AWAITED) &&
-          ((is_strong && note->flags & STRONG_WRITE) || handed_on(warp, thread, note->writer, note->written))))
+        ((note->flags & AWAITED) ||
+         !((is_strong && note->flags & STRONG_WRITE) || (hands_on && handed_on(warp, thread, note->writer, note->written)))))
         return SUSPICIOUS;
     if (touch == UPDATES && !note->written) return SUSPICIOUS;
     int knows_reader = hands_on && note->read && handed_on(warp, thread, note->reader, note->read);
     if (touch != READS) {
         if (note->read && !ordered(&moment, thread, note->reader, note->read) && !knows_reader &&
-            !(hands_on && is_strong && note->flags & STRONG_READ))
+            !(is_strong && note->flags & STRONG_READ))
             return SUSPICIOUS;
         note->writer = both_update && note->writer != thread ? MANY : (uint16_t)thread;
         note->written = moment.now;
@@ -692,9 +692,9 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     else check_shared(warp, i, space, request, width, touch, known);
     if (space == SHARED && warp->block->bulk && touch != COPIES && !warp->results->fault)
         bulk_access(warp, i, request, touch);
-    const int posts = has_bystanders(warp->block) && warp->launch->fences && !(i->flags & AT_MBARRIER);
-    if (posts && (touch == UPDATES || is_strong(i, touch))) warp_posts(warp);
-    if (warp->results->told && (space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong)) {
+    if (!(space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong)) return;
+    if (has_bystanders(warp->block) && warp->launch->fences && !(i->flags & AT_MBARRIER)) warp_posts(warp);
+    if (warp->results->told) {
         meet_others(warp, request->active, space != GLOBAL);
         if (space == GLOBAL) exchange_at(warp, request, width, touch);
     }

@@ -7,6 +7,7 @@
 from functools import cached_property, lru_cache
 
 from helpers.compiler import CompiledKernel, DisassemblyError
+from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import SimulatorError, UnsupportedInstruction
 from helpers.simulator.sanitizer import constant_arrays, local_accesses, pointers
@@ -14,6 +15,7 @@ from helpers.simulator.sanitizer.constant_arrays import ConstantArrays
 from helpers.simulator.sanitizer.local_arrays import NO_ARRAYS, LocalArrays
 from helpers.simulator.sanitizer.pointers import Pointers
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
+from helpers.simulator.sanitizer.strengths import Strength
 
 AUTO = "auto"
 LEVELS = (AUTO, "sass", "ptx")
@@ -52,8 +54,24 @@ class Forms:
 
                 used = used | same_places.arrays_of(self.compiled, program, undecided)
             code = self.compiled
-            self._shared_names[level] = SharedNames(self.pointers.shared_arrays, used, code.source, code.entry)
+            self._shared_names[level] = SharedNames(
+                self.pointers.shared_arrays, used, code.source, code.entry, self._strengths(program)
+            )
         return self._shared_names[level]
+
+    def _strengths(self, program: Program) -> dict[int, Strength]:
+        """Those of the loads and stores of shared memory, where the opcode does not tell: the strongest that they may
+        be, so that nobody is blamed for what is not known."""
+        if program.level == "ptx":
+            return self.pointers.strengths
+        candidates = self.pointers.may_be_of_strength(program)
+        undecided = {index: each for index, each in candidates.items() if len(set(each.values())) > 1}
+        found = {index: max(each.values()) for index, each in candidates.items() if each}
+        if undecided:
+            from helpers.simulator.sanitizer import same_places
+
+            found |= same_places.arrays_of(self.compiled, program, undecided)
+        return found
 
     def named_lanes(self, level: str) -> dict[int, int]:
         """`Pointers.named_lanes` of its program of a level, "sass" or "ptx"."""

@@ -40,6 +40,7 @@ from helpers.simulator.engine.memory import product
 from helpers.simulator.engine.textures import OBJECTS, Surface, Texture
 from helpers.simulator.recording.recorded import QUANTITIES
 from helpers.simulator.sanitizer.global_checks import MEETING_PLACES, MOST_BLOCKS
+from helpers.simulator.sanitizer.strengths import Strength
 
 if TYPE_CHECKING:
     from helpers.simulator.engine.compiled import Machine
@@ -120,6 +121,8 @@ class Plan:
         for index, lanes in launch.named_lanes.items() if like.checking else ():
             if code["operation"][index] in {operations()[name] for name in NAME_LANES}:
                 code["number"][index, 3] = np.uint32(lanes).view(np.int32)
+        for index, strength in launch.shared_names.strengths.items():
+            code["is_strong"][index] = strength in (Strength.VOLATILE, Strength.STRONG)
         ids = np.ascontiguousarray(launch.block_ids, np.int64)
         wanted = None
         if like.traced is None or like.traced:

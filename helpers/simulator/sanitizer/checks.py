@@ -61,7 +61,7 @@ from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, Globa
 from helpers.simulator.sanitizer.hazard_messages import Messages
 from helpers.simulator.sanitizer.loaded_values import uses_of
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
-from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks, Strength
+from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
 from helpers.simulator.sanitizer.shared_epoch import Hazard
 from helpers.simulator.sanitizer.warp_masks import MissedLanes
 
@@ -211,14 +211,14 @@ class Checker(Observer):
         self._named = _by_block(program, named_lanes or {})
         self.program = program
         self.threads = product(block)
-        self.messages = Messages(program, grid, block)
+        self.messages = Messages(program, grid, block, names.strengths)
         self.memory = memory
         self.written = written
         self.names = names
         self.found: dict[tuple, Finding] = {}
         self.notes: list[str] = []
         self.counts = {"shared": 0, "global": 0, "local": 0, "barriers": 0, "copies": 0}
-        self.shared = SharedChecks(self._shared_hazard, Strength(program, names), patterns, uses_of(program))
+        self.shared = SharedChecks(self._shared_hazard, names, patterns, uses_of(program))
         self.clock = Clock(product(grid), self.threads)
         self._aggregated = Aggregated(program)
         self._mask: np.ndarray | None = None

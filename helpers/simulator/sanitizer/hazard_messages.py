@@ -1,5 +1,7 @@
 """The sanitizer's sentences: what happened, where, and what to try."""
 
+from collections.abc import Mapping
+
 from helpers.devices import WARP, unravel
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import lane_name, product
@@ -7,8 +9,13 @@ from helpers.simulator.errors import coordinates
 from helpers.simulator.sanitizer.cluster_checks import ClusterHazard
 from helpers.simulator.sanitizer.global_checks import GlobalHazard
 from helpers.simulator.sanitizer.shared_epoch import Hazard, Side
+from helpers.simulator.sanitizer.strengths import Strength
 
 CLOSE = 8  # instructions between the load and the store of a statement such as `x[i] += 1`
+OF_FLAGS = (
+    " Where one waits for a flag that the other raises, __threadfence_block() must come before the flag is raised, and "
+    "behind the wait."
+)
 Index = tuple[int, int, int]
 
 
@@ -18,10 +25,15 @@ def _verb(what: str) -> str:
 
 
 class Messages:
-    """Words for the hazards of one launch, of `program` on `grid` and `block`."""
+    """Words for the hazards of one launch, of `program` on `grid` and `block`; `strengths` by instruction."""
 
-    def __init__(self, program: Program, grid: Index, block: Index) -> None:
+    def __init__(self, program: Program, grid: Index, block: Index, strengths: Mapping[int, Strength]) -> None:
         self._program = program
+        self._volatile = {index for index, strength in strengths.items() if strength is not Strength.STRONG}
+        flags = (Strength.VOLATILE, Strength.STRONG)
+        self._has_flags = any(one.strong for one in program.instructions) or any(
+            strength in flags for strength in strengths.values()
+        )
         self._grid = grid
         self._block = block
 
@@ -82,13 +94,13 @@ class Messages:
         same_warp = first.thread // WARP == second.thread // WARP
         one_warp = product(self._block) <= WARP
         barrier = "__syncwarp()" if one_warp else "__syncthreads()"
-        enough = ""
+        enough = flags = OF_FLAGS if self._has_flags and not same_warp else ""
         if same_warp and not one_warp:
             enough = " __syncwarp() is enough only if it is always lanes of one warp that meet here."
         if both_write and first.instruction == second.instruction:
             return text + (
                 "Both write different values in one statement, and which of them stays is not defined. "
-                "Let one thread write, or combine the values with an atomic function such as atomicAdd."
+                f"Let one thread write, or combine the values with an atomic function such as atomicAdd.{flags}"
             )
         if first.what == "copies" and second.what != "copies":
             return text + (
@@ -103,7 +115,9 @@ class Messages:
             )
         order = "No barrier lies between them, so that on a GPU either may come first"
         if same_warp:
-            order += " (the lanes of a warp need not run in step)"
+            volatile = not self._volatile.isdisjoint((first.instruction, second.instruction))
+            order += " (the lanes of a warp need not run in step"
+            order += ", and volatile does not make them)" if volatile else ")"
         text += order + ". "
         if one == two:
             if first.what == "reads" and 0 < second.instruction - first.instruction < CLOSE:

@@ -12,6 +12,7 @@ from helpers.compiler.ptx import Address, Immediate, Register, Symbol, Vector
 from helpers.simulator.engine.ir import Program, uncollected
 from helpers.simulator.frontends.ptx.layout import shared_layout
 from helpers.simulator.sanitizer.shared_arrays import SharedArray
+from helpers.simulator.sanitizer.strengths import Strength, of_statements
 
 ANYTHING = "?"  # a pointer that was itself loaded from memory
 WARP_FUNCTIONS = ("shfl", "vote", "match", "redux")
@@ -19,6 +20,7 @@ EVERY_LANE = 0xFFFFFFFF
 ATOMIC = ("atom", "red")
 WRITES = ("st", *ATOMIC)
 OF_THREADS = ("ld", "ldu", *WRITES)
+OTHER_SPACES = frozenset(("global", "local", "const"))
 MACHINE_ACCESSES = ("LDS", "LD.", "STS", "ST.", "ATOM")  # to shared memory, and those that may lead there
 LARGEST_VARIABLE = 16  # bytes; what is larger is an array, which has an index
 OF_MATRICES = ("ldmatrix", "stmatrix", "wmma")
@@ -43,6 +45,9 @@ class Pointers:
     instructions there, each with its array (None: not known).
 
     `masks`: by line, the constant mask of the lanes that its functions of the warp name, where it is not all of them.
+
+    `strengths`: by the index of a PTX instruction, that of a volatile or ordered access to shared memory;
+    `strengths_at`: the same of all accesses of a place in the source, where there are such.
     """
 
     written: frozenset[str] | None = frozenset()
@@ -52,6 +57,8 @@ class Pointers:
     updated: tuple[str, ...] = ()
     several: dict[Place, dict[int, SharedArray | None]] = field(default_factory=dict)
     masks: dict[int, int] = field(default_factory=dict)
+    strengths: dict[int, Strength] = field(default_factory=dict)
+    strengths_at: dict[Place, dict[int, Strength]] = field(default_factory=dict)
 
     def named_lanes(self, program: Program) -> dict[int, int]:
         """By the index of an instruction of machine code by which lanes meet, the constant mask of those that it names.
@@ -89,6 +96,20 @@ class Pointers:
             if place in self.several and not program.instructions[index].opcode.startswith(others)
         }
 
+    def may_be_of_strength(self, program: Program) -> dict[int, dict[int, Strength]]:
+        """By the index of an access of the machine code, where that does not say how strong it is, what it may come
+        from: by the index of a PTX instruction the strength of that."""
+        found = {}
+        for index, place in self._places_in(program).items() if self.strengths_at else ():
+            one = program.instructions[index]
+            if place in self.strengths_at and not one.opcode.startswith("ATOM"):
+                found[index] = {
+                    number: strength
+                    for number, strength in self.strengths_at[place].items()
+                    if number in self.strengths or not one.strong
+                }
+        return found
+
     @staticmethod
     def _places_in(program: Program) -> dict[int, Place]:
         return {
@@ -122,6 +143,7 @@ def find(kernel: CompiledKernel) -> Pointers:
     updated: dict[str, None] = {}
     shared: dict[int, SharedArray] = {}
     by_line: dict[Place, dict[int, SharedArray | None]] = {}
+    in_shared_memory: dict[int, Place] = {}
     masks: dict[int, set[int]] = {}
     constants: dict[str, Immediate] | None = None
     for index, statement in enumerate(function.statements):
@@ -145,6 +167,8 @@ def find(kernel: CompiledKernel) -> Pointers:
         if touched or ANYTHING in reached or not reached:
             place_in_source = (statement.line, not _loads(statement))
             by_line.setdefault(place_in_source, {})[index] = only
+            if statement.name in OF_THREADS and not OTHER_SPACES.intersection(statement.opcode):
+                in_shared_memory[index] = place_in_source
         if _puts_in_bulk(statement.opcode):
             written |= reached or {ANYTHING}
         in_shared = any(part.split("::")[0] in ("shared", "local") for part in statement.opcode)
@@ -166,10 +190,16 @@ def find(kernel: CompiledKernel) -> Pointers:
                 }
         elif array is not None:
             alone[where] = array
+    strengths = of_statements(function, in_shared_memory)
+    strengths_at: dict[Place, dict[int, Strength]] = {in_shared_memory[index]: {} for index in strengths}
+    for index, where in in_shared_memory.items() if strengths else ():
+        if where in strengths_at and function.statements[index].name not in ATOMIC:
+            strengths_at[where][index] = strengths.get(index, Strength.PLAIN)
     constant = {line: mask for line, (mask, *others) in masks.items() if not others and mask != EVERY_LANE}
     return Pointers(
-        None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated), several, constant
-    )
+        None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated), several, constant,
+        strengths, strengths_at,
+    )  # fmt: skip
 
 
 def _puts_in_bulk(opcode: tuple[str, ...]) -> bool:

@@ -26,7 +26,6 @@ from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program
 from helpers.simulator.engine.run import merge
 from helpers.simulator.frontends.ptx.program import addresses_alone
 from helpers.simulator.sanitizer.constant_arrays import NO_CONSTANTS
-from helpers.simulator.sanitizer.shared_arrays import SharedArray
 
 ROWS, THREADS = 3, 64  # of the sample: in all rows the same threads, but other unknown values
 ENOUGH = THREADS // 4  # of which an address must be known to be compared
@@ -358,12 +357,12 @@ class Places:
 
 
 def arrays_of(
-    kernel: CompiledKernel, program: Program, undecided: Mapping[int, Mapping[int, SharedArray | None]]
-) -> dict[int, SharedArray]:
+    kernel: CompiledKernel, program: Program, undecided: Mapping[int, Mapping[int, Array | None]]
+) -> dict[int, Array]:
     """By the index of an access of the machine code the array that it reaches, where that is found.
 
     `undecided` holds, by the same index, the PTX statements that it may come from, each with its array, None where that
-    is not known.
+    is not known. (What is asked for may be anything else that statements have: their `Strength`.)
     """
     statements = {index for candidates in undecided.values() for index in candidates}
     return reached_by(

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
+from helpers.simulator.engine.ir import Instruction
+from helpers.simulator.sanitizer.strengths import Strength
+
 ITEM_BYTES = {
     "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "int8_t": 1, "uint8_t": 1,
     "short": 2, "unsigned short": 2, "int16_t": 2, "uint16_t": 2, "half": 2, "__half": 2, "__nv_bfloat16": 2,
@@ -98,12 +101,6 @@ def _without_comments(source: str) -> str:
     return re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.S)
 
 
-def _declared_volatile(source: str) -> set[str]:
-    """The words of all declarations of volatile shared memory, the names among them."""
-    statements = re.findall(r"[^;{}]*\b__shared__\b[^;{}]*", _without_comments(source))
-    return {word for text in statements if re.search(r"\bvolatile\b", text) for word in re.findall(r"\w+", text)}
-
-
 def declaration_of(array: SharedArray, declared: Mapping[str, list[Declared]]) -> Declared | None:
     """The declaration that describes an array: its name, and sizes that agree with the bytes the compiler reserved."""
     candidates = declared.get(array.name, [])
@@ -118,7 +115,8 @@ class SharedNames:
     """Names for the bytes of a kernel's shared memory.
 
     Args: `arrays` in the order of their offsets; `used` gives by the index of an instruction the one array that it
-    accesses, where it is known; `source` and `entry` declare their shapes.
+    accesses, where it is known; `source` and `entry` declare their shapes; `strengths` are those of the instructions
+    whose opcode does not tell, or tells less.
     """
 
     def __init__(
@@ -127,16 +125,17 @@ class SharedNames:
         used: Mapping[int, SharedArray] | None = None,
         source: str = "",
         entry: str = "",
+        strengths: Mapping[int, Strength] | None = None,
     ) -> None:
         self.arrays = arrays
         self.used = used or {}
         self._declared = declarations(source, entry) if self.arrays else {}
-        volatile = _declared_volatile(source) if self.arrays else set()
-        self._volatile = tuple(array for array in self.arrays if array.bytes and array.name in volatile)
+        self.strengths = strengths or {}
 
-    def are_volatile(self, first: int, stop: int) -> bool:
-        """Whether the bytes from `first` to before `stop` are of one array that the source declares volatile."""
-        return any(one.offset <= first and stop <= one.offset + one.bytes for one in self._volatile)
+    def strength(self, instruction: Instruction) -> Strength:
+        """That of a load or a store to shared memory."""
+        own = Strength.STRONG if instruction.strong else Strength.PLAIN
+        return self.strengths.get(instruction.index, own)
 
     def limits(self, instruction: int) -> tuple[int, int] | None:
         """The bytes [start, stop) of the array that an instruction accesses; None if that is not known."""

@@ -12,8 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from helpers.simulator.engine.ir import Instruction, Program, Registers, overwrites
-from helpers.simulator.engine.memory import active_addresses
+from helpers.simulator.engine.ir import Instruction, Registers, overwrites
 from helpers.simulator.sanitizer.loaded_values import LoadedValues, Uses
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
 from helpers.simulator.sanitizer.shared_epoch import (
@@ -22,12 +21,14 @@ from helpers.simulator.sanitizer.shared_epoch import (
     COMMIT,
     COPY,
     FENCE,
+    GLANCE,
     LOAD,
     MEET,
     STORE,
     STRONG_LOAD,
     STRONG_STORE,
     SWAP,
+    VOLATILE_STORE,
     WAIT,
     WARP_BARRIER,
     Entry,
@@ -36,37 +37,18 @@ from helpers.simulator.sanitizer.shared_epoch import (
     Pending,
     Side,
 )
+from helpers.simulator.sanitizer.strengths import Strength
 
 KINDS = {"ld": LOAD, "ldsm": LOAD, "st": STORE, "stsm": STORE, "atom": ATOMIC, "red": ATOMIC}
-FENCES = ("MEMBAR", "membar", "fence")
-STRONG = {LOAD: STRONG_LOAD, STORE: STRONG_STORE}
+BY_STRENGTH = {
+    LOAD: {Strength.PLAIN: LOAD, Strength.GLANCE: GLANCE, Strength.STRONG: STRONG_LOAD},
+    STORE: {Strength.PLAIN: STORE, Strength.VOLATILE: VOLATILE_STORE, Strength.STRONG: STRONG_STORE},
+}
 EVERYBODY = -1  # the number of the mask None
 MOST_ENTRIES = 50_000  # of a log without a barrier
 MOST_LOG_BYTES = 64 << 20  # of what a log keeps alive
 MOST_PATTERN_BYTES = 16 << 20  # of what a kernel's patterns keep alive
 WIDEST = 4  # bytes of a word, where there is no narrower access
-
-
-class Strength:
-    """Which accesses to shared memory are strong: those do not race with each other, and threads meet by them.
-
-    Volatile ones are (PTX ISA, 'Memory Consistency Model'), though the machine code does not show it: so the source is
-    asked which arrays are volatile. But in a kernel without a fence volatile orders nothing for others; what is written
-    like that relies on a warp that runs in step, and is taken for plain, as by racecheck.
-    """
-
-    def __init__(self, program: Program, names: SharedNames) -> None:
-        self._names = names
-        self._fences = any(one.opcode.startswith(FENCES) for one in program.instructions)
-
-    def is_strong(self, instruction: Instruction, addresses: np.ndarray, mask: np.ndarray | None, width: int) -> bool:
-        """Whether an access by the lanes of a mask is strong."""
-        if instruction.strong and not {"volatile", "shared"} <= set(instruction.opcode.split(".")):
-            return True
-        if not self._fences:
-            return False
-        active = active_addresses(addresses, mask)
-        return self._names.are_volatile(int(active.min()), int(active.max()) + width)
 
 
 @dataclass(frozen=True)
@@ -140,20 +122,20 @@ class Patterns:
 class SharedChecks:
     """Watches the shared memory of one launch. `report(wave, hazard, times)` is called for what is found.
 
-    `strength` tells which accesses are strong, `uses` of which loads the value may go unused.
+    `names` tells how strong accesses are, `uses` of which loads the value may go unused.
     """
 
     def __init__(
         self,
         report: Callable[[object, Hazard, int], None],
-        strength: Strength,
+        names: SharedNames,
         patterns: Patterns | None = None,
         uses: Uses | None = None,
     ) -> None:
         self.cut = 0  # how often a log became too long to keep
         self.patterns = patterns or Patterns()
         self._report = report
-        self._strength = strength
+        self._names = names
         self._compared = False  # whether the last analysis had to compare stored values
         self._doubtful = frozenset() if uses is None else uses.doubtful
         self._overwriting: set[int] = set()
@@ -219,18 +201,18 @@ class SharedChecks:
             self._loaded.chosen(instruction, registers)
 
     def access(self, wave, op: str, width: int, addresses, mask, values: tuple) -> bool:
-        """A load, a store or an atomic operation. Whether it was strong."""
+        """A load, a store or an atomic operation. Whether it was one by which threads hand on what they did."""
         if width < self.patterns.word:
             self._refine(width)
         kind = KINDS[op]
         if kind == ATOMIC and wave.instruction.swaps:
             kind = SWAP
-        elif kind in STRONG and self._strength.is_strong(wave.instruction, addresses, mask, width):
-            kind = STRONG[kind]
+        elif kind in BY_STRENGTH:
+            kind = BY_STRENGTH[kind][self._names.strength(wave.instruction)]
         if kind == ATOMIC and overwrites(wave.program, wave.instruction):
             self._overwriting.add(wave.instruction.index)
         self._append(kind, wave.instruction.index, addresses, mask, width, values)
-        return kind not in STRONG
+        return kind not in BY_STRENGTH
 
     def copy(self, wave, width: int, addresses, mask) -> None:
         """cp.async into shared memory."""

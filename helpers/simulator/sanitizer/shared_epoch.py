@@ -6,8 +6,9 @@ a wave are rows; if all of them did the same, one row stands for all.
 The rules:
 
 - Between two barriers the order of two threads is not defined. If both access a word and one of them writes, the
-  result depends on it: a race. Atomic operations do not race with each other, nor with loads and stores of cuda::atomic
-  and its like, and threads that store the same value do not either (compute-sanitizer's racecheck says so, too). A
+  result depends on it: a race. Atomic operations do not race with each other, nor with strong loads and stores (what
+  these are, and what a glance is, says `strengths`), and threads that store the same value do not either
+  (compute-sanitizer's racecheck says so, too). A
   plain load does not race with atomicCAS: loops that build an atomic function from it begin with such a load (CUDA
   guide, 'Atomic Functions').
 - Lanes of one warp need not run in step (CUDA guide, 'Independent Thread Scheduling'), so that they race with each
@@ -27,13 +28,19 @@ import numpy as np
 
 from helpers.devices import WARP
 
-LOAD, STORE, ATOMIC, SWAP, STRONG_LOAD, STRONG_STORE, COPY, WARP_BARRIER, COMMIT, WAIT, FENCE, MEET = range(12)
-LIKE = np.array([LOAD, STORE, ATOMIC, SWAP, SWAP, ATOMIC, COPY])  # by kind the one that races with the same others
-MEETS = (ATOMIC, SWAP, STRONG_LOAD, STRONG_STORE, MEET)
+(
+    LOAD, GLANCE, STORE, ATOMIC, SWAP, STRONG_LOAD, STRONG_STORE, VOLATILE_STORE, COPY, WARP_BARRIER, COMMIT, WAIT,
+    FENCE, MEET,
+) = range(14)  # fmt: skip
+# By kind the one that races with the same others
+LIKE = np.array([LOAD, GLANCE, STORE, ATOMIC, SWAP, SWAP, ATOMIC, VOLATILE_STORE, COPY])
+LOADS, STORES = (LOAD, GLANCE, STRONG_LOAD), (STORE, STRONG_STORE, VOLATILE_STORE)
+MEETS = (GLANCE, ATOMIC, SWAP, STRONG_LOAD, STRONG_STORE, VOLATILE_STORE, MEET)
 REGISTER = 4  # bytes
 ALL_GROUPS = -1  # what a WAIT for everything holds instead of the number of groups that may be pending
 UNCOMMITTED = -1  # the age of a copy that is in no group yet
 WRITTEN, UPDATED, READ, SWAPPED = 1, 2, 4, 8  # flags of a word: plain or asynchronous stores, atomics, loads
+WRITES = {STORE: WRITTEN, ATOMIC: UPDATED, VOLATILE_STORE: UPDATED, SWAP: SWAPPED}
 MOST_PER_INSTRUCTION = 3  # events of one instruction that are looked at when a pair is chosen for the message
 MOST_HANDED_ON = 64  # the same, and words, where threads hand on what they did, so that some pairs are in order
 NEVER = np.iinfo(np.int64).max
@@ -246,9 +253,9 @@ class Epoch:
         self.owner = np.full(self.size, -1, np.int32)
         multiple = np.zeros(self.size, bool)
         for entry in self.log:
-            if LOAD < entry.kind < COPY:
+            if GLANCE < entry.kind < COPY:
                 index, position = self._touched(entry.addresses, self._lanes(self.array(entry.mask)), entry.width)
-                flags[index] |= {STORE: WRITTEN, ATOMIC: UPDATED, SWAP: SWAPPED}[int(LIKE[entry.kind])]
+                flags[index] |= WRITES[int(LIKE[entry.kind])]
                 self._note(index, position, multiple)
         for copy in copies:
             if copy.start >= 0 or copy.end < len(self.log):
@@ -293,16 +300,16 @@ class Epoch:
                     if early.any():
                         self._too_early(entry, index[early], position[early], copies, pending)
                 if not all_known and entry.kind != COPY:
-                    if entry.kind not in (STORE, STRONG_STORE):
+                    if entry.kind not in STORES:
                         missing = self._unwritten(~known[index], entry)
                         if missing.any():
                             # Where another thread writes between the same barriers, the race says more.
                             missing &= (flags[index] == 0) | (self.owner[index] == self.thread[position])
                             missing = missing if early is None else missing & ~early
                             self._missing(time, entry, index, position, missing)
-                    if entry.kind not in (LOAD, STRONG_LOAD):
+                    if entry.kind not in LOADS:
                         known[index] = True
-                if entry.kind == LOAD and self.somebody_writes:
+                if entry.kind <= GLANCE and self.somebody_writes:
                     hit = flags[index] != 0
                     if hit.any():
                         index, position = index[hit], position[hit]
@@ -429,7 +436,7 @@ class Epoch:
             met[time] = now
             lanes = self._positions(entry)
             if entry.kind in MEETS:  # of lanes that update at once each may come behind any other
-                now[lanes] = time + (entry.kind not in (STRONG_LOAD, STRONG_STORE))
+                now[lanes] = time + (entry.kind in (ATOMIC, SWAP, MEET))
             elif entry.kind == WARP_BARRIER:
                 now[lanes] = self._of_warps(now, lanes, np.maximum, -1)
         # Backwards: when a thread next meets others, itself or by its warp, and when it does so behind a fence.
@@ -480,9 +487,11 @@ class Epoch:
         stores = np.logical_or.reduceat(kind == STORE, starts)
         reads = np.logical_or.reduceat(kind == LOAD, starts)
         updates = np.logical_or.reduceat(kind == ATOMIC, starts)
-        conflict = several & (stores | copies | (reads & updates))
+        glances = np.logical_or.reduceat(kind == GLANCE, starts)
+        volatile = np.logical_or.reduceat(kind == VOLATILE_STORE, starts)
+        conflict = several & (stores | copies | (reads & (updates | volatile)) | (glances & volatile))
         swaps = np.logical_or.reduceat(kind == SWAP, starts)
-        only_stores = conflict & stores & ~copies & ~reads & ~updates & ~swaps
+        only_stores = conflict & stores & ~copies & ~reads & ~updates & ~swaps & ~glances & ~volatile
         group = np.cumsum(np.r_[0, changes[1:]])
         if only_stores.any():
             self.depends_on_values = True
@@ -568,7 +577,8 @@ class Epoch:
         conflict = thread[one] != thread[other]
         conflict &= (warp[one] != warp[other]) | (events["synchronised"][one] == events["synchronised"][other])
         plain = [(kind[side] == STORE) | (kind[side] == COPY) for side in (one, other)]
-        mixed = (kind[one] + kind[other] == LOAD + ATOMIC) & (kind[one] != kind[other])
+        low, high = np.minimum(kind[one], kind[other]), np.maximum(kind[one], kind[other])
+        mixed = ((low == LOAD) & (high == ATOMIC)) | ((low <= GLANCE) & (high == VOLATILE_STORE))
         conflict &= plain[0] | plain[1] | mixed
         conflict &= time[other] >= time[one]
         conflict &= events["told"][one] >= events["met"][other]
@@ -588,8 +598,8 @@ class Epoch:
 
 
 _WHAT = {
-    LOAD: "reads", STRONG_LOAD: "reads", STORE: "writes", STRONG_STORE: "writes", ATOMIC: "updates", SWAP: "updates",
-    COPY: "copies",
+    LOAD: "reads", GLANCE: "reads", STRONG_LOAD: "reads", STORE: "writes", STRONG_STORE: "writes",
+    VOLATILE_STORE: "writes", ATOMIC: "updates", SWAP: "updates", COPY: "copies",
 }  # fmt: skip
 _COLUMNS = (
     "word",

@@ -26,24 +26,24 @@ def registers_of(operand) -> list[str]:
 def live_after(function: Function, calls: Sequence[int]) -> dict[int, list[str]]:
     """By the index of a call, the registers of the function that are read after it before they are written anew."""
     statements = function.statements
-    reads, writes = zip(*(_reads_and_writes(statement) for statement in statements), strict=True)
-    following = [_following(function, index) for index in range(len(statements))]
+    reads, writes = zip(*(reads_and_writes(statement) for statement in statements), strict=True)
+    ways = [following(function, index) for index in range(len(statements))]
     live: list[set[str]] = [set() for _ in statements]
     changed = True
     while changed:
         changed = False
         for index in reversed(range(len(statements))):
-            now = _live_in(live, following[index]) - writes[index] | reads[index]
+            now = _live_in(live, ways[index]) - writes[index] | reads[index]
             changed |= now != live[index]
             live[index] = now
-    return {index: sorted(_live_in(live, following[index])) for index in calls}
+    return {index: sorted(_live_in(live, ways[index])) for index in calls}
 
 
 def _live_in(live: list[set[str]], indices: Sequence[int]) -> set[str]:
     return set().union(*(live[index] for index in indices))
 
 
-def _reads_and_writes(statement: Statement) -> tuple[set[str], set[str]]:
+def reads_and_writes(statement: Statement) -> tuple[set[str], set[str]]:
     """(what is read for sure or maybe, what is written for sure)."""
     operands = statement.operands
     first = operands[0] if operands and statement.name not in READ_ONLY else None
@@ -53,7 +53,7 @@ def _reads_and_writes(statement: Statement) -> tuple[set[str], set[str]]:
     return reads, result if statement.guard is None else set()
 
 
-def _following(function: Function, index: int) -> list[int]:
+def following(function: Function, index: int) -> list[int]:
     """The statements that may come after one, where a call comes back behind itself."""
     statement, targets = function.statements[index], []
     if statement.name == "bra":
