@@ -437,9 +437,10 @@ def test_a_cluster_shares_out_many_rounds_and_few(shape):
 
 
 def test_a_block_of_a_cluster_that_is_forgotten_gives_another_result():
-    kernel, wrong = smaller("clustered"), ("block = 1; block < CLUSTER", "block = 2; block < CLUSTER")
+    M, N, K = 33, 65, 300
+    kernel, wrong = smaller("clustered").for_rows(N), ("block = 1; block < CLUSTER", "block = 2; block < CLUSTER")
     assert kernel.source.count(wrong[0]) == 1
-    A, B, C = random_matrices(33, 65, 300, seed=8)
+    A, B, C = random_matrices(M, N, K, seed=8)
     result = launched(kernel, A, B, C, function=compiled(kernel, kernel.source.replace(*wrong)))
     assert not np.allclose(result, A @ B, atol=1e-2)
 
@@ -475,10 +476,11 @@ IMPATIENT = ("PATIENCE = 200", "PATIENCE = 0")  # blocks that go at once if othe
 @pytest.mark.parametrize("lanes", [engine.LANES_PER_WAVE, 1], ids=["in step", "one by one"])
 def test_many_parts_are_added_by_teams_of_threads_and_by_the_last_block_alone_if_others_have_gone(lanes, monkeypatch):
     """The same bits, though one does alone what each does a stretch of otherwise, and counters that are 0 again."""
-    kernel = smaller("reduce_scatter").replace(WORKERS=40)
+    M, N, K = 60, 31, 700
+    kernel = smaller("reduce_scatter").replace(WORKERS=40).for_rows(N)
     assert kernel.source.count(IMPATIENT[0]) == 1
     monkeypatch.setattr(engine, "LANES_PER_WAVE", lanes)
-    A, B, C = random_matrices(60, 31, 700, seed=9)
+    A, B, C = random_matrices(M, N, K, seed=9)
     assert parts_of_a_team(kernel, 20) < 20
     for source in (kernel.source, kernel.source.replace(*IMPATIENT)):
         function, workspace = compiled(kernel, source), empty_workspace(kernel)
@@ -490,9 +492,10 @@ def test_many_parts_are_added_by_teams_of_threads_and_by_the_last_block_alone_if
 
 def test_the_last_block_adds_everything_if_others_have_gone():
     """It would be a stretch alone otherwise, and the rest of C would stay what it was."""
-    kernel, wrong = smaller("reduce_scatter"), ("tile.begin = 0;", "")
+    M, N, K = SHARED["reduce_scatter"][0]
+    kernel, wrong = smaller("reduce_scatter").for_rows(N), ("tile.begin = 0;", "")
     assert kernel.source.count(wrong[0]) == 1
-    A, B, C = random_matrices(*SHARED["reduce_scatter"][0], seed=6)
+    A, B, C = random_matrices(M, N, K, seed=6)
     for change, right in ((IMPATIENT, True), (wrong, False)):
         source = kernel.source.replace(*IMPATIENT).replace(*change)
         with simulator.sanitize("off"):
@@ -523,10 +526,11 @@ def test_the_shapes_share_tiles_and_the_parts_cannot_be_seen_in_the_order_of_k_a
     ],
 )
 def test_a_part_that_is_forgotten_or_a_counter_that_is_not_reset_gives_another_result(name, wrong, monkeypatch):
-    kernel = smaller(name)
+    M, N, K = SHARED[name][0]
+    kernel = smaller(name).for_rows(N)
     assert kernel.source.count(wrong[0]) == 1
     function = compiled(kernel, kernel.source.replace(*wrong))
-    A, B, C = random_matrices(*SHARED[name][0], seed=6)
+    A, B, C = random_matrices(M, N, K, seed=6)
     same = {"function": function, "workspace": empty_workspace(kernel)}
     with simulator.sanitize("off"):
         with monkeypatch.context() as one_by_one:  # first, as then no parts are there from an earlier launch
