@@ -8,7 +8,6 @@ pinned compiler: a test says so.
 """
 
 import contextlib
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -74,8 +73,7 @@ def groups() -> list[dict[str, dict[str, bytes]]]:
 
 def _entries(kernels: Sequence[tuple[str, str]]) -> dict[str, dict[str, bytes]]:
     """The entries of some kernels, compiled in a cache of their own."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ[cache.ENVIRONMENT_VARIABLE] = folder
+    with tempfile.TemporaryDirectory() as folder, cache.kept_in(folder):
         made = [compiler.compile(source, entry, options=OPTIONS) for source, entry in kernels]
         found = {path.stem: cache.read(path.stem) or {} for path in Path(folder).iterdir()}
         shipped_as = [(one, replace(one, cubin=without_ptx(one.cubin))) for one in made]

@@ -16,7 +16,7 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import platformdirs
@@ -47,6 +47,20 @@ def folder() -> Path | None:
     if chosen.lower() == "off":
         return None
     return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gemm-course", appauthor=False))
+
+
+@contextlib.contextmanager
+def kept_in(place: str | Path) -> Iterator[None]:
+    """Keep entries in this folder for a while, or nowhere: ``off``."""
+    before = os.environ.get(ENVIRONMENT_VARIABLE)
+    os.environ[ENVIRONMENT_VARIABLE] = str(place)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[ENVIRONMENT_VARIABLE]
+        else:
+            os.environ[ENVIRONMENT_VARIABLE] = before
 
 
 def key(kind: str, *facts: object) -> str:

@@ -1,4 +1,4 @@
-"""JupyterLab for tests in a real browser: a server on a folder of its own, and a page that runs a notebook."""
+"""JupyterLab for tests in a real browser: a server on a folder of its own, and pages that run notebooks there."""
 
 import json
 import os
@@ -8,13 +8,15 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nbformat import NotebookNode
-from playwright.sync_api import Page, TimeoutError, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect, sync_playwright
 
 from helpers.authoring.notebooks import form
 
@@ -34,10 +36,41 @@ def put(folder: Path, name: str, notebook: NotebookNode) -> None:
     (folder / name).write_text(form.written(form.mended(notebook)), encoding="utf-8")
 
 
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab: its browser, the folder that it shows, and where it answers."""
+
+    browser: Browser
+    folder: Path
+    address: str
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[Page]:
+        """A page of a laptop's size with a notebook that begins with a heading.
+
+        It has a workspace of its own: others would open what an earlier page had open, too.
+        """
+        page = self.browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(PATIENCE)
+        page.goto(f"{self.address}/lab/workspaces/{Path(name).stem}/tree/{name}?token={TOKEN}")
+        page.locator(".jp-Notebook h1").wait_for()
+        yield page
+        page.close()
+        for kernel in self._asked("GET", "kernels"):
+            self._asked("DELETE", f"kernels/{kernel['id']}")
+
+    def _asked(self, method: str, path: str) -> Any:
+        """What JupyterLab's server answers to a request."""
+        headers = {"Authorization": f"token {TOKEN}"}
+        request = urllib.request.Request(f"{self.address}/api/{path}", method=method, headers=headers)
+        with urllib.request.urlopen(request, timeout=START) as answer:
+            return json.loads(answer.read() or "null")
+
+
 @contextmanager
-def running_lab(folder: Path, **variables: str) -> Iterator[Callable[[str], str]]:
+def running_lab(folder: Path, chromium: str, **variables: str) -> Iterator[Lab]:
     """A JupyterLab on a folder, in the simulator, without the user's settings, and with these variables in its
-    environment; gives a notebook's address there."""
+    environment, and a browser beside it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -47,12 +80,16 @@ def running_lab(folder: Path, **variables: str) -> Iterator[Callable[[str], str]
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
     homes = {name: str(folder / ".home") for name in names}
     environment = {**os.environ, "GEMM_COURSE_BACKEND": "simulator", **homes, **variables}
-    log = folder / "lab.log"
+    log, address = folder / "lab.log", f"http://127.0.0.1:{port}"
     with log.open("w") as out:
         server = subprocess.Popen(command, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
     try:
-        _wait_for_server(f"http://127.0.0.1:{port}/api", server, log)
-        yield lambda name: f"http://127.0.0.1:{port}/lab/tree/{name}?token={TOKEN}"
+        _wait_for_server(f"{address}/api", server, log)
+        with sync_playwright() as playwright:
+            expect.set_options(timeout=PATIENCE)
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            yield Lab(browser, folder, address)
+            browser.close()
     finally:
         server.terminate()
         server.wait(timeout=20)
@@ -75,20 +112,6 @@ def _wait_for_server(address: str, server: subprocess.Popen, log: Path) -> None:
         except OSError:
             time.sleep(0.2)
     pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
-
-
-@contextmanager
-def opened(address: str, chromium: str) -> Iterator[Page]:
-    """A page of a laptop's size with a notebook that begins with a heading."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.set_default_timeout(PATIENCE)
-        expect.set_options(timeout=PATIENCE)
-        page.goto(address)
-        page.locator(".jp-Notebook h1").wait_for()
-        yield page
-        browser.close()
 
 
 def choose(page: Page, menu: str, *entries: str) -> None:
@@ -114,3 +137,9 @@ def run_all(page: Page) -> None:
         except TimeoutError:
             if time.monotonic() > deadline:
                 raise
+
+
+def drawn(picture: Locator) -> Locator:
+    """A picture that has its size: one that was only just put in its place has that of its words."""
+    picture.evaluate("image => image.decode()")
+    return picture

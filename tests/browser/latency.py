@@ -20,7 +20,7 @@ from pathlib import Path
 from nbformat import v4
 from playwright.sync_api import Error, Locator, Page
 
-from tests.browser.lab import ERROR, opened, put, run_all, running_lab
+from tests.browser.lab import ERROR, put, run_all, running_lab
 
 # Explorer → the call that shows it, and the label of the control that is moved: a slider, or a list and its buttons.
 EXPLORERS = {
@@ -207,7 +207,7 @@ def main() -> None:
     unseen = []
     with tempfile.TemporaryDirectory() as folder:
         put(Path(folder), "latency.ipynb", v4.new_notebook(cells=cells))
-        with running_lab(Path(folder)) as address, opened(address("latency.ipynb"), chosen.chromium) as page:
+        with running_lab(Path(folder), chosen.chromium) as lab, lab.opened("latency.ipynb") as page:
             run_all(page)
             ended = page.get_by_text("reached the end", exact=True).or_(page.locator(ERROR)).first
             ended.wait_for(state="attached")  # it may be below the window

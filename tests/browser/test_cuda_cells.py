@@ -1,15 +1,13 @@
 """Cells that begin with %%cuda in JupyterLab in a real browser: C++ colours, line numbers, marks on named lines."""
 
 import re
-import shutil
 from collections.abc import Iterator
 
 import pytest
 from nbformat import v4
 from playwright.sync_api import Locator, Page, expect
 
-from helpers.authoring import labextension
-from tests.browser.lab import opened, put, run_all, running_lab
+from tests.browser.lab import Lab, put, run_all
 
 WRONG = """%%cuda wrong
 // a comment of C++, where int is a word
@@ -34,14 +32,11 @@ MARKED = ".cm-line.jp-CudaCell-error"
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Page]:
-    """The notebook as it is opened, with the extension as it lies in the project."""
-    folder = tmp_path_factory.mktemp("course")
-    shutil.copytree(labextension.BUILT, folder / "jupyter" / "labextensions" / "gemm-course-cuda-cells")
+def page(lab: Lab) -> Iterator[Page]:
+    """The notebook as it is opened."""
     cells = [v4.new_markdown_cell("# Cells"), *ASKED, *map(v4.new_code_cell, CELLS)]
-    put(folder, "t.ipynb", v4.new_notebook(cells=cells))
-    extension = str(folder / "jupyter")
-    with running_lab(folder, JUPYTER_PATH=extension) as address, opened(address("t.ipynb"), chromium) as shown:
+    put(lab.folder, "cells.ipynb", v4.new_notebook(cells=cells))
+    with lab.opened("cells.ipynb") as shown:
         yield shown
 
 
@@ -85,6 +80,8 @@ def test_the_line_that_a_message_names_is_marked_until_the_cell_is_edited(page):
     run_all(page)
     expect(cuda.locator(".jp-OutputArea")).to_contain_text("kernel.cu:5: error")
     expect(cuda.locator(MARKED)).to_have_text(["    B[i] = 2.0f * A[i];"])
+    # What is shown above may still push the cell down, and a click would meet another line.
+    expect(cell_with(page, "predict_flops").get_by_role("radio").first).to_be_visible()
     cuda.locator(".cm-line").nth(3).click()
     page.keyboard.press("End")
     page.keyboard.type(";")
@@ -102,6 +99,7 @@ def test_a_new_cell_turns_into_cpp_while_the_magic_is_typed_and_back_when_it_goe
     page.keyboard.press("b")
     page.keyboard.press("Enter")
     cell = page.locator(".jp-CodeCell.jp-mod-active")
+    expect(cell.locator(".cm-content")).to_be_focused()
     page.keyboard.insert_text("%%cud\nint x = 7 // 2")
     expect(coloured(cell, "//")).to_have_count(1)
     page.keyboard.press("Control+Home")

@@ -12,7 +12,7 @@ from nbformat import v4
 from playwright.sync_api import Locator, Page, expect
 
 from helpers.authoring import setup_environment
-from tests.browser.lab import ERROR, STDERR, opened, put, run_all, running_lab
+from tests.browser.lab import ERROR, STDERR, Lab, drawn, put, run_all
 
 SLOW = """
 import time
@@ -52,11 +52,11 @@ CELLS = (
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Page]:
+def page(lab: Lab) -> Iterator[Page]:
     """The notebook after Run All."""
-    folder = tmp_path_factory.mktemp("course")
-    put(folder, "t.ipynb", v4.new_notebook(cells=[v4.new_markdown_cell("# Explorers"), *map(v4.new_code_cell, CELLS)]))
-    with running_lab(folder) as address, opened(address("t.ipynb"), chromium) as shown:
+    cells = [v4.new_markdown_cell("# Explorers"), *map(v4.new_code_cell, CELLS)]
+    put(lab.folder, "explorers.ipynb", v4.new_notebook(cells=cells))
+    with lab.opened("explorers.ipynb") as shown:
         run_all(shown)
         shown.get_by_text("reached the end", exact=True).or_(shown.locator(ERROR)).first.wait_for()
         assert shown.locator(ERROR).count() == 0, shown.locator(ERROR).first.inner_text()
@@ -84,6 +84,7 @@ def press(page: Page, cell: Locator, control: Locator, *keys: str) -> None:
     for key in keys:
         page.keyboard.press(key)
     expect(picture).not_to_have_attribute("src", before or "")
+    drawn(picture)
     assert frame_height(cell) == height
 
 

@@ -1,7 +1,6 @@
 """The slides of a notebook over JupyterLab in a real browser: sized for a room, alive, and gone when the show ends."""
 
 import re
-import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -9,11 +8,10 @@ from nbformat import v4
 from playwright.sync_api import Page, expect
 
 from helpers import plan
-from helpers.authoring import labextension
 from helpers.authoring.notebooks import form
 from helpers.authoring.slides import route
 from helpers.authoring.slides.planned import path_of, planned
-from tests.browser.lab import ERROR, opened, put, run_all, running_lab
+from tests.browser.lab import ERROR, Lab, drawn, put, run_all
 
 BOOK = plan.course().notebook("05").path
 SLIDES = planned(path_of(BOOK).read_text(encoding="utf-8"))
@@ -22,15 +20,12 @@ ASKED = next(number for number, slide in enumerate(SLIDES) if slide.kind == "ask
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Page]:
-    """Notebook 05 after all its cells have run, with the extension as it lies in the project."""
-    folder = tmp_path_factory.mktemp("course")
-    shutil.copytree(labextension.BUILT, folder / "jupyter" / "labextensions" / "gemm-course-cuda-cells")
-    put(folder, BOOK.name, form.read(BOOK.read_text(encoding="utf-8")))
-    after = plan.course().notebook("06").file  # in which a workshop goes on
-    put(folder, after, v4.new_notebook(cells=[v4.new_markdown_cell("# What comes next")]))
-    extension = str(folder / "jupyter")
-    with running_lab(folder, JUPYTER_PATH=extension) as address, opened(address(BOOK.name), chromium) as shown:
+def page(lab: Lab) -> Iterator[Page]:
+    """Notebook 05 after all its cells have run, beside the one in which a workshop goes on."""
+    after = v4.new_notebook(cells=[v4.new_markdown_cell("# What comes next")])
+    put(lab.folder, plan.course().notebook("06").file, after)
+    put(lab.folder, BOOK.name, form.read(BOOK.read_text(encoding="utf-8")))
+    with lab.opened(BOOK.name) as shown:
         run_all(shown)
         shown.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").wait_for()
         shown.locator(".widget-radio").first.wait_for()
@@ -64,7 +59,7 @@ def test_a_slide_fills_the_screen_in_letters_for_a_room_and_keeps_its_notes_to_i
     assert float(title.evaluate("one => parseFloat(getComputedStyle(one).fontSize)")) >= 40
     picture = page.locator(".jp-CourseShow img.jp-CoursePicture")
     expect(picture).to_be_visible()
-    assert picture.bounding_box()["width"] > 1000
+    assert drawn(picture).bounding_box()["width"] > 1000
     assert page.locator(".jp-CourseShow").get_by_text("the idle cycles are the whole motive").count() == 0
     with page.context.expect_page() as speaker:
         page.keyboard.press("s")
@@ -85,6 +80,7 @@ def test_an_explorer_on_a_slide_moves_and_its_keys_do_not_turn_the_page(page):
     page.keyboard.press("ArrowRight")
     expect(picture).not_to_have_attribute("src", before)
     expect(shown.locator("h1")).to_have_text(SLIDES[FILM].title)
+    drawn(picture)
     box = shown.locator(".jp-CourseShow-live").bounding_box()
     assert box["x"] + box["width"] <= 1281 and box["y"] + box["height"] <= 811
     page.keyboard.press("PageDown")
@@ -109,7 +105,7 @@ def test_the_show_leaves_the_notebook_as_it_was_and_is_not_on_at_the_next_visit(
     page.keyboard.press("Escape")
     expect(page.locator(".jp-CourseShow")).to_have_count(0)
     explorer = page.locator(".jp-CodeCell .jp-OutputArea-output", has=page.locator("img.widget-image")).first
-    assert explorer.count() == 1
+    expect(explorer).to_be_attached()
     assert page.locator(ERROR).count() == 0
     begin(page)
     page.on("dialog", lambda asked: asked.accept())

@@ -1,7 +1,6 @@
 """Pictures in JupyterLab in a real browser: the colours of a dark page, alternative text, and paper when printed."""
 
 import io
-import shutil
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,9 +9,8 @@ from nbformat import v4
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from helpers.authoring import labextension
 from helpers.draw import theme
-from tests.browser.lab import opened, put, run_all, running_lab
+from tests.browser.lab import Lab, put, run_all
 
 COLOURS = ("A", "B", "C", "WARP", "TROUBLE", "REFERENCE", "SPEED", "INK", "MUTED", "FAINT", "WASTE", "ON_B", "PAPER")
 DRAW = f"""
@@ -38,14 +36,11 @@ Image(out.getvalue())"""
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Page]:
-    """A notebook that has run, with the extension as it lies in the project."""
-    folder = tmp_path_factory.mktemp("course")
-    shutil.copytree(labextension.BUILT, folder / "jupyter" / "labextensions" / "gemm-course-cuda-cells")
+def page(lab: Lab) -> Iterator[Page]:
+    """A notebook that has run."""
     cells = [v4.new_markdown_cell("# Pictures"), *(v4.new_code_cell(text.strip()) for text in (DRAW, PREDICT, FOREIGN))]
-    put(folder, "t.ipynb", v4.new_notebook(cells=cells))
-    extension = str(folder / "jupyter")
-    with running_lab(folder, JUPYTER_PATH=extension) as address, opened(address("t.ipynb"), chromium) as shown:
+    put(lab.folder, "pictures.ipynb", v4.new_notebook(cells=cells))
+    with lab.opened("pictures.ipynb") as shown:
         run_all(shown)
         shown.get_by_text("reached the end", exact=True).wait_for()
         yield shown

@@ -143,6 +143,21 @@ def test_the_cache_can_be_turned_off(monkeypatch, runs):
     assert len(runs) == 2
 
 
+@pytest.mark.parametrize("before", [None, "before"])
+def test_what_is_kept_elsewhere_for_a_while_is_not_found_afterwards(tmp_path, monkeypatch, before):
+    if before is None:
+        monkeypatch.delenv("GEMM_COURSE_CACHE", raising=False)
+    else:
+        monkeypatch.setenv("GEMM_COURSE_CACHE", str(tmp_path / before))
+    usual = cache.folder()
+    with pytest.raises(ZeroDivisionError), cache.kept_in(tmp_path / "elsewhere"):
+        cache.write("entry", {"part": b"kept"})
+        assert cache.read("entry") == {"part": b"kept"}
+        raise ZeroDivisionError
+    assert cache.folder() == usual
+    assert cache.read("entry") is None
+
+
 def test_a_folder_that_cannot_be_written_is_as_good_as_none(tmp_path, monkeypatch, runs):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("GEMM_COURSE_CACHE", str(tmp_path / "file" / "below"))

@@ -11,6 +11,7 @@ from gemm_kernels.ladder import LADDER, SPECIALISTS
 from helpers import simulator
 from helpers.simulator.arithmetic import float32
 from helpers.simulator.engine import run as engine
+from tests.gemm_kernels.test_views import view
 
 # Smaller than any tile in some dimension, larger and no multiple of it in another; the first has rows of whole float4s.
 SHAPES = [(68, 36, 20), (1, 1, 1), (33, 65, 19), (70, 131, 9)]
@@ -68,15 +69,20 @@ def empty_workspace(kernel):
     return () if kernel.workspace_bytes is None else (np.zeros(max(kernel.workspace_bytes // 4, 1), np.float32),)
 
 
-def launched(kernel, A, B, C, alpha=1.0, beta=0.0, function=None, workspace=None):
-    """C after the kernel: a copy, so that the caller's stays what it was. workspace: a new one if there is none."""
+def launch(kernel, A, B, C, alpha=1.0, beta=0.0, function=None, workspace=None):
+    """Run the kernel, which changes C. workspace: a new one if there is none."""
     (M, K), N = A.shape, B.shape[1]
     function = function or compiled(kernel)
-    result = C.copy()
     scalars = (np.int32(M), np.int32(N), np.int32(K), np.float32(alpha))
     workspace = empty_workspace(kernel) if workspace is None else workspace
-    arguments = (*scalars, A, B, np.float32(beta), result, *workspace)
+    arguments = (*scalars, A, B, np.float32(beta), C, *workspace)
     function(kernel.grid(M, N), kernel.block, arguments, shared_mem=kernel.shared_bytes)
+
+
+def launched(kernel, A, B, C, **how):
+    """C after a `launch`: a copy, so that the caller's stays what it was."""
+    result = C.copy()
+    launch(kernel, A, B, result, **how)
     return result
 
 
@@ -270,28 +276,13 @@ def test_nan_and_infinity_in_a_and_b_stay_in_their_row_and_column(name):
     assert np.isfinite(result[:36, :40]).all() and not np.isfinite(result[36]).any()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "vectorized", "vectorized_ptx", "double_buffered", "ping_pong", "serpentine", "wide_copies", "sliced_k",
-        "stream_k", "vector_matrix", "matrix_vector", "rank_k", "clustered", "reduce_scatter",
-        "producer",
-    ],
-)  # fmt: skip
+@every_kernel
 def test_a_matrix_that_does_not_start_at_16_bytes_is_multiplied_right(name):
     A, B, C = random_matrices(36, 44, 20, seed=4)
-    moved = [np.concatenate([[np.float32(7)], matrix.ravel()]).astype(np.float32) for matrix in (A, B, C)]
-    kernel = smaller(name)
-    opening = (
-        kernel.source.index("{", kernel.source.index(kernel.function)) + 1
-    )  # arrays start at 512 bytes: skip a float
-    shifted = kernel.source[:opening] + "\n    A += 1, B += 1, C += 1;" + kernel.source[opening:]
-    function = compiled(kernel, shifted)
-    scalars = (np.int32(36), np.int32(44), np.int32(20), np.float32(1))
-    arguments = (*scalars, moved[0], moved[1], np.float32(0), moved[2], *empty_workspace(kernel))
-    function(kernel.grid(36, 44), kernel.block, arguments, shared_mem=kernel.shared_bytes)
-    assert moved[2][0] == 7
-    assert is_product(kernel, moved[2][1:].reshape(36, 44), A, B, aligned=False)
+    result = view(C, 1)
+    launch(smaller(name), view(A, 1), view(B, 1), result)
+    assert is_product(smaller(name), result, A, B, aligned=False)
+    assert np.isnan(result.base).sum() == result.base.size - result.size
 
 
 @pytest.mark.parametrize("name", ["clustered", "persistent", "reduce_scatter"])
@@ -312,23 +303,15 @@ def test_a_kernel_that_is_compiled_for_some_rows_is_right_for_all_and_has_no_cod
 
 @pytest.mark.parametrize("name", ["clustered", "persistent", "reduce_scatter"])
 def test_a_kernel_that_is_compiled_for_some_rows_is_right_wherever_matrices_start(name):
-    """The first float of each array says how many of it come before the matrix: the arrays start at 512 bytes."""
-    N = 42
+    M, N, K = 36, 42, 20
     kernel = get(name, **SMALLER["reduce_scatter" if name == "persistent" else name]).for_rows(N)
-    opening = kernel.source.index("{", kernel.source.index(kernel.function)) + 1
-    skip = "A += int(A[0]), B += int(B[0]), C += int(C[0]);"
-    function = compiled(kernel, f"{kernel.source[:opening]}\n    {skip}{kernel.source[opening:]}")
-    A, B, C = random_matrices(36, N, 20, seed=4)
-    for before in [(4, 4, 4), (4, 1, 4), (4, 4, 1), (1, 2, 2), (3, 3, 2), (2, 2, 3)]:
-        a, b, c = (
-            np.concatenate([np.full(count, count, np.float32), matrix.ravel()])
-            for count, matrix in zip(before, (A, B, C), strict=True)
-        )
-        scalars = (np.int32(36), np.int32(N), np.int32(20), np.float32(1))
-        arguments = (*scalars, a, b, np.float32(0), c, *empty_workspace(kernel))
-        function(kernel.grid(36, N), kernel.block, arguments, shared_mem=kernel.shared_bytes)
-        assert np.allclose(c[before[2] :].reshape(36, N), A @ B, atol=1e-4), before
-        assert (c[: before[2]] == before[2]).all()
+    function = compiled(kernel)
+    A, B, C = random_matrices(M, N, K, seed=4)
+    for starts in [(4, 4, 4), (4, 1, 4), (4, 4, 1), (1, 2, 2), (3, 3, 2), (2, 2, 3)]:
+        a, b, c = map(view, (A, B, C), starts)
+        launch(kernel, a, b, c, function=function)
+        assert np.allclose(c, A @ B, atol=1e-4), starts
+        assert np.isnan(c.base).sum() == c.base.size - c.size
 
 
 @pytest.mark.parametrize("cluster", [1, 4])
@@ -437,9 +420,10 @@ def test_a_cluster_shares_out_many_rounds_and_few(shape):
 
 
 def test_a_block_of_a_cluster_that_is_forgotten_gives_another_result():
-    kernel, wrong = smaller("clustered"), ("block = 1; block < CLUSTER", "block = 2; block < CLUSTER")
+    M, N, K = 33, 65, 300
+    kernel, wrong = smaller("clustered").for_rows(N), ("block = 1; block < CLUSTER", "block = 2; block < CLUSTER")
     assert kernel.source.count(wrong[0]) == 1
-    A, B, C = random_matrices(33, 65, 300, seed=8)
+    A, B, C = random_matrices(M, N, K, seed=8)
     result = launched(kernel, A, B, C, function=compiled(kernel, kernel.source.replace(*wrong)))
     assert not np.allclose(result, A @ B, atol=1e-2)
 
@@ -475,10 +459,11 @@ IMPATIENT = ("PATIENCE = 200", "PATIENCE = 0")  # blocks that go at once if othe
 @pytest.mark.parametrize("lanes", [engine.LANES_PER_WAVE, 1], ids=["in step", "one by one"])
 def test_many_parts_are_added_by_teams_of_threads_and_by_the_last_block_alone_if_others_have_gone(lanes, monkeypatch):
     """The same bits, though one does alone what each does a stretch of otherwise, and counters that are 0 again."""
-    kernel = smaller("reduce_scatter").replace(WORKERS=40)
+    M, N, K = 60, 31, 700
+    kernel = smaller("reduce_scatter").replace(WORKERS=40).for_rows(N)
     assert kernel.source.count(IMPATIENT[0]) == 1
     monkeypatch.setattr(engine, "LANES_PER_WAVE", lanes)
-    A, B, C = random_matrices(60, 31, 700, seed=9)
+    A, B, C = random_matrices(M, N, K, seed=9)
     assert parts_of_a_team(kernel, 20) < 20
     for source in (kernel.source, kernel.source.replace(*IMPATIENT)):
         function, workspace = compiled(kernel, source), empty_workspace(kernel)
@@ -490,9 +475,10 @@ def test_many_parts_are_added_by_teams_of_threads_and_by_the_last_block_alone_if
 
 def test_the_last_block_adds_everything_if_others_have_gone():
     """It would be a stretch alone otherwise, and the rest of C would stay what it was."""
-    kernel, wrong = smaller("reduce_scatter"), ("tile.begin = 0;", "")
+    M, N, K = SHARED["reduce_scatter"][0]
+    kernel, wrong = smaller("reduce_scatter").for_rows(N), ("tile.begin = 0;", "")
     assert kernel.source.count(wrong[0]) == 1
-    A, B, C = random_matrices(*SHARED["reduce_scatter"][0], seed=6)
+    A, B, C = random_matrices(M, N, K, seed=6)
     for change, right in ((IMPATIENT, True), (wrong, False)):
         source = kernel.source.replace(*IMPATIENT).replace(*change)
         with simulator.sanitize("off"):
@@ -523,10 +509,11 @@ def test_the_shapes_share_tiles_and_the_parts_cannot_be_seen_in_the_order_of_k_a
     ],
 )
 def test_a_part_that_is_forgotten_or_a_counter_that_is_not_reset_gives_another_result(name, wrong, monkeypatch):
-    kernel = smaller(name)
+    M, N, K = SHARED[name][0]
+    kernel = smaller(name).for_rows(N)
     assert kernel.source.count(wrong[0]) == 1
     function = compiled(kernel, kernel.source.replace(*wrong))
-    A, B, C = random_matrices(*SHARED[name][0], seed=6)
+    A, B, C = random_matrices(M, N, K, seed=6)
     same = {"function": function, "workspace": empty_workspace(kernel)}
     with simulator.sanitize("off"):
         with monkeypatch.context() as one_by_one:  # first, as then no parts are there from an earlier launch

@@ -131,10 +131,11 @@ def test_blocks_that_hand_their_parts_to_the_last_are_not_blamed(name, level):
 @pytest.mark.parametrize("level", ("ptx", "sass"))
 @pytest.mark.parametrize("name", SHARING)
 def test_without_the_fence_before_the_counter_the_parts_race(name, level):
-    source = gemm_kernels.get(name).source
+    shape = SHARING[name][1][0]
+    step = small(name).for_rows(shape[1])
     fence = "__threadfence();   // my sums are there for all before I count as arrived"
-    assert source.count(fence) == 1
-    findings = share(small(name), source.replace(fence, ""), SHARING[name][1][0], level).findings
+    assert step.source.count(fence) == 1
+    findings = share(step, step.source.replace(fence, ""), shape, level).findings
     assert {finding.kind for finding in findings} == {checks.GLOBAL_RACE}
     assert {finding.array for finding in findings} == {"workspace"}  # by its name in the source
     assert "workspace[" in findings[0].message and "_Z" not in findings[0].message
@@ -154,10 +155,13 @@ def test_without_the_fence_before_the_counter_the_parts_race(name, level):
     ],
 )  # fmt: skip
 def test_without_one_of_their_barriers_they_race_in_shared_memory(name, barrier):
-    source = gemm_kernels.get(name).source
-    assert source.count(barrier) == 1
-    wrong = source.replace(barrier, barrier.removeprefix("__syncthreads();"))
-    kinds = {finding.kind for finding in share(small(name), wrong, SHARING[name][1][0]).findings}
+    """At a shape with odd rows, for which the least code is compiled."""
+    M, N, K = SHARING[name][1][0]
+    N |= 1
+    step = small(name).for_rows(N)
+    assert step.source.count(barrier) == 1
+    wrong = step.source.replace(barrier, barrier.removeprefix("__syncthreads();"))
+    kinds = {finding.kind for finding in share(step, wrong, (M, N, K)).findings}
     assert checks.SHARED_RACE in kinds or checks.ASYNC_COPY in kinds
 
 

@@ -32,7 +32,7 @@ from helpers.analysis.tile_phases import phases_of
 from helpers.analysis.tile_store import tile_access
 from helpers.analysis.vector_width import WIDTHS, way_of
 from helpers.authoring.bench.moving import random_moves
-from helpers.authoring.bench.simulator import without_disk_cache
+from helpers.compiler import cache
 from helpers.explore import (
     bank_board,
     barriers,
@@ -391,7 +391,7 @@ def main(arguments: Sequence[str]) -> None:
     unknown = [name for name in wanted if name not in known]
     if unknown:
         sys.exit(f"There is no explorer {' or '.join(unknown)}; there are {', '.join(known)}.")
-    with without_disk_cache():
+    with cache.kept_in("off"):
         if count:
             _random_table(wanted or list(known), count)
         else:

@@ -15,7 +15,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +66,7 @@ def measure(kernel: gemm_kernels.Kernel, size: int, level: str, repeats: int) ->
     SimulatorError or CompilerError if the level cannot run this kernel.
     """
     started = time.perf_counter()
-    with without_disk_cache():
+    with cache.kept_in("off"):
         load(kernel, f"{kernel.source}\n// compiled for a benchmark, {time.time_ns()}\n").prepared(level)
     first_use = time.perf_counter() - started
     function = load(kernel, kernel.source)
@@ -118,20 +118,6 @@ def median_milliseconds(action: Callable[[], object], repeats: int) -> float:
     return 1e3 * statistics.median(seconds)
 
 
-@contextmanager
-def without_disk_cache() -> Iterator[None]:
-    """Compile and disassemble as on a machine that never did."""
-    before = os.environ.get(cache.ENVIRONMENT_VARIABLE)
-    os.environ[cache.ENVIRONMENT_VARIABLE] = "off"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[cache.ENVIRONMENT_VARIABLE]
-        else:
-            os.environ[cache.ENVIRONMENT_VARIABLE] = before
-
-
 def ladder_table(kernels: Sequence[gemm_kernels.Kernel], size: int, levels: Sequence[str], repeats: int) -> list[str]:
     """The lines of the table; a level that cannot run a kernel gets a sentence instead of numbers."""
     lines = [
@@ -179,7 +165,7 @@ def held(kernel: gemm_kernels.Kernel, repeats: int, sizes: Sequence[int] = SIZES
         seconds[name], walls[name] = (statistics.median(column) for column in zip(*both, strict=True))
 
     new = (f"{kernel.source}\n// {time.time_ns()} {repeat}\n" for repeat in range(repeats))
-    with without_disk_cache():
+    with cache.kept_in("off"):
         note("first", lambda: load(kernel, next(new)).prepared("sass"), repeats)
     function = load(kernel, kernel.source)
     smallest, *larger = sizes
