@@ -8,6 +8,7 @@ import pytest
 from gemm_kernels import get
 from gemm_kernels.ladder import LADDER, SPECIALISTS
 from helpers import compiler
+from helpers.compiler import listing
 
 OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]
 THREAD_TILES = [kernel for kernel in OWN_SOURCE if "TN" in kernel.params and kernel.name != "rank_k"]
@@ -20,10 +21,14 @@ def compiled(name, arch="sm_90", **params):
     return compiler.compile(kernel.source, kernel.entry, arch=arch)
 
 
+def machine_code(built):
+    """The text of every instruction."""
+    return [row.text for row in listing.read(built)[0]]
+
+
 def instructions(name, **params):
     """How often each instruction stands in the machine code, with its modifiers but without predicates."""
-    text = compiler.disassemble(compiled(name, **params))
-    return Counter(re.findall(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)", text))
+    return Counter(re.match(r"(?:@!?U?P\w+\s+)?([\w.]+)", text)[1] for text in machine_code(compiled(name, **params)))
 
 
 def count(found, pattern):
@@ -77,11 +82,12 @@ def test_dynamic_shared_memory_is_the_stages():
 
 @pytest.mark.parametrize("kernel", THREAD_TILES, ids=lambda kernel: kernel.name)
 def test_a_thread_tile_reads_its_fragments_by_128_bit_loads_alone(kernel):
-    text = compiler.disassemble(compiler.compile(kernel.source, kernel.entry))
+    built = compiler.compile(kernel.source, kernel.entry)
+    code = machine_code(built)
     if kernel.family.blocks:  # beside its loops over k it reads sums one by one, where rows of C are not aligned
-        dense = [body for body in loops(text) if sum("FFMA" in line for line in body) > 0.8 * len(body)]
-        text = "\n".join(f" {line}" for body in dense for line in body)
-    loads = [line for line in text.splitlines() if re.search(r"\sLDS\b", line)]
+        dense = [body for body in loops(built) if sum("FFMA" in line for line in body) > 0.8 * len(body)]
+        code = [line for body in dense for line in body]
+    loads = [line for line in code if re.search(r"\bLDS\b", line)]
     loads = [line for line in loads if "@!PT" not in line]  # under that predicate an instruction never runs
     assert loads and all("LDS.128 " in line for line in loads)
 
@@ -139,24 +145,20 @@ def test_a_staged_epilogue_has_eight_loads_of_c_in_flight_before_it_stores():
 def test_a_round_of_the_main_loop_is_mostly_fmas(name, TM, TN):
     """The guards and addresses of the steady state cost little: at least 80 of 100 instructions are FMAs."""
     BK = get(name).params["BK"]
-    text = compiler.disassemble(compiled(name))
-    best = max(loops(text), key=lambda body: sum("FFMA" in line for line in body))
+    best = max(loops(compiled(name)), key=lambda body: sum("FFMA" in line for line in body))
     fmas = sum("FFMA" in line for line in best)
     assert fmas == BK * TM * TN
     assert fmas / len(best) > 0.8
 
 
-def loops(text):
+def loops(built):
     """The instructions between each label and the branch back to it."""
-    labels, lines, found = {}, [], []
-    for line in text.splitlines():
-        if label := re.match(r"(\.L_x_\d+):", line):
-            labels[label.group(1)] = len(lines)
-        elif instruction := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?);", line):
-            lines.append(instruction.group(1))
-            back = re.search(r"BRA.*`\((\.L_x_\d+)\)", lines[-1])
-            if back and back.group(1) in labels:
-                found.append(lines[labels[back.group(1)] :])
+    rows, labels = listing.read(built)
+    code, found = [row.text for row in rows], []
+    for place, text in enumerate(code):
+        back = re.search(r"BRA.*`\((\.L_x_\d+)\)", text)
+        if back and labels[back[1]] <= place:
+            found.append(code[labels[back[1]] : place + 1])
     return found
 
 

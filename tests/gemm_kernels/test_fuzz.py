@@ -1,7 +1,8 @@
 """Parameters at random: what Python's rules accept compiles and is right, what they reject the compiler rejects, too.
 
-Right: on the simulator, at a shape at random, every bit. Rejected: by a static_assert with the rule's own sentence; the
-rules that cannot be tried (a division by zero stops the compiler before it reads them) are in test_kernels_rules.py.
+Right: on the simulator, at a shape at random, every bit, with the code that such rows run. Rejected: by a static_assert
+with the rule's own sentence; the rules that cannot be tried (a division by zero stops the compiler before it reads
+them) are in test_rules.py.
 """
 
 import math
@@ -18,6 +19,7 @@ from tests.gemm_kernels.test_numeric import is_product, launched, random_matrice
 
 OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]
 ACCEPTED, REJECTED = 3, 3  # parameter sets a kernel
+WIDTHS = (4, 2, 1)  # one for each set: the rows of B and C start at 16, 8 or 4 bytes
 LARGEST = 90  # M, N and K
 UNROLLED = 256  # FMAs that a thread's code writes out: more are the same ones again, and take a second to compile
 CHOICES = {
@@ -66,9 +68,10 @@ def unrolled(params):
 @pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)
 def test_parameters_that_the_rules_accept_compile_and_are_right(kernel):
     chance = random.Random(f"accepted {kernel.name}")
-    for params in at_random(kernel, chance, True, ACCEPTED):
-        tried = get(kernel.name, **params)
+    for params, width in zip(at_random(kernel, chance, True, ACCEPTED), WIDTHS, strict=True):
         M, N, K = (chance.randint(1, LARGEST) for _ in range(3))
+        N = N // 4 * 4 + width
+        tried = get(kernel.name, **params).for_rows(N)
         A, B, C = random_matrices(M, N, K, seed=5)
         C[:] = np.nan
         assert is_product(tried, launched(tried, A, B, C), A, B), (tried.entry, M, N, K)

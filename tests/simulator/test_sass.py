@@ -84,8 +84,8 @@ def assert_levels_agree(launch: kernel_launches.Launch, arch: str) -> None:
 
 def of_the_ladder() -> tuple[kernel_launches.Launch, ...]:
     """Launches of the ladder and of what comes after it, with small tiles: large ones have the same instructions, more
-    of each. (`persistent` is in `kernel_launches.sharing`.)"""
-    kernels = [test_numeric.smaller(name) for name in test_numeric.NAMES]
+    of each. (Kernels whose blocks share tiles are in `kernel_launches.sharing`.)"""
+    kernels = [test_numeric.smaller(name) for name in test_numeric.NAMES if name not in kernel_launches.SHARING]
     kernels += [get(name, **test_beyond.SMALL) for name in ("pinned", "unmerged")]
     return tuple(kernel_launches.product(kernel, 33, 65, 17) for kernel in kernels)
 
