@@ -103,7 +103,7 @@ class Kernel:
                 raise Refused(f"{self.name}: {name} = {value!r} is not a whole number; try {name}=8")
 
     def __hash__(self) -> int:
-        return hash((self.name, *self.params.values()))
+        return hash((self.name, *sorted(self.params.items())))
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -134,8 +134,11 @@ class Kernel:
     @property
     def entry(self) -> str:
         """What to ask the compiled module for: "sgemm_naive", or a template instantiation "sgemm_shared_memory<32>"."""
-        arguments = (*self.params.values(), *((self.widest,) if self.widest else ()))
-        return f"{self.function}<{', '.join(map(str, arguments))}>" if self.template else self.function
+        if not self.template:
+            return self.function
+        arguments = [self.params[name] for name in self._read.parameters if name in self.params]
+        arguments += [self.widest] if self.widest else []
+        return f"{self.function}<{', '.join(map(str, arguments))}>"
 
     @property
     def block(self) -> tuple[int, int, int]:

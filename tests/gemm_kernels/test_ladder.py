@@ -102,6 +102,12 @@ def test_kernels_with_other_parameters_are_other_keys_of_a_dictionary_and_have_o
     assert {tile: 1, other: 2}[again] == 1 and hash(tile) == hash(again) != hash(other)
 
 
+def test_the_order_in_which_parameters_are_given_changes_neither_the_hash_nor_the_entry_of_a_kernel():
+    tile = get("stream_k")
+    turned = dataclasses.replace(tile, params=dict(reversed(tile.params.items())))
+    assert [*turned.params] != [*tile.params] and turned == tile
+    assert hash(turned) == hash(tile) and turned.entry == tile.entry
+
 def test_get_takes_parameters_and_the_autotuned_kernel_those_of_a_search():
     assert get("shared_memory", T=8).entry == "sgemm_shared_memory<8>"
     found = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)
