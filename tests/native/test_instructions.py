@@ -518,13 +518,18 @@ def test_every_operation_that_decoding_names_is_one_of_the_c_program():
 MATRICES = ["HMMA.16816.F32", "HMMA.16816.F16", "HMMA.1688.F32", "HMMA.1688.F16", "HMMA.16816.F32.BF16",
             "HMMA.1688.F32.BF16", "HMMA.1688.F32.TF32", "HMMA.1684.F32.TF32", "IMMA.8816.S8.S8", "IMMA.16816.U8.S8",
             "IMMA.16832.S8.U8.SAT", "IMMA.16832.U8.U8", "DMMA.8x8x4", "DMMA.16x8x4", "DMMA.16x8x8",
-            "IMMA.8832.S4.U4", "IMMA.16864.S4.S4.SAT", "BMMA.88128.AND.POPC", "BMMA.168256.AND.POPC"]  # fmt: skip
+            "IMMA.8832.S4.U4", "IMMA.16864.S4.S4.SAT", "BMMA.88128.AND.POPC", "BMMA.168256.AND.POPC",
+            "HMMA.SP.16816.F32", "HMMA.SP.16816.F16", "HMMA.SP.16832.F32.BF16", "HMMA.SP.16832.F16",
+            "HMMA.SP.1688.F32.TF32", "HMMA.SP.16816.F32.TF32", "IMMA.SP.16832.S8.U8", "IMMA.SP.16864.U8.S8.SAT",
+            "IMMA.SP.16864.S4.U4", "IMMA.SP.168128.U4.S4.SAT"]  # fmt: skip
 
 
 @pytest.mark.parametrize("opcode", MATRICES)
 def test_matrices_are_multiplied_as_by_the_rule(opcode):
     random = np.random.default_rng(sum(map(ord, opcode)))
-    statement = parsed(f"{opcode} R0, R8, R16, R20")
+    sparse = "SP" in opcode
+    selector = sum(map(ord, opcode)) % 2 if sparse else 0
+    statement = parsed(f"{opcode} R0, R8, R16, R20" + f", R24, {selector:#x}" * sparse)
     one, form = Compiled(statement), matrix.form_of(statement)
     addition = tensor_core.terms_at_once("sm_90", form)
     counts = (form.a_registers, form.b_registers, form.c_registers)
@@ -543,7 +548,7 @@ def test_matrices_are_multiplied_as_by_the_rule(opcode):
             [values[f"R{first + k}"] for k in range(count)] for first, count in zip((8, 16, 20), counts, strict=True)
         ]
         with np.errstate(all="ignore"):
-            expected = tensor_core.multiply(form, *parts, addition)
+            expected = tensor_core.multiply(form, *parts, addition, [values["R24"]] * sparse, selector)
         rows, _ = one.run(values, {}, {})
         for k, value in enumerate(expected):
             assert rows[k].tolist() == value.view(np.uint32).tolist(), (turn, k)

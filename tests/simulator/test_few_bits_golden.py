@@ -1,4 +1,4 @@
-"""Products of integers of 4 bits and of 1, and differences of bytes, with the bits of an NVIDIA H200 at both levels."""
+"""Products of integers of 4 bits and of 1, differences of bytes and packs, with the bits of an H100 at both levels."""
 
 import json
 
@@ -10,7 +10,7 @@ from tests.simulator.goldens import few_bits
 
 @pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("form", few_bits.FORMS)
-def test_integers_of_a_few_bits_are_multiplied_and_bytes_subtracted_as_on_an_h200(form, level):
+def test_integers_of_a_few_bits_are_multiplied_subtracted_and_packed_as_on_an_h100(form, level):
     def launch(source, words, results):
         with simulator.record(level=level, checks="off"):
             module = simulator.RawModule(code=source, arch="sm_90")

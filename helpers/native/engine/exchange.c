@@ -208,7 +208,8 @@ static void restore_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
 
 /* ---- tensor cores; simulator/arithmetic/tensor_core.py says where the elements are, and how they are added */
 
-enum { MOST_K = 32 };
+enum { MOST_K = 32, MOST_ROWS_OF_B = 64, MOST_PLACES = 64 };
+enum { SPARSE = 1 << 9, SELECTOR_BIT = 10 }; /* in flags: A holds half of its elements, and source 3 says which */
 enum { MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_E4M3, MATRIX_E5M2 };
 static const int SMALLEST[] = {-14, -126, -126, -6, -14}; /* exponents */
 
@@ -218,6 +219,28 @@ static double element(int type, uint32_t bits, int part) {
     if (type >= MATRIX_E4M3) return of_eight(type == MATRIX_E5M2, bits >> 8 * part & 0xff);
     uint16_t half = (uint16_t)(bits >> 16 * part);
     return type == MATRIX_BF16 ? (double)as_float((uint32_t)half << 16) : of_half(half);
+}
+
+/* Where in its row of A each element is that the fragments of a sparse A hold; `bits` of an element. Four bits say it of a chunk
+ * of four elements, of two of 32 bits or of eight of 4. If 16 of them say all of a row, a lane in four has them, those of row g
+ * below those of row g + 8; 32 are split between two lanes, and 64 between all four. */
+static void find_places(const Warp *warp, const Instruction *i, int bits, uint8_t place[16][MOST_PLACES]) {
+    const int of_chunk = bits == 4 ? 4 : bits == 32 ? 1 : 2, chunks = i->number[0] / 2 / of_chunk;
+    const int selector = (int)(i->flags >> SELECTOR_BIT & 3);
+    const uint32_t *words = each_of(row_at(warp, i->source[3], 0));
+    for (int row = 0; row < 16; row++)
+        for (int chunk = 0; chunk < chunks; chunk++) {
+            const int lower = row / 8;
+            int lane = lower + 2 * (chunk / 8), shift = 4 * (chunk % 8);
+            if (chunks == 4) lane = selector, shift = 4 * chunk + 16 * lower;
+            else if (chunks == 8 && bits >= 16) lane = 2 * selector + chunk / 4, shift = 4 * (chunk % 4) + 16 * lower;
+            else if (chunks == 8) lane = 2 * selector + lower;
+            const int two = (int)(words[row % 8 * 4 + lane] >> shift & 15), both[2] = {two & 3, two >> 2};
+            for (int n = 0; n < of_chunk; n++)
+                place[row][chunk * of_chunk + n] = (uint8_t)(chunk * 2 * of_chunk + (of_chunk == 1   ? both[0] / 2
+                                                                                    : of_chunk == 2 ? both[n]
+                                                                                                    : 2 * both[n / 2] + n % 2));
+        }
 }
 
 /* A subnormal number has the exponent of the smallest normal one of its format. */
@@ -258,11 +281,19 @@ static double added(double total, const double *a, const double *b, int count, i
     return finished(ldexp(units, largest - 23 - extra_bits), halves, extra_bits);
 }
 
-/* The factors of a product and their exponents: rows of A, of B and of C. */
+/* The factors of a product and their exponents: rows of A, of B and of C; of a sparse A what there is of a row, and the rows of B
+ * that it is multiplied by. */
 typedef struct {
-    double a[16][MOST_K], b[MOST_K][8], c[16][8];
-    int32_t a_exponent[16][MOST_K], b_exponent[MOST_K][8];
+    double a[16][MOST_K], b[MOST_ROWS_OF_B][8], c[16][8];
+    int32_t a_exponent[16][MOST_K], b_exponent[MOST_ROWS_OF_B][8];
+    uint8_t place[16][MOST_PLACES];
 } Factors;
+
+/* What is multiplied for a row of C. */
+typedef struct {
+    const double *a, (*b)[8];
+    const int32_t *a_exponent, (*b_exponent)[8];
+} Terms;
 
 enum { SUM_OF_HALVES = 1, UNPACKS = 1 << 8 };
 enum { OF_ZERO = -4096, OF_INFINITY = 1024 }; /* less than any other exponent, and more than those of numbers */
@@ -277,8 +308,8 @@ static double power_of_two(int32_t exponent) { return as_double((uint64_t)(expon
 
 /* The same as `added` for the eight elements of a row of C and finite numbers: all terms are cut at one place, as whole
  * numbers of less than 31 bits, so that a processor does several of them at once. */
-static void add_row(Factors *f, int row, int first, int count, int extra_bits, int halves) {
-    double scale[8], back[8], units[8], *total = f->c[row];
+static void add_row(double *total, const Terms *t, int first, int count, int extra_bits, int halves) {
+    double scale[8], back[8], units[8];
     int32_t largest[8];
     for (int n = 0; n < 8; n++) {
         int32_t exponent = quick_exponent(total[n], halves ? -14 : -126);
@@ -286,7 +317,7 @@ static void add_row(Factors *f, int row, int first, int count, int extra_bits, i
     }
     for (int k = first; k < first + count; k++) {
         for (int n = 0; n < 8; n++) {
-            int32_t exponent = f->a_exponent[row][k] + f->b_exponent[k][n];
+            int32_t exponent = t->a_exponent[k] + t->b_exponent[k][n];
             largest[n] = exponent > largest[n] ? exponent : largest[n];
         }
     }
@@ -294,58 +325,75 @@ static void add_row(Factors *f, int row, int first, int count, int extra_bits, i
     for (int n = 0; n < 8; n++) back[n] = power_of_two(largest[n] - 23 - extra_bits);
     for (int n = 0; n < 8; n++) units[n] = (int32_t)(total[n] * scale[n]);
     for (int k = first; k < first + count; k++)
-        for (int n = 0; n < 8; n++) units[n] += (int32_t)(f->a[row][k] * f->b[k][n] * scale[n]);
+        for (int n = 0; n < 8; n++) units[n] += (int32_t)(t->a[k] * t->b[k][n] * scale[n]);
     for (int n = 0; n < 8; n++) total[n] = finished(units[n] * back[n], halves, extra_bits);
 }
 
-/* The factors of product `n` of several, whose fragments follow each other. half: which 16 bits of each register are taken for
- * two float16 numbers, where 8-bit ones are unpacked, or -1. */
-static void read_factors(const Warp *warp, const Instruction *i, int n, int half, const int type[2], Factors *f) {
-    const int k = i->number[0], parts = half >= 0 ? 2 : type[0] >= MATRIX_E4M3 ? 4 : type[0] == MATRIX_TF32 ? 1 : 2;
-    const int a_rows = 16 * k / (32 * parts), b_rows = a_rows / 2, shift = half > 0 ? 16 : 0;
+/* The factors of product `n` of several, whose fragments follow each other, and their exponents as numbers of the types `as`.
+ * Returns the greatest exponent of all. */
+static int32_t read_factors(const Warp *warp, const Instruction *i, int n, const int type[2], const int as[2], Factors *f) {
+    const int k = i->number[0], parts = type[0] >= MATRIX_E4M3 ? 4 : type[0] == MATRIX_TF32 ? 1 : 2;
+    const int depth = i->flags & SPARSE ? k / 2 : k, a_rows = 16 * depth / (32 * parts), b_rows = 8 * k / (32 * parts);
+    int32_t greatest = OF_ZERO;
     for (int r = 0; r < a_rows; r++) {
         const uint32_t *bits = each_of(row_at(warp, i->source[0], n * a_rows + r));
         for (int lane = 0; lane < WARP; lane++)
             for (int part = 0; part < parts; part++) {
                 int row = lane / 4 + 8 * (r % 2), column = lane % 4 * parts + part + r / 2 * 4 * parts;
-                f->a[row][column] = element(type[0], bits[lane] >> shift, part);
+                f->a[row][column] = element(type[0], bits[lane], part);
             }
     }
     for (int r = 0; r < b_rows; r++) {
         const uint32_t *bits = each_of(row_at(warp, i->source[1], n * b_rows + r));
         for (int lane = 0; lane < WARP; lane++)
             for (int part = 0; part < parts; part++)
-                f->b[lane % 4 * parts + part + r * 4 * parts][lane / 4] = element(type[1], bits[lane] >> shift, part);
+                f->b[lane % 4 * parts + part + r * 4 * parts][lane / 4] = element(type[1], bits[lane], part);
     }
-}
-
-/* f->c += the product, whose factors count as numbers of these types. */
-static void add_product(Factors *f, const Instruction *i, const int type[2]) {
-    const int k = i->number[0], at_once = i->number[2], extra_bits = i->number[3], halves = i->flags & SUM_OF_HALVES;
-    int32_t greatest = 0;
-    for (int row = 0; row < 16; row++) {
-        for (int column = 0; column < k; column++) {
-            f->a_exponent[row][column] = quick_exponent(f->a[row][column], SMALLEST[type[0]]);
+    for (int row = 0; row < 16; row++)
+        for (int column = 0; column < depth; column++) {
+            f->a_exponent[row][column] = quick_exponent(f->a[row][column], SMALLEST[as[0]]);
             greatest = f->a_exponent[row][column] > greatest ? f->a_exponent[row][column] : greatest;
         }
-        for (int column = 0; column < 8; column++)
-            greatest = (bits_of_double(f->c[row][column]) >> 52 & 0x7ff) == 0x7ff ? OF_INFINITY : greatest;
-    }
     for (int row = 0; row < k; row++)
         for (int column = 0; column < 8; column++) {
-            f->b_exponent[row][column] = quick_exponent(f->b[row][column], SMALLEST[type[1]]);
+            f->b_exponent[row][column] = quick_exponent(f->b[row][column], SMALLEST[as[1]]);
             greatest = f->b_exponent[row][column] > greatest ? f->b_exponent[row][column] : greatest;
         }
+    if (i->flags & SPARSE) find_places(warp, i, 32 / parts, f->place);
+    return greatest;
+}
+
+/* f->c += the product, whose factors count as numbers of these types. half: of each register of four elements the two that are
+ * multiplied, or -1 for all. */
+static void add_product(Factors *f, const Instruction *i, const int type[2], int half, int32_t greatest) {
+    const int at_once = i->number[2], extra_bits = i->number[3], halves = i->flags & SUM_OF_HALVES, sparse = i->flags & SPARSE;
+    const int depth = sparse ? i->number[0] / 2 : i->number[0], count = half < 0 ? depth : depth / 2;
+    double a[MOST_K], b[MOST_K][8];
+    int32_t a_exponent[MOST_K], b_exponent[MOST_K][8];
     for (int row = 0; row < 16; row++)
-        for (int first = 0; first < k; first += at_once) {
+        for (int column = 0; column < 8; column++)
+            greatest = (bits_of_double(f->c[row][column]) >> 52 & 0x7ff) == 0x7ff ? OF_INFINITY : greatest;
+    for (int row = 0; row < 16; row++) {
+        Terms t = {f->a[row], (const double(*)[8])f->b, f->a_exponent[row], (const int32_t(*)[8])f->b_exponent};
+        if (sparse || half >= 0) {
+            for (int n = 0; n < count; n++) {
+                const int column = half < 0 ? n : n / 2 * 4 + 2 * half + n % 2, from = sparse ? f->place[row][column] : column;
+                a[n] = f->a[row][column], a_exponent[n] = f->a_exponent[row][column];
+                memcpy(b[n], f->b[from], sizeof b[n]);
+                memcpy(b_exponent[n], f->b_exponent[from], sizeof b_exponent[n]);
+            }
+            t = (Terms){a, (const double(*)[8])b, a_exponent, (const int32_t(*)[8])b_exponent};
+        }
+        for (int first = 0; first < count; first += at_once) {
             if (greatest < OF_INFINITY) {
-                add_row(f, row, first, at_once, extra_bits, halves);
+                add_row(f->c[row], &t, first, at_once, extra_bits, halves);
                 continue;
             }
             for (int column = 0; column < 8; column++)
-                f->c[row][column] = added(f->c[row][column], &f->a[row][first], &f->b[first][column], at_once, extra_bits,
-                                          type, halves);
+                f->c[row][column] =
+                    added(f->c[row][column], &t.a[first], &t.b[first][column], at_once, extra_bits, type, halves);
         }
+    }
 }
 
 static void multiply_one(Warp *warp, const Instruction *i, uint32_t mask, int n) {
@@ -362,16 +410,13 @@ static void multiply_one(Warp *warp, const Instruction *i, uint32_t mask, int n)
     }
     if (i->flags & UNPACKS) { /* the sum of both halves' products, to which C is added at last */
         memset(f.c, 0, sizeof f.c);
-        for (int half = 0; half < 2; half++) {
-            read_factors(warp, i, n, half, type, &f);
-            add_product(&f, i, UNPACKED_TYPE);
-        }
+        int32_t greatest = read_factors(warp, i, n, type, UNPACKED_TYPE, &f);
+        for (int half = 0; half < 2; half++) add_product(&f, i, UNPACKED_TYPE, half, greatest);
         for (int row = 0; row < 16; row++)
             for (int column = 0; column < 8; column++) f.c[row][column] += c[row][column];
     } else {
         memcpy(f.c, c, sizeof f.c);
-        read_factors(warp, i, n, -1, type, &f);
-        add_product(&f, i, type);
+        add_product(&f, i, type, -1, read_factors(warp, i, n, type, type, &f));
     }
     for (int r = 0; r < c_rows; r++) {
         uint32_t bits[WARP];
@@ -387,7 +432,8 @@ static void multiply_one(Warp *warp, const Instruction *i, uint32_t mask, int n)
 }
 
 /* HMMA and QMMA d, a, b, c. number: k, A's type, products that are added at once, extra bits; flags: whether C and D are
- * pairs of float16, from the next bit on B's type, and whether 8-bit numbers are unpacked. offset: how many products there are, if there is more than one. */
+ * pairs of float16, from the next bit on B's type, and whether 8-bit numbers are multiplied as float16, one half of each register
+ * after the other; SPARSE. offset: how many products there are, if there is more than one. */
 static void multiply_matrices(Warp *warp, const Instruction *i, uint32_t mask) {
     for (int n = 0; n == 0 || n < i->offset; n++) multiply_one(warp, i, mask, n);
 }
@@ -419,10 +465,13 @@ static void integers_of_factor(const Warp *warp, int32_t from, int first, int wo
 
 static void multiply_integers(Warp *warp, const Instruction *i, uint32_t mask) {
     const int k = i->number[0], rows = i->number[1], bits = i->number[2], b_words = 8 * k * bits / 1024;
+    const int sparse = i->flags & SPARSE, a_words = rows * (sparse ? b_words / 2 : b_words);
     const int formats[2] = {i->flags & A_IS_SIGNED ? -bits : bits, i->flags & B_IS_SIGNED ? -bits : bits};
     int32_t a[16][MOST_BITS_K], b[8][MOST_BITS_K];
+    uint8_t place[16][MOST_PLACES];
+    if (sparse) find_places(warp, i, bits, place);
     for (int n = 0; n == 0 || n < i->offset; n++) {
-        integers_of_factor(warp, i->source[0], n * rows * b_words, rows * b_words, rows, formats[0], a);
+        integers_of_factor(warp, i->source[0], n * a_words, a_words, rows, formats[0], a);
         integers_of_factor(warp, i->source[1], n * b_words, b_words, 1, formats[1], b);
         for (int word = 0; word < 2 * rows; word++) {
             const uint32_t *c = each_of(row_at(warp, i->source[2], 2 * rows * n + word));
@@ -431,7 +480,9 @@ static void multiply_integers(Warp *warp, const Instruction *i, uint32_t mask) {
             for (int lane = 0; lane < WARP; lane++) {
                 const int32_t *left = a[word / 2 * 8 + lane / 4], *right = b[lane % 4 * 2 + word % 2];
                 int64_t sum = (int32_t)c[lane];
-                if (i->flags & WHERE_BITS_DIFFER)
+                if (sparse)
+                    for (int one = 0; one < k / 2; one++) sum += left[one] * right[place[word / 2 * 8 + lane / 4][one]];
+                else if (i->flags & WHERE_BITS_DIFFER)
                     for (int place = 0; place < k; place++) sum += left[place] ^ right[place];
                 else
                     for (int place = 0; place < k; place++) sum += left[place] * right[place];

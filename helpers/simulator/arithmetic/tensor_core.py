@@ -18,14 +18,19 @@ bits Ada keeps 13 bits, where they are cut and of their sum. What subnormal numb
 recording of an NVIDIA H200, all of whose results this reproduces: tests/simulator/goldens/tensor_core.py.
 
 float64 is a chain of fused multiply-adds in the order of k. Integers wrap around, or saturate once, at the end.
+
+Of a sparse A (`mma.sp`, HMMA.SP, IMMA.SP) the fragments hold half of the elements, two of each chunk of four, or one
+of two tf32, or two pairs of eight numbers of 4 bits; words of some lanes say which. The others are not multiplied at
+all, and what is there is added as a product of half the depth would be: so an NVIDIA H100 does, all of whose results
+this reproduces (tests/simulator/goldens/sparse.py).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from helpers.simulator.arithmetic import float8, float64
+from helpers.simulator.arithmetic import float8, float16, float32, float64
 from helpers.simulator.errors import Unknown
 
 GROUPS, PLACES = 8, 4  # lane = 4 · group + place
@@ -48,6 +53,9 @@ class Form:
     """A shape and its types, by PTX's names: C is (m, 8), A (m, k), B (k, 8).
 
     saturates: whether an integer that is too large becomes the largest one.
+    sparse: whether A holds k / 2 elements of a row, and one word more of a lane says which.
+    unpacked: whether numbers of 8 bits are multiplied as float16, as ptxas has it done by tensor cores that lack them:
+        of each register one half, then the other, and C is added at last.
     """
 
     m: int
@@ -56,11 +64,18 @@ class Form:
     b: str
     result: str
     saturates: bool = False
+    sparse: bool = False
+    unpacked: bool = False
+
+    @property
+    def depth(self) -> int:
+        """How many products a sum has."""
+        return self.k // 2 if self.sparse else self.k
 
     @property
     def a_registers(self) -> int:
         """32-bit registers of a lane that hold A."""
-        return self.m * self.k * BITS[self.a] // 1024
+        return self.m * self.depth * BITS[self.a] // 1024
 
     @property
     def b_registers(self) -> int:
@@ -80,17 +95,20 @@ _SHAPES = {
     "s8": {(8, 16), (16, 16), (16, 32)}, "s4": {(8, 32), (16, 32), (16, 64)},
     "b1": {(8, 128), (16, 128), (16, 256)}, "e4m3": {(16, 16), (16, 32)},
 }  # fmt: skip
+_SPARSE_DEPTHS = {"f16": (16, 32), "bf16": (16, 32), "tf32": (8, 16), "s8": (32, 64), "s4": (64, 128), "e4m3": (64,)}
 
 
-def form(m: int, k: int, a: str, b: str, result: str, saturates: bool = False) -> Form:
+def form(m: int, k: int, a: str, b: str, result: str, saturates: bool = False, sparse: bool = False) -> Form:
     """The form with these sizes and types. Raises Unknown if no tensor core that is modelled has it."""
     kind = next((pair[0] for pair in _MIXED if a in pair), a)
     same = a == b or any({a, b} == {*pair} for pair in _MIXED)
     results = {"f16": ("f32", "f16"), "e4m3": ("f32", "f16"), "f64": ("f64",), "bf16": ("f32",), "tf32": ("f32",)}
     results, shapes = results.get(kind, ("s32",)), _SHAPES.get(kind, set())
+    if sparse:
+        shapes = {(16, depth) for depth in _SPARSE_DEPTHS.get(kind, ())}
     if not same or result not in results or (m, k) not in shapes or saturates and kind not in ("s8", "s4"):
-        raise Unknown(f"a product of matrices m{m}n8k{k} {result} {a} {b}")
-    return Form(m, k, a, b, result, saturates)
+        raise Unknown(f"a product of {'sparse ' if sparse else ''}matrices m{m}n8k{k} {result} {a} {b}")
+    return Form(m, k, a, b, result, saturates, sparse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +130,37 @@ def terms_at_once(arch: str, form: Form) -> Addition:
     Unknown for one whose tensor cores nobody has looked at. Integers and float64 do not depend on it.
     """
     if form.a not in _FLOATS:
-        return Addition(form.k, 0)
-    width, family = BITS[form.a] // 8, arch.rstrip("af")
-    if form.a in EIGHTS and family not in HAS_EIGHTS:
+        return Addition(form.depth, 0)
+    family = arch.rstrip("af")
+    width, depth = (2, form.depth // 2) if form.unpacked else (BITS[form.a] // 8, form.depth)
+    if form.sparse and family != "sm_90":
+        raise Unknown(f"how the tensor cores of {arch} add products of sparse matrices; those of sm_90 are known")
+    if form.a in EIGHTS and not form.unpacked and family not in HAS_EIGHTS:
         raise Unknown(f"a product of 8-bit numbers, which tensor cores of {arch} do not have")
     match family:
         case "sm_75":
             return Addition(4, 0)
         case "sm_80" | "sm_86" | "sm_87" | "sm_89":
-            return Addition(min(form.k, 16 // width), -10 if form.a in EIGHTS else 1)
+            return Addition(min(depth, 16 // width), -10 if form.a in EIGHTS else 1)
         case "sm_90" | "sm_100" | "sm_103" | "sm_120" | "sm_121":
-            return Addition(min(form.k, 32 // width), 2)
+            return Addition(min(depth, 32 // width), 2)
     raise Unknown(f"how the tensor cores of {arch} add")
 
 
-def multiply(form: Form, a: list, b: list, c: list, addition: Addition) -> list[np.ndarray]:
-    """The registers of D as int32 or float32. `a`, `b`, `c` list registers as uint32 (…, 32), one value a lane."""
-    shape = np.broadcast_shapes(*(np.shape(register) for register in (*a, *b, *c)))
-    a, b, c = (np.stack([np.broadcast_to(r, shape).reshape(-1, 32) for r in part]) for part in (a, b, c))
-    warps = a.shape[1]
+def multiply(
+    form: Form, a: list, b: list, c: list, addition: Addition, places: Sequence = (), selector: int = 0
+) -> list[np.ndarray]:
+    """The registers of D as int32 or float32. `a`, `b`, `c` list registers as uint32 (…, 32), one value a lane.
+
+    places: of a sparse A the one register that says which elements it holds, in the lanes that `selector` names.
+    """
+    shape = np.broadcast_shapes(*(np.shape(register) for register in (*a, *b, *c, *places)))
+    given = [
+        np.stack([np.broadcast_to(r, shape).reshape(-1, 32) for r in part]) for part in (a, b, c, places) if len(part)
+    ]
+    warps = given[0].shape[1]
     parts = [
-        _multiply(form, *(registers[:, first : first + _AT_ONCE] for registers in (a, b, c)), addition)
+        _multiply(form, *(registers[:, first : first + _AT_ONCE] for registers in given), addition, selector)
         for first in range(0, warps, _AT_ONCE)
     ]
     registers = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
@@ -146,22 +174,75 @@ def multiply_where_bits_differ(product: Callable, a: list, b: list, c: list) -> 
     return product(a, [~word for word in b], [register.view(np.uint32) for register in once])
 
 
-def _multiply(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray, addition: Addition) -> np.ndarray:
-    """D's registers from those of A, B and C, each (registers, warps, 32) of uint32."""
+def _multiply(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray, *rest) -> np.ndarray:
+    """D's registers from those of A, B, C and perhaps of the places in A, each (registers, warps, 32) of uint32."""
+    *words, addition, selector = rest
     left = _factor(a, BITS[form.a], form.m // 8)
-    right = _factor(b, BITS[form.b], 1)
+    right = _factor(b, BITS[form.b], 1)[:, None]
+    if form.sparse:
+        rows = places_in_row(form, words[0][0], selector)
+        right = np.take_along_axis(right, rows[:, :, None], axis=0)
     total = _unfold_sum(c, form)
     if form.result == "f64":
         for k in range(form.k):
-            total = _fma_keeping_nan(left[k][:, None], right[k][None], total)
+            total = _fma_keeping_nan(left[k][:, None], right[k], total)
         return _fold_sum(total, form)
     if form.result == "s32":
         x, y = _whole(left, form.a), _whole(right, form.b)
-        sums = np.einsum("kmw,knw->mnw", x, y).astype(np.int64) + total.view(np.int32)
+        product = "kmw,kmnw->mnw" if form.sparse else "kmw,kxnw->mnw"
+        sums = np.einsum(product, x, y).astype(np.int64) + total.view(np.int32)
         limits = np.iinfo(np.int32)
         sums = np.clip(sums, limits.min, limits.max) if form.saturates else sums
         return _fold_sum(sums.astype(np.uint64).astype(np.uint32), form)
+    if form.unpacked:
+        return _fold_sum(_by_halves(form, left, right, total, addition), form)
     return _fold_sum(_floating(form, left, right, total, addition), form)
+
+
+def _by_halves(form: Form, left: np.ndarray, right: np.ndarray, total: np.ndarray, addition: Addition) -> np.ndarray:
+    """What `_floating` returns of numbers of 8 bits that are multiplied as float16."""
+    as_halves = replace(form, k=form.k // 2, a="f16", b="f16")
+    x, y = float8.as_halves(left, form.a), float8.as_halves(right, form.b)
+    product = np.zeros_like(total)
+    for half in (0, 1):
+        some = np.arange(form.depth) // 2 % 2 == half
+        product = _floating(as_halves, x[some], y[some], product, addition)
+    if form.result == "f32":
+        return float32.add(total.view(np.float32), product.view(np.float32)).view(np.uint32)
+    return float16.half("add")(total.view(np.float16), product.view(np.float16)).view(np.uint16)
+
+
+def places_in_row(form: Form, words: np.ndarray, selector: int) -> np.ndarray:
+    """(depth, m, warps): where in its row of A each element is that the fragments of a sparse A hold.
+
+    words: (warps, 32) of uint32. Four bits say it of a chunk of four elements, of two tf32 or of eight numbers of 4
+    bits. If 16 of them say all of a row, a lane in four has them, those of row g below those of row g + 8; 32 are split
+    between two lanes, and 64 between all four.
+    """
+    of_chunk = {4: 4, 32: 1}.get(BITS[form.a], 2)
+    chunk, row = np.arange(form.depth // of_chunk)[:, None], np.arange(form.m)
+    lower, group = row // 8, row % 8
+    match 4 * len(chunk), BITS[form.a]:
+        case 16, _:
+            lane, shift = selector + 0 * chunk, 4 * chunk + 16 * lower
+        case 32, 16 | 32:
+            lane, shift = 2 * selector + chunk // 4, 4 * (chunk % 4) + 16 * lower
+        case 32, _:
+            lane, shift = 2 * selector + lower, 4 * chunk + 0 * lower
+        case _:
+            lane, shift = lower + 2 * (chunk // 8), 4 * (chunk % 8) + 0 * lower
+    bits = words.T[4 * group + lane] >> shift[..., None].astype(np.uint32) & np.uint32(15)  # (chunk, m, warps)
+    first, second = bits & np.uint32(3), bits >> np.uint32(2)
+    match of_chunk:
+        case 1:
+            inside = [first // 2]
+        case 2:
+            inside = [first, second]
+        case _:
+            inside = [2 * first, 2 * first + 1, 2 * second, 2 * second + 1]
+    wide = form.k // len(chunk)
+    found = np.stack(inside, axis=1).astype(np.int64) + (wide * chunk)[:, None, :, None]
+    return found.reshape(form.depth, form.m, -1)
 
 
 # ---- registers and matrices, the warps last
@@ -230,9 +311,9 @@ def _fma_keeping_nan(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _floating(form: Form, left: np.ndarray, right: np.ndarray, total: np.ndarray, addition: Addition) -> np.ndarray:
-    """The bits of left (k, m, w) · right (k, 8, w) + total (m, 8, w), a few products at a time."""
+    """The bits of left (k, m, w) · right (k, m or 1, 8, w) + total (m, 8, w), a few products at a time."""
     x, y = _parts(left, form.a), _parts(right, form.b)
-    for first in range(0, form.k, addition.products):
+    for first in range(0, form.depth, addition.products):
         some = slice(first, first + addition.products)
         total = _add(form, [p[some] for p in x], [p[some] for p in y], total, addition)
     return total
@@ -265,16 +346,16 @@ def _parts(bits: np.ndarray, type_: str) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _add(form: Form, left: Sequence, right: Sequence, total: np.ndarray, addition: Addition) -> np.ndarray:
-    """The bits of total (m, 8, w) after some more products: left (k, m, w) · right (k, 8, w)."""
+    """The bits of total (m, 8, w) after some more products: left (k, m, w) · right (k, m or 1, 8, w)."""
     (x, x_exponent, x_number), (y, y_exponent, y_number) = left, right
     c, c_exponent, c_number = _parts(total, form.result)
-    exponents = x_exponent[:, :, None] + y_exponent[:, None]
+    exponents = x_exponent[:, :, None] + y_exponent
     largest = np.maximum(exponents.max(axis=0), c_exponent)
     np.maximum(largest, np.int16(-126), out=largest)
     # Of each term count the units in the place of the last bit that is kept.
     places = np.int16(_FRACTION + addition.extra_bits)
     with np.errstate(invalid="ignore", over="ignore"):
-        terms = x[:, :, None] * y[:, None]
+        terms = x[:, :, None] * y
         terms *= _power(exponents - largest + places)
         np.trunc(terms, out=terms)
         units = terms.sum(axis=0, dtype=np.float64)
@@ -295,7 +376,7 @@ def _with_specials(result: np.ndarray, x: np.ndarray, y: np.ndarray, c: np.ndarr
     """The result's bits where an infinity or NaN is among the terms."""
     with np.errstate(invalid="ignore", over="ignore"):
         x, y = x.astype(np.float64), y.astype(np.float64)
-        plain = (x[:, :, None] * y[:, None]).sum(axis=0) + c
+        plain = (x[:, :, None] * y).sum(axis=0) + c
         small = result.dtype == np.uint16
         special = plain.astype(np.float16).view(np.uint16) if small else plain.astype(np.float32).view(np.uint32)
     nan = result.dtype.type(0x7FFF if small else 0x7FFFFFFF)

@@ -6,7 +6,6 @@ changes (constants, immediates) are rows of a table of their own, -1, -2, … Py
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from helpers.simulator.arithmetic import tensor_core
@@ -86,7 +85,7 @@ VIDEO_RESULTS = {"": 0, "inserted": 1, "add": 2, "min": 3, "max": 4}
 OF_THREADS, IN_BULK = 1, 2  # what is awaited
 EXTENDS, SIZED, UNWATCHED, OF_PTX = (1 << bit for bit in range(24, 28))
 ELEMENTS = 1 << 28
-UNPACKS = 1 << 8  # of a product
+UNPACKS, SPARSE, SELECTOR_BIT = 1 << 8, 1 << 9, 10  # of a product
 SAMPLES, FETCHES, GATHERS = range(3)  # what is read of a texture; a channel is added to the last
 OUTSIDE = {"trap": 0, "clamp": 1, "zero": 2}  # what a surface does outside of itself
 FENCE_BEFORE, FENCE_AFTER, FENCE_OF_BLOCK = 1, 2, 4
@@ -124,20 +123,21 @@ class Decoded:
     jumps: tuple[int, ...] = ()
 
 
-def product_of(arch: str, shape: tensor_core.Form, unpacked: Sequence[str] = (), differing: bool = False) -> Decoded:
+def product_of(arch: str, shape: tensor_core.Form, differing: bool = False, selector: int = 0) -> Decoded:
     """The product of matrices, without its operands.
 
-    differing: of bits those are counted that differ.
-    unpacked: the 8-bit types of A and B that are multiplied as float16, one half of each register after the other.
+    differing: of bits those are counted that differ.  selector: of a sparse A, whose places are the fourth operand.
     """
     if shape.result == "f64":
         return Decoded("multiply doubles", number=[shape.k, shape.m // 8, 64, 0])
+    sparse = SPARSE * shape.sparse | selector << SELECTOR_BIT
     if shape.result == "s32":
         flags = int(shape.a[0] == "s") | (shape.b[0] == "s") << 1 | shape.saturates << 2 | differing << 3
-        return Decoded("multiply integers", flags=flags, number=[shape.k, shape.m // 8, tensor_core.BITS[shape.a], 0])
+        bits = tensor_core.BITS[shape.a]
+        return Decoded("multiply integers", flags=flags | sparse, number=[shape.k, shape.m // 8, bits, 0])
     adds = tensor_core.terms_at_once(arch, shape)
-    a, b = (MATRIX_TYPES.index(type_) for type_ in unpacked or (shape.a, shape.b))
-    flags = int(shape.result == "f16") | b << 1 | UNPACKS * bool(unpacked)
+    a, b = (MATRIX_TYPES.index(type_) for type_ in (shape.a, shape.b))
+    flags = int(shape.result == "f16") | b << 1 | UNPACKS * shape.unpacked | sparse
     return Decoded("multiply matrices", flags=flags, number=[shape.k, a, adds.products, adds.extra_bits])
 
 

@@ -17,7 +17,10 @@ WARP_GROUPS = "Products of warp groups are not modelled: mma.sync and nvcuda::wm
 TENSOR_MEMORY = (
     "Tensor memory and its products (tcgen05) are not modelled: mma.sync and nvcuda::wmma multiply matrices of a warp."
 )
-SPARSE = "Products of sparse matrices are not modelled: take the whole matrix, zeros and all, and mma without .sp."
+SPARSE = (
+    "Of products of sparse matrices those of integers are modelled, and on sm_90 those of floating-point numbers: "
+    "compile for it, or take the whole matrix, zeros and all, and mma without .sp."
+)
 SCALED = (
     "Products whose factors bring scales along are not modelled: multiply the sums over elements that share a scale."
 )

@@ -1,4 +1,5 @@
-"""Record what an NVIDIA GPU answers to products of integers of a few bits, and to differences of bytes.
+"""Record what an NVIDIA GPU answers to products of integers of a few bits, to differences of bytes, and to integers
+that are limited to a few bits and packed.
 
     python -m tests.simulator.goldens.few_bits     on a machine with a GPU and CuPy: write the recording
 
@@ -31,7 +32,11 @@ DIFFERENCES = tuple(
     for types in ("u32.u32", "s32.s32")
     for ending in ("", ".add", " b0", " b20", " b321")  # the bytes of the result that are not those of c
 )
-FORMS = (*PRODUCTS, *DIFFERENCES)
+PACKS = (
+    *(f"cvt.pack.sat.{to}.s32" for to in ("u16", "s16")),
+    *(f"cvt.pack.sat.{to}.s32.b32" for to in ("u8", "s8", "u4", "s4", "u2", "s2")),
+)
+FORMS = (*PRODUCTS, *DIFFERENCES, *PACKS)
 
 
 def source_of(form: str) -> str:
@@ -39,8 +44,18 @@ def source_of(form: str) -> str:
     return f"""extern "C" __global__ void k(const unsigned *x, unsigned *o) {{
         x += {WORDS} * blockIdx.x; o += {RESULTS} * blockIdx.x;
         int i = threadIdx.x;
-        {_product(form) if form in PRODUCTS else _difference(form)}
+        {_product(form) if form in PRODUCTS else _pack(form) if form in PACKS else _difference(form)}
     }}"""
+
+
+def _pack(form: str) -> str:
+    """All distances from the limits of the format are tried: numbers of every length, of both signs."""
+    above = ", %3" if form.endswith(".b32") else ""
+    return f"""for (int j = 0; j < 4; ++j) {{
+            int high = (int)x[i + 32 * j] >> (i + 8 * j) % 32, low = (int)x[i + 32 * j + 128] >> i, d;
+            asm volatile("{form} %0, %1, %2{above};" : "=r"(d) : "r"(high), "r"(low), "r"(x[i + 256]));
+            o[4 * i + j] = d;
+        }}"""
 
 
 def _difference(form: str) -> str:

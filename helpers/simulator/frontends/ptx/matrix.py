@@ -7,11 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
-from helpers.compiler.ptx import Statement
-from helpers.simulator.arithmetic import float8, float32, tensor_core
-from helpers.simulator.arithmetic.operations import operation
+from helpers.compiler.ptx import Immediate, Statement
+from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.engine import matrices
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.operands import Operands, items_of
@@ -53,24 +50,37 @@ def transpose_matrix(t: Operands, s: Statement) -> Outcome:
 # the other, and adds C to the sum of the two products. So it is on sm_90, and for floating-point numbers on sm_100 and
 # sm_103; on others it has not been looked at, but integers that are not limited come to the same whichever way they are
 # added.
-_UNPACKED = {"e4m3": "f16", "e5m2": "f16", "s4": "s8", "u4": "u8"}
+_UNPACKED = (*tensor_core.EIGHTS, *tensor_core.FOURS)
 
 
 def multiply_matrices(t: Operands, s: Statement) -> Outcome:
-    """mma.sync.aligned.shape.row.col{.satfinite}.d.a.b.c{.op.popc} d, a, b, c, of the types that tensor cores have."""
-    form, product = product_of(t.arch, *shape_and_types(s), s.opcode)
+    """mma{.sp}.sync.aligned.shape.row.col{.satfinite}.d.a.b.c{.op.popc} d, a, b, c{, places, selector}, of the types
+    that tensor cores have."""
+    form = form_of(t.arch, *shape_and_types(s), s.opcode)
     destination, *operands = s.operands
+    product = product_of(t.arch, form, s.opcode, selector_of(s) if form.sparse else 0)
+    operands = operands[: 4 if form.sparse else 3]
     wide = form.a == "f64"
     sources = [[t.read(item, "b64" if wide else "b32") for item in items_of(operand)] for operand in operands]
-    counts = [form.a_registers, form.b_registers, form.c_registers]
+    counts = [form.a_registers, form.b_registers, form.c_registers, *[1] * form.sparse]
     if [len(part) * (2 if wide else 1) for part in sources] != counts:
         raise Unknown("a product with other fragments")
     return Effect(tuple(t.target(item) for item in items_of(destination)), matrices.multiply(product, sources))
 
 
+def selector_of(s: Statement) -> int:
+    """Which lanes of four bring the places of a sparse A's elements: the last operand of mma.sp."""
+    if len(s.operands) != 6 or not isinstance(s.operands[5], Immediate):
+        raise Unknown(f"{s.name} with a selector that is no number")
+    return int(s.operands[5].value) & 3
+
+
+SPARSE = ("sp", "sp::ordered_metadata")
+
+
 def shape_and_types(s: Statement) -> tuple[int, int, list[str]]:
     """(m, k, the types of D, A, B and C) of mma."""
-    words = [word for word in s.opcode[1:] if word not in ("sync", "aligned", "row", "col", "satfinite")]
+    words = [word for word in s.opcode[1:] if word not in ("sync", "aligned", "row", "col", "satfinite", *SPARSE)]
     shape = re.fullmatch(r"m(\d+)n8k(\d+)", words[0])
     types = [word for word in words[1:] if word not in ("and", "xor", "popc")]
     if shape is None or len(types) != 4 or types[0] != types[3]:
@@ -78,55 +88,25 @@ def shape_and_types(s: Statement) -> tuple[int, int, list[str]]:
     return int(shape[1]), int(shape[2]), types
 
 
-def product_of(
-    arch: str, m: int, k: int, types: Sequence[str], words: Sequence[str]
-) -> tuple[tensor_core.Form, Callable]:
-    """The form whose fragments a product of (m, k) and (k, 8) has, and the function of these fragments.
+def form_of(arch: str, m: int, k: int, types: Sequence[str], words: Sequence[str]) -> tensor_core.Form:
+    """The form of a product of (m, k) and (k, 8), and whether `arch` unpacks its elements.
 
-    types: of D, A, B and C.  words: of the opcode, of which satfinite and xor count.
+    types: of D, A, B and C.  words: of the opcode, of which satfinite and sp count.
     """
     result, a, b, _ = types
     family, eights, saturates = arch.rstrip("af"), a in tensor_core.EIGHTS, "satfinite" in words
     is_there = family in (tensor_core.HAS_EIGHTS if eights else tensor_core.HAS_FOURS)
     narrow = a in _UNPACKED and b in _UNPACKED and not is_there
     if narrow and (saturates or eights) and family not in ("sm_90", *(("sm_100", "sm_103") if eights else ())):
-        others = "; without .satfinite it runs" if a in ("s4", "u4") else ""
+        others = "; without .satfinite it runs" if a in tensor_core.FOURS else ""
         raise Unknown(f"how the tensor cores of {arch} multiply .{a} and .{b}{others}")
-    unpacked = _UNPACKED if narrow else {}
-    form = tensor_core.form(
-        m, k // (2 if narrow else 1), unpacked.get(a, a), unpacked.get(b, b), result, saturates
-    )  # fmt: skip
-    plain = replace(form, saturates=False) if narrow else form
-    product = partial(tensor_core.multiply, plain, addition=tensor_core.terms_at_once(arch, form))
-    if narrow:
-        return form, partial(_multiply_halves, product, form, a, b)
-    return form, partial(tensor_core.multiply_where_bits_differ, product) if "xor" in words else product
+    form = tensor_core.form(m, k, a, b, result, saturates, any(word in SPARSE for word in words))
+    return replace(form, unpacked=narrow and eights)
 
 
-def _multiply_halves(product, form: tensor_core.Form, a_type: str, b_type: str, a: list, b: list, c: list) -> list:
-    """The product of matrices in a format that is unpacked first."""
-    total = [np.zeros_like(register) for register in c]
-    for half in (0, 1):
-        left, right = ([_unpacked(word, type_, half) for word in part] for part, type_ in ((a, a_type), (b, b_type)))
-        total = [register.view(np.uint32) for register in product(left, right, total)]
-    match form.result:
-        case "f32":
-            return [float32.add(old.view(np.float32), new.view(np.float32)) for old, new in zip(c, total, strict=True)]
-        case "f16":
-            add = operation("add", (), "f16")
-            halves = ([np.ascontiguousarray(register).view(np.float16) for register in part] for part in (c, total))
-            return [add(old, new).view(np.int32) for old, new in zip(*halves, strict=True)]
-    if form.saturates:
-        limits = np.iinfo(np.int32)
-        sums = (old.view(np.int32).astype(np.int64) + new.view(np.int32) for old, new in zip(c, total, strict=True))
-        return [np.clip(one, limits.min, limits.max).astype(np.int32) for one in sums]
-    return [(old + new).view(np.int32) for old, new in zip(c, total, strict=True)]
-
-
-def _unpacked(word: np.ndarray, type_: str, half: int) -> np.ndarray:
-    """One half of a register's elements, each in twice the bits."""
-    if type_ in ("e4m3", "e5m2"):
-        return float8.to_halves(word >> np.uint32(16 * half), type_)
-    fours = word[..., None] >> np.uint32(16 * half) + np.arange(0, 16, 4, dtype=np.uint32) & np.uint32(15)
-    bytes_ = (fours | (np.uint32(0xF0) * (fours >> np.uint32(3)) if type_ == "s4" else np.uint32(0))).astype(np.uint8)
-    return np.ascontiguousarray(bytes_).view(np.uint32)[..., 0]
+def product_of(arch: str, form: tensor_core.Form, words: Sequence[str], selector: int = 0) -> Callable:
+    """The function of the fragments of a form. words: of the opcode, of which xor counts."""
+    product = partial(tensor_core.multiply, form, addition=tensor_core.terms_at_once(arch, form))
+    if form.sparse:
+        return lambda a, b, c, places: product(a, b, c, places=places, selector=selector)
+    return partial(tensor_core.multiply_where_bits_differ, product) if "xor" in words else product

@@ -203,7 +203,7 @@ OPCODES = {
         Op("ldmatrix", matrix.load_matrix, (2,), _words("sync aligned m8n8 x1 x2 x4 trans shared shared::cta")),
         Op("stmatrix", matrix.store_matrix, (2,), _words("sync aligned m8n8 x1 x2 x4 trans shared shared::cta")),
         Op("movmatrix", matrix.transpose_matrix, (2,), _words("sync aligned m8n8 trans")),
-        Op("mma", matrix.multiply_matrices, (4,)),
+        Op("mma", matrix.multiply_matrices, (4, 6)),
         Op("wmma", wmma.wmma, (2, 3, 4)),
         # control
         Op("bra", control.jump, (1,), _words("uni")),

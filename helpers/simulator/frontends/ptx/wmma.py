@@ -17,7 +17,7 @@ from helpers.compiler.ptx import Statement
 from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.engine import accesses, matrices
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.ptx.matrix import product_of
+from helpers.simulator.frontends.ptx.matrix import form_of, product_of
 from helpers.simulator.frontends.ptx.memory import space_of
 from helpers.simulator.frontends.ptx.operands import Operands, items_of
 from helpers.simulator.frontends.rules import Effect, Outcome
@@ -258,7 +258,7 @@ def multiply(t: Operands, s: Statement) -> Outcome:
     if types[1] in _BITS and types[2] in _BITS:
         if (_DEPTHS[types[1]], tile.m) != (tile.k, 8):
             raise Unknown(f"wmma of {tile.k} k of the type .{types[1]}")
-        _, product = product_of(t.arch, tile.m, tile.k, types, s.opcode)
+        product = product_of(t.arch, form_of(t.arch, tile.m, tile.k, types, s.opcode), s.opcode)
         sources = [[t.read(item, "b32") for item in items_of(operand)] for operand in operands]
         return Effect(tuple(t.target(item) for item in items_of(destination)), matrices.multiply(product, sources))
     whole = product_of_tile(s)

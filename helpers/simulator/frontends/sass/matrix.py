@@ -1,5 +1,6 @@
 """Tensor cores in SASS: matrices between shared memory and the registers of a warp, and their products."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -12,28 +13,30 @@ from helpers.simulator.frontends.sass.memory import address_of
 from helpers.simulator.frontends.sass.operands import U4, Operands, address_operand, chosen, exactly
 
 
-def _is_transposed(s: sass.Statement) -> bool:
+def is_transposed(s: sass.Statement) -> bool:
+    """Whether matrices are moved with their rows for columns."""
     if not s.has("M88", "MT88"):
         raise Unknown("the matrix shape")
     return s.has("MT88")
 
 
-def _count(s: sass.Statement) -> int:
+def count_of(s: sass.Statement) -> int:
+    """How many matrices of 8 × 8 are moved."""
     return chosen(s, {"1": 1, "2": 2, "4": 4}, 1)
 
 
 def load_matrix(t: Operands, s: sass.Statement) -> Effect:
     """LDSM.16.M88.{1,2,4}, .MT88 (transposed) d, [address]."""
     destination, place = exactly(s, 2)
-    execute = matrices.load(_count(s), _is_transposed(s), address_of(t, address_operand(place), t.space))
-    return Effect(t.targets(destination, _count(s)), execute, loads_shared=True)
+    execute = matrices.load(count_of(s), is_transposed(s), address_of(t, address_operand(place), t.space))
+    return Effect(t.targets(destination, count_of(s)), execute, loads_shared=True)
 
 
 def store_matrix(t: Operands, s: sass.Statement) -> Effect:
     """STSM.16.M88.{1,2,4}, .MT88 (transposed) [address], value."""
     place, value = exactly(s, 2)
-    values = [t.read(value, U4, distance) for distance in range(_count(s))]
-    return Effect((), matrices.store(_is_transposed(s), address_of(t, address_operand(place), t.space), values))
+    values = [t.read(value, U4, distance) for distance in range(count_of(s))]
+    return Effect((), matrices.store(is_transposed(s), address_of(t, address_operand(place), t.space), values))
 
 
 def transpose_matrix(t: Operands, s: sass.Statement) -> Effect:
@@ -47,25 +50,41 @@ def transpose_matrix(t: Operands, s: sass.Statement) -> Effect:
         if not s.has("M832"):
             raise Unknown("the matrix shape")
         return Effect(t.targets(destination, 2), matrices.widen(t.read(a, U4)))
-    if not _is_transposed(s):
+    if not is_transposed(s):
         raise Unknown("a matrix that is moved as it is")
     return Effect((t.target(destination),), matrices.transpose(t.read(a, U4)))
 
 
 def multiply_matrices(t: Operands, s: sass.Statement) -> Effect:
-    """HMMA, QMMA, IMMA, DMMA and BMMA d, a, b, c: d = a · b + c by a warp. See `tensor_core`."""
-    destination, a, b, c = exactly(s, 4)
+    """HMMA, QMMA, IMMA, DMMA and BMMA d, a, b, c: d = a · b + c by a warp. See `tensor_core`.
+
+    HMMA.SP and IMMA.SP have a register more, of the places of A's elements, and say which lanes bring it.
+    """
     form = form_of(s)
-    counts = (form.a_registers, form.b_registers, form.c_registers)
+    destination, a, b, c, *rest = exactly(s, 6 if form.sparse else 4)
+    counts = (form.a_registers, form.b_registers, form.c_registers, *[1] * form.sparse)
     a, b = plain(a, "ROW"), plain(b, "COL")
     sources = [
         [t.read(operand, U4, distance) for distance in range(count)]
-        for operand, count in zip((a, b, c), counts, strict=True)
+        for operand, count in zip((a, b, c, *rest[:1]), counts, strict=True)
     ]
     product = partial(tensor_core.multiply, form, addition=tensor_core.terms_at_once(t.arch, form))
+    if form.sparse:
+        product = partial(_multiply_sparse, product, selector_of(s))
     if s.has("XOR"):
         product = partial(tensor_core.multiply_where_bits_differ, product)
     return Effect(t.targets(destination, form.c_registers), matrices.multiply(product, sources))
+
+
+def _multiply_sparse(product: Callable, selector: int, a: list, b: list, c: list, places: list) -> list:
+    return product(a, b, c, places=places, selector=selector)
+
+
+def selector_of(s: sass.Statement) -> int:
+    """Which lanes of four bring the places of a sparse A's elements."""
+    if not isinstance(s.operands[5], sass.Immediate):
+        raise Unknown("a selector that is no number")
+    return s.operands[5].integer & 3
 
 
 def plain(operand: sass.Operand, order: str) -> sass.Operand:
@@ -86,7 +105,7 @@ _SHAPES = {
 def form_of(s: sass.Statement) -> tensor_core.Form:
     """The form that the words of an opcode name: HMMA.16816.F32.BF16, IMMA.16832.U8.S8.SAT, DMMA.8x8x4."""
     m, k = chosen(s, _SHAPES)
-    words = [word for word in s.opcode[1:] if word not in _SHAPES]
+    words = [word for word in s.opcode[1:] if word not in _SHAPES and word != "SP"]
     match s.base:
         case "DMMA":
             a = b = result = "f64"
@@ -101,4 +120,4 @@ def form_of(s: sass.Statement) -> tensor_core.Form:
         case _:
             result, a, *_ = (*(word.lower() for word in words), "f16", "f16")
             b = a
-    return tensor_core.form(m, k, a, b, result, saturates=s.has("SAT"))
+    return tensor_core.form(m, k, a, b, result, saturates=s.has("SAT"), sparse=s.has("SP"))

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Sequence
 
 from helpers.compiler.ptx import TYPE_BYTES, Immediate, Statement
-from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import Decoded, NotDecoded
 from helpers.simulator.frontends.ptx import matrix, wmma
@@ -32,17 +31,11 @@ def multiply_matrices(t: Decoder, s: Statement) -> Decoded:
 
 
 def _multiply(t: Decoder, s: Statement, m: int, k: int, types: Sequence[str]) -> Decoded:
-    result, a, b, _ = types
-    eights: tuple[str, ...] = ()
-    if a in tensor_core.FOURS:  # unpacked or not, they are added to the same integers
-        shape = tensor_core.form(m, k, a, b, result, "satfinite" in s.opcode)
-    else:
-        shape, _ = matrix.product_of(t.arch, m, k, types, s.opcode)
-        eights = (a, b) if shape.a != a else ()
-    i = form.product_of(t.arch, shape, eights, "xor" in s.opcode)
+    shape = matrix.form_of(t.arch, m, k, types, s.opcode)
+    i = form.product_of(t.arch, shape, "xor" in s.opcode, matrix.selector_of(s) if shape.sparse else 0)
     destination, *factors = s.operands
-    type_ = "b64" if a == "f64" else "b32"
-    for place, operand in enumerate(factors):
+    type_ = "b64" if shape.a == "f64" else "b32"
+    for place, operand in enumerate(factors[: 4 if shape.sparse else 3]):
         rows = [row for item in items_of(operand) for row in t.value(item, type_)]
         i.source[place], i.width[place] = t.listed(rows), 1
     t.writes_vector(i, items_of(destination), TYPE_BYTES[type_])
