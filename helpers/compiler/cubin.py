@@ -15,7 +15,7 @@ the section headers, a tenth of this, and nothing of what stands in NVIDIA's sec
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _RELOCATED = (".nv.constant", ".debug_line", ".text.")  # whose relocations are of interest
 _NO_BITS = 8  # a section that takes room on the device and none in the file
@@ -25,6 +25,7 @@ _PARAM_CBANK = 0x0A  # where the parameters lie in constant bank 0
 _REQUIRED_THREADS = 0x10  # .reqntid: the block must have exactly these dimensions
 _FRAME_SIZE = 0x11  # bytes of local memory per thread that a function has for itself
 _MIN_STACK_SIZE = 0x12  # bytes of local memory per thread, calls included
+_NOT_KNOWN = 0xFFFFFFFF  # how many these are
 _KPARAM_INFO = 0x17  # one kernel parameter: ordinal, offset, size
 _REGCOUNT = 0x2F
 _INDIRECT_BRANCH_TARGETS = 0x34  # where each computed branch may go
@@ -38,7 +39,8 @@ _RESERVED_BYTES = 1024  # the system's share, which the section sizes include wh
 class KernelResources:
     """The resources of one kernel. Sizes are in bytes; `parameters` holds (offset, size) in the order declared.
 
-    Of `local_bytes` the kernel has `frame_bytes` for itself, the others are for functions that it calls.
+    Of `local_bytes` the kernel has `frame_bytes` for itself, the others are for functions that it calls. If these call
+    themselves the compiler does not know how many it takes; then they are those of one call of each function.
     """
 
     registers: int = 0
@@ -170,7 +172,11 @@ def kernel_resources(image: Cubin) -> dict[str, KernelResources]:
             frame_bytes=by_symbol.get((_FRAME_SIZE, kernel), 0),
             **own,
         )
-    return resources
+    once = sum(each.frame_bytes for each in resources.values() if not each.parameter_base)
+    return {
+        kernel: replace(each, local_bytes=each.frame_bytes + once) if each.local_bytes == _NOT_KNOWN else each
+        for kernel, each in resources.items()
+    }
 
 
 # ---- ELF

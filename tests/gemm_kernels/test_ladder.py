@@ -108,6 +108,7 @@ def test_the_order_in_which_parameters_are_given_changes_neither_the_hash_nor_th
     assert [*turned.params] != [*tile.params] and turned == tile
     assert hash(turned) == hash(tile) and turned.entry == tile.entry
 
+
 def test_get_takes_parameters_and_the_autotuned_kernel_those_of_a_search():
     assert get("shared_memory", T=8).entry == "sgemm_shared_memory<8>"
     found = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)

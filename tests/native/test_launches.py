@@ -67,6 +67,36 @@ def test_a_kernel_lets_go_of_the_statements_that_it_was_decoded_from():
     assert prepared.program.decode is None
 
 
+STORED = """extern "C" __global__ void k(const unsigned *a, unsigned *sums) {
+    __shared__ __align__(16) unsigned rows[2][128];
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    for (int way = 0; way < 2; ++way) {
+        unsigned at = (unsigned)__cvta_generic_to_shared(rows[way] + 4 * threadIdx.x);
+        if (way) asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" :: "r"(at),
+            "r"(a[threadIdx.x]), "r"(a[threadIdx.x + 32]), "r"(a[threadIdx.x + 64]), "r"(a[threadIdx.x + 96])
+            : "memory");
+        else asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" :: "r"(at),
+            "r"(a[threadIdx.x]), "r"(a[threadIdx.x + 32]) : "memory");
+    }
+    asm volatile("griddepcontrol.launch_dependents;");
+    __syncwarp();
+    for (int i = threadIdx.x; i < 64; i += 32) sums[i] = rows[0][i];
+    for (int i = threadIdx.x; i < 128; i += 32) sums[64 + i] = rows[1][i];
+}"""
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+def test_matrices_are_stored_to_shared_memory_by_the_compiled_engine(level):
+    a, sums = np.arange(256, dtype=np.uint16).view(np.uint32), np.zeros(192, np.uint32)
+    kernel = simulator.RawModule(code=STORED, arch="sm_90").get_function("k")
+    with simulator.record(level=level):
+        kernel((1,), (32,), (a, sums))
+    assert kernel.prepared(level).machine is not None
+    assert sums[:64].tolist() == a[:64].tolist()  # lane i holds row i / 4, and there it is stored
+    columns = a.view(np.uint16).reshape(4, 8, 8).transpose(0, 2, 1)
+    assert np.array_equal(sums[64:].view(np.uint16).reshape(4, 8, 8), columns)
+
+
 def test_traces_are_read_one_by_one_as_from_a_list():
     traces = recorded("shared_memory", (64, 64, 64))[0].traces
     every = list(traces)

@@ -1,4 +1,5 @@
-"""CUDA kernels made up from a seed whose threads have several arrays, in structs and scopes, and pointers to them.
+"""CUDA kernels made up from a seed whose threads have several arrays, in structs, scopes and functions that are called,
+and pointers to them.
 
 All indices are inside, and every element is written before it is read: so both levels must give the same, and nothing
 may be found. With `beyond` one more index leaves its array. The tests try some; as many others as you like:
@@ -52,6 +53,8 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.names = 0
+        self.functions: list[str] = []  # that may be called
+        self.recurses = False
 
     def name(self) -> str:
         self.names += 1
@@ -85,7 +88,36 @@ class Writer:
             f"move({one.name}, {other.name}, {to}, {of});",
             f"s += look({one.name}, {to}) - look({other.name}, {of});",
             f"memcpy({one.name}, {other.name}, {4 * least.size});" if one != other else f"s -= {one.name}[0];",
+            *(f"s += {self.called()}({one.name}, x, t, n, w);" for _ in self.functions),
         ))  # fmt: skip
+
+    def called(self) -> str:
+        one, other = (self.random.choice(self.functions) for _ in range(2))
+        return one if self.random.random() < 0.8 else f"(x[t] & 1 ? {one} : {other})"
+
+    def function(self, beyond: bool) -> str:
+        """A function that is called, which has arrays of its own and one that it is given."""
+        name = f"f{len(self.functions)}"
+        given = Array("q", "int", min(SIZES), False)
+        body, arrays = self.block([given], 1)
+        body += self.beyond(arrays) if beyond else []
+        if self.random.random() < 0.5 and sum(each.size for each in arrays) < 80:  # its stack is small
+            self.recurses = True
+            body.append(f"if (n > 3) s += {name}({self.random.choice(arrays[:1]).name}, x, t, n - 1, w);")
+        self.functions.append(name)
+        head = f"__device__ __noinline__ int {name}(int *q, const int *x, int t, int n, int w) {{"
+        return "\n".join((head, "const int i = 1, j = 2;\nint s = 0;", *body, "return s;", "}"))
+
+    def beyond(self, arrays: list[Array]) -> list[str]:
+        """An index that leaves an array, and one more that does not."""
+        # Of integers sizes are multiples of 16 bytes, as arrays are aligned: nothing is left free behind one.
+        array = self.random.choice([each for each in arrays if each.declared and each.type == "int"])
+        index = self.random.choice((f"w + {array.size - W}", f"n + {array.size + 1 - N}", "SIZE + x[0] * n"))
+        element = f"{array.name}[{index.replace('SIZE', str(array.size))}]"
+        return [
+            self.random.choice((f"{element} = n * t;", f"s += {element};")),
+            f"s += {array.name}[unsigned(x[t]) % {array.size}u];",
+        ]
 
     def declaration(self, of_integers: bool) -> tuple[str, list[Array]]:
         name, size = self.name(), self.random.choice(SIZES)
@@ -99,8 +131,9 @@ class Writer:
         """Statements, and the arrays that are known behind them."""
         lines: list[str] = []
         arrays = list(known)
-        for number in range(self.random.randint(1, 3) + (not known)):
-            declared, new = self.declaration(of_integers=not known and not number)
+        begins = len(known) < 2  # a function, which has an array of integers
+        for number in range(self.random.randint(1, 3) + begins):
+            declared, new = self.declaration(of_integers=begins and not number)
             lines.append(declared)
             for each in new:
                 whole = f"for (int k = 0; k < {each.size}; ++k) {each.name}[k] = k * n - w;"
@@ -125,27 +158,28 @@ class Writer:
                 lines += ["{", *self.block(arrays, depth - 1)[0], "}"]
         return lines, arrays
 
-    def program(self, beyond: bool) -> str:
+    def program(self, beyond: bool, called: bool = False) -> str:
+        """The text; with `beyond` one index leaves its array, in a function that is called if that is asked for."""
+        functions = [self.function(beyond and called) for _ in range(self.random.randint(int(called), 2))]
         body, arrays = self.block([], 2)
-        if beyond:
-            # Of integers sizes are multiples of 16 bytes, as arrays are aligned: nothing is left free behind one.
-            array = self.random.choice([each for each in arrays if each.declared and each.type == "int"])
-            index = self.random.choice((f"w + {array.size - W}", f"n + {array.size + 1 - N}", "SIZE + x[0] * n"))
-            element = f"{array.name}[{index.replace('SIZE', str(array.size))}]"
-            body.append(self.random.choice((f"{element} = n * t;", f"s += {element};")))
-            body.append(f"s += {array.name}[unsigned(x[t]) % {array.size}u];")
+        body += [f"s += {name}({arrays[0].name}, x, t, n, w);" for name in self.functions[:1] if called]
+        body += self.beyond(arrays) if beyond and not called else []
         inlined = self.random.choice(("", "__forceinline__", "__noinline__"))
         head = 'extern "C" __global__ void kernel(unsigned *o, const int *x, int n, int w) {'
         start = "const int t = threadIdx.x, i = 1, j = 2;\nint s = 0;"
-        return "\n".join((FUNCTIONS.replace("INLINED", inlined), head, start, *body, "o[t] = s;", "}"))
+        return "\n".join(
+            (FUNCTIONS.replace("INLINED", inlined), *functions, head, start, *body, "o[t] = s;", "}")
+        )  # fmt: skip
 
 
-def found(seed: int, level: str, beyond: bool = False, arch: str = "sm_90") -> tuple[str, bytes]:
+def found(seed: int, level: str, beyond: bool = False, arch: str = "sm_90", called: bool = False) -> tuple[str, bytes]:
     """(what is found in the program of a seed, "" if that is nothing; its results)."""
     from helpers import simulator
 
-    source = Writer(seed).program(beyond)
-    kernel = simulator.RawModule(code=source, options=OPTIONS[seed % len(OPTIONS)], arch=arch).get_function("kernel")
+    writer = Writer(seed)
+    source = writer.program(beyond, called)
+    options = () if writer.recurses else OPTIONS[seed % len(OPTIONS)]  # with -G frames are too large for the stack
+    kernel = simulator.RawModule(code=source, options=options, arch=arch).get_function("kernel")
     o, x = np.zeros(32, np.uint32), np.arange(32, dtype=np.int32) * 7 % 64
     try:
         with simulator.record(level=level, checks="raise"):
@@ -157,18 +191,20 @@ def found(seed: int, level: str, beyond: bool = False, arch: str = "sm_90") -> t
 
 def main(first: int, count: int, arch: str = "sm_90") -> None:
     """Try the programs of some seeds."""
-    missed = {"sass": 0, "ptx": 0}
+    missed = {(level, called): 0 for called in (False, True) for level in ("sass", "ptx")}
     for seed in range(first, first + count):
-        results = set()
-        for level in missed:
-            what, result = found(seed, level, arch=arch)
-            results.add(result)
+        results = {False: set(), True: set()}
+        for level, called in missed:
+            what, result = found(seed, level, False, arch, called)
+            results[called].add(result)
             if what:
-                print(f"seed {seed}, {level}: {what}")
-            missed[level] += not found(seed, level, True, arch)[0]
-        if len(results) > 1:
-            print(f"seed {seed}: the levels disagree")
-    print(f"of {count} not found beyond its array: " + ", ".join(f"{missed[level]} ({level})" for level in missed))
+                print(f"seed {seed}, {level}, {called}: {what}", flush=True)
+            missed[level, called] += not found(seed, level, True, arch, called)[0].startswith("OutOfBounds")
+        if any(len(each) > 1 for each in results.values()):
+            print(f"seed {seed}: the levels disagree", flush=True)
+    for (level, called), number in missed.items():
+        where = "a function that is called" if called else "the kernel"
+        print(f"of {count} not found beyond its array in {where}: {number} ({level})")
 
 
 if __name__ == "__main__":

@@ -51,8 +51,23 @@ def test_an_index_beyond_a_constant_array_is_found(name, level):
         assert caught.value.line in (7, 8)
 
 
-def test_in_machine_code_nothing_is_said_of_a_line_that_reads_two_constant_arrays():
-    body = "o[t] = s + weights[w] * behind[n];"
+TWO_ON_A_LINE = {
+    "an index each": "o[t] = s + weights[w] * behind[n];",
+    "an index with numbers": "o[t] = s + weights[w - n + 3] * before[n + 2] - behind[n - 1];",
+    "indices that differ from thread to thread": "o[t] = s + weights[(t & 7) + w - 7] * behind[(t + n) & 7];",
+    "a loop": "for (int k = 0; k <= w; ++k) s += weights[k] * x[k] + before[k & 7];\no[t] = s;",
+}
+
+
+@pytest.mark.parametrize("name", TWO_ON_A_LINE)
+def test_an_index_beyond_one_of_two_constant_arrays_of_a_line_is_found(name, level):
+    launched(level, TWO_ON_A_LINE[name], 8)
+    with pytest.raises(simulator.OutOfBounds, match="index 9 of weights, which has 9"):
+        launched(level, TWO_ON_A_LINE[name], 9)
+
+
+def test_in_machine_code_nothing_is_said_of_two_constant_arrays_of_a_line_whose_index_was_in_memory():
+    body = "o[t] = s + weights[x[w]] * behind[x[n]];"
     assert (launched("sass", body, 8) == launched("sass", body, 8)).all()
     launched("sass", body, 9)
     with pytest.raises(simulator.OutOfBounds, match="index 9 of weights"):

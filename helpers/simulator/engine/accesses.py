@@ -344,29 +344,6 @@ def phase_ended(space: str, address: Reader, phase: Reader):
     return execute
 
 
-# ---- constants
-
-
-def check_constants(wave, places, mask, width: int) -> None:
-    """OutOfBounds if active threads read outside the variable that the current instruction reads, where it is known.
-
-    A wide load may begin before it, or end behind it.
-    """
-    arrays = wave.launch.constant_arrays
-    limits = arrays.limits(wave.instruction.index)
-    if limits is None:
-        return
-    wrong = np.broadcast_to((places.astype(np.int64) + width <= limits[0]) | (places >= limits[1]), wave.shape)
-    wrong = wrong if mask is None else wrong & mask
-    if wrong.any():
-        block, thread = (int(i) for i in np.argwhere(wrong)[0])
-        _, slot = wave.program.global_variables[arrays.used[wave.instruction.index].name]
-        address = (
-            dict(wave.launch.variables)[slot] + int(np.broadcast_to(places, wave.shape)[block, thread]) - limits[0]
-        )
-        wave.global_memory.refuse(wave, address, width, "read", block, thread)
-
-
 # ---- instructions that exchange values between the lanes of a warp
 
 

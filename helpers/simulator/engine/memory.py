@@ -561,12 +561,13 @@ class LocalMemory:
         """As SharedMemory.outside; beyond the end it is the kernel's own variables that are counted in."""
         if text := wave.launch.local_arrays.outside(wave.program, wave.instruction, address):
             return text
+        address = _below_zero(address)
         skipped = self.reserve if address >= self.size else 0
         return f"at byte {address - skipped} of {self.title}, which has {self.size - skipped} bytes"
 
     def advise(self, wave, address: int) -> str:
         """As SharedMemory.advise."""
-        is_deep = address < 0 and wave.launch.local_arrays.limits(wave.instruction.index) is None
+        is_deep = _below_zero(address) < 0 and wave.launch.local_arrays.limits(wave.instruction.index) is None
         return self.advice_below if is_deep else self.advice
 
     def never_written(self, addresses, mask, width: int) -> np.ndarray:
@@ -654,6 +655,11 @@ class LocalMemory:
                 old = self._word(address >> 2)
                 new = (old & ~(bits << shift)) | ((value.astype(np.int32) & bits) << shift)
                 self._put(address >> 2, mask, new)
+
+
+def _below_zero(address: int) -> int:
+    """An address of local memory with its sign, where it was computed in 32 bits."""
+    return address - (1 << 32) if 1 << 31 <= address < 1 << 32 else address
 
 
 def lane_name(block: tuple[int, int, int], thread: tuple[int, int, int]) -> str:

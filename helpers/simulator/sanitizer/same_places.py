@@ -25,7 +25,6 @@ from helpers.simulator.engine.clusters import ALONE
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program
 from helpers.simulator.engine.run import merge
 from helpers.simulator.frontends.ptx.program import addresses_alone
-from helpers.simulator.sanitizer.constant_arrays import NO_CONSTANTS
 
 ROWS, THREADS = 3, 64  # of the sample: in all rows the same threads, but other unknown values
 ENOUGH = THREADS // 4  # of which an address must be known to be compared
@@ -77,10 +76,20 @@ class _Private:
         raise Reached(self.space, addresses, width)
 
 
+class _Constants:
+    """In place of the constants of machine code: says what is reached by the access that is looked at."""
+
+    def check(self, wave, addresses, mask, width: int, verb: str) -> None:
+        if wave.looks_at == "const":
+            raise Reached("const", addresses, width)
+
+
 class _Global:
-    """In place of global memory: zeros everywhere."""
+    """In place of global memory, where PTX has the constants, too: zeros everywhere."""
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
+        if wave.looks_at == "const":
+            raise Reached("const", addresses, dtype.itemsize * count)
         return (np.zeros(wave.shape, dtype),) * count
 
     def store(self, wave, addresses, mask, values) -> None:
@@ -101,11 +110,11 @@ class _Sample:
 
     def __init__(self, program: Program, seed: int = 1) -> None:
         rng = np.random.default_rng(seed)
-        self.program = program
+        self.program, self.looks_at = program, ""
         self.shared, self.local, self.global_memory = _Private("shared"), _Private("local"), _Global()
         self.launch = SimpleNamespace(
             block=SIZES, grid=SIZES, grid_barrier=0, parameters_at=None, constants_at=None,
-            shared_bytes=program.shared_bytes, program=program, constant_arrays=NO_CONSTANTS,
+            shared_bytes=program.shared_bytes, program=program, constant_arrays=_Constants(),
             cluster=ALONE, blocks_of_cluster=1, variables=(), global_memory=self.global_memory,
         )  # fmt: skip
         self.cluster_memory = self.shared
@@ -165,8 +174,8 @@ class _State:
 
 
 class Places:
-    """Computes the addresses of some accesses of a program to shared or to local memory, `places` by the index of the
-    instruction."""
+    """Computes the addresses of some accesses of a program to "shared", to "local" or to constant memory, "const":
+    `places` by the index of the instruction."""
 
     def __init__(self, program: Program, accesses: Iterable[int], space: str = "shared", seed: int = 1) -> None:
         self.places: dict[int, Place] = {}
@@ -348,12 +357,13 @@ class Places:
         return values if isinstance(values, tuple) else (values,)
 
     def _reach(self, instruction: Instruction, state: _State, reached: dict) -> None:
-        self._sample.instruction = instruction
+        self._sample.instruction, self._sample.looks_at = instruction, self._spaces[0]
         try:
             instruction.execute(self._sample, state.registers, None)
         except Reached as found:
             if found.space in self._spaces:
                 reached[instruction.index] = found
+        self._sample.looks_at = ""
 
 
 def arrays_of(

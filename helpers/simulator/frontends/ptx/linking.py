@@ -64,6 +64,25 @@ class Linked:
         """The function that a statement belongs to, "" for the kernel."""
         return max((start, name) for name, start in {"": 0, **self.starts}.items() if start <= index)[1]
 
+    def in_order(self) -> list[str]:
+        """The functions, each behind all that may call it; not those that may call themselves, nor what they call."""
+        callers = {name: {call.caller for call in self.returns_to(name)} for name in self.starts}
+        found = [""]
+        while left := [name for name, those in callers.items() if name not in found and those <= {*found}]:
+            found += left
+        return found[1:]
+
+    def depths(self) -> dict[str, int]:
+        """By function where its frame begins on the stack, if it does so whoever calls it."""
+        found: dict[str, int | None] = {"": 0}
+        for name in self.in_order():
+            starts = {
+                None if found[call.caller] is None else found[call.caller] + self.frames[call.caller]
+                for call in self.returns_to(name)
+            }
+            found[name] = starts.pop() if len(starts) == 1 else None
+        return {name: start for name, start in found.items() if start is not None}
+
     def returns_to(self, function: str) -> list[Call]:
         """The calls that a function may return from."""
         return [call for call in self.calls.values() if function in call.callees]
@@ -239,7 +258,7 @@ def _beginning(kernel: Function) -> Function:
     """A copy of the kernel that others may be put behind."""
     return replace(
         kernel, registers=dict(kernel.registers), variables=list(kernel.variables), labels=dict(kernel.labels),
-        statements=list(kernel.statements), branch_tables=dict(kernel.branch_tables),
+        statements=list(kernel.statements), branch_tables=dict(kernel.branch_tables), unplaced=set(kernel.unplaced),
     )  # fmt: skip
 
 
@@ -265,6 +284,7 @@ def _append(text: Function, function: Function, name: str) -> None:
     text.branch_tables |= {
         names[table]: tuple(names[label] for label in labels) for table, labels in function.branch_tables.items()
     }
+    text.unplaced |= {start + index for index in function.unplaced}
     text.variables += [variable for variable in function.variables if variable.space != "local"]
     text.statements += [
         statement.with_operands(

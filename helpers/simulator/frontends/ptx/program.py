@@ -5,7 +5,7 @@ subjects, and `operands` says what an operand is. Here they are put together.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 
@@ -131,11 +131,13 @@ def _order(program: Program, operands: Operands) -> Callable:
     return order
 
 
-def addresses_alone(kernel: CompiledKernel, accesses: Iterable[int]) -> Program:
+def addresses_alone(
+    kernel: CompiledKernel, accesses: Iterable[int], variables: Mapping[str, int] | None = None
+) -> Program:
     """Of the program only what the addresses of some statements are made from, and where branches go.
 
     Its instructions have the numbers that they have in the whole program; what is left out, or cannot be executed, is
-    nothing there.
+    nothing there. variables: by name the addresses of the module's variables.
     """
     module = ptx.parse(kernel.ptx)
     function = module.functions[kernel.lowered_name]
@@ -152,6 +154,9 @@ def addresses_alone(kernel: CompiledKernel, accesses: Iterable[int]) -> Program:
                 operands.slots[name] for name in written(statement) if index in needed and name in operands.slots
             )
         instructions.append(instruction)
+    for name, address in (variables or {}).items():
+        if f"&{name}" in operands.slots:
+            operands.initial[operands.slots[f"&{name}"]] = np.int64(address)
     return Program(
         kernel.entry, "ptx", kernel.arch, instructions, operands.initial, kernel.parameters, operands.shared_bytes,
         max_threads=function.max_threads, blocks=basic_blocks(instructions),

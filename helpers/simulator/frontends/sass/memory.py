@@ -166,8 +166,8 @@ def _load_from_bank(t: Operands, s: sass.Statement, destination, place: sass.Con
     def execute(wave, registers, mask):
         bank = wave.constant_banks.get(place.bank, b"")
         words = np.frombuffer(bank, dtype, len(bank) // dtype.itemsize)
-        if wave.launch.constant_arrays.used:
-            accesses.check_constants(wave, index(registers) + np.int32(offset), mask, dtype.itemsize * count)
+        places = index(registers) + np.int32(offset)
+        wave.launch.constant_arrays.check(wave, places, mask, dtype.itemsize * count, "read")
         at = (index(registers).view(U4).astype(I8) + offset) >> (dtype.itemsize.bit_length() - 1)
         at = np.clip(at if mask is None else np.where(mask, at, 0), 0, max(0, len(words) - count))
         return tuple(words.take(at + part).astype(I4) for part in range(count))
