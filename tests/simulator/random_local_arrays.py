@@ -103,7 +103,7 @@ class Writer:
         body += self.beyond(arrays) if beyond else []
         if self.random.random() < 0.5 and sum(each.size for each in arrays) < 80:  # its stack is small
             self.recurses = True
-            body.append(f"if (n > 3) s += {name}({self.random.choice(arrays[:1]).name}, x, t, n - 1, w);")
+            body.append(f"if (n > 4) s += {name}({self.random.choice(arrays[:1]).name}, x, t, n - 1, w);")
         self.functions.append(name)
         head = f"__device__ __noinline__ int {name}(int *q, const int *x, int t, int n, int w) {{"
         return "\n".join((head, "const int i = 1, j = 2;\nint s = 0;", *body, "return s;", "}"))
