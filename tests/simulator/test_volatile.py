@@ -9,7 +9,7 @@ import pytest
 from helpers import simulator
 from helpers.compiler import compile, ptx
 from helpers.simulator.engine.run import Launch
-from helpers.simulator.sanitizer.strengths import Strength, decides_its_loop, of_statements
+from helpers.simulator.sanitizer.strengths import Loops, Strength, of_statements
 
 LEVELS = ("sass", "ptx")
 I32 = np.int32
@@ -237,6 +237,7 @@ def test_who_goes_round_a_loop_until_a_load_brings_something_else_is_found_in_pt
     function = ptx.parse(kernel.ptx).functions["kernel"]
     accesses = [at for at, one in enumerate(function.statements) if one.opcode[:3] == ("ld", "volatile", "shared")]
     assert accesses
-    assert any(decides_its_loop(function, at) for at in accesses) == waits
+    loops = Loops(function)
+    assert any(loops.decides(at) for at in accesses) == waits
     expected = {Strength.STRONG} if waits else {Strength.PLAIN}  # of a line all
     assert set(of_statements(function, accesses).values()) == expected

@@ -6,7 +6,7 @@ others again: then what comes after it would be executed without those threads, 
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def meeting_order(successors: Sequence[Sequence[int]]) -> list[int]:
@@ -25,7 +25,7 @@ def _ordered(blocks: list[int], successors: Sequence[Sequence[int]], entry: int)
     """`blocks` in order, without the edges that lead to `entry`."""
     inside = set(blocks)
     following = {u: [v for v in successors[u] if v in inside and v != entry] for u in blocks}
-    component = _components(blocks, following)
+    component = components(blocks, following)
     members: dict[int, list[int]] = {}
     for block in blocks:
         members.setdefault(component[block], []).append(block)
@@ -57,7 +57,9 @@ def _start(loop: list[int], blocks: list[int], following: dict[int, list[int]]) 
     return min(entered, default=loop[0])
 
 
-def _components(blocks: list[int], following: dict[int, list[int]]) -> dict[int, int]:
+def components(
+    blocks: Iterable[int], following: Mapping[int, Sequence[int]] | Sequence[Sequence[int]]
+) -> dict[int, int]:
     """Block → a number that it shares with the blocks that it can go to and come back from (Tarjan's algorithm)."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}

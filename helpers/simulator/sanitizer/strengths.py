@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 from helpers.compiler.ptx import Function, Statement
+from helpers.simulator.engine.block_order import components
 from helpers.simulator.frontends.ptx.flow import following, reads_and_writes, written
 
 ATOMIC, BARRIERS = ("atom", "red"), ("bar", "barrier")
@@ -43,7 +44,8 @@ def of_statements(function: Function, in_shared: Iterable[int]) -> dict[int, Str
         return found
     loads = {index: one for index, one in volatile.items() if one.name == "ld"}
     # The compiler may look once before the loop of a line.
-    lines = {_place(one) for index, one in loads.items() if decides_its_loop(function, index)}
+    loops = Loops(function)
+    lines = {_place(one) for index, one in loads.items() if loops.decides(index)}
     if not (lines or found or any(one.name in ATOMIC for one in accesses.values())):
         return dict.fromkeys(volatile, Strength.PLAIN)
     for index, one in volatile.items():
@@ -58,50 +60,51 @@ def _place(statement: Statement) -> tuple:
     return statement.line, statement.called_from
 
 
-def decides_its_loop(function: Function, load: int) -> bool:
-    """Whether a thread goes round a loop without a barrier until it loads something else here."""
-    statements = function.statements
-    ways = [() if one.name in BARRIERS else following(function, index) for index, one in enumerate(statements)]
-    loop = _reached(ways, ways[load]) & _reached(_turned_round(ways), [load])
-    if load not in loop:
+class Loops:
+    """The ways through a function that no barrier lies on, and the loops that they make."""
+
+    def __init__(self, function: Function) -> None:
+        self._statements = function.statements
+        ways = [
+            () if one.name in BARRIERS else following(function, index) for index, one in enumerate(function.statements)
+        ]
+        self._ways: list[Sequence[int]] = ways
+        self._loop_of = components(range(len(ways)), ways)
+        self._loops: dict[int, set[int]] = defaultdict(set)
+        for index, loop in self._loop_of.items():
+            self._loops[loop].add(index)
+
+    def decides(self, load: int) -> bool:
+        """Whether a thread goes round a loop without a barrier until it loads something else here."""
+        loop, ways = self._loops[self._loop_of[load]], self._ways
+        tainted: dict[int, set[str]] = defaultdict(set)  # by statement, the registers before it that depend on the load
+        todo = [load] if len(loop) > 1 else []
+        while todo:
+            index = todo.pop()
+            one, taint = self._statements[index], tainted[index]
+            reads, overwritten = reads_and_writes(one)
+            depends = not taint.isdisjoint(reads)
+            if depends and (one.name in LEAVES or not loop.issuperset(ways[index])):
+                return True
+            after = taint | set(written(one)) if depends or index == load else taint - overwritten
+            more = {way: after for way in ways[index]}
+            if depends and len(ways[index]) > 1:  # so does what is only done on one of its ways
+                sides = [self._reached(way, loop - {index, load}) for way in ways[index]]
+                for at in set.union(*sides) - set.intersection(*sides):
+                    for way in ways[at]:
+                        more[way] = more.get(way, set()) | set(written(self._statements[at]))
+            for way, registers in more.items():
+                if way in loop and not (way in tainted and registers <= tainted[way]):
+                    tainted[way] |= registers
+                    todo.append(way)
         return False
-    tainted: dict[int, set[str]] = defaultdict(set)  # by statement, the registers before it that depend on the load
-    todo = [load]
-    while todo:
-        index = todo.pop()
-        one, taint = statements[index], tainted[index]
-        reads, overwritten = reads_and_writes(one)
-        depends = not taint.isdisjoint(reads)
-        if depends and (one.name in LEAVES or not loop.issuperset(ways[index])):
-            return True
-        after = taint | set(written(one)) if depends or index == load else taint - overwritten
-        more = {way: after for way in ways[index]}
-        if depends and len(ways[index]) > 1:  # so does what is only done on one of its ways
-            sides = [_reached(ways, [way], {index, load}) & loop for way in ways[index]]
-            for at in set.union(*sides) - set.intersection(*sides):
-                for way in ways[at]:
-                    more[way] = more.get(way, set()) | set(written(statements[at]))
-        for way, registers in more.items():
-            if way in loop and not (way in tainted and registers <= tainted[way]):
-                tainted[way] |= registers
-                todo.append(way)
-    return False
 
-
-def _reached(ways: Sequence[Sequence[int]], first: Iterable[int], without: Iterable[int] = ()) -> set[int]:
-    """What can be reached from some statements, these included, by ways past others."""
-    found, todo = set(without), list(first)
-    while todo:
-        index = todo.pop()
-        if index not in found:
-            found.add(index)
-            todo += ways[index]
-    return found.difference(without)
-
-
-def _turned_round(ways: Sequence[Sequence[int]]) -> list[list[int]]:
-    before: list[list[int]] = [[] for _ in ways]
-    for index, following_ones in enumerate(ways):
-        for way in following_ones:
-            before[way].append(index)
-    return before
+    def _reached(self, first: int, inside: set[int]) -> set[int]:
+        """What can be reached from a statement, it included, by ways inside a set."""
+        found, todo = set(), [first]
+        while todo:
+            index = todo.pop()
+            if index in inside and index not in found:
+                found.add(index)
+                todo += self._ways[index]
+        return found
