@@ -68,7 +68,8 @@ def test_random_instructions_of_every_form_are_printed_as_nvdisasm_prints_them()
 @pytest.mark.parametrize(
     ("name", "arch"),
     [(name, ARCH) for name in ("naive", "block_tile_2d", "async_copy", "stream_k", "resident", "persistent")]
-    + [("block_tile_2d", arch) for arch in ("sm_75", "sm_80", "sm_86", "sm_89", "sm_120")],
+    + [("block_tile_2d", arch) for arch in ("sm_75", "sm_80", "sm_86", "sm_89", "sm_120")]
+    + [("shared_memory", "sm_87"), ("coalesced", "sm_100"), ("coalesced", "sm_121")],
 )
 def test_a_kernel_is_listed_without_nvdisasm_as_with_it(name, arch):
     kernel = gemm_kernels.get(name)

@@ -162,6 +162,7 @@ def test_tiles_of_two_warps_are_refused_in_a_sentence_and_other_kernels_of_their
         out[threadIdx.x] = cg::reduce(tile, threadIdx.x, cg::plus<unsigned>());
     }"""
     module, out = simulator.RawModule(code=source), np.zeros(64, np.uint32)
+    module.compile()
     with pytest.raises(UnsupportedInstruction, match=r"tiles of more than 32 threads") as refused:
         module.get_function("wide")((1,), (64,), (out,))
     assert "leave out" not in str(refused.value)

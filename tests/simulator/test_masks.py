@@ -61,6 +61,7 @@ def test_threads_with_different_masks_are_different_groups(level, arch, engine, 
 
     monkeypatch.setattr(compiled, "execute", executed)
     module = simulator.RawModule(code=SOURCE, arch=arch)
+    module.compile()
     x = np.random.default_rng(15).integers(0, 1000, 64).astype(np.uint32)
     wrong = []
     for number, (groups, name) in enumerate(CASES):

@@ -17,7 +17,10 @@ pytestmark = pytest.mark.parametrize("level", ("sass", "ptx", "sass -G"))
 
 @cache
 def module(*flags: str) -> simulator.RawModule:
-    return simulator.RawModule(code=SOURCE, options=("-std=c++17", *flags))
+    """All kernels, compiled at once."""
+    every = simulator.RawModule(code=SOURCE, options=("-std=c++17", *flags))
+    every.compile()
+    return every
 
 
 def run(level: str, name: str, grid: int, block: int, *arguments) -> None:
