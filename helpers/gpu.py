@@ -26,16 +26,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from helpers import devices
-from helpers.sentences import Sentence
+from helpers.sentences import NotSimulated, Sentence
 
 if TYPE_CHECKING:
     from helpers.devices import Device
 
 BACKEND_VARIABLE = "GEMM_COURSE_BACKEND"
-
-
-class NotSimulated(Sentence, AttributeError):
-    """A name of CuPy's that only a GPU has."""
 
 
 class BackendError(Sentence, Exception):

@@ -54,3 +54,7 @@ def say(text: str) -> None:
         print(text, flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python writes there when it ends
+
+
+class NotSimulated(Sentence, AttributeError):
+    """A name of CuPy's that only a GPU has."""

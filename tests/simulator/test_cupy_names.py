@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import gpu, simulator
+from helpers import devices, gpu, sentences, simulator
 from helpers.simulator import DeviceArray, SimulatorError
 from helpers.simulator.cuda import names
 
@@ -93,3 +93,40 @@ def test_streams_and_events_stand_where_a_program_for_a_gpu_has_them():
     event.synchronize()
     gpu.cuda.Device(0).synchronize()
     assert event.done and names.names()["cuda"] is not None
+
+
+def test_the_device_says_what_a_launch_may_have():
+    with gpu.cuda.Device(0) as device:
+        device.synchronize()
+    limits = devices.DEFAULT
+    assert device.compute_capability == "90" and device.attributes["MultiProcessorCount"] == limits.sms
+    assert device.attributes["MaxSharedMemoryPerBlockOptin"] == 232448 and device.attributes["MaxBlockDimZ"] == 64
+    gpu.cuda.runtime.deviceSynchronize()
+    assert gpu.cuda.is_available() and gpu.cuda.runtime.getDeviceCount() == 1
+
+
+@pytest.mark.parametrize(
+    "name", ("cuda.nvtx", "cuda.runtime.memGetInfo", "cuda.texture.TextureReference", "random.beta")
+)
+def test_a_name_within_another_that_is_not_simulated_is_answered_by_a_sentence(name):
+    within, last = name.rsplit(".", 1)
+    one = gpu
+    for part in within.split("."):
+        one = getattr(one, part)
+    assert not hasattr(one, last)
+    with pytest.raises(sentences.NotSimulated, match=rf"gpu\.{name} is not simulated\. Here are "):
+        getattr(one, last)
+
+
+def test_numbers_are_drawn_by_a_generator_as_numpys_does_and_lie_on_the_device():
+    drawn = gpu.random.default_rng(7).random((3, 4), dtype=np.float32)
+    assert isinstance(drawn, DeviceArray)
+    assert np.array_equal(drawn, np.random.default_rng(7).random((3, 4), dtype=np.float32))
+
+
+def test_a_raw_kernel_says_what_the_compiler_says_of_it():
+    squares = gpu.RawKernel(SQUARES, "squares")
+    squares.compile()
+    assert squares.num_regs == squares.attributes["num_regs"] == squares.kernel.num_regs
+    with pytest.raises(AttributeError, match="'RawKernel' object has no attribute 'registers'"):
+        squares.registers  # noqa: B018

@@ -194,6 +194,18 @@ def test_unsigned_bits_may_stand_for_floats(module):
     assert (y == 2 * x()).all()
 
 
+def test_of_bytes_that_are_read_as_words_the_message_says_how_to_pass_them_as_these():
+    source = """extern "C" __global__ void dot(const int *packed, int *out) {
+        out[threadIdx.x] = __dp4a(packed[threadIdx.x], 0x01010101, 0);
+    }"""
+    dot = simulator.RawModule(code=source).get_function("dot")
+    eights, out = np.arange(32, dtype=np.int8), np.zeros(8, I32)
+    with pytest.raises(simulator.ArgumentError, match=r"; where it reads 4 of them as one, x\.view\(numpy\.int32\)\.$"):
+        dot(1, 8, (eights, out))
+    dot(1, 8, (eights.view(I32), out))
+    assert out.tolist() == eights.reshape(8, 4).sum(axis=1).tolist()
+
+
 # ---- launches
 
 LAUNCHES = {

@@ -121,3 +121,26 @@ def test_an_option_that_nvrtc_does_not_know_is_answered_by_what_to_write(option)
         launch(option)
     assert SENTENCES[option] in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+DEEP = """__device__ __noinline__ int deep(int n) {
+    int own[4] = {n, n + 1, n + 2, 3};
+    return n > 0 ? own[n & 3] + deep(n - 1) : 0;
+}
+extern "C" __global__ void kernel(int *out, int n) {
+    out[threadIdx.x] = deep(n + threadIdx.x % 3);
+}"""
+
+
+def test_functions_of_code_for_a_debugger_may_call_themselves_until_their_stack_is_full():
+    kernel = simulator.RawModule(code=DEEP, options=("-G",)).get_function("kernel")
+    out = {level: np.zeros(8, np.int32) for level in ("sass", "ptx")}
+    for level, found in out.items():
+        with simulator.record(level=level):
+            kernel((1,), (8,), (found, np.int32(2)))
+    assert out["sass"].tolist() == out["ptx"].tolist() and len(set(out["sass"])) == 3
+    with (
+        simulator.record(level="sass"),
+        pytest.raises(simulator.OutOfBounds, match=r"at byte -\d+ of its local.*\n.*\n.*too"),
+    ):
+        kernel((1,), (8,), (out["sass"], np.int32(1000)))

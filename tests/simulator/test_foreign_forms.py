@@ -205,3 +205,25 @@ def test_a_function_may_be_given_a_reference_to_a_parameter_that_is_a_constant_o
     x = np.zeros(64, np.float32)
     run(level, source, np.int32(2), x, f, g, threads=64)
     assert x.tolist() == [600 + 10 * (t % 5 + 1) + 7 for t in range(64)]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_minima_and_maxima_may_be_limited_to_what_is_not_negative(level):
+    source = """
+    extern "C" __global__ void kernel(const int* x, const int* y, int (*o)[32]) {
+        const int t = threadIdx.x, a = x[t], b = y[t];
+        o[0][t] = __vimax_s32_relu(a, b);
+        o[1][t] = __vimin3_s32_relu(a, b, 9);
+        o[2][t] = __viaddmin_s32_relu(a, b, 7);
+        o[3][t] = __vimax_s16x2_relu(a, b);
+        o[4][t] = __vimin_s16x2_relu(a, b);
+    }"""
+    x, y = np.random.default_rng(2).integers(-(2**30), 2**30, (2, 32)).astype(np.int32)
+    o = np.zeros((5, 32), np.int32)
+    run(level, source, x, y, o)
+    halves = x.view(np.int16), y.view(np.int16)
+    expected = (
+        np.maximum(x, y), np.minimum(np.minimum(x, y), 9), np.minimum(x + y, 7),
+        np.maximum(*halves), np.minimum(*halves),
+    )  # fmt: skip
+    assert o.tolist() == [np.maximum(one, 0).view(np.int32).tolist() for one in expected]

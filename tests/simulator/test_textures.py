@@ -224,7 +224,7 @@ def test_descriptors_say_what_they_were_made_of_as_cupys_do():
             "normalizedCoords": 1, "maxAnisotropy": 0,
         }  # fmt: skip
     for name, value in vars(gpu.cuda.runtime).items():
-        assert value == getattr(cupy.cuda.runtime, name)
+        assert not name.startswith("cuda") or value == getattr(cupy.cuda.runtime, name)
 
 
 @pytest.mark.parametrize(

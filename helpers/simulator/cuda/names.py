@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from helpers import devices
+from helpers.sentences import NotSimulated
 from helpers.simulator.cuda import arrays, textures
 from helpers.simulator.cuda.arrays import DeviceArray
-from helpers.simulator.cuda.raw_module import RawModule
+from helpers.simulator.cuda.raw_module import ATTRIBUTES, RawModule
 from helpers.simulator.errors import ArgumentError, SimulatorError
 
 # Of NumPy's and CuPy's common names those that make an array, and those that compute with arrays.
@@ -147,6 +148,57 @@ def get_elapsed_time(start: Event, stop: Event) -> float:
     raise SimulatorError(NO_TIME.format(what="an event"))
 
 
+class Device:
+    """`cupy.cuda.Device`: the one that is simulated, whose limits are those of the default GPU."""
+
+    def __init__(self, device: int = 0) -> None:
+        self.id = device
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """There is no other one to go back to."""
+
+    def use(self) -> Device:
+        """Make it the current device."""
+        return self
+
+    def synchronize(self) -> None:
+        """All launches have ended."""
+
+    @property
+    def compute_capability(self) -> str:
+        """Such as "90"."""
+        return "".join(map(str, devices.DEFAULT.compute_capability))
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """What CUDA calls attributes, as far as it says what a launch may have."""
+        one = devices.DEFAULT
+        major, minor = one.compute_capability
+        axes = [f"Max{what}Dim{axis}" for what in ("Block", "Grid") for axis in "XYZ"]
+        return dict(zip(axes, (*one.max_block, *one.max_grid), strict=True)) | {
+            "MultiProcessorCount": one.sms, "WarpSize": devices.WARP, "ComputeCapabilityMajor": major,
+            "ComputeCapabilityMinor": minor, "MaxThreadsPerBlock": one.max_threads_per_block,
+            "MaxThreadsPerMultiProcessor": one.threads_per_sm, "MaxBlocksPerMultiprocessor": one.blocks_per_sm,
+            "MaxRegistersPerBlock": one.registers_per_block, "MaxRegistersPerMultiprocessor": one.registers_per_sm,
+            "MaxSharedMemoryPerBlock": one.shared_bytes_per_block,
+            "MaxSharedMemoryPerBlockOptin": one.carve_outs[-1] - one.reserved_shared_bytes_per_block,
+            "MaxSharedMemoryPerMultiprocessor": one.carve_outs[-1], "L2CacheSize": one.l2_bytes,
+            "ClockRate": 1000 * one.clock_mhz, "CooperativeLaunch": 1,
+        }  # fmt: skip
+
+
+class Generator:
+    """`cupy.random.Generator`: NumPy's, whose arrays are on the device."""
+
+    def __init__(self, seed: Any = None) -> None:
+        generator = np.random.default_rng(seed)
+        for name in ("random", "standard_normal", "integers", "uniform", "normal"):
+            setattr(self, name, _on_device(getattr(generator, name)))
+
+
 class RawKernel:
     """`cupy.RawKernel`: one kernel of a source, compiled at its first launch.
 
@@ -162,10 +214,15 @@ class RawKernel:
         """The compiled kernel, with `num_regs`, `shared_size_bytes` and so on. Raises CompileError."""
         return self._module.get_function(self.name)
 
-    @property
-    def attributes(self) -> dict[str, int]:
-        """The compiled kernel's."""
-        return self.kernel.attributes
+    def compile(self) -> None:
+        """Compile it now. Raises CompileError."""
+        _ = self.kernel
+
+    def __getattr__(self, name: str) -> Any:
+        """What the compiler says of the kernel, `attributes` and each of these, such as `num_regs`."""
+        if name == "attributes" or name in ATTRIBUTES:
+            return getattr(self.kernel, name)
+        raise AttributeError(f"'RawKernel' object has no attribute {name!r}")
 
     @property
     def max_dynamic_shared_size_bytes(self) -> int:
@@ -288,6 +345,21 @@ class ReductionKernel:
         )
 
 
+class Names:
+    """Some names of CuPy's that belong together: `gpu.cuda`. Another one is answered by a sentence."""
+
+    def __init__(self, within: str, **known: Any) -> None:
+        self.__dict__.update(known, _within=within)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        here = ", ".join(sorted(one for one in vars(self) if one != "_within"))
+        raise NotSimulated(
+            f"gpu.{self._within}.{name} is not simulated. Here are {here}; with a GPU there is all of CuPy."
+        )
+
+
 def names() -> dict[str, Any]:
     """CuPy's name → its counterpart here."""
     made: tuple[Callable[..., Any], ...] = (array, asarray, full, zeros, ones, asnumpy, empty, empty_like)
@@ -296,11 +368,15 @@ def names() -> dict[str, Any]:
     found |= {name: getattr(np, name) for name in _CONSTANTS}
     drawn = ("rand", "randn", "random", "randint", "uniform", "normal")
     random = {name: _on_device(getattr(np.random, name)) for name in drawn}
-    found["random"] = SimpleNamespace(**random, seed=np.random.seed)
-    found["cuda"] = SimpleNamespace(
-        Stream=Stream, Event=Event, get_elapsed_time=get_elapsed_time, get_current_stream=lambda: Stream(null=True),
-        Device=lambda _=0: SimpleNamespace(synchronize=lambda: None, use=lambda: None, id=0), texture=textures.NAMES,
-        runtime=textures.RUNTIME,
+    found["random"] = Names("random", **random, seed=np.random.seed, default_rng=Generator, Generator=Generator)
+    runtime = Names(
+        "cuda.runtime", **textures.RUNTIME, deviceSynchronize=lambda: None, getDeviceCount=lambda: 1,
+        getDevice=lambda: 0, setDevice=lambda _: None,
+    )  # fmt: skip
+    found["cuda"] = Names(
+        "cuda", Stream=Stream, Event=Event, get_elapsed_time=get_elapsed_time, Device=Device, runtime=runtime,
+        get_current_stream=lambda: Stream(null=True), texture=Names("cuda.texture", **textures.NAMES),
+        is_available=lambda: True,
     )  # fmt: skip
     return found | {
         "RawModule": RawModule, "RawKernel": RawKernel, "ElementwiseKernel": ElementwiseKernel,

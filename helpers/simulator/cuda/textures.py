@@ -6,7 +6,6 @@ What CUDA's runtime refuses is refused here, too, in a sentence that says why.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ PITCH_ALIGNMENT = 32
 KINDS = {SIGNED: "i", UNSIGNED: "u", FLOAT: "f"}
 
 # The names of `cupy.cuda.runtime` that textures are made with.
-RUNTIME = SimpleNamespace(
+RUNTIME = dict(
     cudaChannelFormatKindSigned=SIGNED, cudaChannelFormatKindUnsigned=UNSIGNED, cudaChannelFormatKindFloat=FLOAT,
     cudaChannelFormatKindNone=NONE, cudaResourceTypeArray=ARRAY, cudaResourceTypeMipmappedArray=MIPMAPPED,
     cudaResourceTypeLinear=LINEAR, cudaResourceTypePitch2D=PITCHED, cudaAddressModeWrap=WRAP,
@@ -218,7 +217,7 @@ class SurfaceObject:
         self.ptr = OBJECTS.add(self._surface)
 
 
-NAMES = SimpleNamespace(
+NAMES = dict(
     ChannelFormatDescriptor=ChannelFormatDescriptor, CUDAarray=CUDAarray, ResourceDescriptor=ResourceDescriptor,
     TextureDescriptor=TextureDescriptor, TextureObject=TextureObject, SurfaceObject=SurfaceObject,
 )  # fmt: skip

@@ -213,28 +213,48 @@ def dot2(t: Operands, s: Statement) -> Outcome:
     return t.result(destination, lambda r: integer.dot2(a(r), b(r), c(r), signed, upper), U32)
 
 
+def at_least_zero(function: Callable) -> Rule:
+    """min, max of .s32 and .s16x2 with .relu, which stands before the type or behind it."""
+
+    def rule(t: Operands, s: Statement) -> Outcome:
+        type_, *others = [word for word in s.opcode[1:] if word != "relu"]
+        if others or type_ not in ("s32", "s16x2"):
+            raise Unknown(f"{'.'.join(s.opcode)}")
+        if type_ == "s16x2":
+            return _of_halves(t, s, lambda *values: np.maximum(function(*values), np.int16(0)), np.int16)
+        destination, *sources = s.operands
+        a, b = _read(t, sources, "s32")
+        return t.result(destination, lambda r: np.maximum(function(a(r), b(r)), np.int32(0)), np.dtype(np.int32))
+
+    return rule
+
+
 def pairs(function: Callable) -> Rule:
     """add, min, max of two 16-bit integers in a register, .u16x2 and .s16x2."""
 
     def rule(t: Operands, s: Statement) -> Outcome:
         refuse_unknown(s.modifiers, ())
-        destination, *sources = s.operands
-        narrow = np.dtype(np.int16 if s.type == "s16x2" else np.uint16)
-        readers = _read(t, sources, "u32")
-
-        def evaluate(registers):
-            values = [reader(registers) for reader in readers]
-            low, high = (
-                function(*((value >> np.uint32(shift)).astype(np.uint16).view(narrow) for value in values))
-                .view(np.uint16)
-                .astype(U32)
-                for shift in (0, 16)
-            )
-            return low | (high << np.uint32(16))
-
-        return t.result(destination, evaluate, U32)
+        return _of_halves(t, s, function, np.int16 if s.type == "s16x2" else np.uint16)
 
     return rule
+
+
+def _of_halves(t: Operands, s: Statement, function: Callable, narrow: type) -> Outcome:
+    """A function of integers of 16 bits, of both halves of registers."""
+    destination, *sources = s.operands
+    readers = _read(t, sources, "u32")
+
+    def evaluate(registers):
+        values = [reader(registers) for reader in readers]
+        low, high = (
+            function(*((value >> np.uint32(shift)).astype(np.uint16).view(narrow) for value in values))
+            .view(np.uint16)
+            .astype(U32)
+            for shift in (0, 16)
+        )
+        return low | (high << np.uint32(16))
+
+    return t.result(destination, evaluate, U32)
 
 
 # ---- shifts and fields

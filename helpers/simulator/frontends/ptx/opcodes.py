@@ -80,6 +80,17 @@ def _kind(type_: str) -> str:
     return "floating"
 
 
+def _extreme(function: Callable) -> Rule:
+    plain = by_type(integer=integers.plain(function), floating=floating.arithmetic, pairs=integers.pairs(function))
+    limited = integers.at_least_zero(function)
+
+    def rule(t: Operands, s: Statement) -> Outcome:
+        is_limited = "relu" in s.opcode and not {"s32", "s16x2"}.isdisjoint(s.opcode)
+        return (limited if is_limited else plain)(t, s)
+
+    return rule
+
+
 def _nothing(t: Operands, s: Statement) -> Outcome:
     return NOTHING
 
@@ -110,8 +121,8 @@ OPCODES = {
         Op("fma", FLOATING, (4,)),
         Op("div", by_type(integer=PLAIN(integer.divide), floating=FLOATING), (3,)),
         Op("rem", PLAIN(integer.remainder), (3,)),
-        Op("min", by_type(integer=PLAIN(np.minimum), floating=FLOATING, pairs=integers.pairs(np.minimum)), (3,)),
-        Op("max", by_type(integer=PLAIN(np.maximum), floating=FLOATING, pairs=integers.pairs(np.maximum)), (3,)),
+        Op("min", _extreme(np.minimum), (3,)),
+        Op("max", _extreme(np.maximum), (3,)),
         Op("abs", by_type(integer=PLAIN(np.abs), floating=FLOATING), (2,)),
         Op("neg", by_type(integer=PLAIN(lambda a: -a), floating=FLOATING), (2,)),
         Op("sad", PLAIN(lambda a, b, c: np.where(a < b, b - a, a - b) + c), (4,)),
