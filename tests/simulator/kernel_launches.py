@@ -16,7 +16,7 @@ import numpy as np
 
 import gemm_kernels
 from gemm_kernels import tensor as tensor_kernels
-from tests.simulator.goldens import tensor_core
+from tests.simulator.goldens import sparse, tensor_core
 
 FOLDER = Path(__file__).parent / "kernels"
 LADDER_SHAPES = ((128, 128, 128), (256, 256, 256), (100, 90, 77), (33, 257, 65), (1, 130, 3))
@@ -53,14 +53,15 @@ class Launch:
 @cache
 def source_of(file: str) -> str:
     """The text of tests/kernels/<file>.cu or, as "ladder/<name>" and "tensor/<name>", of a kernel of the ladders; as
-    "product/<name>" of one form of `mma.sync`."""
+    "product/<name>" of one form of `mma.sync`, as "sparse/<name>" of `mma.sp`."""
     where, _, name = file.partition("/")
     if where == "ladder":
         return gemm_kernels.get(name).source
     if where == "tensor":
         return tensor_kernels.get(name).source
-    if where == "product":
-        return next(product.source for product in tensor_core.PRODUCTS if product.name == name)
+    if where in ("product", "sparse"):
+        products = tensor_core.PRODUCTS if where == "product" else sparse.PRODUCTS
+        return next(product.source for product in products if product.name == name)
     return (FOLDER / f"{file}.cu").read_text(encoding="utf-8")
 
 
@@ -547,6 +548,16 @@ def tensor() -> tuple[Launch, ...]:
 
 
 @cache
+def sparse_products() -> tuple[Launch, ...]:
+    """A launch of each form of `mma.sp`, by one of its selectors."""
+    last = {product.name[:-1]: product for product in sparse.PRODUCTS}
+    return tuple(
+        Launch(one.name, f"sparse/{one.name}", one.entry, (3, 1, 1), (32, 4, 1), _operands_of_sparse(one))
+        for one in last.values()
+    )
+
+
+@cache
 def clusters() -> tuple[Launch, ...]:
     """The kernels whose blocks form clusters."""
     file, words = "clusters", lambda *shape: zeros(*shape, dtype=np.uint32)
@@ -667,6 +678,14 @@ def _operands(product: tensor_core.Product) -> Arguments:
     def make(rng):
         a, b, c = (np.ascontiguousarray(words[:12]) for words in tensor_core.operands(product, "near", 100))
         return [a, b, c, np.zeros_like(c)]
+
+    return make
+
+
+def _operands_of_sparse(product: sparse.Sparse) -> Arguments:
+    def make(rng):
+        a, b, c, places = (np.ascontiguousarray(words[:12]) for words in sparse.given(product, "near", 150))
+        return [a, b, c, places, np.zeros_like(c)]
 
     return make
 

@@ -7,8 +7,10 @@ import pytest
 
 from helpers import simulator
 from helpers.simulator.errors import UnsupportedInstruction
-from tests.simulator.goldens import sparse
+from tests.simulator import kernel_launches
+from tests.simulator.goldens import record, sparse
 from tests.simulator.goldens.tensor_core import GROUP, digest
+from tests.simulator.sass_goldens import compare_with_recorded
 
 
 @cache
@@ -77,6 +79,26 @@ def test_how_other_tensor_cores_add_what_is_sparse_is_not_guessed():
     kernel = simulator.RawModule(code=product.source, arch="sm_80").get_function(product.entry)
     with pytest.raises(UnsupportedInstruction, match="how the tensor cores of sm_80 add products of sparse matrices"):
         kernel((1,), (32,), (np.zeros(4096, np.uint32),) * 5)
+
+
+# ---- counters
+
+LAUNCHES = {launch.name: launch for launch in kernel_launches.sparse_products()}
+AGAIN = "record again on a GPU, with the commands of tests/simulator/goldens/record.py and `sparse`"
+
+
+@cache
+def counted() -> dict[str, dict]:
+    return {row["name"]: row for row in record.read(record.SPARSE_GOLDENS)["launches"]}
+
+
+@pytest.mark.parametrize("name", [*LAUNCHES][::3])  # each is compiled by itself
+def test_counters_of_sparse_products_are_the_gpus(name):
+    assert compare_with_recorded(LAUNCHES[name], counted(), AGAIN).counters > 95
+
+
+def test_every_form_of_a_sparse_product_was_counted():
+    assert [*counted()] == [*LAUNCHES], AGAIN
 
 
 # ---- by the definition: the matrices that a kernel keeps in memory, and the sum of products that it writes

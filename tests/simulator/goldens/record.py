@@ -3,7 +3,8 @@
 The machine code is compiled where the simulator is, and that very CUBIN runs on the GPU:
 
     python -m tests.simulator.goldens.record prepare FOLDER  anywhere: compile, write CUBINs and a list of launches
-                                                             (with `tensor`, `clusters` or `bulk`: those alone)
+                                                             (with `tensor`, `clusters`, `bulk` or `sparse`: those
+                                                             alone)
     python -m tests.simulator.goldens.record record FOLDER   on a machine with a GPU, CuPy and ncu: write the goldens
     python -m tests.simulator.goldens.record compare         anywhere: count what the simulator and the GPU agree on
 
@@ -35,6 +36,7 @@ GOLDENS = Path(__file__).parent / f"{ARCH}.json"
 TENSOR_GOLDENS = Path(__file__).parent / f"tensor_{ARCH}.json"
 CLUSTER_GOLDENS = Path(__file__).parent / f"clusters_{ARCH}.json"
 BULK_GOLDENS = Path(__file__).parent / f"bulk_{ARCH}.json"
+SPARSE_GOLDENS = Path(__file__).parent / f"sparse_{ARCH}.json"
 LIST = "launches.json"
 # What the hardware's own counters count. They come out exact only in small groups: among 250 others, sectors of stores
 # were off by a few in every sixth kernel. So these are read by themselves.
@@ -147,6 +149,12 @@ BULK_METRICS = tuple(
 )  # fmt: skip
 
 
+PARTS = {
+    "tensor": kernel_launches.tensor, "clusters": kernel_launches.clusters, "bulk": kernel_launches.bulk,
+    "sparse": kernel_launches.sparse_products,
+}  # fmt: skip
+
+
 def all_launches() -> tuple[kernel_launches.Launch, ...]:
     """In the order in which they are recorded."""
     return kernel_launches.ladder() + kernel_launches.ordinary()
@@ -154,7 +162,7 @@ def all_launches() -> tuple[kernel_launches.Launch, ...]:
 
 def every_launch() -> tuple[kernel_launches.Launch, ...]:
     """Those of tensor cores, of clusters and of copies in bulk, which are recorded by themselves, too."""
-    return all_launches() + kernel_launches.tensor() + kernel_launches.clusters() + kernel_launches.bulk()
+    return all_launches() + tuple(launch for part in PARTS.values() for launch in part())
 
 
 # ---- prepare: where the simulator is
@@ -359,8 +367,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     if arguments.mode == "prepare":
-        parts = {"tensor": kernel_launches.tensor, "clusters": kernel_launches.clusters, "bulk": kernel_launches.bulk}
-        prepare(arguments.folder, parts[arguments.rest[0]]() if arguments.rest else all_launches())
+        prepare(arguments.folder, PARTS[arguments.rest[0]]() if arguments.rest else all_launches())
     elif arguments.mode == "compare":
         from tests.simulator import sass_goldens
 
