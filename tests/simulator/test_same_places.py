@@ -89,3 +89,29 @@ def test_a_store_whose_index_starts_behind_the_neighbour_is_held_to_its_own_arra
         simulator.RawModule(code=source, arch=arch).get_function("kernel")((1,), (128,), (o,))
     t = np.arange(128)
     assert (o == np.where(t < 64, 63 - t, 191 - t + t - 64)).all()
+
+
+@pytest.mark.parametrize("arch", ("sm_80", "sm_90"))
+def test_an_mbarrier_that_is_tested_beside_an_array_on_a_line_is_not_taken_for_it(arch):
+    """On sm_80 the test of one is a load."""
+    source = """
+    extern "C" __global__ void kernel(int n, const float *a, float *o) {
+        __shared__ float s[2][64];
+        __shared__ unsigned long long barrier;
+        const unsigned at = (unsigned)__cvta_generic_to_shared(&barrier), t = threadIdx.x;
+        if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0], 64;" :: "r"(at) : "memory");
+        __syncthreads();
+        s[0][t] = a[t], s[1][t] = a[63 - t];
+        unsigned long long mine;
+        asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(mine) : "r"(at) : "memory");
+        TEST
+    }"""
+    test = (
+        'for (unsigned done = 0; !done;) asm volatile("{.reg .pred p; mbarrier.test_wait.shared.b64 p, [%1], %2;"'
+        ' "selp.u32 %0, 1, 0, p;}" : "=r"(done) : "r"(at), "l"(mine) : "memory"); o[t] = s[n][63 - t];'
+    )
+    a, o = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    kernel = simulator.RawModule(code=source.replace("TEST", test), arch=arch).get_function("kernel")
+    with simulator.record(level="sass"):
+        kernel((1,), (64,), (np.int32(1), a, o))
+    assert o.tolist() == a.tolist()

@@ -167,6 +167,8 @@ def find(kernel: CompiledKernel) -> Pointers:
         if touched or ANYTHING in reached or not reached:
             place_in_source = (statement.line, not _loads(statement))
             by_line.setdefault(place_in_source, {})[index] = only
+            if statement.name == "mbarrier":  # what tests one is a load, where there are no instructions for it
+                by_line.setdefault((statement.line, False), {})[index] = only
             if statement.name in OF_THREADS and not OTHER_SPACES.intersection(statement.opcode):
                 in_shared_memory[index] = place_in_source
         if _puts_in_bulk(statement.opcode):
