@@ -53,13 +53,13 @@ class Launch:
 @cache
 def source_of(file: str) -> str:
     """The text of tests/kernels/<file>.cu or, as "ladder/<name>" and "tensor/<name>", of a kernel of the ladders; as
-    "product/<name>" of one form of `mma.sync`, as "sparse/<name>" of `mma.sp`."""
+    "product/<name>" of one form of `mma.sync`, as "sparse_product/<name>" of `mma.sp`."""
     where, _, name = file.partition("/")
     if where == "ladder":
         return gemm_kernels.get(name).source
     if where == "tensor":
         return tensor_kernels.get(name).source
-    if where in ("product", "sparse"):
+    if where in ("product", "sparse_product"):
         products = tensor_core.PRODUCTS if where == "product" else sparse.PRODUCTS
         return next(product.source for product in products if product.name == name)
     return (FOLDER / f"{file}.cu").read_text(encoding="utf-8")
@@ -552,7 +552,7 @@ def sparse_products() -> tuple[Launch, ...]:
     """A launch of each form of `mma.sp`, by one of its selectors."""
     last = {product.name[:-1]: product for product in sparse.PRODUCTS}
     return tuple(
-        Launch(one.name, f"sparse/{one.name}", one.entry, (3, 1, 1), (32, 4, 1), _operands_of_sparse(one))
+        Launch(one.name, f"sparse_product/{one.name}", one.entry, (3, 1, 1), (32, 4, 1), _operands_of_sparse(one))
         for one in last.values()
     )
 
