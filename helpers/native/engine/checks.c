@@ -280,14 +280,17 @@ static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, 
         if (note->read && !ordered(&moment, thread, note->reader, note->read) && !knows_reader &&
             !(is_strong && note->flags & STRONG_READ))
             return SUSPICIOUS;
+        /* What was written since the last barrier, too, and was neither, still counts for who comes next. */
+        uint16_t kind = (touch == UPDATES ? UPDATED : 0) | (is_strong ? STRONG_WRITE : 0);
+        if (note->written > warp->block->all_met) kind &= note->flags;
         note->writer = both_update && note->writer != thread ? MANY : (uint16_t)thread;
         note->written = moment.now;
-        note->flags = (note->flags & STRONG_READ) | (touch == UPDATES ? UPDATED : 0) | (is_strong ? STRONG_WRITE : 0);
+        note->flags = (note->flags & STRONG_READ) | kind;
         if (touch == COPIES) note->group = moment.open_group;
         return FINE;
     }
     int alone = note->read <= moment.barrier || knows_reader;
-    if (!is_strong || !(alone || note->reader == thread || note->flags & STRONG_READ)) note->flags &= ~STRONG_READ;
+    if (!is_strong || !(alone || note->flags & STRONG_READ)) note->flags &= ~STRONG_READ;
     else note->flags |= STRONG_READ;
     if (alone) note->reader = (uint16_t)thread;
     else if (note->reader != thread && note->reader != MANY) {
@@ -506,8 +509,10 @@ static int check_in_time(const Warp *warp, int lane, GlobalWord *word, Times *ti
         if (word->reader && word->reader != who && !(time->read & strength) &&
             (word->reader == ANYBODY || !comes_before(warp, lane, word->reader - 1, time->read & ~WITH_STRENGTH)))
             return 0;
+        /* What it wrote itself since the last barrier, and not like that, still counts for who comes next. */
+        const int was_plain = word->writer == who && time->written > warp->block->all_met && !(time->written & WITH_STRENGTH);
         word->writer = who;
-        time->written = now | strength;
+        time->written = now | (was_plain ? 0 : strength);
     } else if (word->reader && word->reader != who &&
                (word->reader == ANYBODY || !comes_before(warp, lane, word->reader - 1, time->read & ~WITH_STRENGTH))) {
         word->reader = ANYBODY; /* else who comes after this reader comes after that one, too */

@@ -393,6 +393,8 @@ class GlobalWatch:
             return
         for readers in () if swap else (self.reader, self.neighbour, self.stranger):
             self._compare(wave, readers, "reads", words, marks, strong, op, None)
+        if strong and self.writer.used:
+            stamp = self._with_plain_ones(wave, words, marks, stamp)
         if mine:
             # All words were theirs before, and so each word is one thread's.
             self.writer.stamp[words] = stamp
@@ -401,6 +403,13 @@ class GlobalWatch:
         lost = self.writer.thread.take(words) != marks
         if lost.any() and not strong:
             self._same_instruction(wave, words, marks, lost, new)
+
+    def _with_plain_ones(self, wave, words, marks, stamp: int) -> np.ndarray:
+        """The stamps of strong stores; a plain one by the same thread stays where no barrier has come since."""
+        before = self.writer.stamp.take(words)
+        rows = np.searchsorted(wave.block_ids, (marks - 1) // wave.threads)
+        plain = (self.writer.thread.take(words) == marks) & (before & 1 == 0)
+        return np.where(plain & (before >> TIME > self.clock.barriers[rows]), before, stamp)
 
     def _compare(self, wave, earlier: _Accesses, what: str, words, marks, strong: bool, op: str, new) -> bool:
         """Report the lanes whose access is in no order with an earlier one. True if all earlier ones are their own."""
