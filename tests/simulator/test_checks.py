@@ -837,7 +837,21 @@ class FakeWave:
 
 
 PLAIN = ("ld", "ld", "st", "st", "atom", "cas", "warp", "warp", "barrier", "barrier")
-HANDING_ON = ("ld", "ld", "st", "atom", "strong ld", "strong st", "meet", "meet", "fence", "fence", "fence", "warp")
+HANDING_ON = (
+    "ld",
+    "ld",
+    "st",
+    "atom",
+    "strong ld",
+    "strong st",
+    "meet",
+    "hear",
+    "tell",
+    "fence",
+    "fence",
+    "fence",
+    "warp",
+)
 VOLATILE = (
     "ld",
     "st",
@@ -853,6 +867,7 @@ VOLATILE = (
 )
 RACING = ({"ld", "atom"}, {"ld", "volatile st"}, {"glance ld", "volatile st"})  # beside all with a store
 LIKE = {"strong ld": "cas", "strong st": "atom"}  # what races with the same others
+OF_GLOBAL_MEMORY, UPDATES = {"meet": "atom", "hear": "ld", "tell": "st"}, ("meet", "atom", "cas")
 STRENGTHS = {"strong": Strength.STRONG, "glance": Strength.GLANCE, "volatile": Strength.VOLATILE}
 
 
@@ -866,7 +881,7 @@ def random_events(rng: np.random.Generator, shape: tuple[int, int], words: int, 
         if rng.random() < 0.6:
             mask = rng.random((shape[0] if rng.random() < 0.5 else 1, shape[1])) < rng.choice((0.02, 0.05, 0.5))
             mask[0, 0] = True
-        if what in ("fence", "meet"):
+        if what in OF_GLOBAL_MEMORY or what == "fence":
             events.append((what, None, mask, None))
         elif what == "warp":
             lanes = np.repeat(rng.random((shape[0], shape[1] // 32)) < 0.7, 32, axis=1)
@@ -903,8 +918,10 @@ def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
             checks.barrier(wave, mask)
         elif what == "warp":
             checks.warp_barrier(mask)
-        elif what in ("fence", "meet"):
-            getattr(checks, what)(mask)
+        elif what == "fence":
+            checks.fence(mask)
+        elif what in OF_GLOBAL_MEMORY:
+            checks.meet(mask, OF_GLOBAL_MEMORY[what])
         else:
             wave.instruction = SimpleNamespace(index=time, swaps=what == "cas", strong=False, opcode=what)
             op = "atom" if what == "cas" else what.split()[-1]
@@ -924,7 +941,7 @@ def found_by_oracle(events, shape) -> set[tuple[int, int]]:
             epoch[slice(None) if mask is None else mask] += 1
         elif what == "warp":
             synchronised[np.broadcast_to(True if mask is None else mask, shape)] = time
-        elif what not in ("fence", "meet"):
+        elif what != "fence" and what not in OF_GLOBAL_MEMORY:
             active = np.broadcast_to(True if mask is None else mask, shape)
             word = np.broadcast_to(places, shape)
             for block, thread in np.argwhere(active).tolist():
@@ -961,11 +978,11 @@ def is_handed_on(events, shape, block, start, first, stop, second) -> bool:
                     one[here] = one[here].any()
         elif what == "fence":
             fenced |= knows & lanes
-        elif what in ("meet", "atom", "cas") or what.split()[0] in STRENGTHS:
-            before = released
-            released = released or bool((fenced & lanes).any())
-            # Of those who update at once each may come behind any other.
-            received |= (before if what.split()[0] in STRENGTHS else released) & lanes
+        else:
+            if what in ("tell", *UPDATES, "strong st", "volatile st"):
+                released = released or bool((fenced & lanes).any())
+            if what in ("hear", *UPDATES, "strong ld", "glance ld"):
+                received |= released & lanes  # of those who update at once each may come behind any other
     return bool(received[second])
 
 

@@ -183,23 +183,79 @@ extern "C" __global__ void kernel(const int *x, int *out) {
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_flag_alone_needs_no_fence_and_a_flag_that_is_put_back_too_early_is_a_race(level):
+def test_who_waits_for_a_change_may_look_before_what_there_is_to_change(level):
     source = """
 extern "C" __global__ void kernel(const int *x, int *out) {
-    __shared__ volatile int flag;
-    if (threadIdx.x == 0) flag = 0;
+    __shared__ int count, data[64];
+    __shared__ volatile int turn;
+    if (threadIdx.x == 0) count = turn = 0;
+    __syncthreads();
+    for (int round = 0; round < 2; ++round) {
+        data[threadIdx.x] = x[threadIdx.x] + round;
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) {
+            const int seen = turn;
+            __threadfence_block();
+            if (atomicAdd(&count, 1) == 2 * round + 1) turn = seen + 1;
+            while (turn == seen) { }
+            __threadfence_block();
+        }
+        __syncwarp();
+        out[threadIdx.x] = data[threadIdx.x ^ 32];
+        __syncthreads();
+    }
+}"""
+    assert launched(source, level)[:64].tolist() == [(k ^ 32) + 2 for k in range(64)]
+    with pytest.raises(simulator.RaceError, match="data"):
+        launched(source.replace("__threadfence_block();", "", 1), level)
+
+
+BEGUN = {
+    "in shared memory": ("__shared__ int n;", "n"),
+    "in global memory": ("", "out[99]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("where", BEGUN)
+@pytest.mark.parametrize("fence", ("", "__threadfence();"))
+def test_a_counter_whose_first_value_nobody_waits_for_is_a_race(level, where, fence):
+    declared, n = BEGUN[where]
+    source = f"""
+extern "C" __global__ void kernel(const int *x, int *out) {{
+    {declared}
+    if (threadIdx.x == 0) {n} = 0;
+    __syncthreads();
+    atomicAdd(&{n}, 1);
+    {fence}
+    __syncthreads();
+    out[threadIdx.x] = {n};
+}}"""
+    assert launched(source, level)[:64].tolist() == [64] * 64
+    with pytest.raises(simulator.RaceError) as caught:
+        launched(source.replace("__syncthreads();", "", 1), level)
+    assert set(caught.value.lines) == {4, 6}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_flag_alone_needs_no_fence_and_what_all_look_at_behind_a_barrier_needs_another_one(level):
+    source = """
+extern "C" __global__ void kernel(const int *x, int *out) {
+    __shared__ volatile int flag, rounds;
+    if (threadIdx.x == 0) flag = rounds = 0;
     __syncthreads();
     if (threadIdx.x == 0) flag = 1;
     else while (!flag) { }
+    do {
+        __syncthreads();
+        if (threadIdx.x == 0) rounds = rounds + 1;
+        __syncthreads();
+    } while (rounds < 3);
     out[threadIdx.x] = 1;
 }"""
     assert launched(source, level)[:64].all()
-    again = source.replace(
-        "    out",
-        "    do { if (threadIdx.x == 0) flag = flag + 1; __syncthreads(); } while (flag < 3);\n    out",
-    )
-    with pytest.raises(simulator.RaceError, match="flag"):
-        launched(again, level)
+    with pytest.raises(simulator.RaceError, match="rounds"):
+        launched(source.replace("        __syncthreads();", "", 1), level)
 
 
 # ---- who looks again and again
@@ -240,4 +296,4 @@ def test_who_goes_round_a_loop_until_a_load_brings_something_else_is_found_in_pt
     loops = Loops(function)
     assert any(loops.decides(at) for at in accesses) == waits
     expected = {Strength.STRONG} if waits else {Strength.PLAIN}  # of a line all
-    assert set(of_statements(function, accesses).values()) == expected
+    assert set(of_statements(function, dict.fromkeys(accesses)).values()) == expected

@@ -27,7 +27,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     if (!rank) memset(cluster, 0, sizeof *cluster), cluster->phase = 1;
     cluster->block[rank] = block;
     cluster->living++;
-    block->met_others = block->fenced = block->told_barrier = block->told_fence = 0;
+    block->met_others = block->fenced = block->told_barrier = block->covered = 0;
     block->barrier = block->all_met = BEFORE_ALL;
     if (!results->told || !results->now) results->now = BEFORE_ALL; /* of blocks that do not meet each has times of its own */
     if (block->notes) begin_notes(block->notes);

@@ -10,14 +10,21 @@
  * suspicious when an instruction reads the register, unless only to copy it, and forgotten when one writes it. */
 #include "checks.h"
 
-/* ---- who hands on what it did: a fence, and then an atomic operation or another strong access; whoever makes such an
- * access later knows of it, in the block if the fence is one of the block. Of other blocks it must be an access of the same
- * variable, or of one by which another block passes on what it has heard. Times are numbers of events. */
+/* ---- who hands on what it did: a fence, and then an atomic operation or another strong store; whoever makes such an
+ * operation or a strong load later knows of it, in the block if the fence is one of the block. Of other blocks it must be an access of the same
+ * variable, or of one by which another block passes on what it has heard; what a warp hears of them, other warps of its block
+ * know behind a barrier. Times are numbers of events. */
 enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u };
 
 static uint32_t later(uint32_t one, uint32_t other) { return one > other ? one : other; }
 
 static uint32_t earlier(uint32_t one, uint32_t other) { return one < other ? one : other; }
+
+static uint32_t last_of(const uint32_t *times, uint32_t mask) {
+    uint32_t last = 0;
+    for (; mask; mask &= mask - 1) last = later(last, times[__builtin_ctz(mask)]);
+    return last;
+}
 
 /* By lane: what it did before this is known to those who meet others, in the grid. */
 static uint32_t *told_of(const Warp *warp, int number) {
@@ -48,54 +55,74 @@ void note_warp_barrier(Warp *warp, uint32_t mask) {
     for (; mask; mask &= mask - 1) {
         int lane = __builtin_ctz(mask);
         order->barrier[lane] = now, order->met[lane] = met, order->met_in_block[lane] = met_in_block;
+        order->known[lane] = order->fenced[lane], order->known_in_block[lane] = order->fenced_in_block[lane];
     }
 }
 
 /* The lanes of `mask` tell others what they did before their fences. So do those for whom they may speak: who came to a
- * barrier of the warp behind its own fence, or before the fence of one of these. */
-static void tell(uint32_t *told, const uint32_t *fenced, const uint32_t *barrier, uint32_t mask) {
-    uint32_t last = 0;
-    for (uint32_t rest = mask; rest; rest &= rest - 1) last = later(last, fenced[__builtin_ctz(rest)]);
+ * barrier of the warp behind its own fence (`known`), or before the fence of one of these. */
+static void tell(uint32_t *told, const uint32_t *fenced, const uint32_t *known, const uint32_t *barrier, uint32_t mask) {
+    uint32_t last = last_of(fenced, mask);
     for (int lane = 0; lane < WARP; lane++) {
-        uint32_t known = last > barrier[lane] ? barrier[lane] : earlier(fenced[lane], barrier[lane]);
-        if (mask >> lane & 1) known = fenced[lane];
-        told[lane] = later(told[lane], known);
+        uint32_t before = mask >> lane & 1 ? fenced[lane] : known[lane];
+        if (last > barrier[lane]) before = later(before, barrier[lane]);
+        told[lane] = later(told[lane], before);
     }
-}
-
-/* What a block has heard, and behind the last block whether that is any news: its own fences are. */
-static uint32_t *heard_by(const Warp *warp, size_t blocks) {
-    const Block *block = warp->block;
-    uint32_t *heard = warp->results->heard + (size_t)block->id * (blocks + 1);
-    heard[block->id] = later(heard[block->id], block->fenced);
-    heard[blocks] = later(heard[blocks], block->fenced);
-    return heard;
-}
-
-/* A block hears what others have left at a place, and leaves there what it has heard, and when it last made a fence. Whether
- * there is any news is kept of all places together, as there is none at most of them. */
-static void exchange_news(const Warp *warp, uint32_t *heard, size_t blocks, uint64_t place, int reads, int writes) {
-    uint32_t *any_left = &warp->results->left[place], *left = warp->results->left + MEETING_PLACES + place * blocks;
-    if (!(reads && *any_left) && !(writes && heard[blocks])) return;
-    for (size_t b = 0; b < blocks; b++) {
-        uint32_t news = later(heard[b], left[b]);
-        if (reads) heard[b] = news;
-        if (writes) left[b] = news;
-    }
-    uint32_t any = later(heard[blocks], *any_left);
-    if (reads) heard[blocks] = any;
-    if (writes) *any_left = any;
 }
 
 static size_t blocks_of(const Launch *launch) {
     return (size_t)launch->grid[0] * (size_t)launch->grid[1] * (size_t)launch->grid[2];
 }
 
-/* The same at the words that a strong access goes to. */
-static void exchange_at(const Warp *warp, const Request *request, int width, int touch) {
+/* What all threads of a block have heard, and what else one of its warps has; behind the last block of each whether that is
+ * any news: the fences of its own block are. */
+typedef struct {
+    uint32_t *common, *own;
+} Heard;
+
+static Heard heard_by(const Block *block, int warp) {
+    const Results *results = block->warp[0].results;
+    const size_t row = blocks_of(block->warp[0].launch) + 1;
+    return (Heard){results->heard + (size_t)block->id * row,
+                   results->heard_by_warps + ((size_t)block->id * (size_t)block->warps + (size_t)warp) * row};
+}
+
+/* Who has heard something hears what others have left at a place, and leaves there what it has heard, and when its block last
+ * made a fence. Whether there is any news is kept of all places together, as there is none at most of them. */
+static int exchange_news(Block *block, const Heard *heard, uint64_t place, int reads, int writes) {
+    const size_t blocks = blocks_of(block->warp[0].launch);
+    const Results *results = block->warp[0].results;
+    uint32_t *any_left = &results->left[place], *left = results->left + MEETING_PLACES + place * blocks;
+    uint32_t *own = heard->own, *common = heard->common;
+    own[block->id] = later(own[block->id], block->fenced);
+    own[blocks] = later(own[blocks], block->fenced);
+    if (!(reads && *any_left) && !(writes && (own[blocks] || common[blocks]))) return 0;
+    for (size_t b = 0; b < blocks; b++) {
+        uint32_t news = later(later(own[b], common[b]), left[b]);
+        if (reads) own[b] = news;
+        if (writes) left[b] = news;
+    }
+    uint32_t any = later(later(own[blocks], common[blocks]), *any_left);
+    if (reads) own[blocks] = any;
+    if (writes) *any_left = any;
+    return reads;
+}
+
+/* What one warp of a block has heard all have heard behind a barrier. */
+static void spread_news(Block *block) {
+    const size_t row = blocks_of(block->warp[0].launch) + 1;
+    for (int w = 0; w < block->warps; w++) {
+        if (!block->warp[w].has_news) continue;
+        block->warp[w].has_news = 0;
+        const Heard heard = heard_by(block, w);
+        for (size_t b = 0; b < row; b++) heard.common[b] = later(heard.common[b], heard.own[b]);
+    }
+}
+
+/* News at the words that a strong access goes to. */
+static void exchange_at(Warp *warp, const Request *request, int width, int touch) {
     if (!warp->results->heard || !warp->results->fenced) return;
-    const size_t blocks = blocks_of(warp->launch);
-    uint32_t *heard = heard_by(warp, blocks);
+    const Heard heard = heard_by(warp->block, warp->number);
     uint64_t before = 0, last = 0, place = 0; /* lane by lane; the last word, and its place */
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         uint64_t word = request->address[__builtin_ctz(rest)] >> 2;
@@ -103,7 +130,7 @@ static void exchange_at(const Warp *warp, const Request *request, int width, int
             uint64_t next = word + (uint64_t)part;
             place = next == last + 1 && place + 1 < MEETING_PLACES ? place + 1 : next % MEETING_PLACES;
             last = next;
-            exchange_news(warp, heard, blocks, place, touch != WRITES, touch != READS);
+            warp->has_news |= exchange_news(warp->block, &heard, place, touch != WRITES, touch != READS);
         }
         before = word;
     }
@@ -112,52 +139,58 @@ static void exchange_at(const Warp *warp, const Request *request, int width, int
 void note_cluster(Cluster *cluster) {
     for (int turn = 0; turn < 2; turn++) { /* all have told what they know when they hear */
         for (int rank = 0; rank < MOST_OF_CLUSTER; rank++) {
-            const Block *block = cluster->block[rank];
+            Block *block = cluster->block[rank];
             if (!block || !block->warp[0].results->told || !block->warp[0].results->heard) continue;
-            const Warp *warp = &block->warp[0];
-            const size_t blocks = blocks_of(warp->launch);
-            exchange_news(warp, heard_by(warp, blocks), blocks, (uint64_t)(block->id - rank) % MEETING_PLACES, 1, 1);
+            const Heard heard = heard_by(block, 0), of_all = {heard.common, heard.common};
+            exchange_news(block, &of_all, (uint64_t)(block->id - rank) % MEETING_PLACES, 1, 1);
         }
     }
 }
 
-/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory. */
-static void meet_others(Warp *warp, uint32_t mask, int of_block) {
+/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory. Who stores
+ * tells, and who loads hears. */
+static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
     Block *block = warp->block;
     uint32_t now = tick(warp->results);
     warp->met_at = now;
-    tell(warp->order.told_in_block, warp->order.fenced_in_block, warp->order.barrier, mask);
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    for (uint32_t rest = touch == WRITES ? 0 : mask; rest; rest &= rest - 1) {
         warp->order.met_in_block[__builtin_ctz(rest)] = now;
-        if (!of_block) warp->order.met[__builtin_ctz(rest)] = now;
+        if (!of_block) warp->order.met[__builtin_ctz(rest)] = warp->met_others = now;
     }
+    if (touch == READS) return;
+    Order *order = &warp->order;
+    tell(order->told_in_block, order->fenced_in_block, order->known_in_block, order->barrier, mask);
     if (of_block) return;
-    warp->met_others = now;
-    if (block->told_barrier != block->barrier || block->told_fence != block->fenced) {
+    uint32_t covered = last_of(order->fenced, mask) > block->barrier ? block->barrier : 0;
+    if (block->told_barrier != block->barrier || block->covered < covered) {
         for (int w = 0; w < block->warps; w++) {
             uint32_t *told = told_of(warp, w);
-            for (int lane = 0; lane < WARP; lane++) {
-                uint32_t known = earlier(block->warp[w].order.fenced[lane], block->barrier);
-                told[lane] = later(told[lane], block->fenced > block->barrier ? block->barrier : known);
-            }
+            for (int lane = 0; lane < WARP; lane++)
+                told[lane] = later(told[lane], later(block->warp[w].order.known_to_block[lane], covered));
         }
         block->told_barrier = block->barrier;
-        block->told_fence = block->fenced;
+        block->covered = later(block->covered, covered);
     }
-    tell(told_of(warp, warp->number), warp->order.fenced, warp->order.barrier, mask);
+    tell(told_of(warp, warp->number), order->fenced, order->known, order->barrier, mask);
 }
 
 /* For who is let go on at the barrier of a cluster it is as if it made a fence and an atomic operation. */
 void note_passed(Warp *warp) {
     if (!warp->results->told) return;
     note_fence(warp, warp->living, 0);
-    meet_others(warp, warp->living, 0);
+    meet_others(warp, warp->living, 0, UPDATES);
 }
 
 void note_barrier(Block *block, Results *results) {
+    const int has_fences = block->fenced > block->barrier;
     block->barrier = tick(results);
     if (!results->told) return;
-    for (int w = 0; w < block->warps; w++) block->met_others = later(block->met_others, block->warp[w].met_others);
+    for (int w = 0; w < block->warps; w++) {
+        Order *order = &block->warp[w].order;
+        block->met_others = later(block->met_others, block->warp[w].met_others);
+        if (has_fences) memcpy(order->known_to_block, order->fenced, sizeof order->known_to_block);
+    }
+    if (results->heard) spread_news(block);
 }
 
 static int is_strong(const Instruction *i, int touch) {
@@ -170,10 +203,10 @@ static int comes_before(const Warp *warp, int lane, uint32_t other, uint32_t tim
     const Order *own = &warp->order;
     uint32_t told = warp->results->told[(block * (uint32_t)warp->block->warps + thread / WARP) * WARP + thread % WARP];
     if (block != (uint32_t)warp->block->id) {
-        uint32_t blocks = (uint32_t)(warp->launch->grid[0] * warp->launch->grid[1] * warp->launch->grid[2]);
-        const uint32_t *heard = warp->results->heard;
-        return told > time && later(own->met[lane], warp->block->met_others) > time &&
-               (!heard || heard[(size_t)warp->block->id * (blocks + 1) + block] > time);
+        if (told <= time || later(own->met[lane], warp->block->met_others) <= time) return 0;
+        if (!warp->results->heard) return 1;
+        const Heard heard = heard_by(warp->block, warp->number);
+        return later(heard.common[block], heard.own[block]) > time;
     }
     const Warp *others = &warp->block->warp[thread / WARP];
     if (warp->block->barrier > time && (others == warp || !has_bystanders(warp->block) || is_known(warp, thread / WARP, time)))
@@ -247,14 +280,17 @@ static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, 
         if (note->read && !ordered(&moment, thread, note->reader, note->read) && !knows_reader &&
             !(is_strong && note->flags & STRONG_READ))
             return SUSPICIOUS;
+        /* What was written since the last barrier, too, and was neither, still counts for who comes next. */
+        uint16_t kind = (touch == UPDATES ? UPDATED : 0) | (is_strong ? STRONG_WRITE : 0);
+        if (note->written > warp->block->all_met) kind &= note->flags;
         note->writer = both_update && note->writer != thread ? MANY : (uint16_t)thread;
         note->written = moment.now;
-        note->flags = (note->flags & STRONG_READ) | (touch == UPDATES ? UPDATED : 0) | (is_strong ? STRONG_WRITE : 0);
+        note->flags = (note->flags & STRONG_READ) | kind;
         if (touch == COPIES) note->group = moment.open_group;
         return FINE;
     }
     int alone = note->read <= moment.barrier || knows_reader;
-    if (!is_strong || !(alone || note->reader == thread || note->flags & STRONG_READ)) note->flags &= ~STRONG_READ;
+    if (!is_strong || !(alone || note->flags & STRONG_READ)) note->flags &= ~STRONG_READ;
     else note->flags |= STRONG_READ;
     if (alone) note->reader = (uint16_t)thread;
     else if (note->reader != thread && note->reader != MANY) {
@@ -473,8 +509,10 @@ static int check_in_time(const Warp *warp, int lane, GlobalWord *word, Times *ti
         if (word->reader && word->reader != who && !(time->read & strength) &&
             (word->reader == ANYBODY || !comes_before(warp, lane, word->reader - 1, time->read & ~WITH_STRENGTH)))
             return 0;
+        /* What it wrote itself since the last barrier, and not like that, still counts for who comes next. */
+        const int was_plain = word->writer == who && time->written > warp->block->all_met && !(time->written & WITH_STRENGTH);
         word->writer = who;
-        time->written = now | strength;
+        time->written = now | (was_plain ? 0 : strength);
     } else if (word->reader && word->reader != who &&
                (word->reader == ANYBODY || !comes_before(warp, lane, word->reader - 1, time->read & ~WITH_STRENGTH))) {
         word->reader = ANYBODY; /* else who comes after this reader comes after that one, too */
@@ -695,7 +733,7 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     if (!(space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong)) return;
     if (has_bystanders(warp->block) && warp->launch->fences && !(i->flags & AT_MBARRIER)) warp_posts(warp);
     if (warp->results->told) {
-        meet_others(warp, request->active, space != GLOBAL);
+        meet_others(warp, request->active, space != GLOBAL, touch);
         if (space == GLOBAL) exchange_at(warp, request, width, touch);
     }
 }

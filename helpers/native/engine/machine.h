@@ -211,8 +211,9 @@ typedef struct {
     GlobalWord **watched;               /* the words of lines that are split */
     Times **times;                      /* the same, NULL where blocks do not wait for each other */
     uint32_t *told;                     /* by lane of the grid: what it did before this is known to others; see checks.c */
-    uint32_t *heard, *left; /* by block and other block the last fence that it knows of, and what is to be heard by place of
-                             * meeting, before that whether there is any; NULL where too many blocks meet */
+    uint32_t *heard, *heard_by_warps, *left; /* by block and other block the last fence that all its threads know of, the same
+                                              * by warp, and what is to be heard by place of meeting, before that whether
+                                              * there is any; NULL where too many blocks meet */
     TraceRow *traces;
     Shape *shapes;
     int64_t trace_count, trace_room, shape_count, shape_room;
@@ -248,10 +249,11 @@ typedef struct {
 } Agreed;
 
 /* By lane, when it last made a fence, came to a barrier of the warp, and met others by an atomic operation or another strong
- * access, its own or one before that barrier; and what it did before is known to the block. See checks.c. */
+ * access, its own or one before that barrier; and what it did before is known to its warp, and its block, behind a barrier of
+ * theirs, and to the block by atomic operations. See checks.c. */
 typedef struct {
-    uint32_t fenced[WARP], fenced_in_block[WARP], barrier[WARP], met[WARP], met_in_block[WARP],
-        told_in_block[WARP];
+    uint32_t fenced[WARP], fenced_in_block[WARP], barrier[WARP], met[WARP], met_in_block[WARP], known[WARP],
+        known_in_block[WARP], known_to_block[WARP], told_in_block[WARP];
 } Order;
 
 enum { FEW_PLACES = 4 }; /* at which who waits may look by turns */
@@ -295,7 +297,8 @@ typedef struct {
      * awaited so far, the last one with any copies, whether there are some that are in none yet, and when groups were awaited. */
     uint32_t together_at, groups_closed, awaited, last_copies, copies_open, awaited_at[COPY_GROUPS];
     uint32_t met_others; /* when one of its threads made an atomic operation, */
-    uint32_t met_at;     /* or one in shared memory */
+    uint32_t met_at;     /* or one in shared memory; */
+    uint32_t has_news;   /* and whether it has heard of other blocks what others of its block have not, perhaps */
     /* Registers that hold what nobody wrote: a bit for each. */
     uint32_t holds;
     uint64_t held[REGISTERS / 64];
@@ -329,7 +332,7 @@ typedef struct Block {
     uint32_t barrier, met_others; /* the time of the last barrier, and of the last atomic operation before it */
     uint32_t all_met;      /* the time of the last barrier of all warps */
     uint32_t fenced;       /* when any of its threads made a fence of more than the block */
-    uint32_t told_barrier, told_fence; /* the last of both when one of its threads made an atomic operation */
+    uint32_t told_barrier, covered; /* the last barrier when one of its threads made an atomic operation, and behind its fence */
     Notes *notes;          /* of shared memory, NULL where it is not watched */
     BulkWatch *bulk;       /* of copies in bulk, NULL where none are watched */
     uint8_t *local_written; /* by byte of local memory, while it is watched */

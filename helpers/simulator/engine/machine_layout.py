@@ -107,7 +107,7 @@ class CResults(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("block_warps", "block_lanes", "guarded", "requests")),
         ("accesses", ctypes.c_int64 * len(SPACES)), ("barriers", ctypes.c_int64), ("copies", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("patterns", "counted", "lines", "watched", "times", "told", "heard",
-                                               "left", "traces", "shapes")),
+                                               "heard_by_warps", "left", "traces", "shapes")),
         *((name, ctypes.c_int64) for name in ("trace_count", "trace_room", "shape_count", "shape_room")),
         ("fault_block", ctypes.c_int64), ("fault_address", ctypes.c_int64),
         ("changes", ctypes.c_int64), ("waiters", ctypes.c_void_p), ("seen_changes", ctypes.c_int64),

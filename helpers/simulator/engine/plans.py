@@ -280,9 +280,10 @@ class Run:
         self.c.told = told.ctypes.data if meeting else None
         self._watched = (*tables, *(one for one in times if one is not None), told)
         if meeting and blocks <= MOST_BLOCKS:
-            heard, left = (np.zeros((rows, blocks + 1), np.uint32) for rows in (blocks, MEETING_PLACES))
-            self.c.heard, self.c.left = heard.ctypes.data, left.ctypes.data
-            self._watched += (heard, left)
+            # Zeros take no memory before they are touched: few warps hear anything.
+            news = [np.zeros((rows, blocks + 1), np.uint32) for rows in (blocks, meeting // WARP, MEETING_PLACES)]
+            self.c.heard, self.c.heard_by_warps, self.c.left = (one.ctypes.data for one in news)
+            self._watched += (*news,)
 
     def traces(self) -> Rows:
         """The requests of traced blocks; they are the caller's then."""

@@ -434,9 +434,9 @@ class Checker(Observer):
             if strong:
                 self._post(wave, mask)
                 everyone = self._aggregated.all_of(wave, mask)
-                self.clock.shared_atomic(wave, everyone)
+                self.clock.shared_atomic(wave, everyone, event.op)
                 if everyone is not mask:
-                    self.shared.meet(everyone)
+                    self.shared.meet(everyone, event.op)
         elif event.space == "local":
             self._local(event)
         elif event.space == "global":
@@ -446,7 +446,7 @@ class Checker(Observer):
                 self._atomic(event)
             elif wave.instruction.strong:
                 self.clock.atomic(wave, mask, event.op, event.addresses, event.width)
-                self.shared.meet(mask)
+                self.shared.meet(mask, event.op)
 
     def _post(self, wave, mask) -> None:
         """The threads of `mask` make a strong access, unless it is at an mbarrier."""
@@ -582,7 +582,7 @@ class Checker(Observer):
                 allocation.watch.access(wave, event.op, places - allocation.base, there, event.width)
         everyone = self._aggregated.all_of(wave, mask)
         self.clock.atomic(wave, mask, event.op, addresses, event.width, everyone)
-        self.shared.meet(everyone)
+        self.shared.meet(everyone, event.op)
 
     # ---- findings
     def _keep(self, key: tuple, count: int, make: Callable[[], Finding]) -> None:

@@ -6,12 +6,13 @@ bytes, or the array's smaller elements) the last writer and the last readers are
 Two accesses of one word, one of them a store, are in order if one thread does both, or
 
 - inside a block: `__syncthreads()` lies between, or `__syncwarp()` for lanes of one warp;
-- between any two threads: the first has executed `__threadfence()` since, and after that an atomic operation, and so
-  has the second an atomic operation: that is how results are handed on, and how locks work (CUDA guide, 'Memory Fence
-  Functions'). Another thread of the block, or of the warp, may do the fence and the atomic operation for the first, if
-  a barrier of theirs comes before, and the atomic operation for the second, if one comes behind it. Between blocks it
-  must be the same variable, or others have to pass it on from one to the other. Inside a block `__threadfence_block()`
-  is enough, the atomic variable may lie in shared memory, and which it was is not looked at.
+- between any two threads: the first has executed `__threadfence()` since, and after that an atomic operation or
+  another strong store, and the second an atomic operation or another strong load: that is how results are handed on,
+  and how locks work (CUDA guide, 'Memory Fence Functions'). Another thread of the block, or of the warp, may do the
+  fence and the atomic operation for the first, if a barrier of theirs comes before, and the atomic operation for the
+  second, if one comes behind it. Between blocks it must be the same variable, or others have to pass it on from one to
+  the other. Inside a block `__threadfence_block()` is enough, the atomic variable may lie in shared memory, and which
+  it was is not looked at.
 
 Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
 Model'). Stores of the same value do not either, nor does a plain load with atomicCAS: loops that build an atomic
@@ -51,39 +52,90 @@ class GlobalHazard(NamedTuple):
     byte: int
 
 
+class Fences:
+    """What threads of a wave may hand on by fences, of the device or of any scope; all by thread, as times.
+
+    `last` is a thread's own last fence, and `reach` the last one of its warp before a `__syncwarp()`: that of another
+    thread covers what was before an earlier `__syncwarp()`. So what a thread did before `known` is known to who came
+    with it to the last one and makes an atomic operation, and before `known_to_block` to who came to the last
+    `__syncthreads()`.
+    """
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.last, self.reach, self.known, self.known_to_block = np.zeros((4, *shape), np.int64)
+
+    def warp_barrier(self, lanes, here: np.ndarray, before: np.ndarray) -> None:
+        """`__syncwarp()`; `before` is when the last one was."""
+        reach = _latest_of_warps(np.where(here, np.maximum(self.last, self.reach), 0))
+        covered = np.where(reach > before, before, 0)
+        self.known[lanes] = np.maximum(np.maximum(self.known, self.last), covered)[lanes]
+        self.reach[lanes] = reach[lanes]
+
+    def barrier(self, rows, before: np.ndarray) -> None:
+        """`__syncthreads()` of some blocks; `before` is when the last one was."""
+        reach = np.maximum(self.last, self.reach)[rows].max(axis=1)
+        covered = np.where(reach > before, before, 0)[:, None]
+        known = np.maximum(np.maximum(self.known, self.last)[rows], covered)
+        self.known_to_block[rows] = np.maximum(self.known_to_block[rows], known)
+
+    def told(self, here: np.ndarray, barriers: np.ndarray) -> np.ndarray:
+        """What threads tell by an atomic operation: what they and others of their warps did before these times.
+
+        barriers: by thread the last `__syncwarp()`.
+        """
+        reach = _latest_of_warps(np.where(here, np.maximum(self.last, self.reach), 0))
+        known = np.where(by_warps(here, here.shape), self.known, 0)
+        known = np.maximum(known, np.where(here, self.last, 0))
+        return np.maximum(known, np.where(reach > barriers, barriers, 0))
+
+    def told_of_blocks(self, here: np.ndarray, barriers: np.ndarray) -> np.ndarray:
+        """The same of all threads of their blocks; barriers: by block the last `__syncthreads()`."""
+        reach = np.where(here, np.maximum(self.last, self.reach), 0).max(axis=1)
+        covered = np.where(reach > barriers, barriers, 0)[:, None]
+        return np.where(here.any(axis=1)[:, None], np.maximum(self.known_to_block, covered), 0)
+
+
 class Clock:
     """When blocks and warps last did what orders their accesses; shared by all arrays of a launch.
 
-    Times count events of the launch. `fences`, `atomics` and `told` are by block of the grid, `told_by_threads` by its
-    threads, the others by block of the wave. What a thread did before the time `told_by_threads` is known to those who
-    take part in atomic operations: a fence came after it, and an atomic operation after that, its own or one of its
-    warp behind a `__syncwarp()`; `told` says the same of a block behind a `__syncthreads()`, and `told_in_block` of
-    threads whose fence is perhaps only one of their block, to which it is known. `atomics_of_threads`, in the block
-    alone, are those that a thread knows of: its own, and of its warp before a `__syncwarp()`. `heard[block, other]` is
-    the last fence of the other block that this one knows of, by an atomic variable that both used, or by what others
-    left there (`left`, by place) who had heard of it themselves. It is not kept for more than MOST_BLOCKS.
+    Times count events of the launch. `fences` are by block of the grid, `told_by_threads` by its threads, the others by
+    block of the wave. What a thread did before the time `told_by_threads` is known to those who take part in atomic
+    operations: a fence came after it, and an atomic operation after that, its own or one behind a barrier.
+    `told_in_block` says the same of threads whose fence is perhaps only one of their block, to which it is known.
+    `atomics_of_threads`, in the block alone, are those that a thread knows of: its own, and of its warp before a
+    `__syncwarp()`; `met`, by block, is the last of them before a `__syncthreads()`, of which all know, and
+    `met_before_fence` that before a thread's own fence.
+
+    `heard[block, other]` is the last fence of the other block that all threads of this one know of, and
+    `heard_by_warps[warp, other]` that one warp knows of, by an atomic variable that both used, or by what others left
+    there (`left`, by place) who had heard of it themselves. In a block warps leave what they have heard where they make
+    atomic operations on shared memory (`left_in_block`), and all know of it behind a `__syncthreads()`. It is not kept
+    for more than MOST_BLOCKS.
     """
 
     def __init__(self, blocks: int, threads: int) -> None:
         self.now = 0
         self.fences = np.zeros(blocks, np.int64)
-        self.atomics = np.zeros(blocks, np.int64)
-        self.told = np.zeros(blocks, np.int64)
         self.told_by_threads = np.zeros(blocks * threads, np.int64)  # zeros take no memory before they are touched
         self.fenced = False
+        self.passes_on = False  # whether something may have been handed on in a block alone
         self.bystanders: Any = None  # what warps know of each other where barriers are of some warps (`bystanders`)
         few = blocks <= MOST_BLOCKS
+        self.warps = -(-threads // WARP)
         self.heard = np.zeros((blocks, blocks), np.int64) if few else None
+        self.heard_by_warps = np.zeros((blocks * self.warps, blocks), np.int64) if few else None
         self.left = np.zeros((MEETING_PLACES, blocks), np.int64) if few else None
 
     def begin(self, wave) -> None:
         """A new wave."""
-        self.barriers = np.zeros(wave.shape[0], np.int64)
+        self.block_ids = wave.block_ids
+        self.barriers, self.met = np.zeros((2, wave.shape[0]), np.int64)
+        self.has_news = np.zeros((wave.shape[0], self.warps), bool)  # whether warps have heard what others have not
+        self.left_in_block = None if self.heard is None else np.zeros((wave.shape[0], len(self.heard)), np.int64)
         self.warp_barriers = np.zeros(wave.shape, np.int64)
-        self.fences_of_threads = np.zeros(wave.shape, np.int64)  # of the device or more
-        self.fences_of_block = np.zeros(wave.shape, np.int64)  # of any scope
+        self.of_device, self.of_block = Fences(wave.shape), Fences(wave.shape)
         self.told_in_block = np.zeros(wave.shape, np.int64)
-        self.atomics_of_threads = np.zeros(wave.shape, np.int64)
+        self.atomics_of_threads, self.met_before_fence = np.zeros((2, *wave.shape), np.int64)
         first = (wave.block_ids * wave.threads)[:, None]
         self.marks = (
             1 + first + np.arange(wave.threads, dtype=np.int64)[None, :]
@@ -96,91 +148,139 @@ class Clock:
 
     def barrier(self, blocks: np.ndarray | None) -> None:
         """`__syncthreads()`."""
-        self.barriers[slice(None) if blocks is None else blocks] = self.tick()
+        rows = slice(None) if blocks is None else blocks
+        if self.fenced:
+            self.of_device.barrier(rows, self.barriers[rows])
+        self.barriers[rows] = self.tick()
+        self.met[rows] = self.atomics_of_threads[rows].max(axis=1)
+        heard = np.zeros_like(self.has_news)
+        heard[rows] = self.has_news[rows]
+        for row in np.flatnonzero(heard.any(axis=1)).tolist():
+            block = self.block_ids[row]
+            news = self.heard_by_warps[block * self.warps + np.flatnonzero(heard[row])].max(axis=0)
+            np.maximum(self.heard[block], news, out=self.heard[block])
+        self.has_news &= ~heard
 
     def warp_barrier(self, wave, mask: np.ndarray | None) -> None:
         """`__syncwarp()`."""
         lanes = _lanes(wave, mask)
-        self.warp_barriers[lanes] = self.tick()
         if self.fenced:
             here = np.broadcast_to(True if mask is None else mask, wave.shape)
+            self.of_device.warp_barrier(lanes, here, self.warp_barriers)
+            self.of_block.warp_barrier(lanes, here, self.warp_barriers)
             known = np.where(here, self.atomics_of_threads, 0)
             self.atomics_of_threads[lanes] = _latest_of_warps(known)[lanes]
+        self.warp_barriers[lanes] = self.tick()
 
     def fence(self, wave, mask: np.ndarray | None, scope: str = "device") -> None:
         """`__threadfence()`, or with the scope "block" `__threadfence_block()`."""
         self.fenced = True
         lanes = _lanes(wave, mask)
-        self.fences_of_block[lanes] = self.tick()
+        self.of_block.last[lanes] = self.tick()
+        self.passes_on |= scope == "block"
         if scope != "block":
             self.fences[self._blocks(wave, mask)] = self.now
-            self.fences_of_threads[lanes] = self.now
+            self.of_device.last[lanes] = self.now
+            self.met_before_fence[lanes] = self.atomics_of_threads[lanes]
 
-    def shared_atomic(self, wave, mask: np.ndarray | None) -> None:
-        """An atomic operation on shared memory."""
+    def shared_atomic(self, wave, mask: np.ndarray | None, op: str) -> None:
+        """An atomic operation, or another strong access, on shared memory."""
         if not self.fenced:
             return
+        self.passes_on = True
         lanes = _lanes(wave, mask)
-        self.atomics_of_threads[lanes] = self.tick()
-        self._tell_block(lanes, by_warps(np.broadcast_to(True if mask is None else mask, wave.shape), wave.shape))
+        self.tick()
+        here = np.broadcast_to(True if mask is None else mask, wave.shape)
+        if op != "st":
+            self.atomics_of_threads[lanes] = self.now
+        if op != "ld":
+            self._tell_block(here)
+        if self.heard is not None:
+            self._meet_in_block(here, op)
 
-    def _tell_block(self, lanes, warps) -> None:
-        self.told_in_block[lanes] = self.fences_of_block[lanes]
-        latest = np.minimum(_latest_of_warps(self.fences_of_block)[warps], self.warp_barriers[warps])
-        self.told_in_block[warps] = np.maximum(self.told_in_block[warps], latest)
+    def _meet_in_block(self, here: np.ndarray, op: str) -> None:
+        """The warps of these threads leave in their blocks what they have heard, and hear what others have left."""
+        rows, warps = self._warps(here)
+        of_grid = self.block_ids[rows] * self.warps + warps
+        if op != "ld":
+            np.maximum.at(self.left_in_block, rows, self.heard_by_warps[of_grid])
+        if op != "st":
+            self.heard_by_warps[of_grid] = np.maximum(self.heard_by_warps[of_grid], self.left_in_block[rows])
+            self.has_news[rows, warps] = True
+
+    @staticmethod
+    def _warps(here: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The rows and the warps of some threads."""
+        rows, threads = np.nonzero(here)
+        return tuple(np.unique(np.stack((rows, threads // WARP)), axis=1))
+
+    def _tell_block(self, here: np.ndarray) -> None:
+        self.told_in_block = np.maximum(self.told_in_block, self.of_block.told(here, self.warp_barriers))
 
     def atomic(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int, everyone=None) -> None:
         """An atomic operation, or another strong access to global memory, by the threads of a mask, for `everyone`."""
-        blocks = self._blocks(wave, mask)
-        self.atomics[blocks] = self.tick()
+        self.tick()
         if self.fenced and self.heard is not None:
             self._meet_at(wave, mask, op, addresses, width)
         mask = mask if everyone is None else everyone
-        lanes = _lanes(wave, mask)
-        self.atomics_of_threads[lanes] = self.now
-        if not self.fenced:
+        if op != "st":
+            self.atomics_of_threads[_lanes(wave, mask)] = self.now
+        if not self.fenced or op == "ld":
             return
-        rows = slice(None) if mask is None else np.broadcast_to(mask, wave.shape).any(axis=1)
-        self.told[blocks] = np.minimum(self.fences[blocks], self.barriers[rows])
-        threads = (self.marks - 1)[lanes]
-        self.told_by_threads[threads] = self.fences_of_threads[lanes]
-        warps = by_warps(np.broadcast_to(True if mask is None else mask, wave.shape), wave.shape)
-        others = (self.marks - 1)[warps]
-        latest = np.minimum(_latest_of_warps(self.fences_of_threads)[warps], self.warp_barriers[warps])
-        self.told_by_threads[others] = np.maximum(self.told_by_threads[others], latest)
-        self._tell_block(lanes, warps)
+        here = np.broadcast_to(True if mask is None else mask, wave.shape)
+        told = self.of_device.told(here, self.warp_barriers)
+        self._tell(np.maximum(told, self.of_device.told_of_blocks(here, self.barriers)))
+        self._tell_block(here)
+        if self.passes_on:
+            self._pass_on(np.where(by_warps(here, wave.shape), self.met_before_fence, 0).max(axis=1))
+
+    def _tell(self, known: np.ndarray) -> None:
+        threads = self.marks - 1
+        self.told_by_threads[threads] = np.maximum(self.told_by_threads[threads], known)
+
+    def _pass_on(self, met: np.ndarray) -> None:
+        """Threads tell all what others of their block have told them before their fence; `met`, by block: when."""
+        self._tell(np.minimum(self.told_in_block, met[:, None]))
 
     def _meet_at(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int) -> None:
-        """Blocks leave at these words what they have heard, and hear what others have left there."""
+        """Warps leave at these words what they have heard, and hear what others have left there."""
         lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
         words = np.broadcast_to(addresses, wave.shape)[lanes] >> 2
-        rows = np.nonzero(lanes)[0]
-        several = [(words + part) % MEETING_PLACES * wave.shape[0] + rows for part in range(max(1, width // 4))]
-        places, rows = np.divmod(np.unique(np.concatenate(several)), wave.shape[0])
-        blocks = wave.block_ids[rows]
-        self.heard[blocks, blocks] = np.maximum(self.heard[blocks, blocks], self.fences[blocks])
+        rows, threads = np.nonzero(lanes)
+        warps, count = self.block_ids[rows] * self.warps + threads // WARP, len(self.heard_by_warps)
+        several = [(words + part) % MEETING_PLACES * count + warps for part in range(max(1, width // 4))]
+        places, warps = np.divmod(np.unique(np.concatenate(several)), count)
+        blocks = warps // self.warps
+        self.heard_by_warps[warps, blocks] = np.maximum(self.heard_by_warps[warps, blocks], self.fences[blocks])
+        if op != "st":
+            self.has_news[rows, threads // WARP] = True
         step = MOST_AT_ONCE // len(self.heard)
         for first in range(0, len(places), step):
-            self._exchange(places[first : first + step], blocks[first : first + step], op)
+            self._exchange(places[first : first + step], warps[first : first + step], op)
 
-    def _exchange(self, places: np.ndarray, blocks: np.ndarray, op: str) -> None:
-        """The same of pairs of a place and a block, sorted by both: at a place the blocks come one after the other."""
+    def _exchange(self, places: np.ndarray, warps: np.ndarray, op: str) -> None:
+        """The same of pairs of a place and a warp, sorted by both: at a place the warps come one after the other."""
         starts = np.flatnonzero(np.r_[True, places[1:] != places[:-1]])
         known = self.left[places]
         if op != "ld":
-            known = np.maximum(known, self.heard[blocks])
+            known = np.maximum(known, np.maximum(self.heard_by_warps[warps], self.heard[warps // self.warps]))
             _accumulate(known, starts)
             self.left[places[starts]] = known[np.r_[starts[1:], len(places)] - 1]
         if op != "st":
-            order = np.argsort(blocks, kind="stable")
-            known, blocks = known[order], blocks[order]
-            starts = np.flatnonzero(np.r_[True, blocks[1:] != blocks[:-1]])
+            order = np.argsort(warps, kind="stable")
+            known, warps = known[order], warps[order]
+            starts = np.flatnonzero(np.r_[True, warps[1:] != warps[:-1]])
             known = np.maximum.reduceat(known, starts)
-            self.heard[blocks[starts]] = np.maximum(self.heard[blocks[starts]], known)
+            self.heard_by_warps[warps[starts]] = np.maximum(self.heard_by_warps[warps[starts]], known)
 
-    def heard_of(self, blocks: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Up to when blocks have heard what others told, or may have."""
-        return self.atomics[blocks] if self.heard is None else self.heard[blocks, others]
+    def heard_of(self, row: np.ndarray, lane: np.ndarray, other_blocks: np.ndarray) -> np.ndarray:
+        """Up to when threads have heard what other blocks told, or may have."""
+        met = np.maximum(self.atomics_of_threads[row, lane], self.met[row])
+        if self.heard is None:
+            return met
+        blocks = self.block_ids[row]
+        by_warp = self.heard_by_warps[blocks * self.warps + lane // WARP, other_blocks]
+        return np.minimum(met, np.maximum(by_warp, self.heard[blocks, other_blocks]))
 
     @staticmethod
     def _blocks(wave, mask: np.ndarray | None) -> np.ndarray:
@@ -293,6 +393,8 @@ class GlobalWatch:
             return
         for readers in () if swap else (self.reader, self.neighbour, self.stranger):
             self._compare(wave, readers, "reads", words, marks, strong, op, None)
+        if strong and self.writer.used:
+            stamp = self._with_plain_ones(wave, words, marks, stamp)
         if mine:
             # All words were theirs before, and so each word is one thread's.
             self.writer.stamp[words] = stamp
@@ -301,6 +403,13 @@ class GlobalWatch:
         lost = self.writer.thread.take(words) != marks
         if lost.any() and not strong:
             self._same_instruction(wave, words, marks, lost, new)
+
+    def _with_plain_ones(self, wave, words, marks, stamp: int) -> np.ndarray:
+        """The stamps of strong stores; a plain one by the same thread stays where no barrier has come since."""
+        before = self.writer.stamp.take(words)
+        rows = np.searchsorted(wave.block_ids, (marks - 1) // wave.threads)
+        plain = (self.writer.thread.take(words) == marks) & (before & 1 == 0)
+        return np.where(plain & (before >> TIME > self.clock.barriers[rows]), before, stamp)
 
     def _compare(self, wave, earlier: _Accesses, what: str, words, marks, strong: bool, op: str, new) -> bool:
         """Report the lanes whose access is in no order with an earlier one. True if all earlier ones are their own."""
@@ -351,12 +460,11 @@ class GlobalWatch:
             both = np.minimum(clock.warp_barriers[row, lane], clock.warp_barriers[row, other_lane])
             ordered |= same_warp & (both > times)
         if clock.fenced:
-            by_itself = clock.told_by_threads[others] > times
-            told = by_itself | (clock.told[other_block] > times)
-            ordered |= ~same & told & (clock.heard_of(block, other_block) > times)
+            told = clock.told_by_threads[others] > times
+            ordered |= ~same & told & (clock.heard_of(row, lane, other_block) > times)
             if same.any():
-                by_itself |= clock.told_in_block[row, other_lane] > times
-                ordered |= same & by_itself & (clock.atomics_of_threads[row, lane] > times)
+                told |= clock.told_in_block[row, other_lane] > times
+                ordered |= same & told & (clock.atomics_of_threads[row, lane] > times)
         return ordered
 
     def _remember_readers(self, wave, words, marks, stamp: int) -> None:

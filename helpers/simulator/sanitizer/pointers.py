@@ -192,7 +192,7 @@ def find(kernel: CompiledKernel) -> Pointers:
                 }
         elif array is not None:
             alone[where] = array
-    strengths = of_statements(function, in_shared_memory)
+    strengths = of_statements(function, {index: shared.get(index) for index in in_shared_memory})
     strengths_at: dict[Place, dict[int, Strength]] = {in_shared_memory[index]: {} for index in strengths}
     for index, where in in_shared_memory.items() if strengths else ():
         if where in strengths_at and function.statements[index].name not in ATOMIC:

@@ -22,12 +22,14 @@ from helpers.simulator.sanitizer.shared_epoch import (
     COPY,
     FENCE,
     GLANCE,
+    HEAR,
     LOAD,
     MEET,
     STORE,
     STRONG_LOAD,
     STRONG_STORE,
     SWAP,
+    TELL,
     VOLATILE_STORE,
     WAIT,
     WARP_BARRIER,
@@ -234,10 +236,10 @@ class SharedChecks:
             self._fenced = True
             self._append(FENCE, -1, None, mask, 0, ())
 
-    def meet(self, mask) -> None:
+    def meet(self, mask, op: str) -> None:
         """An atomic operation, or another strong access, on global memory."""
         if self._fenced:
-            self._append(MEET, -1, None, mask, 0, ())
+            self._append({"ld": HEAR, "st": TELL}.get(op, MEET), -1, None, mask, 0, ())
 
     def barrier(self, wave, blocks: np.ndarray | None) -> None:
         """`__syncthreads()`, of all blocks or of those that are set in `blocks`."""

@@ -13,9 +13,9 @@ The rules:
   guide, 'Atomic Functions').
 - Lanes of one warp need not run in step (CUDA guide, 'Independent Thread Scheduling'), so that they race with each
   other as well, unless `__syncwarp()` lies between (racecheck: "Warp Level Programming").
-- A thread may hand on what it did: by a fence and then an atomic operation, or another strong access to global memory,
-  after which another thread makes such an access before it goes on (CUDA guide, 'Memory Fence Functions'). Each may
-  leave that to a lane of its warp with `__syncwarp()` between. Which variable it was is not looked at.
+- A thread may hand on what it did: by a fence and then an atomic operation or another strong store, after which another
+  thread makes an atomic operation or another strong load (CUDA guide, 'Memory Fence Functions'). Each may leave that to
+  a lane of its warp with `__syncwarp()` between. Which variable it was is not looked at.
 - `cp.async` writes at some time between its start and the wait for its group, for the thread that started it; other
   threads see it after a barrier that follows the wait (PTX ISA, 'Asynchronous copy').
 """
@@ -30,12 +30,13 @@ from helpers.devices import WARP
 
 (
     LOAD, GLANCE, STORE, ATOMIC, SWAP, STRONG_LOAD, STRONG_STORE, VOLATILE_STORE, COPY, WARP_BARRIER, COMMIT, WAIT,
-    FENCE, MEET,
-) = range(14)  # fmt: skip
+    FENCE, MEET, HEAR, TELL,
+) = range(16)  # fmt: skip
 # By kind the one that races with the same others
 LIKE = np.array([LOAD, GLANCE, STORE, ATOMIC, SWAP, SWAP, ATOMIC, VOLATILE_STORE, COPY])
 LOADS, STORES = (LOAD, GLANCE, STRONG_LOAD), (STORE, STRONG_STORE, VOLATILE_STORE)
-MEETS = (GLANCE, ATOMIC, SWAP, STRONG_LOAD, STRONG_STORE, VOLATILE_STORE, MEET)
+UPDATES = (ATOMIC, SWAP, MEET)
+HEARS, TELLS = (GLANCE, STRONG_LOAD, HEAR, *UPDATES), (STRONG_STORE, VOLATILE_STORE, TELL, *UPDATES)
 REGISTER = 4  # bytes
 ALL_GROUPS = -1  # what a WAIT for everything holds instead of the number of groups that may be pending
 UNCOMMITTED = -1  # the age of a copy that is in no group yet
@@ -435,8 +436,8 @@ class Epoch:
         for time, entry in enumerate(self.log):
             met[time] = now
             lanes = self._positions(entry)
-            if entry.kind in MEETS:  # of lanes that update at once each may come behind any other
-                now[lanes] = time + (entry.kind in (ATOMIC, SWAP, MEET))
+            if entry.kind in HEARS:  # of lanes that update at once each may come behind any other
+                now[lanes] = time + (entry.kind in UPDATES)
             elif entry.kind == WARP_BARRIER:
                 now[lanes] = self._of_warps(now, lanes, np.maximum, -1)
         # Backwards: when a thread next meets others, itself or by its warp, and when it does so behind a fence.
@@ -445,7 +446,7 @@ class Epoch:
             told[time] = now
             entry = self.log[time]
             lanes = self._positions(entry)
-            if entry.kind in MEETS:
+            if entry.kind in TELLS:
                 meets[lanes] = time
             elif entry.kind == FENCE:
                 now[lanes] = meets[lanes]

@@ -4,14 +4,14 @@ Those of `cuda::atomic_ref` and its like are *strong*: they do not race with eac
 what they did before a fence. Those of volatile variables and pointers are, too (PTX ISA, 'Memory Consistency Model'),
 and so is a flag that another thread looks at again and again until it has changed. But `v[t] += v[t + 16]` on a
 volatile array depends on who comes first, and relies on a warp that runs in step, which no warp needs to do: such a
-look without a loop around it (a *glance*) comes in a defined order with what others store, or it is a race.
+look at what nobody waits for (a *glance*) comes in a defined order with what others store, or it is a race.
 
 In a kernel in which nobody waits for others in shared memory, volatile orders nothing for anybody, and is taken for
 plain, as by racecheck.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from enum import IntEnum
 
 from helpers.compiler.ptx import Function, Statement
@@ -32,10 +32,10 @@ class Strength(IntEnum):
     STRONG = 3
 
 
-def of_statements(function: Function, in_shared: Iterable[int]) -> dict[int, Strength]:
+def of_statements(function: Function, in_shared: Mapping[int, Hashable | None]) -> dict[int, Strength]:
     """By the index of a statement how strong it is, where its opcode says more than load or store.
 
-    in_shared: those that may reach shared memory.
+    in_shared: those that may reach shared memory, each with the variable that it reaches, None where that is not known.
     """
     accesses = {index: function.statements[index] for index in in_shared}
     volatile = {index: one for index, one in accesses.items() if "volatile" in one.modifiers}
@@ -43,14 +43,16 @@ def of_statements(function: Function, in_shared: Iterable[int]) -> dict[int, Str
     if not volatile:
         return found
     loads = {index: one for index, one in volatile.items() if one.name == "ld"}
-    # The compiler may look once before the loop of a line.
     loops = Loops(function)
-    lines = {_place(one) for index, one in loads.items() if loops.decides(index)}
-    if not (lines or found or any(one.name in ATOMIC for one in accesses.values())):
+    polls = [index for index in loads if loops.decides(index)]
+    # The compiler may look once before the loop of a line. And who waits may have looked what there is to change.
+    lines, flags = {_place(loads[index]) for index in polls}, {in_shared[index] for index in polls} - {None}
+    if not (polls or found or any(one.name in ATOMIC for one in accesses.values())):
         return dict.fromkeys(volatile, Strength.PLAIN)
     for index, one in volatile.items():
         if one.name == "ld":
-            found[index] = Strength.STRONG if _place(one) in lines else Strength.GLANCE
+            waits = _place(one) in lines or in_shared[index] in flags
+            found[index] = Strength.STRONG if waits else Strength.GLANCE
         else:
             found[index] = Strength.VOLATILE
     return found

@@ -1,0 +1,122 @@
+"""Programs in which threads of a block, and of several, hand on what they did: whole they are right, and each piece in
+[[ ]] is needed.
+
+CUDA guide, 'Memory Fence Functions' and 'Synchronization Functions'; PTX ISA, 'Memory Consistency Model'.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+from helpers.simulator.engine.run import Launch
+
+LEVELS = ("sass", "ptx")
+I32 = np.int32
+WORDS = {
+    "FENCE": "__threadfence();", "OF_BLOCK": "__threadfence_block();", "BARRIER": "__syncthreads();",
+    "WARP": "__syncwarp();",
+}  # fmt: skip
+# By name: blocks, threads, and what they do. a: data; f: flags, zero at first.
+PROGRAMS = {
+    "one thread polls for its block": (2, 64, """
+        if (bl == 0) { a[t] = t; [[FENCE]] [[BARRIER]] if (t == 0) atomicExch(f, 1); }
+        else { if (t == 0) while (!atomicAdd(f, 0)) { } FENCE [[BARRIER]] out[t] = a[t ^ 1]; }"""),
+    "one lane polls for its warp": (2, 64, """
+        if (w == 0 && bl == 0) { a[t] = t; [[FENCE]] [[WARP]] if (t == 0) *(volatile int *)f = 1; }
+        if (w == 1 && bl == 1) { if (l == 0) while (!*(volatile int *)f) { } FENCE [[WARP]] out[t] = a[l ^ 1]; }"""),
+    "another warp polls as well": (2, 64, """
+        if (bl == 0 && t == 0) { a[0] = 1; FENCE atomicExch(f, 1); }
+        if (bl == 1 && t == 0) { while (!atomicAdd(f, 0)) { } FENCE }
+        if (bl == 1 && t == 32) { [[while (!atomicAdd(f, 0)) { }]] FENCE out[0] = a[0]; }"""),
+    "another warp is told in shared memory": (2, 64, """
+        __shared__ int told; if (t == 0) told = 0; BARRIER
+        if (bl == 0 && t == 0) { a[0] = 7; [[FENCE]] atomicExch(f, 1); }
+        if (bl == 1 && t == 0) { while (!atomicAdd(f, 0)) { } FENCE atomicExch(&told, 1); }
+        if (bl == 1 && t == 32) { [[while (!atomicAdd(&told, 0)) { }]] FENCE out[0] = a[0]; }"""),
+    "a warp passes on what it is told in shared memory": (2, 64, """
+        __shared__ int told; if (t == 0) told = 0; BARRIER
+        if (bl == 0 && t == 0) { a[0] = 7; [[OF_BLOCK]] atomicExch(&told, 1); }
+        if (bl == 0 && t == 32) { [[while (!atomicAdd(&told, 0)) { }]] [[FENCE]] atomicExch(f, 1); }
+        if (bl == 1 && t == 0) { while (!atomicAdd(f, 0)) { } FENCE out[0] = a[0]; }"""),
+    "a warp writes what another block has read": (2, 64, """
+        if (bl == 0 && t == 0) { out[0] = a[0]; [[FENCE]] atomicExch(f, 1); }
+        if (bl == 1) { if (t == 0) while (!atomicAdd(f, 0)) { } FENCE [[BARRIER]] if (t == 33) a[0] = 5; }"""),
+    "a barrier of the grid": (3, 64, """
+        a[64 * bl + t] = t; [[FENCE]] [[BARRIER]]
+        if (t == 0) { atomicAdd(f, 1); while (*(volatile int *)f < 3) { } FENCE } [[BARRIER]]
+        out[64 * bl + t] = a[64 * ((bl + 1) % 3) + (t ^ 1)];"""),
+    "a barrier of the grid whose fence one thread makes for all": (3, 64, """
+        a[64 * bl + t] = t; [[BARRIER]]
+        if (t == 0) { [[FENCE]] atomicAdd(f, 1); while (*(volatile int *)f < 3) { } FENCE } [[BARRIER]]
+        out[64 * bl + t] = a[64 * ((bl + 1) % 3) + (t ^ 1)];"""),
+    "a fence between two barriers": (2, 64, """
+        if (bl == 0) { a[t] = t; [[BARRIER]] if (t == 32) { [[FENCE]] } [[BARRIER]] if (t == 0) atomicExch(f, 1); }
+        else { if (t == 0) while (!atomicAdd(f, 0)) { } FENCE BARRIER out[t] = a[t ^ 1]; }"""),
+    "all threads poll": (3, 64, """
+        a[64 * bl + t] = t; [[FENCE]] [[BARRIER]] if (t == 0) atomicAdd(f, 1);
+        while (*(volatile int *)f < 3) { }
+        FENCE out[64 * bl + t] = a[64 * ((bl + 1) % 3) + (t ^ 1)];"""),
+    "all lanes poll in shared memory": (1, 32, """
+        __shared__ int d[32]; __shared__ volatile int ready; if (t == 0) ready = 0; BARRIER
+        d[t] = t; OF_BLOCK [[WARP]] if (t == 0) ready = 1; while (!ready) { } OF_BLOCK out[t] = d[t ^ 1];"""),
+    "there and back": (2, 64, """
+        for (int r = 0; r < 2; ++r) {
+            if (bl == 0) {
+                if (t == 0) while (*(volatile int *)(f + 1) != r) { } BARRIER
+                a[t] = t + r; [[FENCE]] [[BARRIER]] if (t == 0) *(volatile int *)f = r + 1;
+            } else {
+                if (t == 0) while (*(volatile int *)f != r + 1) { } FENCE [[BARRIER]]
+                out[t] += a[t ^ 1]; [[FENCE]] [[BARRIER]] if (t == 0) *(volatile int *)(f + 1) = r + 1;
+            }
+        }"""),
+    "the sums of those before": (4, 64, """
+        if (t == 0) {
+            int sum = 0;
+            if (bl > 0) { while (!*(volatile int *)(f + bl - 1)) { } FENCE sum = a[bl - 1]; }
+            a[bl] = sum + 1; [[FENCE]] *(volatile int *)(f + bl) = 1; }
+        [[BARRIER]] if (bl > 0) out[64 * bl + t] = a[bl - 1];"""),
+    "a lock of the block": (2, 64, """
+        if (t == 0) while (atomicCAS(f, 0, 1)) { } FENCE [[BARRIER]]
+        a[t] += bl; [[FENCE]] [[BARRIER]] if (t == 0) atomicExch(f, 0);"""),
+    "a lock of a warp": (2, 32, """
+        if (l == 0) while (atomicCAS(f, 0, 1)) { } FENCE [[WARP]]
+        a[l] += bl; [[FENCE]] [[WARP]] if (l == 0) atomicExch(f, 0);"""),
+}  # fmt: skip
+BY_NUMPY = (
+    "is told in shared memory",
+    "fence between two barriers",
+)  # which clean ones the compiled engine leaves to it
+
+
+def launched(body: str, blocks: int, threads: int, level: str) -> None:
+    for word, text in WORDS.items():
+        body = re.sub(rf"\b{word}\b", text, body)
+    source = f"""
+    extern "C" __global__ void kernel(int *a, int *f, int *out) {{
+        const int t = threadIdx.x, w = t / 32, l = t % 32, bl = blockIdx.x; (void)w; (void)l; {body} }}"""
+    with simulator.record(level=level, checks="raise"):
+        arrays = tuple(np.zeros(256, I32) for _ in range(3))
+        simulator.RawModule(code=source).get_function("kernel")((blocks,), (threads,), arrays)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_whole_program_is_right(name, level, monkeypatch):
+    blocks, threads, body = PROGRAMS[name]
+    if not any(words in name for words in BY_NUMPY):
+        monkeypatch.setattr(Launch, "run", lambda launch: pytest.fail("the engine in NumPy runs it, too"))
+    launched(re.sub(r"\[\[|\]\]", "", body), blocks, threads, level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_without_one_piece_it_is_a_race(name, level):
+    blocks, threads, body = PROGRAMS[name]
+    pieces = list(re.finditer(r"\[\[.*?\]\]", body))
+    assert pieces
+    for piece in pieces:
+        left = re.sub(r"\[\[|\]\]", "", body[: piece.start()] + body[piece.end() :])
+        with pytest.raises(simulator.RaceError, match="race in (global|shared) memory"):
+            launched(left, blocks, threads, level)
