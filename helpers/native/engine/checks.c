@@ -197,9 +197,19 @@ static int is_strong(const Instruction *i, int touch) {
     return touch == UPDATES || (i->strong & SEES_GRID) || i->is_strong;
 }
 
-/* Whether what another thread, of a number in the grid, did at a time comes before what this lane does now. */
-static int comes_before(const Warp *warp, int lane, uint32_t other, uint32_t time) {
-    uint32_t threads = (uint32_t)warp->launch->threads, block = other / threads, thread = other % threads;
+/* A thread of the grid, by its block and its number in that. */
+typedef struct {
+    uint32_t block, thread;
+} Someone;
+
+static Someone number_of_grid(const Warp *warp, uint32_t number) {
+    uint32_t threads = (uint32_t)warp->launch->threads;
+    return (Someone){number / threads, number % threads};
+}
+
+/* Whether what another thread did at a time comes before what this lane does now. */
+static int comes_before(const Warp *warp, int lane, Someone other, uint32_t time) {
+    const uint32_t block = other.block, thread = other.thread;
     const Order *own = &warp->order;
     uint32_t told = warp->results->told[(block * (uint32_t)warp->block->warps + thread / WARP) * WARP + thread % WARP];
     if (block != (uint32_t)warp->block->id) {
@@ -261,8 +271,7 @@ enum Verdict { FINE, SUSPICIOUS, UNWRITTEN };
 /* Whether a single thread of the block did something at a time and has handed it on to this one. */
 static int handed_on(const Warp *warp, uint32_t thread, uint16_t other, uint32_t time) {
     if (other >= MANY_OF_WARP) return 0;
-    uint32_t of_grid = (uint32_t)warp->block->id * (uint32_t)warp->launch->threads + other;
-    return comes_before(warp, (int)(thread % WARP), of_grid, time);
+    return comes_before(warp, (int)(thread % WARP), (Someone){(uint32_t)warp->block->id, other}, time);
 }
 
 /* `block`: whose memory it is. hands_on: whether threads may hand things on. is_strong: it is a strong access. */
@@ -498,23 +507,28 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
 /* ---- global memory: who wrote and read a word, as 1 + the thread's number in the grid. Different threads may share a word
  * only if nobody writes it, if all accesses are atomic or strong, or if one hands it over to the other. */
 
+/* Whether what the thread `who` did, in words and times of the notes, comes before what this lane does now. */
+static int is_known_to(const Warp *warp, int lane, uint32_t who, uint32_t time) {
+    return comes_before(warp, lane, number_of_grid(warp, who - 1), time & ~WITH_STRENGTH);
+}
+
 /* A thread accesses a word of an array through which blocks may wait for each other. 0 if it may be a race. */
 static int check_in_time(const Warp *warp, int lane, GlobalWord *word, Times *time, uint32_t who, uint32_t strength,
                          int touch) {
     uint32_t now = warp->results->now;
     if (word->writer && word->writer != who && !(time->written & strength) &&
-        !comes_before(warp, lane, word->writer - 1, time->written & ~WITH_STRENGTH))
+        !is_known_to(warp, lane, word->writer, time->written))
         return 0;
     if (touch != READS) {
         if (word->reader && word->reader != who && !(time->read & strength) &&
-            (word->reader == ANYBODY || !comes_before(warp, lane, word->reader - 1, time->read & ~WITH_STRENGTH)))
+            (word->reader == ANYBODY || !is_known_to(warp, lane, word->reader, time->read)))
             return 0;
         /* What it wrote itself since the last barrier, and not like that, still counts for who comes next. */
         const int was_plain = word->writer == who && time->written > warp->block->all_met && !(time->written & WITH_STRENGTH);
         word->writer = who;
         time->written = now | (was_plain ? 0 : strength);
     } else if (word->reader && word->reader != who &&
-               (word->reader == ANYBODY || !comes_before(warp, lane, word->reader - 1, time->read & ~WITH_STRENGTH))) {
+               (word->reader == ANYBODY || !is_known_to(warp, lane, word->reader, time->read))) {
         word->reader = ANYBODY; /* else who comes after this reader comes after that one, too */
         time->read = now | (time->read & strength);
     } else {
@@ -554,13 +568,16 @@ static int line_in_time(const Warp *warp, GlobalLine *line, int lane, uint32_t w
     const uint32_t step = least(least(width, line->bytes_written), line->bytes_read);
     const int orders_writers = line->writer && !(line->written & strength);
     const int orders_readers = line->reader && !(touch != READS && line->read & strength);
+    const Someone first_writer = number_of_grid(warp, line->writer - 1), first_reader = number_of_grid(warp, line->reader - 1);
     int others_read = 0;
     for (uint32_t byte = 0; byte < LINE_BYTES; byte += step) {
         uint32_t own = who + byte / width, writer = who_of(line->writer, line->bytes_written, byte);
         uint32_t reader = who_of(line->reader, line->bytes_read, byte);
         int at = lane + (int)(byte / width);
-        if (orders_writers && writer != own && !comes_before(warp, at, writer - 1, written)) return 0;
-        int is_open = orders_readers && reader != own && (reader == ANYBODY || !comes_before(warp, at, reader - 1, read));
+        Someone one = first_writer, other = first_reader; /* a line's notes are of threads of one warp */
+        one.thread += writer - line->writer, other.thread += reader - line->reader;
+        if (orders_writers && writer != own && !comes_before(warp, at, one, written)) return 0;
+        int is_open = orders_readers && reader != own && (reader == ANYBODY || !comes_before(warp, at, other, read));
         if (is_open && touch != READS) return 0;
         if (byte && is_open != others_read) return 0;
         others_read = is_open;
