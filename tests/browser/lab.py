@@ -125,10 +125,12 @@ def run_all(page: Page) -> None:
     """Run every cell; what the last one shows has to be waited for.
 
     JupyterLab shows a kernel as idle a moment before it hands cells to it, and drops without a word what it was told to
-    run in between: its cells keep an empty prompt. So it is told again until one waits or has run.
+    run in between. So it is told again until the kernel is at work, or a cell has its number.
     """
-    page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").first.wait_for(state="attached")
-    begun = page.locator(".jp-InputPrompt").filter(has_text=re.compile(r"\[(\*|\d+)\]")).first
+    status = ".jp-Notebook-ExecutionIndicator[data-status='{}']"
+    page.locator(status.format("idle")).first.wait_for(state="attached")
+    numbered = page.locator(".jp-InputPrompt").filter(has_text=re.compile(r"\[\d+\]"))
+    begun = page.locator(status.format("busy")).or_(numbered).first
     deadline = time.monotonic() + PATIENCE / 1000
     while True:
         choose(page, "Run", "Run All Cells")
