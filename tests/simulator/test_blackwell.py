@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gemm_kernels import ladder, tensor
-from helpers import run, simulator
+from helpers import compiler, run, simulator
 from helpers.simulator.engine import compiled
 from helpers.simulator.frontends.sass import opcodes
 from tests.simulator import architectures, kernel_launches, random_programs
@@ -184,3 +184,18 @@ def test_a_product_of_bits_counts_those_that_both_have_or_that_differ(arch, leve
     rows, columns = A[:, None], B[None]
     assert C.tolist() == np.bitwise_count(rows & columns).sum(2).tolist()
     assert D.tolist() == np.bitwise_count(rows ^ columns).sum(2).tolist()
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+def test_a_uniform_number_of_8_bits_is_packed_as_any_other(level):
+    source = """
+    #include <cuda_fp8.h>
+    extern "C" __global__ void kernel(float x, float4 *o) {
+        o[threadIdx.x] = float4(__nv_fp8x4_e4m3(make_float4(x, 1, 2, -3)));
+    }"""
+    kernel = simulator.RawModule(code=source, arch="sm_120").get_function("kernel")
+    o = np.zeros((8, 4), np.float32)
+    with simulator.record(level=level):
+        kernel((1,), (8,), (np.float32(17.2), o))
+    assert "UF2FP" in compiler.disassemble(kernel.compiled)
+    assert o.tolist() == [[18, 1, 2, -3]] * 8

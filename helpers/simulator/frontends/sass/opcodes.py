@@ -165,7 +165,7 @@ ROWS: tuple[Op, ...] = (
     _op("F2FP", floating.pack_halves,
         "BF16 F16 F32 TF32 E4M3 E5M2 PACK_AB PACK_B UNPACK_B PACK_AB_MERGE_C UNPACK_B_MERGE_C MERGE_C SATFINITE RELU "
         "RZ",
-        counted="conversion", reads_floats=True),
+        counted="conversion", reads_floats=True, uniform=100),
     _op("FRND", floating.round_to_whole, "FTZ F16 BF16 F64 TRUNC FLOOR CEIL", counted="conversion", pipe="xu",
         reads_floats=True, uniform=100),
     # ---- memory
