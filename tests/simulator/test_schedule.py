@@ -11,6 +11,7 @@ from helpers import simulator
 from helpers.simulator.engine import compiled, convergence
 
 LEVELS = ("sass", "ptx")
+compiled_engine = pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
 RECORDED = Path(__file__).parent / "goldens" / "system_sm_90.json"
 
 PRODUCER_AND_CONSUMER = """
@@ -67,6 +68,13 @@ extern "C" __global__ void spin_done(int *lock, int *count) {
     }
 }"""
 
+# What who waits for a lock does between two looks at it.
+MEANWHILE = {
+    "idle": "", "counting": "++tries;", "looking elsewhere": "tries += *taken >= 0;", "counting in memory": "++*own;",
+    "counting together": "atomicAdd(tried, 1);",
+    "waiting for the clock": "++tries; for (long long start = clock64(); clock64() - start < 50;) { }",
+}  # fmt: skip
+
 TICKETS = """
 __device__ int next_ticket;
 __device__ volatile int served;
@@ -113,24 +121,117 @@ def test_a_lock_that_blocks_wait_for_is_handed_on(level):
 
 @pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(
-    "meanwhile", ["", "++tries;", "tries += *taken >= 0;"], ids=["idle", "counting", "looking elsewhere"]
-)
+@pytest.mark.parametrize("meanwhile", MEANWHILE.values(), ids=MEANWHILE)
 @pytest.mark.parametrize(("blocks", "threads"), [(1, 32), (4, 128), (16, 128)])
 def test_a_lock_that_each_thread_waits_for_is_taken_by_each(level, meanwhile, blocks, threads):
     source = """extern "C" __global__ void kernel(int *lock, volatile int *taken, int *tried) {
         int tries = 0;
+        int *const own = tried + blockIdx.x * blockDim.x + threadIdx.x;
         while (atomicCAS(lock, 0, 1) != 0) { MEANWHILE }
         *taken = *taken + 1;
         __threadfence();
         atomicExch(lock, 0);
-        tried[blockIdx.x * blockDim.x + threadIdx.x] = tries;
+        *own += tries;
     }"""
     lock, taken = np.zeros((2, 1), np.int32)
     tried = np.zeros(blocks * threads, np.int32)
     launch(level, source, "kernel", blocks, threads, lock, taken, tried, MEANWHILE=meanwhile)
     assert (lock[0], taken[0]) == (0, blocks * threads)
     assert (tried > 0).any() == bool(meanwhile)
+
+
+# Threads of one warp wait for each other, and write meanwhile. x[1] becomes the number of threads.
+WRITE_WHILE_THEY_WAIT = {
+    "a lock of each bucket, within another lock": """int *bucket = x + 16 + threadIdx.x % 3;
+        while (atomicCAS(bucket, 0, 1)) atomicAdd(x + 2, 1);
+        while (atomicCAS(x, 0, 1)) atomicAdd(x + 3, 1);
+        ((volatile int *)x)[1] += 1; __threadfence(); atomicExch(x, 0); atomicExch(bucket, 0);""",
+    "tickets": """int ticket = atomicAdd(x + 4, 1);
+        while (((volatile int *)x)[5] != ticket) atomicAdd(x + 2, 1);
+        ((volatile int *)x)[1] += 1; __threadfence(); atomicAdd(x + 5, 1);""",
+    "each for the lane before it": """int lane = threadIdx.x % 32, *cell = x + 8 + threadIdx.x - lane + 64 * blockIdx.x;
+        while (lane && ((volatile int *)cell)[lane - 1] == 0) atomicAdd(x + 2, 1);
+        atomicAdd(x + 1, 1); __threadfence(); atomicExch(cell + lane, 1);""",
+    "each for the lane behind it": """int lane = threadIdx.x % 32, *cell = x + 8 + threadIdx.x - lane + 64 * blockIdx.x;
+        while (lane < 31 && ((volatile int *)cell)[lane + 1] == 0) atomicAdd(x + 2, 1);
+        atomicAdd(x + 1, 1); __threadfence(); atomicExch(cell + lane, 1);""",
+    "in a branch, before a barrier": """if (threadIdx.x % 2) {
+            while (atomicCAS(x, 0, 1)) atomicAdd(x + 2, 1);
+            ((volatile int *)x)[1] += 2; __threadfence(); atomicExch(x, 0);
+        }
+        __syncthreads();""",
+    "readers and writers": """if (threadIdx.x % 8 == 0) {
+            while (atomicCAS(x, 0, -1) != 0) atomicAdd(x + 2, 1);
+            ((volatile int *)x)[1] += 8; __threadfence(); atomicExch(x, 0);
+        } else {
+            for (;;) {
+                int readers = *(volatile int *)x;
+                if (readers >= 0 && atomicCAS(x, readers, readers + 1) == readers) break;
+                atomicAdd(x + 3, 1);
+            }
+            __threadfence(); atomicSub(x, 1);
+        }""",
+}
+
+
+@compiled_engine
+@pytest.mark.parametrize("checks", ["off", "raise"])
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("body", WRITE_WHILE_THEY_WAIT.values(), ids=WRITE_WHILE_THEY_WAIT)
+def test_threads_that_write_while_they_wait_let_those_of_their_warp_go_on(body, level, checks):
+    source = f'extern "C" __global__ void kernel(int *x) {{ {body} }}'
+    x = np.zeros(512, np.int32)
+    started = time.process_time()
+    kernel = simulator.RawModule(code=source).get_function("kernel")
+    kernel.prepared(level)
+    with simulator.record(level=level, checks=checks):
+        kernel((2,), (64,), (x,))
+    assert x[1] == 128
+    assert time.process_time() - started < 5  # the engine in NumPy would take longer
+
+
+@compiled_engine
+@pytest.mark.parametrize("level", LEVELS)
+def test_who_waits_for_a_clock_need_not_execute_as_many_instructions(level):
+    source = """extern "C" __global__ void kernel(long long *waited) {
+        long long start = clock64(), now;
+        do now = clock64(); while (now - start < 100000000);
+        waited[threadIdx.x] = now - start;
+    }"""
+    waited = np.zeros(64, np.int64)
+    launch(level, source, "kernel", 1, 64, waited)
+    assert (waited >= 100_000_000).all() and (waited < 120_000_000).all()
+
+
+@compiled_engine
+@pytest.mark.parametrize("level", LEVELS)
+def test_who_stops_waiting_for_a_flag_by_the_clock_does_not_wait_for_ever(level):
+    source = """extern "C" __global__ void kernel(volatile int *flag, int *late) {
+        long long start = clock64();
+        while (!*flag) if (clock64() - start > 50000) { atomicAdd(late, 1); break; }
+    }"""
+    flag, late = np.zeros((2, 1), np.int32)
+    launch(level, source, "kernel", 2, 64, flag, late)
+    assert late[0] == 128
+
+
+@compiled_engine
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_clock_shows_the_same_in_both_engines(level, monkeypatch):
+    source = """extern "C" __global__ void kernel(long long *shown) {
+        shown[0] = clock64();
+        __syncthreads();
+        shown[1] = clock64();
+        long long start = clock64();
+        while (clock64() - start < 1000000) { }
+        shown[2] = clock64();
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(shown[3]));
+    }"""
+    shown = np.zeros((2, 4), np.int64)
+    launch(level, source, "kernel", 1, 32, shown[0])
+    monkeypatch.setattr(compiled, "library", lambda: None)
+    launch(level, source, "kernel", 1, 32, shown[1])
+    assert shown[0].tolist() == shown[1].tolist() and (np.diff(shown[0]) > 0).all()
 
 
 @pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
@@ -248,7 +349,6 @@ def machine_code(source: str, name: str, grid: int, block: int, *arguments) -> N
 
 
 TOOK: list[float] = []
-compiled_engine = pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
 
 
 @compiled_engine

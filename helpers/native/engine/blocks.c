@@ -4,7 +4,8 @@
 #include "patterns.h"
 #include "warp.h"
 
-enum { PATIENCE = 128, STARES = 16 }; /* rounds of turns in which all look; and in which a warp looks at few places */
+enum { PATIENCE = 128 }; /* rounds of turns in which all wait */
+enum { LONG = 4 };       /* of the steps that a warp may make, while no thread ends */
 enum { TURNS = 4096 };  /* some hundredths of a second */
 
 /* ---- making and ending */
@@ -50,8 +51,8 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
         warp->living = lanes_of(warp);
         warp->groups = 1;
         warp->group[0] = (Group){.mask = warp->living};
-        warp->looked_by = -1;
         warp->trips = 1;
+        warp->clock.read_by = -1;
         memset(warp->together, -1, sizeof warp->together);
     }
 }
@@ -106,10 +107,9 @@ typedef struct Execution {
     Place *places, **order;      /* those with resident blocks first */
     int64_t next;                /* the block that is begun next */
     int made, resident, most, wanted, rounds, is_running;
-    int parts_soon; /* threads that waited at BSYNC for some that waited for them have had to go on alone */
     /* Of the round of turns that it is in: whose turn it is, what had changed before, and what it has come to. */
     int is_in_round, at, ended, all_are_begun;
-    int64_t changes;
+    int64_t news;
 } Execution;
 
 /* ---- threads that wait for ever */
@@ -135,6 +135,7 @@ static uint64_t state_of(const Warp *warp) {
         uint64_t group = (uint64_t)warp->group[g].mask << 32 | (uint32_t)(warp->group[g].pc * 256 + warp->group[g].waits);
         state = (state ^ group) * 0x9e3779b97f4a7c15ull;
     }
+    if (warp->clock.decides) state = (state ^ (uint64_t)executed(warp)) * 0x9e3779b97f4a7c15ull;
     return state ^ state >> 31;
 }
 
@@ -153,14 +154,12 @@ static int favour_others(Warp *warp) {
     return 0;
 }
 
-/* At the end of a turn: whether the warp is where it was before, though nothing has changed in memory since. Then it will
- * come there again and again. The state that is compared with is a newer one after 1, 2, 4, ... turns, so that a circle of
- * any length is found (R. P. Brent, 1980). Nobody asks for the state at the end of a turn after which something changes, as
- * it nearly always does: the first one is that of a turn in which nothing changed. Meanwhile who does not come where it was
- * has longer turns. */
+/* At the end of a turn: is the warp where it was before, though nothing has changed in memory since? Then it will come there
+ * again and again. The state that is compared with is replaced after 1, 2, 4, ... turns, so that a circle of any length is found
+ * (R. P. Brent, 1980). As something nearly always changes, a state is only kept from the second turn on in which nothing did. A
+ * warp that does not come where it was has longer turns meanwhile. */
 static void look_for_circles(Warp *warp) {
     int64_t changes = warp->results->changes;
-    if (warp->changed != changes && warp->launch->meets_anywhere) warp->changed = changes, warp->tried = warp->favoured = 0;
     if (warp->known_since != changes + 1) {
         warp->known_since = changes + 1;
         warp->turns = warp->known_turn = warp->repeats = 0;
@@ -194,32 +193,9 @@ static int is_stuck(Block *block) {
     return 1;
 }
 
-/* Threads wait at BSYNC for others of their warp, which wait for them in a loop: the lock that the first ones hold, say.
- * An H200 lets the first ones go on alone (tests/simulator/goldens/system_sm_90.json). Whether there are any, in a warp that
- * has only looked in so many turns, and at few places. */
-static int part_from_loop(Warp *warp, int stares) {
-    int runs = 0;
-    uint32_t parted = 0;
-    if (warp->stares < stares) return 0;
-    for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
-    for (int g = 0; runs && g < warp->groups; g++) {
-        Group *group = &warp->group[g];
-        if (!group->waits || group->waits > MEETINGS) continue;
-        forget_meetings(warp, group->waits - 1, group->mask);
-        group->waits = 0;
-        parted |= group->mask;
-    }
-    if (!parted) return 0;
-    warp->favoured = parted;
-    warp->results->changes++;
-    return 1;
-}
-
-/* The same in all warps of a block. Where there are such loops, the next ones who wait so do not wait for long. */
-static int part_from_loops(Block *block, int stares) {
+static int part_from_loops(Block *block) {
     int parted = 0;
-    for (int w = 0; w < block->warps; w++) parted |= part_from_loop(&block->warp[w], stares);
-    block->warp[0].results->execution->parts_soon |= parted;
+    for (int w = 0; w < block->warps; w++) parted |= part_from_loop(&block->warp[w]);
     return parted;
 }
 
@@ -244,6 +220,7 @@ static int part_from_circles(Block *block) {
         forget_meetings(warp, last->waits - 1, last->mask);
         last->waits = 0;
         warp->results->changes++;
+        warp->results->news++;
         parted = 1;
     }
     return parted;
@@ -288,25 +265,30 @@ static void name_waiters(const Block *block, Results *results) {
 
 /* ---- turns */
 
-/* All who can run look at what others do, and nothing has changed for a while: what goes on are counters in registers. Those
- * may be of threads that look for others of their warp who wait for them; blocks that have some are asked first, each once.
- * Else one warp gets all the time that it wants, so that its loop ends, or is soon known for an endless one. */
+/* All who can run have waited for a while: what goes on are counters. They may wait for threads that others of their own warp hold
+ * up; warps that do so have longer turns, until they let those go on. When all blocks have been asked for such warps, one warp gets
+ * all the time that it wants, so that its loop ends, or is soon known for an endless one. So does one if no thread has ended for
+ * long, and all could be in endless loops; who does not wait is asked first. */
 static void end_quiet(Block *block, Results *results, int resident) {
-    const int64_t patience = PATIENCE * (int64_t)resident;
-    if (results->changes != results->seen_changes) {
-        results->seen_changes = results->changes;
+    const int64_t patience = PATIENCE * (int64_t)resident, vain = results->in_vain / block->warp[0].launch->most_steps;
+    if (results->news != results->seen_news) {
+        results->seen_news = results->news;
         results->quiet = 0;
     }
-    if (++results->quiet <= patience || part_from_loops(block, STARES) || results->quiet <= patience + resident) return;
-    results->quiet = 0;
+    if (++results->quiet <= patience && vain < LONG) return;
+    const int is_quiet = results->quiet > patience + resident;
+    if (is_quiet) results->quiet = 0;
     for (int w = 0; w < block->warps; w++) {
         Warp *warp = &block->warp[w];
-        if (goes_in_circles(warp)) continue;
-        for (int g = 0; g < warp->groups; g++) {
-            if (warp->group[g].waits) continue;
-            warp->has_all_time = 1;
+        int runs = 0;
+        for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
+        if (!runs || goes_in_circles(warp)) continue;
+        if (is_quiet || vain > LONG || (vain == LONG && !warp->waits)) {
+            warp->has_time = warp->launch->most_steps;
+            results->in_vain = 0;
             return;
         }
+        if (held_up(warp)) warp->has_time = 1 + patience_of(warp, STARES);
     }
 }
 
@@ -321,7 +303,6 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
             if (!warp->groups) continue;
             if (run_turn(warp)) {
                 can_run = 1;
-                if (warp->came_round && results->execution->parts_soon) part_from_loop(warp, 1);
                 if (warp->saw_others) look_for_circles(warp);
             }
             saw |= warp->saw_others;
@@ -335,7 +316,7 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
         }
         if (results->fault) return 1;
         if (alone && is_stuck(block)) {
-            if (part_from_loops(block, 0) || part_from_circles(block) || give_up_waiting(block)) continue;
+            if (part_from_loops(block) || part_from_circles(block) || give_up_waiting(block)) continue;
             name_waiters(block, results);
             return 1;
         }
@@ -386,7 +367,7 @@ static int begin_execution(const Launch *launch, Results *results, int64_t first
     e->cluster = e->clusters;
     e->next = first;
     e->wanted = 1;
-    e->resident = e->rounds = e->is_in_round = e->parts_soon = 0;
+    e->resident = e->rounds = e->is_in_round = 0;
     return e->is_running = 1;
 }
 
@@ -396,7 +377,7 @@ static void begin_round(Execution *e, const Launch *launch, Results *results, in
     while (e->next < stop && ((e->next - first) % size || (e->resident < e->wanted && e->resident + size <= e->most))) {
         int rank = (int)((e->next - first) % size);
         if (!rank) for (e->cluster = e->clusters; e->cluster->living; e->cluster++) {}
-        if (!rank && e->most == size) e->parts_soon = 0; /* what happens is the same, whoever executes the blocks before */
+        if (!rank && e->most == size) results->partings = 0; /* what happens is the same, whoever executes the blocks before */
         if (e->resident == e->made) {
             if (!make_place(&e->places[e->made], launch)) {
                 results->fault = NO_MEMORY;
@@ -410,7 +391,7 @@ static void begin_round(Execution *e, const Launch *launch, Results *results, in
     e->is_in_round = 1;
     e->at = e->ended = 0;
     e->all_are_begun = e->next == stop || e->resident + size > e->most;
-    e->changes = results->changes;
+    e->news = results->news;
 }
 
 /* Give the blocks their turns. 0 if there are no turns left: the same block goes on then. */
@@ -437,7 +418,7 @@ static int is_deadlock(Execution *e) {
     int stuck = 1;
     for (int r = 0; r < e->resident; r++) stuck &= is_stuck(&e->order[r]->block);
     for (int r = 0; stuck && r < e->resident; r++)
-        if (part_from_loops(&e->order[r]->block, 0)) stuck = 0;
+        if (part_from_loops(&e->order[r]->block)) stuck = 0;
     for (int r = 0, waited = 0; stuck && r < e->resident; r++) {
         waited |= give_up_waiting(&e->order[r]->block);
         if (r == e->resident - 1) stuck = !waited;
@@ -461,7 +442,7 @@ EXPORT int32_t run_blocks(const Launch *launch, Results *results, int64_t first,
         e->rounds = e->ended ? 0 : e->rounds + 1;
         if (e->ended || results->fault) continue;
         if (!e->all_are_begun) {
-            if (results->changes != e->changes && e->rounds < PATIENCE) continue;
+            if (results->news != e->news && e->rounds < PATIENCE) continue;
             e->rounds = 0;
             e->wanted = 2 * e->resident < e->most ? 2 * e->resident : e->most;
         } else if (is_deadlock(e)) {

@@ -220,11 +220,13 @@ typedef struct {
     int64_t fault_block, fault_address;
     int64_t changes; /* stores and atomics that changed memory, barriers that were passed, blocks that ended */
     Waiter *waiters; /* after DEADLOCK */
-    int64_t seen_changes, quiet; /* rounds of turns in which nothing changed */
+    int64_t news, seen_news, quiet; /* turns that brought something new, and rounds of turns in which none did; see warp.c */
+    int64_t in_vain; /* steps of all warps since a thread ended or a barrier was passed */
     uint32_t now, fenced; /* the number of the last event, and of the last fence of more than a block */
     int32_t waiter_count, waiter_room;
     int32_t fault, fault_instruction, fault_thread;
     int32_t turns_left; /* before `run_blocks` returns for a moment */
+    int32_t partings; /* how often threads that others held up have had to go on alone */
     struct Execution *execution; /* what it goes on with then; see blocks.c */
 } Results;
 
@@ -234,6 +236,7 @@ typedef struct {
     int32_t pc;
     int32_t waits; /* 0 runs; 1 + n at BSYNC Bn; AT_WARPSYNC; AT_BARRIER + n for the block, AT_PART + n for some warps */
     uint32_t wanted;
+    int64_t since; /* when it last ran, in steps of the warp */
 } Group;
 
 enum { AT_WARPSYNC = 100, AT_BARRIER = 101, AT_PART = 121, AT_CLUSTER = 140, AT_PHASE = 141, BARRIERS = 16 };
@@ -256,6 +259,13 @@ typedef struct {
         known_in_block[WARP], known_to_block[WARP], told_in_block[WARP];
 } Order;
 
+/* What a warp's clock shows beside the instructions that it has executed; see exchange.c. */
+typedef struct {
+    int64_t ahead, leap, read_at, accesses;
+    int32_t read_by, reads;
+    int32_t decides; /* whether it was read in the last turn */
+} Clock;
+
 enum { FEW_PLACES = 4 }; /* at which who waits may look by turns */
 
 typedef struct {
@@ -276,13 +286,15 @@ typedef struct {
     uint32_t arrived, owes; /* threads that others of the cluster have not come to yet, and that have not waited yet */
     uint32_t favoured;   /* the threads whose turn it is, 0: those with the lowest program counter */
     uint32_t ran, tried; /* who ran when the last turn ended, and who has gone in circles since something changed */
-    /* Turns one after the other in which it only looked, at last at one of a few places; the newest of these is at `newest`. */
+    /* Turns one after the other in which it only looked, at last at one of a few places. What was there then; the newest of these
+     * is at `newest`. And since when it has not looked elsewhere, or seen something new there and changed something itself. */
     int32_t stares, newest;
-    int64_t stared_at[FEW_PLACES];
-    /* Whether it only looked at others in its last turn, what had changed at the end of it, and steps of such turns, which do
-     * not count if others go on. */
-    int32_t only_looks;
-    int64_t left_at, steps_in_vain;
+    int64_t stared_at[FEW_PLACES], stares_since;
+    uint32_t stared[FEW_PLACES];
+    /* Whether it waited for others in its last turn, what had changed at the end of it; the steps of turns in which it only
+     * looked, which do not count if others go on, and how many did not. */
+    int32_t waits;
+    int64_t left_at, steps_in_vain, forgiven;
     /* What it looked at last, and whether it has been in the same state before, with nothing changed since. */
     int32_t looked_by, looked_in;
     int64_t looked_at;
@@ -290,9 +302,10 @@ typedef struct {
     int64_t late_since;
     uint64_t known_state, known_glance;
     int64_t known_since, changed;
-    int32_t turns, known_turn, repeats, has_all_time;
-    /* How often it comes to where its turn began until that ends, while it only looks, and whether the last one ended so. */
-    int32_t trips, came_round;
+    int32_t turns, known_turn, repeats;
+    Clock clock;
+    int64_t has_time; /* steps that its next turn may have, 0: as many as any */
+    int32_t trips; /* how often it comes to where its turn began until that ends, while it waits */
     /* For the sanitizer's watch: when all threads of the warp last met, and its asynchronous copies: the groups closed and
      * awaited so far, the last one with any copies, whether there are some that are in none yet, and when groups were awaited. */
     uint32_t together_at, groups_closed, awaited, last_copies, copies_open, awaited_at[COPY_GROUPS];
@@ -310,6 +323,9 @@ typedef struct {
     Agreed agreed[AGREED]; /* by token % AGREED: a lane may keep its token in a register for a while */
     int32_t *times; /* by memory instruction, while traced */
 } Warp;
+
+/* Instructions that the warp has executed, up to the end of its basic block. */
+static inline int64_t executed(const Warp *warp) { return warp->steps + warp->forgiven; }
 
 /* Blocks that are on the device together. A block that has ended is NULL. */
 typedef struct {

@@ -251,7 +251,7 @@ static void trace(Warp *warp, const Instruction *i, int space, int slot, const R
     keep(warp, i, space, slot, request->active, first, shape);
 }
 
-/* What the warp looked at last of what others may change. */
+/* What the warp looked at last of what others may change, and found no reason to change itself. */
 static inline void note_look(Warp *warp, const Instruction *i, int space, int slot, uint64_t address) {
     if (!i->strong) return;
     warp->looked_by = i->index;
@@ -264,7 +264,7 @@ void note(Warp *warp, const Instruction *i, int space, int slot, const Request *
     const Launch *launch = warp->launch;
     if (launch->checking) check_access(warp, i, space, slot, request, width, touch, known);
     warp->results->accesses[space] += __builtin_popcount(request->active);
-    note_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
+    if (touch != UPDATES) note_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
     if (known) count_again(warp, i, known);
     else if (space != LOCAL) known = count_pattern(warp, i, space, stores, slot, request, width);
     else if (launch->counting) count_local(warp, i, slot, request, width);
@@ -272,6 +272,24 @@ void note(Warp *warp, const Instruction *i, int space, int slot, const Request *
         trace(warp, i, space, slot, request, known);
         warp->times[i->memory]++;
     }
+}
+
+int still_holds(const Warp *warp, uint32_t *word) {
+    const Launch *launch = warp->launch;
+    const int space = warp->looked_in >= 0 ? GLOBAL : -warp->looked_in;
+    const uint64_t address = (uint64_t)warp->looked_at & ~(uint64_t)3;
+    const uint8_t *at = 0;
+    const uint32_t before = *word;
+    if (space == GLOBAL) {
+        const Allocation *one = &launch->allocations[warp->looked_in];
+        if (address >= one->base && address + 4 <= one->end) at = one->bytes + (address - one->base);
+    } else if (space != LOCAL) {
+        const uint64_t rank = space == CLUSTER ? address >> RANK_SHIFT : (uint64_t)warp->block->rank;
+        const Block *block = rank < (uint64_t)launch->cluster_blocks ? warp->block->cluster->block[rank] : 0;
+        if (block && byte_of(address) + 4 <= (uint64_t)launch->shared_bytes) at = block->shared + byte_of(address);
+    }
+    if (at) memcpy(word, at, sizeof *word);
+    return at && *word == before;
 }
 
 /* ---- spaces */
@@ -583,6 +601,7 @@ static void update_in(Warp *warp, const Instruction *i, int space, const Request
     int size = size_of_type(i), count = i->flags >> ELEMENTS ? (int)(i->flags >> ELEMENTS) : 1, slot;
     uint8_t *at[WARP];
     if (!locate(warp, i, space, request, size * count, 1, at, &slot)) return;
+    const int64_t changes = warp->results->changes;
     uint32_t was_equal = 0;
     for (int element = 0; element < count; element++) {
         Lanes low[2], high[2];
@@ -615,6 +634,7 @@ static void update_in(Warp *warp, const Instruction *i, int space, const Request
     }
     if (i->flags & SETS) set_predicate(warp, i->p_out[0], was_equal, request->active);
     note(warp, i, space, slot, request, size * count, 1, UPDATES, 0);
+    if (warp->results->changes == changes) note_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
 }
 
 static void atomic(Warp *warp, const Instruction *i, uint32_t mask) {

@@ -26,7 +26,7 @@ static inline Pattern *pattern_at(const Warp *warp, const Instruction *i, uint64
 
 /* One more request with a known pattern. */
 static inline void count_again(const Warp *warp, const Instruction *i, Pattern *known) {
-    warp->results->counted[i->memory] |= 1u << (known - &warp->results->patterns[i->memory * PLACES]);
+    warp->results->counted[i->memory] |= 1u << (int)(known - &warp->results->patterns[i->memory * PLACES]);
     known->times++;
 }
 
@@ -36,7 +36,7 @@ static inline Pattern *known_pattern(const Warp *warp, const Instruction *i, int
                        AddressRows rows, uint64_t *base) {
     int first = __builtin_ctz(mask);
     uint32_t low = ((const uint32_t *)rows.low)[first], high = rows.high ? ((const uint32_t *)rows.high)[first] : 0;
-    int64_t added_up = rows.high ? low : (int32_t)(low + (uint32_t)rows.offset);
+    int64_t added_up = rows.high ? (int64_t)low : (int32_t)(low + (uint32_t)rows.offset);
     *base = rows.high ? ((uint64_t)high << 32 | low) + (uint64_t)rows.offset : (uint64_t)added_up;
     Pattern *known = pattern_at(warp, i, *base);
     Lanes relative, wrong;

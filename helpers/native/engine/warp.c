@@ -13,6 +13,8 @@
 #include "checks.h"
 
 enum { IDLE_TURNS = 4 }; /* in which threads may look for changes before others of their warp get a turn */
+/* How often threads have had to go on alone until all turns in which a warp looks at others are short. */
+enum { SOME_PARTINGS = 3 };
 enum { MOST_WARPS = 32 }; /* of a block */
 
 static Operation *const *operations(void);
@@ -36,6 +38,7 @@ static void add_group(Warp *warp, uint32_t mask, int32_t pc) {
     group->pc = pc;
     group->waits = 0;
     group->wanted = 0;
+    group->since = executed(warp);
 }
 
 static void remove_empty(Warp *warp) {
@@ -159,6 +162,7 @@ void end_phase(Block *block) {
     block->all_met = block->barrier;
     results->barriers++;
     results->changes++;
+    results->in_vain = 0;
 }
 
 /* All living threads of a block go on. What those did who have ended need not be known where barriers are of some warps. */
@@ -430,6 +434,8 @@ static void leave(Warp *warp, Group *g, const Instruction *i, uint32_t gone) {
     if (!gone) return;
     g->mask &= ~gone;
     warp->living &= ~gone;
+    warp->results->in_vain = 0;
+    warp->results->news++;
     for (int other = 0; warp->launch->checking && other < warp->groups; other++)
         if (warp->group[other].waits == AT_WARPSYNC && warp->group[other].wanted & gone)
             fail(warp, i, HAZARD, __builtin_ctz(gone), 0); /* they were to come there, too */
@@ -601,20 +607,112 @@ static void favour_next(Warp *warp, uint32_t mask) {
     warp->favoured = later ? later : first;
 }
 
-/* At the end of a turn. Who goes through an array looks elsewhere each time, and is told by it from who waits. */
-static void note_stare(Warp *warp) {
-    int is_known = 0;
-    for (int place = 0; place < FEW_PLACES; place++) is_known |= warp->stared_at[place] == warp->looked_at;
-    warp->stares = warp->only_looks && is_known ? warp->stares + 1 : 0;
-    if (!is_known) warp->stared_at[warp->newest = (warp->newest + 1) % FEW_PLACES] = warp->looked_at;
+/* ---- the end of a turn */
+
+static int known_place(const Warp *warp) {
+    for (int place = 0; place < FEW_PLACES && warp->looked_by >= 0; place++)
+        if (warp->stared_at[place] == warp->looked_at) return place;
+    return -1;
 }
 
-/* Threads that meet wherever they can look at what others may change, and have changed nothing themselves for some turns: then
- * it is the turn of others of their warp, for whom they may wait, though they count rounds and so do not go in circles. */
+/* Whether the warp has looked where it looked at the end of a turn before, and seen the same. */
+static int sees_nothing_new(const Warp *warp) {
+    const int place = known_place(warp);
+    uint32_t word = place < 0 ? 0 : warp->stared[place];
+    return place >= 0 && still_holds(warp, &word);
+}
+
+/* Who goes through an array looks elsewhere each time, and is told by it from who waits. Who waits may change something, too:
+ * a count of how often it looked, say. */
+static void note_stare(Warp *warp, int only_looked, int changed) {
+    const int known = known_place(warp), stares = warp->looked_by >= 0;
+    int is_the_same = 0;
+    if (known < 0 && stares) warp->stared_at[warp->newest = (warp->newest + 1) % FEW_PLACES] = warp->looked_at;
+    if (stares) is_the_same = still_holds(warp, &warp->stared[known < 0 ? warp->newest : known]) && known >= 0;
+    warp->stares = only_looked && known >= 0 ? warp->stares + 1 : 0;
+    warp->waits = only_looked || is_the_same || (warp->saw_others && warp->results->partings >= SOME_PARTINGS);
+    if (known < 0 || !(only_looked || is_the_same)) warp->stares_since = executed(warp);
+    if (changed && !is_the_same) warp->results->news++;
+}
+
+int64_t held_up(const Warp *warp) {
+    int64_t since = executed(warp);
+    for (int g = 0; g < warp->groups; g++) {
+        const Group *group = &warp->group[g];
+        const int is_at_bsync = group->waits && group->waits <= MEETINGS, comes_later = !group->waits && !(group->mask & warp->ran);
+        if ((warp->launch->meets_anywhere ? comes_later : is_at_bsync) && group->since < since) since = group->since;
+    }
+    return executed(warp) - since;
+}
+
+int64_t patience_of(const Warp *warp, int64_t turns) {
+    const int64_t most = warp->launch->most_steps / 8;
+    const int less = 4 * warp->results->partings;
+    return (turns * TURN < most ? turns * TURN : most) >> (less < 24 ? less : 24);
+}
+
+/* Whether some have been held up for so long that they shall go on. */
+static int holds_up(const Warp *warp) {
+    const int64_t held = held_up(warp), staring = executed(warp) - warp->stares_since;
+    return held > patience_of(warp, LOOKS) || (held < staring ? held : staring) > patience_of(warp, STARES);
+}
+
+int part_from_loop(Warp *warp) {
+    int runs = 0;
+    uint32_t parted = 0;
+    for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
+    for (int g = 0; runs && g < warp->groups; g++) {
+        Group *group = &warp->group[g];
+        if (!group->waits || group->waits > MEETINGS) continue;
+        forget_meetings(warp, group->waits - 1, group->mask);
+        group->waits = 0;
+        parted |= group->mask;
+    }
+    if (!parted) return 0;
+    warp->favoured = parted;
+    warp->results->partings++;
+    warp->results->changes++;
+    warp->results->news++;
+    return 1;
+}
+
+/* The turn ends, and it is that of others of the warp. Threads that meet wherever they can keep theirs for a while, for they may
+ * meet; unless they have changed nothing for some turns, and so may wait for those, though they count rounds and do not go in
+ * circles. */
 static void give_way(Warp *warp) {
-    if (warp->stares < IDLE_TURNS) return;
-    warp->stares = 0;
-    favour_next(warp, warp->ran);
+    const int holds = holds_up(warp);
+    if (!warp->launch->meets_anywhere) {
+        if (!holds || !part_from_loop(warp)) favour_next(warp, warp->ran);
+    } else if (holds || warp->stares >= IDLE_TURNS) {
+        warp->results->partings += holds;
+        warp->results->news += holds;
+        warp->stares = 0;
+        favour_next(warp, warp->ran);
+    }
+}
+
+/* Whether a warp that comes to where its turn began, and has looked at what others do, may wait for them. */
+static int comes_round(const Warp *warp, int64_t changes) {
+    return warp->results->changes == changes || warp->results->partings >= SOME_PARTINGS || sees_nothing_new(warp);
+}
+
+/* A turn of the warp is over, at the beginning of which it had executed so much, and so much had changed. */
+static void end_turn(Warp *warp, int64_t begun, int64_t changes) {
+    Results *results = warp->results;
+    const int changed = results->changes != changes, only_looked = warp->saw_others && !changed;
+    if (changes != warp->left_at) { /* others have gone on */
+        warp->steps -= warp->steps_in_vain;
+        warp->forgiven += warp->steps_in_vain;
+        warp->steps_in_vain = 0;
+    }
+    if (only_looked) warp->steps_in_vain += executed(warp) - begun;
+    if (!only_looked || changes != warp->left_at) warp->trips = 1;
+    warp->left_at = results->changes;
+    warp->clock.decides = warp->clock.read_by >= 0 && warp->clock.read_at >= begun;
+    note_stare(warp, only_looked, changed);
+    if (warp->launch->meets_anywhere && warp->changed != results->changes)
+        warp->changed = results->changes, warp->tried = warp->favoured = 0;
+    if (warp->saw_others) give_way(warp);
 }
 
 /* Whether some threads of the warp are at a barrier of the block. */
@@ -636,13 +734,13 @@ int run_turn(Warp *warp) {
     const Launch *launch = warp->launch;
     Results *results = warp->results;
     Operation *const *execute = operations();
-    int64_t left = warp->has_all_time ? launch->most_steps : warp->only_looks ? LOOK : TURN;
-    const int64_t changes = results->changes, steps = warp->steps;
-    int at, begun_at = -1, trips = warp->only_looks && !warp->has_all_time ? warp->trips : 0;
+    int64_t left = warp->has_time ? warp->has_time : warp->waits ? LOOK : TURN;
+    const int64_t changes = results->changes, begun = executed(warp);
+    int at, begun_at = -1, trips = warp->waits && !warp->has_time ? warp->trips : 0;
     results->turns_left--;
     warp->saw_others = 0;
-    warp->has_all_time = 0;
-    warp->only_looks = warp->came_round = 0;
+    warp->looked_by = -1;
+    warp->has_time = warp->waits = 0;
     if (warp->groups < 2) warp->favoured = 0;
     wake_at_phases(warp, 0);
     while (!results->fault) {
@@ -650,38 +748,28 @@ int run_turn(Warp *warp) {
         if ((at = next_group(warp)) < 0) break;
         Group *g = &warp->group[at];
         const Instruction *i = &launch->code[g->pc];
-        int is_alone = warp->groups == 1, begun = 0;
+        int is_alone = warp->groups == 1, has_begun = 0;
+        g->since = executed(warp);
         for (;; i++) {
             if (i->block >= 0) {
-                if (begun && !is_alone) { /* another one may be further back now */
+                if (has_begun && !is_alone) { /* another one may be further back now */
                     g->pc = i->index;
                     break;
                 }
-                begun = 1;
+                has_begun = 1;
                 if (i->is_beyond && !is_alone && waits_for_block(warp)) {
                     fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(g->mask), 0);
                     return 0;
                 }
-                if (trips && i->index == begun_at && warp->saw_others && results->changes == changes && !--trips)
-                    warp->came_round = 1, left = 0;
+                if (trips && i->index == begun_at && warp->saw_others && comes_round(warp, changes) && !--trips) left = 0;
                 if (begun_at < 0) begun_at = i->index;
                 left -= i->length;
                 if (left < 0) {
                     if (warp->saw_others || --results->turns_left < 0) {
                         g->pc = i->index;
                         warp->ran = g->mask;
-                        warp->only_looks = warp->saw_others && results->changes == changes;
-                        const int64_t length = warp->steps - steps;
-                        if (changes != warp->left_at) { /* others have gone on */
-                            warp->steps -= warp->steps_in_vain;
-                            warp->steps_in_vain = 0;
-                        }
-                        if (warp->only_looks) warp->steps_in_vain += length;
-                        if (!warp->only_looks || changes != warp->left_at) warp->trips = 1;
-                        warp->left_at = results->changes;
-                        note_stare(warp);
-                        if (warp->saw_others && launch->meets_anywhere) give_way(warp);
-                        else if (warp->saw_others) favour_next(warp, g->mask);
+                        results->in_vain += executed(warp) - begun;
+                        end_turn(warp, begun, changes);
                         return 1;
                     }
                     left = TURN;
@@ -739,6 +827,8 @@ int run_turn(Warp *warp) {
             break;
         }
     }
+    if (results->changes != changes) results->news++;
+    results->in_vain += executed(warp) - begun;
     return 0;
 }
 

@@ -4,11 +4,27 @@
 
 #include "machine.h"
 
-enum { TURN = 1024, LOOK = 256 }; /* instructions; of a warp that did nothing but look in its last turn, at most */
+enum { TURN = 1024, LOOK = 256 }; /* instructions; of a warp that waited in its last turn, at most */
 
 /* Execute until nobody can go on, for one turn if others may be waited for, or until no turns are left. 1 while somebody can
  * go on. */
 int run_turn(Warp *warp);
+
+/* For how many instructions some of a warp's threads have not gone on, in machine code because they are at BSYNC, in PTX because
+ * they are at a place further on than others. */
+int64_t held_up(const Warp *warp);
+
+/* How long they may be, in so many turns, while the others look at what is changed elsewhere (LOOKS), or wait for it as far as can
+ * be seen (STARES). It is less each time that some have been. */
+enum { LOOKS = 128, STARES = 16 };
+int64_t patience_of(const Warp *warp, int64_t turns);
+
+/* Threads wait at BSYNC for others of their warp, which wait for them in a loop: the lock that the first ones hold, say.
+ * An H200 lets the first ones go on alone (tests/simulator/goldens/system_sm_90.json). Whether there are any. */
+int part_from_loop(Warp *warp);
+
+/* Whether there is in memory still `word` where the warp looked last; `word` becomes what is there. */
+int still_holds(const Warp *warp, uint32_t *word);
 
 /* A phase of an mbarrier has ended: for those who watch it is a barrier of the block. */
 void end_phase(Block *block);

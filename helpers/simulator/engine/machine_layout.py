@@ -110,11 +110,12 @@ class CResults(ctypes.Structure):
                                                "heard_by_warps", "left", "traces", "shapes")),
         *((name, ctypes.c_int64) for name in ("trace_count", "trace_room", "shape_count", "shape_room")),
         ("fault_block", ctypes.c_int64), ("fault_address", ctypes.c_int64),
-        ("changes", ctypes.c_int64), ("waiters", ctypes.c_void_p), ("seen_changes", ctypes.c_int64),
-        ("quiet", ctypes.c_int64),
+        ("changes", ctypes.c_int64), ("waiters", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("news", "seen_news", "quiet", "in_vain")),
         ("now", ctypes.c_uint32), ("fenced", ctypes.c_uint32), ("waiter_count", ctypes.c_int32),
         ("waiter_room", ctypes.c_int32), ("fault", ctypes.c_int32), ("fault_instruction", ctypes.c_int32),
-        ("fault_thread", ctypes.c_int32), ("turns_left", ctypes.c_int32), ("execution", ctypes.c_void_p),
+        ("fault_thread", ctypes.c_int32), ("turns_left", ctypes.c_int32), ("partings", ctypes.c_int32),
+        ("execution", ctypes.c_void_p),
     ]  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from helpers.devices import WARP, UnknownDevice, for_arch, limits_for, sms_for, 
 from helpers.simulator.engine import clusters
 from helpers.simulator.engine.batching import batch_steps, gather
 from helpers.simulator.engine.circles import Circles
+from helpers.simulator.engine.clock import Clock
 from helpers.simulator.engine.convergence import WARPSYNC, Convergence
 from helpers.simulator.engine.heap import Heap
 from helpers.simulator.engine.ir import (
@@ -58,7 +59,10 @@ LANES_PER_WAVE = 16384
 MEETS_OTHERS = ("ATOM", "RED", "MEMBAR", "SYNCS", "NANOSLEEP", "YIELD")
 EXCHANGES = ("SHFL", "VOTE.", "MATCH", "REDUX")
 LOOKS_AFTER, LONGEST_CIRCLE = 512, 64  # basic blocks
-CLOCKS = {"clock": np.int32, "clock64": np.int64, "globaltimer": np.int64, "globaltimer_lo": np.int32}
+CLOCKS = {
+    name: np.dtype(type_)
+    for name, type_ in (("clock", "i4"), ("clock64", "i8"), ("globaltimer", "i8"), ("globaltimer_lo", "i4"))
+}
 UPPER_CLOCKS = frozenset(("clock_hi", "globaltimer_hi"))
 SPECIAL_REGISTERS = frozenset(
     [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
@@ -93,9 +97,11 @@ class Wave:
         self.named: NamedBarriers | None = None  # from the first barrier on that is none of __syncthreads()
         self.turns: Turns | None = None  # while threads are at different places
         self.groups: Convergence | None = None  # at SASS level, while a warp is diverged
-        self.instruction: Instruction | None = None  # the memory instruction being executed
+        self.instruction: Instruction | None = None  # the memory instruction being executed, and the one before it
+        self.before: Instruction | None = None
         self.looked, self.seen = 0, None  # see _goes_in_circles
-        self.clock = (0, 0)  # instructions before the current basic block, the number of its first instruction
+        self.begun = (0, 0)  # instructions before the current basic block, the number of its first instruction
+        self.clock = Clock()
         self.global_memory = launch.global_memory
         self.shared = SharedMemory(count, launch.shared_bytes)
         self.phases: PhaseWaits | None = None  # from the first wait for a phase of an mbarrier on
@@ -147,14 +153,15 @@ class Wave:
     def special_value(self, name: str):
         """The value of one of SPECIAL_REGISTERS.
 
-        A clock shows how many instructions this part of the launch has executed: it goes on, but is no time. A block
-        is on the SM that a GPU would give it to first, as long as all blocks fit there at once.
+        A clock shows how many instructions this part of the launch has executed (`Clock`). A block is on the SM that a
+        GPU would give it to first, as long as all blocks fit there at once.
         """
-        if name in CLOCKS:
-            executed, first = self.clock
-            return np.int64(executed + self.instruction.index - first).astype(CLOCKS[name])
-        if name in UPPER_CLOCKS:
-            return np.int32(0)
+        if name in CLOCKS or name in UPPER_CLOCKS:
+            executed, first = self.begun
+            now = executed + self.instruction.index - first
+            if name in UPPER_CLOCKS:
+                return np.int32(self.clock.shows(now) >> 32)
+            return np.int64(self.clock.read(self.instruction.index, now, self.before)).astype(CLOCKS[name])
         value = self.special.get(name)
         if value is None:
             lane = self.special["laneid"].astype(np.uint32)
@@ -355,7 +362,7 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
                 wave.observers.tell(Guarded(wave, instruction, some, mask))
             if not some:
                 return
-        wave.instruction = instruction
+        wave.before, wave.instruction = wave.instruction, instruction
         # Groups of a diverged warp make their requests one after the other.
         layers = [mask] if wave.groups is None or mask is None else wave.groups.layers(mask)
         for layer in layers:
@@ -621,7 +628,7 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
     pc = 0
     while pc != DONE and pc < prepared.end:
         block = blocks[pc]
-        wave.clock = (wave.launch.max_instructions - budget, block.start)
+        wave.begun = (wave.launch.max_instructions - budget, block.start)
         budget -= block.stop - block.start
         if budget < 0:
             _too_many_steps(wave, block)

@@ -47,7 +47,7 @@ SPECIAL_REGISTERS = {
     for number, name in enumerate((
         "TID.X", "TID.Y", "TID.Z", "CTAID.X", "CTAID.Y", "CTAID.Z", "NTID.X", "NTID.Y", "NTID.Z", "NCTAID.X",
         "NCTAID.Y", "NCTAID.Z", "LANEID", "WARPID", "EQMASK", "LTMASK", "LEMASK", "GTMASK", "GEMASK", "CgaCtaId",
-        "DYNAMIC_SMEM_SIZE", "SMID",
+        "DYNAMIC_SMEM_SIZE", "SMID", "VIRTID",
     ))
 }  # fmt: skip
 # PTX's functions by their numbers in typed.c

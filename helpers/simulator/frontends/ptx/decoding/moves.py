@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from helpers.compiler.ptx import TYPE_BYTES, Register, Special, Statement, Symbol, Vector
 from helpers.devices import WARP, limits_for, sms_for
 from helpers.simulator.engine.memory import product
+from helpers.simulator.engine.run import CLOCKS, UPPER_CLOCKS
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import ALWAYS, NEGATED, Decoded, NotDecoded
 from helpers.simulator.frontends.ptx import conversion
@@ -66,6 +67,10 @@ def _move_special(t: Decoder, destination, name: str) -> Decoded:
             return moved(t, destination, t.number(cluster["xyz".index(axis)]))
         case "envreg1" | "envreg2":  # the upper and the lower half of an address
             return moved(t, destination, t.behind_addresses(8)[prefix == "envreg1" :][:1])
+    if prefix in (*CLOCKS, *UPPER_CLOCKS):
+        i = Decoded("clock", number=[int(prefix in UPPER_CLOCKS), 0, 0, 0])
+        t.writes(i, destination, CLOCKS[prefix].itemsize if prefix in CLOCKS else 4)
+        return i
     number = [0, 0, 0, 0]
     if prefix in IN_CLUSTERS:
         prefix, is_quotient = IN_CLUSTERS[prefix]

@@ -58,7 +58,7 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "TLD4": textures.read_texture, "SULD": textures.load_surface, "SUST": textures.store_surface, "SHFL": lanes.shuffle,
     "VOTE": lanes.vote, "VOTEU": lanes.vote, "REDUX": lanes.reduce_warp, "CREDUX": lanes.reduce_warp,
     "MATCH": lanes.match, "R2UR": lanes.to_uniform, "S2R": system.special_register, "S2UR": system.special_register,
-    "CS2R": system.zeros, "CS2UR": system.zeros, "LEPC": system.position, "NOP": control.lanes_together,
+    "CS2R": system.special_pair, "CS2UR": system.special_pair, "LEPC": system.position, "NOP": control.lanes_together,
     "ACQBULK": control.nothing, "PREEXIT": control.nothing,
     "YIELD": control.nothing, "NANOSLEEP": control.nothing, "PMTRIG": control.nothing, "BRA": control.branch,
     "BRX": control.computed_branch, "BRXU": control.computed_branch, "CALL": control.call, "BPT": control.trap,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from helpers.compiler import sass
+from helpers.devices import WARP, limits_for, sms_for
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import Decoded, NotDecoded, Word
 from helpers.simulator.frontends.sass.decoding.decoder import Decoder
 
 SPECIAL = {f"SR_{name}": number for name, number in form.SPECIAL_REGISTERS.items()}
+SPECIAL["SR_VIRTUALSMID"] = SPECIAL["SR_SMID"]
+CLOCKS = ("SR_CLOCKLO", "SR_GLOBALTIMERLO")
+UPPER_CLOCKS = ("SR_CLOCKHI", "SR_GLOBALTIMERHI")
 
 
 def special_register(t: Decoder, s: sass.Statement) -> Decoded:
@@ -18,19 +22,31 @@ def special_register(t: Decoder, s: sass.Statement) -> Decoded:
     if name in SPECIAL_CONSTANTS and not (name == "SR_CgaCtaId" and t.code.clusters):
         i = Decoded("move")
         i.source[0], i.width[0] = t.words.row(Word(-1, SPECIAL_CONSTANTS[name] & 0xFFFFFFFF)), 1
+    elif name == "SR_VIRTCFG":
+        i = Decoded("move")
+        i.source[0], i.width[0] = t.words.row(Word(-1, limits_for(t.arch).threads_per_sm // WARP << 8)), 1
+    elif name in (*CLOCKS, *UPPER_CLOCKS):
+        i = Decoded("clock", number=[int(name in UPPER_CLOCKS), 0, 0, 0])
     elif name in SPECIAL:
         i = Decoded("special register")
         i.number[0] = SPECIAL[name]
+        i.number[1] = sms_for(t.arch) if name == "SR_VIRTUALSMID" else 0
     else:
         raise NotDecoded(f"the special register {name}")
     t.writes(i, destination)
     return i
 
 
-def zeros(t: Decoder, s: sass.Statement) -> Decoded:
+def special_pair(t: Decoder, s: sass.Statement) -> Decoded:
     destination, source = s.operands
     if source not in (sass.Special("SRZ"), sass.Special("SR_CgaSize")):
-        raise NotDecoded("a clock")
+        if s.has("32"):
+            return special_register(t, s)
+        if not isinstance(source, sass.Special) or source.name not in CLOCKS:
+            raise NotDecoded("a pair of special registers")
+        i = Decoded("clock")
+        t.writes(i, destination, 2)
+        return i
     i = Decoded("move" if s.has("32") else "move two")
     i.source[:2], i.width[:2] = [-1, -1], [1, 1]
     t.writes(i, destination, 1 if s.has("32") else 2)
