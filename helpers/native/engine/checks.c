@@ -216,7 +216,7 @@ static int comes_before(const Warp *warp, int lane, Someone other, uint32_t time
         if (told <= time || later(own->met[lane], warp->block->met_others) <= time) return 0;
         if (!warp->results->heard) return 1;
         const Heard heard = heard_by(warp->block, warp->number);
-        return later(heard.common[block], heard.own[block]) > time;
+        return heard.common[block] > time || heard.own[block] > time;
     }
     const Warp *others = &warp->block->warp[thread / WARP];
     if (warp->block->barrier > time && (others == warp || !has_bystanders(warp->block) || is_known(warp, thread / WARP, time)))
