@@ -25,6 +25,7 @@ _SPILLS = re.compile(
 )
 _OWN_INCLUDES = ("-I", "--include-path", "-include", "--pre-include")
 _INCLUDES = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
+_DEBUG = frozenset(("-G", "--device-debug"))
 _RELOCATABLE = ("-rdc=true", "--relocatable-device-code=true", "-dc", "--device-c")
 _FOR_A_LINKER = ("-dlto", "--dlink-time-opt")
 _CACHE_FORMAT = 2
@@ -75,6 +76,11 @@ class CompiledKernel:
     parameter_base: int
     compiler_version: tuple[int, int]
     log: str
+
+    @property
+    def debug(self) -> bool:
+        """Whether it is code for a debugger."""
+        return not _DEBUG.isdisjoint(self.options)
 
     @functools.cached_property
     def cluster(self) -> tuple[int, int, int] | None:
@@ -179,7 +185,7 @@ def full_options(arch: str, options: Sequence[str], *, includes: bool = False) -
     folders = _folders() if includes else ()
     standard = () if any("-std=" in option for option in options) else ("--std=c++17",)
     own = ("-ftz=true", f"-arch={arch}", "--device-as-default-execution-space")
-    line_info = () if any(option in ("-G", "--device-debug") for option in options) else ("-lineinfo",)
+    line_info = () if not _DEBUG.isdisjoint(options) else ("-lineinfo",)
     # One file is the whole program, so that there is nothing to link: relocatable code would only have open addresses.
     alone = tuple(option for option in _in_one_word(options) if option not in _RELOCATABLE)
     return (*alone, *standard, *folders, *own, *line_info, "--ptxas-options=-v")

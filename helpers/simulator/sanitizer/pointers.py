@@ -11,6 +11,7 @@ from helpers.compiler import CompiledKernel, ptx
 from helpers.compiler.ptx import Address, Immediate, Register, Symbol, Vector
 from helpers.simulator.engine.ir import Program, uncollected
 from helpers.simulator.frontends.ptx.layout import shared_layout
+from helpers.simulator.frontends.ptx.linking import link
 from helpers.simulator.sanitizer.shared_arrays import SharedArray
 from helpers.simulator.sanitizer.strengths import Strength, of_statements
 
@@ -127,7 +128,8 @@ def find(kernel: CompiledKernel) -> Pointers:
     if function is None:
         return Pointers(written=None)
     variables = {v.name: v for v in (*module.variables, *function.variables)}
-    offsets, _ = shared_layout(module, function)
+    text = link(module, function)
+    offsets, _ = shared_layout(module, function, text.starts, kernel.debug)
     shared_variables = [v for v in variables.values() if v.space == "shared"]
     end = max((offsets[v.name] + v.bytes_ for v in shared_variables if v.bytes_ and v.name in offsets), default=0)
     # The compiler may end with what the largest alignment asks for, of a variable that is used or not.
@@ -192,10 +194,14 @@ def find(kernel: CompiledKernel) -> Pointers:
                 }
         elif array is not None:
             alone[where] = array
-    strengths = of_statements(function, {index: shared.get(index) for index in in_shared_memory})
+    for index in range(len(function.statements), len(text.function.statements)):  # of functions that are called
+        statement = text.function.statements[index]
+        if statement.name in OF_THREADS and not OTHER_SPACES.intersection(statement.opcode):
+            in_shared_memory[index] = (statement.line, not _loads(statement))
+    strengths = of_statements(text.function, {index: shared.get(index) for index in in_shared_memory})
     strengths_at: dict[Place, dict[int, Strength]] = {in_shared_memory[index]: {} for index in strengths}
     for index, where in in_shared_memory.items() if strengths else ():
-        if where in strengths_at and function.statements[index].name not in ATOMIC:
+        if where in strengths_at and text.function.statements[index].name not in ATOMIC:
             strengths_at[where][index] = strengths.get(index, Strength.PLAIN)
     constant = {line: mask for line, (mask, *others) in masks.items() if not others and mask != EVERY_LANE}
     return Pointers(

@@ -1,36 +1,47 @@
-"""Where the variables of shared and of local memory lie, in the order in which PTX declares them.
+"""Where the variables of shared and of local memory lie.
 
-The machine code keeps the same order in shared memory.
+The machine code keeps variables of shared memory in the order in which PTX declares them, those behind that functions
+access which the kernel calls. Code for a debugger has small variables before large ones.
 """
 
 import re
+from collections.abc import Collection, Container, Iterable
 
-from helpers.compiler.ptx import Address, Function, Module, Symbol, Variable
+from helpers.compiler.ptx import Address, Function, Module, Statement, Symbol
 
 
-def shared_variables(module: Module, function: Function) -> list[Variable]:
-    """The __shared__ variables that a kernel uses, in the order in which PTX declares them."""
-    shared = [v for v in (*module.variables, *function.variables) if v.space == "shared"]
-    names = re.compile("|".join(re.escape(variable.name) for variable in shared))
-    used = set()
-    for statement in function.statements if shared else ():
-        for operand in statement.operands if names.search(statement.text) else ():
+def _used(statements: Iterable[Statement], names: Collection[str]) -> set[str]:
+    """The variables of these names that statements access, or take the address of."""
+    pattern, used = re.compile("|".join(map(re.escape, names))), set()
+    for statement in statements if names else ():
+        for operand in statement.operands if pattern.search(statement.text) else ():
             base = operand.base if isinstance(operand, Address) else operand
             if isinstance(base, Symbol):
                 used.add(base.name)
-    return [variable for variable in shared if variable.name in used]
+    return used
 
 
-def shared_layout(module: Module, function: Function) -> tuple[dict[str, int], int]:
-    """(the first byte of each variable by its name in PTX, bytes of the static ones together).
+def shared_layout(module: Module, kernel: Function, called: Container[str], debug: bool) -> tuple[dict[str, int], int]:
+    """(the first byte of each variable by its name in PTX, bytes of the static ones together), of those that a kernel
+    uses, or a function that may be `called`.
 
-    Static variables lie in the order of their declarations, each aligned as it wants. Dynamic shared memory, whose size
-    is not declared, follows at the next multiple of 16 bytes, or where it wants to be aligned: then the bytes between
-    count among the static ones.
+    Static variables lie one behind the other, each aligned as it wants. Dynamic shared memory, whose size is not
+    declared, follows at the next multiple of 16 bytes, or where it wants to be aligned: then the bytes between count
+    among the static ones.
+
+    debug: whether it is code for a debugger (-G).
     """
+    functions = [function for name, function in module.called.items() if name in called]
+    declared = (*module.variables, *(variable for text in (*functions, kernel) for variable in text.variables))
+    shared = {variable.name: variable for variable in declared if variable.space == "shared"}
+    last = _used((statement for text in functions for statement in text.statements), shared)
+    first = _used(kernel.statements, shared) - last
+    variables = [variable for names in (first, last) for variable in shared.values() if variable.name in names]
+    if debug:
+        order = {name: place for place, name in enumerate(shared)}
+        variables.sort(key=lambda variable: (-variable.align, variable.bytes_, order[variable.name]))
     offsets: dict[str, int] = {}
     end = 0
-    variables = shared_variables(module, function)
     for variable in variables:
         if variable.bytes_:
             offsets[variable.name] = -(-end // variable.align) * variable.align

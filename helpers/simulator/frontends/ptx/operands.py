@@ -107,8 +107,9 @@ class Operands:
                 self._new_slot(name, type_, storage.type(0))
         self.read_now: set[int] = set()
         self.subnormal = False
-        self.shared_offsets, self.shared_bytes = shared_layout(module, function)
-        self.local_offsets, own_bytes = local_layout(module, module.functions[kernel.lowered_name])
+        own = module.functions[kernel.lowered_name]
+        self.shared_offsets, self.shared_bytes = shared_layout(module, own, text.starts, kernel.debug)
+        self.local_offsets, own_bytes = local_layout(module, own)
         # What a function is given is there before the call, and so before it is seen that the stack is too small.
         self.local_bytes = text.stack_bytes + max(text.frames.values()) if text.calls else own_bytes
         self.function_addresses = _addresses(kernel, module, text.pointed_at)

@@ -63,7 +63,7 @@ def translate(kernel: CompiledKernel) -> Program:
         },
         blocks=basic_blocks(instructions, in_meeting_order=True, returning=_returning(text)),
         cluster=kernel.cluster,
-        debug=any(option in ("-G", "--device-debug") for option in kernel.options),
+        debug=kernel.debug,
     )
     if text.calls:
         program.order = _order(program, operands)
