@@ -124,6 +124,36 @@ def test_numbers_are_drawn_by_a_generator_as_numpys_does_and_lie_on_the_device()
     assert np.array_equal(drawn, np.random.default_rng(7).random((3, 4), dtype=np.float32))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda dtype: gpu.random.rand(3, dtype=dtype),
+        lambda dtype: gpu.random.randn(3, dtype=dtype),
+        lambda dtype: gpu.random.random_sample((3,), dtype=dtype),
+        lambda dtype: gpu.random.standard_normal((3,), dtype=dtype),
+        lambda dtype: gpu.random.uniform(-1, 1, 3, dtype=dtype),
+        lambda dtype: gpu.random.normal(0, 1, (3,), dtype=dtype),
+    ],
+)
+def test_numbers_are_drawn_of_the_type_that_is_asked_for_as_by_cupy(call):
+    gpu.random.seed(5)
+    wide = call(np.float64)
+    gpu.random.seed(5)
+    narrow = call(gpu.float32)
+    assert isinstance(narrow, DeviceArray) and narrow.dtype == np.float32 and narrow.shape == (3,)
+    assert np.array_equal(narrow, wide.get().astype(np.float32))
+
+
+def test_an_argument_of_random_that_cannot_be_is_named_with_its_function():
+    with pytest.raises(SimulatorError, match=r"gpu\.random\.rand cannot make this array: .*negative"):
+        gpu.random.rand(-1)
+
+
+def test_the_null_stream_is_the_current_one():
+    gpu.cuda.Stream.null.synchronize()
+    assert gpu.cuda.get_current_stream() is gpu.cuda.Stream.null and gpu.cuda.Stream.null.done
+
+
 def test_a_raw_kernel_says_what_the_compiler_says_of_it():
     squares = gpu.RawKernel(SQUARES, "squares")
     squares.compile()

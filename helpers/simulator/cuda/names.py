@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ _COMPUTING = (
     "sqrt",
     "stack", "std", "sum", "tanh", "transpose", "where",
 )  # fmt: skip
+_DRAWN = ("rand", "randn", "random", "random_sample", "standard_normal", "uniform", "normal")  # may be given a dtype
+_CHOSEN = ("randint", "permutation", "choice")
 _CONSTANTS = (
     "bool_", "float16", "float32", "float64", "inf", "int8", "int16", "int32", "int64", "nan", "newaxis", "pi", "uint8",
     "uint16", "uint32", "uint64",
@@ -101,11 +103,26 @@ def _on_device(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
+def _drawn(name: str) -> Callable[..., Any]:
+    """NumPy's function that draws numbers, on the device, and as by CuPy of another type where `dtype` is given."""
+    function = getattr(np.random, name)
+
+    def called(*args: Any, dtype: Any = None, **options: Any) -> Any:
+        drawn = function(*args, **options)
+        return drawn if dtype is None else np.asarray(drawn, dtype)
+
+    called.__name__, called.__doc__ = f"random.{name}", function.__doc__
+    return _on_device(called)
+
+
 class Stream:
     """A queue of launches. In the simulator every launch has ended when its call returns."""
 
+    null: ClassVar[Stream]  # the one that is current where a program asks for no other
+    done = True
+
     def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False) -> None:
-        self.null, self.non_blocking = null, non_blocking
+        self.non_blocking = non_blocking
 
     def __enter__(self) -> Stream:
         return self
@@ -128,6 +145,9 @@ class Stream:
 
     def wait_event(self, event: Event) -> None:
         """All launches before the event have ended."""
+
+
+Stream.null = Stream(null=True)
 
 
 class Event:
@@ -366,8 +386,7 @@ def names() -> dict[str, Any]:
     found: dict[str, Any] = {function.__name__: function for function in made}
     found |= {name: _on_device(getattr(np, name)) for name in (*_MAKING, *_COMPUTING)}
     found |= {name: getattr(np, name) for name in _CONSTANTS}
-    drawn = ("rand", "randn", "random", "randint", "uniform", "normal")
-    random = {name: _on_device(getattr(np.random, name)) for name in drawn}
+    random = {name: _drawn(name) for name in _DRAWN} | {name: _on_device(getattr(np.random, name)) for name in _CHOSEN}
     found["random"] = Names("random", **random, seed=np.random.seed, default_rng=Generator, Generator=Generator)
     runtime = Names(
         "cuda.runtime", **textures.RUNTIME, deviceSynchronize=lambda: None, getDeviceCount=lambda: 1,
@@ -375,7 +394,7 @@ def names() -> dict[str, Any]:
     )  # fmt: skip
     found["cuda"] = Names(
         "cuda", Stream=Stream, Event=Event, get_elapsed_time=get_elapsed_time, Device=Device, runtime=runtime,
-        get_current_stream=lambda: Stream(null=True), texture=Names("cuda.texture", **textures.NAMES),
+        get_current_stream=lambda: Stream.null, texture=Names("cuda.texture", **textures.NAMES),
         is_available=lambda: True,
     )  # fmt: skip
     return found | {
