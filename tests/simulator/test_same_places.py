@@ -115,3 +115,24 @@ def test_an_mbarrier_that_is_tested_beside_an_array_on_a_line_is_not_taken_for_i
     with simulator.record(level="sass"):
         kernel((1,), (64,), (np.int32(1), a, o))
     assert o.tolist() == a.tolist()
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+@pytest.mark.parametrize("given", ("first", "second", "third"))
+def test_a_variable_whose_address_a_function_is_given_may_lie_anywhere(level, given):
+    """The machine code has it behind the others, or where it is declared."""
+    source = f"""
+    __device__ __noinline__ void put(int *p, int v) {{ *p = v; }}
+    extern "C" __global__ void kernel(const int *x, int *out) {{
+        __shared__ int first, second, third;
+        const int t = threadIdx.x;
+        if (t == 0) {{ first = x[0]; second = x[1]; third = x[2]; }}
+        if (t == 0) put(&{given}, x[3]);
+        __syncthreads();
+        out[t] = first + 10 * second + 100 * third;
+    }}"""
+    x, out = np.array([1, 2, 3, 9], np.int32), np.zeros(64, np.int32)
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((1,), (64,), (x, out))
+    values = {"first": 1, "second": 2, "third": 3} | {given: 9}
+    assert set(out.tolist()) == {values["first"] + 10 * values["second"] + 100 * values["third"]}

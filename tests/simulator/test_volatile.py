@@ -297,3 +297,56 @@ def test_who_goes_round_a_loop_until_a_load_brings_something_else_is_found_in_pt
     assert any(loops.decides(at) for at in accesses) == waits
     expected = {Strength.STRONG} if waits else {Strength.PLAIN}  # of a line all
     assert set(of_statements(function, dict.fromkeys(accesses)).values()) == expected
+
+
+IN_FUNCTIONS = {  # how a flag is raised and waited for
+    "a function waits": ("ready = 1", "wait_for(&ready)"),
+    "a function looks": ("ready = 1", "while (!look(&ready)) { }"),
+    "a function raises": ("put(&ready)", "while (!ready) { }"),
+    "both": ("put(&ready)", "wait_for(&ready)"),
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("how", IN_FUNCTIONS)
+def test_a_flag_is_one_where_a_function_that_is_called_raises_it_or_waits(how, level):
+    source = f"""
+    __device__ __noinline__ void wait_for(volatile int *p) {{ while (!*p) {{ }} }}
+    __device__ __noinline__ int look(volatile int *p) {{ return *p; }}
+    __device__ __noinline__ void put(volatile int *p) {{ *p = 1; }}
+    extern "C" __global__ void kernel(const int *x, int *out) {{
+        __shared__ volatile int ready;
+        __shared__ int data;
+        if (threadIdx.x == 0) ready = 0;
+        __syncthreads();
+        if (threadIdx.x == 32) {{
+            data = x[5];
+            FENCE
+            {IN_FUNCTIONS[how][0]};
+        }} else if (threadIdx.x == 0) {{
+            {IN_FUNCTIONS[how][1]};
+            __threadfence_block();
+            out[0] = data;
+        }}
+    }}"""
+    assert launched(source.replace("FENCE", "__threadfence_block();"), level)[0] == 6
+    with pytest.raises(simulator.RaceError) as caught:
+        launched(source.replace("FENCE", ""), level)
+    assert {finding.lines for finding in caught.value.report.findings} == {(11, 17)}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_called_function_that_relies_on_lanes_in_step_is_found(level):
+    source = """
+    __device__ __noinline__ void reduce(volatile int *s, int t) { s[t] += s[t + 16]; s[t] += s[t + 8]; }
+    extern "C" __global__ void kernel(const int *x, int *out) {
+        __shared__ int s[64];
+        const int t = threadIdx.x;
+        s[t] = x[t];
+        __syncthreads();
+        if (t < 32) reduce(s, t);
+        __syncthreads();
+        out[t] = s[t];
+    }"""
+    with pytest.raises(simulator.RaceError, match="shared memory"):
+        launched(source, level)

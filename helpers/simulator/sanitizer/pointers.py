@@ -198,7 +198,8 @@ def find(kernel: CompiledKernel) -> Pointers:
         statement = text.function.statements[index]
         if statement.name in OF_THREADS and not OTHER_SPACES.intersection(statement.opcode):
             in_shared_memory[index] = (statement.line, not _loads(statement))
-    strengths = of_statements(text.function, {index: shared.get(index) for index in in_shared_memory})
+    reached_by = {index: shared.get(index) for index in in_shared_memory}
+    strengths = of_statements(text.function, reached_by, len(function.statements))
     strengths_at: dict[Place, dict[int, Strength]] = {in_shared_memory[index]: {} for index in strengths}
     for index, where in in_shared_memory.items() if strengths else ():
         if where in strengths_at and text.function.statements[index].name not in ATOMIC:

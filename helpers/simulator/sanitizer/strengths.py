@@ -32,10 +32,14 @@ class Strength(IntEnum):
     STRONG = 3
 
 
-def of_statements(function: Function, in_shared: Mapping[int, Hashable | None]) -> dict[int, Strength]:
+def of_statements(
+    function: Function, in_shared: Mapping[int, Hashable | None], called: int | None = None
+) -> dict[int, Strength]:
     """By the index of a statement how strong it is, where its opcode says more than load or store.
 
     in_shared: those that may reach shared memory, each with the variable that it reaches, None where that is not known.
+    called: where the statements of called functions begin. Who calls one may wait for what it loads, unless they store,
+    too, as one that relies on a warp that runs in step.
     """
     accesses = {index: function.statements[index] for index in in_shared}
     volatile = {index: one for index, one in accesses.items() if "volatile" in one.modifiers}
@@ -44,7 +48,8 @@ def of_statements(function: Function, in_shared: Mapping[int, Hashable | None]) 
         return found
     loads = {index: one for index, one in volatile.items() if one.name == "ld"}
     loops = Loops(function)
-    polls = [index for index in loads if loops.decides(index)]
+    own = len(function.statements) if called is None or max(volatile.keys() - loads, default=0) >= called else called
+    polls = [index for index in loads if index >= own or loops.decides(index)]
     # The compiler may look once before the loop of a line. And who waits may have looked what there is to change.
     lines, flags = {_place(loads[index]) for index in polls}, {in_shared[index] for index in polls} - {None}
     if not (polls or found or any(one.name in ATOMIC for one in accesses.values())):
