@@ -192,6 +192,29 @@ def test_threads_that_write_while_they_wait_let_those_of_their_warp_go_on(body, 
 
 @compiled_engine
 @pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("blocks", [1, 16])
+@pytest.mark.parametrize("items", [300, 2000])
+def test_warps_that_hand_on_many_items_through_one_place_are_not_taken_for_endless(items, blocks, level):
+    source = """extern "C" __global__ void kernel(int *sum, int *full, volatile int *item) {
+        const int pair = (blockIdx.x * blockDim.x + threadIdx.x) / 64;
+        if (threadIdx.x % 64 == 0)
+            for (int i = 0; i < ITEMS; ++i) {
+                while (((volatile int *)full)[pair]) { }
+                item[pair] = i; __threadfence(); atomicExch(full + pair, 1);
+            }
+        else if (threadIdx.x % 64 == 32)
+            for (int i = 0; i < ITEMS; ++i) {
+                while (!((volatile int *)full)[pair]) { }
+                sum[pair] += item[pair]; __threadfence(); atomicExch(full + pair, 0);
+            }
+    }"""
+    total, full, item = np.zeros((3, 4 * blocks), np.int32)
+    launch(level, source, "kernel", blocks, 256, total, full, item, ITEMS=items)
+    assert (total == items * (items - 1) // 2).all()
+
+
+@compiled_engine
+@pytest.mark.parametrize("level", LEVELS)
 def test_who_waits_for_a_clock_need_not_execute_as_many_instructions(level):
     source = """extern "C" __global__ void kernel(long long *waited) {
         long long start = clock64(), now;

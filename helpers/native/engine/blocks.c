@@ -267,28 +267,35 @@ static void name_waiters(const Block *block, Results *results) {
 
 /* All who can run have waited for a while: what goes on are counters. They may wait for threads that others of their own warp hold
  * up; warps that do so have longer turns, until they let those go on. When all blocks have been asked for such warps, one warp gets
- * all the time that it wants, so that its loop ends, or is soon known for an endless one. So does one if no thread has ended for
- * long, and all could be in endless loops; who does not wait is asked first. */
+ * all the time that it wants, so that its loop ends, or is soon known for an endless one; if something changes meanwhile, only as
+ * long as it is what changes it, for who looks at changes of others need not be in an endless loop. So does one if no thread has
+ * ended for long, and all could be in endless loops; who does not wait is asked first. */
 static void end_quiet(Block *block, Results *results, int resident) {
-    const int64_t patience = PATIENCE * (int64_t)resident, vain = results->in_vain / block->warp[0].launch->most_steps;
+    const int64_t patience = PATIENCE * (int64_t)resident, most = block->warp[0].launch->most_steps;
+    const int64_t round = resident * (int64_t)block->warps * (TURN + patience_of(&block->warp[0], STARES));
+    const int64_t vain = results->in_vain - LONG * most - round; /* in the first round all come to let go whom they hold up */
     if (results->news != results->seen_news) {
         results->seen_news = results->news;
         results->quiet = 0;
     }
-    if (++results->quiet <= patience && vain < LONG) return;
-    const int is_quiet = results->quiet > patience + resident;
-    if (is_quiet) results->quiet = 0;
+    if (++results->quiet <= patience && vain < 0) return;
+    const int is_quiet = results->quiet > patience + 2 * resident; /* some blocks are asked twice in a round */
     for (int w = 0; w < block->warps; w++) {
         Warp *warp = &block->warp[w];
         int runs = 0;
         for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
         if (!runs || goes_in_circles(warp)) continue;
-        if (is_quiet || vain > LONG || (vain == LONG && !warp->waits)) {
-            warp->has_time = warp->launch->most_steps;
+        const int holds_up = held_up(warp) > 0;
+        const int is_next = vain > round + most || (vain >= 0 && !warp->waits && !holds_up);
+        const int nothing_changes = results->changes == warp->left_at, may_write_for_ever = !nothing_changes && !warp->stares;
+        if ((is_quiet && nothing_changes) || (may_write_for_ever && (is_quiet || is_next))) {
+            warp->has_time = most;
+            warp->only_while_it_writes = may_write_for_ever;
+            results->quiet = 0;
             results->in_vain = 0;
             return;
         }
-        if (held_up(warp)) warp->has_time = 1 + patience_of(warp, STARES);
+        if (holds_up) warp->has_time = 1 + patience_of(warp, STARES);
     }
 }
 

@@ -305,6 +305,7 @@ typedef struct {
     int32_t turns, known_turn, repeats;
     Clock clock;
     int64_t has_time; /* steps that its next turn may have, 0: as many as any */
+    int32_t only_while_it_writes; /* that turn ends sooner if it only looks for a while */
     int32_t trips; /* how often it comes to where its turn began until that ends, while it waits */
     /* For the sanitizer's watch: when all threads of the warp last met, and its asynchronous copies: the groups closed and
      * awaited so far, the last one with any copies, whether there are some that are in none yet, and when groups were awaited. */

@@ -696,8 +696,9 @@ static int comes_round(const Warp *warp, int64_t changes) {
     return warp->results->changes == changes || warp->results->partings >= SOME_PARTINGS || sees_nothing_new(warp);
 }
 
-/* A turn of the warp is over, at the beginning of which it had executed so much, and so much had changed. */
-static void end_turn(Warp *warp, int64_t begun, int64_t changes) {
+/* A turn of the warp is over, at the beginning of which it had executed so much, and so much had changed; `idle_since` is when
+ * something changed last. */
+static void end_turn(Warp *warp, int64_t begun, int64_t idle_since, int64_t changes) {
     Results *results = warp->results;
     const int changed = results->changes != changes, only_looked = warp->saw_others && !changed;
     if (changes != warp->left_at) { /* others have gone on */
@@ -705,7 +706,7 @@ static void end_turn(Warp *warp, int64_t begun, int64_t changes) {
         warp->forgiven += warp->steps_in_vain;
         warp->steps_in_vain = 0;
     }
-    if (only_looked) warp->steps_in_vain += executed(warp) - begun;
+    if (warp->saw_others) warp->steps_in_vain += executed(warp) - idle_since;
     if (!only_looked || changes != warp->left_at) warp->trips = 1;
     warp->left_at = results->changes;
     warp->clock.decides = warp->clock.read_by >= 0 && warp->clock.read_at >= begun;
@@ -736,11 +737,13 @@ int run_turn(Warp *warp) {
     Operation *const *execute = operations();
     int64_t left = warp->has_time ? warp->has_time : warp->waits ? LOOK : TURN;
     const int64_t changes = results->changes, begun = executed(warp);
+    const int ends_when_idle = warp->has_time && warp->only_while_it_writes;
+    int64_t changed = changes, idle_since = begun;
     int at, begun_at = -1, trips = warp->waits && !warp->has_time ? warp->trips : 0;
     results->turns_left--;
     warp->saw_others = 0;
     warp->looked_by = -1;
-    warp->has_time = warp->waits = 0;
+    warp->has_time = warp->waits = warp->only_while_it_writes = 0;
     if (warp->groups < 2) warp->favoured = 0;
     wake_at_phases(warp, 0);
     while (!results->fault) {
@@ -763,13 +766,15 @@ int run_turn(Warp *warp) {
                 }
                 if (trips && i->index == begun_at && warp->saw_others && comes_round(warp, changes) && !--trips) left = 0;
                 if (begun_at < 0) begun_at = i->index;
+                if (changed != results->changes) changed = results->changes, idle_since = executed(warp);
+                if (ends_when_idle && warp->saw_others && executed(warp) - idle_since > LOOK) left = 0;
                 left -= i->length;
                 if (left < 0) {
                     if (warp->saw_others || --results->turns_left < 0) {
                         g->pc = i->index;
                         warp->ran = g->mask;
                         results->in_vain += executed(warp) - begun;
-                        end_turn(warp, begun, changes);
+                        end_turn(warp, begun, idle_since, changes);
                         return 1;
                     }
                     left = TURN;
