@@ -327,7 +327,7 @@ class Forms:
     def __init__(self, texts: Sequence[str]) -> None:
         module = ptx.parse(DECLARATIONS + "".join(f"    {text};\n" for text in texts) + "}\n")
         function = module.functions["k"]
-        kernel = SimpleNamespace(arch="sm_90a", cubin=b"", lowered_name="k", source="", parameters=())
+        kernel = SimpleNamespace(arch="sm_90a", cubin=b"", lowered_name="k", source="", parameters=(), debug=False)
         self.operands = Operands(kernel, module, Linked(function))
         self.rules: dict[str, Compute] = {}  # those of the forms that there are
         statements = []

@@ -91,7 +91,7 @@ def record(
             `Recording.sampled` says what was done.
         only_traced: execute nothing but `blocks`. The rest of C stays as it was, and counters are theirs alone.
         unique_sectors: also find out which sectors of global memory are touched, for `Recording.unique_sectors`.
-        max_instructions: how many instructions a thread may execute before the kernel is taken for an infinite loop; by
+        max_instructions: how many instructions a warp may execute before the kernel is taken for an infinite loop; by
             default as outside (`sanitize`), which is a million, and 64 million in a sampled launch.
         checks: what the sanitizer does, as for `sanitize`; True means "raise" and False "off". By default as outside.
     """
