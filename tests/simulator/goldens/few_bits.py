@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
+from tests.simulator.goldens.provenance import provenance
 
 RECORDING = Path(__file__).parent / "few_bits_sm_90.json"
 BLOCKS, WORDS, RESULTS = 64, 320, 128  # of a warp each; 32-bit words that it is given, and that it gives
@@ -107,15 +108,8 @@ def main() -> None:
         cupy.RawModule(code=source).get_function("k")((BLOCKS,), (32,), (cupy.asarray(given), results))
         return results.get()
 
-    smi = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    provenance = {
-        "gpu": cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-        "arch": "sm_90",
-        "driver": subprocess.run(smi, capture_output=True, text=True).stdout.strip(),
-        "cupy": cupy.__version__,
-        "command": "tests/simulator/goldens/few_bits.py",
-    }
-    recording = {"provenance": provenance, "digests": {form: digest(form, launch) for form in FORMS}}
+    found = provenance("sm_90", "tests/simulator/goldens/few_bits.py")
+    recording = {"provenance": found, "digests": {form: digest(form, launch) for form in FORMS}}
     RECORDING.write_text(json.dumps(recording, indent=1) + "\n", encoding="utf-8")
 
 

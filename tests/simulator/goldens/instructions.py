@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import argparse
 import base64
-import datetime
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
 
 from tests.simulator import instruction_forms
+from tests.simulator.goldens.provenance import provenance
 from tests.simulator.instruction_forms import LANES, THREADS, Form, Module
 
 ARCH = "sm_90"
@@ -58,19 +57,11 @@ def record(folder: Path) -> None:
         kernel((LANES // THREADS,), (THREADS,), (cupy.asarray(module.operands), written))
         results |= module.results(cupy.asnumpy(written))
     rows = {name: base64.b64encode(b"".join(digests(found))).decode() for name, found in results.items()}
-    smi = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    provenance = {
-        "gpu": cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-        "arch": ARCH,
-        "driver": subprocess.run(smi, capture_output=True, text=True).stdout.strip(),
-        "nvrtc": (folder / "nvrtc").read_text(),
-        "cupy": cupy.__version__,
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "command": "python -m tests.simulator.goldens.instructions record",
-    }
+    made_by = (folder / "nvrtc").read_text()
+    found = provenance(ARCH, "python -m tests.simulator.goldens.instructions record", nvrtc=made_by)
     np.savez_compressed(folder / "results.npz", **{f"f{k}": value for k, value in enumerate(results.values())})
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
-    text = f'{{"provenance": {json.dumps(provenance, indent=1)},\n"forms": {{\n{lines}\n}}}}\n'
+    text = f'{{"provenance": {json.dumps(found, indent=1)},\n"forms": {{\n{lines}\n}}}}\n'
     (folder / GOLDEN.name).write_text(text)
 
 

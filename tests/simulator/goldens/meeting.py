@@ -13,15 +13,15 @@ The golden holds eight bytes of SHA-256 of all that a kernel wrote; NaN count as
 from __future__ import annotations
 
 import argparse
-import datetime
 import hashlib
 import json
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from tests.simulator.goldens.provenance import provenance
 
 ARCH = "sm_90"
 GOLDEN = Path(__file__).parent / f"meeting_{ARCH}.json"
@@ -101,16 +101,7 @@ def record(folder: Path) -> None:
     import cupy
 
     given = json.loads((folder / "cases.json").read_text())
-    smi = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    provenance = {
-        "gpu": cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-        "arch": ARCH,
-        "driver": subprocess.run(smi, capture_output=True, text=True).stdout.strip(),
-        "nvrtc": given["nvrtc"],
-        "cupy": cupy.__version__,
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "command": "python -m tests.simulator.goldens.meeting record",
-    }
+    found = provenance(ARCH, "python -m tests.simulator.goldens.meeting record", nvrtc=given["nvrtc"])
     rows: dict[str, str] = {}
     answers: dict[str, np.ndarray] = {}
     for number, case in enumerate(given["cases"]):
@@ -123,7 +114,7 @@ def record(folder: Path) -> None:
         rows[case["name"]] = digest(arrays)
         answers |= {f"{case['name']} {place}": array for place, array in enumerate(arrays)}
         np.savez(folder / "answers.npz", **answers)
-        (folder / GOLDEN.name).write_text(json.dumps({"provenance": provenance, "kernels": rows}, indent=1) + "\n")
+        (folder / GOLDEN.name).write_text(json.dumps({"provenance": found, "kernels": rows}, indent=1) + "\n")
 
 
 def golden() -> dict[str, str]:

@@ -12,15 +12,14 @@ The golden holds eight bytes of SHA-256 for each program, of all that it wrote; 
 from __future__ import annotations
 
 import argparse
-import datetime
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
 
 from tests.simulator import random_programs
+from tests.simulator.goldens.provenance import provenance
 
 ARCH = "sm_90"
 GOLDEN = Path(__file__).parent / f"programs_{ARCH}.json"
@@ -58,17 +57,9 @@ def record(folder: Path) -> None:
         grid, block = (random_programs.BLOCKS,), (random_programs.THREADS,)
         kernel(grid, block, (cupy.asarray(a), cupy.asarray(b), *written, np.int32(n)))
         rows[str(seed)] = digest([cupy.asnumpy(one) for one in written])
-    smi = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    provenance = {
-        "gpu": cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-        "arch": ARCH,
-        "driver": subprocess.run(smi, capture_output=True, text=True).stdout.strip(),
-        "nvrtc": (folder / "nvrtc").read_text(),
-        "cupy": cupy.__version__,
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "command": "python -m tests.simulator.goldens.programs record",
-    }
-    (folder / GOLDEN.name).write_text(json.dumps({"provenance": provenance, "programs": rows}, indent=1) + "\n")
+    made_by = (folder / "nvrtc").read_text()
+    found = provenance(ARCH, "python -m tests.simulator.goldens.programs record", nvrtc=made_by)
+    (folder / GOLDEN.name).write_text(json.dumps({"provenance": found, "programs": rows}, indent=1) + "\n")
 
 
 def golden() -> dict[int, str]:

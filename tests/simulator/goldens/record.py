@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import base64
 import csv
-import datetime
 import hashlib
 import io
 import json
@@ -30,6 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.simulator import kernel_launches
+from tests.simulator.goldens.provenance import provenance
 
 ARCH = "sm_90"
 GOLDENS = Path(__file__).parent / f"{ARCH}.json"
@@ -294,27 +294,16 @@ def record(folder: Path, out: Path, names: list[str] | None = None) -> None:
 
     They are written after each step, so that a step that fails does not lose what was there before it.
     """
-    import cupy
-
     prepared = json.loads((folder / LIST).read_text())
     rows = [row for row in prepared["launches"] if names is None or row["name"] in names]
     started = time.perf_counter()
     results = launch_all(folder, names)
-    properties = cupy.cuda.runtime.getDeviceProperties(0)
-    smi = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     ncu = subprocess.run(["ncu", "--version"], capture_output=True, text=True).stdout.strip().splitlines()
     launches = [{"name": row["name"], "code_sha256": row["code_sha256"], **results[row["name"]]} for row in rows]
     document = {
-        "provenance": {
-            "gpu": properties["name"].decode(),
-            "arch": prepared["arch"],
-            "driver": subprocess.run(smi, capture_output=True, text=True).stdout.strip(),
-            "nvrtc": prepared["nvrtc"],
-            "cupy": cupy.__version__,
-            "ncu": ncu[-1] if ncu else "",
-            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "command": "tests/simulator/goldens/record.py",
-        },
+        "provenance": provenance(
+            prepared["arch"], "tests/simulator/goldens/record.py", nvrtc=prepared["nvrtc"], ncu=ncu[-1] if ncu else ""
+        ),
         "launches": launches,
     }
     print(f"results of {len(rows)} launches: {time.perf_counter() - started:.0f} s", flush=True)

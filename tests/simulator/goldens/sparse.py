@@ -12,14 +12,13 @@ too. Of every group of products the digest of all results is kept, and the resul
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from tests.simulator.goldens.provenance import provenance
 from tests.simulator.goldens.tensor_core import ARCH, EXPONENTS, GROUP, KEPT, Product, Stream, digest, operands
 
 RECORDING = Path(__file__).parent / f"sparse_{ARCH}.npz"
@@ -136,17 +135,8 @@ def record(file: Path, out: Path = RECORDING) -> None:
             kept.append(results[:KEPT])
         arrays[f"{product.name}|digests"] = np.frombuffer(b"".join(digests), np.uint64)
         arrays[f"{product.name}|kept"] = np.stack(kept)
-    smi = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    provenance = {
-        "gpu": cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-        "arch": ARCH,
-        "driver": subprocess.run(smi, capture_output=True, text=True).stdout.strip(),
-        "cupy": cupy.__version__,
-        "numpy": np.__version__,
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "command": "tests/simulator/goldens/sparse.py",
-    }
-    arrays["provenance"] = np.frombuffer(json.dumps(provenance).encode(), np.uint8)
+    found = provenance(ARCH, "tests/simulator/goldens/sparse.py", numpy=np.__version__)
+    arrays["provenance"] = np.frombuffer(json.dumps(found).encode(), np.uint8)
     np.savez_compressed(out, **arrays)
 
 

@@ -12,15 +12,15 @@ of all results is kept, and the results of the first few themselves, so that a d
 from __future__ import annotations
 
 import argparse
-import datetime
 import hashlib
 import json
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from tests.simulator.goldens.provenance import provenance
 
 ARCH = "sm_90"
 RECORDING = Path(__file__).parent / f"tensor_core_{ARCH}.npz"
@@ -338,17 +338,8 @@ def record(folder: Path, out: Path, more: Path | None = None) -> None:
         arrays[f"{form.name}|digests"] = np.frombuffer(b"".join(digests), np.uint64)
         arrays[f"{form.name}|kept"] = np.stack(kept)
         all_results[form.name] = np.stack(every)
-    smi = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    provenance = {
-        "gpu": cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-        "arch": ARCH,
-        "driver": subprocess.run(smi, capture_output=True, text=True).stdout.strip(),
-        "cupy": cupy.__version__,
-        "numpy": np.__version__,
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "command": "tests/simulator/goldens/tensor_core.py",
-    }
-    arrays["provenance"] = np.frombuffer(json.dumps(provenance).encode(), np.uint8)
+    found = provenance(ARCH, "tests/simulator/goldens/tensor_core.py", numpy=np.__version__)
+    arrays["provenance"] = np.frombuffer(json.dumps(found).encode(), np.uint8)
     np.savez_compressed(out, **arrays)
     if more is not None:
         np.savez_compressed(more, **all_results)
