@@ -82,13 +82,13 @@ def _argument_bytes(place: str, parameter: Parameter, argument, memory: GlobalMe
             # Integers of one size may stand for each other, and unsigned ones for the bits of floats.
             mixed = (given.kind in "fc") != (wanted.kind in "fc") and given.kind != "u"
             if given.itemsize != wanted.itemsize or mixed:
-                packed = given.kind in "iu" and wanted.kind in "iu" and given.itemsize < wanted.itemsize
-                several = (
-                    f"; where it reads {wanted.itemsize // given.itemsize} of them as one, x.view(numpy.{wanted.name})"
-                )
+                several = ""
+                if given.kind in "iu" and wanted.kind in "iu" and given.itemsize < wanted.itemsize:
+                    count = wanted.itemsize // given.itemsize
+                    several = f"; where it reads {count} of them as one, x.view(numpy.{wanted.name})"
                 raise ArgumentError(
                     f"{place} is an array of {given.name}, but the kernel reads it as {wanted.name}. "
-                    f"Convert it: x.astype(numpy.{wanted.name}){several * packed}."
+                    f"Convert it: x.astype(numpy.{wanted.name}){several}."
                 )
         return int(memory.add(argument, parameter.name)).to_bytes(8, "little")
     if parameter.is_pointer:
