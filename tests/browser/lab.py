@@ -53,7 +53,7 @@ class Lab:
         page = self.browser.new_page(viewport={"width": 1280, "height": 900})
         page.set_default_timeout(PATIENCE)
         page.goto(f"{self.address}/lab/workspaces/{Path(name).stem}/tree/{name}?token={TOKEN}")
-        page.locator(".jp-Notebook h1").wait_for()
+        wait_for_notebook(page)
         yield page
         page.close()
         for kernel in self._asked("GET", "kernels"):
@@ -112,6 +112,16 @@ def _wait_for_server(address: str, server: subprocess.Popen, log: Path) -> None:
         except OSError:
             time.sleep(0.2)
     pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+
+
+def wait_for_notebook(page: Page) -> None:
+    """Wait until a notebook that begins with a heading is there, and JupyterLab has come to rest.
+
+    After a reload it shows the notebook as soon as the workspace says so, and opens what the page's address names a
+    while later: what a test has opened in between would be hidden by that.
+    """
+    page.locator(".jp-Notebook h1").first.wait_for()
+    page.locator(".jp-FileBrowser:not(.jp-mod-restoring)").wait_for(state="attached")
 
 
 def choose(page: Page, menu: str, *entries: str) -> None:

@@ -11,7 +11,7 @@ from helpers import plan
 from helpers.authoring.notebooks import form
 from helpers.authoring.slides import route
 from helpers.authoring.slides.planned import path_of, planned
-from tests.browser.lab import ERROR, Lab, drawn, put, run_all
+from tests.browser.lab import ERROR, Lab, drawn, put, run_all, wait_for_notebook
 
 BOOK = plan.course().notebook("05").path
 SLIDES = planned(path_of(BOOK).read_text(encoding="utf-8"))
@@ -110,7 +110,7 @@ def test_the_show_leaves_the_notebook_as_it_was_and_is_not_on_at_the_next_visit(
     begin(page)
     page.on("dialog", lambda asked: asked.accept())
     page.reload()
-    page.locator(".jp-Notebook h1").first.wait_for()
+    wait_for_notebook(page)
     page.get_by_role("button", name="Slides", exact=True).wait_for()
     expect(page.locator(".jp-CourseShow")).to_have_count(0)
     expect(page.get_by_role("menubar")).to_be_visible()
