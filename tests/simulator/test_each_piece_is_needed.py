@@ -83,6 +83,20 @@ PROGRAMS = {
     "a lock of a warp": (2, 32, """
         if (l == 0) while (atomicCAS(f, 0, 1)) { } FENCE [[WARP]]
         a[l] += bl; [[FENCE]] [[WARP]] if (l == 0) atomicExch(f, 0);"""),
+    "who counts last reads what all have added, itself the last": (4, 64, """
+        if (t) return;
+        atomicAdd(a, bl + 1); [[FENCE]] if (atomicAdd(f, 1) == 3) { FENCE out[0] = a[0]; a[0] = f[0] = 0; }"""),
+    "the last block reads the sums of all threads": (4, 64, """
+        __shared__ int last;
+        atomicAdd((float *)a + t, 1.0f); [[FENCE]] [[BARRIER]] if (t == 0) last = atomicAdd(f, 1) == 3;
+        [[BARRIER]] if (last) { FENCE out[t] = a[t] + a[t ^ 33]; }"""),
+    "one thread makes the fence for what all have added": (4, 64, """
+        atomicAdd(a, t); [[BARRIER]] if (t == 0) { [[FENCE]] if (atomicAdd(f, 1) == 3) { FENCE out[0] = a[0]; } }"""),
+    "sums behind a barrier of the grid": (4, 64, """
+        for (int r = 0; r < 2; ++r) {
+            atomicAdd(a + r, t); [[BARRIER]]
+            if (t == 0) { [[FENCE]] atomicAdd(f, 1); while (*(volatile int *)f < 4 * (r + 1)) { } FENCE } [[BARRIER]]
+            out[64 * bl + t] += a[r]; }"""),
 }  # fmt: skip
 BY_NUMPY = (
     "is told in shared memory",

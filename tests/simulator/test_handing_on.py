@@ -344,3 +344,62 @@ def test_who_counts_last_knows_the_parts_of_all_and_nobody_else_does(level, bloc
         with pytest.raises(simulator.RaceError, match="parts") as caught:
             read_by(who)
         assert caught.value.lines == (5, 10)
+
+
+# Each thread adds to a sum, the last block reads it. Its own threads have added last.
+SUM = """#include <cuda/atomic>
+extern "C" __global__ void kernel(int *sum, unsigned *count, int *out) {
+    __shared__ bool last;
+    atomicAdd(sum, threadIdx.x);
+    FENCE
+    BARRIER
+    if (threadIdx.x == 0) last = COUNTED == gridDim.x - 1;
+    __syncthreads();
+    if (last) out[threadIdx.x] = *sum;
+}"""
+COUNTS = {
+    "atomicInc": "atomicInc(count, gridDim.x)",
+    "acq_rel": "cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*count).fetch_add(1, cuda::memory_order_acq_rel)",
+}
+
+
+def summed(level, how="atomicInc", fence=DEVICE, barrier="__syncthreads();"):
+    source = SUM.replace("FENCE", fence).replace("BARRIER", barrier).replace("COUNTED", COUNTS[how])
+    total, count, out = np.zeros(1, I32), np.zeros(1, np.uint32), np.zeros(64, I32)
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((5,), (64,), (total, count, out))
+    return out.tolist()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("how", "fence"), [("atomicInc", DEVICE), ("acq_rel", "")])
+def test_the_last_block_may_read_a_sum_to_which_its_own_threads_have_added_last(level, how, fence, monkeypatch):
+    monkeypatch.setattr(Launch, "run", lambda launch: pytest.fail("the engine in NumPy runs it, too"))
+    assert summed(level, how, fence) == [5 * sum(range(64))] * 64
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_the_last_block_cannot_know_of_a_sum_is_told_with_the_line_and_what_to_write_behind_it(level):
+    with pytest.raises(simulator.RaceError, match="between blocks") as caught:
+        summed(level, fence="")
+    assert caught.value.lines == (4, 9)
+    told = "If what line 7 finds is to tell that line 4 is done, put __threadfence() behind line 4, before the counter"
+    assert told in str(caught.value)
+    with pytest.raises(simulator.RaceError, match="between blocks") as caught:
+        summed(level, barrier="")
+    assert caught.value.lines == (4, 9)
+    assert "put __syncthreads() behind the fence that follows line 4, before one thread changes" in str(caught.value)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_who_gets_the_old_value_of_an_update_comes_after_the_updates_before(level):
+    source = """extern "C" __global__ void kernel(int *count, int *out) {
+        if (threadIdx.x == 0 && UPDATED == gridDim.x - 1) { out[0] = *count; *count = 0; } }"""
+    count, out = np.zeros(1, I32), np.zeros(1, I32)
+    with simulator.record(level=level, checks="raise"):
+        kernel = simulator.RawModule(code=source.replace("UPDATED", "atomicAdd(count, 1)")).get_function("kernel")
+        kernel((5,), (64,), (count, out))
+    assert (count[0], out[0]) == (0, 5)
+    unasked = source.replace("UPDATED", "(atomicAdd(count, 1), blockIdx.x)")
+    with pytest.raises(simulator.RaceError), simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=unasked).get_function("kernel")((5,), (64,), (count, out))

@@ -467,7 +467,7 @@ EXPORT void free_rows(void *rows) { free(rows); }
 EXPORT int32_t size_of(int which) {
     const int32_t sizes[] = {sizeof(Instruction), sizeof(Launch), sizeof(Results), sizeof(Allocation), sizeof(TraceRow),
                              sizeof(Pattern), sizeof(Waiter), sizeof(GlobalWord), sizeof(RegisterUse), sizeof(Times),
-                             sizeof(Image), sizeof(GlobalLine), sizeof(Shape)};
+                             sizeof(Image), sizeof(GlobalLine), sizeof(Shape), sizeof(Others)};
     return sizes[which];
 }
 

@@ -512,23 +512,54 @@ static int is_known_to(const Warp *warp, int lane, uint32_t who, uint32_t time) 
     return comes_before(warp, lane, number_of_grid(warp, who - 1), time & ~WITH_STRENGTH);
 }
 
+/* What a thread does to a word. observes: it is an atomic operation that sees what was there before, so that what others did
+ * to the word comes before all that the thread does to it later. */
+typedef struct {
+    int lane, touch, observes;
+    uint32_t who, strength;
+} Act;
+
+/* Others have updated a word, too, of whom this lane need not know. */
+static int is_unknown(const Warp *warp, const Act *act, uint32_t other, uint32_t time) {
+    return other && other != act->who && !is_known_to(warp, act->lane, other, time);
+}
+
+/* An update after others: of those that it does not know of the last one of its own block is kept, and the last one of
+ * another. The last one of all is the writer of the word. */
+static void keep_others(const Warp *warp, const Act *act, GlobalLine *line, const GlobalWord *word, const Times *time,
+                        Others *others) {
+    const uint32_t who[] = {word->writer, others->near, others->far};
+    const uint32_t at[] = {time->written & ~WITH_STRENGTH, others->near_written, others->far_written};
+    Others kept = {0};
+    for (int k = line->has_others ? 2 : 0; k >= 0; k--) {
+        if (!is_unknown(warp, act, who[k], at[k])) continue;
+        if (number_of_grid(warp, who[k] - 1).block == (uint32_t)warp->block->id) kept.near = who[k], kept.near_written = at[k];
+        else kept.far = who[k], kept.far_written = at[k];
+    }
+    if (!line->has_others && !kept.near && !kept.far) return;
+    *others = kept;
+    line->has_others = 1;
+}
+
 /* A thread accesses a word of an array through which blocks may wait for each other. 0 if it may be a race. */
-static int check_in_time(const Warp *warp, int lane, GlobalWord *word, Times *time, uint32_t who, uint32_t strength,
-                         int touch) {
-    uint32_t now = warp->results->now;
-    if (word->writer && word->writer != who && !(time->written & strength) &&
-        !is_known_to(warp, lane, word->writer, time->written))
+static int check_in_time(const Warp *warp, const Act *act, GlobalLine *line, GlobalWord *word, Times *time, Others *others) {
+    const uint32_t now = warp->results->now, strength = act->strength, who = act->who;
+    if (!(time->written & strength) && is_unknown(warp, act, word->writer, time->written)) return 0;
+    if (line->has_others && !strength && (is_unknown(warp, act, others->near, others->near_written) ||
+                                          is_unknown(warp, act, others->far, others->far_written)))
         return 0;
-    if (touch != READS) {
+    if (act->touch != READS) {
         if (word->reader && word->reader != who && !(time->read & strength) &&
-            (word->reader == ANYBODY || !is_known_to(warp, lane, word->reader, time->read)))
+            (word->reader == ANYBODY || !is_known_to(warp, act->lane, word->reader, time->read)))
             return 0;
+        if (act->touch == UPDATES && !act->observes) keep_others(warp, act, line, word, time, others);
+        else if (line->has_others) *others = (Others){0};
         /* What it wrote itself since the last barrier, and not like that, still counts for who comes next. */
         const int was_plain = word->writer == who && time->written > warp->block->all_met && !(time->written & WITH_STRENGTH);
         word->writer = who;
         time->written = now | (was_plain ? 0 : strength);
     } else if (word->reader && word->reader != who &&
-               (word->reader == ANYBODY || !is_known_to(warp, lane, word->reader, time->read))) {
+               (word->reader == ANYBODY || !is_known_to(warp, act->lane, word->reader, time->read))) {
         word->reader = ANYBODY; /* else who comes after this reader comes after that one, too */
         time->read = now | (time->read & strength);
     } else {
@@ -562,11 +593,15 @@ EXPORT void split_lines(const Launch *launch, const Results *results, int slot, 
 
 static uint32_t least(uint32_t one, uint32_t other) { return other && other < one ? other : one; }
 
-/* The lanes from `lane` on, which are the threads from `who` on, access a line, `width` bytes each: as `check_in_time`. */
-static int line_in_time(const Warp *warp, GlobalLine *line, int lane, uint32_t who, uint32_t width, uint32_t strength, int touch) {
+/* The lanes from the first one on, which are the threads from the first one on, access a line, `width` bytes each: as
+ * `check_in_time`. */
+static int line_in_time(const Warp *warp, const Act *first, GlobalLine *line, uint32_t width) {
+    const uint32_t who = first->who, strength = first->strength;
+    const int lane = first->lane, touch = first->touch;
     const uint32_t now = warp->results->now, written = line->written & ~WITH_STRENGTH, read = line->read & ~WITH_STRENGTH;
     const uint32_t step = least(least(width, line->bytes_written), line->bytes_read);
-    const int orders_writers = line->writer && !(line->written & strength);
+    const int joins_writers = touch == UPDATES && !first->observes; /* who must not be forgotten */
+    const int orders_writers = line->writer && (joins_writers || !(line->written & strength));
     const int orders_readers = line->reader && !(touch != READS && line->read & strength);
     const Someone first_writer = number_of_grid(warp, line->writer - 1), first_reader = number_of_grid(warp, line->reader - 1);
     int others_read = 0;
@@ -637,8 +672,9 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     if (!lines) return;
     GlobalWord *words = warp->results->watched[slot];
     Times *times = warp->results->times[slot];
+    Others *others = warp->results->others[slot];
     int shift = warp->launch->global_granule, strong = is_strong(i, touch);
-    uint32_t strength = strong ? WITH_STRENGTH : 0;
+    Act act = {.touch = touch, .observes = i->flags & RETURNS_OLD && i->d_width, .strength = strong ? WITH_STRENGTH : 0};
     uint32_t first = (uint32_t)((uint64_t)warp->block->id * (uint64_t)warp->launch->threads + (uint64_t)(warp->number * WARP) + 1);
     if (times) tick(warp->results);
     uint64_t start = request->address[__builtin_ctz(lanes)] - one->base;
@@ -647,7 +683,8 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     for (uint32_t lane = 0, of_line = LINE_BYTES / (uint32_t)width; is_whole && lane < WARP; lane += of_line) {
         GlobalLine *line = &lines[(start + lane * (uint32_t)width) / LINE_BYTES];
         if (line->is_split) continue;
-        if (times ? line_in_time(warp, line, (int)lane, first + lane, (uint32_t)width, strength, touch)
+        act.lane = (int)lane, act.who = first + lane;
+        if (times ? line_in_time(warp, &act, line, (uint32_t)width)
             : strong ? line_in_turn(line, STRONG_ONES, 0, touch)
                      : line_in_turn(line, first + lane, (uint32_t)width, touch))
             lanes &= ~((of_line == WARP ? 0xffffffffu : (1u << of_line) - 1) << lane);
@@ -655,13 +692,14 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint32_t who = strong && !times ? (uint32_t)STRONG_ONES : first + (uint32_t)lane;
+        act.lane = lane, act.who = who;
         uint64_t at = request->address[lane] - one->base;
         for (uint64_t word = at >> shift; word <= (at + (uint64_t)width - 1) >> shift; word++) {
             uint64_t number = (word << shift) / LINE_BYTES;
             if (!lines[number].is_split) split_line(warp->launch, warp->results, slot, number);
             GlobalWord *w = &words[word];
             if (times) {
-                if (check_in_time(warp, lane, w, &times[word], who, strength, touch)) continue;
+                if (check_in_time(warp, &act, &lines[number], w, &times[word], &others[word])) continue;
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }

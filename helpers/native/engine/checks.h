@@ -10,6 +10,9 @@ enum Touch { READS, WRITES, UPDATES, COPIES };
 /* In `flags` of a store: a warp makes it as one, whichever lanes are active. */
 enum { FOR_THE_WARP = 1 << 21 };
 
+/* In `flags` of an atomic operation: somebody wants the old value. */
+enum { RETURNS_OLD = 1 << 13 };
+
 /* In `flags` of an instruction at an mbarrier, which is no strong access by which anything else is handed on. */
 enum { AT_MBARRIER = 1 << 23 };
 

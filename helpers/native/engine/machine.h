@@ -98,11 +98,17 @@ typedef struct {
     uint32_t written, read;
 } Times;
 
+/* Who updated a word before its last writer, by atomic operations, and is in no order with those who did so later: the last one
+ * of the writer's block, and the last one of another; and when. */
+typedef struct {
+    uint32_t near, near_written, far, far_written;
+} Others;
+
 /* The same of all words of a line of 128 bytes, as long as warps access it whole: threads that follow each other have
  * written, and read, so many bytes each, from the first ones on; 0: all by the same. */
 typedef struct {
     uint32_t writer, reader, written, read;
-    uint8_t bytes_written, bytes_read, is_split, spare;
+    uint8_t bytes_written, bytes_read, is_split, has_others; /* of one that is split: whether there are Others of its words */
 } GlobalLine;
 
 enum { MEETING_PLACES = 1021 }; /* at which blocks hear of each other: words of global memory share them */
@@ -209,7 +215,8 @@ typedef struct {
     uint32_t *counted;                  /* and a bit for each of these that has counted requests, or has a shape */
     GlobalLine **lines;                 /* by allocation; NULL where races are not looked for */
     GlobalWord **watched;               /* the words of lines that are split */
-    Times **times;                      /* the same, NULL where blocks do not wait for each other */
+    Times **times;                      /* the same, NULL where blocks do not wait for each other, */
+    Others **others;                    /* and of words of lines that have any */
     uint32_t *told;                     /* by lane of the grid: what it did before this is known to others; see checks.c */
     uint32_t *heard, *heard_by_warps, *left; /* by block and other block the last fence that all its threads know of, the same
                                               * by warp, and what is to be heard by place of meeting, before that whether

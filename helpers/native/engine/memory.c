@@ -11,7 +11,7 @@ enum {
     SPACE = 3, GENERIC = 3,                    /* the space; the others are those of `enum Space` */
     WIDE_ADDRESS = 4,                          /* 64 bits, else 32 */
     SIGNED_TERM = 8,                           /* and << k: term k of a wide address is a signed number of 32 bits */
-    SIGNED_VALUE = 1 << 12, ANSWERS = 1 << 13, /* a narrow load; an atomic operation that returns the old value */
+    SIGNED_VALUE = 1 << 12,                    /* a narrow load */
     FLUSHES = 1 << 14, SETS = 1 << 15, FILLS = 1 << 16, TRANSPOSED = 1 << 17,
     ANYWHERE = 1 << 19,                        /* in any block of the cluster */
     EXTENDS = 1 << 24, SIZED = 1 << 25,        /* what is loaded is extended to 64 bits; a copy says how much it reads */
@@ -626,7 +626,7 @@ static void update_in(Warp *warp, const Instruction *i, int space, const Request
             }
             if (old == values[0]) was_equal |= 1u << lane;
             if (i->flags & SETS) old = old == values[0];
-            if (i->flags & ANSWERS && i->d_width) {
+            if (i->flags & RETURNS_OLD && i->d_width) {
                 ((uint32_t *)(warp->rows + part_of(warp, i->d, element)))[lane] = (uint32_t)old;
                 if (size == 8 && i->d_width > 1) ((uint32_t *)(warp->rows + i->d + 1))[lane] = (uint32_t)(old >> 32);
             }

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from helpers.devices import WARP, unravel
-from helpers.simulator.engine.ir import Instruction, Kind, Program, bits, uncollected
+from helpers.simulator.engine.ir import Instruction, Kind, Program, bits, is_answered, uncollected
 from helpers.simulator.engine.machine_layout import (
     INSTRUCTION,
     PACKED,
@@ -31,7 +31,7 @@ from helpers.simulator.engine.plans import Plan, Plans, Rows, Run
 from helpers.simulator.engine.run import Launch, Wave, too_many_steps
 from helpers.simulator.engine.textures import OBJECTS, Surface
 from helpers.simulator.errors import StepLimitExceeded
-from helpers.simulator.frontends.decoded import ELEMENTS, Decoded, Word
+from helpers.simulator.frontends.decoded import ELEMENTS, RETURNS_OLD, Decoded, Word
 from helpers.simulator.recording.recorded import Counts, Found, Key
 from helpers.simulator.recording.trace import Traces
 from helpers.simulator.sanitizer.loaded_values import uses_of
@@ -154,6 +154,8 @@ def assemble(
         if one.jumps:
             number = [len(jumps), len(one.jumps), *number[2:]]
             jumps += one.jumps
+        if one.operation.endswith("atomic") and not is_answered(program, program.instructions[index]):
+            one.flags &= ~RETURNS_OLD
         if one.space >= 0:
             memory = len(requests)
             requests.append((index, one.space, one.op, _bytes_of_lane(one)))

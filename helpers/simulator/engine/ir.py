@@ -227,10 +227,12 @@ def is_used(program: Program, index: int, slot: int) -> bool:
 
 def overwrites(program: Program, instruction: Instruction) -> bool:
     """Whether an atomic operation only puts a value there: it exchanges, and nobody uses what was there before."""
-    exchanges = "exch" in instruction.opcode.lower().split(".")
-    return exchanges and not any(
-        slot is not None and is_used(program, instruction.index, slot) for slot in instruction.writes
-    )
+    return "exch" in instruction.opcode.lower().split(".") and not is_answered(program, instruction)
+
+
+def is_answered(program: Program, instruction: Instruction) -> bool:
+    """Whether somebody uses what an instruction writes into registers."""
+    return any(slot is not None and is_used(program, instruction.index, slot) for slot in instruction.writes)
 
 
 def basic_blocks(

@@ -63,10 +63,11 @@ WAITER = _struct(
 
 GLOBAL_WORD = _struct(("writer", "u4"), ("reader", "u4"))
 TIMES = _struct(("written", "u4"), ("read", "u4"))
+OTHERS = _struct(("near", "u4"), ("near_written", "u4"), ("far", "u4"), ("far_written", "u4"))
 LINE_BYTES = 128
 GLOBAL_LINE = _struct(
     ("writer", "u4"), ("reader", "u4"), ("written", "u4"), ("read", "u4"), ("bytes_written", "u1"),
-    ("bytes_read", "u1"), ("is_split", "u1"), ("spare", "u1"),
+    ("bytes_read", "u1"), ("is_split", "u1"), ("has_others", "u1"),
 )  # fmt: skip
 REGISTERS = 256
 REGISTER_USE = _struct(
@@ -106,8 +107,8 @@ class CResults(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("block_warps", "block_lanes", "guarded", "requests")),
         ("accesses", ctypes.c_int64 * len(SPACES)), ("barriers", ctypes.c_int64), ("copies", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("patterns", "counted", "lines", "watched", "times", "told", "heard",
-                                               "heard_by_warps", "left", "traces", "shapes")),
+        *((name, ctypes.c_void_p) for name in ("patterns", "counted", "lines", "watched", "times", "others", "told",
+                                               "heard", "heard_by_warps", "left", "traces", "shapes")),
         *((name, ctypes.c_int64) for name in ("trace_count", "trace_room", "shape_count", "shape_room")),
         ("fault_block", ctypes.c_int64), ("fault_address", ctypes.c_int64),
         ("changes", ctypes.c_int64), ("waiters", ctypes.c_void_p),
@@ -130,7 +131,7 @@ def library() -> ctypes.CDLL | None:
     found.accesses_of.restype = ctypes.c_int64
     sizes = (INSTRUCTION.itemsize, ctypes.sizeof(CLaunch), ctypes.sizeof(CResults), ALLOCATION.itemsize, TRACE.itemsize,
              PATTERN.itemsize, WAITER.itemsize, GLOBAL_WORD.itemsize, REGISTER_USE.itemsize,
-             TIMES.itemsize, IMAGE.itemsize, GLOBAL_LINE.itemsize, SHAPE.itemsize)  # fmt: skip
+             TIMES.itemsize, IMAGE.itemsize, GLOBAL_LINE.itemsize, SHAPE.itemsize, OTHERS.itemsize)  # fmt: skip
     assert sizes == tuple(found.size_of(which) for which in range(len(sizes))), "machine.h and machine_layout.py differ"
     return found
 

@@ -23,6 +23,7 @@ from helpers.simulator.engine.machine_layout import (
     GLOBAL_WORD,
     IMAGE,
     LINE_BYTES,
+    OTHERS,
     PATTERN,
     SHAPE,
     SPACES,
@@ -238,7 +239,7 @@ class Run:
         for name, array in zip(names, arrays, strict=True):
             setattr(blank, name, array.ctypes.data)
         self._none = np.zeros(slots, np.uint64)
-        blank.lines = blank.watched = blank.times = self._none.ctypes.data
+        blank.lines = blank.watched = blank.times = blank.others = self._none.ctypes.data
         self._blank = bytes(blank)
         self._free = library().free_execution
         self._begin(None)
@@ -270,15 +271,18 @@ class Run:
         blocks may wait for each other, else 0.  blocks: of its grid."""
         self.lines = [sparse(count, GLOBAL_LINE) if count else None for count in lines]
         self.words = [sparse(count * words_of_line, GLOBAL_WORD) if count else None for count in lines]
-        times = [sparse(count * words_of_line, TIMES) if count and meeting else None for count in lines]
+        times, others = (
+            [sparse(count * words_of_line, kind) if count and meeting else None for count in lines]
+            for kind in (TIMES, OTHERS)
+        )
         tables = [
             np.array([0 if one is None else one.ctypes.data for one in each] or [0], np.uint64)
-            for each in (self.lines, self.words, times)
+            for each in (self.lines, self.words, times, others)
         ]
-        self.c.lines, self.c.watched, self.c.times = (table.ctypes.data for table in tables)
+        self.c.lines, self.c.watched, self.c.times, self.c.others = (table.ctypes.data for table in tables)
         told = np.zeros(meeting, np.uint32)
         self.c.told = told.ctypes.data if meeting else None
-        self._watched = (*tables, *(one for one in times if one is not None), told)
+        self._watched = (*tables, *(one for one in (*times, *others) if one is not None), told)
         if meeting and blocks <= MOST_BLOCKS:
             # Zeros take no memory before they are touched: few warps hear anything.
             news = [np.zeros((rows, blocks + 1), np.uint32) for rows in (blocks, meeting // WARP, MEETING_PLACES)]

@@ -34,7 +34,7 @@ ATOMICS = {
 HALVES = {"F16": 6, "BF16": 7}  # of copies in bulk: two in 32 bits
 TYPES = {"F64": 5, "F32": 4, "F16x2": 6, "BF16x2": 7, "S64": 3, "U64": 2, "64": 2, "S32": 1}
 SIGNED_TERM = 8
-SIGNED_VALUE, ANSWERS, FLUSHES, SETS, FILLS, TRANSPOSED = (1 << bit for bit in range(12, 18))
+SIGNED_VALUE, RETURNS_OLD, FLUSHES, SETS, FILLS, TRANSPOSED = (1 << bit for bit in range(12, 18))
 WIDE_ADDRESS = 4
 FOR_WARP = 8
 # How many threads arrive at an mbarrier and how many bytes come, as bulk.c numbers it.

@@ -16,7 +16,8 @@ Two accesses of one word, one of them a store, are in order if one thread does b
 
 Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
 Model'). Stores of the same value do not either, nor does a plain load with atomicCAS: loops that build an atomic
-function from it begin with such a load (CUDA guide, 'Atomic Functions').
+function from it begin with such a load (CUDA guide, 'Atomic Functions'). But who reads a sum to which several have
+added must know of all of them: that its own block was the last to do so is chance. Who was given the old value knows.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,7 @@ import numpy as np
 
 from helpers.devices import WARP
 from helpers.simulator.engine.bulk import UNIT as BULK_UNIT
-from helpers.simulator.engine.ir import overwrites
+from helpers.simulator.engine.ir import is_answered, overwrites
 from helpers.simulator.engine.schedule import by_warps
 
 MOST_BLOCKS = 1024  # of a grid in which it is kept which block has heard of which
@@ -43,6 +44,16 @@ class GlobalSide(NamedTuple):
     what: str
 
 
+class Unheard(NamedTuple):
+    """A thread has looked at what one of another block may have told it by, and that one had told nobody.
+
+    looked_at: the instruction. lacks: a "fence", or the "barrier" by which others would tell for it.
+    """
+
+    looked_at: int
+    lacks: str
+
+
 class GlobalHazard(NamedTuple):
     """kind "race" or "unwritten"; `byte` is an offset in the array; `second` is the later access."""
 
@@ -50,6 +61,7 @@ class GlobalHazard(NamedTuple):
     first: GlobalSide | None
     second: GlobalSide
     byte: int
+    unheard: Unheard | None = None
 
 
 class Fences:
@@ -118,6 +130,7 @@ class Clock:
         self.fences = np.zeros(blocks, np.int64)
         self.told_by_threads = np.zeros(blocks * threads, np.int64)  # zeros take no memory before they are touched
         self.fenced = False
+        self._answered: dict[int, bool] = {}
         self.passes_on = False  # whether something may have been handed on in a block alone
         self.bystanders: Any = None  # what warps know of each other where barriers are of some warps (`bystanders`)
         few = blocks <= MOST_BLOCKS
@@ -136,10 +149,18 @@ class Clock:
         self.of_device, self.of_block = Fences(wave.shape), Fences(wave.shape)
         self.told_in_block = np.zeros(wave.shape, np.int64)
         self.atomics_of_threads, self.met_before_fence = np.zeros((2, *wave.shape), np.int64)
+        self.looks = np.zeros((2, *wave.shape), np.int64)  # by thread when it last looked at others' work, and where
         first = (wave.block_ids * wave.threads)[:, None]
         self.marks = (
             1 + first + np.arange(wave.threads, dtype=np.int64)[None, :]
         )  # by thread, 1 + its number in the grid
+
+    def is_answered(self, wave) -> bool:
+        """Whether somebody uses the old value that the current atomic operation returns."""
+        index = wave.instruction.index
+        if index not in self._answered:
+            self._answered[index] = is_answered(wave.program, wave.instruction)
+        return self._answered[index]
 
     def tick(self) -> int:
         """The time of a new event."""
@@ -224,7 +245,10 @@ class Clock:
             self._meet_at(wave, mask, op, addresses, width)
         mask = mask if everyone is None else everyone
         if op != "st":
-            self.atomics_of_threads[_lanes(wave, mask)] = self.now
+            lanes = _lanes(wave, mask)
+            self.atomics_of_threads[lanes] = self.now
+            if op == "ld" or (op == "atom" and self.is_answered(wave)):
+                self.looks[0][lanes], self.looks[1][lanes] = self.now, wave.instruction.index
         if not self.fenced or op == "ld":
             return
         here = np.broadcast_to(True if mask is None else mask, wave.shape)
@@ -282,6 +306,18 @@ class Clock:
         by_warp = self.heard_by_warps[blocks * self.warps + lane // WARP, other_blocks]
         return np.minimum(met, np.maximum(by_warp, self.heard[blocks, other_blocks]))
 
+    def unheard(self, wave, other: int, who: int, time: int) -> Unheard | None:
+        """Why a thread does not know what one of another block did, if it has looked at others' work since."""
+        (block, thread), (other_block, other_thread) = divmod(who, wave.threads), divmod(other, wave.threads)
+        row, other_row = np.searchsorted(self.block_ids, (block, other_block)).tolist()
+        when = max(self.atomics_of_threads[row, thread], self.met[row])
+        at = np.flatnonzero(self.looks[0, row] == when)
+        if block == other_block or when <= time or self.told_by_threads[other] > time or not len(at):
+            return None
+        here = other_row < len(self.block_ids) and self.block_ids[other_row] == other_block
+        lacks = "barrier" if here and self.of_device.last[other_row, other_thread] > time else "fence"
+        return Unheard(int(self.looks[1, row, at[0]]), lacks)
+
     @staticmethod
     def _blocks(wave, mask: np.ndarray | None) -> np.ndarray:
         if mask is None:
@@ -322,7 +358,11 @@ class GlobalWatch:
     def _make(self, word: int) -> None:
         self._word = word
         words = -(-self.allocation.bytes_.size // word)
-        self.writer = _Accesses(words)
+        self.writer = _Accesses(
+            words
+        )  # the last one; and of those before it who updated in no order with who came after:
+        self.near = _Accesses(words)  # the last one of the same block
+        self.far = _Accesses(words)  # the last one of another
         self.reader = _Accesses(words)  # the last one
         self.neighbour = _Accesses(words)  # the last other reader of the same block
         self.stranger = _Accesses(words)  # the last reader of another block
@@ -388,6 +428,8 @@ class GlobalWatch:
         stamp = (self.clock.tick() << TIME) | (wave.instruction.index << 2) | (swap << 1) | strong
         new = _Lazily(lambda: _words_of(values, wave.shape, mask, self._word))
         mine = self._compare(wave, self.writer, "writes", words, marks, strong, op, new)
+        for others in () if strong else (self.near, self.far):
+            self._compare(wave, others, "writes", words, marks, strong, op, new)
         if op == "ld":
             self._remember_readers(wave, words, marks, stamp)
             return
@@ -395,14 +437,46 @@ class GlobalWatch:
             self._compare(wave, readers, "reads", words, marks, strong, op, None)
         if strong and self.writer.used:
             stamp = self._with_plain_ones(wave, words, marks, stamp)
+        joins = atomic and not (op == "atom" and self.clock.is_answered(wave))
+        if joins:
+            self._keep_others(wave, words, marks)
+        else:
+            self._forget_others(words)
         if mine:
             # All words were theirs before, and so each word is one thread's.
             self.writer.stamp[words] = stamp
             return
         self.writer.put(words, marks, stamp)
-        lost = self.writer.thread.take(words) != marks
+        last = self.writer.thread.take(words)
+        lost = last != marks
+        if lost.any() and joins:
+            same = lost & ((marks - 1) // wave.threads == (last - 1) // wave.threads)
+            for others, chosen in ((self.near, same), (self.far, lost & ~same)):
+                others.put(words[chosen], marks[chosen], stamp if np.ndim(stamp) == 0 else stamp[chosen])
         if lost.any() and not strong:
             self._same_instruction(wave, words, marks, lost, new)
+
+    def _keep_others(self, wave, words, marks) -> None:
+        """Threads update words by atomic operations that do not see what was there: of those who did so before, and
+        whom they do not know of, the last one of their block is kept, and the last one of another block."""
+        kept = [(others, *np.zeros((2, len(words)), np.int64)) for others in (self.near, self.far)]
+        for before in (self.far, self.near, self.writer):
+            if not before.used:
+                continue
+            threads, stamps = before.thread.take(words), before.stamp.take(words)
+            at = np.flatnonzero((threads != 0) & (threads != marks))
+            at = at[~self._in_order(wave, threads[at] - 1, marks[at] - 1, stamps[at] >> TIME)] if len(at) else at
+            same = (threads[at] - 1) // wave.threads == (marks[at] - 1) // wave.threads
+            for (_, who, when), chosen in zip(kept, (at[same], at[~same]), strict=True):
+                who[chosen], when[chosen] = threads[chosen], stamps[chosen]
+        for others, who, when in kept:
+            if others.used or who.any():
+                others.put(words, who, when)
+
+    def _forget_others(self, words) -> None:
+        for others in (self.near, self.far):
+            if others.used:
+                others.thread[words] = 0
 
     def _with_plain_ones(self, wave, words, marks, stamp: int) -> np.ndarray:
         """The stamps of strong stores; a plain one by the same thread stays where no barrier has come since."""
@@ -440,7 +514,8 @@ class GlobalWatch:
             if what == "writes" and stamps[at] & 1:
                 what = "updates"
             first = GlobalSide(instruction, int(others[at]), what)
-            self._race(wave, first, op, int(who[at]), int(words[at]), int(racing.sum()))
+            unheard = self.clock.unheard(wave, int(others[at]), int(who[at]), int(stamps[at]) >> TIME)
+            self._race(wave, first, op, int(who[at]), int(words[at]), int(racing.sum()), unheard)
         return False
 
     def _in_order(self, wave, others: np.ndarray, who: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -512,10 +587,12 @@ class GlobalWatch:
             first = GlobalSide(wave.instruction.index, int(who[start]), "writes")
             self._race(wave, first, "st", int(who[at]), int(words[start]), int(different.sum()))
 
-    def _race(self, wave, first: GlobalSide, op: str, thread: int, word: int, times: int) -> None:
+    def _race(
+        self, wave, first: GlobalSide, op: str, thread: int, word: int, times: int, unheard: Unheard | None = None
+    ) -> None:
         what = {"ld": "reads", "st": "writes"}.get(op, "updates")
         second = GlobalSide(wave.instruction.index, thread, what)
-        self._report(wave, self.allocation, GlobalHazard("race", first, second, word * self._word), times)
+        self._report(wave, self.allocation, GlobalHazard("race", first, second, word * self._word, unheard), times)
 
     def _content(self, words: np.ndarray) -> np.ndarray:
         """What memory holds before the access, as integers."""

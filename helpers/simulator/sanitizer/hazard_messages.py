@@ -332,6 +332,8 @@ class Messages:
             text += "Blocks run in any order and do not wait for each other. "
         else:
             text += "No barrier lies between them, so that on a GPU either may come first. "
+        if hazard.unheard is not None:
+            return text + self._untold(hazard, one)
         if one == two:
             return text + (
                 "If several threads add to one element, use atomicAdd; else let each element be written by one thread, "
@@ -345,3 +347,11 @@ class Messages:
             "Write to another array than the one that is read, or do the second step in a second launch; if a counter "
             "tells who is last, put __threadfence() between the data and the counter's atomicAdd."
         )
+
+    def _untold(self, hazard: GlobalHazard, line: int) -> str:
+        """What a thread should have done behind a line before others learn of it by a counter or a flag."""
+        purpose = f"If what line {self.lines(hazard.unheard.looked_at)[-1]} finds is to tell that line {line} is done, "
+        if hazard.unheard.lacks == "fence":
+            return f"{purpose}put __threadfence() behind line {line}, before the counter or the flag there is changed."
+        barrier = f"put __syncthreads() behind the fence that follows line {line}"
+        return f"{purpose}{barrier}, before one thread changes the counter or the flag for all."

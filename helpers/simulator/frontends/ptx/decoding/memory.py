@@ -170,7 +170,7 @@ def atomic(t: Decoder, s: Statement) -> Decoded:
         for k, source in enumerate(sources):
             t.read(i, 2 + k, source, s.type)
     if returns:
-        i.flags |= form.ANSWERS
+        i.flags |= form.RETURNS_OLD
         t.writes_vector(i, items_of(destination), TYPE_BYTES[s.type])
     i.flags |= form.FLUSHES * (s.type == "f32" and name == "ADD" and i.space != form.SHARED)
     return i

@@ -103,7 +103,7 @@ def atomic(t: Decoder, s: sass.Statement) -> Decoded:
     i.number[3] = type_ = chosen(s, form.TYPES, 0)
     wide = type_ in (2, 3, 5)
     if returns:
-        i.flags |= form.ANSWERS
+        i.flags |= form.RETURNS_OLD
         t.writes(i, destination, 2 if wide else 1)
     if s.has("POPC") and s.has("INC"):
         i.number[2] = form.ATOMICS["ADD"]
