@@ -73,3 +73,25 @@ def test_a_function_may_wait_for_a_flag_and_another_may_raise_it(level):
     with simulator.record(level=level, checks=True):
         kernel((1,), (64,), (o,))
     assert o.tolist() == [5, 7]
+
+
+@pytest.mark.parametrize("level", ["ptx", "sass"])
+def test_variables_of_two_lines_that_the_machine_code_stores_at_once_are_no_neighbour_of_each_other(level):
+    source = """
+    extern "C" __global__ void kernel(int *o) {
+        __shared__ int head, tail;
+        if (threadIdx.x == 0) {
+            head = o[0];
+            tail = o[1];
+        }
+        __syncthreads();
+        atomicAdd(&head, 1); atomicAdd(&tail, 2);
+        __syncthreads();
+        if (threadIdx.x == 0) o[2] = head, o[3] = tail;
+    }"""
+    kernel, o = simulator.RawModule(code=source).get_function("kernel"), np.array([5, 7, 0, 0], np.int32)
+    with simulator.record(level=level, checks="raise") as recording:
+        kernel((1,), (64,), (o,))
+    assert o.tolist() == [5, 7, 5 + 64, 7 + 128]
+    stores = [one for one in recording.launches[0].program.opcodes if one.startswith("STS")]
+    assert level == "ptx" or stores == ["STS.64"], "the test wants one store for both"

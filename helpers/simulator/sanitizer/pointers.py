@@ -77,7 +77,8 @@ class Pointers:
         """By the index of an instruction of `program`, the one __shared__ array that it accesses, where that is known.
 
         Machine code does not say which array an address is made from: there it is known by the place in the source. An
-        array none of whose lines is left there is accessed at lines of others, which then say nothing either.
+        array none of whose lines is left there is accessed at lines of others, which then say nothing either. Nor does
+        the line of an access that is wider than its variable: the compiler made one of several, of neighbours.
         """
         if program.level == "ptx":
             return self.shared
@@ -85,7 +86,13 @@ class Pointers:
         left = {place: array for place, array in self.alone.items() if place in places.values()}
         remaining = {(writes, array) for (_, writes), array in left.items()}
         moved = {writes for (_, writes), array in self.alone.items() if (writes, array) not in remaining}
-        return {index: left[place] for index, place in places.items() if place in left and place[1] not in moved}
+        return {
+            index: left[place]
+            for index, place in places.items()
+            if place in left
+            and place[1] not in moved
+            and _machine_width(program.instructions[index].opcode) <= max(4, left[place].bytes)
+        }
 
     def undecided(self, program: Program) -> dict[int, dict[int, SharedArray | None]]:
         """By the index of an access of the machine code at a place of `several`, what it may come from."""
@@ -209,6 +216,11 @@ def find(kernel: CompiledKernel) -> Pointers:
         None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated), several, constant,
         strengths, strengths_at,
     )  # fmt: skip
+
+
+def _machine_width(opcode: str) -> int:
+    """The bytes of a lane at most, of an access of machine code."""
+    return next((bits // 8 for bits in (64, 128) if str(bits) in opcode.split(".")), 4)
 
 
 def _puts_in_bulk(opcode: tuple[str, ...]) -> bool:
