@@ -90,6 +90,36 @@ PROGRAMS = {
         __shared__ int last;
         atomicAdd((float *)a + t, 1.0f); [[FENCE]] [[BARRIER]] if (t == 0) last = atomicAdd(f, 1) == 3;
         [[BARRIER]] if (last) { FENCE out[t] = a[t] + a[t ^ 33]; }"""),
+    "a chain of three blocks": (3, 32, """
+        volatile int *v = f;
+        if (t == 0 && bl == 0) { a[0] = 1; [[FENCE]] v[0] = 1; }
+        if (t == 0 && bl == 1) { while (!v[0]) { } [[FENCE]] v[1] = 1; }
+        if (t == 0 && bl == 2) { [[while (!v[1]) { }]] FENCE out[0] = a[0]; }"""),
+    "one block after the other": (4, 64, """
+        volatile int *v = f;
+        a[64 * bl + t] = t; FENCE [[BARRIER]]
+        if (t == 0) { if (bl) while (!v[bl - 1]) { } [[FENCE]] v[bl] = 1; } BARRIER
+        for (int k = 0; k <= bl; ++k) out[64 * bl + t] += a[64 * k + (t ^ 1)];"""),
+    "a tree of counters": (4, 32, """
+        if (t) return;
+        a[bl] = bl; [[FENCE]]
+        if (atomicAdd(f + bl / 2, 1) == 1) {
+            [[FENCE]] if (atomicAdd(f + 2, 1) == 1) { FENCE for (int k = 0; k < 4; ++k) out[k] = a[k]; } }"""),
+    "a flag that is set to zero first": (1, 64, """
+        __shared__ volatile int ready; __shared__ int data;
+        if (t == 0) ready = 0; [[BARRIER]]
+        if (t == 0) { data = a[0] + 5; [[OF_BLOCK]] ready = 1; }
+        if (t == 32) { while (!ready) { } OF_BLOCK out[0] = data; }"""),
+    "another warp raises the flag than sets it to zero": (1, 64, """
+        __shared__ volatile int ready;
+        if (t == 0) ready = 0; [[BARRIER]] if (t == 32) ready = 1; if (t == 0) while (!ready) { } out[t] = 1;"""),
+    "a ring between two warps": (1, 64, """
+        __shared__ volatile int head, tail; __shared__ int ring[4];
+        if (t == 0) { head = 0; tail = 0; } [[BARRIER]]
+        if (t == 0) for (int i = 0; i < 9; ++i) {
+            while (head - tail == 4) { } OF_BLOCK ring[i % 4] = i; [[OF_BLOCK]] head = i + 1; }
+        if (t == 32) for (int i = 0; i < 9; ++i) {
+            while (head == i) { } OF_BLOCK out[i] = ring[i % 4]; [[OF_BLOCK]] tail = i + 1; }"""),
     "one thread makes the fence for what all have added": (4, 64, """
         atomicAdd(a, t); [[BARRIER]] if (t == 0) { [[FENCE]] if (atomicAdd(f, 1) == 3) { FENCE out[0] = a[0]; } }"""),
     "sums behind a barrier of the grid": (4, 64, """

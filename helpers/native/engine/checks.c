@@ -11,9 +11,9 @@
 #include "checks.h"
 
 /* ---- who hands on what it did: a fence, and then an atomic operation or another strong store; whoever makes such an
- * operation or a strong load later knows of it, in the block if the fence is one of the block. Of other blocks it must be an access of the same
- * variable, or of one by which another block passes on what it has heard; what a warp hears of them, other warps of its block
- * know behind a barrier. Times are numbers of events. */
+ * operation or a strong load later knows of it, in the block if the fence is one of the block. Of other blocks it must be an
+ * access of the same variable, or of one by which another block passes on, behind a fence, what it has heard; what a warp
+ * hears of them, other warps of its block know behind a barrier. Times are numbers of events. */
 enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u };
 
 static uint32_t later(uint32_t one, uint32_t other) { return one > other ? one : other; }
@@ -29,17 +29,6 @@ static uint32_t last_of(const uint32_t *times, uint32_t mask) {
 /* By lane: what it did before this is known to those who meet others, in the grid. */
 static uint32_t *told_of(const Warp *warp, int number) {
     return warp->results->told + ((size_t)warp->block->id * (size_t)warp->block->warps + (size_t)number) * WARP;
-}
-
-void note_fence(Warp *warp, uint32_t mask, int of_block) {
-    if (!warp->results->told) return;
-    uint32_t now = tick(warp->results);
-    if (!of_block) warp->block->fenced = warp->results->fenced = now;
-    for (; mask; mask &= mask - 1) {
-        int lane = __builtin_ctz(mask);
-        warp->order.fenced_in_block[lane] = now;
-        if (!of_block) warp->order.fenced[lane] = now;
-    }
 }
 
 void note_warp_barrier(Warp *warp, uint32_t mask) {
@@ -74,37 +63,39 @@ static size_t blocks_of(const Launch *launch) {
     return (size_t)launch->grid[0] * (size_t)launch->grid[1] * (size_t)launch->grid[2];
 }
 
-/* What all threads of a block have heard, and what else one of its warps has; behind the last block of each whether that is
- * any news: the fences of its own block are. */
+/* What all threads of a block have heard, and what else one of its warps has; and what of it, before a fence, so that they pass
+ * it on by the next strong store. Behind the last block of each is whether there is any news: the fences of its own block are. */
 typedef struct {
-    uint32_t *common, *own;
+    uint32_t *common, *own, *common_passed, *own_passed;
 } Heard;
 
 static Heard heard_by(const Block *block, int warp) {
     const Results *results = block->warp[0].results;
     const size_t row = blocks_of(block->warp[0].launch) + 1;
-    return (Heard){results->heard + (size_t)block->id * row,
-                   results->heard_by_warps + ((size_t)block->id * (size_t)block->warps + (size_t)warp) * row};
+    const size_t of_block = (size_t)block->id * row, of_warp = ((size_t)block->id * (size_t)block->warps + (size_t)warp) * row;
+    return (Heard){results->heard + of_block, results->heard_by_warps + of_warp, results->passed + of_block,
+                   results->passed_by_warps + of_warp};
 }
 
-/* Who has heard something hears what others have left at a place, and leaves there what it has heard, and when its block last
+/* Who has heard something hears what others have left at a place, and leaves there what it passes on, and when its block last
  * made a fence. Whether there is any news is kept of all places together, as there is none at most of them. */
 static int exchange_news(Block *block, const Heard *heard, uint64_t place, int reads, int writes) {
     const size_t blocks = blocks_of(block->warp[0].launch);
     const Results *results = block->warp[0].results;
     uint32_t *any_left = &results->left[place], *left = results->left + MEETING_PLACES + place * blocks;
-    uint32_t *own = heard->own, *common = heard->common;
-    own[block->id] = later(own[block->id], block->fenced);
-    own[blocks] = later(own[blocks], block->fenced);
-    if (!(reads && *any_left) && !(writes && (own[blocks] || common[blocks]))) return 0;
-    for (size_t b = 0; b < blocks; b++) {
-        uint32_t news = later(later(own[b], common[b]), left[b]);
-        if (reads) own[b] = news;
-        if (writes) left[b] = news;
+    uint32_t *own = heard->own, *passed = heard->own_passed, *common_passed = heard->common_passed;
+    for (int k = 0; k < 2; k++) {
+        const size_t at = k ? blocks : (size_t)block->id;
+        own[at] = later(own[at], block->fenced);
+        passed[at] = later(passed[at], block->fenced);
     }
-    uint32_t any = later(later(own[blocks], common[blocks]), *any_left);
-    if (reads) own[blocks] = any;
-    if (writes) *any_left = any;
+    if (!(reads && *any_left) && !(writes && (passed[blocks] || common_passed[blocks]))) return 0;
+    for (size_t b = 0; b < blocks; b++) {
+        if (reads) own[b] = later(own[b], left[b]);
+        if (writes) left[b] = later(left[b], later(passed[b], common_passed[b]));
+    }
+    if (reads) own[blocks] = later(own[blocks], *any_left);
+    if (writes) *any_left = later(*any_left, later(passed[blocks], common_passed[blocks]));
     return reads;
 }
 
@@ -115,7 +106,32 @@ static void spread_news(Block *block) {
         if (!block->warp[w].has_news) continue;
         block->warp[w].has_news = 0;
         const Heard heard = heard_by(block, w);
-        for (size_t b = 0; b < row; b++) heard.common[b] = later(heard.common[b], heard.own[b]);
+        for (size_t b = 0; b < row; b++) {
+            heard.common[b] = later(heard.common[b], heard.own[b]);
+            heard.common_passed[b] = later(heard.common_passed[b], heard.own_passed[b]);
+        }
+    }
+}
+
+/* A warp makes a fence: what it has heard before it passes on. */
+static void pass_on_news(Warp *warp) {
+    const size_t blocks = blocks_of(warp->launch);
+    const Heard heard = heard_by(warp->block, warp->number);
+    if (!heard.own[blocks] && !heard.common[blocks]) return;
+    for (size_t b = 0; b <= blocks; b++)
+        heard.own_passed[b] = later(heard.own_passed[b], later(heard.own[b], heard.common[b]));
+    warp->has_news = 1;
+}
+
+void note_fence(Warp *warp, uint32_t mask, int of_block) {
+    if (!warp->results->told) return;
+    uint32_t now = tick(warp->results);
+    if (!of_block) warp->block->fenced = warp->results->fenced = now;
+    if (!of_block && warp->results->heard) pass_on_news(warp);
+    for (; mask; mask &= mask - 1) {
+        int lane = __builtin_ctz(mask);
+        warp->order.fenced_in_block[lane] = now;
+        if (!of_block) warp->order.fenced[lane] = now;
     }
 }
 
@@ -141,7 +157,7 @@ void note_cluster(Cluster *cluster) {
         for (int rank = 0; rank < MOST_OF_CLUSTER; rank++) {
             Block *block = cluster->block[rank];
             if (!block || !block->warp[0].results->told || !block->warp[0].results->heard) continue;
-            const Heard heard = heard_by(block, 0), of_all = {heard.common, heard.common};
+            const Heard heard = heard_by(block, 0), of_all = {heard.common, heard.common, heard.common, heard.common};
             exchange_news(block, &of_all, (uint64_t)(block->id - rank) % MEETING_PLACES, 1, 1);
         }
     }
@@ -289,8 +305,9 @@ static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, 
         if (note->read && !ordered(&moment, thread, note->reader, note->read) && !knows_reader &&
             !(is_strong && note->flags & STRONG_READ))
             return SUSPICIOUS;
-        /* What was written since the last barrier, too, and was neither, still counts for who comes next. */
-        uint16_t kind = (touch == UPDATES ? UPDATED : 0) | (is_strong ? STRONG_WRITE : 0);
+        /* What was written since the last barrier, too, and was neither, still counts for who comes next. So does what is
+         * written first of all: who might come before it would find anything there. */
+        uint16_t kind = (touch == UPDATES ? UPDATED : 0) | (is_strong && note->written ? STRONG_WRITE : 0);
         if (note->written > warp->block->all_met) kind &= note->flags;
         note->writer = both_update && note->writer != thread ? MANY : (uint16_t)thread;
         note->written = moment.now;

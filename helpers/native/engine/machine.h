@@ -218,9 +218,10 @@ typedef struct {
     Times **times;                      /* the same, NULL where blocks do not wait for each other, */
     Others **others;                    /* and of words of lines that have any */
     uint32_t *told;                     /* by lane of the grid: what it did before this is known to others; see checks.c */
-    uint32_t *heard, *heard_by_warps, *left; /* by block and other block the last fence that all its threads know of, the same
-                                              * by warp, and what is to be heard by place of meeting, before that whether
-                                              * there is any; NULL where too many blocks meet */
+    uint32_t *heard, *heard_by_warps, *passed, *passed_by_warps, *left; /* by block and other block the last fence that all its
+                                              * threads know of, the same by warp; of both what they knew before a fence of their
+                                              * own; and what is to be heard by place of meeting, before that whether there is
+                                              * any; NULL where too many blocks meet */
     TraceRow *traces;
     Shape *shapes;
     int64_t trace_count, trace_room, shape_count, shape_room;

@@ -285,8 +285,11 @@ class Run:
         self._watched = (*tables, *(one for one in (*times, *others) if one is not None), told)
         if meeting and blocks <= MOST_BLOCKS:
             # Zeros take no memory before they are touched: few warps hear anything.
-            news = [np.zeros((rows, blocks + 1), np.uint32) for rows in (blocks, meeting // WARP, MEETING_PLACES)]
-            self.c.heard, self.c.heard_by_warps, self.c.left = (one.ctypes.data for one in news)
+            rows_of = dict.fromkeys(("heard", "passed"), blocks)
+            rows_of |= dict.fromkeys(("heard_by_warps", "passed_by_warps"), meeting // WARP) | {"left": MEETING_PLACES}
+            news = [np.zeros((rows, blocks + 1), np.uint32) for rows in rows_of.values()]
+            for name, one in zip(rows_of, news, strict=True):
+                setattr(self.c, name, one.ctypes.data)
             self._watched += (*news,)
 
     def traces(self) -> Rows:

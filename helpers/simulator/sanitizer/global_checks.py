@@ -11,7 +11,7 @@ Two accesses of one word, one of them a store, are in order if one thread does b
   and how locks work (CUDA guide, 'Memory Fence Functions'). Another thread of the block, or of the warp, may do the
   fence and the atomic operation for the first, if a barrier of theirs comes before, and the atomic operation for the
   second, if one comes behind it. Between blocks it must be the same variable, or others have to pass it on from one to
-  the other. Inside a block `__threadfence_block()` is enough, the atomic variable may lie in shared memory, and which
+  the other, each behind a fence of its own. Inside a block `__threadfence_block()` is enough, the atomic variable may lie in shared memory, and which
   it was is not looked at.
 
 Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
@@ -120,7 +120,7 @@ class Clock:
 
     `heard[block, other]` is the last fence of the other block that all threads of this one know of, and
     `heard_by_warps[warp, other]` that one warp knows of, by an atomic variable that both used, or by what others left
-    there (`left`, by place) who had heard of it themselves. In a block warps leave what they have heard where they make
+    there (`left`, by place) who had heard of it themselves, before a fence: `passed` and `passed_by_warps`. In a block warps leave what they have heard where they make
     atomic operations on shared memory (`left_in_block`), and all know of it behind a `__syncthreads()`. It is not kept
     for more than MOST_BLOCKS.
     """
@@ -137,13 +137,16 @@ class Clock:
         self.warps = -(-threads // WARP)
         self.heard = np.zeros((blocks, blocks), np.int64) if few else None
         self.heard_by_warps = np.zeros((blocks * self.warps, blocks), np.int64) if few else None
+        self.passed = np.zeros((blocks, blocks), np.int64) if few else None
+        self.passed_by_warps = np.zeros((blocks * self.warps, blocks), np.int64) if few else None
         self.left = np.zeros((MEETING_PLACES, blocks), np.int64) if few else None
 
     def begin(self, wave) -> None:
         """A new wave."""
         self.block_ids = wave.block_ids
         self.barriers, self.met = np.zeros((2, wave.shape[0]), np.int64)
-        self.has_news = np.zeros((wave.shape[0], self.warps), bool)  # whether warps have heard what others have not
+        # Whether warps have heard what others of their block have not, and what they have not passed on.
+        self.has_news, self.keeps_news = np.zeros((2, wave.shape[0], self.warps), bool)
         self.left_in_block = None if self.heard is None else np.zeros((wave.shape[0], len(self.heard)), np.int64)
         self.warp_barriers = np.zeros(wave.shape, np.int64)
         self.of_device, self.of_block = Fences(wave.shape), Fences(wave.shape)
@@ -178,8 +181,10 @@ class Clock:
         heard[rows] = self.has_news[rows]
         for row in np.flatnonzero(heard.any(axis=1)).tolist():
             block = self.block_ids[row]
-            news = self.heard_by_warps[block * self.warps + np.flatnonzero(heard[row])].max(axis=0)
-            np.maximum(self.heard[block], news, out=self.heard[block])
+            warps = block * self.warps + np.flatnonzero(heard[row])
+            for of_all, of_warps in ((self.heard, self.heard_by_warps), (self.passed, self.passed_by_warps)):
+                np.maximum(of_all[block], of_warps[warps].max(axis=0), out=of_all[block])
+            self.keeps_news[row] = True
         self.has_news &= ~heard
 
     def warp_barrier(self, wave, mask: np.ndarray | None) -> None:
@@ -203,6 +208,19 @@ class Clock:
             self.fences[self._blocks(wave, mask)] = self.now
             self.of_device.last[lanes] = self.now
             self.met_before_fence[lanes] = self.atomics_of_threads[lanes]
+            if self.keeps_news.any():
+                self._pass_on_news(np.broadcast_to(True if mask is None else mask, wave.shape))
+
+    def _pass_on_news(self, here: np.ndarray) -> None:
+        """The warps of these threads have heard something, and make a fence."""
+        rows, warps = self._warps(here)
+        keep = self.keeps_news[rows, warps]
+        rows, warps = rows[keep], warps[keep]
+        self.keeps_news[rows, warps], self.has_news[rows, warps] = False, True
+        blocks = self.block_ids[rows]
+        of_grid = blocks * self.warps + warps
+        news = np.maximum(self.heard_by_warps[of_grid], self.heard[blocks])
+        self.passed_by_warps[of_grid] = np.maximum(self.passed_by_warps[of_grid], news)
 
     def shared_atomic(self, wave, mask: np.ndarray | None, op: str) -> None:
         """An atomic operation, or another strong access, on shared memory."""
@@ -227,7 +245,7 @@ class Clock:
             np.maximum.at(self.left_in_block, rows, self.heard_by_warps[of_grid])
         if op != "st":
             self.heard_by_warps[of_grid] = np.maximum(self.heard_by_warps[of_grid], self.left_in_block[rows])
-            self.has_news[rows, warps] = True
+            self.has_news[rows, warps] = self.keeps_news[rows, warps] = True
 
     @staticmethod
     def _warps(here: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -267,7 +285,7 @@ class Clock:
         self._tell(np.minimum(self.told_in_block, met[:, None]))
 
     def _meet_at(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int) -> None:
-        """Warps leave at these words what they have heard, and hear what others have left there."""
+        """Warps leave at these words what they pass on, and hear what others have left there."""
         lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
         words = np.broadcast_to(addresses, wave.shape)[lanes] >> 2
         rows, threads = np.nonzero(lanes)
@@ -275,9 +293,10 @@ class Clock:
         several = [(words + part) % MEETING_PLACES * count + warps for part in range(max(1, width // 4))]
         places, warps = np.divmod(np.unique(np.concatenate(several)), count)
         blocks = warps // self.warps
-        self.heard_by_warps[warps, blocks] = np.maximum(self.heard_by_warps[warps, blocks], self.fences[blocks])
+        for known in (self.heard_by_warps, self.passed_by_warps):
+            known[warps, blocks] = np.maximum(known[warps, blocks], self.fences[blocks])
         if op != "st":
-            self.has_news[rows, threads // WARP] = True
+            self.has_news[rows, threads // WARP] = self.keeps_news[rows, threads // WARP] = True
         step = MOST_AT_ONCE // len(self.heard)
         for first in range(0, len(places), step):
             self._exchange(places[first : first + step], warps[first : first + step], op)
@@ -287,7 +306,7 @@ class Clock:
         starts = np.flatnonzero(np.r_[True, places[1:] != places[:-1]])
         known = self.left[places]
         if op != "ld":
-            known = np.maximum(known, np.maximum(self.heard_by_warps[warps], self.heard[warps // self.warps]))
+            known = np.maximum(known, np.maximum(self.passed_by_warps[warps], self.passed[warps // self.warps]))
             _accumulate(known, starts)
             self.left[places[starts]] = known[np.r_[starts[1:], len(places)] - 1]
         if op != "st":

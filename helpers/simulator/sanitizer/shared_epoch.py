@@ -10,7 +10,7 @@ The rules:
   these are, and what a glance is, says `strengths`), and threads that store the same value do not either
   (compute-sanitizer's racecheck says so, too). A
   plain load does not race with atomicCAS: loops that build an atomic function from it begin with such a load (CUDA
-  guide, 'Atomic Functions').
+  guide, 'Atomic Functions'). What is stored in a word first is never strong: who might come before would find anything.
 - Lanes of one warp need not run in step (CUDA guide, 'Independent Thread Scheduling'), so that they race with each
   other as well, unless `__syncwarp()` lies between (racecheck: "Warp Level Programming").
 - A thread may hand on what it did: by a fence and then an atomic operation or another strong store, after which another
@@ -253,10 +253,16 @@ class Epoch:
         flags = np.zeros(self.size, np.uint8)
         self.owner = np.full(self.size, -1, np.int32)
         multiple = np.zeros(self.size, bool)
-        for entry in self.log:
+        self.begun: dict[int, np.ndarray] = {}  # by time the words that a strong store is the first to write
+        fresh = ~self.initialised.reshape(-1)
+        for time, entry in enumerate(self.log):
             if GLANCE < entry.kind < COPY:
                 index, position = self._touched(entry.addresses, self._lanes(self.array(entry.mask)), entry.width)
                 flags[index] |= WRITES[int(LIKE[entry.kind])]
+                if entry.kind in (STRONG_STORE, VOLATILE_STORE) and fresh[index].any():
+                    self.begun[time] = index[fresh[index]]
+                    flags[self.begun[time]] |= WRITTEN
+                fresh[index] = False
                 self._note(index, position, multiple)
         for copy in copies:
             if copy.start >= 0 or copy.end < len(self.log):
@@ -407,6 +413,8 @@ class Epoch:
             facts = (time, kind, of.instruction, hides_until, hides_from)
             for name, value in zip(_COLUMNS[7:], facts, strict=True):
                 columns[name].append(np.full(len(position), value))
+            if time in self.begun:
+                columns["kind"][-1][np.isin(index[chosen], self.begun[time])] = STORE
 
         for time, entry in enumerate(self.log):
             if entry.kind <= COPY:
