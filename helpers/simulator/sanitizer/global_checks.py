@@ -6,13 +6,13 @@ bytes, or the array's smaller elements) the last writer and the last readers are
 Two accesses of one word, one of them a store, are in order if one thread does both, or
 
 - inside a block: `__syncthreads()` lies between, or `__syncwarp()` for lanes of one warp;
-- between any two threads: the first has executed `__threadfence()` since, and after that an atomic operation or
-  another strong store, and the second an atomic operation or another strong load: that is how results are handed on,
-  and how locks work (CUDA guide, 'Memory Fence Functions'). Another thread of the block, or of the warp, may do the
-  fence and the atomic operation for the first, if a barrier of theirs comes before, and the atomic operation for the
-  second, if one comes behind it. Between blocks it must be the same variable, or others have to pass it on from one to
-  the other, each behind a fence of its own. Inside a block `__threadfence_block()` is enough, the atomic variable may lie in shared memory, and which
-  it was is not looked at.
+- between any two threads: the first has executed `__threadfence()` since, and after that an atomic operation or another
+  strong store, and the second an atomic operation or another strong load: that is how results are handed on, and how
+  locks work (CUDA guide, 'Memory Fence Functions'). Another thread of the block, or of the warp, may do the fence and
+  the atomic operation for the first, if a barrier of theirs comes before, and the atomic operation for the second, if
+  one comes behind it. Between blocks it must be the same variable, or others have to pass it on from one to the other,
+  each behind a fence of its own. Inside a block `__threadfence_block()` is enough, the atomic variable may lie in
+  shared memory, and which it was is not looked at.
 
 Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
 Model'). Stores of the same value do not either, nor does a plain load with atomicCAS: loops that build an atomic
@@ -120,9 +120,9 @@ class Clock:
 
     `heard[block, other]` is the last fence of the other block that all threads of this one know of, and
     `heard_by_warps[warp, other]` that one warp knows of, by an atomic variable that both used, or by what others left
-    there (`left`, by place) who had heard of it themselves, before a fence: `passed` and `passed_by_warps`. In a block warps leave what they have heard where they make
-    atomic operations on shared memory (`left_in_block`), and all know of it behind a `__syncthreads()`. It is not kept
-    for more than MOST_BLOCKS.
+    there (`left`, by place) who had heard of it themselves, before a fence: `passed` and `passed_by_warps`. In a block
+    warps leave what they have heard where they make atomic operations on shared memory (`left_in_block`), and all know
+    of it behind a `__syncthreads()`. It is not kept for more than MOST_BLOCKS.
     """
 
     def __init__(self, blocks: int, threads: int) -> None:
