@@ -57,7 +57,10 @@ def failed_compilation(
     groups = _errors_with_notes(diagnostics.parse(log))
     about_source = [group for group in groups if group[0].filename != diagnostics.NAME_MAP]
     if groups and not about_source:
-        return _unknown_kernel([group[0] for group in groups], source, entries)
+        errors = [group[0] for group in groups]
+        unknown = _unknown_kernel(errors, source, entries)
+        unknown.entries = frozenset(_asked(error, entries) for error in errors)
+        return unknown
     if not about_source:
         return CompileError(log.strip())
 

@@ -63,7 +63,22 @@ class RawModule:
     def compile(self) -> None:
         """Compile now (as CuPy's method does), every kernel that the source names if no instantiations were given."""
         if not self._kernels:
-            self._compile([name for name in compiler.kernel_names(self.code) if "<" not in name])
+            self._compile_all()
+
+    def _compile_all(self) -> None:
+        """Compile at once all kernels that need no instantiation, as the compiler does anyway, whichever is asked for.
+
+        What it does not find is left out: a kernel within `#if 0`, or in a namespace, which only its full name means.
+        """
+        names = self._plain_names()
+        try:
+            self._compile(names)
+        except compiler.UnknownKernel as error:
+            self._compile([name for name in names if name not in error.entries])
+
+    def _plain_names(self) -> list[str]:
+        """The kernels that the source names, without templates, whose arguments only a caller knows."""
+        return [name for name in compiler.kernel_names(self.code) if "<" not in name]
 
     def get_function(self, name: str) -> "Kernel":
         """The kernel `name`: a plain name, or one of the name expressions."""
@@ -73,7 +88,10 @@ class RawModule:
                     f"{name} is not among name_expressions={list(self.name_expressions)}: name it there, "
                     "so that the compiler instantiates the template."
                 )
-            self._compile([name])
+            if name in self._plain_names():
+                self._compile_all()
+            if name not in self._kernels:
+                self._compile([name])
         return self._kernels[name]
 
     def get_global(self, name: str) -> MemoryPointer:
@@ -84,6 +102,8 @@ class RawModule:
         understood here, too.
         Raises SimulatorError, which lists the module's variables, if it has none of that name; CompileError.
         """
+        if not self._kernels:
+            self._compile_all()
         texts = dict.fromkeys(kernel.compiled.ptx for kernel in self._kernels.values())
         if texts:
             declared = [variable for text in texts for variable in compiler.variables_in(text)]
