@@ -139,9 +139,9 @@ class SharedChecks:
         self._report = report
         self._names = names
         self._compared = False  # whether the last analysis had to compare stored values
-        self._doubtful = frozenset() if uses is None else uses.doubtful
+        self.doubtful = frozenset() if uses is None else uses.doubtful
         self._overwriting: set[int] = set()
-        self._loaded = LoadedValues(uses, lambda what: report(self._wave, *what)) if self._doubtful else None
+        self._loaded = LoadedValues(uses, lambda what: report(self._wave, *what)) if self.doubtful else None
 
     # ---- the life of a wave
     def begin(self, wave) -> None:
@@ -266,7 +266,7 @@ class SharedChecks:
 
     def once_used(self, what: tuple, load: int, lanes: np.ndarray, share: Fraction) -> None:
         """Report `what`, a hazard and how often it was found, if the value that `lanes` loaded just now is used."""
-        if load in self._doubtful:
+        if load in self.doubtful:
             self._loaded.hold(what, load, len(self._log), lanes, share)
         else:
             self._report(self._wave, *what)
@@ -386,7 +386,7 @@ class SharedChecks:
             initialised,
             state.pending,
             rows,
-            self._doubtful,
+            self.doubtful,
             self._overwriting,
         )
         result = epoch.analyse()
