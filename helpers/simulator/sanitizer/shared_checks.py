@@ -172,9 +172,8 @@ class SharedChecks:
 
     def end(self, wave) -> None:
         """All threads have exited: the last epoch, and copies that nobody waited for."""
-        if not self._size:
-            return
-        self._close(None)
+        if self._size:
+            self._close(None)
         if self._loaded is not None:
             self._loaded.end()
         for copy, lanes in self.patterns.states[self._state].pending:
@@ -267,7 +266,7 @@ class SharedChecks:
     def once_used(self, what: tuple, load: int, lanes: np.ndarray, share: Fraction) -> None:
         """Report `what`, a hazard and how often it was found, if the value that `lanes` loaded just now is used."""
         if load in self.doubtful:
-            self._loaded.hold(what, load, len(self._log), lanes, share)
+            self._loaded.hold_now(what, load, lanes, share)
         else:
             self._report(self._wave, *what)
 
