@@ -22,7 +22,9 @@ class UnknownArchitecture(CompileError):
 
 
 class UnknownKernel(CompileError):
-    """The source compiles, or would, but has no such kernel."""
+    """The source compiles, or would, but has no such kernel. `entries` are all names that were asked for in vain."""
+
+    entries: frozenset[str] = frozenset()
 
 
 class DisassemblyError(CompilerError):

@@ -36,13 +36,47 @@ _MANGLED_NAME = re.compile(r"_ZN?(\d+)([A-Za-z_]\w*)")
 _PTX_PLACE = re.compile(r"\bptx input, line (\d+)")
 _PTX_LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
 _FOLLOWS_FROM_OTHERS = "Ptx assembly aborted due to errors"
-# PTX instructions that one family of GPUs has, and no newer one.
-_OF_ONE_FAMILY = {
+# PTX instructions that one family of GPUs has, or that newer ones lack, and what is to be said of them.
+_NOT_ON_ALL_GPUS = {
     "wgmma": 'Products of warp groups (wgmma) are Hopper\'s alone, arch="sm_90a": neither older nor newer GPUs have '
     "them. mma.sync and nvcuda::wmma multiply matrices on all.",
     "tcgen05": 'tcgen05 is of Blackwell for data centres alone, arch="sm_100a": GeForce and RTX GPUs (sm_120) lack it. '
     "mma.sync and nvcuda::wmma multiply matrices on all.",
+    "vote": "__any, __all and __ballot are of before CUDA 9. Name the threads of the warp that take part, "
+    "0xffffffff for all: __ballot_sync(0xffffffff, …).",
 }
+# What the compiler's words leave open, by a pattern of its message and one of the line that it is about.
+_HINTS = tuple((re.compile(message), re.compile(line), hint) for message, line, hint in (
+    (
+        r'identifier "(__shfl(?:_up|_down|_xor)?)" is undefined', "",
+        r"\1 is of before CUDA 9. Name the threads of the warp that take part, 0xffffffff for all: "
+        r"\1_sync(0xffffffff, …).",
+    ),
+    (
+        r"(texture|surface) is not a template", "",
+        r"References such as \1<float, 2> went with CUDA 12. A kernel takes a \1 as a parameter, as a number of type "
+        r"unsigned long long that its functions know it by (cudaTextureObject_t, cudaSurfaceObject_t): "
+        r"tex2D<float>(tex, x, y). gpu.cuda.texture makes them.",
+    ),
+    (
+        "declaration is incompatible with previous", "extern.*__shared__",
+        "All arrays that are extern __shared__ are the same memory, and those of one name must be of one type, in all "
+        "kernels and all instantiations of a source. Declare one of bytes, and a pointer to it of the type: "
+        "extern __shared__ __align__(16) unsigned char bytes[]; T *tile = reinterpret_cast<T *>(bytes);",
+    ),
+    (
+        "expression must have a constant value", r"\[",
+        "An array has a size that is known when the kernel is compiled: a number, a macro, a constexpr, a template "
+        "parameter. Shared memory alone may get its size at the launch: extern __shared__ float tile[]; with "
+        "shared_mem=….",
+    ),
+    (
+        "annotation on lambda requires --extended-lambda", "",
+        "In a kernel a lambda is device code anyway: leave __device__ out.",
+    ),
+))  # fmt: skip
+# Headers of C++ that device code finds under cuda/std.
+_OF_CUDA_STD = frozenset(("atomic", "barrier", "bit", "complex", "concepts", "latch", "numbers", "semaphore", "span"))
 
 
 def failed_compilation(
@@ -57,7 +91,10 @@ def failed_compilation(
     groups = _errors_with_notes(diagnostics.parse(log))
     about_source = [group for group in groups if group[0].filename != diagnostics.NAME_MAP]
     if groups and not about_source:
-        return _unknown_kernel([group[0] for group in groups], source, entries)
+        errors = [group[0] for group in groups]
+        unknown = _unknown_kernel(errors, source, entries)
+        unknown.entries = frozenset(_asked(error, entries) for error in errors)
+        return unknown
     if not about_source:
         return CompileError(log.strip())
 
@@ -187,6 +224,15 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
             f"    The __shared__ arrays take {used} bytes; arrays of fixed size may take {most} bytes a block. "
             "Use smaller tiles, or dynamic shared memory (extern __shared__) for more."
         ]
+    if "/thrust/" in error.filename:
+        return [
+            "    Thrust's functions are called by host code, as CuPy's are (gpu.sum and others), and NVRTC refuses its "
+            "headers but for <thrust/complex.h>. In a kernel, classes of CUB sort, scan and reduce for a block: "
+            "cub::BlockRadixSort, cub::BlockScan, cub::BlockReduce."
+        ]
+    for message, line, hint in _HINTS:
+        if (found := message.search(error.message)) and line.search(error.echo or ""):
+            return [f"    {found.expand(hint)}"]
     if _END_OF_LINE_BEFORE.search(error.message) and _begins_its_line(error):
         return ["    Look at the end of the line before: the ; is missing there."]
     if _TWO_INDICES in error.message:
@@ -215,6 +261,8 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
             f"    {missing[1]} is a file of the project that this source comes from, and it is not here. Delete the "
             "line, and paste what the kernel uses of that file."
         ]
+    if missing and missing[1] in _OF_CUDA_STD:
+        return [f"    Device code finds it as <cuda/std/{missing[1]}>, with its names in cuda::std."]
     if missing:
         given = f"The headers given are: {', '.join(headers)}. " if headers else ""
         return [
@@ -249,7 +297,7 @@ def _assembler_errors(groups: Sequence[list[Diagnostic]], texts: Mapping[str, st
             paragraph += f"\n    in the PTX: {ptx_lines[number - 1].strip()}"
         shown.append(paragraph)
     messages = " ".join(error.message for error, *_ in groups if "Instruction '" in error.message)
-    hints = [hint for name, hint in _OF_ONE_FAMILY.items() if f"'{name}" in messages]
+    hints = [hint for name, hint in _NOT_ON_ALL_GPUS.items() if f"'{name}" in messages]
     return "\n\n".join(shown + hints)
 
 

@@ -18,6 +18,10 @@ HOST_HEADERS = frozenset({
     "stddef.h", "stdexcept", "stdint.h", "stdio.h", "stdlib.h", "string", "string.h", "sys/time.h", "sys/types.h",
     "thread", "time.h", "tuple", "type_traits", "unistd.h", "utility", "vector", "cublas_v2.h", "cublas.h",
     "curand.h", "cusolverDn.h", "cufft.h", "cuda_runtime_api.h", "cuda.h", "helper_cuda.h", "helper_functions.h",
+    "bitset", "cctype", "cinttypes", "cublasLt.h", "cuda_profiler_api.h", "cusparse.h", "deque", "exception",
+    "helper_string.h", "helper_timer.h", "inttypes.h", "iterator", "list", "mutex", "new", "nvToolsExt.h",
+    "nvtx3/nvToolsExt.h", "omp.h", "optional", "ostream", "queue", "ratio", "stack", "stdbool.h", "unordered_map",
+    "unordered_set",
 })  # fmt: skip
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"][^\n]*$', re.MULTILINE)
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
@@ -52,6 +56,12 @@ _MACROS = {
     "M_LN2": "0.69314718055994530942", "M_LN10": "2.30258509299404568402", "M_SQRT2": "1.41421356237309504880",
     "M_SQRT1_2": "0.70710678118654752440",
 }  # fmt: skip
+# What the host's compiler defines beneath those, `__FLT_MAX__`, and some programs write.
+_MACROS |= {
+    f"__{name}__": value
+    for name, value in _MACROS.items()
+    if name.startswith(("FLT_", "DBL_")) or name in ("INT_MAX", "CHAR_BIT", "SHRT_MAX", "SCHAR_MAX", "LONG_MAX")
+}
 # All of CUB has parts for the host, which NVRTC refuses. A kernel uses classes of a block or of a warp, each of which
 # has a header of its own: BlockRadixSort is in cub/block/block_radix_sort.cuh.
 _CUB = frozenset({
@@ -82,40 +92,83 @@ _OF_STD = frozenset({
     "isinf", "isnan", "ldexp", "lgamma", "llrint", "log", "log10", "log1p", "log2", "lrint", "lround", "max", "min",
     "nearbyint",
     "nextafter", "pow", "remainder", "rint", "round", "signbit", "sin", "sinh", "sqrt", "tan", "tanh", "tgamma",
-    "trunc", "memcpy", "memset", "printf", "malloc", "free", *(name for name in _TYPES if name.endswith("_t")),
+    "trunc", "memcpy", "memset", "printf", "malloc", "free", "size_t", "ptrdiff_t",
+    *(name for name in _TYPES if name.endswith("_t")),
 })  # fmt: skip
+_ASKED = (
+    "arithmetic", "base_of", "const", "convertible", "enum", "floating_point", "integral", "pointer", "reference",
+    "same", "signed", "trivially_copyable", "unsigned", "void",
+)  # fmt: skip
+_CHANGED = (
+    "add_const", "add_pointer", "common_type", "conditional", "decay", "enable_if", "invoke_result", "make_signed",
+    "make_unsigned", "remove_const", "remove_cv", "remove_pointer", "remove_reference", "underlying_type",
+)  # fmt: skip
+# What the host's headers have in namespace std for any code, and CUDA's C++ library for device code in cuda::std.
+_OF_CUDA_STD = {
+    "cuda/std/limits": ("numeric_limits",),
+    "cuda/std/type_traits": (
+        *(f"is_{name}{end}" for name in _ASKED for end in ("", "_v")),
+        *(f"{name}{end}" for name in _CHANGED for end in ("", "_t")),
+        "bool_constant", "false_type", "integral_constant", "true_type", "void_t",
+    ),
+    "cuda/std/utility": (
+        "declval", "exchange", "index_sequence", "integer_sequence", "make_index_sequence", "make_pair", "pair", "swap",
+    ),
+    "cuda/std/array": ("array",),
+    "cuda/std/tuple": ("get", "make_tuple", "tie", "tuple", "tuple_element_t", "tuple_size_v"),
+    "cuda/std/cstddef": ("byte", "nullptr_t"),
+    "cuda/std/functional": ("equal_to", "greater", "less", "minus", "multiplies", "plus"),
+}  # fmt: skip
 _STD = re.compile(r"\bstd\s*::\s*([A-Za-z_]\w*)")
 _OTHER_STD = re.compile(r"\bcuda\s*::\s*std\b")
 _CCCL = frozenset({"cuda", "cub", "thrust"})  # folders of NVIDIA's C++ libraries
 _HEADERS = {
     "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
     "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),
+    "math_constants.h": tuple(
+        f"CUDART_{name}{end}" for name in ("INF", "NAN", "PI", "ZERO", "ONE") for end in ("", "_F")
+    ),
 }
+# Complex numbers of the libraries that have parts for the host, or that only CuPy brings: those of CUDA's C++ library
+# have the same names and lie in memory in the same way. Their functions, such as conj, are found by their arguments.
+_COMPLEX = "#include <cuda/std/complex>"
+_OF_COMPLEX = ("abs", "arg", "complex", "conj", "exp", "log", "norm", "polar", "pow", "sqrt")
+_IN_PLACE_OF = {
+    "cupy/complex.cuh": (_COMPLEX, "using cuda::std::complex;"),
+    "thrust/complex.h": (
+        _COMPLEX, f"namespace thrust {{ {' '.join(f'using cuda::std::{name};' for name in _OF_COMPLEX)} }}",
+    ),
+}  # fmt: skip
 
 
 def adapted(source: str) -> str:
     """The source with what NVRTC lacks. Lines keep their numbers; `#line 1` follows what is put before them."""
     wanted = {name.strip() for name in _INCLUDE.findall(source)}
-    dropped = HOST_HEADERS | {"cub/cub.cuh"}
+    dropped = HOST_HEADERS | {"cub/cub.cuh"} | _IN_PLACE_OF.keys()
     text = _INCLUDE.sub(lambda found: "" if found[1].strip() in dropped else found[0], source)
     code = _COMMENT.sub(" ", text)
     used = set(re.findall(r"\b[A-Za-z_]\w*\b", code))
     included = {name.strip() for name in _INCLUDE.findall(text)}
+    of_std = set(_STD.findall(_OTHER_STD.sub(" ", code)))
     added = [f"#include <{header}>" for header in _headers_of_cub(used)] if "cub/cub.cuh" in wanted else []
     added += [
         f"#include <{header}>"
         for header, names in _HEADERS.items()
         if header not in included and used & set(names) and not _defines(code, names)
     ]
+    for header, names in _OF_CUDA_STD.items():
+        if wanted_of_it := sorted(of_std & set(names)):
+            added.append(f"#include <{header}>")
+            added.append(f"namespace std {{ {' '.join(f'using cuda::std::{name};' for name in wanted_of_it)} }}")
+    for header in sorted(wanted & _IN_PLACE_OF.keys()):
+        added += _IN_PLACE_OF[header]
     types = {name: type_ for name, type_ in _TYPES.items() if name in used and not _names(code, name)}
-    if _CCCL.intersection(name.split("/")[0] for name in wanted):  # its headers spell some of these types otherwise
+    folders = {name.split("/")[0] for name in (*wanted, *_INCLUDE.findall("\n".join(added)))}
+    if folders & _CCCL:  # its headers spell some of these types otherwise
         fixed = [name for name in types if name.endswith("_t")]
         added += ["#include <cuda/std/cstdint>"] if fixed else []
         types = {name: type_ for name, type_ in types.items() if name not in fixed}
     added += [f"typedef {type_} {name};" for name, type_ in types.items()]
-    of_std = set(_STD.findall(_OTHER_STD.sub(" ", code)))
-    if "numeric_limits" in of_std:
-        added += ["#include <cuda/std/limits>", "namespace std { using cuda::std::numeric_limits; }"]
     if used_of_std := sorted(of_std & _OF_STD):
         added.append(f"namespace std {{ {' '.join(f'using ::{name};' for name in used_of_std)} }}")
     added += [

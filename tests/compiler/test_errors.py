@@ -242,6 +242,33 @@ def test_a_header_of_curand_is_said_to_be_a_package_of_its_own():
     assert "then restart the kernel" in told
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("C[0] = __shfl_xor(C[1], 1);", "before CUDA 9. .* __shfl_xor_sync(0xffffffff, …)."),
+        ("C[0] = __ballot(C[1] > 0);", "before CUDA 9. .* __ballot_sync(0xffffffff, …)."),
+        ("float row[n]; row[0] = 1; C[0] = row[0];", "extern __shared__ float tile[]; with shared_mem=…"),
+        ("auto twice = [] __device__(float x) { return 2 * x; }; C[0] = twice(1);", "leave __device__ out"),
+        ("extern __shared__ float s[]; C[0] = s[0]; { extern __shared__ int s[]; }", "must be of one type"),
+    ],
+)
+def test_what_the_compilers_words_leave_open_is_said(body, said):
+    before, _, after = said.partition(".* ")
+    told = message(f"__global__ void k(float *C, int n) {{ {body} }}")
+    assert before in told and after in told
+
+
+def test_texture_references_are_said_to_be_objects_today():
+    told = message("texture<float, 2> image;\n__global__ void k(float *C) { C[0] = tex2D(image, 1, 2); }")
+    assert "References such as texture<float, 2> went with CUDA 12" in told and "gpu.cuda.texture makes them" in told
+
+
+def test_headers_of_the_host_that_device_code_has_elsewhere_are_named():
+    kernel = "\n__global__ void k(float *C) { C[0] = 1; }"
+    assert "finds it as <cuda/std/atomic>, with its names in cuda::std." in message("#include <atomic>" + kernel)
+    assert "Thrust's functions are called by host code" in message("#include <thrust/sort.h>" + kernel)
+
+
 def test_a_missing_semicolon_is_looked_for_at_the_end_of_the_line_before():
     told = message("__global__ void k(float *C) {\n    int a = 1\n    int b = 2;\n    C[0] = a + b;\n}")
     assert "Look at the end of the line before: the ; is missing there." in told

@@ -49,6 +49,18 @@ def test_a_header_of_the_host_is_allowed(header):
         ("x[0] = std::sqrt(25.0f) + std::max(3, 4) + std::abs(-2.5f) + std::pow(2.0f, 3.0f);", 19.5),
         ("x[0] = std::fmin(3.0, 2.0) + sizeof(std::sqrt(4.0f)) + std::isnan(NAN) + (std::int16_t)65537;", 8),
         ("x[0] = -std::numeric_limits<float>::infinity() < std::numeric_limits<int>::min();", 1),
+        ("x[0] = -__FLT_MAX__ < -__FLT_MIN__ && __INT_MAX__ == INT_MAX && __CHAR_BIT__ == 8;", 1),
+        ("x[0] = CUDART_INF_F > 1 && isnan(CUDART_NAN);", 1),
+        (
+            "std::conditional_t<(sizeof(x[0]) > 4), double, int64_t> two = 2.5; std::size_t n = 1; x[0] = two;"
+            "if (std::is_same<std::size_t, decltype(sizeof(n))>::value && std::is_integral_v<uint8_t>) x[0] += n;",
+            3,
+        ),
+        (
+            "std::array<float, 3> a = {1, 2, 4}; std::swap(a[0], a[1]); std::pair<int, float> p = {3, a[0]};"
+            "auto [first, second] = std::make_tuple(p, 0.5f); x[0] = 10 * first.first + first.second + second;",
+            32.5,
+        ),
     ],
 )
 def test_names_that_the_hosts_headers_bring_exist(statement, expected):
@@ -56,7 +68,22 @@ def test_names_that_the_hosts_headers_bring_exist(statement, expected):
     assert ran(source, np.zeros(1, np.float32))[0] == expected
 
 
-@pytest.mark.parametrize("header", ["cuda/std/array", "cuda/std/limits", "cuda/barrier", "cub/cub.cuh"])
+@pytest.mark.parametrize(("header", "prefix"), [("cupy/complex.cuh", ""), ("thrust/complex.h", "thrust::")])
+def test_complex_numbers_of_cupy_and_of_thrust_are_those_of_cuda(header, prefix):
+    source = f"""#include <{header}>
+extern "C" __global__ void turn(const {prefix}complex<float> *a, {prefix}complex<float> *b) {{
+    {prefix}complex<float> i(0, 1);
+    b[threadIdx.x] = i * conj(a[threadIdx.x]) + {prefix}complex<float>(abs(a[threadIdx.x]));
+}}"""
+    a = np.array([3 + 4j, -1j, 2], np.complex64)
+    b = np.zeros_like(a)
+    simulator.RawModule(code=source).get_function("turn")((1,), (3,), (a, b))
+    assert np.allclose(b, 1j * a.conj() + abs(a))
+
+
+@pytest.mark.parametrize(
+    "header", ["cuda/std/array", "cuda/std/limits", "cuda/barrier", "cub/cub.cuh", "cupy/complex.cuh"]
+)
 def test_the_names_exist_beside_headers_that_bring_some_of_them(header):
     types = ("uint", "uchar", "int8_t", "uint32_t", "int64_t", "uint64_t", "uintptr_t")
     sizes = " + ".join(f"sizeof({type_})" for type_ in types)

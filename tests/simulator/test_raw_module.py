@@ -9,7 +9,8 @@ from threading import Barrier, BrokenBarrierError
 import numpy as np
 import pytest
 
-from helpers import simulator
+from helpers import compiler, gpu, simulator
+from helpers.compiler import build, nvrtc
 from helpers.simulator.cuda.levels import forms_of
 
 LEVELS = ("sass", "ptx")
@@ -59,6 +60,51 @@ def test_a_kernel_without_parameters_runs(level, capsys):
     with simulator.record(level=level):
         module.get_function("hello")((1,), (2,), ())
     assert capsys.readouterr().out == "hello from 0\nhello from 1\n"
+
+
+@pytest.fixture
+def compilations(monkeypatch):
+    """The kernels that each call of the compiler was asked for."""
+    monkeypatch.setenv("GEMM_COURSE_CACHE", "off")
+    build._compiled.cache_clear()
+    asked, run = [], nvrtc.run
+
+    def counted(source, filename, options, names, headers):
+        if source:  # the empty one asks for the compiler's version
+            asked.append(names)
+        return run(source, filename, options, names, headers)
+
+    monkeypatch.setattr(nvrtc, "run", counted)
+    return asked
+
+
+def test_all_kernels_and_variables_of_a_module_take_one_compilation(compilations):
+    module = simulator.RawModule(code=COUNTER)
+    gpu.ndarray(4, np.float32, module.get_global("table")).fill(3)
+    module.get_function("add")((1,), (4,), (np.int32(2),))
+    assert total_and_table(module) == [5 + 4 * 2, 5, 5, 5, 5]
+    assert compilations == [("add", "read", "reset")]
+
+
+def test_a_kernel_that_is_left_out_or_lies_in_a_namespace_does_not_keep_others_from_being_compiled(compilations):
+    module = simulator.RawModule(
+        code="""
+#if 0
+__global__ void left_out(int *x) { *x = 0; }
+#endif
+__global__ void one(int *x) { *x = 1; }
+namespace inner { __global__ void two(int *x) { *x = 2; } }
+__global__ void three(int *x) { *x = 3; }
+"""
+    )
+    found = []
+    for name in ("one", "inner::two", "three"):
+        x = np.zeros(1, np.int32)
+        module.get_function(name)((1,), (1,), (x,))
+        found += x.tolist()
+    assert found == [1, 2, 3] and compilations[1:] == [("one", "three"), ("inner::two",)]
+    with pytest.raises(compiler.UnknownKernel, match="left_out does not name a kernel"):
+        module.get_function("left_out")
 
 
 FILL = 'extern "C" __global__ void fill(float *x) { x[threadIdx.x] = 1; }'

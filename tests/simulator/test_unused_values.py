@@ -192,3 +192,60 @@ def test_a_merge_compares_the_key_behind_the_last_one_and_takes_no_account_of_it
     with simulator.record(level=level):
         simulator.RawModule(code=MERGES, options=("-std=c++17",)).get_function("k")((1,), (64,), (keys,))
     assert keys.tolist() == list(range(192))
+
+
+SOLVE = """
+extern "C" __global__ void solve(const float* L, float* x, int n) {{
+    {shared}
+    int t = threadIdx.x;
+    if (t < n) w[t] = x[t];
+    __syncthreads();
+    for (int i = 0; i < n; i++) {{
+        {meanwhile}
+        if (t == i) {{
+            float sum = 0;
+            for (int j = 0; {goes_on}; j++) sum += L[i * n + j] * w[j];
+            w[i] -= sum;
+        }}
+        __syncthreads();
+    }}
+    if (t < n) x[t] = w[t];
+}}
+"""
+
+
+def solve(n: int, level: str, checks: bool = True, **parts: str) -> tuple[np.ndarray, np.ndarray]:
+    """What the kernel gives for a triangular system, and NumPy."""
+    parts = {"shared": "extern __shared__ float w[];", "goes_on": "j < i", "meanwhile": ""} | parts
+    rng = np.random.default_rng(n)
+    L, right = np.tril(rng.random((n, n)), -1).astype(np.float32), rng.random(n).astype(np.float32)
+    x = right.copy()
+    with simulator.record(level=level, checks=checks):
+        kernel = simulator.RawModule(code=SOLVE.format(**parts)).get_function("solve")
+        kernel((1,), (32,), (np.append(L, np.zeros((2, n), np.float32)), x, np.int32(n)), shared_mem=4 * n)
+    return x, np.linalg.solve(np.eye(n) + L, right)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("checks", [True, False])
+@pytest.mark.parametrize("n", [3, 5, 6, 22])
+def test_the_compiler_may_load_four_numbers_beyond_the_end_of_an_array_for_a_loop_that_uses_fewer(n, checks, level):
+    for shared in ("extern __shared__ float w[];", f"__shared__ float w[{n}];"):
+        x, expected = solve(n, level, checks, shared=shared)
+        assert np.allclose(x, expected, atol=1e-5)
+
+
+def test_a_neighbour_that_others_write_meanwhile_does_not_matter_to_a_wide_load_that_ends_there():
+    x, expected = solve(6, "sass", shared="__shared__ float w[6]; __shared__ int turns[6];",
+                        meanwhile="if (t < 6) turns[t] = 1; if (t < 6 && turns[t] == n) break;")  # fmt: skip
+    assert np.allclose(x, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    ("shared", "said"), [("__shared__ float w[6];", r"outside w: w\[6\], but w has 6 elements"),
+                         ("extern __shared__ float w[];", "at byte 24 of shared memory, which has 24 bytes")],
+)  # fmt: skip
+def test_who_uses_what_a_wide_load_found_behind_the_array_reads_outside_of_it(shared, said, level):
+    with pytest.raises(simulator.OutOfBounds, match=said):
+        solve(6, level, shared=shared, goes_on="j <= i + 1")

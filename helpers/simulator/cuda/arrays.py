@@ -102,23 +102,30 @@ class DeviceArray(np.ndarray):
         """Where the array lies: `x.data.ptr` is what a struct of pointers holds."""
         return MemoryPointer("the array", self)
 
-    def get(self) -> np.ndarray:
-        """A copy on the host."""
-        return np.array(self, subok=False)
+    def get(self, stream=None, order: str = "C", out: np.ndarray | None = None, blocking: bool = True) -> np.ndarray:
+        """A copy on the host, in `out` if that is given."""
+        if out is None:
+            return np.array(self, order="K" if order == "A" else order, subok=False)
+        if out.shape != self.shape or out.dtype != self.dtype:
+            raise ValueError(f"{self.dtype} {self.shape} does not fit into a {out.dtype} array of shape {out.shape}.")
+        out[...] = self
+        return out
 
-    def set(self, host: np.ndarray) -> None:
+    def set(self, host: np.ndarray, stream=None) -> None:
         """Copy from the host; shapes and dtypes must be equal."""
         if host.shape != self.shape or host.dtype != self.dtype:
             raise ValueError(f"A {host.dtype} array of shape {host.shape} does not fit into {self.dtype} {self.shape}.")
         self[...] = host
 
 
-def empty(shape, dtype=float) -> DeviceArray:
+def empty(shape, dtype=float, order: str = "C") -> DeviceArray:
     """A device array whose contents are not defined until somebody writes them.
 
     The sanitizer reports who reads an element before. Of bools and 1- and 2-byte integers the last few bytes beyond a
     multiple of eight are not watched.
     """
+    if order == "F" and not isinstance(shape, int | np.integer):
+        return empty(tuple(shape)[::-1], dtype).T
     array = DeviceArray(shape, dtype)
     if _is_narrow(array.dtype):
         pieces = _pieces(array)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TextIO
 
 from helpers import compiler, devices
 from helpers.compiler import CompiledKernel, cubin
@@ -19,6 +20,7 @@ ATTRIBUTES = (
     "max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes", "num_regs", "ptx_version",
     "binary_version", "max_dynamic_shared_size_bytes",
 )  # fmt: skip
+SETTABLE = ("max_dynamic_shared_size_bytes", "preferred_shared_memory_carveout")
 
 
 class RawModule:
@@ -27,20 +29,30 @@ class RawModule:
     Args: `code` is the source, `options` are the compiler's, `name_expressions` the template instantiations that
     `get_function` will be asked for, `arch` the architecture to compile for ("sm_90"); with
     `enable_cooperative_groups` launches are cooperative: all blocks are there at once and may meet (`grid.sync()`).
+    `translate_cucomplex` changes nothing: cuComplex.h itself is found.
     Raises CompileError with the compiler's message, the source line and a caret.
     """
 
     def __init__(
         self,
         *,
-        code: str,
+        code: str | None = None,
         options: Sequence[str] = (),
         name_expressions: Iterable[str] | None = None,
         backend: str = "nvrtc",
         arch: str = devices.DEFAULT.arch,
         headers: Mapping[str, str] | None = None,
         enable_cooperative_groups: bool = False,
+        path: str | None = None,
+        translate_cucomplex: bool = False,
+        jitify: bool = False,
     ) -> None:
+        if path is not None or code is None:
+            raise SimulatorError(
+                "RawModule takes a source, RawModule(code=…): machine code of a file, path=…, runs on a GPU alone."
+            )
+        if jitify:
+            raise SimulatorError("jitify is not simulated. Leave it out: CUDA's own headers are found without it.")
         self.code = code
         self.enable_cooperative_groups = enable_cooperative_groups
         self.options = tuple(options)
@@ -60,10 +72,30 @@ class RawModule:
         for entry, kernel in compiled.items():
             self._kernels[entry] = Kernel(kernel, self._variables, self.enable_cooperative_groups)
 
-    def compile(self) -> None:
-        """Compile now (as CuPy's method does), every kernel that the source names if no instantiations were given."""
+    def compile(self, log_stream: TextIO | None = None) -> None:
+        """Compile now (as CuPy's method does), every kernel that the source names if no instantiations were given.
+
+        The compiler's warnings are written to `log_stream`.
+        """
         if not self._kernels:
-            self._compile([name for name in compiler.kernel_names(self.code) if "<" not in name])
+            self._compile_all()
+        for log in dict.fromkeys(kernel.compiled.log for kernel in self._kernels.values() if log_stream):
+            log_stream.write(log)
+
+    def _compile_all(self) -> None:
+        """Compile at once all kernels that need no instantiation, as the compiler does anyway, whichever is asked for.
+
+        What it does not find is left out: a kernel within `#if 0`, or in a namespace, which only its full name means.
+        """
+        names = self._plain_names()
+        try:
+            self._compile(names)
+        except compiler.UnknownKernel as error:
+            self._compile([name for name in names if name not in error.entries])
+
+    def _plain_names(self) -> list[str]:
+        """The kernels that the source names, without templates, whose arguments only a caller knows."""
+        return [name for name in compiler.kernel_names(self.code) if "<" not in name]
 
     def get_function(self, name: str) -> "Kernel":
         """The kernel `name`: a plain name, or one of the name expressions."""
@@ -73,7 +105,10 @@ class RawModule:
                     f"{name} is not among name_expressions={list(self.name_expressions)}: name it there, "
                     "so that the compiler instantiates the template."
                 )
-            self._compile([name])
+            if name in self._plain_names():
+                self._compile_all()
+            if name not in self._kernels:
+                self._compile([name])
         return self._kernels[name]
 
     def get_global(self, name: str) -> MemoryPointer:
@@ -84,6 +119,8 @@ class RawModule:
         understood here, too.
         Raises SimulatorError, which lists the module's variables, if it has none of that name; CompileError.
         """
+        if not self._kernels:
+            self._compile_all()
         texts = dict.fromkeys(kernel.compiled.ptx for kernel in self._kernels.values())
         if texts:
             declared = [variable for text in texts for variable in compiler.variables_in(text)]
@@ -108,6 +145,7 @@ class Kernel:
         self.variables = variables
         self.forms = forms_of(compiled)
         self.max_dynamic_shared_size_bytes = 48 * 1024 - compiled.shared_bytes
+        self.preferred_shared_memory_carveout = -1  # a wish to the driver, which counts for nothing here
         self.learnt: Learnt | None = None
 
     def __reduce__(self):

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers.simulator.engine.ir import Program, is_used
+from helpers.simulator.engine.ir import Program
 from helpers.simulator.errors import GUARD, Misaligned, OutOfBounds, coordinates
+from helpers.simulator.sanitizer.loaded_values import uses_of
 
 GLOBAL_BASE = 0x7F00_0000_0000
 FIXED_BASE = 0x7E00_0000_0000
@@ -419,28 +420,32 @@ def private_addresses(wave, addresses, mask, width: int, memory, verb: str):
         if verb == "read" and _is_widened(wave, memory, np.broadcast_to(addresses, wave.shape)[wrong], width):
             return addresses if mask is None else np.where(mask, addresses, 0)
         block, thread = (int(i) for i in np.argwhere(wrong)[0])
-        address = int(np.broadcast_to(addresses, wave.shape)[block, thread])
-        what = f"{verb} {width} bytes {memory.outside(wave, address)}"
-        wave.fail(OutOfBounds, what, memory.advise(wave, address), block, thread)
+        out_of_bounds(
+            wave, memory, verb, width, int(np.broadcast_to(addresses, wave.shape)[block, thread]), block, thread
+        )
     return addresses if mask is None else np.where(mask, addresses, 0)
 
 
-def _is_widened(wave, memory, addresses: np.ndarray, width: int) -> bool:
-    """Whether what these loads read beyond their array is of neighbours in the same memory, and nobody uses it.
+def out_of_bounds(wave, memory, verb: str, width: int, address: int, block: int, thread: int) -> None:
+    """Raise OutOfBounds for an access to shared or local memory; `verb` says what it did, `block` is the wave's row."""
+    what = f"{verb} {width} bytes {memory.outside(wave, address)}"
+    wave.fail(OutOfBounds, what, memory.advise(wave, address), block, thread)
 
-    The compiler may begin a wide load before an array, where it is aligned, or end it behind the array.
+
+def _is_widened(wave, memory, addresses: np.ndarray, width: int) -> bool:
+    """Whether these loads, which read beyond their array, may be the compiler's work, and not the programmer's.
+
+    It may load several neighbours at once, those beyond the array among them, and ask afterwards which of them there
+    are: of `for (j = 0; j < n; j++) sum += s[j]` the last three rounds begin so. Who uses what lies beyond is found by
+    the sanitizer (`helpers.simulator.sanitizer.checks`).
     """
-    if int(addresses.min()) < 0 or int(addresses.max()) + width > memory.size:
-        return False
     start, stop = memory.limits(wave)
-    writes = wave.instruction.writes
-    each = width // len(writes)
-    outside = {
-        slot
-        for number, slot in enumerate(writes)
-        if ((addresses + number * each < start) | (addresses + (number + 1) * each > stop)).any()
-    }
-    return not any(slot is not None and is_used(wave.program, wave.instruction.index, slot) for slot in outside)
+    is_wide = len(wave.instruction.writes) > 1
+    if not is_wide or int(addresses.min()) + width <= start or int(addresses.max()) >= stop:
+        return False
+    if int(addresses.min()) < 0 or int(addresses.max()) + width > memory.reach:
+        return False
+    return wave.instruction.index in uses_of(wave.program).doubtful
 
 
 class SharedMemory:
@@ -451,8 +456,8 @@ class SharedMemory:
     def __init__(self, blocks: int, size: int) -> None:
         self.size = size
         self.blocks = blocks
-        self._row = max(16, -(-size // 16) * 16)
-        self._bytes = np.zeros((blocks, self._row), np.uint8)
+        self.reach = max(16, -(-size // 16) * 16)  # bytes that wide loads may come to, though nobody uses them
+        self._bytes = np.zeros((blocks, self.reach), np.uint8)
         self._views: dict = {}
 
     @property
@@ -539,7 +544,7 @@ class LocalMemory:
     )
 
     def __init__(self, shape: tuple[int, int], size: int, reserve: int = 0) -> None:
-        self.size = size
+        self.size = self.reach = size
         self.reserve = reserve  # bytes at the start, which only functions that call themselves come to use
         self._words = np.zeros((max(1, -(-size // 4)), *shape), np.int32)
         self._written: np.ndarray | None = None  # by byte, while it is watched

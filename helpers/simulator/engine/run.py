@@ -57,6 +57,7 @@ from helpers.simulator.sanitizer.shared_arrays import NO_NAMES, SharedNames
 
 LANES_PER_WAVE = 16384
 MEETS_OTHERS = ("ATOM", "RED", "MEMBAR", "SYNCS", "NANOSLEEP", "YIELD")
+FENCES = ("MEMBAR", "ERRBAR", "CGAERRBAR")
 EXCHANGES = ("SHFL", "VOTE.", "MATCH", "REDUX")
 LOOKS_AFTER, LONGEST_CIRCLE = 512, 64  # basic blocks
 CLOCKS = {
@@ -476,9 +477,13 @@ class Prepared:
 
     @cached_property
     def only_exits(self) -> list[bool]:
-        """By basic block: whether there is nothing in it but the end of the kernel."""
-        instructions = self.program.instructions
-        return [all(i.kind is Kind.EXIT for i in instructions[b.start : b.stop]) for b in self.program.blocks]
+        """By basic block: whether there is nothing in it but the end of the kernel, and before it the fence of code for
+        a debugger."""
+        before = FENCES if self.program.debug else ()
+        return [
+            all(i.kind is Kind.EXIT or i.opcode.startswith(before) for i in self.program.instructions[b.start : b.stop])
+            for b in self.program.blocks
+        ]
 
     def block_of(self, instruction: int) -> int:
         """The basic block of an instruction."""

@@ -19,7 +19,7 @@ from helpers.simulator.cuda.arrays import DeviceArray, forget_written_by_host
 from helpers.simulator.engine.bulk import UNIT as BULK_UNIT
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Program, at_mbarrier
-from helpers.simulator.engine.memory import Allocation, GlobalMemory, product
+from helpers.simulator.engine.memory import Allocation, GlobalMemory, LocalMemory, SharedMemory, out_of_bounds, product
 from helpers.simulator.engine.observers import (
     AbsentLaneRead,
     Access,
@@ -48,6 +48,7 @@ from helpers.simulator.engine.observers import (
 from helpers.simulator.errors import (
     AsyncCopyError,
     HazardError,
+    OutOfBounds,
     RaceError,
     UninitializedRead,
     WarpMaskError,
@@ -426,6 +427,7 @@ class Checker(Observer):
         if event.space == "cluster":
             self._from_outside(event)
         elif event.space == "shared":
+            mask = self._inside(event, wave.shared)
             strong = self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
             if self._bulk is not None:
                 self._bulk.access(wave, event.op, event.addresses, mask)
@@ -464,18 +466,43 @@ class Checker(Observer):
         rows = np.nonzero(lanes)[0] // size * size + (addresses >> RANK_SHIFT)
         self.shared.write_from_outside(rows, addresses & (1 << RANK_SHIFT) - 1, event.width)
 
+    def _inside(self, event: Access, memory: SharedMemory | LocalMemory) -> np.ndarray | None:
+        """The lanes of an access but those of a wide load that reads beyond its array. Of what these load, the
+        registers that lie beyond must not be used; nothing more is asked of them."""
+        wave, index = event.wave, event.wave.instruction.index
+        if event.op != "ld" or event.width <= 4 or index not in self.shared.doubtful:
+            return event.mask
+        start, stop = memory.limits(wave)
+        active = np.broadcast_to(True if event.mask is None else event.mask, wave.shape)
+        addresses = np.broadcast_to(event.addresses, wave.shape)
+        beyond = active & ((addresses < start) | (addresses + event.width > stop))
+        if not beyond.any():
+            return event.mask
+        registers = event.width // 4
+        for part in range(registers):
+            first = addresses + 4 * part
+            wrong = beyond & ((first < start) | (first >= stop))
+            if wrong.any():
+                row, thread = (int(i) for i in np.argwhere(wrong)[0])
+                try:
+                    out_of_bounds(wave, memory, "read", 4, int(first[row, thread]), row, thread)
+                except OutOfBounds as error:
+                    self.shared.once_used((error, 1), index, wrong, Fraction(part, registers))
+        return active & ~beyond
+
     def _local(self, event: Access) -> None:
         wave, local = event.wave, event.wave.local
         if event.op != "ld":
             local.note_written(event.addresses, event.mask, event.width)
             self.shared.stored_locally(wave.instruction.index)
             return
-        if not local.never_written(event.addresses, event.mask, event.width).any():
+        mask = self._inside(event, local)
+        if not local.never_written(event.addresses, mask, event.width).any():
             return
         registers = max(1, event.width // 4)
         each = event.width // registers
         for part in range(registers):  # each register of a wide load's may be used or not
-            missing = local.never_written(event.addresses + part * each, event.mask, each)
+            missing = local.never_written(event.addresses + part * each, mask, each)
             if missing.any():
                 row, thread = (int(i) for i in np.argwhere(missing)[0])
                 byte = int(np.broadcast_to(event.addresses, wave.shape)[row, thread]) + part * each
@@ -593,8 +620,10 @@ class Checker(Observer):
         elif len(self.found) < MOST_FINDINGS:
             self.found[key] = replace(make(), count=count)
 
-    def _shared_hazard(self, wave, hazard: Hazard, times: int) -> None:
-        """A hazard of shared memory, or of local memory, becomes a finding."""
+    def _shared_hazard(self, wave, hazard: Hazard | LocalHazard | OutOfBounds, times: int) -> None:
+        """A hazard of shared memory, or of local memory, becomes a finding; an error is raised."""
+        if isinstance(hazard, OutOfBounds):
+            raise hazard
         if isinstance(hazard, LocalHazard):
             self._local_hazard(wave, hazard)
             return

@@ -8,7 +8,8 @@ takes the other: `v = s[63 - t]; w = inside ? v : 0` loads first and asks afterw
 used where a thread decides by it, and not where another condition decides alone, as in `inside & (v < w)`. Of a wide
 load each register is followed by itself: of four floats at the end of an array two may be used.
 
-In code for a debugger (-G) local arrays are in memory, so that a store there is a copy, too. It is not followed.
+In code for a debugger (-G) local variables are in memory, so that a store there is a copy, too. It is not followed.
+The first bits of a word that are stored, a bit-field's, are put among the others, which nobody has written (`MASKS`).
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from helpers.simulator.engine.ir import Instruction, Program, Registers, bits, u
 MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count as used
 
 LOCAL_LOADS = ("LDL", "ld.local")
-# Stores to local memory, or to an address that may lie there.
+MASKS = ("LOP3", "and.b", "or.b")
 MAYBE_LOCAL = ("STL", "ST.", "st.local", *(f"st.{kind}" for kind in ("u", "s", "b", "f", "v2", "v4")))
 
 
@@ -51,6 +52,8 @@ def _step(instruction: Instruction, debug: bool) -> _Step:
     copies = instruction.copies and len(instruction.reads) == len(writes) == 1
     source = instruction.reads[0] if copies else -1
     first, second = map(bits, instruction.chosen)
+    if debug and instruction.opcode.startswith(MASKS):
+        first |= bits(instruction.reads)
     return _Step(
         instruction.index, bits(instruction.reads), bits(writes), instruction.guard, source, first, second,
         instruction.chooses is not None, 0 if instruction.guard is None else 1 << instruction.guard[0],
@@ -206,12 +209,13 @@ def _some(lanes: np.ndarray, mask: np.ndarray | None) -> bool:
 class _Held:
     """A read of unwritten memory whose value has not been used yet: by lanes, the registers in which it lies.
 
-    `seen` is the passage up to whose end it was followed.
+    `seen` is the passage up to whose end it was followed; in the next one, it is loaded by the instruction `load`.
     """
 
     what: Any
     parts: list[tuple[np.ndarray, int]]
     seen: _Passage | None = None
+    load: int = -1
 
 
 class LoadedValues:
@@ -273,13 +277,12 @@ class LoadedValues:
         share: where in what is loaded it lies: 1/2 is the third of four registers.
         """
         block = self.uses.block_of(load)
+        held = self._loaded(what, load, lanes, share)
         passages = [n for n, passage in enumerate(self._trace) if passage.mark <= mark and passage.block == block]
         if self._lost or not passages:
             self._report(what)
             return
-        registers = self.uses.registers[load]
-        slot = registers[int(share * len(registers))]
-        held = _Held(what, [] if slot is None else [(lanes, 1 << slot)], self._trace[-1])
+        held.seen = self._trace[-1]
         after = load
         for passage in self._trace[passages[-1] :]:
             if not self._goes_on(held, passage, after):
@@ -287,12 +290,26 @@ class LoadedValues:
             after = -1
         self._held.append(held)
 
+    def hold_now(self, what: Any, load: int, lanes: np.ndarray, share: Fraction) -> None:
+        """As `hold`, of a load that is being executed: what its basic block does with the value comes yet."""
+        if self._lost:
+            self._report(what)
+        else:
+            held = self._loaded(what, load, lanes, share)
+            held.load = load
+            self._held.append(held)
+
+    def _loaded(self, what: Any, load: int, lanes: np.ndarray, share: Fraction) -> _Held:
+        registers = self.uses.registers[load]
+        slot = registers[int(share * len(registers))]
+        return _Held(what, [] if slot is None else [(lanes, 1 << slot)])
+
     def _catch_up(self) -> None:
         """Follow the held values through the block that was executed last."""
         last = self._trace[-1]
-        self._held = [one for one in self._held if one.seen is last or self._goes_on(one, last)]
+        self._held = [one for one in self._held if one.seen is last or self._goes_on(one, last, one.load)]
         for one in self._held:
-            one.seen = last
+            one.seen, one.load = last, -1
 
     def _goes_on(self, held: _Held, passage: _Passage, after: int = -1) -> bool:
         """Follow a value through the instructions behind `after`; False if it was used, and reported, or is in no

@@ -139,9 +139,9 @@ class SharedChecks:
         self._report = report
         self._names = names
         self._compared = False  # whether the last analysis had to compare stored values
-        self._doubtful = frozenset() if uses is None else uses.doubtful
+        self.doubtful = frozenset() if uses is None else uses.doubtful
         self._overwriting: set[int] = set()
-        self._loaded = LoadedValues(uses, lambda what: report(self._wave, *what)) if self._doubtful else None
+        self._loaded = LoadedValues(uses, lambda what: report(self._wave, *what)) if self.doubtful else None
 
     # ---- the life of a wave
     def begin(self, wave) -> None:
@@ -172,9 +172,8 @@ class SharedChecks:
 
     def end(self, wave) -> None:
         """All threads have exited: the last epoch, and copies that nobody waited for."""
-        if not self._size:
-            return
-        self._close(None)
+        if self._size:
+            self._close(None)
         if self._loaded is not None:
             self._loaded.end()
         for copy, lanes in self.patterns.states[self._state].pending:
@@ -266,8 +265,8 @@ class SharedChecks:
 
     def once_used(self, what: tuple, load: int, lanes: np.ndarray, share: Fraction) -> None:
         """Report `what`, a hazard and how often it was found, if the value that `lanes` loaded just now is used."""
-        if load in self._doubtful:
-            self._loaded.hold(what, load, len(self._log), lanes, share)
+        if load in self.doubtful:
+            self._loaded.hold_now(what, load, lanes, share)
         else:
             self._report(self._wave, *what)
 
@@ -386,7 +385,7 @@ class SharedChecks:
             initialised,
             state.pending,
             rows,
-            self._doubtful,
+            self.doubtful,
             self._overwriting,
         )
         result = epoch.analyse()

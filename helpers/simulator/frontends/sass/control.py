@@ -130,8 +130,9 @@ def computed_branch(t: Operands, s: sass.Statement) -> Branch:
 def call(t: Operands, s: sass.Statement) -> Branch | Effect:
     """CALL.REL.NOINC label, CALL.ABS.NOINC label: a jump; the return address is in registers. CALL.REL.NOINC R6
     `(kernel) calls through a pointer: the function at the kernel's address plus a register. CALL.ABS.NOINC R8: a
-    function of the system."""
-    if s.has("ABS") and not any(isinstance(operand, sass.Label) for operand in s.operands):
+    function of the system, as is CALL.ABS.NOINC `(vprintf) in code for a debugger."""
+    names = [operand.name for operand in s.operands if isinstance(operand, sass.Label)]
+    if s.has("ABS") and (not names or names[0] in system.FUNCTIONS):
         return system.call(t, s)
     *register, function = at_least(s, 1, 2)
     place = t.code.place(function)

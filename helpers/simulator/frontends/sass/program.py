@@ -70,8 +70,8 @@ def translate(kernel: CompiledKernel) -> Program:
     # Without it an index below a local array is outside; what the compiler states is enough where nobody is called.
     reserve = STACK_RESERVE if not kernel.local_bytes or any(s.base == "CALL" for s in function.statements) else 0
     local_bytes = kernel.local_bytes + reserve if kernel.local_bytes or _uses_stack(function) else 0
-    debug = any(CHECKS_STACK in s.operands for s in function.statements)
-    if debug or any(s.base == "CALL" for s in function.statements):
+    checks_stack = any(CHECKS_STACK in s.operands for s in function.statements)
+    if checks_stack or any(s.base == "CALL" for s in function.statements):
         local_bytes = -(-local_bytes // 16) * 16  # functions expect their part of the stack to begin so
     program = Program(
         name=kernel.entry,
@@ -84,7 +84,7 @@ def translate(kernel: CompiledKernel) -> Program:
         dynamic_shared_offset=-(-kernel.shared_bytes // 16) * 16,
         local_bytes=local_bytes,
         stack_reserve=reserve,
-        debug=debug,
+        debug=kernel.debug,
         registers_per_thread=kernel.registers,
         max_threads=kernel.max_threads_per_block,
         subnormal=_may_be_subnormal(function.statements),

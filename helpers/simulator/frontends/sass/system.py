@@ -45,11 +45,13 @@ def special_register(t: Operands, s: sass.Statement) -> Effect:
 
 
 def call(t: Operands, s: sass.Statement) -> Effect:
-    """CALL.ABS.NOINC R8: a function that the system provides, such as printf, at a 64-bit address.
+    """CALL.ABS.NOINC R8: a function that the system provides, such as printf, at a 64-bit address; or by its name.
 
     Arguments are in R4:R5, R6:R7 and so on; the return address is that of the next instruction.
     """
-    target = t.wide(at_least(s, 1)[-1])
+    function = at_least(s, 1)[-1]
+    named = np.int64(FUNCTION_ADDRESSES[function.name]) if isinstance(function, sass.Label) else None
+    target = t.wide(function) if named is None else lambda registers: named
     arguments = [t.wide(sass.Register("R", number)) for number in (4, 6)]
     by_address = {address: FUNCTIONS[name] for name, address in FUNCTION_ADDRESSES.items()}
 

@@ -1,0 +1,85 @@
+"""Code for a debugger, compiled with -G: variables lie in memory, and functions of the system are called by name."""
+
+import numpy as np
+import pytest
+
+from helpers import gpu, simulator
+
+LEVELS = ("sass", "ptx")
+SOURCE = """
+struct Bits { unsigned low : 3; unsigned high : 5; int sign : 7; unsigned long long wide : 40; };
+extern "C" __global__ void bits(int *out, int n) {
+    int t = threadIdx.x;
+    Bits b;
+    b.low = t; b.high = n; b.sign = -t; b.wide = 1ull << 35 | t;
+    out[4 * t] = b.low; out[4 * t + 1] = b.high; out[4 * t + 2] = b.sign; out[4 * t + 3] = b.wide >> 33;
+}
+extern "C" __global__ void masked(int *out, int n) {
+    int nobody_wrote[2];
+    if (n > 3) nobody_wrote[0] = n;
+    out[threadIdx.x] = nobody_wrote[0] & 7;
+}
+extern "C" __global__ void leaves_early(float *x, int n) {
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    if (t >= n) return;
+    s[t] = x[t];
+    __syncthreads();
+    x[t] = s[n - 1 - t];
+}
+extern "C" __global__ void half_meets(float *x) {
+    __shared__ float s[64];
+    s[threadIdx.x] = x[threadIdx.x];
+    if (threadIdx.x < 16) __syncthreads();
+    x[threadIdx.x] = s[threadIdx.x];
+}
+extern "C" __global__ void says(int n) {
+    int *kept = new int(n);
+    assert(*kept < 100);
+    printf("%d and %s\\n", *kept, "text");
+    delete kept;
+}
+"""
+
+
+def launch(name: str, level: str, threads: int, *args) -> None:
+    with simulator.record(level=level):
+        simulator.RawModule(code=SOURCE, options=("-G",)).get_function(name)((1,), (threads,), args)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_bits_of_a_word_are_stored_one_after_the_other(level):
+    out, t = np.zeros((8, 4), np.int32), np.arange(8)
+    launch("bits", level, 8, out, np.int32(37))
+    assert out.T.tolist() == [t.tolist(), [37 % 32] * 8, (-t).tolist(), [4] * 8]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_bits_that_nobody_wrote_are_still_found_where_they_are_used(level):
+    out = gpu.zeros(4, np.int32)
+    launch("masked", level, 4, out, np.int32(13))
+    assert out.tolist() == [5] * 4
+    with pytest.raises(simulator.UninitializedRead, match="an array of its own, which it has not written"):
+        launch("masked", level, 4, out, np.int32(2))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("n", [32, 40, 64])
+def test_threads_that_have_returned_are_not_waited_for_at_a_barrier(level, n):
+    x = np.arange(64, dtype=np.float32)
+    launch("leaves_early", level, 64, x, np.int32(n))
+    assert x.tolist() == [*range(n - 1, -1, -1), *range(n, 64)]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_threads_that_go_past_a_barrier_are_named(level):
+    with pytest.raises(simulator.KernelError, match=r"__syncthreads\(\)"):
+        launch("half_meets", level, 32, np.zeros(32, np.float32))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_functions_of_the_system_are_called_by_their_names(level, capsys):
+    launch("says", level, 1, np.int32(42))
+    assert capsys.readouterr().out == "42 and text\n"
+    with pytest.raises(simulator.DeviceAssertion, match="kept < 100"):
+        launch("says", level, 1, np.int32(142))
