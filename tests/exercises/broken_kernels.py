@@ -137,7 +137,9 @@ def submit_all(exercise: KernelExercise, door: Door, faults: Iterable[str] = FAU
     assert verdict.passed is True, f"{exercise.name}: the solution is not accepted: {verdict.sentence}"
     assert "computes the same, bit for bit" in verdict.sentence, verdict.sentence
     expected = sum(case.launches for case in exercise.problem.cases)
-    assert door.launches == before + expected, f"{door.launches - before} launches of the solution, not {expected}"
+    launched = door.launches - before
+    # A GPU is asked how fast the solution is, too.
+    assert launched > expected if door.real else launched == expected, f"{launched} launches, {expected} are cases"
     witness.sees_all_well()
     return slowest
 
