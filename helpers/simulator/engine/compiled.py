@@ -88,8 +88,21 @@ class Machine:
             for space, arrays in enumerate((launch.shared_names, launch.local_arrays, launch.constant_arrays)):
                 for index in arrays.used:
                     found[index, space] = arrays.limits(index)
+            for index, end in self._ends_beyond(launch, found[:, 0, 1]):
+                found[index, 0, 1] = end
             self._limits[launch.shared_bytes] = found
         return found
+
+    def _ends_beyond(self, launch: Launch, ends: np.ndarray) -> Iterator[tuple[int, int]]:
+        """(instruction, where it may end) of the wide loads that may end behind their array, where no other one is:
+        nobody uses what they find there (`memory._is_widened`). Those that end in another array run in NumPy."""
+        for index, space, op, width in self.requests:
+            end = int(ends[index])
+            if (space, op) != (1, "ld") or end % width == 0 or launch.program.cluster:
+                continue
+            beyond = range(end, min(-(-end // width) * width, launch.shared_bytes))
+            if index in uses_of(launch.program).doubtful and not any(map(launch.shared_names.around, beyond)):
+                yield index, -(-end // width) * width
 
     def uses(self, program: Program) -> np.ndarray:
         """By instruction what it does with registers; empty if no load from shared memory may go unused."""

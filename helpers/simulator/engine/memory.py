@@ -20,6 +20,7 @@ GLOBAL_BASE = 0x7F00_0000_0000
 FIXED_BASE = 0x7E00_0000_0000
 ALIGNMENT = 512
 GAP = 1 << 20
+WIDEST = 16  # bytes of a load
 WORD = 4  # bytes that the machine code updates at once, though the program names 2
 # Generic addresses: shared and local memory are seen through windows far above every global address.
 SHARED_WINDOW = 1 << 60
@@ -456,7 +457,9 @@ class SharedMemory:
     def __init__(self, blocks: int, size: int) -> None:
         self.size = size
         self.blocks = blocks
-        self.reach = max(16, -(-size // 16) * 16)  # bytes that wide loads may come to, though nobody uses them
+        self.reach = max(
+            WIDEST, -(-size // WIDEST) * WIDEST
+        )  # bytes that wide loads may come to, though nobody uses them
         self._bytes = np.zeros((blocks, self.reach), np.uint8)
         self._views: dict = {}
 

@@ -135,10 +135,11 @@ class Plan:
         )
         uses = machine.uses(program) if like.checking else ()
         size = launch.blocks_of_cluster
+        shared_bytes = max(launch.shared_bytes, int(machine.limits(launch)[:, 0, 1].max()))
         self.c = CLaunch(
             blocks=len(ids), instructions=len(code), rows=machine.rows, allocation_count=like.arrays,
             basic_blocks=len(program.blocks), memory_instructions=len(machine.requests), threads=launch.threads,
-            shared_bytes=launch.shared_bytes, shared_base=program.shared_base,
+            shared_bytes=shared_bytes, shared_base=program.shared_base,
             local_bytes=-(-program.local_bytes // 16) * 16 if program.local_bytes else 0, counting=like.counting,
             dynamic_shared_bytes=launch.shared_bytes - program.dynamic_shared_offset, cluster_blocks=size,
             together=like.together if machine.sees_grid else 1, checking=like.checking,
