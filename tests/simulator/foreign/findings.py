@@ -82,4 +82,17 @@ HELD_BY = {
         "test_same_places.py::test_the_threads_that_stand_for_all_form_warps_for_instructions_that_ask_a_warp",
     "G13 a table of functions in a module of two kernels":
         "test_ptx_calls.py::test_kernels_of_a_module_share_a_table_of_functions_at_both_levels",
+    "F11 numbers behind an array in shared memory that the compiler loads and nobody uses":
+        "test_unused_values.py::"
+        "test_the_compiler_may_load_four_numbers_beyond_the_end_of_an_array_for_a_loop_that_uses_fewer",
+    "F12 bit-fields in code for a debugger": "test_debug_code.py::test_bits_of_a_word_are_stored_one_after_the_other",
+    "F13 a return before a barrier in code for a debugger":
+        "test_debug_code.py::test_threads_that_have_returned_are_not_waited_for_at_a_barrier",
+    "G15 printf in machine code for a debugger":
+        "test_debug_code.py::test_functions_of_the_system_are_called_by_their_names",
+    "G16 traits and pairs of std": "../compiler/test_portable.py::test_names_that_the_hosts_headers_bring_exist",
+    "G17 complex numbers of CuPy":
+        "../compiler/test_portable.py::test_complex_numbers_of_cupy_and_of_thrust_are_those_of_cuda",
+    "G18 reductions of CuPy's":
+        "test_cupy_names.py::test_a_reduction_makes_one_of_all_elements_or_of_those_along_an_axis",
 }  # fmt: skip
