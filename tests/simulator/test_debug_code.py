@@ -39,6 +39,17 @@ extern "C" __global__ void says(int n) {
     printf("%d and %s\\n", *kept, "text");
     delete kept;
 }
+struct Shape { __device__ virtual int corners() const { return 0; } };
+struct Square : Shape { __device__ int corners() const override { return 4; } };
+__device__ int one_more(int x) { return x + 1; }
+__device__ int twice(int x) { return 2 * x; }
+__device__ int (*const table[])(int) = {one_more, twice};
+extern "C" __global__ void through_pointers(int *out) {
+    Shape none;
+    Square square;
+    const Shape *shape = threadIdx.x < 2 ? &none : &square;
+    out[threadIdx.x] = 10 * shape->corners() + table[threadIdx.x % 2](5);
+}
 """
 
 
@@ -83,3 +94,11 @@ def test_functions_of_the_system_are_called_by_their_names(level, capsys):
     assert capsys.readouterr().out == "42 and text\n"
     with pytest.raises(simulator.DeviceAssertion, match="kept < 100"):
         launch("says", level, 1, np.int32(142))
+
+
+def test_functions_that_pointers_say_are_called_in_ptx():
+    out = np.zeros(4, np.int32)
+    launch("through_pointers", "auto", 4, out)
+    assert out.tolist() == [6, 10, 46, 50]
+    with pytest.raises(simulator.UnsupportedInstruction, match=r'a call through a pointer in .*choose level="ptx"'):
+        launch("through_pointers", "sass", 4, out)

@@ -132,6 +132,8 @@ def call(t: Operands, s: sass.Statement) -> Branch | Effect:
     `(kernel) calls through a pointer: the function at the kernel's address plus a register. CALL.ABS.NOINC R8: a
     function of the system, as is CALL.ABS.NOINC `(vprintf) in code for a debugger."""
     names = [operand.name for operand in s.operands if isinstance(operand, sass.Label)]
+    if s.has("ABS") and not names and t.code.debug:  # its pointers hold addresses that a linker fills in
+        raise Unknown("a call through a pointer in code for a debugger")
     if s.has("ABS") and (not names or names[0] in system.FUNCTIONS):
         return system.call(t, s)
     *register, function = at_least(s, 1, 2)

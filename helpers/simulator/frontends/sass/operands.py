@@ -91,7 +91,8 @@ class Code:
     """Where things are in a kernel's code, as indices of statements unless they are called addresses.
 
     `loaded_floats()` holds by the address of a load the registers that float32 arithmetic is the next to read. `binary`
-    is the machine code itself. `clusters`: blocks have ranks, and addresses in shared memory hold them.
+    is the machine code itself. `clusters`: blocks have ranks, and addresses in shared memory hold them. `debug`: it is
+    code for a debugger.
     """
 
     labels: Mapping[str, int] = field(default_factory=dict)
@@ -104,6 +105,7 @@ class Code:
     loaded_floats: Callable[[], Mapping[int, frozenset[str]]] = dict
     binary: bytes = b""
     clusters: bool = False
+    debug: bool = False
 
     def place(self, operand: sass.Operand) -> int:
         """The statement that an operand names, which must be a label of the code."""

@@ -163,6 +163,7 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -
         branch_targets=image.branch_targets(kernel.lowered_name),
         reductions=_reductions(statements),
         clusters=product(kernel.cluster or ()) > 1,
+        debug=kernel.debug,
         loaded_floats=cache(lambda: _loaded_floats(statements)),
         binary=image.code(kernel.lowered_name),
     )
