@@ -457,9 +457,8 @@ class SharedMemory:
     def __init__(self, blocks: int, size: int) -> None:
         self.size = size
         self.blocks = blocks
-        self.reach = max(
-            WIDEST, -(-size // WIDEST) * WIDEST
-        )  # bytes that wide loads may come to, though nobody uses them
+        # The bytes that wide loads may come to, though nobody uses the last of them.
+        self.reach = max(WIDEST, -(-size // WIDEST) * WIDEST)
         self._bytes = np.zeros((blocks, self.reach), np.uint8)
         self._views: dict = {}
 
