@@ -34,11 +34,13 @@ from helpers.simulator.errors import StepLimitExceeded
 from helpers.simulator.frontends.decoded import ELEMENTS, RETURNS_OLD, Decoded, Word
 from helpers.simulator.recording.recorded import Counts, Found, Key
 from helpers.simulator.recording.trace import Traces
+from helpers.simulator.sanitizer.aggregated import votes_of
 from helpers.simulator.sanitizer.loaded_values import uses_of
 
 OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK = range(1, 6)
+HAZARD = 8
 OF_IMAGES = ("read texture", "load surface", "store surface")
-NO_SPARE = (0,) * 5
+NO_SPARE = (0,) * 2
 LOADS_AND_STORES = ("load", "store", "load tile", "store tile")
 WIDE_ATOMICS, NARROW_ATOMICS = (2, 3, 5), (8, 9, 10)  # types of 64 bits, and of 16
 ANYWHERE = (-(1 << 31), (1 << 31) - 1)
@@ -148,6 +150,7 @@ def assemble(
     jumps = list(lists)
     requests: list[tuple[int, int, str, int]] = []
     block_at = {block.start: block for block in program.blocks}
+    votes = votes_of(program)
     packed: list[bytes] = []
     for index, one in enumerate(decoded):
         number, memory = one.number, -1
@@ -169,7 +172,8 @@ def assemble(
             a if wa else -1, b if wb else -1, c if wc else -1, d if wd else -1, *number, one.flags,
             one.target, block, length, memory, index,
             *one.mode, wa, wb, wc, wd, one.d_width, one.guard, *one.p_out, *one.p_in, one.uniform,
-            one.strong, one.is_strong, 0, *NO_SPARE,
+            one.strong, one.is_strong, 0, program.instructions[index].swaps, index in votes.values(), index in votes,
+            *NO_SPARE,
         ))  # fmt: skip
     code = np.frombuffer(bytearray().join(packed), INSTRUCTION)
     return Machine(
@@ -265,16 +269,20 @@ def execute(
         watches = (one.watch for one in launch.global_memory.allocations if one.watch is not None)
         kept += [watch.unwritten for watch in watches if watch.unwritten is not None]
     with _kept(kept) as put_back:
-        plan = machine.plans.take(launch, counting, traced, together, checking)
-        plan.execute(launch)
-        try:
-            first_faulty = _first_faulty(plan.runs)
-            if first_faulty is None and not (checking and _meet(plan)):
-                return _gathered(launch, machine, plan)
-            _refuse_endless(launch, first_faulty)
-        finally:
-            machine.plans.give_back(plan)
-        put_back()
+        for closely in (False, True):
+            plan = machine.plans.take(launch, counting, traced, together, checking, closely)
+            plan.execute(launch)
+            try:
+                first_faulty = _first_faulty(plan.runs)
+                if first_faulty is None and not (checking and _meet(plan)):
+                    return _gathered(launch, machine, plan)
+                _refuse_endless(launch, first_faulty)
+                is_clear = first_faulty is not None and first_faulty.c.fault != HAZARD
+            finally:
+                machine.plans.give_back(plan)
+            put_back()
+            if is_clear or plan.looks_closely:
+                break
     return None
 
 
