@@ -309,6 +309,7 @@ IN_FUNCTIONS = {  # how a flag is raised and waited for
     "a function looks": ("ready = 1", "while (!look(&ready)) { }"),
     "a function raises": ("put(&ready)", "while (!ready) { }"),
     "both": ("put(&ready)", "wait_for(&ready)"),
+    "one function raises, and another looks": ("put(&ready)", "while (!look(&ready)) { }"),
 }
 
 
@@ -338,6 +339,23 @@ def test_a_flag_is_one_where_a_function_that_is_called_raises_it_or_waits(how, l
     with pytest.raises(simulator.RaceError) as caught:
         launched(source.replace("FENCE", ""), level)
     assert {finding.lines for finding in caught.value.report.findings} == {(11, 17)}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_search_that_ends_when_others_have_found_something_is_no_race_after_it_is_unrolled(level):
+    source = """
+    extern "C" __global__ void kernel(const int *x, int *out) {
+        __shared__ volatile int found;
+        if (threadIdx.x == 0) found = 0;
+        __syncthreads();
+        for (int i = 0; i < 8 && !found; ++i)
+            if (x[8 * (threadIdx.x % 8) + i] == 13 + threadIdx.x / 32) found = 1;
+        __syncthreads();
+        out[threadIdx.x] = found;
+    }"""
+    assert launched(source, level)[:64].tolist() == [1] * 64
+    with pytest.raises(simulator.RaceError, match="found"):
+        launched(source.replace("__syncthreads();", "", 1), level)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -21,7 +21,7 @@ enum {
 
 static uint32_t later(uint32_t one, uint32_t other) { return one > other ? one : other; }
 
-static inline uint32_t earlier(uint32_t one, uint32_t other) { return one < other ? one : other; }
+static uint32_t earlier(uint32_t one, uint32_t other) { return one < other ? one : other; }
 
 static uint32_t last_of(const uint32_t *times, uint32_t mask) {
     uint32_t last = 0;
@@ -36,20 +36,17 @@ static uint32_t *told_of(const Warp *warp, int number) {
 
 void note_warp_barrier(Warp *warp, uint32_t mask) {
     if (warp->block->bulk && mask) bulk_met_in_warp(warp, mask);
-    uint32_t now = tick(warp->results), met = 0, met_in_block = 0;
+    const uint32_t now = tick(warp->results);
     Order *order = &warp->order;
     if (mask == warp->living) warp->together_at = now;
     if (!warp->results->told) {
         for (; mask; mask &= mask - 1) order->barrier[__builtin_ctz(mask)] = now;
         return;
     }
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        met = later(met, order->met[__builtin_ctz(rest)]);
-        met_in_block = later(met_in_block, order->met_in_block[__builtin_ctz(rest)]);
-    }
+    const uint32_t met = last_of(order->met, mask);
     for (; mask; mask &= mask - 1) {
         int lane = __builtin_ctz(mask);
-        order->barrier[lane] = now, order->met[lane] = met, order->met_in_block[lane] = met_in_block;
+        order->barrier[lane] = now, order->met[lane] = met;
         order->known[lane] = order->fenced[lane], order->known_in_block[lane] = order->fenced_in_block[lane];
     }
 }
@@ -140,10 +137,13 @@ void note_fence(Warp *warp, uint32_t mask, int of_block) {
     uint32_t now = tick(warp->results);
     if (!of_block) warp->block->fenced = warp->results->fenced = now;
     if (!of_block && warp->results->heard) pass_on_news(warp);
+    if (of_block) warp->block->passes_on = 1;
     for (; mask; mask &= mask - 1) {
         int lane = __builtin_ctz(mask);
         warp->order.fenced_in_block[lane] = now;
-        if (!of_block) warp->order.fenced[lane] = now;
+        if (of_block) continue;
+        warp->order.fenced[lane] = now;
+        warp->order.met_before_fence[lane] = warp->order.met[lane];
     }
 }
 
@@ -161,6 +161,33 @@ static void exchange_at(Warp *warp, const Request *request, int width, int touch
             warp->has_news |= exchange_news(warp->block, &heard, place, touch != WRITES, touch != READS);
         }
         before = word;
+    }
+}
+
+/* A warp makes a strong access to shared memory: it leaves there what it has heard, and hears what others have. */
+static void exchange_in_block(Warp *warp, int touch) {
+    if (!warp->results->heard || !warp->results->fenced) return;
+    const size_t blocks = blocks_of(warp->launch);
+    uint32_t *own = heard_by(warp->block, warp->number).own;
+    uint32_t *left = warp->results->left_in_block + (size_t)warp->block->id * (blocks + 1);
+    if (!(touch != WRITES && left[blocks]) && !(touch != READS && own[blocks])) return;
+    for (size_t b = 0; b <= blocks; b++) {
+        const uint32_t news = later(own[b], left[b]);
+        if (touch != READS) left[b] = later(left[b], own[b]);
+        if (touch != WRITES) own[b] = news;
+    }
+    warp->has_news |= touch != WRITES;
+}
+
+/* A warp tells the grid what others of its block have told it before its fence. */
+static void pass_on_in_grid(Warp *warp) {
+    const Block *block = warp->block;
+    const uint32_t met = last_of(warp->order.met_before_fence, 0xffffffffu);
+    if (!met) return;
+    for (int w = 0; w < block->warps; w++) {
+        uint32_t *told = told_of(warp, w);
+        for (int lane = 0; lane < WARP; lane++)
+            told[lane] = later(told[lane], earlier(block->warp[w].order.told_in_block[lane], met));
     }
 }
 
@@ -182,13 +209,16 @@ static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
     uint32_t now = tick(warp->results);
     warp->met_at = now;
     for (uint32_t rest = touch == WRITES ? 0 : mask; rest; rest &= rest - 1) {
-        warp->order.met_in_block[__builtin_ctz(rest)] = now;
-        if (!of_block) warp->order.met[__builtin_ctz(rest)] = warp->met_others = now;
+        warp->order.met[__builtin_ctz(rest)] = now;
+        if (!of_block) warp->met_others = now;
     }
     if (touch == READS) return;
     Order *order = &warp->order;
     tell(order->told_in_block, order->fenced_in_block, order->known_in_block, order->barrier, mask);
-    if (of_block) return;
+    if (of_block) {
+        block->passes_on = 1;
+        return;
+    }
     uint32_t covered = last_of(order->fenced, mask) > block->barrier ? block->barrier : 0;
     if (block->told_barrier != block->barrier || block->covered < covered) {
         for (int w = 0; w < block->warps; w++) {
@@ -200,6 +230,7 @@ static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
         block->covered = later(block->covered, covered);
     }
     tell(told_of(warp, warp->number), order->fenced, order->known, order->barrier, mask);
+    if (block->passes_on) pass_on_in_grid(warp);
 }
 
 /* For who is let go on at the barrier of a cluster it is as if it made a fence and an atomic operation. */
@@ -250,7 +281,7 @@ static int comes_before(const Warp *warp, int lane, Someone other, uint32_t time
     if (warp->block->barrier > time && (others == warp || !has_bystanders(warp->block) || is_known(warp, thread / WARP, time)))
         return 1;
     if (others == warp && earlier(own->barrier[lane], own->barrier[thread % WARP]) > time) return 1;
-    return later(told, others->order.told_in_block[thread % WARP]) > time && own->met_in_block[lane] > time;
+    return later(told, others->order.told_in_block[thread % WARP]) > time && own->met[lane] > time;
 }
 
 /* ---- shared memory */
@@ -595,7 +626,7 @@ static int check_in_time(const Warp *warp, const Act *act, GlobalLine *line, Glo
     const int may_look = act->touch == READS && time->written & BY_SWAP, is_open = may_look || stores_the_same(act);
     if (!(time->written & strength) && !is_open && is_unknown(warp, act, word->writer, time->written)) return 0;
     if (line->has_others && !strength && !is_open && (is_unknown(warp, act, others->near, others->near_written) ||
-                                          is_unknown(warp, act, others->far, others->far_written)))
+                                                      is_unknown(warp, act, others->far, others->far_written)))
         return 0;
     if (act->touch != READS) {
         if (word->reader && word->reader != who && !(time->read & strength) && !act->swaps &&
@@ -725,7 +756,8 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     Times *times = warp->results->times[slot];
     Others *others = warp->results->others[slot];
     int shift = warp->launch->global_granule, strong = is_strong(i, touch);
-    Act act = {.touch = touch, .changed = warp->stored_anew, .swaps = i->swaps, .observes = i->flags & RETURNS_OLD && i->d_width, .strength = strong ? WITH_STRENGTH : 0};
+    Act act = {.touch = touch, .changed = warp->stored_anew, .swaps = i->swaps, .strength = strong ? WITH_STRENGTH : 0,
+               .observes = i->flags & RETURNS_OLD && i->d_width};
     uint32_t first = (uint32_t)((uint64_t)warp->block->id * (uint64_t)warp->launch->threads + (uint64_t)(warp->number * WARP) + 1);
     if (times) tick(warp->results);
     uint64_t start = request->address[__builtin_ctz(lanes)] - one->base;
@@ -754,7 +786,8 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
-            if ((w->writer && w->writer != who && !stores_the_same(&act)) || (touch != READS && w->reader && w->reader != who)) {
+            if ((w->writer && w->writer != who && !stores_the_same(&act)) ||
+                (touch != READS && w->reader && w->reader != who)) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
@@ -842,6 +875,7 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     if (warp->results->told) {
         meet_others(warp, voters_for(warp, i, request->active), space != GLOBAL, touch);
         if (space == GLOBAL) exchange_at(warp, request, width, touch);
+        else exchange_in_block(warp, touch);
     }
 }
 

@@ -301,7 +301,7 @@ class Run:
         self._watched = (*tables, *(one for one in (*times, *others) if one is not None), told)
         if meeting and blocks <= MOST_BLOCKS:
             # Zeros take no memory before they are touched: few warps hear anything.
-            rows_of = dict.fromkeys(("heard", "passed"), blocks)
+            rows_of = dict.fromkeys(("heard", "passed", "left_in_block"), blocks)
             rows_of |= dict.fromkeys(("heard_by_warps", "passed_by_warps"), meeting // WARP) | {"left": MEETING_PLACES}
             news = [np.zeros((rows, blocks + 1), np.uint32) for rows in rows_of.values()]
             for name, one in zip(rows_of, news, strict=True):
