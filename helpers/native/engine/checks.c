@@ -350,10 +350,10 @@ static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, 
     const Moment moment = moment_of(warp);
     if (!settled(block, note)) return SUSPICIOUS;
     const int comes_between = may_come_between(warp, note, thread, touch), is_first = note->written <= warp->block->all_met;
-    if (note->written && !comes_between && !write_ordered(&moment, thread, note) &&
-        ((note->flags & AWAITED) ||
-         !((is_strong && note->flags & STRONG_WRITE) || (hands_on && handed_on(warp, thread, note->writer, note->written)))))
-        return SUSPICIOUS;
+    int is_known = !note->written || write_ordered(&moment, thread, note);
+    if (!is_known && !(note->flags & AWAITED) && !(comes_between && touch == UPDATES))
+        is_known = (is_strong && note->flags & STRONG_WRITE) || (hands_on && handed_on(warp, thread, note->writer, note->written));
+    if (!is_known && !comes_between) return SUSPICIOUS;
     if (touch == UPDATES && !note->written) return SUSPICIOUS;
     int knows_reader = hands_on && note->read && handed_on(warp, thread, note->reader, note->read);
     if (touch != READS) {
@@ -366,7 +366,8 @@ static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, 
         if (swaps) kind |= SWAPPED;
         if (touch == WRITES && !is_strong && (is_first || !(warp->stored_anew >> thread % WARP & 1))) kind |= SAME;
         if (!is_first) kind &= note->flags;
-        note->writer = comes_between && note->writer != thread ? MANY : (uint16_t)thread;
+        const int joins = comes_between && (touch == UPDATES || !is_known);
+        note->writer = joins && note->writer != thread ? MANY : (uint16_t)thread;
         note->written = moment.now;
         note->flags = (note->flags & STRONG_READ) | kind;
         if (touch == COPIES) note->group = moment.open_group;
