@@ -150,15 +150,12 @@ def assemble(
     jumps = list(lists)
     requests: list[tuple[int, int, str, int]] = []
     block_at = {block.start: block for block in program.blocks}
-    votes = votes_of(program)
     packed: list[bytes] = []
     for index, one in enumerate(decoded):
         number, memory = one.number, -1
         if one.jumps:
             number = [len(jumps), len(one.jumps), *number[2:]]
             jumps += one.jumps
-        if one.operation.endswith("atomic") and not is_answered(program, program.instructions[index]):
-            one.flags &= ~RETURNS_OLD
         if one.space >= 0:
             memory = len(requests)
             requests.append((index, one.space, one.op, _bytes_of_lane(one)))
@@ -172,8 +169,7 @@ def assemble(
             a if wa else -1, b if wb else -1, c if wc else -1, d if wd else -1, *number, one.flags,
             one.target, block, length, memory, index,
             *one.mode, wa, wb, wc, wd, one.d_width, one.guard, *one.p_out, *one.p_in, one.uniform,
-            one.strong, one.is_strong, 0, program.instructions[index].swaps, index in votes.values(), index in votes,
-            *NO_SPARE,
+            one.strong, one.is_strong, 0, 0, 0, 0, *NO_SPARE,
         ))  # fmt: skip
     code = np.frombuffer(bytearray().join(packed), INSTRUCTION)
     return Machine(
@@ -211,6 +207,20 @@ def _narrow_width(one: Decoded) -> int:
 def _bytes_of_element(type_: int) -> int:
     """The bytes of what an atomic operation is done to."""
     return 8 if type_ in WIDE_ATOMICS else 2 if type_ in NARROW_ATOMICS else 4
+
+
+def describe_atomics(machine: Machine, program: Program) -> None:
+    """Tell the machine what is to be known of atomic operations beside what they do.
+
+    Whether somebody uses the old value, whether it is a compare-and-swap, and for whom else a thread makes one.
+    """
+    for index, _, op, _ in machine.requests:
+        instruction = program.instructions[index]
+        if op == "atom" and not is_answered(program, instruction):
+            machine.code["flags"][index] &= ~np.uint32(RETURNS_OLD)
+        machine.code["swaps"][index] = instruction.swaps
+    for index, vote in votes_of(program).items():
+        machine.code["is_vote"][vote] = machine.code["for_voters"][index] = True
 
 
 def guard_barriers(machine: Machine, program: Program, prepared) -> None:
