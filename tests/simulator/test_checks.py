@@ -507,6 +507,7 @@ def test_a_loop_over_tiles_is_analysed_once_and_not_once_a_tile(monkeypatch):
     analysed = []
     analyse = Epoch.analyse
     monkeypatch.setattr(Epoch, "analyse", lambda epoch: analysed.append(epoch) or analyse(epoch))
+    monkeypatch.setattr(compiled, "execute", lambda *_: None)
     function = kernel(
         "int tiles, const float *x, float *y",
         "__shared__ float tile[64];\nfloat sum = 0;\n#pragma unroll 1\nfor (int t = 0; t < tiles; ++t) {\n"

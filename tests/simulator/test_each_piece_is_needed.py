@@ -127,11 +127,58 @@ PROGRAMS = {
             atomicAdd(a + r, t); [[BARRIER]]
             if (t == 0) { [[FENCE]] atomicAdd(f, 1); while (*(volatile int *)f < 4 * (r + 1)) { } FENCE } [[BARRIER]]
             out[64 * bl + t] += a[r]; }"""),
+    "all threads count and poll": (3, 64, """
+        a[64 * bl + t] = t; [[FENCE]] atomicAdd(f, 1); [[while (*(volatile int *)f < 192) { }]]
+        FENCE out[64 * bl + t] = a[64 * ((bl + 1) % 3) + (t ^ 1)];"""),
+    "a sum of floats in shared memory": (1, 64, """
+        __shared__ float sum; if (t == 0) sum = 0; [[BARRIER]] atomicAdd(&sum, 1.0f); BARRIER out[t] = sum;"""),
+    "many set a flag": (1, 64, """
+        __shared__ int found; if (t == 0) found = 0; BARRIER if (a[t] == t) found = 1; [[BARRIER]] out[t] = found;"""),
+    "a block hands on in global memory": (2, 64, """
+        a[64 * bl + t] = t; [[BARRIER]] out[64 * bl + t] = a[64 * bl + (t ^ 33)];"""),
+    "a part of a warp meets": (1, 32, """
+        __shared__ int d[32];
+        if (l < 8) { d[l] = a[l]; [[__syncwarp(0xff);]] out[l] = d[l ^ 1]; [[__syncwarp(0xff);]] d[l] = 5; }"""),
+    "both halves of a warp meet, each by itself": (1, 32, """
+        __shared__ int d[32]; const unsigned half = l < 16 ? 0xffff : 0xffff0000;
+        d[l] = a[l]; [[__syncwarp(half);]] out[l] = d[l ^ 1]; [[__syncwarp(half);]] d[l] = 5;"""),
 }  # fmt: skip
-BY_NUMPY = (
-    "is told in shared memory",
-    "fence between two barriers",
-)  # which clean ones the compiled engine leaves to it
+BY_NUMPY = ("fence between two barriers",)  # which clean ones the compiled engine leaves to it
+
+# Right as they are.
+RIGHT = {
+    "all set a flag in global memory": (64, 256, "if (a[t] == 0) out[0] = 1;"),
+    "a maximum by compare-and-swap": (2, 64, """
+        int old = a[0], was; do { was = old; old = atomicCAS(a, was, max(was, t)); } while (old != was);"""),
+    "a maximum by compare-and-swap in shared memory": (1, 64, """
+        __shared__ int most; if (t == 0) most = 0; BARRIER
+        int old = most, was; do { was = old; old = atomicCAS(&most, was, max(was, t)); } while (old != was);"""),
+    "until nothing changes": (1, 64, """
+        __shared__ bool changed; int rounds = 0;
+        do {
+            BARRIER if (t == 0) changed = false; BARRIER if (rounds++ < 3) changed = true; BARRIER
+        } while (changed);"""),
+}  # fmt: skip
+# Like these, and wrong.
+WRONG = {
+    "one stores something else": (1, 64, """
+        __shared__ int v; if (t < 32) v = a[t] + 1; if (t == 40) v = a[t] + 2; BARRIER out[t] = v;"""),
+    "one stores what another has stored last": (1, 64, """
+        __shared__ volatile int v; volatile int *p = a;
+        if (t == 0) v = p[0] + 1; if (t == 0) v = p[1] + 2; if (t == 32) v = p[2] + 2; BARRIER out[t] = v;"""),
+    "one stores something else in global memory": (
+        1, 64, "if (t == 0) out[0] = a[0] + 1; if (t == 32) out[0] = a[1] + 2;"),
+    "a store beside a compare-and-swap": (1, 64, """
+        __shared__ int v; if (t == 0) v = 0; BARRIER
+        atomicCAS(&v, 0, 1); if (t == 40) v = a[0] + 7; BARRIER out[t] = v;"""),
+    "a store beside a compare-and-swap in global memory": (
+        1, 64, "atomicCAS(out, 0, 1); if (t == 40) out[0] = a[0] + 7;"),
+    "a look at what others add to": (1, 64, """
+        __shared__ int v; if (t == 0) v = 0; BARRIER
+        if (t < 32) atomicCAS(&v, 0, 1); else atomicAdd(&v, 1); out[t] = v;"""),
+    "a look at what others add to in global memory": (
+        1, 64, "if (t < 32) atomicAdd(out, 1); else f[t] = out[0];"),
+}  # fmt: skip
 
 
 def launched(body: str, blocks: int, threads: int, level: str) -> None:
@@ -146,9 +193,9 @@ def launched(body: str, blocks: int, threads: int, level: str) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS | RIGHT)
 def test_the_whole_program_is_right(name, level, monkeypatch):
-    blocks, threads, body = PROGRAMS[name]
+    blocks, threads, body = (PROGRAMS | RIGHT)[name]
     if not any(words in name for words in BY_NUMPY):
         monkeypatch.setattr(Launch, "run", lambda launch: pytest.fail("the engine in NumPy runs it, too"))
     launched(re.sub(r"\[\[|\]\]", "", body), blocks, threads, level)
@@ -164,3 +211,11 @@ def test_without_one_piece_it_is_a_race(name, level):
         left = re.sub(r"\[\[|\]\]", "", body[: piece.start()] + body[piece.end() :])
         with pytest.raises(simulator.RaceError, match="race in (global|shared) memory"):
             launched(left, blocks, threads, level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", WRONG)
+def test_what_only_looks_like_a_right_program_is_a_race(name, level):
+    blocks, threads, body = WRONG[name]
+    with pytest.raises(simulator.RaceError, match="race in (global|shared) memory"):
+        launched(body, blocks, threads, level)

@@ -9,7 +9,7 @@ import pytest
 from helpers import simulator
 from helpers.compiler import compile, ptx
 from helpers.simulator.engine.run import Launch
-from helpers.simulator.sanitizer.strengths import Loops, Strength, of_statements
+from helpers.simulator.sanitizer.strengths import Strength, Waits, of_statements
 
 LEVELS = ("sass", "ptx")
 I32 = np.int32
@@ -273,6 +273,12 @@ LOOPS = {
     "with a pause": ("while (*v == 0) __nanosleep(20);", True),
     "a state machine": (
         "int i = 0; while (i < 3) { int seen = *v; i = seen > 5 ? i + 1 : i > 1 ? 0 : i; }", True),
+    "a loop that is unrolled": ("for (int i = 0; i < 8 && !*v; ++i) out[i] = n;", True),
+    "a loop that is unrolled, with a break": (
+        "for (int i = 0; i < 4; ++i) { if (*v) break; __nanosleep(20); sum += n * i; }", True),
+    "a loop that is unrolled, and waits for nothing": ("for (int i = 0; i < 8; ++i) if (v[i] > 3) out[i] = n;", False),
+    "a search that is unrolled": (
+        "for (int i = 4; i > 0; i /= 2) if (v[t + i] > v[t]) v[t] = v[t + i];", False),
     "no loop": ("sum += *v;", False),
     "no loop, and a decision": ("if (*v) out[2] = 1;", False),
     "a sum of a loop": ("for (int k = 0; k < n; ++k) sum += v[k];", False),
@@ -293,8 +299,7 @@ def test_who_goes_round_a_loop_until_a_load_brings_something_else_is_found_in_pt
     function = ptx.parse(kernel.ptx).functions["kernel"]
     accesses = [at for at, one in enumerate(function.statements) if one.opcode[:3] == ("ld", "volatile", "shared")]
     assert accesses
-    loops = Loops(function)
-    assert any(loops.decides(at) for at in accesses) == waits
+    assert bool(Waits(function).decided_by(accesses)) == waits
     expected = {Strength.STRONG} if waits else {Strength.PLAIN}  # of a line all
     assert set(of_statements(function, dict.fromkeys(accesses)).values()) == expected
 
@@ -304,6 +309,7 @@ IN_FUNCTIONS = {  # how a flag is raised and waited for
     "a function looks": ("ready = 1", "while (!look(&ready)) { }"),
     "a function raises": ("put(&ready)", "while (!ready) { }"),
     "both": ("put(&ready)", "wait_for(&ready)"),
+    "one function raises, and another looks": ("put(&ready)", "while (!look(&ready)) { }"),
 }
 
 
@@ -333,6 +339,23 @@ def test_a_flag_is_one_where_a_function_that_is_called_raises_it_or_waits(how, l
     with pytest.raises(simulator.RaceError) as caught:
         launched(source.replace("FENCE", ""), level)
     assert {finding.lines for finding in caught.value.report.findings} == {(11, 17)}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_search_that_ends_when_others_have_found_something_is_no_race_after_it_is_unrolled(level):
+    source = """
+    extern "C" __global__ void kernel(const int *x, int *out) {
+        __shared__ volatile int found;
+        if (threadIdx.x == 0) found = 0;
+        __syncthreads();
+        for (int i = 0; i < 8 && !found; ++i)
+            if (x[8 * (threadIdx.x % 8) + i] == 13 + threadIdx.x / 32) found = 1;
+        __syncthreads();
+        out[threadIdx.x] = found;
+    }"""
+    assert launched(source, level)[:64].tolist() == [1] * 64
+    with pytest.raises(simulator.RaceError, match="found"):
+        launched(source.replace("__syncthreads();", "", 1), level)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -29,6 +29,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     cluster->block[rank] = block;
     cluster->living++;
     block->met_others = block->fenced = block->told_barrier = block->covered = 0;
+    block->passes_on = 0;
     block->barrier = block->all_met = BEFORE_ALL;
     if (!results->told || !results->now) results->now = BEFORE_ALL; /* of blocks that do not meet each has times of its own */
     if (block->notes) begin_notes(block->notes);

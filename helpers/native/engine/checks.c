@@ -14,7 +14,10 @@
  * operation or a strong load later knows of it, in the block if the fence is one of the block. Of other blocks it must be an
  * access of the same variable, or of one by which another block passes on, behind a fence, what it has heard; what a warp
  * hears of them, other warps of its block know behind a barrier. Times are numbers of events. */
-enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u };
+enum {
+    STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, BY_SWAP = 0x40000000u,
+    TIME = BY_SWAP - 1
+};
 
 static uint32_t later(uint32_t one, uint32_t other) { return one > other ? one : other; }
 
@@ -33,17 +36,17 @@ static uint32_t *told_of(const Warp *warp, int number) {
 
 void note_warp_barrier(Warp *warp, uint32_t mask) {
     if (warp->block->bulk && mask) bulk_met_in_warp(warp, mask);
-    uint32_t now = tick(warp->results), met = 0, met_in_block = 0;
-    if (mask == warp->living) warp->together_at = now;
-    if (!warp->results->told) return;
+    const uint32_t now = tick(warp->results);
     Order *order = &warp->order;
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        met = later(met, order->met[__builtin_ctz(rest)]);
-        met_in_block = later(met_in_block, order->met_in_block[__builtin_ctz(rest)]);
+    if (mask == warp->living) warp->together_at = now;
+    if (!warp->results->told) {
+        for (; mask; mask &= mask - 1) order->barrier[__builtin_ctz(mask)] = now;
+        return;
     }
+    const uint32_t met = last_of(order->met, mask);
     for (; mask; mask &= mask - 1) {
         int lane = __builtin_ctz(mask);
-        order->barrier[lane] = now, order->met[lane] = met, order->met_in_block[lane] = met_in_block;
+        order->barrier[lane] = now, order->met[lane] = met;
         order->known[lane] = order->fenced[lane], order->known_in_block[lane] = order->fenced_in_block[lane];
     }
 }
@@ -61,6 +64,12 @@ static void tell(uint32_t *told, const uint32_t *fenced, const uint32_t *known, 
 
 static size_t blocks_of(const Launch *launch) {
     return (size_t)launch->grid[0] * (size_t)launch->grid[1] * (size_t)launch->grid[2];
+}
+
+uint32_t voters_for(const Warp *warp, const Instruction *i, uint32_t mask) {
+    uint32_t all = mask;
+    for (uint32_t rest = i->for_voters ? mask : 0; rest; rest &= rest - 1) all |= warp->order.voted_with[__builtin_ctz(rest)];
+    return all;
 }
 
 /* What all threads of a block have heard, and what else one of its warps has; and what of it, before a fence, so that they pass
@@ -128,10 +137,13 @@ void note_fence(Warp *warp, uint32_t mask, int of_block) {
     uint32_t now = tick(warp->results);
     if (!of_block) warp->block->fenced = warp->results->fenced = now;
     if (!of_block && warp->results->heard) pass_on_news(warp);
+    if (of_block) warp->block->passes_on = 1;
     for (; mask; mask &= mask - 1) {
         int lane = __builtin_ctz(mask);
         warp->order.fenced_in_block[lane] = now;
-        if (!of_block) warp->order.fenced[lane] = now;
+        if (of_block) continue;
+        warp->order.fenced[lane] = now;
+        warp->order.met_before_fence[lane] = warp->order.met[lane];
     }
 }
 
@@ -149,6 +161,33 @@ static void exchange_at(Warp *warp, const Request *request, int width, int touch
             warp->has_news |= exchange_news(warp->block, &heard, place, touch != WRITES, touch != READS);
         }
         before = word;
+    }
+}
+
+/* A warp makes a strong access to shared memory: it leaves there what it has heard, and hears what others have. */
+static void exchange_in_block(Warp *warp, int touch) {
+    if (!warp->results->heard || !warp->results->fenced) return;
+    const size_t blocks = blocks_of(warp->launch);
+    uint32_t *own = heard_by(warp->block, warp->number).own;
+    uint32_t *left = warp->results->left_in_block + (size_t)warp->block->id * (blocks + 1);
+    if (!(touch != WRITES && left[blocks]) && !(touch != READS && own[blocks])) return;
+    for (size_t b = 0; b <= blocks; b++) {
+        const uint32_t news = later(own[b], left[b]);
+        if (touch != READS) left[b] = later(left[b], own[b]);
+        if (touch != WRITES) own[b] = news;
+    }
+    warp->has_news |= touch != WRITES;
+}
+
+/* A warp tells the grid what others of its block have told it before its fence. */
+static void pass_on_in_grid(Warp *warp) {
+    const Block *block = warp->block;
+    const uint32_t met = last_of(warp->order.met_before_fence, 0xffffffffu);
+    if (!met) return;
+    for (int w = 0; w < block->warps; w++) {
+        uint32_t *told = told_of(warp, w);
+        for (int lane = 0; lane < WARP; lane++)
+            told[lane] = later(told[lane], earlier(block->warp[w].order.told_in_block[lane], met));
     }
 }
 
@@ -170,13 +209,16 @@ static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
     uint32_t now = tick(warp->results);
     warp->met_at = now;
     for (uint32_t rest = touch == WRITES ? 0 : mask; rest; rest &= rest - 1) {
-        warp->order.met_in_block[__builtin_ctz(rest)] = now;
-        if (!of_block) warp->order.met[__builtin_ctz(rest)] = warp->met_others = now;
+        warp->order.met[__builtin_ctz(rest)] = now;
+        if (!of_block) warp->met_others = now;
     }
     if (touch == READS) return;
     Order *order = &warp->order;
     tell(order->told_in_block, order->fenced_in_block, order->known_in_block, order->barrier, mask);
-    if (of_block) return;
+    if (of_block) {
+        block->passes_on = 1;
+        return;
+    }
     uint32_t covered = last_of(order->fenced, mask) > block->barrier ? block->barrier : 0;
     if (block->told_barrier != block->barrier || block->covered < covered) {
         for (int w = 0; w < block->warps; w++) {
@@ -188,6 +230,7 @@ static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
         block->covered = later(block->covered, covered);
     }
     tell(told_of(warp, warp->number), order->fenced, order->known, order->barrier, mask);
+    if (block->passes_on) pass_on_in_grid(warp);
 }
 
 /* For who is let go on at the barrier of a cluster it is as if it made a fence and an atomic operation. */
@@ -238,7 +281,7 @@ static int comes_before(const Warp *warp, int lane, Someone other, uint32_t time
     if (warp->block->barrier > time && (others == warp || !has_bystanders(warp->block) || is_known(warp, thread / WARP, time)))
         return 1;
     if (others == warp && earlier(own->barrier[lane], own->barrier[thread % WARP]) > time) return 1;
-    return later(told, others->order.told_in_block[thread % WARP]) > time && own->met_in_block[lane] > time;
+    return later(told, others->order.told_in_block[thread % WARP]) > time && own->met[lane] > time;
 }
 
 /* ---- shared memory */
@@ -249,19 +292,21 @@ typedef struct {
     uint32_t now, barrier, together_at;
     int32_t warp, may_hear;
     uint16_t open_group;
+    const uint32_t *met; /* by lane, its last barrier of the warp */
 } Moment;
 
 static inline Moment moment_of(const Warp *warp) {
     return (Moment){warp->results->now, warp->block->barrier, warp->together_at, warp->number,
-                    warp->met_at > warp->block->barrier, (uint16_t)(warp->groups_closed + 1)};
+                    warp->met_at > warp->block->barrier, (uint16_t)(warp->groups_closed + 1), warp->order.barrier};
 }
 
 /* Whether what happened at a time comes before what this thread does, as there was a barrier, of the block or of the warp. */
 static inline int ordered(const Moment *moment, uint32_t thread, uint16_t other, uint32_t time) {
     if (time <= moment->barrier || other == thread) return 1;
     if (other == MANY) return 0;
-    int same_warp = (other & MANY_OF_WARP ? other & (MANY_OF_WARP - 1) : other / WARP) == moment->warp;
-    return same_warp && time < moment->together_at;
+    int is_one = !(other & MANY_OF_WARP), same_warp = (is_one ? other / WARP : other & (MANY_OF_WARP - 1)) == moment->warp;
+    if (!same_warp || time < moment->together_at) return same_warp;
+    return is_one && earlier(moment->met[thread % WARP], moment->met[other % WARP]) > time;
 }
 
 /* The same of what was written. What was copied is in no order with other lanes before the next barrier. */
@@ -290,26 +335,39 @@ static int handed_on(const Warp *warp, uint32_t thread, uint16_t other, uint32_t
     return comes_before(warp, (int)(thread % WARP), (Someone){(uint32_t)warp->block->id, other}, time);
 }
 
-/* `block`: whose memory it is. hands_on: whether threads may hand things on. is_strong: it is a strong access. */
-static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, uint32_t thread, int touch, int is_strong) {
+/* Whether an access may come before or after what was written since the last barrier, as the outcome is the same, or defined:
+ * both update, a compare-and-swap begins with a look, or all store the same. */
+static int may_come_between(const Warp *warp, const Note *note, uint32_t thread, int touch) {
+    if (touch == UPDATES) return note->flags & UPDATED && note->written > warp->block->all_met;
+    if (touch == READS) return note->flags & SWAPPED;
+    return touch == WRITES && note->flags & SAME && !(warp->stored_anew >> thread % WARP & 1) && !has_bystanders(warp->block);
+}
+
+/* `block`: whose memory it is. hands_on: whether threads may hand things on. is_strong: it is a strong access; swaps: a
+ * compare-and-swap. */
+static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, uint32_t thread, int touch, int is_strong,
+                      int swaps) {
     const Moment moment = moment_of(warp);
     if (!settled(block, note)) return SUSPICIOUS;
-    int both_update = touch == UPDATES && note->flags & UPDATED && note->written > warp->block->all_met;
-    if (note->written && !both_update && !write_ordered(&moment, thread, note) &&
-        ((note->flags & AWAITED) ||
-         !((is_strong && note->flags & STRONG_WRITE) || (hands_on && handed_on(warp, thread, note->writer, note->written)))))
-        return SUSPICIOUS;
+    const int comes_between = may_come_between(warp, note, thread, touch), is_first = note->written <= warp->block->all_met;
+    int is_known = !note->written || write_ordered(&moment, thread, note);
+    if (!is_known && !(note->flags & AWAITED) && !(comes_between && touch == UPDATES))
+        is_known = (is_strong && note->flags & STRONG_WRITE) || (hands_on && handed_on(warp, thread, note->writer, note->written));
+    if (!is_known && !comes_between) return SUSPICIOUS;
     if (touch == UPDATES && !note->written) return SUSPICIOUS;
     int knows_reader = hands_on && note->read && handed_on(warp, thread, note->reader, note->read);
     if (touch != READS) {
-        if (note->read && !ordered(&moment, thread, note->reader, note->read) && !knows_reader &&
+        if (note->read && !ordered(&moment, thread, note->reader, note->read) && !knows_reader && !swaps &&
             !(is_strong && note->flags & STRONG_READ))
             return SUSPICIOUS;
         /* What was written since the last barrier, too, and was neither, still counts for who comes next. So does what is
          * written first of all: who might come before it would find anything there. */
         uint16_t kind = (touch == UPDATES ? UPDATED : 0) | (is_strong && note->written ? STRONG_WRITE : 0);
-        if (note->written > warp->block->all_met) kind &= note->flags;
-        note->writer = both_update && note->writer != thread ? MANY : (uint16_t)thread;
+        if (swaps) kind |= SWAPPED;
+        if (touch == WRITES && !is_strong && (is_first || !(warp->stored_anew >> thread % WARP & 1))) kind |= SAME;
+        if (!is_first) kind &= note->flags;
+        const int joins = comes_between && (touch == UPDATES || !is_known);
+        note->writer = joins && note->writer != thread ? MANY : (uint16_t)thread;
         note->written = moment.now;
         note->flags = (note->flags & STRONG_READ) | kind;
         if (touch == COPIES) note->group = moment.open_group;
@@ -378,9 +436,10 @@ static inline int is_free(const Moment *moment, const Note *note, uint32_t threa
 }
 
 static inline void write_note(const Moment *moment, Note *note, uint32_t thread, int touch) {
+    const int is_first = note->written <= moment->barrier;
     note->writer = (uint16_t)thread;
     note->written = moment->now;
-    note->flags &= STRONG_READ;
+    note->flags = (note->flags & STRONG_READ) | (touch == WRITES && is_first ? SAME : 0);
     if (touch == COPIES) note->group = moment->open_group;
 }
 
@@ -510,7 +569,7 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
                 is_open = settled(block, note) && (is_strong || are_known(warp, note, touch));
             int verdict = SUSPICIOUS;
             if (is_open && !note->group && !is_strong && touch == READS && surely_read(&moment, note, hands_on, thread)) continue;
-            if (is_open) verdict = verdict_on(warp, block, note, hands_on, thread, touch, is_strong);
+            if (is_open) verdict = verdict_on(warp, block, note, hands_on, thread, touch, is_strong, i->swaps);
             if (hands_on || verdict == UNWRITTEN) rest |= left_out & (0u - (1u << lane)), left_out = 0;
             if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold_all(warp, i, at - first, next - at, lane))) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
@@ -526,15 +585,19 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
 
 /* Whether what the thread `who` did, in words and times of the notes, comes before what this lane does now. */
 static int is_known_to(const Warp *warp, int lane, uint32_t who, uint32_t time) {
-    return comes_before(warp, lane, number_of_grid(warp, who - 1), time & ~WITH_STRENGTH);
+    return comes_before(warp, lane, number_of_grid(warp, who - 1), time & TIME);
 }
 
 /* What a thread does to a word. observes: it is an atomic operation that sees what was there before, so that what others did
- * to the word comes before all that the thread does to it later. */
+ * to the word comes before all that the thread does to it later. swaps: it is a compare-and-swap, which begins with a look.
+ * changed: the lanes of the warp whose store is of another value than there was before. */
 typedef struct {
-    int lane, touch, observes;
-    uint32_t who, strength;
+    int lane, touch, observes, swaps;
+    uint32_t who, strength, changed;
 } Act;
+
+/* Whether it does not matter that a lane's store comes before or after another one. */
+static int stores_the_same(const Act *act) { return act->touch == WRITES && !(act->changed >> act->lane & 1); }
 
 /* Others have updated a word, too, of whom this lane need not know. */
 static int is_unknown(const Warp *warp, const Act *act, uint32_t other, uint32_t time) {
@@ -546,7 +609,7 @@ static int is_unknown(const Warp *warp, const Act *act, uint32_t other, uint32_t
 static void keep_others(const Warp *warp, const Act *act, GlobalLine *line, const GlobalWord *word, const Times *time,
                         Others *others) {
     const uint32_t who[] = {word->writer, others->near, others->far};
-    const uint32_t at[] = {time->written & ~WITH_STRENGTH, others->near_written, others->far_written};
+    const uint32_t at[] = {time->written & TIME, others->near_written, others->far_written};
     Others kept = {0};
     for (int k = line->has_others ? 2 : 0; k >= 0; k--) {
         if (!is_unknown(warp, act, who[k], at[k])) continue;
@@ -561,20 +624,22 @@ static void keep_others(const Warp *warp, const Act *act, GlobalLine *line, cons
 /* A thread accesses a word of an array through which blocks may wait for each other. 0 if it may be a race. */
 static int check_in_time(const Warp *warp, const Act *act, GlobalLine *line, GlobalWord *word, Times *time, Others *others) {
     const uint32_t now = warp->results->now, strength = act->strength, who = act->who;
-    if (!(time->written & strength) && is_unknown(warp, act, word->writer, time->written)) return 0;
-    if (line->has_others && !strength && (is_unknown(warp, act, others->near, others->near_written) ||
-                                          is_unknown(warp, act, others->far, others->far_written)))
+    const int may_look = act->touch == READS && time->written & BY_SWAP, is_open = may_look || stores_the_same(act);
+    if (!(time->written & strength) && !is_open && is_unknown(warp, act, word->writer, time->written)) return 0;
+    if (line->has_others && !strength && !is_open && (is_unknown(warp, act, others->near, others->near_written) ||
+                                                      is_unknown(warp, act, others->far, others->far_written)))
         return 0;
     if (act->touch != READS) {
-        if (word->reader && word->reader != who && !(time->read & strength) &&
+        if (word->reader && word->reader != who && !(time->read & strength) && !act->swaps &&
             (word->reader == ANYBODY || !is_known_to(warp, act->lane, word->reader, time->read)))
             return 0;
         if (act->touch == UPDATES && !act->observes) keep_others(warp, act, line, word, time, others);
         else if (line->has_others) *others = (Others){0};
         /* What it wrote itself since the last barrier, and not like that, still counts for who comes next. */
-        const int was_plain = word->writer == who && time->written > warp->block->all_met && !(time->written & WITH_STRENGTH);
+        const int was_plain =
+            word->writer == who && (time->written & TIME) > warp->block->all_met && !(time->written & WITH_STRENGTH);
         word->writer = who;
-        time->written = now | (was_plain ? 0 : strength);
+        time->written = now | (was_plain ? 0 : strength | (act->swaps ? BY_SWAP : 0));
     } else if (word->reader && word->reader != who &&
                (word->reader == ANYBODY || !is_known_to(warp, act->lane, word->reader, time->read))) {
         word->reader = ANYBODY; /* else who comes after this reader comes after that one, too */
@@ -615,7 +680,7 @@ static uint32_t least(uint32_t one, uint32_t other) { return other && other < on
 static int line_in_time(const Warp *warp, const Act *first, GlobalLine *line, uint32_t width) {
     const uint32_t who = first->who, strength = first->strength;
     const int lane = first->lane, touch = first->touch;
-    const uint32_t now = warp->results->now, written = line->written & ~WITH_STRENGTH, read = line->read & ~WITH_STRENGTH;
+    const uint32_t now = warp->results->now, written = line->written & TIME, read = line->read & TIME;
     const uint32_t step = least(least(width, line->bytes_written), line->bytes_read);
     const int joins_writers = touch == UPDATES && !first->observes; /* who must not be forgotten */
     const int orders_writers = line->writer && (joins_writers || !(line->written & strength));
@@ -635,7 +700,8 @@ static int line_in_time(const Warp *warp, const Act *first, GlobalLine *line, ui
         others_read = is_open;
     }
     if (touch != READS) {
-        line->writer = who, line->bytes_written = (uint8_t)width, line->written = now | strength;
+        line->writer = who, line->bytes_written = (uint8_t)width;
+        line->written = now | strength | (first->swaps ? BY_SWAP : 0);
     } else if (others_read) {
         line->reader = ANYBODY, line->bytes_read = 0, line->read = now | (line->read & strength);
     } else {
@@ -691,7 +757,8 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     Times *times = warp->results->times[slot];
     Others *others = warp->results->others[slot];
     int shift = warp->launch->global_granule, strong = is_strong(i, touch);
-    Act act = {.touch = touch, .observes = i->flags & RETURNS_OLD && i->d_width, .strength = strong ? WITH_STRENGTH : 0};
+    Act act = {.touch = touch, .changed = warp->stored_anew, .swaps = i->swaps, .strength = strong ? WITH_STRENGTH : 0,
+               .observes = i->flags & RETURNS_OLD && i->d_width};
     uint32_t first = (uint32_t)((uint64_t)warp->block->id * (uint64_t)warp->launch->threads + (uint64_t)(warp->number * WARP) + 1);
     if (times) tick(warp->results);
     uint64_t start = request->address[__builtin_ctz(lanes)] - one->base;
@@ -720,7 +787,8 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
-            if ((w->writer && w->writer != who) || (touch != READS && w->reader && w->reader != who)) {
+            if ((w->writer && w->writer != who && !stores_the_same(&act)) ||
+                (touch != READS && w->reader && w->reader != who)) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
@@ -733,6 +801,7 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
 void check_copied(Warp *warp, const Instruction *i, int slot, int lane, uint64_t address, uint64_t size, int touch) {
     enum { AT_ONCE = 16 };
     Request one = {.active = 1u << lane};
+    warp->stored_anew = one.active;
     for (uint64_t at = 0; at < size && !warp->results->fault; at += AT_ONCE) {
         one.address[lane] = address + at;
         check_array(warp, i, slot, one.active, &one, AT_ONCE, touch, 0);
@@ -805,8 +874,9 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     if (!(space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong)) return;
     if (has_bystanders(warp->block) && warp->launch->fences && !(i->flags & AT_MBARRIER)) warp_posts(warp);
     if (warp->results->told) {
-        meet_others(warp, request->active, space != GLOBAL, touch);
+        meet_others(warp, voters_for(warp, i, request->active), space != GLOBAL, touch);
         if (space == GLOBAL) exchange_at(warp, request, width, touch);
+        else exchange_in_block(warp, touch);
     }
 }
 

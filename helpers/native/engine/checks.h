@@ -17,13 +17,16 @@ enum { RETURNS_OLD = 1 << 13 };
 enum { AT_MBARRIER = 1 << 23 };
 
 /* Times are numbers of events; this is a new one. */
-enum { MOST_EVENTS = 0x7ffffff0u };
+enum { MOST_EVENTS = 0x3ffffff0u };
 static inline uint32_t tick(Results *results) { return results->now < MOST_EVENTS ? ++results->now : results->now; }
 
 /* Look at a legal access. It is a fault, HAZARD, if it might be a race or a read of what nobody wrote. `known`: its pattern,
  * or NULL. */
 void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch,
                   const Pattern *known);
+
+/* For whom the threads of `mask` make a fence, or an atomic operation. */
+uint32_t voters_for(const Warp *warp, const Instruction *i, uint32_t mask);
 
 /* The threads of `mask` make a fence, `of_block` or of more. */
 void note_fence(Warp *warp, uint32_t mask, int of_block);

@@ -41,6 +41,7 @@ static void vote(Warp *warp, const Instruction *i, uint32_t mask) {
     uint32_t writes = i->flags & FOR_WARP ? (uint32_t)ALL_LANES : mask;
     uint32_t yes = predicate_of(warp, i->p_in[0]) & mask;
     check_named(warp, i, mask);
+    for (uint32_t rest = i->is_vote ? mask : 0; rest; rest &= rest - 1) warp->order.voted_with[__builtin_ctz(rest)] = mask;
     int answer = i->number[0] == 0 ? yes == mask : i->number[0] == 1 ? yes != 0 : yes == mask || yes == 0;
     if (i->d_width) write_row(warp, i->d, broadcast(yes), writes);
     set_predicate(warp, i->p_out[0], answer ? 0xffffffffu : 0, writes);

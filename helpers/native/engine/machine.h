@@ -54,7 +54,10 @@ typedef struct {
     uint8_t strong;         /* what other threads do may be seen by it */
     uint8_t is_strong;      /* ordered among the threads of the grid although it may be no atomic */
     uint8_t is_beyond;      /* of the first of a block: no barrier comes any more, and not only the end */
-    uint8_t spare[5];
+    uint8_t swaps;          /* an atomic compare-and-swap */
+    uint8_t is_vote;        /* of those for whom a thread of theirs then makes a fence, or an atomic operation: */
+    uint8_t for_voters;     /* that; see sanitizer/aggregated.py */
+    uint8_t spare[2];
 } Instruction;
 
 enum { REGISTERS = 256 };
@@ -93,7 +96,7 @@ typedef struct {
     uint32_t writer, reader;
 } GlobalWord;
 
-/* When that was, as numbers of events of the launch; the top bit says that they were strong accesses. */
+/* When that was, as numbers of events of the launch; the bits above say that they were strong accesses, or swaps. */
 typedef struct {
     uint32_t written, read;
 } Times;
@@ -218,10 +221,10 @@ typedef struct {
     Times **times;                      /* the same, NULL where blocks do not wait for each other, */
     Others **others;                    /* and of words of lines that have any */
     uint32_t *told;                     /* by lane of the grid: what it did before this is known to others; see checks.c */
-    uint32_t *heard, *heard_by_warps, *passed, *passed_by_warps, *left; /* by block and other block the last fence that all its
-                                              * threads know of, the same by warp; of both what they knew before a fence of their
-                                              * own; and what is to be heard by place of meeting, before that whether there is
-                                              * any; NULL where too many blocks meet */
+    /* By block and other block the last fence that all its threads know of, the same by warp; of both what they knew before a
+     * fence of their own; what is to be heard in shared memory; and the same by place of meeting, before that whether there is
+     * any. NULL where too many blocks meet. */
+    uint32_t *heard, *heard_by_warps, *passed, *passed_by_warps, *left_in_block, *left;
     TraceRow *traces;
     Shape *shapes;
     int64_t trace_count, trace_room, shape_count, shape_room;
@@ -261,10 +264,11 @@ typedef struct {
 
 /* By lane, when it last made a fence, came to a barrier of the warp, and met others by an atomic operation or another strong
  * access, its own or one before that barrier; and what it did before is known to its warp, and its block, behind a barrier of
- * theirs, and to the block by atomic operations. See checks.c. */
+ * theirs, and to the block by atomic operations. With whom it last voted who is there; and when it had met others before its
+ * last fence of more than the block. See checks.c. */
 typedef struct {
-    uint32_t fenced[WARP], fenced_in_block[WARP], barrier[WARP], met[WARP], met_in_block[WARP], known[WARP],
-        known_in_block[WARP], known_to_block[WARP], told_in_block[WARP];
+    uint32_t fenced[WARP], fenced_in_block[WARP], barrier[WARP], met[WARP], known[WARP],
+        known_in_block[WARP], known_to_block[WARP], told_in_block[WARP], voted_with[WARP], met_before_fence[WARP];
 } Order;
 
 /* What a warp's clock shows beside the instructions that it has executed; see exchange.c. */
@@ -313,6 +317,7 @@ typedef struct {
     int32_t turns, known_turn, repeats;
     Clock clock;
     int64_t has_time; /* steps that its next turn may have, 0: as many as any */
+    uint32_t stored_anew; /* the lanes whose last store changed what was there */
     int32_t only_while_it_writes; /* that turn ends sooner if it only looks for a while */
     int32_t trips; /* how often it comes to where its turn began until that ends, while it waits */
     /* For the sanitizer's watch: when all threads of the warp last met, and its asynchronous copies: the groups closed and
@@ -357,6 +362,7 @@ typedef struct Block {
     uint32_t barrier, met_others; /* the time of the last barrier, and of the last atomic operation before it */
     uint32_t all_met;      /* the time of the last barrier of all warps */
     uint32_t fenced;       /* when any of its threads made a fence of more than the block */
+    int32_t passes_on;     /* whether threads may have handed on something in the block alone */
     uint32_t told_barrier, covered; /* the last barrier when one of its threads made an atomic operation, and behind its fence */
     Notes *notes;          /* of shared memory, NULL where it is not watched */
     BulkWatch *bulk;       /* of copies in bulk, NULL where none are watched */

@@ -421,7 +421,7 @@ static void load_known(Warp *warp, const Instruction *i, uint32_t mask, const ui
 /* Of lanes with the same address the last one wins, word by word. */
 static void store_known(Warp *warp, const Instruction *i, uint32_t mask, uint8_t *first, const Pattern *known) {
     const int32_t *relative = (const int32_t *)known->relative;
-    uint32_t changed = 0;
+    uint32_t changed = 0; /* the lanes */
     for (int word = 0; word < i->number[2]; word++) {
         const uint32_t *row = (const uint32_t *)row_at(warp, i->source[2], word);
         uint8_t *to = first + 4 * word;
@@ -430,9 +430,10 @@ static void store_known(Warp *warp, const Instruction *i, uint32_t mask, uint8_t
             uint32_t old;
             memcpy(&old, to + relative[lane], 4);
             memcpy(to + relative[lane], row + lane, 4);
-            changed |= old ^ row[lane];
+            changed |= (uint32_t)(old != row[lane]) << lane;
         }
     }
+    warp->stored_anew = changed;
     warp->results->changes += changed != 0;
 }
 
@@ -490,7 +491,7 @@ static void store_to(Warp *warp, const Instruction *i, int space, const Request 
     int words = i->number[2], narrow = i->number[3], step = narrow ? narrow : 4, width = step * words, slot;
     uint8_t *at[WARP];
     if (!locate(warp, i, space, request, width, 1, at, &slot)) return;
-    int changed = 0;
+    uint32_t changed = 0;
     for (int word = 0; word < words; word++) {
         const uint32_t *row = (const uint32_t *)row_at(warp, i->source[2], word);
         for (uint32_t rest = request->active; rest; rest &= rest - 1) {
@@ -498,10 +499,11 @@ static void store_to(Warp *warp, const Instruction *i, int space, const Request 
             uint8_t *to = at[lane] + step * word; /* the first bytes are the low ones: the host is little-endian */
             if (!memcmp(to, row + lane, (size_t)step)) continue;
             memcpy(to, row + lane, (size_t)step);
-            changed = 1;
+            changed |= 1u << lane;
         }
     }
-    warp->results->changes += changed;
+    warp->stored_anew = changed;
+    warp->results->changes += changed != 0;
     if (!(i->flags & UNWATCHED)) note(warp, i, space, slot, request, width, 1, WRITES, 0);
 }
 
@@ -772,6 +774,7 @@ static void store_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
         memcpy(at[lane], elements, sizeof elements);
     }
     warp->results->changes++;
+    warp->stored_anew = rows.active;
     note(warp, i, SHARED, slot, &rows, 16, 1, WRITES, 0);
 }
 
@@ -851,7 +854,7 @@ static void lanes_together(Warp *warp, const Instruction *i, uint32_t mask) {
 /* number[0]: only of the block. */
 static void fence(Warp *warp, const Instruction *i, uint32_t mask) {
     warp->saw_others |= SEES_GRID;
-    note_fence(warp, mask, i->number[0]);
+    note_fence(warp, voters_for(warp, i, mask), i->number[0]);
 }
 
 /* BPT.TRAP: the engine in NumPy says what it is. */

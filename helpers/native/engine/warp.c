@@ -505,14 +505,26 @@ static void part_by_mask(Warp *warp, Group *g, const Lanes named) {
     }
 }
 
+/* Of some lanes those that name the same ones as the first. */
+static uint32_t named_alike(const Warp *warp, const Instruction *i, uint32_t lanes) {
+    if (!i->width[3]) return lanes;
+    const Lanes named = source(warp, i, 3);
+    uint32_t same = 0;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+        if (named[__builtin_ctz(rest)] == named[__builtin_ctz(lanes)]) same |= rest & (0u - rest);
+    return same;
+}
+
 /* WARPSYNC mask; flags: .COLLECTIVE and .EXCLUSIVE, after which the lanes of a mask are one group, with .COLLECTIVE for a
  * while. Lanes that go on together anyway need not part for the other. */
 static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
     if (warp->launch->meets_anywhere) { /* nobody waits: who is there has met */
         g->pc++;
-        if (!active) return;
-        check_named(warp, i, active);
-        note_warp_barrier(warp, active);
+        for (uint32_t rest = active, same; rest; rest &= ~same) {
+            same = named_alike(warp, i, rest);
+            check_named(warp, i, same);
+            note_warp_barrier(warp, same);
+        }
         return;
     }
     if (active != g->mask) {

@@ -34,11 +34,13 @@ from helpers.simulator.errors import StepLimitExceeded
 from helpers.simulator.frontends.decoded import ELEMENTS, RETURNS_OLD, Decoded, Word
 from helpers.simulator.recording.recorded import Counts, Found, Key
 from helpers.simulator.recording.trace import Traces
+from helpers.simulator.sanitizer.aggregated import votes_of
 from helpers.simulator.sanitizer.loaded_values import uses_of
 
 OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK = range(1, 6)
+HAZARD = 8
 OF_IMAGES = ("read texture", "load surface", "store surface")
-NO_SPARE = (0,) * 5
+NO_SPARE = (0,) * 2
 LOADS_AND_STORES = ("load", "store", "load tile", "store tile")
 WIDE_ATOMICS, NARROW_ATOMICS = (2, 3, 5), (8, 9, 10)  # types of 64 bits, and of 16
 ANYWHERE = (-(1 << 31), (1 << 31) - 1)
@@ -167,8 +169,6 @@ def assemble(
         if one.jumps:
             number = [len(jumps), len(one.jumps), *number[2:]]
             jumps += one.jumps
-        if one.operation.endswith("atomic") and not is_answered(program, program.instructions[index]):
-            one.flags &= ~RETURNS_OLD
         if one.space >= 0:
             memory = len(requests)
             requests.append((index, one.space, one.op, _bytes_of_lane(one)))
@@ -182,7 +182,7 @@ def assemble(
             a if wa else -1, b if wb else -1, c if wc else -1, d if wd else -1, *number, one.flags,
             one.target, block, length, memory, index,
             *one.mode, wa, wb, wc, wd, one.d_width, one.guard, *one.p_out, *one.p_in, one.uniform,
-            one.strong, one.is_strong, 0, *NO_SPARE,
+            one.strong, one.is_strong, 0, 0, 0, 0, *NO_SPARE,
         ))  # fmt: skip
     code = np.frombuffer(bytearray().join(packed), INSTRUCTION)
     return Machine(
@@ -220,6 +220,20 @@ def _narrow_width(one: Decoded) -> int:
 def _bytes_of_element(type_: int) -> int:
     """The bytes of what an atomic operation is done to."""
     return 8 if type_ in WIDE_ATOMICS else 2 if type_ in NARROW_ATOMICS else 4
+
+
+def describe_atomics(machine: Machine, program: Program) -> None:
+    """Tell the machine what is to be known of atomic operations beside what they do.
+
+    Whether somebody uses the old value, whether it is a compare-and-swap, and for whom else a thread makes one.
+    """
+    for index, _, op, _ in machine.requests:
+        instruction = program.instructions[index]
+        if op == "atom" and not is_answered(program, instruction):
+            machine.code["flags"][index] &= ~np.uint32(RETURNS_OLD)
+        machine.code["swaps"][index] = instruction.swaps
+    for index, vote in votes_of(program).items():
+        machine.code["is_vote"][vote] = machine.code["for_voters"][index] = True
 
 
 def guard_barriers(machine: Machine, program: Program, prepared) -> None:
@@ -278,16 +292,20 @@ def execute(
         watches = (one.watch for one in launch.global_memory.allocations if one.watch is not None)
         kept += [watch.unwritten for watch in watches if watch.unwritten is not None]
     with _kept(kept) as put_back:
-        plan = machine.plans.take(launch, counting, traced, together, checking)
-        plan.execute(launch)
-        try:
-            first_faulty = _first_faulty(plan.runs)
-            if first_faulty is None and not (checking and _meet(plan)):
-                return _gathered(launch, machine, plan)
-            _refuse_endless(launch, first_faulty)
-        finally:
-            machine.plans.give_back(plan)
-        put_back()
+        for closely in (False, True):
+            plan = machine.plans.take(launch, counting, traced, together, checking, closely)
+            plan.execute(launch)
+            try:
+                first_faulty = _first_faulty(plan.runs)
+                if first_faulty is None and not (checking and _meet(plan)):
+                    return _gathered(launch, machine, plan)
+                _refuse_endless(launch, first_faulty)
+                is_clear = first_faulty is not None and first_faulty.c.fault != HAZARD
+            finally:
+                machine.plans.give_back(plan)
+            put_back()
+            if is_clear or plan.looks_closely:
+                break
     return None
 
 

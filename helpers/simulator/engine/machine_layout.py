@@ -39,7 +39,7 @@ INSTRUCTION = _struct(
     ("flags", "u4"), ("target", "i4"), ("block", "i4"), ("length", "i4"), ("memory", "i4"), ("index", "i4"),
     ("mode", "u2", 4), ("width", "u1", 4), ("d_width", "u1"), ("guard", "u1"), ("p_out", "u1", 2), ("p_in", "u1", 3),
     ("uniform", "u1"), ("strong", "u1"), ("is_strong", "u1"), ("is_beyond", "u1"),
-    ("spare", "u1", 5),
+    ("swaps", "u1"), ("is_vote", "u1"), ("for_voters", "u1"), ("spare", "u1", 2),
 )  # fmt: skip
 PACKED = _packed(INSTRUCTION)
 ALLOCATION = _struct(
@@ -108,8 +108,8 @@ class CResults(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("block_warps", "block_lanes", "guarded", "requests")),
         ("accesses", ctypes.c_int64 * len(SPACES)), ("barriers", ctypes.c_int64), ("copies", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("patterns", "counted", "lines", "watched", "times", "others", "told",
-                                               "heard", "heard_by_warps", "passed", "passed_by_warps", "left", "traces",
-                                               "shapes")),
+                                               "heard", "heard_by_warps", "passed", "passed_by_warps",
+                                               "left_in_block", "left", "traces", "shapes")),
         *((name, ctypes.c_int64) for name in ("trace_count", "trace_room", "shape_count", "shape_room")),
         ("fault_block", ctypes.c_int64), ("fault_address", ctypes.c_int64),
         ("changes", ctypes.c_int64), ("waiters", ctypes.c_void_p),

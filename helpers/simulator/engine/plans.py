@@ -62,6 +62,7 @@ class Like(NamedTuple):
     """What launches with the same plan have in common.
 
     `blocks` are the bytes of `Launch.only_blocks`, None for all; the launch is executed by so many `cores` of the host.
+    `times`: it is kept when global memory was accessed, so that barriers count there.
     """
 
     grid: tuple[int, int, int]
@@ -74,6 +75,7 @@ class Like(NamedTuple):
     together: int
     checking: bool
     cores: int
+    times: bool
 
 
 class Plans:
@@ -84,16 +86,26 @@ class Plans:
         self._free: dict[Like, Plan] = {}
 
     def take(
-        self, launch: Launch, counting: bool, traced: frozenset[int] | None, together: int, checking: bool
+        self,
+        launch: Launch,
+        counting: bool,
+        traced: frozenset[int] | None,
+        together: int,
+        checking: bool,
+        closely: bool = False,
     ) -> Plan:
-        """A plan for such a launch. For the arguments see `compiled.execute`."""
+        """A plan for such a launch. For the arguments see `compiled.execute`.
+
+        closely: whether to look for hazards more slowly, as something seems to be wrong.
+        """
         chosen = launch.only_blocks
         blocks = product(launch.grid) if chosen is None else len(chosen)
-        alone = self._machine.sees_grid or blocks * launch.threads <= SMALL
+        alone = closely or self._machine.sees_grid or blocks * launch.threads <= SMALL
+        blocks_meet = self._machine.sees_grid or launch.blocks_of_cluster > 1
         like = Like(
             launch.grid, launch.block, launch.shared_bytes, None if chosen is None else chosen.tobytes(),
             len(launch.global_memory.allocations), counting, traced, together, checking,
-            1 if alone else min(CORES, blocks // launch.blocks_of_cluster),
+            1 if alone else min(CORES, blocks // launch.blocks_of_cluster), checking and (closely or blocks_meet),
         )  # fmt: skip
         plan = self._free.pop(like, None)
         return Plan(self._machine, launch, like) if plan is None else plan
@@ -166,10 +178,14 @@ class Plan:
         self._uses_images = machine.uses_images
         units, cores = len(ids) // size, like.cores
         self._shares = [(units * k // cores * size, units * (k + 1) // cores * size) for k in range(cores)]
-        blocks_meet = machine.sees_grid or size > 1
         lanes = product(launch.grid) * -(-launch.threads // WARP) * WARP
-        self._meeting = lanes if like.checking and blocks_meet else 0
+        self._meeting = lanes if like.times else 0
         self.runs = [Run(machine, len(program.blocks), like.arrays + len(SPACES) - 1) for _ in range(cores)]
+
+    @property
+    def looks_closely(self) -> bool:
+        """Whether nothing more can be found out about hazards."""
+        return not self.like.checking or (self.like.times and self.like.cores == 1)
 
     def execute(self, launch: Launch) -> None:
         """Execute a launch; `runs` hold what each thread of the host found."""
@@ -286,7 +302,7 @@ class Run:
         self._watched = (*tables, *(one for one in (*times, *others) if one is not None), told)
         if meeting and blocks <= MOST_BLOCKS:
             # Zeros take no memory before they are touched: few warps hear anything.
-            rows_of = dict.fromkeys(("heard", "passed"), blocks)
+            rows_of = dict.fromkeys(("heard", "passed", "left_in_block"), blocks)
             rows_of |= dict.fromkeys(("heard_by_warps", "passed_by_warps"), meeting // WARP) | {"left": MEETING_PLACES}
             news = [np.zeros((rows, blocks + 1), np.uint32) for rows in rows_of.values()]
             for name, one in zip(rows_of, news, strict=True):

@@ -18,7 +18,8 @@ class Aggregated:
     """Knows for whom a fence or an atomic operation of a program is made."""
 
     def __init__(self, program: Program) -> None:
-        self._vote_of = _votes(program)  # by instruction: the block in which it is voted
+        block_of = {index: block.index for block in program.blocks for index in range(block.start, block.stop)}
+        self._vote_of = {index: block_of[vote] for index, vote in votes_of(program).items()}  # in which block
         self._blocks = set(self._vote_of.values())
         self._voted: dict[int, np.ndarray] = {}
 
@@ -42,9 +43,9 @@ class Aggregated:
         return mask | voted & by_warps(mask, wave.shape)
 
 
-def _votes(program: Program) -> dict[int, int]:
+def votes_of(program: Program) -> dict[int, int]:
+    """By fence and atomic operation that a thread makes for others: the vote who these are."""
     instructions = program.instructions
-    block_of = {index: block.index for block in program.blocks for index in range(block.start, block.stop)}
     found: dict[int, int] = {}
     for index, one in enumerate(instructions):
         if not one.opcode.startswith(ATOMICS):
@@ -55,5 +56,5 @@ def _votes(program: Program) -> dict[int, int]:
         vote = next((at for at in same if instructions[at].opcode in VOTES and not instructions[at].reads), None)
         if vote is not None:
             fences = (at for at in same if at > vote and instructions[at].opcode.startswith(FENCE))
-            found |= dict.fromkeys((index, *fences), block_of[vote])
+            found |= dict.fromkeys((index, *fences), vote)
     return found

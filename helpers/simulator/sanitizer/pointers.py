@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from helpers.compiler import CompiledKernel, ptx
 from helpers.compiler.ptx import Address, Immediate, Register, Symbol, Vector
-from helpers.simulator.engine.ir import Program, uncollected
+from helpers.simulator.engine.ir import Instruction, Program, uncollected
 from helpers.simulator.frontends.ptx.layout import shared_layout
 from helpers.simulator.frontends.ptx.linking import link
 from helpers.simulator.sanitizer.shared_arrays import SharedArray
@@ -77,8 +77,7 @@ class Pointers:
         """By the index of an instruction of `program`, the one __shared__ array that it accesses, where that is known.
 
         Machine code does not say which array an address is made from: there it is known by the place in the source. An
-        array none of whose lines is left there is accessed at lines of others, which then say nothing either. Nor does
-        the line of an access that is wider than its variable: the compiler made one of several, of neighbours.
+        array none of whose lines is left there is accessed at lines of others, which then say nothing either.
         """
         if program.level == "ptx":
             return self.shared
@@ -91,7 +90,7 @@ class Pointers:
             for index, place in places.items()
             if place in left
             and place[1] not in moved
-            and _machine_width(program.instructions[index].opcode) <= max(4, left[place].bytes)
+            and not _may_reach_beyond(program.instructions[index], left[place])
         }
 
     def undecided(self, program: Program) -> dict[int, dict[int, SharedArray | None]]:
@@ -206,7 +205,7 @@ def find(kernel: CompiledKernel) -> Pointers:
         if statement.name in OF_THREADS and not OTHER_SPACES.intersection(statement.opcode):
             in_shared_memory[index] = (statement.line, not _loads(statement))
     reached_by = {index: shared.get(index) for index in in_shared_memory}
-    strengths = of_statements(text.function, reached_by, len(function.statements))
+    strengths = of_statements(text.function, reached_by, text.starts.values())
     strengths_at: dict[Place, dict[int, Strength]] = {in_shared_memory[index]: {} for index in strengths}
     for index, where in in_shared_memory.items() if strengths else ():
         if where in strengths_at and text.function.statements[index].name not in ATOMIC:
@@ -218,9 +217,14 @@ def find(kernel: CompiledKernel) -> Pointers:
     )  # fmt: skip
 
 
-def _machine_width(opcode: str) -> int:
-    """The bytes of a lane at most, of an access of machine code."""
-    return next((bits // 8 for bits in (64, 128) if str(bits) in opcode.split(".")), 4)
+def _may_reach_beyond(access: Instruction, array: SharedArray) -> bool:
+    """Whether an access of machine code may be to more than the array that its line names.
+
+    The compiler makes one store of several, and what is atomic for 16 bits updates a word, whatever else lies in it.
+    """
+    parts = access.opcode.split(".")
+    width = next((bits // 8 for bits in (64, 128) if str(bits) in parts), 4)
+    return width > max(4, array.bytes) or (parts[0].startswith("ATOM") and (array.offset | array.bytes) % 4 != 0)
 
 
 def _puts_in_bulk(opcode: tuple[str, ...]) -> bool:

@@ -10,9 +10,11 @@ In a kernel in which nobody waits for others in shared memory, volatile orders n
 plain, as by racecheck.
 """
 
+from bisect import bisect
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from enum import IntEnum
+from heapq import heapify, heappop, heappush
 
 from helpers.compiler.ptx import Function, Statement
 from helpers.simulator.engine.block_order import components
@@ -33,12 +35,12 @@ class Strength(IntEnum):
 
 
 def of_statements(
-    function: Function, in_shared: Mapping[int, Hashable | None], called: int | None = None
+    function: Function, in_shared: Mapping[int, Hashable | None], starts: Iterable[int] = ()
 ) -> dict[int, Strength]:
     """By the index of a statement how strong it is, where its opcode says more than load or store.
 
     in_shared: those that may reach shared memory, each with the variable that it reaches, None where that is not known.
-    called: where the statements of called functions begin. Who calls one may wait for what it loads, unless they store,
+    starts: where the statements of called functions begin. Who calls one may wait for what it loads, unless it stores,
     too, as one that relies on a warp that runs in step.
     """
     accesses = {index: function.statements[index] for index in in_shared}
@@ -47,9 +49,10 @@ def of_statements(
     if not volatile:
         return found
     loads = {index: one for index, one in volatile.items() if one.name == "ld"}
-    loops = Loops(function)
-    own = len(function.statements) if called is None or max(volatile.keys() - loads, default=0) >= called else called
-    polls = [index for index in loads if index >= own or loops.decides(index)]
+    firsts = sorted(starts)
+    function_of = {index: bisect(firsts, index) for index in volatile}
+    stores = {0} | {function_of[index] for index in volatile.keys() - loads}
+    polls = {index for index in loads if function_of[index] not in stores} | Waits(function).decided_by(loads)
     # The compiler may look once before the loop of a line. And who waits may have looked what there is to change.
     lines, flags = {_place(loads[index]) for index in polls}, {in_shared[index] for index in polls} - {None}
     if not (polls or found or any(one.name in ATOMIC for one in accesses.values())):
@@ -67,51 +70,113 @@ def _place(statement: Statement) -> tuple:
     return statement.line, statement.called_from
 
 
-class Loops:
-    """The ways through a function that no barrier lies on, and the loops that they make."""
+class Waits:
+    """The ways through a function that no barrier lies on, and by which loads threads wait on them."""
 
     def __init__(self, function: Function) -> None:
         self._statements = function.statements
-        ways = [
+        self._ways: list[Sequence[int]] = [
             () if one.name in BARRIERS else following(function, index) for index, one in enumerate(function.statements)
         ]
-        self._ways: list[Sequence[int]] = ways
-        self._loop_of = components(range(len(ways)), ways)
-        self._loops: dict[int, set[int]] = defaultdict(set)
-        for index, loop in self._loop_of.items():
-            self._loops[loop].add(index)
 
-    def decides(self, load: int) -> bool:
-        """Whether a thread goes round a loop without a barrier until it loads something else here."""
-        loop, ways = self._loops[self._loop_of[load]], self._ways
-        tainted: dict[int, set[str]] = defaultdict(set)  # by statement, the registers before it that depend on the load
-        todo = [load] if len(loop) > 1 else []
+    def decided_by(self, loads: Collection[int]) -> set[int]:
+        """The loads until which bring something else a thread goes round a loop without a barrier.
+
+        The compiler may have unrolled it: then several loads of an address in a line, on which decisions depend, follow
+        one another until one brings that.
+        """
+        loop_of = components(range(len(self._ways)), self._ways)
+        loops: dict[int, set[int]] = defaultdict(set)
+        for index, loop in loop_of.items():
+            loops[loop].add(index)
+        rounds, unrolled = defaultdict(list), defaultdict(list)
+        for load in loads:
+            if len(loops[loop_of[load]]) > 1:
+                rounds[loop_of[load]].append(load)
+            else:
+                one = self._statements[load]
+                unrolled[one.operands[1], *_place(one)].append(load)
+        found = set()
+        for loop, inside in rounds.items():
+            found |= self._deciding(inside, loops[loop], self._leaves)
+        for alike in unrolled.values():
+            if len(alike) > 1:
+                region = self._reached(alike)
+                found |= self._deciding(self._deciding(alike, region, self._branches), region, self._skips)
+        return found
+
+    def _leaves(self, index: int, region: set[int], loads: set[int]) -> bool:
+        """Whether a statement may lead out of a loop."""
+        return self._statements[index].name in LEAVES or not region.issuperset(self._ways[index])
+
+    def _branches(self, index: int, region: set[int], loads: set[int]) -> bool:
+        """Whether a statement may go on in more than one way."""
+        return len(self._ways[index]) + (self._statements[index].name in LEAVES) > 1
+
+    def _skips(self, index: int, region: set[int], loads: set[int]) -> bool:
+        """Whether a statement decides if more of some loads follow."""
+        if not self._branches(index, region, loads):
+            return False
+        follow = [bool(loads & self._reached([way], {index})) for way in self._ways[index]]
+        return any(follow) and (self._statements[index].name in LEAVES or not all(follow))
+
+    def _deciding(self, loads: Collection[int], region: set[int], is_decision) -> set[int]:
+        """On which of some loads the decisions in a region depend.
+
+        What depends on which is a bit for each load, by register, before each statement.
+        """
+        bit_of = {load: 1 << number for number, load in enumerate(loads)}
+        known: dict[int, dict[str, int]] = defaultdict(dict)
+        sides: dict[int, set[int]] = {}
+        todo, waiting, decided = list(loads), set(loads), 0
+        heapify(todo)
+
+        def add(way: int, registers: Mapping[str, int]) -> None:
+            there = known[way]
+            more = {name: bits for name, bits in registers.items() if bits & ~there.get(name, 0)}
+            for name, bits in more.items():
+                there[name] = there.get(name, 0) | bits
+            if (more or way not in seen) and way not in waiting:
+                waiting.add(way)
+                heappush(todo, way)
+
+        seen = set(loads)
         while todo:
-            index = todo.pop()
-            one, taint = self._statements[index], tainted[index]
+            index = heappop(todo)
+            waiting.discard(index)
+            seen.add(index)
+            one, before, ways = self._statements[index], known[index], self._ways[index]
             reads, overwritten = reads_and_writes(one)
-            depends = not taint.isdisjoint(reads)
-            if depends and (one.name in LEAVES or not loop.issuperset(ways[index])):
-                return True
-            after = taint | set(written(one)) if depends or index == load else taint - overwritten
-            more = {way: after for way in ways[index]}
-            if depends and len(ways[index]) > 1:  # so does what is only done on one of its ways
-                sides = [self._reached(way, loop - {index, load}) for way in ways[index]]
-                for at in set.union(*sides) - set.intersection(*sides):
-                    for way in ways[at]:
-                        more[way] = more.get(way, set()) | set(written(self._statements[at]))
-            for way, registers in more.items():
-                if way in loop and not (way in tainted and registers <= tainted[way]):
-                    tainted[way] |= registers
-                    todo.append(way)
-        return False
+            bits = 0
+            for name in reads & before.keys():
+                bits |= before[name]
+            if bits & ~decided and is_decision(index, region, bit_of.keys()):
+                decided |= bits
+            result = dict.fromkeys(written(one), bits | bit_of.get(index, 0))
+            after = {name: more for name, more in before.items() if name not in overwritten}
+            after |= {name: after.get(name, 0) | more for name, more in result.items() if more}
+            for way in ways:
+                if way in region:
+                    add(way, after)
+            if bits and len(ways) > 1:  # so does what is only done on one of its ways
+                if index not in sides:
+                    reached = [self._reached([way], {index}, region) for way in ways]
+                    sides[index] = set.union(*reached) - set.intersection(*reached)
+                for at in sides[index]:
+                    registers = dict.fromkeys(written(self._statements[at]), bits)
+                    for way in self._ways[at] if registers else ():
+                        if way in region:
+                            add(way, registers)
+        return {load for load, bit in bit_of.items() if decided & bit}
 
-    def _reached(self, first: int, inside: set[int]) -> set[int]:
-        """What can be reached from a statement, it included, by ways inside a set."""
-        found, todo = set(), [first]
+    def _reached(
+        self, first: Iterable[int], without: Collection[int] = (), inside: Collection[int] | None = None
+    ) -> set[int]:
+        """What can be reached from some statements, they included, by ways inside a set and without some others."""
+        found, todo = set(), list(first)
         while todo:
             index = todo.pop()
-            if index in inside and index not in found:
+            if index not in found and index not in without and (inside is None or index in inside):
                 found.add(index)
                 todo += self._ways[index]
         return found

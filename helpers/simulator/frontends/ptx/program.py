@@ -95,6 +95,7 @@ def _machine(prepared, text: Linked, operands: Operands):
     )
     if text.calls:
         machine.stack, machine.origin = (decoder.rows(Register(name))[0] for name in (STACK, ORIGIN))
+    compiled.describe_atomics(machine, program)
     compiled.guard_barriers(machine, program, prepared)
     compiled.let_meet_anywhere(machine, program, prepared)
     return machine

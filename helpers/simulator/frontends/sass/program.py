@@ -126,6 +126,7 @@ def _machine(prepared, statements: list[sass.Statement], kind: Family, translato
         slot: (int(name[1:]),) for name, slot in translator.slots.items() if name[0] == "R" and name[1:].isdecimal()
     }
     machine = compiled.assemble(prepared.program, decoded, decoder.words.all, rows_of, decoder.nowhere)
+    compiled.describe_atomics(machine, prepared.program)
     compiled.guard_barriers(machine, prepared.program, prepared)
     return machine
 
