@@ -834,7 +834,10 @@ class FakeWave:
         self.shape, self.threads = shape, shape[1]
         self.shared = SimpleNamespace(size=size)
         self.exited = None
-        self.program, self.instruction = None, SimpleNamespace(index=0, swaps=False, strong=False, opcode="")
+        self.program, self.instruction = (
+            None,
+            SimpleNamespace(index=0, looked_at=False, strong=False, begins_swap=False, opcode=""),
+        )
 
 
 PLAIN = ("ld", "ld", "st", "st", "atom", "cas", "warp", "warp", "barrier", "barrier")
@@ -924,7 +927,9 @@ def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
         elif what in OF_GLOBAL_MEMORY:
             checks.meet(mask, OF_GLOBAL_MEMORY[what])
         else:
-            wave.instruction = SimpleNamespace(index=time, swaps=what == "cas", strong=False, opcode=what)
+            wave.instruction = SimpleNamespace(
+                index=time, looked_at=what == "cas", strong=False, begins_swap=False, opcode=what
+            )
             op = "atom" if what == "cas" else what.split()[-1]
             checks.access(wave, op, 4, 4 * places, mask, (values,) if op == "st" else ())
     checks.end(wave)

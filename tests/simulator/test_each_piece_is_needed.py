@@ -142,6 +142,21 @@ PROGRAMS = {
     "both halves of a warp meet, each by itself": (1, 32, """
         __shared__ int d[32]; const unsigned half = l < 16 ? 0xffff : 0xffff0000;
         d[l] = a[l]; [[__syncwarp(half);]] out[l] = d[l ^ 1]; [[__syncwarp(half);]] d[l] = 5;"""),
+    # Of these the machine code is a loop of compare-and-swaps, each of which begins with a plain load.
+    "a sum of floats": (2, 64, """
+        __shared__ float sum; if (t == 0) sum = 0; [[BARRIER]] atomicAdd(&sum, a[t] + 1.0f); [[BARRIER]]
+        if (t == 0) out[bl] = sum;"""),
+    "a sum of doubles that all read": (1, 64, """
+        __shared__ double sum; if (t == 0) sum = 0; [[BARRIER]] atomicAdd(&sum, a[t] + 1.0); [[BARRIER]]
+        out[t] = sum;"""),
+    "a sum of floats in each round": (1, 64, """
+        __shared__ float sum;
+        for (int r = 0; r < a[0] + 2; ++r) {
+            if (t == 0) sum = 0; [[BARRIER]] atomicAdd(&sum, t + 1.0f); [[BARRIER]] out[t] += sum; [[BARRIER]]
+        }"""),
+    "a maximum by compare-and-swap that is read": (1, 64, """
+        int old = a[0], was; do { was = old; old = atomicCAS(a, was, max(was, t)); } while (old != was);
+        [[BARRIER]] out[t] = a[0];"""),
 }  # fmt: skip
 BY_NUMPY = ("fence between two barriers",)  # which clean ones the compiled engine leaves to it
 
@@ -153,6 +168,14 @@ RIGHT = {
     "a maximum by compare-and-swap in shared memory": (1, 64, """
         __shared__ int most; if (t == 0) most = 0; BARRIER
         int old = most, was; do { was = old; old = atomicCAS(&most, was, max(was, t)); } while (old != was);"""),
+    "a list to which all add": (1, 64, """
+        __shared__ int first; if (t == 0) first = -1; BARRIER
+        int next; do out[t] = next = first; while (atomicCAS(&first, next, t) != next);"""),
+    "a table with a place for each": (1, 64, """
+        for (int at = t / 2;; at = (at + 1) % 64) {
+            const int there = f[at];
+            if (there == t + 1 || (there == 0 && atomicCAS(f + at, there, t + 1) == 0)) { out[t] = at; break; }
+        }"""),
     "until nothing changes": (1, 64, """
         __shared__ bool changed; int rounds = 0;
         do {

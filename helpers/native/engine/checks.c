@@ -15,8 +15,7 @@
  * access of the same variable, or of one by which another block passes on, behind a fence, what it has heard; what a warp
  * hears of them, other warps of its block know behind a barrier. Times are numbers of events. */
 enum {
-    STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, BY_SWAP = 0x40000000u,
-    TIME = BY_SWAP - 1
+    STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, TIME = WITH_STRENGTH - 1
 };
 
 static uint32_t later(uint32_t one, uint32_t other) { return one > other ? one : other; }
@@ -336,17 +335,17 @@ static int handed_on(const Warp *warp, uint32_t thread, uint16_t other, uint32_t
 }
 
 /* Whether an access may come before or after what was written since the last barrier, as the outcome is the same, or defined:
- * both update, a compare-and-swap begins with a look, or all store the same. */
+ * both update, it may be looked at, or all store the same. */
 static int may_come_between(const Warp *warp, const Note *note, uint32_t thread, int touch) {
     if (touch == UPDATES) return note->flags & UPDATED && note->written > warp->block->all_met;
-    if (touch == READS) return note->flags & SWAPPED;
+    if (touch == READS) return note->flags & LOOKED_AT;
     return touch == WRITES && note->flags & SAME && !(warp->stored_anew >> thread % WARP & 1) && !has_bystanders(warp->block);
 }
 
-/* `block`: whose memory it is. hands_on: whether threads may hand things on. is_strong: it is a strong access; swaps: a
- * compare-and-swap. */
+/* `block`: whose memory it is. hands_on: whether threads may hand things on. is_strong: it is a strong access; looked_at:
+ * plain loads may look at what it changes. */
 static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, uint32_t thread, int touch, int is_strong,
-                      int swaps) {
+                      int looked_at) {
     const Moment moment = moment_of(warp);
     if (!settled(block, note)) return SUSPICIOUS;
     const int comes_between = may_come_between(warp, note, thread, touch), is_first = note->written <= warp->block->all_met;
@@ -357,13 +356,13 @@ static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, 
     if (touch == UPDATES && !note->written) return SUSPICIOUS;
     int knows_reader = hands_on && note->read && handed_on(warp, thread, note->reader, note->read);
     if (touch != READS) {
-        if (note->read && !ordered(&moment, thread, note->reader, note->read) && !knows_reader && !swaps &&
+        if (note->read && !ordered(&moment, thread, note->reader, note->read) && !knows_reader && !looked_at &&
             !(is_strong && note->flags & STRONG_READ))
             return SUSPICIOUS;
         /* What was written since the last barrier, too, and was neither, still counts for who comes next. So does what is
          * written first of all: who might come before it would find anything there. */
         uint16_t kind = (touch == UPDATES ? UPDATED : 0) | (is_strong && note->written ? STRONG_WRITE : 0);
-        if (swaps) kind |= SWAPPED;
+        if (looked_at) kind |= LOOKED_AT;
         if (touch == WRITES && !is_strong && (is_first || !(warp->stored_anew >> thread % WARP & 1))) kind |= SAME;
         if (!is_first) kind &= note->flags;
         const int joins = comes_between && (touch == UPDATES || !is_known);
@@ -569,7 +568,7 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
                 is_open = settled(block, note) && (is_strong || are_known(warp, note, touch));
             int verdict = SUSPICIOUS;
             if (is_open && !note->group && !is_strong && touch == READS && surely_read(&moment, note, hands_on, thread)) continue;
-            if (is_open) verdict = verdict_on(warp, block, note, hands_on, thread, touch, is_strong, i->swaps);
+            if (is_open) verdict = verdict_on(warp, block, note, hands_on, thread, touch, is_strong, i->looked_at);
             if (hands_on || verdict == UNWRITTEN) rest |= left_out & (0u - (1u << lane)), left_out = 0;
             if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold_all(warp, i, at - first, next - at, lane))) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
@@ -589,10 +588,10 @@ static int is_known_to(const Warp *warp, int lane, uint32_t who, uint32_t time) 
 }
 
 /* What a thread does to a word. observes: it is an atomic operation that sees what was there before, so that what others did
- * to the word comes before all that the thread does to it later. swaps: it is a compare-and-swap, which begins with a look.
+ * to the word comes before all that the thread does to it later.
  * changed: the lanes of the warp whose store is of another value than there was before. */
 typedef struct {
-    int lane, touch, observes, swaps;
+    int lane, touch, observes;
     uint32_t who, strength, changed;
 } Act;
 
@@ -624,13 +623,13 @@ static void keep_others(const Warp *warp, const Act *act, GlobalLine *line, cons
 /* A thread accesses a word of an array through which blocks may wait for each other. 0 if it may be a race. */
 static int check_in_time(const Warp *warp, const Act *act, GlobalLine *line, GlobalWord *word, Times *time, Others *others) {
     const uint32_t now = warp->results->now, strength = act->strength, who = act->who;
-    const int may_look = act->touch == READS && time->written & BY_SWAP, is_open = may_look || stores_the_same(act);
+    const int is_open = stores_the_same(act);
     if (!(time->written & strength) && !is_open && is_unknown(warp, act, word->writer, time->written)) return 0;
     if (line->has_others && !strength && !is_open && (is_unknown(warp, act, others->near, others->near_written) ||
                                                       is_unknown(warp, act, others->far, others->far_written)))
         return 0;
     if (act->touch != READS) {
-        if (word->reader && word->reader != who && !(time->read & strength) && !act->swaps &&
+        if (word->reader && word->reader != who && !(time->read & strength) &&
             (word->reader == ANYBODY || !is_known_to(warp, act->lane, word->reader, time->read)))
             return 0;
         if (act->touch == UPDATES && !act->observes) keep_others(warp, act, line, word, time, others);
@@ -639,7 +638,7 @@ static int check_in_time(const Warp *warp, const Act *act, GlobalLine *line, Glo
         const int was_plain =
             word->writer == who && (time->written & TIME) > warp->block->all_met && !(time->written & WITH_STRENGTH);
         word->writer = who;
-        time->written = now | (was_plain ? 0 : strength | (act->swaps ? BY_SWAP : 0));
+        time->written = now | (was_plain ? 0 : strength);
     } else if (word->reader && word->reader != who &&
                (word->reader == ANYBODY || !is_known_to(warp, act->lane, word->reader, time->read))) {
         word->reader = ANYBODY; /* else who comes after this reader comes after that one, too */
@@ -701,7 +700,7 @@ static int line_in_time(const Warp *warp, const Act *first, GlobalLine *line, ui
     }
     if (touch != READS) {
         line->writer = who, line->bytes_written = (uint8_t)width;
-        line->written = now | strength | (first->swaps ? BY_SWAP : 0);
+        line->written = now | strength;
     } else if (others_read) {
         line->reader = ANYBODY, line->bytes_read = 0, line->read = now | (line->read & strength);
     } else {
@@ -757,7 +756,7 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     Times *times = warp->results->times[slot];
     Others *others = warp->results->others[slot];
     int shift = warp->launch->global_granule, strong = is_strong(i, touch);
-    Act act = {.touch = touch, .changed = warp->stored_anew, .swaps = i->swaps, .strength = strong ? WITH_STRENGTH : 0,
+    Act act = {.touch = touch, .changed = warp->stored_anew, .strength = strong ? WITH_STRENGTH : 0,
                .observes = i->flags & RETURNS_OLD && i->d_width};
     uint32_t first = (uint32_t)((uint64_t)warp->block->id * (uint64_t)warp->launch->threads + (uint64_t)(warp->number * WARP) + 1);
     if (times) tick(warp->results);

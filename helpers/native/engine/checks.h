@@ -17,7 +17,7 @@ enum { RETURNS_OLD = 1 << 13 };
 enum { AT_MBARRIER = 1 << 23 };
 
 /* Times are numbers of events; this is a new one. */
-enum { MOST_EVENTS = 0x3ffffff0u };
+enum { MOST_EVENTS = 0x7ffffff0u };
 static inline uint32_t tick(Results *results) { return results->now < MOST_EVENTS ? ++results->now : results->now; }
 
 /* Look at a legal access. It is a fault, HAZARD, if it might be a race or a read of what nobody wrote. `known`: its pattern,

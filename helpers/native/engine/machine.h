@@ -54,7 +54,7 @@ typedef struct {
     uint8_t strong;         /* what other threads do may be seen by it */
     uint8_t is_strong;      /* ordered among the threads of the grid although it may be no atomic */
     uint8_t is_beyond;      /* of the first of a block: no barrier comes any more, and not only the end */
-    uint8_t swaps;          /* an atomic compare-and-swap */
+    uint8_t looked_at;      /* plain loads may look at any time at what it changes: an mbarrier of Ampere */
     uint8_t is_vote;        /* of those for whom a thread of theirs then makes a fence, or an atomic operation: */
     uint8_t for_voters;     /* that; see sanitizer/aggregated.py */
     uint8_t spare[2];
@@ -96,7 +96,7 @@ typedef struct {
     uint32_t writer, reader;
 } GlobalWord;
 
-/* When that was, as numbers of events of the launch; the bits above say that they were strong accesses, or swaps. */
+/* When that was, as numbers of events of the launch; the bits above say that they were strong accesses. */
 typedef struct {
     uint32_t written, read;
 } Times;

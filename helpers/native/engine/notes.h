@@ -13,9 +13,9 @@ enum { UNIT_BYTES = 16, QUARTERS = 4 };
  * number of the copies' group. */
 enum { SPLIT = 0xffff };
 
-/* `flags`. AWAITED: a copy wrote it, and its thread has waited for that. Of what was written since the last barrier, SWAPPED:
- * it was all by compare-and-swap; SAME: it was all stores, of one value. */
-enum { UPDATED = 1, STRONG_WRITE = 2, STRONG_READ = 4, AWAITED = 8, SWAPPED = 16, SAME = 32 };
+/* `flags`. AWAITED: a copy wrote it, and its thread has waited for that. Of what was written since the last barrier, LOOKED_AT:
+ * it was all by what plain loads may look at; SAME: it was all stores, of one value. */
+enum { UPDATED = 1, STRONG_WRITE = 2, STRONG_READ = 4, AWAITED = 8, LOOKED_AT = 16, SAME = 32 };
 
 /* When a word was written by what came before everything else. */
 enum { BEFORE_ALL = 1 };

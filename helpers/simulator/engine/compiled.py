@@ -225,13 +225,15 @@ def _bytes_of_element(type_: int) -> int:
 def describe_atomics(machine: Machine, program: Program) -> None:
     """Tell the machine what is to be known of atomic operations beside what they do.
 
-    Whether somebody uses the old value, whether it is a compare-and-swap, and for whom else a thread makes one.
+    Whether somebody uses the old value, by which loads a compare-and-swap begins, what plain loads may look at, and
+    for whom else a thread makes one.
     """
     for index, _, op, _ in machine.requests:
         instruction = program.instructions[index]
         if op == "atom" and not is_answered(program, instruction):
             machine.code["flags"][index] &= ~np.uint32(RETURNS_OLD)
-        machine.code["swaps"][index] = instruction.swaps
+        machine.code["looked_at"][index] = instruction.looked_at
+        machine.code["is_strong"][index] |= instruction.begins_swap
     for index, vote in votes_of(program).items():
         machine.code["is_vote"][vote] = machine.code["for_voters"][index] = True
 

@@ -114,14 +114,16 @@ class Instruction:
     barrier: int = -1
     uniform: frozenset[int] = frozenset()  # the slots among `writes` of registers that the lanes of a warp share
     # What those who watch the execution want to know: it copies one register, or its answer depends on registers that
-    # are `chosen` (see `frontends.rules.Compute`); it is a load that may come from shared memory, a compare-and-swap, a
-    # strong operation of the memory model.
+    # are `chosen` (see `frontends.rules.Compute`); it is a load that may come from shared memory, a compare-and-swap,
+    # the load with which one begins, a strong operation of the memory model; plain loads may look at what it changes.
     copies: bool = False
     chooses: Callable[[Registers], tuple[Any, Any]] | None = None
     chosen: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     loads_shared: bool = False
     swaps: bool = False
+    begins_swap: bool = False
     strong: bool = False
+    looked_at: bool = False
     look: Any = None  # of a wait for a phase: accesses.PhaseLook
 
 
@@ -233,6 +235,51 @@ def overwrites(program: Program, instruction: Instruction) -> bool:
 def is_answered(program: Program, instruction: Instruction) -> bool:
     """Whether somebody uses what an instruction writes into registers."""
     return any(slot is not None and is_used(program, instruction.index, slot) for slot in instruction.writes)
+
+
+LOADS, FROM_THE_STACK = ("LDS", "LDG", "LD.", "LDL", "ld."), ("LDL", "ld.local")
+
+
+def mark_looks(program: Program) -> None:
+    """Say of the loads with which a compare-and-swap begins that they are some.
+
+    `old = *x; do old = atomicCAS(x, was = old, f(was)); while (old != was);` is right whatever it finds at first, as
+    the comparison finds out. So is `if (*x == 0) atomicCAS(x, 0, 1);`. A load is none of these if, before the next
+    barrier, neither is its value given to a swap, nor does it decide whether there is one. Where values go through the
+    stack, or back to who called a function, more loads are taken for such ones than there are.
+    """
+    instructions = program.instructions
+    if not any(one.swaps for one in instructions):
+        return
+    # By basic block, at its beginning: the registers that a swap needs, and a bit below them, whether there is a swap.
+    needed = [0] * len(program.blocks)
+    looks: set[int] = set()
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(program.blocks):
+            returns = not block.successors and instructions[block.stop - 1].kind is not Kind.EXIT
+            now = -1 if returns else 0
+            for successor in block.successors:
+                now |= needed[successor]
+            for one in reversed(instructions[block.start : block.stop]):
+                if one.kind is Kind.BARRIER:
+                    now = 0
+                writes = bits(slot for slot in one.writes if slot is not None) << 1
+                gives, guard = now & writes, () if one.guard is None else one.guard[:1]
+                if not guard:
+                    now &= ~writes
+                if one.swaps:
+                    now |= 1
+                if gives and one.opcode.startswith(LOADS):
+                    looks.add(one.index)
+                elif gives or one.swaps or (one.kind is Kind.BRANCH and now & 1):
+                    now |= bits((*one.reads, *guard)) << 1
+            changed |= now != needed[block.index]
+            needed[block.index] = now
+    by_stack = program.debug or any(instructions[index].opcode.startswith(FROM_THE_STACK) for index in looks)
+    for one in instructions:
+        one.begins_swap = one.opcode.startswith(LOADS) and (by_stack or one.index in looks)
 
 
 def basic_blocks(

@@ -135,7 +135,8 @@ class Plan:
             if code["operation"][index] in {operations()[name] for name in NAME_LANES}:
                 code["number"][index, 3] = np.uint32(lanes).view(np.int32)
         for index, strength in launch.shared_names.strengths.items():
-            code["is_strong"][index] = strength in (Strength.VOLATILE, Strength.STRONG)
+            is_strong = strength in (Strength.VOLATILE, Strength.STRONG)
+            code["is_strong"][index] = is_strong or program.instructions[index].begins_swap
         ids = np.ascontiguousarray(launch.block_ids, np.int64)
         wanted = None
         if like.traced is None or like.traced:

@@ -33,7 +33,7 @@ from helpers.simulator.engine.schedule import by_warps
 MOST_BLOCKS = 1024  # of a grid in which it is kept which block has heard of which
 MEETING_PLACES = 1021  # at which blocks may meet: words of memory share them
 MOST_AT_ONCE = 1 << 22  # numbers
-TIME = 26  # bits of a stamp below the time: the instruction, whether it is atomicCAS, whether it is strong
+TIME = 26  # bits of a stamp below the time: the instruction, and whether it is strong
 
 
 class GlobalSide(NamedTuple):
@@ -442,9 +442,8 @@ class GlobalWatch:
             words = (words[:, None] + np.arange(count)).reshape(-1)
             marks = np.repeat(marks, count)
         atomic = op in ("atom", "red")
-        strong = atomic or wave.instruction.strong
-        swap = atomic and wave.instruction.swaps
-        stamp = (self.clock.tick() << TIME) | (wave.instruction.index << 2) | (swap << 1) | strong
+        strong = atomic or wave.instruction.strong or wave.instruction.begins_swap
+        stamp = (self.clock.tick() << TIME) | (wave.instruction.index << 1) | strong
         new = _Lazily(lambda: _words_of(values, wave.shape, mask, self._word))
         mine = self._compare(wave, self.writer, "writes", words, marks, strong, op, new)
         for others in () if strong else (self.near, self.far):
@@ -452,7 +451,7 @@ class GlobalWatch:
         if op == "ld":
             self._remember_readers(wave, words, marks, stamp)
             return
-        for readers in () if swap else (self.reader, self.neighbour, self.stranger):
+        for readers in (self.reader, self.neighbour, self.stranger):
             self._compare(wave, readers, "reads", words, marks, strong, op, None)
         if strong and self.writer.used:
             stamp = self._with_plain_ones(wave, words, marks, stamp)
@@ -521,15 +520,13 @@ class GlobalWatch:
         racing = ~self._in_order(wave, others, who, stamps >> TIME)
         if strong:
             racing &= (stamps & 1) == 0
-        if op == "ld":
-            racing &= (stamps & 2) == 0
         if new is not None and op == "st" and racing.any():
             values = new()
             if values is not None:
                 racing[racing] = values[chosen[racing]] != self._content(words[racing])
         if racing.any():
             at = int(racing.argmax())
-            instruction = int(stamps[at] & ((1 << TIME) - 1)) >> 2
+            instruction = int(stamps[at] & ((1 << TIME) - 1)) >> 1
             if what == "writes" and stamps[at] & 1:
                 what = "updates"
             first = GlobalSide(instruction, int(others[at]), what)

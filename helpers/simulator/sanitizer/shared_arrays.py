@@ -134,7 +134,7 @@ class SharedNames:
 
     def strength(self, instruction: Instruction) -> Strength:
         """That of a load or a store to shared memory."""
-        own = Strength.STRONG if instruction.strong else Strength.PLAIN
+        own = Strength.STRONG if instruction.strong or instruction.begins_swap else Strength.PLAIN
         return self.strengths.get(instruction.index, own)
 
     def limits(self, instruction: int) -> tuple[int, int] | None:

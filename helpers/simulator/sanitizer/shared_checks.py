@@ -24,11 +24,11 @@ from helpers.simulator.sanitizer.shared_epoch import (
     GLANCE,
     HEAR,
     LOAD,
+    LOOKED_AT,
     MEET,
     STORE,
     STRONG_LOAD,
     STRONG_STORE,
-    SWAP,
     TELL,
     VOLATILE_STORE,
     WAIT,
@@ -206,8 +206,8 @@ class SharedChecks:
         if width < self.patterns.word:
             self._refine(width)
         kind = KINDS[op]
-        if kind == ATOMIC and wave.instruction.swaps:
-            kind = SWAP
+        if kind == ATOMIC and wave.instruction.looked_at:
+            kind = LOOKED_AT
         elif kind in BY_STRENGTH:
             kind = BY_STRENGTH[kind][self._names.strength(wave.instruction)]
         if kind == ATOMIC and overwrites(wave.program, wave.instruction):

@@ -29,19 +29,19 @@ import numpy as np
 from helpers.devices import WARP
 
 (
-    LOAD, GLANCE, STORE, ATOMIC, SWAP, STRONG_LOAD, STRONG_STORE, VOLATILE_STORE, COPY, WARP_BARRIER, COMMIT, WAIT,
+    LOAD, GLANCE, STORE, ATOMIC, LOOKED_AT, STRONG_LOAD, STRONG_STORE, VOLATILE_STORE, COPY, WARP_BARRIER, COMMIT, WAIT,
     FENCE, MEET, HEAR, TELL,
 ) = range(16)  # fmt: skip
 # By kind the one that races with the same others
-LIKE = np.array([LOAD, GLANCE, STORE, ATOMIC, SWAP, SWAP, ATOMIC, VOLATILE_STORE, COPY])
+LIKE = np.array([LOAD, GLANCE, STORE, ATOMIC, LOOKED_AT, LOOKED_AT, ATOMIC, VOLATILE_STORE, COPY])
 LOADS, STORES = (LOAD, GLANCE, STRONG_LOAD), (STORE, STRONG_STORE, VOLATILE_STORE)
-UPDATES = (ATOMIC, SWAP, MEET)
+UPDATES = (ATOMIC, LOOKED_AT, MEET)
 HEARS, TELLS = (GLANCE, STRONG_LOAD, HEAR, *UPDATES), (STRONG_STORE, VOLATILE_STORE, TELL, *UPDATES)
 REGISTER = 4  # bytes
 ALL_GROUPS = -1  # what a WAIT for everything holds instead of the number of groups that may be pending
 UNCOMMITTED = -1  # the age of a copy that is in no group yet
-WRITTEN, UPDATED, READ, SWAPPED = 1, 2, 4, 8  # flags of a word: plain or asynchronous stores, atomics, loads
-WRITES = {STORE: WRITTEN, ATOMIC: UPDATED, VOLATILE_STORE: UPDATED, SWAP: SWAPPED}
+WRITTEN, UPDATED, READ, MAY_LOOK = 1, 2, 4, 8  # flags of a word: plain or asynchronous stores, atomics, loads
+WRITES = {STORE: WRITTEN, ATOMIC: UPDATED, VOLATILE_STORE: UPDATED, LOOKED_AT: MAY_LOOK}
 MOST_PER_INSTRUCTION = 3  # events of one instruction that are looked at when a pair is chosen for the message
 MOST_HANDED_ON = 64  # the same, and words, where threads hand on what they did, so that some pairs are in order
 NEVER = np.iinfo(np.int64).max
@@ -499,8 +499,8 @@ class Epoch:
         glances = np.logical_or.reduceat(kind == GLANCE, starts)
         volatile = np.logical_or.reduceat(kind == VOLATILE_STORE, starts)
         conflict = several & (stores | copies | (reads & (updates | volatile)) | (glances & volatile))
-        swaps = np.logical_or.reduceat(kind == SWAP, starts)
-        only_stores = conflict & stores & ~copies & ~reads & ~updates & ~swaps & ~glances & ~volatile
+        looked_at = np.logical_or.reduceat(kind == LOOKED_AT, starts)
+        only_stores = conflict & stores & ~copies & ~reads & ~updates & ~looked_at & ~glances & ~volatile
         group = np.cumsum(np.r_[0, changes[1:]])
         if only_stores.any():
             self.depends_on_values = True
@@ -608,7 +608,7 @@ class Epoch:
 
 _WHAT = {
     LOAD: "reads", GLANCE: "reads", STRONG_LOAD: "reads", STORE: "writes", STRONG_STORE: "writes",
-    VOLATILE_STORE: "writes", ATOMIC: "updates", SWAP: "updates", COPY: "copies",
+    VOLATILE_STORE: "writes", ATOMIC: "updates", LOOKED_AT: "updates", COPY: "copies",
 }  # fmt: skip
 _COLUMNS = (
     "word",

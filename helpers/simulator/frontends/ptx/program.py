@@ -13,7 +13,7 @@ import numpy as np
 
 from helpers.compiler import CompiledKernel, ptx
 from helpers.compiler.ptx import Address, Register, Statement, Symbol
-from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
+from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, mark_looks, uncollected
 from helpers.simulator.engine.schedule import BELOW
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends.decoded import NotDecoded
@@ -65,6 +65,7 @@ def translate(kernel: CompiledKernel) -> Program:
         cluster=kernel.cluster,
         debug=kernel.debug,
     )
+    mark_looks(program)
     if text.calls:
         program.order = _order(program, operands)
     program.banks = partial(banks_of, address_places(program))

@@ -382,12 +382,14 @@ def copies_arrive(t: Operands, s: sass.Statement) -> Effect:
 
 def _arrive_at_ampere(t: Operands, destination: sass.Operand, address: Reader) -> Effect:
     """ATOMS.ARRIVE.64 d, [address]: one thread arrives at an mbarrier of Ampere, whose phase plain loads look at."""
-    return _returns_pair(t, destination, accesses.arrive("shared", mbarrier.arrive_at_ampere, address, []), swaps=True)
+    return _returns_pair(
+        t, destination, accesses.arrive("shared", mbarrier.arrive_at_ampere, address, []), looked_at=True
+    )
 
 
-def _returns_pair(t: Operands, destination: sass.Operand, execute: Execute, swaps: bool = False) -> Effect:
+def _returns_pair(t: Operands, destination: sass.Operand, execute: Execute, looked_at: bool = False) -> Effect:
     slots = t.targets(destination, 2)
-    return Effect(slots, lambda wave, registers, mask: halves(execute(wave, registers, mask)[0]), swaps=swaps)
+    return Effect(slots, lambda wave, registers, mask: halves(execute(wave, registers, mask)[0]), looked_at=looked_at)
 
 
 # ---- asynchronous copies and fences

@@ -14,7 +14,7 @@ from helpers.compiler import CompiledKernel, cubin, listing, ptx, sass
 from helpers.compiler.ptx import Variable
 from helpers.simulator.arithmetic.float32 import SMALLEST_NORMAL
 from helpers.simulator.engine.clusters import RANK_SHIFT
-from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
+from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, mark_looks, uncollected
 from helpers.simulator.engine.memory import product
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends import rules
@@ -93,6 +93,7 @@ def translate(kernel: CompiledKernel) -> Program:
         cluster=kernel.cluster,
     )
     program.blocks = basic_blocks(instructions)
+    mark_looks(program)
     addresses = image.addresses(4, kernel.lowered_name)
     symbols = {symbol.name: symbol for symbol in image.symbols}
     linked = {offset: (symbols[name], 0) for name, offset in linked.items() if name in symbols}
