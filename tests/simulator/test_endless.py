@@ -33,6 +33,8 @@ COUNTS = {
     "a lock that is taken twice": """while (atomicCAS(x, 0, 1)) atomicAdd(x + 2, 1);
         while (atomicCAS(x, 0, 1)) atomicAdd(x + 3, 1); atomicExch(x, 0);""",
     "a flag that nobody sets": "while (*(volatile int *)x == 0) x[threadIdx.x + 4] += 1;",
+    "a time-out that begins anew": """volatile int *flag = x; int n = 0; long long start = clock64();
+        while (*flag >= 0) if (clock64() - start > 100000) start = clock64(), ++n; x[1] = n;""",
     "work without an end": "while (true) atomicAdd(x + threadIdx.x, 1);",
 }
 # These come to an end after many rounds in which most of what there is does not change; x[0] is 1200 then.

@@ -238,6 +238,117 @@ def test_who_stops_waiting_for_a_flag_by_the_clock_does_not_wait_for_ever(level)
     assert late[0] == 128
 
 
+LOOKS = {
+    "volatile": "*(volatile int *)flag", "by an atomic operation": "atomicAdd(flag, 0)",
+    "by a comparison": "atomicCAS(flag, 7, 7)", "in order": "acquired(flag)",
+}  # fmt: skip
+BETWEEN_LOOKS = {
+    "nothing": "", "a sleep": "__nanosleep(100);", "longer sleeps": "__nanosleep(sleep); if (sleep < 4096) sleep *= 2;",
+    "work": "for (int k = 0; k < 40; ++k) x = 3 * x + k;", "a count": "atomicAdd(tries, 1);",
+}  # fmt: skip
+# Block 0 waits for the flag, LIMIT clocks at most; took[0] says how long, took[1] how many of its threads saw it.
+WAITS_BY_CLOCK = """
+__device__ int acquired(int *flag) {
+    int value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+    return value;
+}
+__device__ void others(int *flag, long long limit) { OTHERS }
+extern "C" __global__ void kernel(int *flag, unsigned long long *took, int *tries, long long limit) {
+    if (blockIdx.x || threadIdx.x >= 32) { others(flag, limit); return; }
+    const long long start = clock64();
+    unsigned sleep = 8, x = 0;
+    while (LOOK == 0 && clock64() - start < limit) { BETWEEN }
+    const long long end = clock64();
+    atomicMax(took, (unsigned long long)(end - start));
+    if (LOOK) atomicAdd(took + 1, 1ull);
+    tries[1 + x % 2] = 0;
+}"""
+
+
+def waited(
+    level: str, limit: float, others: str = "", look: str = LOOKS["volatile"], between: str = "", grid=1, block=32
+):
+    """How long the first warp waits, and how many of its threads see the flag."""
+    took, flag, tries = np.zeros(2, np.uint64), np.zeros(1, np.int32), np.zeros(3, np.int32)
+    macros = {"OTHERS": others, "LOOK": look, "BETWEEN": between}
+    launch(level, WAITS_BY_CLOCK, "kernel", grid, block, flag, took, tries, np.int64(limit), **macros)
+    return took.tolist()
+
+
+@compiled_engine
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("limit", [1e5, 1e7, 1e9])
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+@pytest.mark.parametrize("between", BETWEEN_LOOKS.values(), ids=BETWEEN_LOOKS)
+def test_a_time_out_of_a_flag_that_nobody_sets_ends_in_time(between, look, limit, level):
+    took, saw = waited(level, limit, look=look, between=between)
+    assert limit <= took < 1.3 * limit + 5000 and saw == 0
+
+
+@compiled_engine
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("limit", [1e6, 1e9])
+@pytest.mark.parametrize(("grid", "block"), [(1, 64), (4, 32)], ids=["warps", "blocks"])
+def test_a_flag_is_seen_that_another_one_sets_in_time(grid, block, limit, level):
+    waits = "for (long long start = clock64(); clock64() - start < limit / 10;) { } atomicExch(flag, 1);"
+    took, saw = waited(level, limit, waits, grid=grid, block=block)
+    assert limit / 11 < took < limit / 5 and saw == 32
+
+
+@compiled_engine
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("limit", [1e6, 1e9])
+@pytest.mark.parametrize(("grid", "block"), [(1, 64), (4, 32)], ids=["warps", "blocks"])
+def test_a_flag_that_another_one_sets_too_late_is_not_waited_for(grid, block, limit, level):
+    waits = "for (long long start = clock64(); clock64() - start < 3 * limit;) { } atomicExch(flag, 1);"
+    took, _ = waited(level, limit, waits, grid=grid, block=block)
+    assert limit <= took < 1.3 * limit
+
+
+@compiled_engine
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_flag_is_seen_that_another_one_sets_after_work_that_takes_a_while(level):
+    works = """__shared__ int s[64];
+        int y = 1;
+        for (int k = 0; k < 2000; ++k) { y = y * 5 + s[(y ^ k) & 63]; s[k & 63] = y; }
+        atomicExch(flag, 1 + (y == 12345));"""
+    for limit in (1e6, 1e8):
+        took, saw = waited(level, limit, " ".join(works.split()), block=64)
+        assert took < limit and saw == 32
+
+
+@compiled_engine
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_timer_of_all_warps_goes_on_from_one_who_sets_a_flag_to_one_who_sees_it(level):
+    source = """__device__ long long timer() {
+        long long t; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)); return t;
+    }
+    extern "C" __global__ void kernel(volatile int *flag, volatile long long *times) {
+        if (threadIdx.x) return;
+        while (*flag != blockIdx.x) { }
+        times[blockIdx.x] = timer();
+        __threadfence();
+        *flag = blockIdx.x + 1;
+    }"""
+    flag, times = np.zeros(1, np.int32), np.zeros(24, np.int64)
+    launch(level, source, "kernel", 24, 32, flag, times)
+    assert (np.diff(times) >= 0).all() and times[0] > 0
+
+
+@compiled_engine
+@pytest.mark.parametrize("level", LEVELS)
+def test_who_measures_a_long_wait_of_others_sees_it_pass(level):
+    source = """extern "C" __global__ void kernel(volatile int *flag, long long *took) {
+        const long long start = clock64();
+        if (threadIdx.x < 32) { while (clock64() - start < 10000000) { } *flag = 1; }
+        else { while (*flag == 0) { } *took = clock64() - start; }
+    }"""
+    flag, took = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    launch(level, source, "kernel", 1, 64, flag, took)
+    assert 8_000_000 < took[0] < 13_000_000
+
+
 @compiled_engine
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_clock_shows_the_same_in_both_engines(level, monkeypatch):
@@ -249,8 +360,11 @@ def test_a_clock_shows_the_same_in_both_engines(level, monkeypatch):
         while (clock64() - start < 1000000) { }
         shown[2] = clock64();
         asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(shown[3]));
+        __nanosleep(1000);
+        shown[4] = clock64() + ((volatile long long *)shown)[0] - shown[0];
+        shown[5] = clock64();
     }"""
-    shown = np.zeros((2, 4), np.int64)
+    shown = np.zeros((2, 6), np.int64)
     launch(level, source, "kernel", 1, 32, shown[0])
     monkeypatch.setattr(compiled, "library", lambda: None)
     launch(level, source, "kernel", 1, 32, shown[1])

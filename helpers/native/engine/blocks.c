@@ -1,5 +1,6 @@
 /* Blocks: where a warp's registers come from, and whose turn it is among blocks that may wait for each other. */
 #include "checks.h"
+#include "clock.h"
 #include "notes.h"
 #include "patterns.h"
 #include "warp.h"
@@ -32,6 +33,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     block->passes_on = 0;
     block->barrier = block->all_met = BEFORE_ALL;
     if (!results->told || !results->now) results->now = BEFORE_ALL; /* of blocks that do not meet each has times of its own */
+    const int64_t begins = place < launch->together ? 0 : results->horizon; /* who comes later finds a free place then */
     if (block->notes) begin_notes(block->notes);
     if (block->bulk) begin_bulk_watch(block->bulk);
     memset(block->rows, 0, row * (size_t)(launch->rows * block->warps));
@@ -53,7 +55,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
         warp->groups = 1;
         warp->group[0] = (Group){.mask = warp->living};
         warp->trips = 1;
-        warp->clock.read_by = -1;
+        warp->clock.ahead = begins;
         memset(warp->together, -1, sizeof warp->together);
     }
 }
@@ -187,9 +189,8 @@ static int goes_in_circles(const Warp *warp) { return warp->repeats && warp->kno
 static int is_stuck(Block *block) {
     for (int w = 0; w < block->warps; w++) {
         Warp *warp = &block->warp[w];
-        int runs = wake_at_phases(warp, 0);
-        for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
-        if (runs && !goes_in_circles(warp)) return 0;
+        const int is_awake = wake_at_phases(warp, 0);
+        if ((is_awake || can_go_on(warp)) && !goes_in_circles(warp)) return 0;
     }
     return 1;
 }
@@ -283,9 +284,7 @@ static void end_quiet(Block *block, Results *results, int resident) {
     const int is_quiet = results->quiet > patience + 2 * resident; /* some blocks are asked twice in a round */
     for (int w = 0; w < block->warps; w++) {
         Warp *warp = &block->warp[w];
-        int runs = 0;
-        for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
-        if (!runs || goes_in_circles(warp)) continue;
+        if (!can_go_on(warp) || goes_in_circles(warp)) continue;
         const int holds_up = held_up(warp) > 0;
         const int is_next = vain > round + most || (vain >= 0 && !warp->waits && !holds_up);
         const int nothing_changes = results->changes == warp->left_at, may_write_for_ever = !nothing_changes && !warp->stares;
@@ -306,21 +305,34 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
         int can_run = 0;
         uint32_t saw = 0;
         end_quiet(block, results, resident);
+        if (alone && results->is_timed) {
+            Behind furthest = {NOBODY_BEHIND, NOBODY_BEHIND, NOBODY_BEHIND, 0};
+            look_at_work(block, &furthest);
+            look_behind(block, &furthest);
+            let_time_pass(results, &furthest);
+        }
         for (int w = 0; w < block->warps && !results->fault; w++) {
             Warp *warp = &block->warp[w];
             if (!warp->groups) continue;
+            if (results->is_timed && !comes_next(warp)) {
+                can_run = 1;
+                saw |= SEES_GRID; /* it lets others come up */
+                continue;
+            }
+            const int64_t changes = results->changes;
             if (run_turn(warp)) {
                 can_run = 1;
                 if (warp->saw_others) look_for_circles(warp);
             }
             saw |= warp->saw_others;
+            if (results->changes != changes && time_of(warp) > results->changed_at) results->changed_at = time_of(warp);
         }
         if (results->fault || !block->living_warps) return 1;
         if (results->turns_left < 0) return 0;
         /* A warp that waited may go on because of one that came after it. */
         for (int w = 0; w < block->warps && !can_run; w++) {
             can_run = wake_at_phases(&block->warp[w], 0);
-            for (int g = 0; g < block->warp[w].groups; g++) can_run |= !block->warp[w].group[g].waits;
+            can_run |= can_go_on(&block->warp[w]);
         }
         if (results->fault) return 1;
         if (alone && is_stuck(block)) {
@@ -385,7 +397,9 @@ static void begin_round(Execution *e, const Launch *launch, Results *results, in
     while (e->next < stop && ((e->next - first) % size || (e->resident < e->wanted && e->resident + size <= e->most))) {
         int rank = (int)((e->next - first) % size);
         if (!rank) for (e->cluster = e->clusters; e->cluster->living; e->cluster++) {}
-        if (!rank && e->most == size) results->partings = 0; /* what happens is the same, whoever executes the blocks before */
+        /* What happens is the same, whoever executes the blocks before. */
+        if (!rank && e->most == size)
+            results->partings = results->is_timed = 0, results->horizon = results->seen_horizon = results->changed_at = results->shown = 0;
         if (e->resident == e->made) {
             if (!make_place(&e->places[e->made], launch)) {
                 results->fault = NO_MEMORY;
@@ -400,6 +414,12 @@ static void begin_round(Execution *e, const Launch *launch, Results *results, in
     e->at = e->ended = 0;
     e->all_are_begun = e->next == stop || e->resident + size > e->most;
     e->news = results->news;
+    if (!results->is_timed) return;
+    const int64_t to_begin = e->all_are_begun ? NOBODY_BEHIND : 0;
+    Behind furthest = {to_begin, to_begin, NOBODY_BEHIND, 0};
+    for (int r = 0; r < e->resident; r++) look_at_work(&e->order[r]->block, &furthest);
+    for (int r = 0; r < e->resident; r++) look_behind(&e->order[r]->block, &furthest);
+    let_time_pass(results, &furthest);
 }
 
 /* Give the blocks their turns. 0 if there are no turns left: the same block goes on then. */

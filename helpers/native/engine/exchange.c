@@ -160,34 +160,6 @@ static void special_register(Warp *warp, const Instruction *i, uint32_t mask) {
     write_row(warp, i->d, value, mask);
 }
 
-/* CS2R d, SR_CLOCKLO, S2R d, SR_CLOCKHI and the like. number[0]: the upper half is read, of 32 bits. The clock shows how many
- * instructions the warp has executed. Who does nothing but wait for it shall not have to execute as many as it waits for: from
- * PATIENT readings on, by the same instruction a few steps apart and with no access to memory between them, the clock leaps ahead,
- * each time a little further. The engine in NumPy says the same (engine/clock.py). */
-enum { PATIENT = 16, FEW_STEPS = 64, GROWTH = 8 };
-
-static void read_clock(Warp *warp, const Instruction *i, uint32_t mask) {
-    Clock *clock = &warp->clock;
-    const Instruction *first = i;
-    while (first->block < 0 && first->index > 0) first--;
-    const int64_t now = executed(warp) - first->length + (i - first);
-    if (!i->number[0]) {
-        int64_t accesses = 0;
-        for (int space = 0; space < SPACES; space++) accesses += warp->results->accesses[space];
-        const int is_near = now - clock->read_at <= FEW_STEPS && accesses == clock->accesses;
-        const int is_again = clock->read_by == i->index && is_near;
-        clock->reads = is_again ? clock->reads + 1 : 0;
-        clock->leap = clock->reads <= PATIENT ? 0 : clock->leap + clock->leap / GROWTH + 1;
-        if (clock->ahead < INT64_MAX / 4) clock->ahead += clock->leap;
-        clock->read_by = i->index;
-        clock->read_at = now;
-        clock->accesses = accesses;
-    }
-    const uint64_t time = (uint64_t)(now + clock->ahead);
-    write_row(warp, i->d, broadcast((uint32_t)(i->number[0] ? time >> 32 : time)), mask);
-    if (i->d_width == 2) write_row(warp, i->d + 1, broadcast((uint32_t)(time >> 32)), mask);
-}
-
 /* getctarank d, a: the block of the cluster that has an address in shared memory. */
 static void rank_of_address(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes named = source(warp, i, 0) >> RANK_SHIFT & 0xff;
@@ -587,7 +559,6 @@ const NamedOperation EXCHANGE[] = {
     {"to uniform", to_uniform},
     {"elect", elect},
     {"special register", special_register},
-    {"clock", read_clock},
     {"rank of address", rank_of_address},
     {"barrier result", barrier_result},
     {"bring votes", bring_votes},

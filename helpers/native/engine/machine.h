@@ -24,7 +24,7 @@ enum Mode {
 /* How the loop of a warp treats an instruction. */
 enum Kind {
     COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES, ARRIVES, WAITS_FOR_CLUSTER,
-    WAITS_FOR_PHASE, CALLS, RETURNS
+    WAITS_FOR_PHASE, CALLS, RETURNS, TAKES_TIME
 };
 
 /* A source or destination `row` is a register of the warp; -1 - row is one of the launch's constants, the first of which
@@ -233,11 +233,13 @@ typedef struct {
     Waiter *waiters; /* after DEADLOCK */
     int64_t news, seen_news, quiet; /* turns that brought something new, and rounds of turns in which none did; see warp.c */
     int64_t in_vain; /* steps of all warps since a thread ended or a barrier was passed */
+    int64_t horizon, seen_horizon, reader, changed_at, shown; /* clocks: see clock.h */
     uint32_t now, fenced; /* the number of the last event, and of the last fence of more than a block */
     int32_t waiter_count, waiter_room;
     int32_t fault, fault_instruction, fault_thread;
     int32_t turns_left; /* before `run_blocks` returns for a moment */
     int32_t partings; /* how often threads that others held up have had to go on alone */
+    int32_t is_timed; /* whether a clock was read */
     struct Execution *execution; /* what it goes on with then; see blocks.c */
 } Results;
 
@@ -271,11 +273,27 @@ typedef struct {
         known_in_block[WARP], known_to_block[WARP], told_in_block[WARP], voted_with[WARP], met_before_fence[WARP];
 } Order;
 
-/* What a warp's clock shows beside the instructions that it has executed; see exchange.c. */
+enum { FEW_READERS = 4 }; /* instructions that read the clock by turns, as the groups of a warp may */
+
+/* An instruction that reads a clock: 1 + its index, the lanes for which it did so last, how many readings there are with no
+ * memory read between them, and in steps and in clocks when the first and the last of them were. */
 typedef struct {
-    int64_t ahead, leap, read_at, accesses;
-    int32_t read_by, reads;
-    int32_t decides; /* whether it was read in the last turn */
+    int32_t by, reads;
+    uint32_t lanes;
+    int32_t is_last; /* of the instructions that read it for these lanes */
+    int64_t first_step, first_time, step;
+} Reader;
+
+/* What a warp's clock shows beside the instructions that it has executed; see clock.c. */
+typedef struct {
+    int64_t ahead;
+    int64_t stares_from; /* what it showed at `stares_since` */
+    uint32_t touched;   /* the lanes that have read memory since they last read the clock */
+    int32_t newest;     /* reader */
+    int32_t is_read, decides; /* whether it was read in this turn, and in the last one */
+    int32_t stands;     /* whether the warp waits for what is no clock, */
+    int32_t passed_over; /* and for how many rounds others have had their turn, as they were behind */
+    Reader reader[FEW_READERS];
 } Clock;
 
 enum { FEW_PLACES = 4 }; /* at which who waits may look by turns */
@@ -341,6 +359,13 @@ typedef struct {
 /* Instructions that the warp has executed, up to the end of its basic block. */
 static inline int64_t executed(const Warp *warp) { return warp->steps + warp->forgiven; }
 
+/* Whether some of its threads can go on. */
+static inline int can_go_on(const Warp *warp) {
+    for (int g = 0; g < warp->groups; g++)
+        if (!warp->group[g].waits) return 1;
+    return 0;
+}
+
 /* Blocks that are on the device together. A block that has ended is NULL. */
 typedef struct {
     struct Block *block[MOST_OF_CLUSTER];
@@ -381,7 +406,7 @@ typedef struct {
     Operation *execute;
 } NamedOperation;
 
-extern const NamedOperation ARITHMETIC[], TYPED[], MEMORY[], EXCHANGE[], TEXTURES[], BULK[];
+extern const NamedOperation ARITHMETIC[], TYPED[], MEMORY[], EXCHANGE[], TEXTURES[], BULK[], CLOCKS[];
 
 /* A row that an instruction reads. */
 static inline const Lanes *row_of(const Warp *warp, int32_t row) {

@@ -3,6 +3,7 @@
  * A request is counted by `counting.c`. One that looks like another one before is recognised (`patterns.c`), and then
  * its lanes need not be looked at one by one. */
 #include "checks.h"
+#include "clock.h"
 #include "floats.h"
 #include "memory.h"
 
@@ -264,6 +265,7 @@ void note(Warp *warp, const Instruction *i, int space, int slot, const Request *
     const Launch *launch = warp->launch;
     if (launch->checking) check_access(warp, i, space, slot, request, width, touch, known);
     warp->results->accesses[space] += __builtin_popcount(request->active);
+    if (touch != WRITES) take_time(warp, space, request->active);
     if (touch != UPDATES) note_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
     if (known) count_again(warp, i, known);
     else if (space != LOCAL) known = count_pattern(warp, i, space, stores, slot, request, width);
@@ -387,6 +389,7 @@ static void note_known(Warp *warp, const Instruction *i, uint64_t base, int stor
         return;
     }
     warp->results->accesses[space] += __builtin_popcount(known->active);
+    if (!stores) take_time(warp, space, known->active);
     note_look(warp, i, space, known->slot, base);
     count_again(warp, i, known);
     if (!traced) return;
@@ -698,6 +701,7 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
     results->copies += __builtin_popcount(mask);
     results->accesses[SHARED] += __builtin_popcount(mask);
     results->accesses[GLOBAL] += __builtin_popcount(reads);
+    take_time(warp, GLOBAL, mask);
     origin.active = reads;
     if (warp->launch->checking) {
         check_access(warp, i, SHARED, shared_slot, &to, size, COPIES, 0);

@@ -11,6 +11,7 @@
 #include "warp.h"
 
 #include "checks.h"
+#include "clock.h"
 
 enum { IDLE_TURNS = 4 }; /* in which threads may look for changes before others of their warp get a turn */
 /* How often threads have had to go on alone until all turns in which a warp looks at others are short. */
@@ -627,15 +628,14 @@ static int known_place(const Warp *warp) {
     return -1;
 }
 
-/* Whether the warp has looked where it looked at the end of a turn before, and seen the same. */
-static int sees_nothing_new(const Warp *warp) {
+int sees_nothing_new(const Warp *warp) {
     const int place = known_place(warp);
     uint32_t word = place < 0 ? 0 : warp->stared[place];
     return place >= 0 && still_holds(warp, &word);
 }
 
 /* Who goes through an array looks elsewhere each time, and is told by it from who waits. Who waits may change something, too:
- * a count of how often it looked, say. */
+ * a count of how often it looked, say. In a turn that its clock ends it need not look. */
 static void note_stare(Warp *warp, int only_looked, int changed) {
     const int known = known_place(warp), stares = warp->looked_by >= 0;
     int is_the_same = 0;
@@ -643,7 +643,10 @@ static void note_stare(Warp *warp, int only_looked, int changed) {
     if (stares) is_the_same = still_holds(warp, &warp->stared[known < 0 ? warp->newest : known]) && known >= 0;
     warp->stares = only_looked && known >= 0 ? warp->stares + 1 : 0;
     warp->waits = only_looked || is_the_same || (warp->saw_others && warp->results->partings >= SOME_PARTINGS);
-    if (known < 0 || !(only_looked || is_the_same)) warp->stares_since = executed(warp);
+    if (known < 0 ? stares || !is_ahead(warp) : !(only_looked || is_the_same)) {
+        warp->stares_since = executed(warp);
+        warp->clock.stares_from = time_of(warp);
+    }
     if (changed && !is_the_same) warp->results->news++;
 }
 
@@ -670,10 +673,9 @@ static int holds_up(const Warp *warp) {
 }
 
 int part_from_loop(Warp *warp) {
-    int runs = 0;
+    const int some_run = can_go_on(warp);
     uint32_t parted = 0;
-    for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
-    for (int g = 0; runs && g < warp->groups; g++) {
+    for (int g = 0; some_run && g < warp->groups; g++) {
         Group *group = &warp->group[g];
         if (!group->waits || group->waits > MEETINGS) continue;
         forget_meetings(warp, group->waits - 1, group->mask);
@@ -712,6 +714,7 @@ static int comes_round(const Warp *warp, int64_t changes) {
  * something changed last. */
 static void end_turn(Warp *warp, int64_t begun, int64_t idle_since, int64_t changes) {
     Results *results = warp->results;
+    results->in_vain += executed(warp) - begun;
     const int changed = results->changes != changes, only_looked = warp->saw_others && !changed;
     if (changes != warp->left_at) { /* others have gone on */
         warp->steps -= warp->steps_in_vain;
@@ -721,7 +724,8 @@ static void end_turn(Warp *warp, int64_t begun, int64_t idle_since, int64_t chan
     if (warp->saw_others) warp->steps_in_vain += executed(warp) - idle_since;
     if (!only_looked || changes != warp->left_at) warp->trips = 1;
     warp->left_at = results->changes;
-    warp->clock.decides = warp->clock.read_by >= 0 && warp->clock.read_at >= begun;
+    warp->clock.decides = warp->clock.is_read;
+    warp->clock.is_read = 0;
     note_stare(warp, only_looked, changed);
     if (warp->launch->meets_anywhere && warp->changed != results->changes)
         warp->changed = results->changes, warp->tried = warp->favoured = 0;
@@ -749,7 +753,7 @@ int run_turn(Warp *warp) {
     Operation *const *execute = operations();
     int64_t left = warp->has_time ? warp->has_time : warp->waits ? LOOK : TURN;
     const int64_t changes = results->changes, begun = executed(warp);
-    const int ends_when_idle = warp->has_time && warp->only_while_it_writes;
+    const int is_granted = warp->has_time > 0, ends_when_idle = is_granted && warp->only_while_it_writes;
     int64_t changed = changes, idle_since = begun;
     int at, begun_at = -1, trips = warp->waits && !warp->has_time ? warp->trips : 0;
     results->turns_left--;
@@ -782,10 +786,9 @@ int run_turn(Warp *warp) {
                 if (ends_when_idle && warp->saw_others && executed(warp) - idle_since > LOOK) left = 0;
                 left -= i->length;
                 if (left < 0) {
-                    if (warp->saw_others || --results->turns_left < 0) {
+                    if (warp->saw_others || is_ahead(warp) || --results->turns_left < 0) {
                         g->pc = i->index;
                         warp->ran = g->mask;
-                        results->in_vain += executed(warp) - begun;
                         end_turn(warp, begun, idle_since, changes);
                         return 1;
                     }
@@ -836,6 +839,15 @@ int run_turn(Warp *warp) {
                 case WAITS_FOR_PHASE: wait_for_phase(warp, g, i, active); break;
                 case CALLS: call(warp, g, i, active); break;
                 case RETURNS: return_to(warp, g, i, active); break;
+                case TAKES_TIME:
+                    g->pc++;
+                    if (active && i->uniform) active = is_alone ? (uint32_t)ALL_LANES : uniform_lanes(warp, g, i->index, active);
+                    if (active) execute[i->operation](warp, i, active);
+                    if (is_granted || !is_ahead(warp)) break;
+                    warp->ran = g->mask;
+                    warp->saw_others |= SEES_BLOCK;
+                    end_turn(warp, begun, idle_since, changes);
+                    return 1;
                 default:
                     g->pc++;
                     if (active) execute[i->operation](warp, i, active);
@@ -854,8 +866,8 @@ int run_turn(Warp *warp) {
 enum { MOST_OPERATIONS = 200 };
 
 const NamedOperation *operation_of(int number) {
-    const NamedOperation *const tables[] = {ARITHMETIC, TYPED, MEMORY, EXCHANGE, TEXTURES, BULK};
-    for (int table = 0; table < 6; table++)
+    const NamedOperation *const tables[] = {ARITHMETIC, TYPED, MEMORY, EXCHANGE, TEXTURES, BULK, CLOCKS};
+    for (int table = 0; table < 7; table++)
         for (const NamedOperation *one = tables[table]; one->name; one++)
             if (number-- == 0) return one;
     return 0;

@@ -23,6 +23,9 @@ int64_t patience_of(const Warp *warp, int64_t turns);
  * An H200 lets the first ones go on alone (tests/simulator/goldens/system_sm_90.json). Whether there are any. */
 int part_from_loop(Warp *warp);
 
+/* Whether the warp has looked where it looked at the end of a turn before, and seen the same. */
+int sees_nothing_new(const Warp *warp);
+
 /* Whether there is in memory still `word` where the warp looked last; `word` becomes what is there. */
 int still_holds(const Warp *warp, uint32_t *word);
 

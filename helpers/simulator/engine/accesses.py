@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from helpers.simulator.arithmetic import mbarrier
+from helpers.simulator.engine.clock import TAKES
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, active_addresses
@@ -37,6 +38,12 @@ def space_memory(wave, space: str):
     if space == "cluster":
         return wave.cluster_memory
     return wave.global_memory
+
+
+def take_time(wave, space: str, mask) -> None:
+    """Threads read memory, or update it: clocks go on."""
+    if wave.clock is not None and space in TAKES:
+        wave.clock.takes(space, mask)
 
 
 def _by_space(wave, addresses, mask):
@@ -97,6 +104,7 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
             results = None
             for where, addresses, lanes in _by_space(wave, address(registers), mask):
                 values = space_memory(wave, where).load(wave, addresses, lanes, dtype, count)
+                take_time(wave, where, lanes)
                 if wave.observers is not None:
                     wave.observers.tell(Access(wave, where, "ld", width, addresses, lanes))
                 if results is None:
@@ -113,6 +121,7 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
     def execute(wave, registers, mask):
         addresses = address(registers)
         values = space_memory(wave, space).load(wave, addresses, mask, dtype, count)
+        take_time(wave, space, mask)
         if is_float:
             for value in values:
                 registers.note(value)
@@ -161,6 +170,7 @@ def atomic(
             active = np.broadcast_to(addresses, wave.shape)[lanes]
             block_of, _ = np.nonzero(lanes)
             space_memory(wave, where).check(wave, addresses, lanes, width, "updated")
+            take_time(wave, where, lanes)
             items = [np.broadcast_to(operand, wave.shape)[lanes] for operand in operands]
             for part, result in enumerate(results):
                 at = active + part * dtype.itemsize
@@ -228,6 +238,7 @@ def copy_async(size: int, destination: Reader, source: Reader, source_size: Read
                     parts[part] = np.where(lanes, loaded, np.int32(0))
             values = tuple(parts)
         wave.shared.store(wave, to, mask, values)
+        take_time(wave, "global", mask)
         if wave.observers is not None:
             wave.observers.tell(AsyncCopy(wave, size, to, origin, mask, read))
 
@@ -240,6 +251,16 @@ def copy_group(what: str, pending: int):
     def execute(wave, registers, mask):
         if wave.observers is not None:
             wave.observers.tell(CopyGroup(wave, what, pending, mask))
+
+    return execute
+
+
+def sleep(nanoseconds: Reader):
+    """Clocks go on."""
+
+    def execute(wave, registers, mask):
+        if wave.clock is not None:
+            wave.clock.sleeps(nanoseconds(registers), mask)
 
     return execute
 

@@ -113,10 +113,12 @@ class CResults(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("trace_count", "trace_room", "shape_count", "shape_room")),
         ("fault_block", ctypes.c_int64), ("fault_address", ctypes.c_int64),
         ("changes", ctypes.c_int64), ("waiters", ctypes.c_void_p),
-        *((name, ctypes.c_int64) for name in ("news", "seen_news", "quiet", "in_vain")),
+        *((name, ctypes.c_int64) for name in ("news", "seen_news", "quiet", "in_vain", "horizon",
+                                              "seen_horizon", "reader", "changed_at", "shown")),
         ("now", ctypes.c_uint32), ("fenced", ctypes.c_uint32), ("waiter_count", ctypes.c_int32),
         ("waiter_room", ctypes.c_int32), ("fault", ctypes.c_int32), ("fault_instruction", ctypes.c_int32),
         ("fault_thread", ctypes.c_int32), ("turns_left", ctypes.c_int32), ("partings", ctypes.c_int32),
+        ("is_timed", ctypes.c_int32),
         ("execution", ctypes.c_void_p),
     ]  # fmt: skip
 

@@ -38,6 +38,7 @@ def load(count: int, transposed: bool, address: Reader):
                 results.append((low.astype(np.uint32) | (high.astype(np.uint32) << np.uint32(16))).view(np.int32))
             else:
                 results.append(_read(wave, rows[..., first + outer] + 2 * inner, active, np.int32))
+        accesses.take_time(wave, "shared", mask)
         if wave.observers is not None:
             wave.observers.tell(Access(wave, "shared", "ldsm", ROW_BYTES, places, named))
         return tuple(results)

@@ -98,11 +98,9 @@ class Wave:
         self.named: NamedBarriers | None = None  # from the first barrier on that is none of __syncthreads()
         self.turns: Turns | None = None  # while threads are at different places
         self.groups: Convergence | None = None  # at SASS level, while a warp is diverged
-        self.instruction: Instruction | None = None  # the memory instruction being executed, and the one before it
-        self.before: Instruction | None = None
+        self.instruction: Instruction | None = None  # the memory instruction being executed
         self.looked, self.seen = 0, None  # see _goes_in_circles
-        self.begun = (0, 0)  # instructions before the current basic block, the number of its first instruction
-        self.clock = Clock()
+        self.clock = Clock(self.shape) if launch.prepared.reads_clocks else None
         self.global_memory = launch.global_memory
         self.shared = SharedMemory(count, launch.shared_bytes)
         self.phases: PhaseWaits | None = None  # from the first wait for a phase of an mbarrier on
@@ -154,15 +152,8 @@ class Wave:
     def special_value(self, name: str):
         """The value of one of SPECIAL_REGISTERS.
 
-        A clock shows how many instructions this part of the launch has executed (`Clock`). A block is on the SM that a
-        GPU would give it to first, as long as all blocks fit there at once.
+        A block is on the SM that a GPU would give it to first, as long as all blocks fit there at once.
         """
-        if name in CLOCKS or name in UPPER_CLOCKS:
-            executed, first = self.begun
-            now = executed + self.instruction.index - first
-            if name in UPPER_CLOCKS:
-                return np.int32(self.clock.shows(now) >> 32)
-            return np.int64(self.clock.read(self.instruction.index, now, self.before)).astype(CLOCKS[name])
         value = self.special.get(name)
         if value is None:
             lane = self.special["laneid"].astype(np.uint32)
@@ -184,6 +175,13 @@ class Wave:
                 "dynamic_smem_size": lambda: np.int32(self.launch.shared_bytes - self.program.dynamic_shared_offset),
             }[name]()
         return value
+
+    def time(self, name: str, mask: np.ndarray | None) -> np.ndarray:
+        """By thread, what one of CLOCKS or UPPER_CLOCKS shows to those of `mask`."""
+        index, of_all = self.instruction.index, name.startswith("globaltimer")
+        if name in UPPER_CLOCKS:
+            return (self.clock.shows(index, of_all) >> 32).astype(np.int32)
+        return self.clock.read(self, index, mask, of_all).astype(CLOCKS[name])
 
     # ---- where things are, for messages
     def block_index(self, block: int) -> tuple[int, int, int]:
@@ -363,7 +361,7 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
                 wave.observers.tell(Guarded(wave, instruction, some, mask))
             if not some:
                 return
-        wave.before, wave.instruction = wave.instruction, instruction
+        wave.instruction = instruction
         # Groups of a diverged warp make their requests one after the other.
         layers = [mask] if wave.groups is None or mask is None else wave.groups.layers(mask)
         for layer in layers:
@@ -449,6 +447,12 @@ class Prepared:
         return [
             any(map(_sees_others, self.program.instructions[block.start : block.stop])) for block in self.program.blocks
         ]
+
+    @cached_property
+    def reads_clocks(self) -> bool:
+        """Whether there is an instruction that may read one."""
+        texts = (instruction.text.lower() for instruction in self.program.instructions)
+        return any("clock" in text or "globaltimer" in text for text in texts)
 
     def _steps(self, block: BasicBlock, keep: frozenset[int]) -> tuple[list[Step], list[Step]]:
         """The two forms of a block: for all threads together, and for some, whose writes leave `keep` of the others."""
@@ -633,7 +637,8 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
     pc = 0
     while pc != DONE and pc < prepared.end:
         block = blocks[pc]
-        wave.begun = (wave.launch.max_instructions - budget, block.start)
+        if wave.clock is not None:
+            wave.clock.passes(wave.mask, block.start, block.stop)
         budget -= block.stop - block.start
         if budget < 0:
             _too_many_steps(wave, block)

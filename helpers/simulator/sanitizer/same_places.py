@@ -146,6 +146,10 @@ class _Sample:
         """As Wave.special_value; KeyError for those that are not known ahead."""
         return self.special[name]
 
+    def time(self, name: str, mask) -> np.ndarray:
+        """What a clock shows is not known ahead: KeyError."""
+        raise KeyError(name)
+
     @property
     def call_result(self) -> np.ndarray:
         """What a function gave back is not known ahead: KeyError."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from helpers.compiler.ptx import Immediate, Statement
-from helpers.simulator.engine import printf
+from helpers.simulator.engine import accesses, printf
 from helpers.simulator.engine.named_barriers import counted
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx import clusters
@@ -67,6 +67,11 @@ def _reduction(t: Operands, s: Statement) -> Barrier:
 
     writes = () if slot is None else (slot,)
     return Barrier(arrive, _named(t, which, threads), passed=counted(votes, keep), writes=writes)
+
+
+def sleep(t: Operands, s: Statement) -> Outcome:
+    """nanosleep.u32 t."""
+    return Effect((), accesses.sleep(t.read(s.operands[0], "u32")))
 
 
 def trap(t: Operands, s: Statement) -> Outcome:

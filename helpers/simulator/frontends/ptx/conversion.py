@@ -9,7 +9,7 @@ from helpers.simulator.arithmetic.conversions import INTEGERS, conversion
 from helpers.simulator.arithmetic.operations import refuse_unknown
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
-from helpers.simulator.engine.run import SPECIAL_REGISTERS
+from helpers.simulator.engine.run import CLOCKS, SPECIAL_REGISTERS, UPPER_CLOCKS
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.operands import DTYPES, Operands, dtype_of
 from helpers.simulator.frontends.rules import Compute, Effect, Outcome
@@ -44,6 +44,8 @@ def move(t: Operands, s: Statement) -> Outcome:
 def _move_special(t: Operands, destination, name: str) -> Outcome:
     if name not in SPECIAL_REGISTERS:
         raise Unknown(f"the special register %{name}")
+    if name in CLOCKS or name in UPPER_CLOCKS:
+        return Effect((t.target(destination),), lambda wave, registers, mask: (wave.time(name, mask),))
     return Effect((t.target(destination),), lambda wave, registers, mask: (wave.special_value(name),))
 
 

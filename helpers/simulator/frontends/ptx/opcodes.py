@@ -227,9 +227,10 @@ OPCODES = {
         Op("getctarank", clusters.rank_of_address, (2,)),
         Op("trap", control.trap, (0,)),
         Op("call", calls.call, (1, 2, 3, 4)),
-        # what changes no value here: hints, and the time that a thread sleeps
+        Op("nanosleep", control.sleep, (1,)),
+        # what changes no value here: hints
         *(Op(name, _nothing, (0, 1, 2, 3)) for name in (
-            "prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "griddepcontrol", "pmevent", "setmaxnreg",
+            "prefetch", "prefetchu", "discard", "applypriority", "griddepcontrol", "pmevent", "setmaxnreg",
         )),
     )
 }  # fmt: skip

@@ -245,7 +245,7 @@ ROWS: tuple[Op, ...] = (
     _op("BPT", system.trap, "TRAP"),
     _op("NOP", system.no_operation, ANY, counted="misc"),
     _op("YIELD", system.nothing, ANY, counted="control"),
-    _op("NANOSLEEP", system.nothing, ANY),
+    _op("NANOSLEEP", system.sleep, ANY),
     _op("PMTRIG", system.nothing, ANY),
     # A launch here never overlaps with the one before it.
     _op("ACQBULK", system.nothing, since=90),

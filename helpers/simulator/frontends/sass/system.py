@@ -3,9 +3,10 @@
 import numpy as np
 
 from helpers.compiler import sass
-from helpers.simulator.engine import heap, printf
+from helpers.simulator.engine import accesses, heap, printf
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.engine.observers import WarpBarrierReached
+from helpers.simulator.engine.run import CLOCKS, UPPER_CLOCKS
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends.rules import NOTHING, Compute, Effect
 from helpers.simulator.frontends.sass.operands import I4, Operands, at_least, exactly, halves
@@ -31,7 +32,7 @@ FUNCTION_ADDRESSES = {name: (1 << 62) + 16 * number for number, name in enumerat
 
 
 def special_register(t: Operands, s: sass.Statement) -> Effect:
-    """S2R, S2UR, CS2R.32 d, SR_…. What a clock shows is said in `Wave.special_value`."""
+    """S2R, S2UR, CS2R.32 d, SR_…."""
     destination, source = exactly(s, 2)
     if not isinstance(source, sass.Special):
         raise Unknown("an operand that is no special register where one is expected")
@@ -41,6 +42,8 @@ def special_register(t: Operands, s: sass.Statement) -> Effect:
     if source.name not in SPECIAL:
         raise Unknown(f"the special register {source.name}")
     key = SPECIAL[source.name]
+    if key in CLOCKS or key in UPPER_CLOCKS:
+        return Effect((t.target(destination),), lambda wave, registers, mask: (wave.time(key, mask).view(I4),))
     return Effect((t.target(destination),), lambda wave, registers, mask: (wave.special_value(key).view(I4),))
 
 
@@ -83,6 +86,11 @@ def nothing(t: Operands, s: sass.Statement) -> Effect:
     return NOTHING
 
 
+def sleep(t: Operands, s: sass.Statement) -> Effect:
+    """NANOSLEEP a: clocks go on."""
+    return Effect((), accesses.sleep(t.read(at_least(s, 1)[-1])))
+
+
 def no_operation(t: Operands, s: sass.Statement) -> Effect:
     """NOP: what ptxas leaves of `__syncwarp()` where it knows that the lanes of a warp are together."""
     return Effect((), _together)
@@ -105,7 +113,7 @@ def special_pair(t: Operands, s: sass.Statement) -> Compute | Effect:
             raise Unknown(f"a pair of registers from {source.name}")
         return Effect(
             t.targets(destination, 2),
-            lambda wave, registers, mask: (*low.execute(wave, registers, mask), wave.special_value(upper).view(I4)),
+            lambda wave, registers, mask: (*low.execute(wave, registers, mask), wave.time(upper, mask).view(I4)),
         )
     if s.has("32"):
         return Compute((t.target(destination),), lambda registers: np.int32(0))

@@ -102,6 +102,12 @@ def barrier(t: Decoder, s: Statement) -> Decoded:
     return i
 
 
+def sleep(t: Decoder, s: Statement) -> Decoded:
+    i = Decoded("sleep", kind=form.TAKES_TIME)
+    t.read(i, 0, s.operands[0], "u32")
+    return i
+
+
 def trap(t: Decoder, s: Statement) -> Decoded:
     return Decoded("trap")
 

@@ -68,7 +68,8 @@ def _move_special(t: Decoder, destination, name: str) -> Decoded:
         case "envreg1" | "envreg2":  # the upper and the lower half of an address
             return moved(t, destination, t.behind_addresses(8)[prefix == "envreg1" :][:1])
     if prefix in (*CLOCKS, *UPPER_CLOCKS):
-        i = Decoded("clock", number=[int(prefix in UPPER_CLOCKS), 0, 0, 0])
+        of_all = prefix.startswith("globaltimer")
+        i = Decoded("clock", kind=form.TAKES_TIME, number=[int(prefix in UPPER_CLOCKS), int(of_all), 0, 0])
         t.writes(i, destination, CLOCKS[prefix].itemsize if prefix in CLOCKS else 4)
         return i
     number = [0, 0, 0, 0]

@@ -60,7 +60,7 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "MATCH": lanes.match, "R2UR": lanes.to_uniform, "S2R": system.special_register, "S2UR": system.special_register,
     "CS2R": system.special_pair, "CS2UR": system.special_pair, "LEPC": system.position, "NOP": control.lanes_together,
     "ACQBULK": control.nothing, "PREEXIT": control.nothing,
-    "YIELD": control.nothing, "NANOSLEEP": control.nothing, "PMTRIG": control.nothing, "BRA": control.branch,
+    "YIELD": control.nothing, "NANOSLEEP": system.sleep, "PMTRIG": control.nothing, "BRA": control.branch,
     "BRX": control.computed_branch, "BRXU": control.computed_branch, "CALL": control.call, "BPT": control.trap,
     "LDCU": memory.load_constant, "RET": control.returns, "EXIT": control.leave, "BAR": control.barrier,
     "B2R": control.barrier_result, "WARPSYNC": control.warp_barrier, "UCGABAR_ARV": control.arrive_in_cluster,

@@ -26,7 +26,7 @@ def special_register(t: Decoder, s: sass.Statement) -> Decoded:
         i = Decoded("move")
         i.source[0], i.width[0] = t.words.row(Word(-1, limits_for(t.arch).threads_per_sm // WARP << 8)), 1
     elif name in (*CLOCKS, *UPPER_CLOCKS):
-        i = Decoded("clock", number=[int(name in UPPER_CLOCKS), 0, 0, 0])
+        i = _clock(name)
     elif name in SPECIAL:
         i = Decoded("special register")
         i.number[0] = SPECIAL[name]
@@ -37,6 +37,17 @@ def special_register(t: Decoder, s: sass.Statement) -> Decoded:
     return i
 
 
+def _clock(name: str) -> Decoded:
+    of_all = name.startswith("SR_GLOBALTIMER")
+    return Decoded("clock", kind=form.TAKES_TIME, number=[int(name in UPPER_CLOCKS), int(of_all), 0, 0])
+
+
+def sleep(t: Decoder, s: sass.Statement) -> Decoded:
+    i = Decoded("sleep", kind=form.TAKES_TIME)
+    t.read(i, 0, s.operands[-1])
+    return i
+
+
 def special_pair(t: Decoder, s: sass.Statement) -> Decoded:
     destination, source = s.operands
     if source not in (sass.Special("SRZ"), sass.Special("SR_CgaSize")):
@@ -44,7 +55,7 @@ def special_pair(t: Decoder, s: sass.Statement) -> Decoded:
             return special_register(t, s)
         if not isinstance(source, sass.Special) or source.name not in CLOCKS:
             raise NotDecoded("a pair of special registers")
-        i = Decoded("clock")
+        i = _clock(source.name)
         t.writes(i, destination, 2)
         return i
     i = Decoded("move" if s.has("32") else "move two")
