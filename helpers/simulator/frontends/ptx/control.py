@@ -70,5 +70,5 @@ def _reduction(t: Operands, s: Statement) -> Barrier:
 
 
 def trap(t: Operands, s: Statement) -> Outcome:
-    """trap."""
+    """trap. brkpt."""
     return Effect((), printf.trap)
