@@ -206,7 +206,7 @@ class Module:
 _SPECIAL = re.compile(
     r"%(?:n?tid|n?ctaid|cluster_n?ctaid|n?clusterid)\.[xyz]$"
     r"|%(?:cluster_n?ctarank|is_explicit_cluster|laneid|warpid|nwarpid|smid|nsmid|gridid|envreg[12]|clock|clock64|clock_hi|globaltimer|globaltimer_lo|globaltimer_hi"
-    r"|lanemask_(?:eq|le|lt|ge|gt)|dynamic_smem_size|total_smem_size)$|WARP_SZ$"
+    r"|lanemask_(?:eq|le|lt|ge|gt)|dynamic_smem_size|total_smem_size|reserved_smem_offset_1)$|WARP_SZ$"
 )
 _OF_COMPILER = re.compile(r"%(?:p|rs|r|rd|f|fd)\d+$")  # a register as NVRTC names them
 _VARIABLE = re.compile(

@@ -25,6 +25,15 @@ class UnsupportedInstruction(SimulatorError, NotImplementedError):
     """The kernel contains an instruction that the simulator does not model."""
 
 
+def in_reserved_memory(kernel: str) -> UnsupportedInstruction:
+    """A kernel works in the shared memory that the system keeps for itself."""
+    return UnsupportedInstruction(
+        f"{kernel} works in the shared memory that the system keeps for itself (`%reserved_smem_offset`), which the "
+        "simulator does not have: cooperative groups do so for tiles of more than 32 threads. Combine the values of "
+        "each `tiled_partition<32>`, and those of the warps through a __shared__ array."
+    )
+
+
 class Unknown(Exception):
     """What a front end's rule raises for an instruction, a form or a modifier that it does not model.
 
@@ -88,7 +97,7 @@ class StepLimitExceeded(KernelError):
 
 
 class DeviceAssertion(KernelError, AssertionError):
-    """An `assert` in the kernel was false, or the kernel executed `__trap()`."""
+    """An `assert` in the kernel was false, or the kernel executed `__trap()` or `__brkpt()`."""
 
 
 class HazardError(KernelError):

@@ -44,6 +44,11 @@ struct Square : Shape { __device__ int corners() const override { return 4; } };
 __device__ int one_more(int x) { return x + 1; }
 __device__ int twice(int x) { return 2 * x; }
 __device__ int (*const table[])(int) = {one_more, twice};
+extern "C" __global__ void stops(int at, int which) {
+    if (threadIdx.x == at)
+        if (which) __brkpt();
+        else __trap();
+}
 extern "C" __global__ void through_pointers(int *out) {
     Shape none;
     Square square;
@@ -102,3 +107,47 @@ def test_functions_that_pointers_say_are_called_in_ptx():
     assert out.tolist() == [6, 10, 46, 50]
     with pytest.raises(simulator.UnsupportedInstruction, match=r'a call through a pointer in .*choose level="ptx"'):
         launch("through_pointers", "sass", 4, out)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("options", [(), ("-G",)])
+@pytest.mark.parametrize("name", ["__trap", "__brkpt"])
+def test_a_kernel_that_stops_itself_is_quoted_where_it_does(name, options, level):
+    with simulator.record(level=level), pytest.raises(simulator.DeviceAssertion) as caught:
+        kernel = simulator.RawModule(code=SOURCE, options=options).get_function("stops")
+        kernel((1,), (8,), (np.int32(5), np.int32(name == "__brkpt")))
+    assert f"thread (5, 0, 0) of block (0, 0, 0) stopped the kernel with {name}()" in str(caught.value)
+    assert f"{name}();" in SOURCE.splitlines()[caught.value.line - 1]
+
+
+GROUPS = """
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void sums(int *out, const int *x, int n) {
+    auto block = cg::this_thread_block();
+    auto tile = cg::tiled_partition<TILE>(block);
+    int value = block.thread_rank() < n ? x[block.thread_rank()] : 0;
+    SUM
+    block.sync();
+    if (tile.thread_rank() == 0) atomicAdd(out, value);
+}
+"""
+SHUFFLES = "for (int step = tile.size() / 2; step; step /= 2) value += tile.shfl_down(value, step);"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_cooperative_groups_run_in_code_for_a_debugger(level):
+    x, out = np.arange(61, dtype=np.int32), gpu.zeros(1, np.int32)
+    source = GROUPS.replace("TILE", "16").replace("SUM", SHUFFLES)
+    with simulator.record(level=level):
+        simulator.RawModule(code=source, options=("-G",)).get_function("sums")((1,), (64,), (out, x, np.int32(61)))
+    assert int(out[0]) == x.sum()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("options", [(), ("-G",)])
+def test_tiles_of_more_than_a_warp_are_told_what_they_work_in(options, level):
+    source = GROUPS.replace("TILE", "64").replace("SUM", "tile.sync();")
+    with simulator.record(level=level), pytest.raises(simulator.UnsupportedInstruction, match=r"more than 32 threads"):
+        kernel = simulator.RawModule(code=source, options=options).get_function("sums")
+        kernel((1,), (64,), (np.zeros(1, np.int32), np.arange(64, dtype=np.int32), np.int32(64)))

@@ -227,6 +227,12 @@ LAUNCHES = {
         ((0,), 8, {}),
         "scale was not launched: the grid's x is 0; every dimension is at least 1, so that there is something to run.",
     ),
+    "too many threads": (
+        ((10**9,), 64, {}),
+        "scale was not launched: a grid of (1000000000, 1, 1) blocks of (64, 1, 1) threads has 64,000,000,000 threads, "
+        "which a GPU would take; the simulator executes each of them, and takes at most 1,073,741,824. Try a smaller "
+        "problem, or let each thread work on several elements, in a loop.",
+    ),
     "four dimensions": (
         ((1, 1, 1, 1), 8, {}),
         "scale was not launched: the grid is (1, 1, 1, 1); expected a tuple of one to three whole numbers, such as "

@@ -228,16 +228,30 @@ def test_a_recursion_without_end_is_named_in_less_than_a_second(threads):
     assert time.process_time() - start < 1
 
 
-def test_a_pointer_to_no_function_is_named_with_its_thread():
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+@pytest.mark.parametrize("checks", [True, False])
+def test_a_pointer_to_no_function_is_named_with_its_thread(checks, level):
     source = """typedef int (*Function)(int);
     __device__ int one(int x) { return x; }
     __device__ Function table[4] = {one, one, one};
     extern "C" __global__ void k(int *out) {
         out[threadIdx.x] = table[threadIdx.x](1);
     }"""
-    with pytest.raises(simulator.OutOfBounds, match="through a pointer that holds 0x0") as caught:
-        at_ptx_level(source, np.zeros(4, np.int32), threads=4)
+    with (
+        simulator.record(level=level, checks=checks),
+        pytest.raises(simulator.OutOfBounds, match="through a pointer that holds 0x0") as caught,
+    ):
+        simulator.RawModule(code=source).get_function("k")((1,), (4,), (np.zeros(4, np.int32),))
     assert (caught.value.line, caught.value.thread) == (5, (3, 0, 0))
+
+
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+def test_a_pointer_is_to_no_function_where_there_is_none_at_all(level):
+    source = """typedef int (*Function)(int);
+    __device__ Function none;
+    extern "C" __global__ void k(int *out) { out[threadIdx.x] = none(1); }"""
+    with simulator.record(level=level), pytest.raises(simulator.OutOfBounds, match="a pointer that holds 0x0"):
+        simulator.RawModule(code=source).get_function("k")((1,), (4,), (np.zeros(4, np.int32),))
 
 
 def test_a_table_of_functions_is_the_same_at_both_levels():
@@ -285,8 +299,18 @@ def test_a_call_through_a_pointer_that_no_function_fits_is_refused_with_its_line
     source = """extern "C" __global__ void k(int *out) {
         out[0] = ((int (*)(int))out)(1);
     }"""
-    with pytest.raises(simulator.UnsupportedInstruction, match="line 2 of your source calls a function, and no text"):
+    with pytest.raises(simulator.OutOfBounds, match="calls a function through a pointer that holds 0x") as caught:
         at_ptx_level(source, np.zeros(1, np.int32))
+    assert caught.value.line == 2
+
+
+def test_a_call_through_a_pointer_that_is_null_and_not_called_does_not_matter():
+    source = """typedef int (*Function)(int);
+    __device__ Function none;
+    extern "C" __global__ void k(int *out) { out[threadIdx.x] = none ? none(1) : 7; }"""
+    out = np.zeros(4, np.int32)
+    at_ptx_level(source, out, threads=4)
+    assert out.tolist() == [7] * 4
 
 
 def test_an_error_in_a_function_names_its_own_line():

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 A_MOMENT = 4096  # instructions
 MOST_BLOCKS_OF_CLUSTER = 8  # of any kernel; some GPUs take more of one that was allowed to (cudaFuncAttribute…)
+MOST_THREADS = 1 << 30  # in a launch: for each, with checks, some bytes of address space are asked for
 CONSTANTS = "the __constant__ variables"
 GRID_BARRIER_WORDS = 2  # cooperative_groups' grid_workspace: its size, and the barrier that `grid.sync()` counts in
 
@@ -89,6 +90,13 @@ def checked(kernel: Kernel, grid: int | Sequence[int], block: int | Sequence[int
     if problem is not None:
         raise LaunchError(f"{kernel.name} was not launched: {problem}.")
     grid, block = ((*(int(size) for size in sizes), 1, 1)[:3] for sizes in (grid, block))
+    threads = product(grid) * product(block)
+    if threads > MOST_THREADS:
+        raise LaunchError(
+            f"{kernel.name} was not launched: a grid of {grid} blocks of {block} threads has {threads:,} threads, "
+            f"which a GPU would take; the simulator executes each of them, and takes at most {MOST_THREADS:,}. Try a "
+            "smaller problem, or let each thread work on several elements, in a loop."
+        )
     if compiled.cluster is not None:
         _check_cluster(kernel.name, grid, compiled.cluster)
     return Geometry(grid, block, shared_mem)

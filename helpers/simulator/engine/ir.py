@@ -150,8 +150,9 @@ class Program:
     `initial` holds one NumPy scalar per register slot. `global_variables` maps the name of a module variable to its
     declaration and the slot that receives its address (None if it is not used). `shared_bytes` is static shared memory;
     dynamic shared memory starts at `dynamic_shared_offset`. Of `local_bytes` the first `stack_reserve` are beyond what
-    the compiler states: for functions that call themselves. `debug`: it is code for a debugger (-G). `shared_base` is
-    the address that the code gives to the first byte of shared memory; `cluster` is what `__cluster_dims__` asks for;
+    the compiler states: for functions that call themselves. `debug`: it is code for a debugger (-G); such code
+    `may_be_reserved`, that is go to shared memory that the system keeps for itself, below `shared_base`, which is the
+    address that the code gives to the first byte of shared memory; `cluster` is what `__cluster_dims__` asks for;
     `start(wave)`, if there is one, prepares the registers of a wave; `banks(launch)` are the constant banks of machine
     code, by number; `constant_bytes` is how long bank 3 is, if there may be pointers into it.
     """
@@ -167,6 +168,7 @@ class Program:
     local_bytes: int = 0
     stack_reserve: int = 0
     debug: bool = False
+    may_be_reserved: bool = False
     registers_per_thread: int = 0
     max_threads: int | None = None
     subnormal: bool = False  # float32 arithmetic without .ftz, or a subnormal constant: see Registers

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from helpers.simulator.engine.ir import Program
-from helpers.simulator.errors import GUARD, Misaligned, OutOfBounds, coordinates
+from helpers.simulator.errors import GUARD, Misaligned, OutOfBounds, coordinates, in_reserved_memory
 from helpers.simulator.sanitizer.loaded_values import uses_of
 
 GLOBAL_BASE = 0x7F00_0000_0000
+RANK_BYTES = 1 << 24  # of addresses of shared memory, for each block of a cluster
+RESERVED_AT = RANK_BYTES - 1024  # the last of them, below 0, are of shared memory that the system keeps for itself
 FIXED_BASE = 0x7E00_0000_0000
 ALIGNMENT = 512
 GAP = 1 << 20
@@ -429,6 +431,8 @@ def private_addresses(wave, addresses, mask, width: int, memory, verb: str):
 
 def out_of_bounds(wave, memory, verb: str, width: int, address: int, block: int, thread: int) -> None:
     """Raise OutOfBounds for an access to shared or local memory; `verb` says what it did, `block` is the wave's row."""
+    if wave.program.may_be_reserved and isinstance(memory, SharedMemory) and address % RANK_BYTES >= RESERVED_AT:
+        raise in_reserved_memory(wave.program.name)
     what = f"{verb} {width} bytes {memory.outside(wave, address)}"
     wave.fail(OutOfBounds, what, memory.advise(wave, address), block, thread)
 

@@ -1,4 +1,4 @@
-"""`printf`, `assert` and `__trap()` inside kernels (CUDA guide, 'Formatted Output' and 'Assertion')."""
+"""`printf`, `assert`, `__trap()` and `__brkpt()` inside kernels (CUDA guide, 'Formatted Output' and 'Assertion')."""
 
 import re
 import sys
@@ -124,15 +124,22 @@ def assert_fail(wave, registers, mask) -> None:
 
 
 def trap(wave, registers, mask) -> None:
-    """`__trap()`: the kernel asked to be stopped."""
+    """`__trap()`: the kernel asked to be stopped; or `__brkpt()`, which does so where no debugger is.
+
+    In machine code both are one instruction, so that the line of the source says which it is.
+    """
     block, thread = _first(wave, mask)
+    name = "__trap()"
     advice = "__trap() marks what must not happen: look at the condition that leads to it."
-    if any("this_grid" in line for line in wave.program.source_lines):
+    if "brkpt" in wave.launch.quote(wave.instruction.line):
+        name = "__brkpt()"
+        advice = "There is no debugger here, and a GPU stops there without one, too: leave it out, or use printf."
+    elif any("this_grid" in line for line in wave.program.source_lines):
         advice = (
             "grid.sync() does so in a launch that is not cooperative: compile the kernel by "
             "RawModule(code=…, enable_cooperative_groups=True)."
         )
-    wave.fail(DeviceAssertion, "stopped the kernel with __trap()", advice, block, thread)
+    wave.fail(DeviceAssertion, f"stopped the kernel with {name}", advice, block, thread)
 
 
 def _first(wave, mask) -> tuple[int, int]:

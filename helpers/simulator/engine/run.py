@@ -34,7 +34,7 @@ from helpers.simulator.engine.ir import (
     Registers,
     uncollected,
 )
-from helpers.simulator.engine.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
+from helpers.simulator.engine.memory import RESERVED_AT, GlobalMemory, LocalMemory, SharedMemory, lane_name, product
 from helpers.simulator.engine.named_barriers import NamedBarriers
 from helpers.simulator.engine.observers import (
     BarrierPassed,
@@ -65,11 +65,12 @@ CLOCKS = {
     for name, type_ in (("clock", "i4"), ("clock64", "i8"), ("globaltimer", "i8"), ("globaltimer_lo", "i4"))
 }
 UPPER_CLOCKS = frozenset(("clock_hi", "globaltimer_hi"))
+RESERVED = "reserved_smem_offset_1"
 SPECIAL_REGISTERS = frozenset(
     [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
     + [f"{name}.{axis}" for name in ("cluster_ctaid", "cluster_nctaid", "clusterid", "nclusterid") for axis in "xyz"]
     + ["cluster_ctarank", "cluster_nctarank", "is_explicit_cluster"]
-    + ["laneid", "warpid", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "envreg1", "envreg2"]
+    + ["laneid", "warpid", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "envreg1", "envreg2", RESERVED]
     + [f"lanemask_{which}" for which in ("eq", "lt", "le", "gt", "ge")]
     + [*CLOCKS, *UPPER_CLOCKS]
 )
@@ -172,6 +173,7 @@ class Wave:
                 "nsmid": lambda: np.int32(sms_for(self.program.arch)),
                 "envreg1": lambda: np.int32((self.launch.grid_barrier or 0) >> 32),
                 "envreg2": lambda: np.uint32((self.launch.grid_barrier or 0) & 0xFFFFFFFF).view(np.int32),
+                RESERVED: lambda: np.int32(RESERVED_AT),
                 "dynamic_smem_size": lambda: np.int32(self.launch.shared_bytes - self.program.dynamic_shared_offset),
             }[name]()
         return value

@@ -14,6 +14,7 @@ import numpy as np
 
 from helpers.simulator.engine.accesses import PhaseLook
 from helpers.simulator.engine.ir import COLLECTIVE, EXCLUSIVE, Instruction, Kind, Registers
+from helpers.simulator.errors import OutOfBounds
 
 Reader = Callable[[Registers], Any]
 Execute = Callable[[Any, Registers, Any], Any]
@@ -190,3 +191,11 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
             instruction.kind, instruction.writes, instruction.look = Kind.PHASE_WAIT, (outcome.target,), outcome.look
         case Meeting():
             instruction.kind, instruction.barrier = Kind.MEETING, outcome.number
+
+
+def no_function(wave, where: np.ndarray, wrong: np.ndarray) -> None:
+    """The threads of `wrong` call what is no function, by the pointers `where`."""
+    block, thread = (int(i) for i in np.argwhere(wrong)[0])
+    what = f"calls a function through a pointer that holds {int(where[block, thread]):#x}"
+    advice = "No function with these parameters is there: is the pointer, or the entry of the table, set?"
+    wave.fail(OutOfBounds, what, advice, block, thread)

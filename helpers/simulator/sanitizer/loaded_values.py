@@ -9,7 +9,8 @@ used where a thread decides by it, and not where another condition decides alone
 load each register is followed by itself: of four floats at the end of an array two may be used.
 
 In code for a debugger (-G) local variables are in memory, so that a store there is a copy, too. It is not followed.
-The first bits of a word that are stored, a bit-field's, are put among the others, which nobody has written (`MASKS`).
+The first bits of a word that are stored, a bit-field's, are put among the others, which nobody has written, and the one
+byte of an object without members is taken out of a register and put into another one (`MASKS`).
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ from helpers.simulator.engine.ir import Instruction, Program, Registers, bits, u
 MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count as used
 
 LOCAL_LOADS = ("LDL", "ld.local")
-MASKS = ("LOP3", "and.b", "or.b")
+MASKS = ("LOP3", "PRMT", "and.b", "or.b")
 MAYBE_LOCAL = ("STL", "ST.", "st.local", *(f"st.{kind}" for kind in ("u", "s", "b", "f", "v2", "v4")))
 
 

@@ -8,12 +8,13 @@ from helpers.compiler.ptx import TYPE_BYTES, Register, Statement, Symbol
 from helpers.simulator.engine import heap, printf
 from helpers.simulator.engine.run import merge
 from helpers.simulator.errors import OutOfBounds, Unknown
-from helpers.simulator.frontends.ptx.linking import ORIGIN, RECURSION_BYTES, STACK, Call, called, return_register
+from helpers.simulator.frontends.ptx.linking import ORIGIN, RECURSION_BYTES, STACK, STOPS, Call, called, return_register
 from helpers.simulator.frontends.ptx.operands import Operands
-from helpers.simulator.frontends.rules import Branch, Effect, Execute, Exit, Outcome, Reader
+from helpers.simulator.frontends.rules import Branch, Effect, Execute, Exit, Outcome, Reader, no_function
 
 SYSTEM_FUNCTIONS = {
     "vprintf": printf.vprintf, "__assertfail": printf.assert_fail, "malloc": heap.malloc, "free": heap.free,
+    **dict.fromkeys(STOPS, printf.trap),
 }  # fmt: skip
 
 
@@ -23,6 +24,8 @@ def call(t: Operands, s: Statement) -> Outcome:
     if t.at not in t.text.calls:
         if isinstance(function, Symbol) and function.name in SYSTEM_FUNCTIONS:
             return Effect((), _of_the_system(SYSTEM_FUNCTIONS[function.name]))
+        if isinstance(function, Register):
+            return Effect((), _of_no_function(t.read(function, "s64")))
         raise Unknown("and no text that the simulator has defines such a function")
     this = t.text.calls[t.at]
     select = None if isinstance(function, Symbol) else _by_address(t, function, this.callees)
@@ -33,6 +36,14 @@ def _of_the_system(function: Callable) -> Execute:
     def execute(wave, registers, mask):
         result = function(wave, registers, mask)
         wave.call_result = np.int32(0) if result is None else result
+
+    return execute
+
+
+def _of_no_function(address: Reader) -> Execute:
+    def execute(wave, registers, mask):
+        where = np.broadcast_to(address(registers), wave.shape)
+        no_function(wave, where, np.broadcast_to(True if mask is None else mask, wave.shape))
 
     return execute
 
@@ -82,10 +93,7 @@ def _enter(t: Operands, this: Call, function, select: Reader | None) -> Execute:
             registers[slot] = _put(lanes, number, registers[slot])
             others &= ~lanes
         if others.any():
-            block, thread = (int(i) for i in np.argwhere(others)[0])
-            what = f"calls a function through a pointer that holds {int(where[block, thread]):#x}"
-            advice = "No function with these parameters is there: is the pointer, or the entry of the table, set?"
-            wave.fail(OutOfBounds, what, advice, block, thread)
+            no_function(wave, where, others)
 
     return execute
 

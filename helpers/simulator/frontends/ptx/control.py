@@ -75,5 +75,5 @@ def sleep(t: Operands, s: Statement) -> Outcome:
 
 
 def trap(t: Operands, s: Statement) -> Outcome:
-    """trap."""
+    """trap. brkpt."""
     return Effect((), printf.trap)

@@ -22,6 +22,10 @@ STACK, ORIGIN = "%stack", "%origin"
 # smaller, since most of what is passed is in registers there.
 RECURSION_BYTES = 4096
 FRAME_ALIGNMENT = 16
+STOPS = (
+    "__trap",
+    "__brkpt",
+)  # functions of code for a debugger, of one instruction, which the system is taken to provide
 
 
 def return_register(function: str) -> str:
@@ -139,7 +143,8 @@ def _callees(module: Module, text: Function, index: int, pointed_at: Iterable[st
     statement = text.statements[index]
     function = called(statement)
     if isinstance(function, Symbol):
-        return (function.name,) if function.name in module.called else ()
+        is_own = function.name in module.called and function.name not in STOPS
+        return (function.name,) if is_own else ()
     given = _places(_passed(text, statement))
     return tuple(name for name in pointed_at if _places(module.called[name].passed) == given)
 

@@ -225,7 +225,7 @@ OPCODES = {
         Op("barrier", control.barrier, (0, 1, 2, 3, 4)),
         Op("mapa", clusters.map_address, (3,)),
         Op("getctarank", clusters.rank_of_address, (2,)),
-        Op("trap", control.trap, (0,)),
+        *(Op(name, control.trap, (0,)) for name in ("trap", "brkpt")),
         Op("call", calls.call, (1, 2, 3, 4)),
         Op("nanosleep", control.sleep, (1,)),
         # what changes no value here: hints

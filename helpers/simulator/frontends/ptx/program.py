@@ -16,6 +16,7 @@ from helpers.compiler.ptx import Address, Register, Statement, Symbol
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, mark_looks, uncollected
 from helpers.simulator.engine.schedule import BELOW
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
+from helpers.simulator.frontends import reserved_memory
 from helpers.simulator.frontends.decoded import NotDecoded
 from helpers.simulator.frontends.instead import instead_of
 from helpers.simulator.frontends.ptx.decoding.decoder import Decoder, address_places, banks_of
@@ -36,6 +37,7 @@ def translate(kernel: CompiledKernel) -> Program:
     Raises:
         UnsupportedInstruction: an instruction is not modelled; the message names it and its source line.
     """
+    may_be_reserved = reserved_memory.may_come_there(kernel)
     module = ptx.parse(kernel.ptx)
     function = module.functions[kernel.lowered_name]
     text = link(module, function)
@@ -64,6 +66,7 @@ def translate(kernel: CompiledKernel) -> Program:
         blocks=basic_blocks(instructions, in_meeting_order=True, returning=_returning(text)),
         cluster=kernel.cluster,
         debug=kernel.debug,
+        may_be_reserved=may_be_reserved,
     )
     mark_looks(program)
     if text.calls:

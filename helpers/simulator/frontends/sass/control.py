@@ -1,6 +1,7 @@
 """Branches, calls, barriers and convergence instructions of SASS."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from helpers.simulator.frontends.rules import (
     Meeting,
     Reader,
     WarpBarrier,
+    no_function,
 )
 from helpers.simulator.frontends.sass import system
 from helpers.simulator.frontends.sass.operands import (
@@ -139,8 +141,28 @@ def call(t: Operands, s: sass.Statement) -> Branch | Effect:
     *register, function = at_least(s, 1, 2)
     place = t.code.place(function)
     if register:
-        return _go_to(t, register[0], sass.INSTRUCTION_BYTES * place, t.code.functions)
+        return _call_through(t, register[0], sass.INSTRUCTION_BYTES * place)
     return Branch((place,))
+
+
+def _call_through(t: Operands, pointer: sass.Operand, base: int) -> Branch | Effect:
+    """A call of the function at an address plus that of the kernel, `base`; where there is none the thread fails."""
+    if not is_register(pointer):
+        raise Unknown("a jump that no register says")
+    value = t.wide(pointer)
+    places = [address for address, index in t.code.addresses.items() if index in t.code.functions]
+
+    def check(wave, registers, mask):
+        where = np.broadcast_to(value(registers), wave.shape)
+        wrong = ~np.isin(where + np.int64(base), places)
+        if mask is not None:
+            wrong = wrong & mask
+        if wrong.any():
+            no_function(wave, where, wrong)
+
+    if not places:
+        return Effect((), check)
+    return replace(_go_to(t, pointer, base, t.code.functions), leave=check)
 
 
 def returns(t: Operands, s: sass.Statement) -> Branch:

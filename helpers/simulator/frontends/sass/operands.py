@@ -99,7 +99,7 @@ class Code:
     addresses: Mapping[int, int] = field(default_factory=dict)  # address of a statement → its index
     return_points: tuple[int, ...] = ()  # what follows calls
     collective_ends: Mapping[int, int] = field(default_factory=dict)  # address of an ENDCOLLECTIVE → where to go on
-    functions: tuple[int, ...] = ()  # where functions begin
+    functions: tuple[int, ...] = ()  # where functions begin, other than the kernel
     branch_targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # addresses, of computed branches
     reductions: Mapping[int, sass.Statement] = field(default_factory=dict)  # address of a B2R → the BAR.RED before it
     loaded_floats: Callable[[], Mapping[int, frozenset[str]]] = dict

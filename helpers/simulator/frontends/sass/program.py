@@ -17,7 +17,7 @@ from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, mark_looks, uncollected
 from helpers.simulator.engine.memory import product
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
-from helpers.simulator.frontends import rules
+from helpers.simulator.frontends import reserved_memory, rules
 from helpers.simulator.frontends.decoded import Decoded, NotDecoded
 from helpers.simulator.frontends.instead import instead_of
 from helpers.simulator.frontends.sass import opcodes
@@ -34,7 +34,6 @@ STACK_RESERVE = 1024
 # What stands for an address that the linker puts in, with -G: a word of LINKED_BANK
 FOR_THE_LINKER = re.compile(r"32@(lo|hi)\(([.$\w]+)\)$")
 CHECKS_STACK = sass.Special("SR_LMEMHIOFF")  # only code for a debugger does
-RESERVED = "%reserved_smem_offset"  # a register of PTX: machine code has a number in its place
 UNKNOWN = "?"  # the opcode of an instruction that is not modelled
 
 
@@ -55,12 +54,7 @@ def translate(kernel: CompiledKernel) -> Program:
             f"{kernel.entry} was compiled for {kernel.arch}, whose machine code is not modelled by the simulator. "
             f'Compile for one of {known}, for example RawModule(…, arch="{newest.architectures[0]}").'
         )
-    if RESERVED in kernel.ptx and _uses_reserved_memory(kernel):
-        raise UnsupportedInstruction(
-            f"{kernel.entry} works in the shared memory that the system keeps for itself (`{RESERVED}`), which the "
-            "simulator does not have: cooperative groups do so for tiles of more than 32 threads. Combine the values "
-            "of each `tiled_partition<32>`, and those of the warps through a __shared__ array."
-        )
+    may_be_reserved = reserved_memory.may_come_there(kernel)
     function = listing.parse(kernel)
     image = cubin.read(kernel.cubin)
     linked = _link_variables(function)
@@ -85,6 +79,7 @@ def translate(kernel: CompiledKernel) -> Program:
         local_bytes=local_bytes,
         stack_reserve=reserve,
         debug=kernel.debug,
+        may_be_reserved=may_be_reserved,
         registers_per_thread=kernel.registers,
         max_threads=kernel.max_threads_per_block,
         subnormal=_may_be_subnormal(function.statements),
@@ -115,7 +110,7 @@ def _machine(prepared, statements: list[sass.Statement], kind: Family, translato
     decoded = []
     for statement in statements:
         if statement.address // sass.INSTRUCTION_BYTES not in reached:
-            decoded.append(Decoded("nothing"))
+            decoded.append(Decoded("trap"))
             continue
         try:
             decoded.append(decode(decoder, statement, opcodes.of(statement.base).space))
@@ -130,11 +125,6 @@ def _machine(prepared, statements: list[sass.Statement], kind: Family, translato
     compiled.describe_atomics(machine, prepared.program)
     compiled.guard_barriers(machine, prepared.program, prepared)
     return machine
-
-
-def _uses_reserved_memory(kernel: CompiledKernel) -> bool:
-    function = ptx.parse(kernel.ptx).functions.get(kernel.lowered_name)
-    return function is not None and any(RESERVED in statement.text for statement in function.statements)
 
 
 def _uses_stack(function: sass.Function) -> bool:
@@ -161,7 +151,7 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -
         addresses={s.address: i for i, s in enumerate(statements)},
         return_points=tuple(dict.fromkeys(calls)),
         collective_ends=ends,
-        functions=tuple(dict.fromkeys(at for name, at in function.labels.items() if not name.startswith("."))),
+        functions=tuple(dict.fromkeys(at for name, at in function.labels.items() if at and not name.startswith("."))),
         branch_targets=image.branch_targets(kernel.lowered_name),
         reductions=_reductions(statements),
         clusters=product(kernel.cluster or ()) > 1,

@@ -27,7 +27,10 @@ SPECIAL_CONSTANTS = {
     "SR_CgaCtaId": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_LWINHI": LOCAL_WINDOW >> 32, "SRZ": 0, "SR_LMEMHIOFF": 0,
     "SR_CgaSize": 0,
 }  # fmt: skip
-FUNCTIONS = {"vprintf": printf.vprintf, "__assertfail": printf.assert_fail, "malloc": heap.malloc, "free": heap.free}
+FUNCTIONS = {
+    "vprintf": printf.vprintf, "__assertfail": printf.assert_fail, "malloc": heap.malloc, "free": heap.free,
+    "__trap": printf.trap, "__brkpt": printf.trap,
+}  # fmt: skip
 FUNCTION_ADDRESSES = {name: (1 << 62) + 16 * number for number, name in enumerate(FUNCTIONS, 1)}
 
 

@@ -8,7 +8,7 @@ from helpers.compiler.ptx import TYPE_BYTES, Immediate, Register, Statement, Sym
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import Decoded, NotDecoded
 from helpers.simulator.frontends.ptx.decoding.decoder import Decoder
-from helpers.simulator.frontends.ptx.linking import Call, called, return_register
+from helpers.simulator.frontends.ptx.linking import STOPS, Call, called, return_register
 
 
 def branch(t: Decoder, s: Statement) -> Decoded:
@@ -52,6 +52,9 @@ def _saved(t: Decoder, this: Call) -> list[int]:
 
 def call(t: Decoder, s: Statement) -> Decoded:
     text, function = t.operands.text, called(s)
+    is_pointer_to_none = not isinstance(function, Symbol) and t.at not in text.calls
+    if is_pointer_to_none or isinstance(function, Symbol) and function.name in STOPS:
+        return Decoded("trap")
     if t.at not in text.calls:
         raise NotDecoded("a function of the system")
     this = text.calls[t.at]

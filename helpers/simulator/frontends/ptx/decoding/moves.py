@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from helpers.compiler.ptx import TYPE_BYTES, Register, Special, Statement, Symbol, Vector
 from helpers.devices import WARP, limits_for, sms_for
-from helpers.simulator.engine.memory import product
+from helpers.simulator.engine.memory import RESERVED_AT, product
 from helpers.simulator.engine.run import CLOCKS, UPPER_CLOCKS
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import ALWAYS, NEGATED, Decoded, NotDecoded
@@ -59,6 +59,8 @@ def _move_special(t: Decoder, destination, name: str) -> Decoded:
             return moved(t, destination, t.number(WARP))
         case "nwarpid":
             return moved(t, destination, t.number(limits_for(t.arch).threads_per_sm // WARP))
+        case "reserved_smem_offset_1":
+            return moved(t, destination, t.number(RESERVED_AT))
         case "nsmid":
             return moved(t, destination, t.number(sms_for(t.arch)))
         case "cluster_nctarank":

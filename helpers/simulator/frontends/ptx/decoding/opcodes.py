@@ -62,7 +62,7 @@ OPCODES: dict[str, Callable[[Decoder, Statement], Decoded]] = {
     "suld": textures.load_surface, "sust": textures.store_surface, "mma": matrix.multiply_matrices,
     "movmatrix": matrix.transpose_matrix, "bra": control.branch, "brx": control.branch_by_index, "ret": control.leave,
     "exit": control.leave, "call": control.call, "bar": control.barrier, "barrier": control.barrier,
-    "trap": control.trap, "nanosleep": control.sleep,
+    "trap": control.trap, "brkpt": control.trap, "nanosleep": control.sleep,
     **{f"v{name}{count}": video.video_parts
        for name in ("add", "sub", "absdiff", "avrg", "min", "max", "set") for count in (2, 4)},
     **dict.fromkeys(("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vset"), video.video_one),

@@ -51,11 +51,12 @@ def wait_for_cluster(t: Decoder, s: sass.Statement) -> Decoded:
     return Decoded(kind=form.WAITS_FOR_CLUSTER)
 
 
-def _go_to(t: Decoder, register: sass.Operand, base: int, targets: tuple[int, ...]) -> Decoded:
+def _go_to(t: Decoder, register: sass.Operand, base: int, targets: tuple[int, ...], otherwise: int = -1) -> Decoded:
+    """A jump to one of `targets`; by another address to `otherwise`, which is the first target if it is less than 0."""
     if not targets or not is_register(register):
         raise NotDecoded("a jump without a list of its targets")
     known = set(targets)
-    table = [targets[0]] * (len(t.code.addresses) + 1)
+    table = [targets[0] if otherwise < 0 else otherwise] * (len(t.code.addresses) + 1)
     for address, index in t.code.addresses.items():
         if index in known:
             table[address // sass.INSTRUCTION_BYTES] = index
@@ -80,8 +81,13 @@ def call(t: Decoder, s: sass.Statement) -> Decoded:
     *register, function = s.operands
     place = t.code.place(function)
     if register:
-        return _go_to(t, register[0], sass.INSTRUCTION_BYTES * place, t.code.functions)
+        return _call_through(t, register[0], sass.INSTRUCTION_BYTES * place)
     return Decoded(kind=form.BRANCHES, target=place)
+
+
+def _call_through(t: Decoder, pointer: sass.Operand, base: int) -> Decoded:
+    """Where no function is, the last instruction is gone to: it is behind the end of the code, and traps."""
+    return _go_to(t, pointer, base, t.code.functions, len(t.code.addresses) - 1)
 
 
 def returns(t: Decoder, s: sass.Statement) -> Decoded:
