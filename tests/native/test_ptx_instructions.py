@@ -481,8 +481,8 @@ def test_the_compiled_engine_computes_the_bits_of_the_rule(opcode):
 IN_LAUNCHES = {
     "ld", "ldu", "st", "atom", "red", "cp", "membar", "fence", "shfl", "vote", "match", "redux", "activemask", "elect",
     "ldmatrix", "stmatrix", "movmatrix", "mma", "wmma", "tex", "tld4", "suld", "sust", "bra", "brx", "ret", "exit",
-    "bar", "barrier", "trap", "prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "griddepcontrol",
-    "pmevent", "setmaxnreg", "call", "mbarrier", "mapa", "getctarank", "cvta", "isspacep",
+    "bar", "barrier", "trap", "brkpt", "prefetch", "prefetchu", "discard", "applypriority", "nanosleep",
+    "griddepcontrol", "pmevent", "setmaxnreg", "call", "mbarrier", "mapa", "getctarank", "cvta", "isspacep",
 }  # fmt: skip
 
 

@@ -106,7 +106,7 @@ class _Sample:
     """What instructions ask of a wave, for threads drawn at random. Both levels draw the same."""
 
     shape, threads, warps = (ROWS, THREADS), THREADS, THREADS // WARP
-    mask = observers = groups = exited = None
+    mask = observers = groups = exited = clock = None
 
     def __init__(self, program: Program, seed: int = 1) -> None:
         rng = np.random.default_rng(seed)
