@@ -121,7 +121,10 @@ _OF_CUDA_STD = {
 }  # fmt: skip
 _STD = re.compile(r"\bstd\s*::\s*([A-Za-z_]\w*)")
 _OTHER_STD = re.compile(r"\bcuda\s*::\s*std\b")
-_CCCL = frozenset({"cuda", "cub", "thrust"})  # folders of NVIDIA's C++ libraries
+# Folders of NVIDIA's C++ libraries, and headers of CUDA that include them or spell their types as they do.
+_CCCL = frozenset({
+    "cuda", "cub", "thrust", "cooperative_groups", "cooperative_groups.h", "cuda_awbarrier.h", "cuda_pipeline.h",
+})  # fmt: skip
 _HEADERS = {
     "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
     "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),

@@ -168,3 +168,14 @@ def test_everything_of_cub_that_is_known_has_its_header():
     folder = next(Path(option.removeprefix("-I")) for option in include_options("#include <x>") if "cccl" in option)
     headers = _headers_of_cub(_CUB | {name for names in _CUB_FUNCTIONS.values() for name in names})
     assert len(headers) > len(_CUB_FUNCTIONS) and not [name for name in headers if not (folder / name).is_file()]
+
+
+@pytest.mark.parametrize("header", ["cooperative_groups.h", "cooperative_groups/reduce.h", "cuda_pipeline.h", "mma.h"])
+def test_types_of_the_host_may_be_used_beside_headers_that_name_them_too(header):
+    body = """
+    extern "C" __global__ void k(float *x) {
+        uintptr_t at = reinterpret_cast<uintptr_t>(x);
+        int64_t far = int64_t(1) << 40;
+        x[threadIdx.x] = at % 4 == 0 && uint64_t(far) > uint32_t(-1);
+    }"""
+    assert ran(f"#include <{header}>\n{body}", np.zeros(4, np.float32)).tolist() == [1, 1, 1, 1]
