@@ -22,10 +22,8 @@ STACK, ORIGIN = "%stack", "%origin"
 # smaller, since most of what is passed is in registers there.
 RECURSION_BYTES = 4096
 FRAME_ALIGNMENT = 16
-STOPS = (
-    "__trap",
-    "__brkpt",
-)  # functions of code for a debugger, of one instruction, which the system is taken to provide
+# Functions of code for a debugger, of one instruction each, which the system is taken to provide.
+STOPS = ("__trap", "__brkpt")
 
 
 def return_register(function: str) -> str:
