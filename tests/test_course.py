@@ -220,7 +220,7 @@ SCALE = """extern "C" __global__ void scale(float *A, int N, float c) {
         (lambda: get("nix"), "There is no exercise 'nix'"),
         (lambda: gemm_kernels.get("nix"), "there is no kernel 'nix'"),
         (lambda: gemm_kernels.get("naive").launch(0, 1, 1), "M = 0, but a matrix has"),
-        (lambda: gpu.fft, "gpu.fft is not simulated"),
+        (lambda: gpu.polynomial, "gpu.polynomial is not simulated"),
         (lambda: gpu.zeros(-1), "gpu.zeros cannot make this array: negative dimensions are not allowed."),
         (lambda: gpu.asarray([[1, 2], [3]]), "gpu.array cannot make this array: setting an array element"),
         (lambda: gpu.empty((2, 2.5)), "gpu.empty cannot make this array"),

@@ -8,7 +8,7 @@ import pytest
 
 from helpers import simulator
 from helpers.simulator.engine import compiled
-from helpers.simulator.engine.run import CLOCKS, SPECIAL_REGISTERS, UPPER_CLOCKS
+from helpers.simulator.engine.run import CLOCKS, RESERVED, SPECIAL_REGISTERS, UPPER_CLOCKS
 from helpers.simulator.recording.recorded import RecordedLaunch
 from tests.simulator.kernel_launches import ORDERS, WMMA, operands_of_wmma, source_of, tile_of_wmma
 
@@ -176,7 +176,7 @@ def matrix_cases():
 
 
 def special_cases():
-    for name in sorted(SPECIAL_REGISTERS - {*CLOCKS, *UPPER_CLOCKS}):
+    for name in sorted(SPECIAL_REGISTERS - {*CLOCKS, *UPPER_CLOCKS, RESERVED}):
         if "cluster" not in name:
             yield "r", f"mov.u32 {{0}}, %%{name};"
     yield "r", "mov.u32 {0}, WARP_SZ;"
