@@ -1,14 +1,17 @@
 """Threads that wait for others in a loop: they must let them run (CUDA guide, 'Independent Thread Scheduling')."""
 
 import json
+import re
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from helpers import simulator
+from helpers import native, simulator
+from helpers.analysis import memories
 from helpers.simulator.engine import compiled, convergence
+from helpers.simulator.engine.clock import TAKES
 
 LEVELS = ("sass", "ptx")
 compiled_engine = pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
@@ -238,6 +241,15 @@ def test_who_stops_waiting_for_a_flag_by_the_clock_does_not_wait_for_ever(level)
     assert late[0] == 128
 
 
+def test_memory_takes_as_many_clocks_as_were_recorded_in_both_engines():
+    header = (Path(native.__file__).parent / "engine" / "clock.h").read_text(encoding="utf-8")
+    of_engine = {name: int(clocks) for name, clocks in re.findall(r"\bTAKES_(\w+) = (\d+)", header)}
+    spaces = {"global": "L2", "shared": "SHARED", "local": "L1", "cluster": "DISTANT"}
+    assert {space: of_engine[name] for space, name in spaces.items()} == TAKES
+    recorded = memories.machine()
+    assert (TAKES["global"], TAKES["shared"]) == (recorded.memory("l2").latency, recorded.memory("shared").latency)
+
+
 LOOKS = {
     "volatile": "*(volatile int *)flag", "by an atomic operation": "atomicAdd(flag, 0)",
     "by a comparison": "atomicCAS(flag, 7, 7)", "in order": "acquired(flag)",
@@ -286,23 +298,25 @@ def test_a_time_out_of_a_flag_that_nobody_sets_ends_in_time(between, look, limit
     assert limit <= took < 1.3 * limit + 5000 and saw == 0
 
 
+SETS_THE_FLAG = "for (long long start = clock64(); clock64() - start < %s;) { } atomicExch(flag, 1);"
+warps_and_blocks = pytest.mark.parametrize(("grid", "block"), [(1, 64), (4, 32)], ids=["warps", "blocks"])
+
+
 @compiled_engine
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("limit", [1e6, 1e9])
-@pytest.mark.parametrize(("grid", "block"), [(1, 64), (4, 32)], ids=["warps", "blocks"])
+@warps_and_blocks
 def test_a_flag_is_seen_that_another_one_sets_in_time(grid, block, limit, level):
-    waits = "for (long long start = clock64(); clock64() - start < limit / 10;) { } atomicExch(flag, 1);"
-    took, saw = waited(level, limit, waits, grid=grid, block=block)
+    took, saw = waited(level, limit, SETS_THE_FLAG % "limit / 10", grid=grid, block=block)
     assert limit / 11 < took < limit / 5 and saw == 32
 
 
 @compiled_engine
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("limit", [1e6, 1e9])
-@pytest.mark.parametrize(("grid", "block"), [(1, 64), (4, 32)], ids=["warps", "blocks"])
+@warps_and_blocks
 def test_a_flag_that_another_one_sets_too_late_is_not_waited_for(grid, block, limit, level):
-    waits = "for (long long start = clock64(); clock64() - start < 3 * limit;) { } atomicExch(flag, 1);"
-    took, _ = waited(level, limit, waits, grid=grid, block=block)
+    took, _ = waited(level, limit, SETS_THE_FLAG % "3 * limit", grid=grid, block=block)
     assert limit <= took < 1.3 * limit
 
 

@@ -398,8 +398,10 @@ static void begin_round(Execution *e, const Launch *launch, Results *results, in
         int rank = (int)((e->next - first) % size);
         if (!rank) for (e->cluster = e->clusters; e->cluster->living; e->cluster++) {}
         /* What happens is the same, whoever executes the blocks before. */
-        if (!rank && e->most == size)
-            results->partings = results->is_timed = 0, results->horizon = results->seen_horizon = results->changed_at = results->shown = 0;
+        if (!rank && e->most == size) {
+            results->partings = results->is_timed = 0;
+            results->horizon = results->seen_horizon = results->changed_at = results->shown = 0;
+        }
         if (e->resident == e->made) {
             if (!make_place(&e->places[e->made], launch)) {
                 results->fault = NO_MEMORY;

@@ -1,7 +1,8 @@
 /* Time, as clocks show it.
  *
- * Each warp has a clock of its own. An instruction takes one clock, and what reads memory as many more as it takes on an H200
- * (helpers/measure/recordings/nvidia-h200/memories.json); who sleeps, or does nothing but wait for a clock, sees it leap.
+ * Each warp has a clock of its own. An instruction takes one clock, and what reads memory as many more as an H200 took for the L2
+ * cache and for shared memory (helpers/measure/recordings/nvidia-h200/memories.json); those of the L1 cache and of other blocks'
+ * shared memory are estimates, which nobody measured. Who sleeps, or does nothing but wait for a clock, sees it leap.
  * Warps run one after the other, each for a turn. So once a clock was read, who is far ahead lets others come up first: no
  * time is over only because its warp had more turns. For who waits time passes with that of those who work. */
 #ifndef CLOCK_H

@@ -8,7 +8,8 @@ from helpers.devices import WARP
 from helpers.simulator.engine.circles import memory_of
 
 PATIENT, FEW_STEPS, MANY_STEPS, PART = 16, 64, 4096, 8
-TAKES = {"global": 265, "shared": 23, "local": 33, "cluster": 180}  # clocks beside that of the instruction
+# Clocks beside that of the instruction; what local memory and other blocks take was not measured.
+TAKES = {"global": 265, "shared": 23, "local": 33, "cluster": 180}
 LONGEST_SLEEP = 1_000_000
 ROUND = 256  # steps that others get between two leaps
 
