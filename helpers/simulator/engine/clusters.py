@@ -9,11 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from helpers.simulator.engine.memory import SharedMemory, active_addresses, check_alignment
+from helpers.simulator.engine.memory import RANK_SHIFT, SharedMemory, active_addresses, check_alignment
 from helpers.simulator.engine.observers import ClusterBarrierPassed
 from helpers.simulator.errors import BarrierError, OutOfBounds, coordinates
 
-RANK_SHIFT = 24  # of an address in shared memory: above it stands the rank of the block in its cluster
 ALONE = (1, 1, 1)
 
 

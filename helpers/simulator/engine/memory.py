@@ -17,7 +17,8 @@ from helpers.simulator.errors import GUARD, Misaligned, OutOfBounds, coordinates
 from helpers.simulator.sanitizer.loaded_values import uses_of
 
 GLOBAL_BASE = 0x7F00_0000_0000
-RANK_BYTES = 1 << 24  # of addresses of shared memory, for each block of a cluster
+RANK_SHIFT = 24  # of an address in shared memory: above it stands the rank of the block in its cluster
+RANK_BYTES = 1 << RANK_SHIFT
 RESERVED_AT = RANK_BYTES - 1024  # the last of them, below 0, are of shared memory that the system keeps for itself
 FIXED_BASE = 0x7E00_0000_0000
 ALIGNMENT = 512
@@ -423,9 +424,8 @@ def private_addresses(wave, addresses, mask, width: int, memory, verb: str):
         if verb == "read" and _is_widened(wave, memory, np.broadcast_to(addresses, wave.shape)[wrong], width):
             return addresses if mask is None else np.where(mask, addresses, 0)
         block, thread = (int(i) for i in np.argwhere(wrong)[0])
-        out_of_bounds(
-            wave, memory, verb, width, int(np.broadcast_to(addresses, wave.shape)[block, thread]), block, thread
-        )
+        address = int(np.broadcast_to(addresses, wave.shape)[block, thread])
+        out_of_bounds(wave, memory, verb, width, address, block, thread)
     return addresses if mask is None else np.where(mask, addresses, 0)
 
 

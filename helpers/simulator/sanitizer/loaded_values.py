@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from helpers.simulator.engine.ir import Instruction, Program, Registers, bits, uncollected
+from helpers.simulator.engine.ir import FROM_THE_STACK, Instruction, Program, Registers, bits, uncollected
 
 MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count as used
 
-LOCAL_LOADS = ("LDL", "ld.local")
 MASKS = ("LOP3", "PRMT", "and.b", "or.b")
 MAYBE_LOCAL = ("STL", "ST.", "st.local", *(f"st.{kind}" for kind in ("u", "s", "b", "f", "v2", "v4")))
 
@@ -73,7 +72,9 @@ class Uses:
     def __init__(self, program: Program) -> None:
         self.doubtful: frozenset[int] = frozenset()
         loads = {
-            i.index for i in program.instructions if i.writes and (i.loads_shared or i.opcode.startswith(LOCAL_LOADS))
+            i.index
+            for i in program.instructions
+            if i.writes and (i.loads_shared or i.opcode.startswith(FROM_THE_STACK))
         }
         if not loads:
             return
