@@ -15,9 +15,10 @@ Two accesses of one word, one of them a store, are in order if one thread does b
   shared memory, and which it was is not looked at.
 
 Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
-Model'). Stores of the same value do not either, nor does a plain load with atomicCAS: loops that build an atomic
-function from it begin with such a load (CUDA guide, 'Atomic Functions'). But who reads a sum to which several have
-added must know of all of them: that its own block was the last to do so is chance. Who was given the old value knows.
+Model'). Stores of the same value do not either, nor does the plain load with which an atomicCAS begins (`mark_looks`):
+loops that build an atomic function from it begin with such a load (CUDA guide, 'Atomic Functions'). But who reads a sum
+to which several have added must know of all of them: that its own block was the last to do so is chance. Who was given
+the old value knows.
 """
 
 from collections.abc import Callable

@@ -8,9 +8,9 @@ The rules:
 - Between two barriers the order of two threads is not defined. If both access a word and one of them writes, the
   result depends on it: a race. Atomic operations do not race with each other, nor with strong loads and stores (what
   these are, and what a glance is, says `strengths`), and threads that store the same value do not either
-  (compute-sanitizer's racecheck says so, too). A
-  plain load does not race with atomicCAS: loops that build an atomic function from it begin with such a load (CUDA
-  guide, 'Atomic Functions'). What is stored in a word first is never strong: who might come before would find anything.
+  (compute-sanitizer's racecheck says so, too). The plain load with which an atomicCAS begins (`mark_looks`) is taken
+  for a strong one: loops that build an atomic function from it begin with such a load (CUDA guide, 'Atomic
+  Functions'). What is stored in a word first is never strong: who might come before would find anything.
 - Lanes of one warp need not run in step (CUDA guide, 'Independent Thread Scheduling'), so that they race with each
   other as well, unless `__syncwarp()` lies between (racecheck: "Warp Level Programming").
 - A thread may hand on what it did: by a fence and then an atomic operation or another strong store, after which another
