@@ -158,5 +158,5 @@ def _code(axes: Axes, race: Race) -> None:
     for number, (thread, verb, line, source) in enumerate((reads, writes) if race.overwrites else (writes, reads)):
         y = CODE_Y + number * CODE_STEP
         page.text(axes, page.MARGIN, y, f"thread {theme.index(thread)} {verb}, line {line}", color=theme.INK)
-        code = theme.cut(source.split("//")[0].strip(), CODE_LETTERS)
+        code = theme.cut(source.split("//")[0].strip(), CODE_LETTERS, CODE_SIZE)
         page.text(axes, CODE_X, y, code, color=theme.INK, family="DejaVu Sans Mono", size=CODE_SIZE)

@@ -92,7 +92,8 @@ _RC = {
 class Figure(figure.Figure):
     """A matplotlib figure of the course's width with its caption under it.
 
-    caption: the sentence under the picture, with its number; also the alternative text of the image.
+    caption: the sentence under the picture, with its number; also the alternative text of the image.  words: the
+    caption as it is drawn.
     """
 
     def __init__(self, height: float, caption: str, caption_lines: int = 1) -> None:
@@ -110,7 +111,7 @@ class Figure(figure.Figure):
         self._below = below
         with style():
             top_of_caption = (below - _CAPTION_MARGIN * 0.3) / (height + below)
-            self._words = self.text(
+            self.words = self.text(
                 0.0155, top_of_caption, "\n".join(lines), fontsize=TEXT, color=INK, va="top", linespacing=1.45
             )
 
@@ -125,7 +126,7 @@ class Figure(figure.Figure):
 
         Numbers in the cells of a matrix, which are drawn as shapes, are no letters.
         """
-        texts = (one for one in self.findobj(Text) if one is not self._words and one.get_text().strip())
+        texts = (one for one in self.findobj(Text) if one is not self.words and one.get_text().strip())
         sizes = [one.get_fontsize() for one in texts if one.get_visible()]
         return min(sizes, default=0.0) / 72 * CSS_DPI
 
@@ -291,8 +292,12 @@ def index(xyz: Sequence[int]) -> str:
     return f"({', '.join(map(str, shown))})".replace(" ", "\u00a0")
 
 
-def cut(text: str, letters: int) -> str:
-    """A text of at most so many letters; an ellipsis is in the place of the rest."""
+def cut(text: str, letters: int, points: float = SMALL) -> str:
+    """A text that fits into the place of so many letters of this size; an ellipsis is in the place of the rest.
+
+    Where letters are drawn larger (`at_least`), fewer fit.
+    """
+    letters = int(letters * points / size(points))
     return text if len(text) <= letters else text[: letters - 1] + "…"
 
 

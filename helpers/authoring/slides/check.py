@@ -17,11 +17,10 @@ from playwright.sync_api import Browser, Page, Route, sync_playwright
 WIDTH, HEIGHT = 1280, 720
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TOLERANCE = 1.0  # pixels: sizes are rounded when the browser draws
-SMALLEST_LETTER = 16  # pixels of any text
+SMALLEST_LETTER = 16  # pixels of any text: 24 on a screen of 1920 × 1080, a fortieth of the height, for the last row
 SMALLEST_CODE = 22
-SMALLEST_DRAWN = 18  # letters of a picture, at the size that it is shown at: a fortieth of the height, for the last row
 
-LIMITS = [WIDTH, HEIGHT, TOLERANCE, SMALLEST_LETTER, SMALLEST_CODE, SMALLEST_DRAWN]
+LIMITS = [WIDTH, HEIGHT, TOLERANCE, SMALLEST_LETTER, SMALLEST_CODE]
 
 MEASURE = (Path(__file__).parent / "measure.js").read_text(encoding="utf-8")
 COUNT = "() => Reveal.getTotalSlides()"
@@ -31,6 +30,15 @@ SHOW = """(number) => {
   const slide = Reveal.getSlides()[number], {h, v} = Reveal.getIndices(slide);
   Reveal.slide(h, v, slide.querySelectorAll(".fragment").length);
   document.querySelectorAll(".present .fragment").forEach((one) => one.classList.add("visible"));
+}"""
+
+
+# Opens the answer of a question, as a reader does; whether the page has one.
+OPEN = """async () => {
+  const answer = Reveal.getCurrentSlide().querySelector("details");
+  if (answer) answer.open = true;
+  await new Promise((done) => setTimeout(done, 50));
+  return Boolean(answer);
 }"""
 
 
@@ -122,10 +130,13 @@ def examine(browser: Browser, path: Path, screenshots: Path | None = None) -> Ex
 def _measured(page: Page, path: Path, screenshots: Path | None) -> Iterator[Problem]:
     for number in range(page.evaluate(COUNT)):
         page.evaluate(SHOW, number)
-        for sentence in page.evaluate(MEASURE, LIMITS):
-            yield Problem(path.name, number + 1, sentence)
-        if screenshots:
-            page.screenshot(path=screenshots / f"{path.stem}-{number + 1:02}.png")
+        for state in ("", "-opened"):
+            if state and not page.evaluate(OPEN):
+                break
+            for sentence in page.evaluate(MEASURE, LIMITS):
+                yield Problem(path.name, number + 1, f"{'with its answer opened, ' if state else ''}{sentence}")
+            if screenshots:
+                page.screenshot(path=screenshots / f"{path.stem}-{number + 1:02}{state}.png")
 
 
 def report(paths: Sequence[Path], screenshots: Path | None = None) -> int:

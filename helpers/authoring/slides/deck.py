@@ -10,8 +10,9 @@ import io
 import pkgutil
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -32,6 +33,8 @@ from helpers.authoring.slides import redrawn
 from helpers.authoring.slides.planned import Planned
 from helpers.draw import theme
 from helpers.draw.excerpt import excerpt
+from helpers.draw.faults import faults
+from helpers.explore.live import LiveExplorer
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 ANCHOR = re.compile(r'<a class="anchor-link".*?</a>')
@@ -46,7 +49,7 @@ WIDE, HIGH = 1168, 674  # pixels of a slide for all that it shows (slide.css)
 TITLE = (47, 46)  # of a line of its title: pixels down, and letters across, of the widest text there is
 WORDS = (37, 68)  # of a line of its words
 GAP = 10
-LAST_ROW = 18.4  # pixels of letters that the last row of a room can read (check.SMALLEST_DRAWN, and a little)
+LAST_ROW = (18.4, 17.2, 16.2)  # pixels of letters for the last row of a room; the smaller where the larger do not fit
 MOST_LINES = 14  # of code on a slide
 WIDEST = (78, 86)  # letters of a line in the two sizes of code, 24 and 22 pixels
 WIDEST_DRAWING = 94  # of a drawing made of letters, which may have 20 pixels
@@ -116,25 +119,31 @@ def _shown(notebook: NotebookNode, one: Planned, frames: bool) -> tuple[int | No
         return number, tuple(_frames(one, moves)) if frames else ()
     number = _cell(notebook, one.step, one.what)
     if one.kind == "picture":
-        return number, (_still(notebook, number, one),) if frames else ()
+        still = partial(redrawn.picture, notebook, number)
+        return number, (_image(_legible(one, still)),) if frames else ()
     outputs = [output for output in notebook.cells[number].outputs if "data" in output or "text" in output]
     return number, (_columns(_stored(outputs, one.kind), *one.how),)
 
 
-def _still(notebook: NotebookNode, number: int, one: Planned) -> str:
-    drawn = redrawn.picture(notebook, number)
-    points = _points(one, drawn)
-    return _image(drawn if not points else redrawn.picture(notebook, number, points))
+def _legible(one: Planned, draw: Callable[[float], theme.Figure]) -> theme.Figure:
+    """A picture whose letters the last row of a room can read: drawn with letters of at least so many points, 0 as it is
+    in the notebook, until nothing is cut off or lies over something else."""
+    drawn = draw(0.0)
+    shown, small = _scale(one, drawn), drawn.smallest_letters
+    if shown * small < LAST_ROW[0]:
+        for pixels in LAST_ROW:
+            drawn = draw(pixels / shown * 72 / theme.CSS_DPI)
+            if not faults(drawn):
+                break
+    return drawn
 
 
-def _points(one: Planned, drawn: theme.Figure) -> float:
-    """How large a picture's letters must be drawn for the last row of a room; 0 if they are large enough."""
+def _scale(one: Planned, drawn: theme.Figure) -> float:
+    """How much larger a slide shows a picture than a notebook."""
     lines = -(-len(one.title) // TITLE[1]) * TITLE[0] + -(-len(one.words) // WORDS[1]) * WORDS[0]
     width, height = drawn.css_size()
     drawn.png()  # which makes the axes' numbers
-    shown = min(WIDE / width, (HIGH - lines - 2 * GAP) / (height * (1 - drawn.picture_bottom)))
-    enough = shown * drawn.smallest_letters >= LAST_ROW
-    return 0.0 if enough else LAST_ROW / shown * 72 / theme.CSS_DPI
+    return min(WIDE / width, (HIGH - lines - 2 * GAP) / (height * (1 - drawn.picture_bottom)))
 
 
 def _cell(notebook: NotebookNode, step: int | None, text: str, *, earlier: bool = False) -> int:
@@ -217,14 +226,16 @@ def _columns(table: str, wanted: str = "") -> str:
 
 
 def _image(picture: theme.Figure, name: str = "still") -> str:
-    """A picture without its caption, for which a slide has words; with the pixels of its smallest letters."""
+    """A picture without its caption, for which a slide has words; with the pixels of its smallest letters, and with what
+    is wrong with it."""
     whole = Image.open(io.BytesIO(picture.png()))
     out = io.BytesIO()
     whole.crop((0, 0, whole.width, round(whole.height * (1 - picture.picture_bottom)))).save(out, format="PNG")
     data = base64.b64encode(out.getvalue()).decode()
-    words, letters = picture.caption, round(picture.smallest_letters, 1)
+    letters, wrong = round(picture.smallest_letters, 1), html.escape("; ".join(faults(picture)))
     return (
-        f'<img class="{name}" alt="{html.escape(words)}" data-letters="{letters}" src="data:image/png;base64,{data}">'
+        f'<img class="{name}" alt="{html.escape(picture.caption)}" data-letters="{letters}" data-faults="{wrong}" '
+        f'src="data:image/png;base64,{data}">'
     )
 
 
@@ -244,11 +255,12 @@ def _frames(one: Planned, moves: str) -> Iterator[str]:
     control = getattr(explorer, name.strip())
     for value in ast.literal_eval(f"[{values}]"):
         control.value = value
-        drawn = explorer.draw()[0]
-        if points := _points(one, drawn):
-            with theme.at_least(points):
-                drawn = explorer.draw()[0]
-        yield _image(drawn, "frame")
+        yield _image(_legible(one, partial(_drawn, explorer)), "frame")
+
+
+def _drawn(explorer: LiveExplorer, points: float) -> theme.Figure:
+    with theme.at_least(points):
+        return explorer.draw()[0]
 
 
 def _names() -> dict[str, Any]:

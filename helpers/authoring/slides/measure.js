@@ -1,5 +1,5 @@
 // Measures the slide that is shown: a list of what is wrong with it, a sentence each. check.py calls it.
-([width, height, tolerance, smallestLetter, smallestCode, smallestDrawn]) => {
+([width, height, tolerance, smallestLetter, smallestCode]) => {
   const slide = Reveal.getCurrentSlide();
   const found = new Set();
   if (!slide.querySelector("h1")?.textContent.trim()) found.add("has no title");
@@ -21,13 +21,14 @@
     if (letter < smallest - 0.1 && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
       say(`has letters of ${letter.toFixed(1)} pixels, less than ${smallest}`);
     if (element.tagName !== "IMG") continue;
+    if (element.dataset.faults) say(`shows a picture in which ${element.dataset.faults}`);
     if (!element.complete || element.naturalWidth === 0) say("has a picture that does not show");
     else if (!element.alt.trim()) say("has no words for who cannot see it");
     else {
       const scale = 1.44 * Math.min(box.width / element.naturalWidth, box.height / element.naturalHeight);
       const drawn = scale * Number(element.dataset.letters);
-      if (drawn > 0 && drawn < smallestDrawn - 0.1)
-        say(`shows a picture whose smallest letters have ${drawn.toFixed(1)} pixels, less than ${smallestDrawn}`);
+      if (drawn > 0 && drawn < smallestLetter - 0.1)
+        say(`shows a picture whose smallest letters have ${drawn.toFixed(1)} pixels, less than ${smallestLetter}`);
     }
   }
   return [...found];

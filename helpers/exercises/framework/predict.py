@@ -88,11 +88,12 @@ class Prediction(ipywidgets.VBox):
         return f'<div style="{style}">{body}<div style="opacity: 0.75">{rest}</div></div>'
 
     def on_paper(self) -> str:
-        """The question as HTML for a page that runs nothing: its options, and in a fold the answer with all reasons."""
+        """The question as HTML for a page that runs nothing: its options, and in a fold the answer, then the others, each
+        with its reason."""
         options = "".join(f"<li>{html.escape(str(option))}</li>" for option in self.reasons)
         reasons = "".join(
             f"<li>{'✔' if option == self.answer else '✘'} {html.escape(f'{option}: {reason}')}</li>"
-            for option, reason in self.reasons.items()
+            for option, reason in sorted(self.reasons.items(), key=lambda one: one[0] != self.answer)
         )
         return (
             f"<p><b>Predict.</b> {html.escape(self.question)}</p><ul>{options}</ul>"
