@@ -71,6 +71,7 @@ class LiveExplorer(Explorer):
         self._ahead: LiveExplorer | None = None
         self._setting: Hashable = None  # what is on the stage
         self._still: set[ipywidgets.Widget] = set()  # sliders that have but one place
+        self._least = 0.0  # points of the smallest letters
         for control in self.controls:
             control.observe(self._moved, names="value")
         self.update()
@@ -140,6 +141,11 @@ class LiveExplorer(Explorer):
         if words and setting == self._setting:
             self.stage.tell(words)
 
+    def enlarge(self, points: float) -> None:
+        """Draw anew, and from now on, with letters of at least so many points: for a slide (`theme.at_least`)."""
+        self._least, self._frames, self._ahead = points, Frames(), None
+        self.update()
+
     @contextmanager
     def quiet(self) -> Iterator[None]:
         """Controls may be set inside without a redraw."""
@@ -169,7 +175,8 @@ class LiveExplorer(Explorer):
         if found is None:
             needed, before = tuple(self.needs()), self._states()
             try:
-                picture, words = self.draw()
+                with theme.at_least(self._least):
+                    picture, words = self.draw()
                 prepared = self.stage.prepared(picture)
             except SENTENCES as error:
                 prepared, words = None, str(error)
@@ -231,7 +238,7 @@ class LiveExplorer(Explorer):
             ahead = type(self).__new__(type(self), *args, **kwargs)
             ahead._original = self
             ahead.__init__(*args, **kwargs)
-        ahead._frames, ahead._ready = self._frames, self._ready
+        ahead._frames, ahead._ready, ahead._least = self._frames, self._ready, self._least
         self._ahead = ahead
         return ahead
 

@@ -125,8 +125,18 @@ class Explorer(ipywidgets.VBox):
         self.what = what
         self.stage = stage
 
+    def show_only(self, control: ipywidgets.Widget) -> None:
+        """Keep this control above the stage and take the others away: for a slide, which speaks of one."""
+        look, *rows, stage = self.children
+        places = [place for row in rows for place in row.children if _holds(place, control)]
+        self.children = (look, *places, stage)
+
     def __repr__(self) -> str:
         return f"{self.what} {STATIC_NOTE}"
+
+
+def _holds(place: ipywidgets.Widget, control: ipywidgets.Widget) -> bool:
+    return place is control or any(_holds(one, control) for one in getattr(place, "children", ()))
 
 
 def offered(label: str, options: Sequence[Any], value: Any) -> Any:

@@ -18,6 +18,8 @@ from helpers.authoring.slides import check, deck, live, page, redrawn, route
 from helpers.authoring.slides.__main__ import main, write
 from helpers.authoring.slides.planned import MOST_WORDS, Planned, path_of, planned
 from helpers.draw import theme
+from helpers.draw.faults import faults
+from helpers.exercises.framework.predict import predict
 
 NOTEBOOKS = sorted(plan.FOLDER.glob("*.ipynb"))
 BOOK = plan.course().notebook("05")
@@ -49,9 +51,9 @@ SLIDE = Planned(2, "A title", "Some words.", "picture", "draw()")
 
 
 def test_a_section_of_the_file_is_a_slide_with_one_thing_to_look_at():
-    text = "# Slides\n\n## 3 · It says this\n\nA **word** or\ntwo.\n\nfilm: x.explore() | warps = 1, 2 | live(\n"
+    text = "# Slides\n\n## 3 · It says this\n\nA **word** or\ntwo.\n\nfilm: x.explore() | warps = 1, 2\n"
     assert planned(text) == [
-        Planned(3, "It says this", "A **word** or\ntwo.", "film", "x.explore()", ("warps = 1, 2", "live("))
+        Planned(3, "It says this", "A **word** or\ntwo.", "film", "x.explore()", ("warps = 1, 2",))
     ]
     assert planned(text)[0].count == 7
 
@@ -74,9 +76,8 @@ def test_a_slide_shows_the_stored_output_of_the_steps_cell_that_has_its_text():
     other = new_markdown_cell("## 3 · Do")
     found = deck.slides(book(DRAW, drawn("draw()"), STEP, drawn("draw()  # this"), other), [SLIDE])
     assert (found[0].cell, found[0].kind) == (3, "picture")
-    read = re.search(
-        r'alt="A caption that states 3 numbers\." data-letters="0.0" src="[^,]*,([^"]+)"', found[0].shown[0]
-    )
+    attributes = r'alt="A caption that states 3 numbers\." data-letters="0.0" data-faults="" src="[^,]*,([^"]+)"'
+    read = re.search(attributes, found[0].shown[0])
     assert Image.open(io.BytesIO(b64decode(read[1]))).size == (1296, 287)  # without the caption
     with pytest.raises(ValueError, match="A title.*no code cell of step 2 has 'paint'"):
         deck.slides(book(STEP, drawn()), [replace(SLIDE, what="paint")])
@@ -92,13 +93,24 @@ def test_a_picture_is_drawn_after_the_cells_that_its_names_come_from_and_no_othe
     assert redrawn.picture(notebook, 7).caption == "A caption that states 3 numbers."
 
 
-def test_small_letters_are_drawn_larger_until_the_last_row_can_read_them_and_others_are_left():
-    for height, points in ((2.0, 14.0), (6.0, 9.0)):
+@pytest.mark.parametrize(
+    ("height", "points", "words", "pixels"),
+    [
+        (2.0, 14.0, "letters", 0.0),  # can be read as they are
+        (6.0, 9.0, "letters", deck.LAST_ROW[0]),
+        (6.0, 9.0, "letters " * 13, deck.LAST_ROW[1]),  # larger ones would be cut off
+    ],
+)
+def test_small_letters_grow_as_far_as_they_fit(height, points, words, pixels):
+    def draw(least):
         figure = theme.Figure(height, "A caption that states 3 numbers.")
-        figure.text(0.1, 0.5, "letters", fontsize=points)
-        found = deck._points(SLIDE, figure)
-        shown = min(deck.WIDE / 900, (deck.HIGH - deck.TITLE[0] - deck.WORDS[0] - 2 * deck.GAP) / (100 * height))
-        assert found == 0 if points == 14.0 else found * 100 / 72 * shown == pytest.approx(deck.LAST_ROW)
+        figure.text(0.03, 0.5, words.strip(), fontsize=max(points, least))
+        return figure
+
+    found, least = deck.legible(SLIDE, draw)
+    shown = min(deck.WIDE / 900, (deck.HIGH - deck.TITLE[0] - deck.WORDS[0] - 2 * deck.GAP) / (100 * height))
+    assert least * 100 / 72 * shown == pytest.approx(pixels)
+    assert faults(found) == []
 
 
 def test_a_table_may_be_shown_with_some_of_its_columns():
@@ -138,11 +150,10 @@ def test_a_kernel_is_an_excerpt_of_at_most_fourteen_lines_in_the_colours_of_cuda
 
 def test_a_film_is_the_explorer_at_each_value_of_a_control_without_its_captions():
     film = replace(SLIDE, kind="film", what="scheduler.explore()", how=("warps = 1, 4",))
-    live_cell = new_code_cell("scheduler.explore(one_warp)")
-    found = deck.slides(book(STEP, live_cell), [film])[0]
-    assert found.cell == 1 and len(set(found.shown)) == 2
+    found = deck.slides(book(STEP), [film])[0]
+    assert found.cell is None and len(set(found.shown)) == 2
     assert [re.search(r'alt="(\d+)', frame)[1] for frame in found.shown] == ["1", "4"]
-    assert deck.slides(book(STEP, live_cell), [film], frames=False)[0].shown == ()
+    assert deck.slides(book(STEP), [film], frames=False)[0].shown == ()
 
 
 def test_a_task_is_what_an_exercise_begins_with_and_code_what_stands_in_a_cell_of_the_step_or_before():
@@ -224,8 +235,10 @@ def test_jupyterlab_is_told_the_same_slides_and_which_cells_are_alive():
     told = live.slides(BOOK.file).data
     slides, whole = said(BOOK.path), told["shows"][0]["slides"]
     assert [one["title"] for one in whole] == [slide.title for slide in slides]
-    films = [one for one, slide in zip(whole, slides, strict=True) if slide.kind == "film"]
-    assert films and all("explore(" in one["cell"] and not one["html"] for one in films)
+    for number, (one, slide) in enumerate(zip(whole, slides, strict=True)):
+        drawn = f"draw('{BOOK.file}', {number})" in one["draw"]
+        assert [drawn, bool(one["cell"]), bool(one["html"])].count(True) == 1
+        assert drawn == (slide.kind in ("film", "picture"))
     assert ".course-slide" in told["style"]
     assert live.slides("99_nothing.ipynb").data == {"shows": []}
 
@@ -307,11 +320,18 @@ def test_every_slide_of_a_hand_out_fits_and_asks_for_nothing(browser, tmp_path, 
         ("<style>.shown { flex: 0 0 120px !important }</style>", ("shows a picture whose smallest letters have",)),
         ("<style>h1 { padding-top: 700px }</style>", ("pixels below the slide",)),
         ("<style>pre.code { font-size: 12px !important }</style>", ("less than 22",)),
+        ("<style>.words { width: 60px; word-break: break-all }</style>", ("breaks a line inside of “Words.”",)),
+        ("<script>document.querySelector('img').dataset.faults = 'letters are cut'</script>", ("letters are cut",)),
+        (
+            "<style>.ask details[open] { padding-bottom: 720px }</style>",
+            ("with its answer opened, details reaches",),
+        ),
     ],
 )
 def test_the_check_finds_what_is_planted(browser, tmp_path, extra, sentences):
     kernel = replace(PICTURE, kind="kernel", shown=('<pre class="code size0" data-lines="1">int x;</pre>',))
-    found = examined(browser, tmp_path, PICTURE, kernel, extra=extra)
+    question = replace(PICTURE, kind="ask", shown=(predict("Which?", {1: "No.", 2: "Yes."}, 2).on_paper(),))
+    found = examined(browser, tmp_path, PICTURE, kernel, question, extra=extra)
     for sentence in sentences:
         assert any(sentence in str(problem) for problem in found.problems), (sentence, found.problems)
 

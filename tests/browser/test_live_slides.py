@@ -11,6 +11,7 @@ from helpers import plan
 from helpers.authoring.notebooks import form
 from helpers.authoring.slides import route
 from helpers.authoring.slides.planned import path_of, planned
+from tests.browser import live_slides
 from tests.browser.lab import ERROR, Lab, drawn, put, run_all, wait_for_notebook
 
 BOOK = plan.course().notebook("05").path
@@ -32,19 +33,8 @@ def page(lab: Lab) -> Iterator[Page]:
         yield shown
 
 
-def choose(page: Page, show: str) -> None:
-    """Press Slides, and choose the show whose name begins so."""
-    page.get_by_role("button", name="Slides", exact=True).locator("visible=true").click()
-    listed = page.locator(".jp-Dialog select")
-    listed.wait_for()
-    (name,) = (name for name in listed.locator("option").all_inner_texts() if name.startswith(show))
-    listed.select_option(name)
-    page.get_by_role("button", name="Show", exact=True).click()
-    page.locator(".course-slide").wait_for()
-
-
 def begin(page: Page, number: int = 0) -> None:
-    choose(page, "The whole notebook")
+    live_slides.show(page)
     for _ in range(number):
         page.keyboard.press("ArrowRight")
     expect(page.locator(".course-slide h1")).to_have_text(SLIDES[number].title)
@@ -119,7 +109,7 @@ def test_the_show_leaves_the_notebook_as_it_was_and_is_not_on_at_the_next_visit(
 @pytest.mark.browser
 def test_a_workshops_part_of_the_notebook_is_shown_and_goes_on_in_the_next_one(page):
     (share,) = route.shares(plan.course().routes[-1], "05", plan.course(), plan.FOLDER)
-    choose(page, "The workshop of half a day")
+    live_slides.show(page, "The workshop of half a day")
     shown = page.locator(".jp-CourseShow")
     expect(shown.locator("h1")).to_have_text(share.parts[0].title)
     expect(shown.get_by_text("Notebook 05", exact=True)).to_be_visible()
@@ -130,3 +120,18 @@ def test_a_workshops_part_of_the_notebook_is_shown_and_goes_on_in_the_next_one(p
     expect(shown.locator("h1")).to_have_text(share.then.title)
     page.keyboard.press("Escape")
     expect(page.locator(".jp-Notebook h1:visible")).to_have_text(re.compile("^What comes next"))
+
+
+@pytest.mark.browser
+def test_live_slides_can_be_read_from_the_last_row(page):
+    assert [str(one) for one in live_slides.problems(page, BOOK.name, None)] == []
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.browser
+def test_the_check_of_live_slides_finds_what_is_planted(page):
+    planted = ".course-slide code { font-size: 13px !important } .words { width: 90px; word-break: break-all }"
+    page.add_style_tag(content=planted)
+    found = " ".join(map(str, live_slides.problems(page, BOOK.name, None)))
+    assert "has letters of 19.5 pixels, less than 24" in found and "breaks a line inside of" in found
+    page.keyboard.press("Escape")

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import ipywidgets
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 from PIL import Image
@@ -62,6 +63,7 @@ class Slide:
     words: HTML.  kind: of what it shows, as in `Planned`; a task and code are kernels.
     shown: what it shows as HTML; of a film, a picture for each frame.
     cell: the notebook's cell, from 0, that is alive where the notebook runs; None if there is none.
+    number: its place, from 0, among the slides that its notebook says.
     notes: what to say at it, as HTML, at the first slide of a step.
     """
 
@@ -71,6 +73,7 @@ class Slide:
     kind: str
     shown: tuple[str, ...]
     cell: int | None = None
+    number: int = 0
     notes: str = ""
 
 
@@ -85,12 +88,12 @@ def slides(
     *, frames: bool = True,
 ) -> list[Slide]:  # fmt: skip
     """The slides in order. speaker: step → what to say at its first slide, as Markdown.
-    frames: draw pictures and films; where the notebook runs, its cells do.
+    frames: draw pictures and films; where the notebook runs, `live.draw` does.
 
     ValueError where a slide names a cell, a kernel or an explorer that is not there.
     """
     found: list[Slide] = []
-    for one in planned:
+    for place, one in enumerate(planned):
         try:
             cell, shown = _shown(notebook, one, frames)
         except (ValueError, KeyError, AttributeError, NameError, SyntaxError) as error:
@@ -98,7 +101,7 @@ def slides(
         first = one.step not in {slide.step for slide in found}
         notes = markdown(speaker[one.step]) if first and one.step in speaker else ""
         kind = "kernel" if one.kind in ("task", "code") else one.kind
-        found.append(Slide(one.step, one.title, markdown(one.words), kind, shown, cell, notes))
+        found.append(Slide(one.step, one.title, markdown(one.words), kind, shown, cell, place, notes))
     return found
 
 
@@ -110,32 +113,31 @@ def _shown(notebook: NotebookNode, one: Planned, frames: bool) -> tuple[int | No
     if one.kind == "task":
         return None, (_part(exercises.get(one.what).starter, one.how),)
     if one.kind == "code":
-        return None, (_part(notebook.cells[_cell(notebook, one.step, one.what, earlier=True)].source, one.how),)
+        return None, (_part(notebook.cells[cell_of(notebook, one.step, one.what, earlier=True)].source, one.how),)
     if one.kind == "block":
         return None, (_block(notebook, one.step, one.what),)
     if one.kind == "film":
-        moves, *live = one.how
-        number = _cell(notebook, None, live[0] if live else one.what.split("(")[0] + "(")
-        return number, tuple(_frames(one, moves)) if frames else ()
-    number = _cell(notebook, one.step, one.what)
+        return None, tuple(_frames(one, one.how[0])) if frames else ()
+    number = cell_of(notebook, one.step, one.what)
     if one.kind == "picture":
-        still = partial(redrawn.picture, notebook, number)
-        return number, (_image(_legible(one, still)),) if frames else ()
+        drawn = partial(redrawn.picture, notebook, number)
+        return number, (image(legible(one, drawn)[0]),) if frames else ()
     outputs = [output for output in notebook.cells[number].outputs if "data" in output or "text" in output]
     return number, (_columns(_stored(outputs, one.kind), *one.how),)
 
 
-def _legible(one: Planned, draw: Callable[[float], theme.Figure]) -> theme.Figure:
-    """A picture whose letters the last row of a room can read: drawn with letters of at least so many points, 0 as it is
-    in the notebook, until nothing is cut off or lies over something else."""
-    drawn = draw(0.0)
+def legible(one: Planned, draw: Callable[[float], theme.Figure]) -> tuple[theme.Figure, float]:
+    """A picture whose letters the last row of a room can read, and of how many points they are at least, 0 if it is
+    drawn as in the notebook: the largest of which none is cut off or lies over others."""
+    drawn, points = draw(0.0), 0.0
     shown, small = _scale(one, drawn), drawn.smallest_letters
     if shown * small < LAST_ROW[0]:
         for pixels in LAST_ROW:
-            drawn = draw(pixels / shown * 72 / theme.CSS_DPI)
+            points = pixels / shown * 72 / theme.CSS_DPI
+            drawn = draw(points)
             if not faults(drawn):
                 break
-    return drawn
+    return drawn, points
 
 
 def _scale(one: Planned, drawn: theme.Figure) -> float:
@@ -146,7 +148,7 @@ def _scale(one: Planned, drawn: theme.Figure) -> float:
     return min(WIDE / width, (HIGH - lines - 2 * GAP) / (height * (1 - drawn.picture_bottom)))
 
 
-def _cell(notebook: NotebookNode, step: int | None, text: str, *, earlier: bool = False) -> int:
+def cell_of(notebook: NotebookNode, step: int | None, text: str, *, earlier: bool = False) -> int:
     """The first code cell that has a text, of a step or of the whole notebook; earlier: or of a step before it. What
     stands before the first step is shown with it."""
     inside = earlier or step in (None, 1)
@@ -225,7 +227,7 @@ def _columns(table: str, wanted: str = "") -> str:
     return ROW.sub(row, table)
 
 
-def _image(picture: theme.Figure, name: str = "still") -> str:
+def image(picture: theme.Figure, name: str = "still") -> str:
     """A picture without its caption, for which a slide has words; with the pixels of its smallest letters, and with what
     is wrong with it."""
     whole = Image.open(io.BytesIO(picture.png()))
@@ -250,15 +252,20 @@ def _part(source: str, part: Sequence[str]) -> str:
 
 def _frames(one: Planned, moves: str) -> Iterator[str]:
     """A picture for each value of a control, "warps = 1, 4, 8"; without its caption, for which a slide has words."""
-    name, _, values = moves.partition("=")
-    explorer = eval(one.what, _names())  # written beside the notebook, by its author
-    control = getattr(explorer, name.strip())
-    for value in ast.literal_eval(f"[{values}]"):
+    explorer, control = explored(one)
+    for value in ast.literal_eval(f"[{moves.partition('=')[2]}]"):
         control.value = value
-        yield _image(_legible(one, partial(_drawn, explorer)), "frame")
+        yield image(legible(one, partial(picture_of, explorer))[0], "frame")
 
 
-def _drawn(explorer: LiveExplorer, points: float) -> theme.Figure:
+def explored(one: Planned) -> tuple[LiveExplorer, ipywidgets.Widget]:
+    """The explorer of a film, and the control that moves."""
+    explorer = eval(one.what, _names())  # written beside the notebook, by its author
+    return explorer, getattr(explorer, one.how[0].partition("=")[0].strip())
+
+
+def picture_of(explorer: LiveExplorer, points: float) -> theme.Figure:
+    """What an explorer shows, with letters of at least so many points."""
     with theme.at_least(points):
         return explorer.draw()[0]
 

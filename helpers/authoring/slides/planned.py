@@ -15,8 +15,8 @@ A section is a slide: the step that it belongs to and its title, a few words, an
 - kernel: the name of an exercise, whose solution is shown, or else of a kernel of the ladder; from the line with the
   first text to that with the second, which is left out. task: likewise, of what an exercise begins with. code:
   likewise, of the first code cell that has this text, of the step or of one before it.
-- film: an explorer, and the values that one of its controls goes through. Where the notebook runs, the explorer of the
-  first cell that has the text before the bracket, or a text of its own at the end.
+- film: an explorer, and the values that one of its controls goes through. Where the notebook runs, the explorer with
+  this control.
 - way: the notebooks of the course, in order.
 """
 

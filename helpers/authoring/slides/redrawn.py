@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import io
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from typing import Any
 
@@ -13,16 +14,20 @@ from nbformat import NotebookNode
 from helpers.draw import theme
 
 
-def picture(notebook: NotebookNode, number: int, points: float = 0.0) -> theme.Figure:
+def picture(
+    notebook: NotebookNode, number: int, points: float = 0.0, known: Mapping[str, Any] | None = None
+) -> theme.Figure:
     """The first picture that the code cell `number` shows, with letters of at least so many points.
+
+    known: the names of a notebook that runs, in place of the cells before this one.
 
     ValueError if it shows none. Whatever a cell raises is raised.
     """
     shown: list[Any] = []
-    names: dict[str, Any] = {"display": lambda *those: shown.extend(those)}
+    names: dict[str, Any] = {**(known or {}), "display": lambda *those: shown.extend(those)}
     *before, last = ast.parse(notebook.cells[number].source).body
     with redirect_stdout(io.StringIO()):
-        for one in needed(notebook, number):
+        for one in needed(notebook, number) if known is None else ():
             exec(notebook.cells[one].source, names)
         shown.clear()
         with theme.at_least(points):

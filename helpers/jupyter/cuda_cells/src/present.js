@@ -4,17 +4,33 @@
 
 import { InputDialog, showErrorMessage, ToolbarButton } from '@jupyterlab/apputils';
 import { NotebookActions } from '@jupyterlab/notebook';
+import { OutputAreaModel, SimplifiedOutputArea } from '@jupyterlab/outputarea';
+import { Widget } from '@lumino/widgets';
 
 const WIDTH = 1280; // CSS pixels of a slide, as in slide.css
 const HEIGHT = 720;
 const LARGEST = 2; // times the size that an output has in the notebook
+const LARGEST_LETTERS = 36; // pixels to which a listing or a table grows, as on a hand-out
 const LOOKS = `
 .jp-CourseShow { position: fixed; inset: 0; z-index: 10000; overflow: hidden; background: #fff; outline: none; }
 .jp-CourseShow .course-slide { position: absolute; transform-origin: 0 0; }
 .jp-CourseShow .jp-OutputPrompt, .jp-CourseShow .jp-OutputArea-promptOverlay { display: none; }
-.jp-CourseShow .jp-CourseShow-live { width: fit-content; max-width: 1168px; }
+.jp-CourseShow .course-slide code { font-size: .88em; }
+.jp-CourseShow .jp-CourseShow-live { width: fit-content; }
+.jp-CourseShow .jp-CourseShow-live :is(pre, pre *) { white-space: pre; overflow-wrap: normal; word-break: normal; }
+.jp-CourseShow .film { --jp-widgets-font-size: 20px; --jp-widgets-inline-height: 36px; }
+.jp-CourseShow .film .gemm-explorer .widget-readout { font-size: 20px; height: 36px; line-height: 36px; }
+.jp-CourseShow .film .widget-hslider { width: 760px !important; }
+.jp-CourseShow .film .widget-hslider .widget-label { width: auto !important; margin-right: 12px; }
+.jp-CourseShow .ask .gemm-committed .widget-radio { display: none; } /* the answer repeats the options with their reasons */
+.jp-CourseShow .ask .jp-CourseShow-live { width: 1168px; }
+.jp-CourseShow .ask .gemm-prediction .widget-html { width: auto !important; }
+.jp-CourseShow .ask img.jp-CoursePicture { display: none; } /* a slide of its own shows it, in letters for a room */
+.jp-CourseShow .ask .jupyter-button { width: auto !important; padding: 0 16px; }
+.jp-CourseShow .ask .widget-radio-box label { display: flex; align-items: center; }
+.jp-CourseShow .ask .widget-radio-box input { width: 20px; height: 20px; margin: 0 10px 0 0; }
 .jp-CourseShow :is(.ask, .table) .jp-CourseShow-live {
-  width: 1168px; --jp-content-font-size1: 25px; --jp-widgets-font-size: 25px; --jp-code-font-size: 24px;
+  --jp-content-font-size1: 25px; --jp-widgets-font-size: 25px; --jp-code-font-size: 24px;
   --jp-widgets-inline-height: 40px; --jp-widgets-radio-item-height-adjustment: 0px;
 }
 .jp-CourseShow :is(.ask, .table) .jp-CourseShow-live * { line-height: 1.4; }
@@ -132,11 +148,33 @@ class Show {
     this.stage.append(...(opening ? [page] : [this.shown, page]));
     this.root.replaceChildren(this.stage);
     this.fit();
+    this.shown.querySelectorAll('pre, table').forEach(part => this.grow(part));
     if (slide.cell) {
       void this.takeOutput(slide.cell);
+    } else if (slide.draw) {
+      void this.draw(slide.draw);
     }
     this.root.focus();
     this.tellSpeaker();
+  }
+
+  /** What the kernel draws for this slide: a picture in letters for a room, or an explorer with one control. */
+  async draw(code) {
+    const at = this.at;
+    const { rendermime } = this.panel.content;
+    const area = new SimplifiedOutputArea({ model: new OutputAreaModel({ trusted: true }), rendermime });
+    area.future = this.panel.sessionContext.session.kernel.requestExecute({ code, store_history: false });
+    await area.future.done;
+    if (this.at !== at || !this.root.isConnected) {
+      area.dispose();
+      return;
+    }
+    this.drawn = area;
+    this.live = element('jp-CourseShow-live');
+    this.shown.append(this.live);
+    Widget.attach(area, this.live);
+    this.sizes.observe(this.live);
+    this.fitOutput();
   }
 
   /** The output of the slide's cell, itself and not a copy: sliders in it keep working. It goes back when the slide does. */
@@ -173,7 +211,11 @@ class Show {
     if (this.closed) {
       this.closed.outputHidden = true;
     }
-    this.place = this.output = this.live = this.closed = null;
+    if (this.drawn) {
+      Widget.detach(this.drawn);
+      this.drawn.dispose();
+    }
+    this.place = this.output = this.live = this.closed = this.drawn = null;
   }
 
   fit() {
@@ -181,6 +223,18 @@ class Show {
     const left = (window.innerWidth - scale * WIDTH) / 2;
     const top = (window.innerHeight - scale * HEIGHT) / 2;
     this.stage.style.transform = `translate(${left}px, ${top}px) scale(${scale})`;
+  }
+
+  grow(part) {
+    let size = parseFloat(getComputedStyle(part).fontSize);
+    const { shown } = this;
+    const fits = () => shown.scrollHeight <= shown.clientHeight && shown.scrollWidth <= shown.clientWidth;
+    while (size < LARGEST_LETTERS && fits()) {
+      part.style.fontSize = `${(size += 1)}px`;
+    }
+    if (!fits()) {
+      part.style.fontSize = `${size - 1}px`;
+    }
   }
 
   fitOutput() {
