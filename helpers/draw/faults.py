@@ -36,7 +36,7 @@ def _of_letters(picture: Figure) -> Iterator[str]:
         if box.x0 < -SLACK or box.x1 > whole.x1 + SLACK or box.y1 > whole.y1 + SLACK:
             yield f"“{text.get_text()}” is cut off at the edge"
     for (first, one), (second, other) in combinations(boxes, 2):
-        if _overlap(one, other) and first.get_text() != second.get_text():
+        if _overlap(one, other) and first.get_text() != second.get_text() and _upright(first) and _upright(second):
             yield f"“{first.get_text()}” and “{second.get_text()}” lie over each other"
 
 
@@ -44,6 +44,11 @@ def _overlap(one: Bbox, other: Bbox) -> bool:
     across = min(one.x1, other.x1) - max(one.x0, other.x0)
     down = min(one.y1, other.y1) - max(one.y0, other.y0)
     return across > OVER[0] and down > OVER[1]
+
+
+def _upright(text: Text) -> bool:
+    """Whether the box of a text is its letters' and no corner of it is empty."""
+    return text.get_rotation() % 90 == 0
 
 
 def _texts(picture: Figure) -> list[Text]:

@@ -166,25 +166,46 @@ def _warp(
     Where lanes are too narrow for their numbers, a line below the tile names those of each row.
     """
     down, across = data.window(warp)
-    owner = data.owner[down, across]
-    lanes = np.where(owner // WARP == warp, owner % WARP, NOBODY)
-    width, height = _size(owner.shape, most, height)
-    scale = width / owner.shape[1]
+    lanes = _lanes(data, warp)
+    width, height = _size(lanes.shape, most, height)
+    scale = width / lanes.shape[1]
     image = np.array([to_rgb(tint) for tint in TINTS])[_parity(data, lanes)]
     image[lanes == NOBODY] = to_rgb(theme.WASTE_FILL)
     image[lanes == lane] = to_rgb(theme.C)
-    rows, columns = owner.shape
+    rows, columns = lanes.shape
     page.text(axes, left, top - 45, f"warp {warp}", size=theme.TEXT, color=theme.INK, weight="bold")
     page.image(axes, image, left, top, scale, "lanes")
     page.outline(axes, page.boxes(left, top, width, height), theme.WARP, 2.0)
-    named = _names(axes, lanes, left, top, scale, "lane numbers", white={lane})
-    page.text(axes, left, top - 28, f"{rows} × {columns}{', lane numbers' if named else ''}")
-    if not named:
-        for number, words in enumerate(rows_of_lanes(lanes)):
-            page.text(axes, left, top + height + (number + 1) * ROW_STEP, words)
+    _names(axes, lanes, left, top, scale, "lane numbers", white={lane})
+    below = _lines_below(lanes, scale)
+    page.text(axes, left, top - 28, f"{rows} × {columns}{'' if below else ', lane numbers'}")
+    for number, words in enumerate(below):
+        page.text(axes, left, top + height + (number + 1) * ROW_STEP, words)
     a = [(needed_rows(data, warp) - down.start, FAINT_A), (needed_rows(data, warp, lane) - down.start, theme.A)]
     b = [(needed_columns(data, warp) - across.start, FAINT_B)]
     _strips(axes, left, top, scale, a, [*b, (needed_columns(data, warp, lane) - across.start, theme.B)])
+
+
+def _lanes(data: Hierarchy, warp: int) -> np.ndarray:
+    """(rows, columns) of the warp's tile: the lane that owns each element, NOBODY for another warp's."""
+    owner = data.owner[data.window(warp)]
+    return np.where(owner // WARP == warp, owner % WARP, NOBODY)
+
+
+def _lines_below(lanes: np.ndarray, scale: float) -> list[str]:
+    """The lines under a tile whose lanes are too narrow for their numbers; none where they fit."""
+    return rows_of_lanes(lanes) if _letters(_owned(lanes), scale) < SMALLEST else []
+
+
+def _owned(numbers: np.ndarray) -> list[tuple[int, int, int, int, int]]:
+    """The rectangles that belong to a lane or a warp."""
+    return [part for part in rectangles(numbers) if part[0] != NOBODY]
+
+
+def _letters(parts: Sequence[tuple[int, int, int, int, int]], scale: float) -> float:
+    """The size in which the numbers of all parts, as `rectangles` gives them, fit into their places."""
+    room = [min(columns / (LETTER * len(str(number))), rows / 0.8) for number, _, _, rows, columns in parts]
+    return min(LARGEST, scale * min(room, default=0))
 
 
 Needed = Sequence[tuple[np.ndarray, str]]  # rows or columns, and the colour that they have
@@ -200,13 +221,12 @@ def _strips(axes: Axes, left: float, top: float, scale: float, rows: Needed, col
         page.fill(axes, boxes, colour, edge=colour, line=0.3, label=f"B {colour}")
 
 
-def _names(axes: Axes, numbers: np.ndarray, left: float, top: float, scale: float, label: str, white: set[int]) -> bool:
-    """The number of each rectangle of equal numbers in its middle, all of one size, if they fit. Did they?"""
-    parts = [part for part in rectangles(numbers) if part[0] != NOBODY]
-    room = [min(columns / (LETTER * len(str(number))), rows / 0.8) for number, _, _, rows, columns in parts]
-    size = min(LARGEST, scale * min(room, default=0))
+def _names(axes: Axes, numbers: np.ndarray, left: float, top: float, scale: float, label: str, white: set[int]) -> None:
+    """The number of each rectangle of equal numbers in its middle, all of one size, if they fit."""
+    parts = _owned(numbers)
+    size = _letters(parts, scale)
     if size < SMALLEST:
-        return False
+        return
     for is_white, ink in ((False, theme.INK), (True, theme.PAPER)):
         names, x, y = [], [], []
         for number, row, col, rows, columns in parts:
@@ -215,7 +235,6 @@ def _names(axes: Axes, numbers: np.ndarray, left: float, top: float, scale: floa
                 x.append(left + (col + columns / 2) * scale)
                 y.append(top + (row + rows / 2) * scale)
         page.labels(axes, names, np.array(x), np.array(y), size, ink, label=label)
-    return True
 
 
 def rows_of_lanes(lanes: np.ndarray) -> list[str]:
@@ -259,9 +278,10 @@ def lane_maps_figure(maps: Sequence[tuple[str, Hierarchy]], title: str, warp: in
     for name, data in maps:
         fronts = ", ".join(f"{tile[:1]} {theme.number(loads.each)}" for tile, loads in data.loads[warp].items())
         told.append(f"{name}: {fronts}")
-    shown = [data.owner[data.window(warp)].shape for _, data in maps]
-    height = max(_size(tile, TWIN_WIDTH, TWIN_HEIGHT)[1] for tile in shown)
-    height = max(height, 90.0)
+    tiles = [_lanes(data, warp) for _, data in maps]
+    sizes = [_size(tile.shape, TWIN_WIDTH, TWIN_HEIGHT) for tile in tiles]
+    below = (_lines_below(tile, width / tile.shape[1]) for tile, (width, _) in zip(tiles, sizes, strict=True))
+    height = max(90.0, *(height + len(lines) * ROW_STEP for lines, (_, height) in zip(below, sizes, strict=True)))
     drawn, axes = page.page(TWIN_TOP + height + 64, title, f"Wavefronts per request – {'; '.join(told)}.", 2)
     with theme.style():
         keys = [page.Key(theme.C, f"lane {lane}'s elements"), page.Key(theme.A, "its part of A")]

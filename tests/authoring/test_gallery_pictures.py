@@ -3,10 +3,13 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from helpers import draw
 from helpers.authoring.gallery import pictures as gallery
 from helpers.authoring.gallery import small_pictures
 from helpers.draw import theme
+from helpers.draw.faults import faults
 
 
 def test_every_picture_has_three_settings_and_a_name_of_its_own():
@@ -17,6 +20,16 @@ def test_every_picture_has_three_settings_and_a_name_of_its_own():
         labels = [label for label, _ in picture.settings]
         assert len(labels) - labels.count(gallery.TWIN) == 3 == len(set(labels) - {gallery.TWIN})
         assert picture.question.endswith("?")
+
+
+@pytest.mark.parametrize("picture", gallery.PICTURES, ids=lambda picture: picture.name)
+def test_every_setting_is_drawn_with_all_letters_apart(picture):
+    for label, draw_setting in picture.settings:
+        drawn = draw_setting()
+        if isinstance(drawn, theme.Figure):
+            assert faults(drawn) == [], label
+        else:
+            assert "<" in drawn.html(), label
 
 
 def test_every_figure_function_of_the_course_is_drawn_by_the_explorers_or_the_gallery():

@@ -309,7 +309,7 @@ PICTURES: tuple[Picture, ...] = (
     Picture("11-lane-maps", "Where does each lane of a warp stand?", (
         ("three maps", small_pictures.drawn_by("three_maps")),
         ("pairs below each other", small_pictures.drawn_by("three_maps", "pairs_below")),
-        ("a column too short", small_pictures.drawn_by("three_maps", "columns_of_four")),
+        ("pairs by columns again", small_pictures.drawn_by("three_maps", "by_columns_again")),
     )),
     Picture("13-tuning", "Where are the good configurations?", (
         ("tiles of the block", _landscape("BM", "BN", "occupancy")),

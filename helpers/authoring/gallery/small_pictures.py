@@ -87,7 +87,7 @@ def clocked(*kernels: str) -> Draw:
 
 
 def drawn_by(blank: str, version: str = "solution") -> Draw:
-    """What a blank draws of one of its known kernels."""
+    """What a blank draws of one of its known kernels that it can draw: of others it shows a verdict."""
     exercise = exercises.get(blank)
     return lambda: exercise.show(exercise.marked.version(version))
 
