@@ -13,6 +13,7 @@
 #   make engine       the compiled programs that come with the project, anew: after a change of their C
 #   make labextension  JupyterLab's colours for %%cuda cells, anew: after a change of their source; needs Node.js
 #   make picture      the README's picture and tables of the ladder, from the recordings
+#   make film         the README's moving picture, from JupyterLab itself
 #   make format       formatter, import order, notebooks' form, README's table
 #   make pins         resolve constraints.txt anew from pyproject.toml
 #   make clean        remove what these commands made
@@ -48,7 +49,7 @@ AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 WORKERS := -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder
 PYTEST = $(VENV_PYTHON) -m pytest $(WORKERS) --nbval-current-env --nbval-cell-timeout=120 tests notebooks
 
-.PHONY: help lab test test-gpu notebooks slides wheelhouse gallery record kernels engine labextension tune picture format pins clean setup setup-test
+.PHONY: help lab test test-gpu notebooks slides wheelhouse gallery record kernels engine labextension tune picture film format pins clean setup setup-test
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -78,6 +79,7 @@ notebooks: setup
 slides:
 	@$(SETUP) --extra $(if $(CHECK),test,slides)
 	$(VENV_PYTHON) -m helpers.authoring.slides $(if $(CHECK),--check) $(NOTEBOOKS)
+	$(if $(CHECK),$(VENV_PYTHON) -m tests.browser.live_slides $(NOTEBOOKS))
 
 # uv installs from files but does not gather them; hatchling and editables build this project itself.
 wheelhouse: setup
@@ -111,6 +113,9 @@ tune:
 picture: setup
 	$(VENV_PYTHON) -m helpers.authoring.pages.ladder --fix
 	$(VENV_PYTHON) -m helpers.authoring.pages.kernel_log --fix
+
+film: setup-test
+	$(VENV_PYTHON) -m tests.browser.film
 
 format: setup-test
 	$(VENV_PYTHON) -m ruff check --fix-only .

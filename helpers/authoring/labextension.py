@@ -15,6 +15,7 @@ import jupyterlab
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "helpers" / "jupyter" / "cuda_cells"
 BUILT = HOME / "labextension"
+FILTER = HOME / "src" / "dark.svg"  # pictures on a dark page
 WORKSHOP = ROOT / "build" / "labextension"  # holds node_modules, 65 MB
 DIGEST = "source.sha256"
 

@@ -9,6 +9,7 @@ shows the pictures that the notebooks store, which need no drawing.
 
 from __future__ import annotations
 
+import argparse
 import html
 import json
 import sys
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from helpers.authoring import labextension
 from helpers.authoring.gallery.pictures import PICTURES, Picture, Setting
 from helpers.draw import theme
 
@@ -24,14 +26,17 @@ FIGURES_PAGE, NOTEBOOKS_PAGE = "index.html", "notebooks.html"
 PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Pictures of the course</title>
 <style>
 :root {{ color-scheme: light dark; }}
 body {{ font-family: sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
 img {{ max-width: 100%; height: auto; }}
 figure {{ margin: 1rem 0 2.5rem; }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #111; }} img {{ filter: url(#course-dark); }} }}
 figcaption {{ opacity: 0.75; margin-top: 0.3rem; }}
 </style>
+{filter}
 <h1>{title}</h1>
 <p>{links}</p>
 {body}
@@ -107,13 +112,17 @@ def _drawn(folder: Path, name: str, setting: Setting) -> str:
 
 def _page(title: str, links: Iterable[tuple[str, str]], sections: Sequence[str]) -> str:
     joined = " · ".join(f'<a href="{target}">{html.escape(words)}</a>' for target, words in links)
-    return PAGE.format(title=html.escape(title), links=joined, body="\n".join(sections))
+    dark = labextension.FILTER.read_text(encoding="utf-8")
+    return PAGE.format(title=html.escape(title), links=joined, body="\n".join(sections), filter=dark)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write both pages and say where they are."""
-    folder = Path(arguments[0]) if arguments else ROOT / "build" / "gallery"
-    words = arguments[1:]
+    parser = argparse.ArgumentParser(prog="python -m helpers.authoring.gallery.page", description=__doc__.split("\n")[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "gallery", help="(build/gallery)")
+    parser.add_argument("words", nargs="*", metavar="picture", help="a part of a figure's name; default: all figures")
+    options = parser.parse_args(arguments)
+    folder, words = options.folder, options.words
     chosen = [one for one in PICTURES if not words or any(word in one.name for word in words)]
     if not chosen:
         names = ", ".join(one.name for one in PICTURES)

@@ -16,7 +16,6 @@ from helpers.authoring.slides.route import Part
 from helpers.plan import Notebook, Route
 
 HERE = Path(__file__).parent
-FILTER = labextension.HOME / "src" / "dark.svg"  # pictures on a dark page
 PACKAGE = "sphinx_revealjs"  # carries reveal.js and its licence; nothing of Sphinx is used
 
 DECK = Template("""<!doctype html>
@@ -122,7 +121,7 @@ def _deck(title: str, sections: Sequence[str]) -> str:
         title=html.escape(title),
         style="\n".join([*(_read(style) for style in styles), colours]),
         slides="\n".join(sections),
-        filter=_read(FILTER),
+        filter=_read(labextension.FILTER),
         **{name: _read(script).replace("</script", "<\\/script") for name, script in scripts.items()},
     )
 
