@@ -56,6 +56,7 @@ PAPER = "#FFFFFF"  # opaque: who does not know `in_the_dark` still sees a card t
 WIDTH = 9.0  # inches, of every figure
 CSS_DPI = 100  # inches to CSS pixels
 DPI = 144  # inches to the PNG's pixels
+LIGHTEST = 250  # of 255: what is as light is paper
 PALETTE_COLOURS = 128  # a PNG of so many colours is a third of the size, and no eye sees the difference
 
 TITLE = 14.0  # points; at CSS_DPI a point is 1.4 pixels
@@ -199,11 +200,17 @@ def to_png(drawn: figure.Figure) -> bytes:
         canvas = drawn.canvas
         assert isinstance(canvas, FigureCanvasAgg)
         canvas.draw()
-        image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    reduced = image.quantize(PALETTE_COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        return in_few_colours(np.asarray(canvas.buffer_rgba())[..., :3])
+
+
+def in_few_colours(pixels: np.ndarray) -> bytes:
+    """PNG bytes of (rows, columns, 3) pixels, 0 … 255, without metadata."""
+    reduced = Image.fromarray(np.ascontiguousarray(pixels)).quantize(
+        PALETTE_COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE
+    )
     # The octree rounds white to 254; on a white page the card would show its edge.
     palette = np.array(reduced.getpalette()).reshape(-1, 3)
-    palette[(palette >= 250).all(axis=1)] = 255
+    palette[(palette >= LIGHTEST).all(axis=1)] = 255
     reduced.putpalette(palette.astype(np.uint8).tobytes())
     out = io.BytesIO()
     reduced.save(out, format="PNG", optimize=False)

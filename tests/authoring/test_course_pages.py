@@ -49,13 +49,6 @@ def test_the_table_of_the_readme_links_into_the_folder_and_names_the_routes(tmp_
         "| 01 | [Three loops](notebooks/01_loop.ipynb) | Loops | 40 |",
         "| 02 | Threads *(in preparation)* | Ids | 30 |",
         "",
-        "<details><summary>The idea of each in three sentences</summary>",
-        "",
-        "- **00** One. Two. Three.",
-        "- **01** Four.",
-        "- **02** Five.",
-        "</details>",
-        "",
         "At your own pace they take about 40 minutes.",
         "The [page for teachers](notebooks/teachers.md) has routes through them for workshops of an hour.",
     ]

@@ -1,6 +1,8 @@
-"""The ladder in README.md and the log of the last kernel: their tables are those of the recordings."""
+"""The ladder in README.md and on the page of speeds, and the log of the last kernel: their tables are those of the recordings."""
 
 from pathlib import Path
+
+from PIL import Image
 
 from gemm_kernels import LADDER, get
 from helpers.authoring.pages import kernel_log, ladder
@@ -13,7 +15,7 @@ def test_the_ladder_in_the_readme_is_what_the_recordings_say():
     assert ladder.main([]) == 0, "run `make picture`"
 
 
-def test_the_readme_says_of_how_many_launches_a_median_is():
+def test_the_page_of_speeds_says_of_how_many_launches_a_median_is():
     rows = recordings.load(suite="ladder")
     fewest = {size: min(row.time.repeats for row in rows if size == row.M) for size in (128, 1024, 2048, 4096)}
     sentence = (
@@ -21,7 +23,7 @@ def test_the_readme_says_of_how_many_launches_a_median_is():
         f"{fewest[4096]} at 4096³"
     )
     assert {row.time.repeats for row in rows if row.M <= 512} == {fewest[128]}
-    assert sentence in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert sentence in " ".join((ROOT / "notebooks" / "speeds.md").read_text(encoding="utf-8").split())
 
 
 def test_every_kernel_has_a_line_and_cublas_has_the_last():
@@ -41,9 +43,14 @@ def test_every_recorded_shape_of_the_last_kernel_has_a_line_with_its_ratio():
     assert line.endswith(f" {row.of_cublas:.2f} | {row.gflops / 50_000:.0%} |")
 
 
-def test_the_picture_is_a_small_png():
-    picture = (ROOT / ladder.PICTURE).read_bytes()
-    assert picture.startswith(b"\x89PNG") and len(picture) < 100_000
+def test_the_pictures_are_small_pngs_for_light_and_dark_pages():
+    corners = []
+    for path in (ladder.PICTURE, ladder.DARK):
+        assert (ROOT / path).stat().st_size < 100_000
+        with Image.open(ROOT / path) as picture:
+            assert picture.format == "PNG" and picture.width == 1296
+            corners.append(sum(picture.convert("RGB").getpixel((0, 0))))
+    assert corners[0] == 3 * 255 and corners[1] < 3 * 40
 
 
 def test_the_log_of_the_last_kernel_has_the_table_of_the_recording():

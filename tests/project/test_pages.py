@@ -11,10 +11,11 @@ import pytest
 from helpers import explore
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "notebooks/teachers.md")]
+NAMES = ("README", "CONTRIBUTING", "notebooks/teachers", "notebooks/setup", "notebooks/own_kernels", "notebooks/speeds")
+PAGES = [ROOT / f"{name}.md" for name in NAMES]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
-README = PAGES[0].read_text(encoding="utf-8")
+OWN_KERNELS = PAGES[4].read_text(encoding="utf-8")
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
@@ -58,10 +59,10 @@ def test_what_the_code_of_a_page_imports_is_there(page):
                 assert hasattr(import_module(node.module), alias.name) or find_spec(whole), whole
 
 
-def test_the_readme_names_every_explorer_and_says_which_take_a_kernel_of_ones_own():
-    section = re.search(r"^## Explorers for your own kernel\n.*?```\n\n(.*?)\n\n##", README, re.MULTILINE | re.DOTALL)[
-        1
-    ]
+def test_the_page_names_every_explorer_and_says_which_take_a_kernel_of_ones_own():
+    section = re.search(
+        r"^## Explorers for your own kernel\n.*?```\n\n(.*?)\n\n##", OWN_KERNELS, re.MULTILINE | re.DOTALL
+    )[1]
     own, without = (set(re.findall(r"`(\w+)`", part)) for part in section.split(";")[:2])
     folder = Path(explore.__file__).parent
     found = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
@@ -79,3 +80,15 @@ def test_each_road_through_the_code_has_at_most_five_stops_and_the_page_fits_a_s
     stops = [re.findall(r"^(\d)\. ", road, re.MULTILINE) for road in roads]
     assert len(roads) == 3 and all(numbers == list("12345")[: len(numbers)] for numbers in stops)
     assert len(page.splitlines()) <= 60
+
+
+def test_the_readme_sells_in_few_words_before_it_shows_the_notebooks():
+    readme = PAGES[0].read_text(encoding="utf-8")
+    before_the_first_fold = re.sub(
+        r"<!--.*?-->|<[^>]+>|\]\([^)]*\)", " ", readme.split("<details>")[0], flags=re.DOTALL
+    )
+    assert len(before_the_first_fold.split()) <= 900
+    first_screen = readme.split("\n## ")[0]
+    assert "No GPU needed" in first_screen and "git clone --depth 1" in first_screen and "make lab" in first_screen
+    films = set(re.findall(r"notebooks/images/film-\w+\.webp", first_screen))
+    assert len(films) == 2 and all(0 < (ROOT / film).stat().st_size <= 2_000_000 for film in films)

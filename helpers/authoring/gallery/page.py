@@ -118,7 +118,9 @@ def _page(title: str, links: Iterable[tuple[str, str]], sections: Sequence[str])
 
 def main(arguments: Sequence[str]) -> int:
     """Write both pages and say where they are."""
-    parser = argparse.ArgumentParser(prog="python -m helpers.authoring.gallery.page", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.authoring.gallery.page", description=__doc__.split("\n")[0]
+    )
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "gallery", help="(build/gallery)")
     parser.add_argument("words", nargs="*", metavar="picture", help="a part of a figure's name; default: all figures")
     options = parser.parse_args(arguments)

@@ -25,12 +25,10 @@ GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
 
 def table(course: Course, folder: Path) -> str:
-    """The README's table of all notebooks, the idea of each in three sentences, their time, where their routes are."""
+    """The README's table of all notebooks, their time, and where their routes are."""
     routes = " and ".join(f"of {route.name}" for route in course.routes)
-    told = "\n".join(f"- **{one.number}** {' '.join(one.told.split())}" for one in course.notebooks)
     return (
         f"{_rows(course, folder, f'{folder.name}/')}\n\n"
-        f"<details><summary>The idea of each in three sentences</summary>\n\n{told}\n</details>\n\n"
         f"At your own pace they take about {hours(_minutes(course, folder))}.\n"
         f"The [page for teachers]({folder.name}/teachers.md) has routes through them for workshops {routes}."
     )

@@ -1,4 +1,4 @@
-"""The ladder in README.md: its picture, and its tables, made from the recordings of a GPU.
+"""The ladder: its picture in README.md, and its tables in notebooks/speeds.md, made from the recordings of a GPU.
 
     python -m helpers.authoring.pages.ladder [--fix]
 
@@ -7,42 +7,57 @@ Without --fix it only says whether the tables are up to date (exit status 1 if n
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
+
 from gemm_kernels import LADDER
 from helpers import devices
 from helpers.authoring.pages.markers import Markers, command_line
+from helpers.draw import theme
 from helpers.draw.theme import thousands
 from helpers.explore import ladder as explorer
 from helpers.measure import Measurement, geometric_mean, recordings
 
 ROOT = Path(__file__).resolve().parents[3]
-PICTURE = Path("notebooks") / "images" / "ladder.png"
-PLACE = Markers("ladder", "make picture")
+PICTURE, DARK = (Path("notebooks") / "images" / name for name in ("ladder.png", "ladder-dark.png"))
+PLACE, TABLES = (Markers(name, "make picture") for name in ("ladder", "speeds"))
 SIZES = (256, 1024, 4096)  # M = N = K of the first table
 LAST = LADDER[-1].name
+MARGIN = 12  # pixels below a picture
 
 
 def section(gpu: str = devices.DEFAULT.name) -> str:
-    """What stands between the markers: the picture, a sentence, and the tables folded away. Raises NoRecording."""
-    by_size, others = recordings.load(gpu, "ladder"), recordings.load(gpu, "shapes")
-    last = [row for row in (*by_size, *others) if row.kernel == LAST]
+    """What the README says: the picture and a sentence. Raises NoRecording."""
+    last = [row for suite in ("ladder", "shapes") for row in recordings.load(gpu, suite) if row.kernel == LAST]
     faster, mean = sum(row.of_cublas > 1 for row in last), geometric_mean([row.of_cublas for row in last])
     cublas = recordings.raw(gpu, "ladder")["runs"][-1]["cublas"]
-    peak = devices.get(gpu).peak_fp32_gflops
     return "\n".join(
         [
-            f"![The course's kernels by size beside cuBLAS, recorded on an {gpu}]({PICTURE.as_posix()})",
+            "<picture>",
+            f'<source media="(prefers-color-scheme: dark)" srcset="{DARK.as_posix()}">',
+            f'<img src="{PICTURE.as_posix()}" alt="The course\'s kernels by size beside cuBLAS, recorded on an {gpu}">',
+            "</picture>",
             "",
             f"Over {len(last)} shapes on an {gpu} the last kernel, its parameters chosen by shape, reaches {mean:.2f}",
             f"times the speed of cuBLAS {cublas} (geometric mean), and is the faster one at {faster} of them.",
-            "",
-            f"<details><summary>GFLOPS of every kernel, recorded on an {gpu}</summary>",
-            "",
-            "FP32, C = αAB + βC, row-major, M = N = K; the L2 cache is overwritten before each launch, kernels and",
-            f"cuBLAS take turns, medians. The peak is {thousands(peak)} GFLOPS.",
+        ]
+    )
+
+
+def tables(gpu: str = devices.DEFAULT.name) -> str:
+    """What the page of speeds says: GFLOPS of every kernel by size, and of the last one by shape. Raises NoRecording."""
+    by_size, others = recordings.load(gpu, "ladder"), recordings.load(gpu, "shapes")
+    last = [row for row in (*by_size, *others) if row.kernel == LAST]
+    peak = devices.get(gpu).peak_fp32_gflops
+    return "\n".join(
+        [
+            f"Recorded on an {gpu}: FP32, C = αAB + βC, row-major, M = N = K; the L2 cache is overwritten before each",
+            f"launch, kernels and cuBLAS take turns, medians, in GFLOPS. The peak is {thousands(peak)} GFLOPS.",
             "",
             ladder_table(by_size),
             "",
@@ -50,8 +65,6 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
             "column they are estimated: `gemm_kernels.fastest` gives another kernel there, which is not in the ladder.",
             "",
             shapes_table(last, peak),
-            "",
-            "</details>",
         ]
     )
 
@@ -86,21 +99,35 @@ def shapes_table(rows: Sequence[Measurement], peak: float) -> str:
 
 
 def wanted(root: Path = ROOT) -> dict[Path, str]:
-    """The README, and the text that it should have. Raises ValueError with a sentence, NoRecording."""
-    readme = root / "README.md"
-    return {readme: PLACE.replaced(readme.read_text(encoding="utf-8"), section(), readme.name)}
+    """The README and the page of speeds, and the text that each should have. Raises ValueError with a sentence,
+    NoRecording."""
+    said = {root / "README.md": (PLACE, section()), root / "notebooks" / "speeds.md": (TABLES, tables())}
+    return {
+        path: markers.replaced(path.read_text(encoding="utf-8"), text, path.name)
+        for path, (markers, text) in said.items()
+    }
 
 
-def picture() -> bytes:
-    """The ladder by size as PNG."""
+def pictures() -> dict[Path, bytes]:
+    """The ladder by size as PNG, for a light page and for a dark one, without the empty lines of its caption."""
     size = (SIZES[-1],) * 3
-    return explorer.picture_of(explorer.Choice(devices.DEFAULT.name, "ladder", size, LAST)).png()
+    drawn = explorer.picture_of(explorer.Choice(devices.DEFAULT.name, "ladder", size, LAST))
+    pixels = np.asarray(Image.open(io.BytesIO(drawn.png())).convert("RGB"))
+    used = np.flatnonzero((pixels < theme.LIGHTEST).any(axis=(1, 2)))[-1] + MARGIN
+    light = pixels[:used]
+    dark = (255 * theme.in_the_dark(light / 255)).round().astype(np.uint8)
+    return {PICTURE: theme.in_few_colours(light), DARK: theme.in_few_colours(dark)}
 
 
 def main(arguments: list[str]) -> int:
     """Compare, or write the tables and draw the picture. Exit status 1 if the tables are left out of date."""
     return command_line(
-        arguments, __spec__.name, __doc__, PLACE.command, wanted, pictures=lambda: {ROOT / PICTURE: picture()}
+        arguments,
+        __spec__.name,
+        __doc__,
+        PLACE.command,
+        wanted,
+        pictures=lambda: {ROOT / path: png for path, png in pictures().items()},
     )
 
 

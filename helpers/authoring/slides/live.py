@@ -53,7 +53,15 @@ def _show(workshop: plan.Route, share: route.Share, notebook: NotebookNode, file
     found: list[dict[str, Any]] = []
     for part in share.parts:
         over = f'<p class="number">{html.escape(part.over)}</p>'
-        opening = {"title": part.title, "words": over, "notes": part.notes, "kind": "opening", "html": "", "cell": "", "draw": ""}
+        opening = {
+            "title": part.title,
+            "words": over,
+            "notes": part.notes,
+            "kind": "opening",
+            "html": "",
+            "cell": "",
+            "draw": "",
+        }
         found += [opening, *(_slide(one, notebook, file) for one in part.slides)]
     name = f"The workshop of {workshop.name}, from minute {share.minute}: {len(found)} slides"
     after = share.then
