@@ -1,4 +1,4 @@
-"""The ladder in README.md and on the page of speeds, and the log of the last kernel: their tables are those of the recordings."""
+"""The ladder in README.md and on the page of speeds, and the log of the last kernel: as the recordings say."""
 
 from pathlib import Path
 

@@ -40,7 +40,7 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
         [
             "<picture>",
             f'<source media="(prefers-color-scheme: dark)" srcset="{DARK.as_posix()}">',
-            f'<img src="{PICTURE.as_posix()}" alt="The course\'s kernels by size beside cuBLAS, recorded on an {gpu}">',
+            f'<img src="{PICTURE.as_posix()}" alt="The kernels by size beside cuBLAS, recorded on an {gpu}">',
             "</picture>",
             "",
             f"Over {len(last)} shapes on an {gpu} the last kernel, its parameters chosen by shape, reaches {mean:.2f}",

@@ -228,8 +228,8 @@ def _columns(table: str, wanted: str = "") -> str:
 
 
 def image(picture: theme.Figure, name: str = "still") -> str:
-    """A picture without its caption, for which a slide has words; with the pixels of its smallest letters, and with what
-    is wrong with it."""
+    """A picture without its caption, for which a slide has words; with the pixels of its smallest letters, and with
+    what is wrong with it."""
     whole = Image.open(io.BytesIO(picture.png()))
     out = io.BytesIO()
     whole.crop((0, 0, whole.width, round(whole.height * (1 - picture.picture_bottom)))).save(out, format="PNG")

@@ -1,7 +1,7 @@
 """The slides of a notebook for JupyterLab, where its pictures and explorers are alive; the extension asks for them.
 
-Tables and questions come from the notebook's own cells, which run; words, kernels and notes come from here, and pictures
-and explorers are drawn here for a room, with the names that the notebook has.
+Tables and questions come from the notebook's own cells, which run; words, kernels and notes come from here, and
+pictures and explorers are drawn here for a room, with the names that the notebook has.
 """
 
 from __future__ import annotations

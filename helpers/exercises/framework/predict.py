@@ -88,8 +88,8 @@ class Prediction(ipywidgets.VBox):
         return f'<div style="{style}">{body}<div style="opacity: 0.75">{rest}</div></div>'
 
     def on_paper(self) -> str:
-        """The question as HTML for a page that runs nothing: its options, and in a fold the answer, then the others, each
-        with its reason."""
+        """The question as HTML for a page that runs nothing: its options, and in a fold the answer, then the others,
+        each with its reason."""
         options = "".join(f"<li>{html.escape(str(option))}</li>" for option in self.reasons)
         reasons = "".join(
             f"<li>{'✔' if option == self.answer else '✘'} {html.escape(f'{option}: {reason}')}</li>"
