@@ -50,7 +50,7 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
 
 
 def tables(gpu: str = devices.DEFAULT.name) -> str:
-    """What the page of speeds says: GFLOPS of every kernel by size, and of the last one by shape. Raises NoRecording."""
+    """What the page of speeds says: GFLOPS of all kernels by size, and of the last one by shape. Raises NoRecording."""
     by_size, others = recordings.load(gpu, "ladder"), recordings.load(gpu, "shapes")
     last = [row for row in (*by_size, *others) if row.kernel == LAST]
     peak = devices.get(gpu).peak_fp32_gflops
