@@ -25,6 +25,7 @@ from gemm_kernels import Kernel, Launch, OwnKernel
 from gemm_kernels.launch import OPTIONS
 from helpers import compiler, gpu, simulator
 from helpers.sentences import BadInput, Sentence
+from helpers.simulator.cuda.arguments import dtype_of
 from helpers.simulator.sanitizer.checks import combined
 
 Dims = tuple[int, int, int]
@@ -287,7 +288,7 @@ def _start(kernel: simulator.Kernel, launch: Launch, A: np.ndarray, B: np.ndarra
     if launch.arguments is not None:
         given = launch.arguments.given
         copies = [value.get() if hasattr(value, "get") else copy(value) for value in given]  # it may write to them
-        typed = [_typed(one, value) for one, value in zip(parameters, copies, strict=False)]
+        typed = [_typed(kernel, one, value) for one, value in zip(parameters, copies, strict=False)]
         call(kernel, launch.grid, launch.block, [*typed, *copies[len(typed) :]], launch.shared_bytes)
         return
     workspace: tuple[Any, ...] = ()
@@ -311,14 +312,17 @@ def _start(kernel: simulator.Kernel, launch: Launch, A: np.ndarray, B: np.ndarra
     if renamed != tuple(parameters):
         others = kernel.compiled.parameters[len(renamed) :]
         kernel = simulator.Kernel(replace(kernel.compiled, parameters=(*renamed, *others)), kernel.variables)
-    arguments = [*(_typed(one, values[one.name]) for one in renamed), *workspace]
+    arguments = [*(_typed(kernel, one, values[one.name]) for one in renamed), *workspace]
     call(kernel, launch.grid, launch.block, arguments, launch.shared_bytes)
 
 
-def _typed(parameter: compiler.Parameter, value: Any) -> Any:
+def _typed(kernel: simulator.Kernel, parameter: compiler.Parameter, value: Any) -> Any:
     """A Python number with the C type of its parameter; anything else as it is."""
-    kind = simulator.SCALARS.get(parameter.type.replace("const", "").strip())
-    return kind(value) if kind and isinstance(value, int | float) and not isinstance(value, np.generic) else value
+    if not isinstance(value, int | float) or isinstance(value, np.generic):
+        return value
+    type_ = kernel.compiled.parameter_type(parameter.index)
+    dtype = None if type_ is None or type_.pointers or type_.count > 1 else dtype_of(type_)
+    return value if dtype is None else dtype.type(value)
 
 
 def forget() -> None:

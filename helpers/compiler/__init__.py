@@ -21,6 +21,7 @@ from helpers.compiler.errors import (
     UnknownKernel,
 )
 from helpers.compiler.lines import ptx_by_line, sass_by_line
+from helpers.compiler.parameter_types import ParameterType
 from helpers.compiler.portable import adapted
 from helpers.compiler.signature import kernel_names, parameter_names
 
@@ -32,6 +33,7 @@ __all__ = [
     "DisassemblyError",
     "NvdisasmMissing",
     "Parameter",
+    "ParameterType",
     "UnknownArchitecture",
     "UnknownKernel",
     "adapted",

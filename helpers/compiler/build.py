@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers.compiler import cache, cubin, diagnostics, nvrtc, portable, precompiled, ptx, signature
+from helpers.compiler import cache, cubin, diagnostics, nvrtc, parameter_types, portable, precompiled, ptx, signature
 from helpers.compiler.errors import CompileError, UnknownArchitecture
 from helpers.compiler.explain import failed_compilation
+from helpers.compiler.parameter_types import ParameterType
 from helpers.compiler.paths import with_given_names
 from helpers.devices import DEFAULT
 
@@ -91,6 +92,23 @@ class CompiledKernel:
             return None
         x, y, z = ([int(size) for size in sizes[1].split(",")] + [1, 1])[:3]
         return x, y, z
+
+    def parameter_type(self, index: int) -> ParameterType | None:
+        """How a parameter lies in memory: by its text, or else by what the compiler says; None if that says nothing."""
+        read = self._types_by_text[index]
+        return self._types_by_compiler[index] if read is None and self._types_by_compiler else read
+
+    @functools.cached_property
+    def _types_by_text(self) -> tuple[ParameterType | None, ...]:
+        text = "\n".join((self.source, *(header for _, header in self.headers)))
+        if not parameter_types.is_defined_once(text, signature.base_name(self.entry)):
+            return (None,) * len(self.parameters)
+        return tuple(parameter_types.from_text(each.type, text) for each in self.parameters)
+
+    @functools.cached_property
+    def _types_by_compiler(self) -> tuple[ParameterType, ...] | None:
+        found = _asked_types(self.source, self.entry, self.arch, self.options, self.filename, self.headers)
+        return found if found and len(found) == len(self.parameters) else None
 
     def __repr__(self) -> str:
         return (
@@ -284,6 +302,29 @@ def _output(
         if not reads_other_files:
             cache.write(name, _to_store(output))
     return output
+
+
+def _asked_types(
+    source: str,
+    entry: str,
+    arch: str,
+    options: tuple[str, ...],
+    filename: str,
+    headers: tuple[tuple[str, str], ...],
+) -> tuple[ParameterType, ...] | None:
+    """The types of a kernel's parameters, which the compiler's front end is asked for."""
+    reads_other_files = any(option.startswith(_OWN_INCLUDES) for option in options)
+    text = portable.adapted(source) + parameter_types.question(entry)
+    includes = reads_other_files or bool(include_options(text, *(header for _, header in headers)))
+    every_option = _to_ptx_only(full_options(arch, options, includes=includes))
+    name = cache.key("types", _CACHE_FORMAT, text, every_option, filename, headers, nvrtc.build())
+    stored = None if reads_other_files else cache.read(name)
+    if stored is not None and set(stored) == {"log"}:
+        return parameter_types.answers(stored["log"].decode())
+    log = nvrtc.run(text, filename, every_option, (), dict(headers)).log
+    if not reads_other_files:
+        cache.write(name, {"log": log.encode()})
+    return parameter_types.answers(log)
 
 
 def _may_crash(arch: str, *texts: str) -> bool:

@@ -12,7 +12,6 @@
 `record(blocks="sampled")` is for big problems: it executes some blocks of every kind and counts for all of them.
 """
 
-from helpers.simulator.cuda.arguments import SCALARS
 from helpers.simulator.cuda.arrays import DeviceArray, empty
 from helpers.simulator.cuda.raw_module import Kernel, RawModule
 from helpers.simulator.cuda.settings import capture, record, sanitize
@@ -40,7 +39,6 @@ from helpers.simulator.sanitizer.checks import Finding, Report
 load = Recording.load
 
 __all__ = [
-    "SCALARS",
     "ArgumentError",
     "AsyncCopyError",
     "BarrierError",
