@@ -212,6 +212,7 @@ def _raw_module() -> type:
     class RawModule(_cupy().RawModule):
         def __init__(self, *, code: str | None = None, options: Sequence[str] = (), **others: Any) -> None:
             if code is not None:
+                compiler.files_included(code, options)
                 code = compiler.adapted(code)
                 options = (*options, *compiler.include_options(code))
             super().__init__(code=code, options=tuple(options), **others)

@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers.compiler import cache, cubin, diagnostics, nvrtc, parameter_types, portable, precompiled, ptx, signature
+from helpers.compiler import (
+    cache,
+    cubin,
+    diagnostics,
+    includes,
+    nvrtc,
+    parameter_types,
+    portable,
+    precompiled,
+    ptx,
+    signature,
+)
 from helpers.compiler.errors import CompileError, UnknownArchitecture
 from helpers.compiler.explain import failed_compilation
 from helpers.compiler.parameter_types import ParameterType
@@ -24,7 +35,6 @@ _ARCHITECTURE = re.compile(r"sm_(\d+)[af]?\Z")
 _SPILLS = re.compile(
     r"Function properties for (\S+)\n[^\n]*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
 )
-_OWN_INCLUDES = ("-I", "--include-path", "-include", "--pre-include")
 _INCLUDES = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 _DEBUG = frozenset(("-G", "--device-debug"))
 _RELOCATABLE = ("-rdc=true", "--relocatable-device-code=true", "-dc", "--device-c")
@@ -164,7 +174,21 @@ def compile_module(
     _check_architecture(arch)
     _check_options(options)
     given = tuple((headers or {}).items())
-    return dict(_compiled(source, tuple(entries), arch, tuple(options), filename, given))
+    files = files_included(source, options, filename, given)
+    return dict(_compiled(source, tuple(entries), arch, tuple(options), filename, given, files))
+
+
+def files_included(
+    source: str, options: Sequence[str] = (), filename: str = "kernel.cu", headers: Sequence[tuple[str, str]] = ()
+) -> tuple[tuple[str, str], ...]:
+    """The files that a source includes and CUDA does not bring, as (path, text).
+
+    Raises CompileError for one that sources may not include: see `helpers.compiler.includes`.
+    """
+    text = includes.without_those_in_comments(source)
+    return tuple(
+        includes.check(text, options, dict(headers), lambda: [one[2:] for one in _folders()], filename).items()
+    )
 
 
 def module_variables(
@@ -182,7 +206,9 @@ def module_variables(
     _check_texts(source, ())
     _check_architecture(arch)
     _check_options(options)
-    return variables_in(_output(source, (), arch, tuple(options), filename, tuple((headers or {}).items())).ptx)
+    given = tuple((headers or {}).items())
+    files = files_included(source, options, filename, given)
+    return variables_in(_output(source, (), arch, tuple(options), filename, given, files).ptx)
 
 
 def variables_in(text: str) -> tuple[ptx.Variable, ...]:
@@ -264,8 +290,9 @@ def _compiled(
     options: tuple[str, ...],
     filename: str,
     headers: tuple[tuple[str, str], ...],
+    files: tuple[tuple[str, str], ...],
 ) -> tuple[tuple[str, CompiledKernel], ...]:
-    output = _output(source, entries, arch, options, filename, headers)
+    output = _output(source, entries, arch, options, filename, headers, files)
     return _kernels(output, source, entries, arch, options, filename, headers)
 
 
@@ -276,18 +303,18 @@ def _output(
     options: tuple[str, ...],
     filename: str,
     headers: tuple[tuple[str, str], ...],
+    files: tuple[tuple[str, str], ...],
 ) -> nvrtc.Output:
-    reads_other_files = any(option.startswith(_OWN_INCLUDES) for option in options)
-    text = portable.adapted(source)
-    includes = reads_other_files or bool(include_options(text, *(header for _, header in headers)))
-    every_option = full_options(arch, options, includes=includes)
+    """`files` are those that the source includes: the output is kept for these texts."""
+    text = portable.adapted(includes.without_those_in_comments(source))
+    every_option = full_options(arch, options, includes=_includes(text, headers, files))
     # Both spellings of the language give the same code: whether it is named or left to the default is one entry.
     spelled = tuple(option.replace("--std=", "-std=") for option in every_option)
-    name = cache.key("module", _CACHE_FORMAT, text, entries, spelled, filename, headers, nvrtc.build())
-    output = None if reads_other_files else _stored(cache.read(name), len(entries))
+    given = (headers, files) if files else headers
+    name = cache.key("module", _CACHE_FORMAT, text, entries, spelled, filename, given, nvrtc.build())
+    output = _stored(cache.read(name), len(entries))
     if output is None:
-        changing = reads_other_files or bool(headers)
-        kept = () if changing else precompiled.options(text, every_option)
+        kept = () if files or headers else precompiled.options(text, every_option)
         compile_ = nvrtc.run_apart if _may_crash(arch, text, *(header for _, header in headers)) else nvrtc.run
         output = compile_(text, filename, (*every_option, *kept), entries, dict(headers))
         if not output.succeeded:
@@ -299,9 +326,13 @@ def _output(
                 entries,
                 ptx=lambda: nvrtc.run(text, filename, _to_ptx_only(every_option), entries, dict(headers)).ptx,
             )
-        if not reads_other_files:
-            cache.write(name, _to_store(output))
+        cache.write(name, _to_store(output))
     return output
+
+
+def _includes(text: str, headers: tuple[tuple[str, str], ...], files: tuple[tuple[str, str], ...]) -> bool:
+    """Whether a source, or what it includes, includes any file."""
+    return bool(files) or bool(include_options(text, *(header for _, header in headers)))
 
 
 def _asked_types(
@@ -313,17 +344,15 @@ def _asked_types(
     headers: tuple[tuple[str, str], ...],
 ) -> tuple[ParameterType, ...] | None:
     """The types of a kernel's parameters, which the compiler's front end is asked for."""
-    reads_other_files = any(option.startswith(_OWN_INCLUDES) for option in options)
-    text = portable.adapted(source) + parameter_types.question(entry)
-    includes = reads_other_files or bool(include_options(text, *(header for _, header in headers)))
-    every_option = _to_ptx_only(full_options(arch, options, includes=includes))
-    name = cache.key("types", _CACHE_FORMAT, text, every_option, filename, headers, nvrtc.build())
-    stored = None if reads_other_files else cache.read(name)
+    text = portable.adapted(includes.without_those_in_comments(source)) + parameter_types.question(entry)
+    files = files_included(source, options, filename, headers)
+    every_option = _to_ptx_only(full_options(arch, options, includes=_includes(text, headers, files)))
+    name = cache.key("types", _CACHE_FORMAT, text, every_option, filename, headers, files, nvrtc.build())
+    stored = cache.read(name)
     if stored is not None and set(stored) == {"log"}:
         return parameter_types.answers(stored["log"].decode())
     log = nvrtc.run(text, filename, every_option, (), dict(headers)).log
-    if not reads_other_files:
-        cache.write(name, {"log": log.encode()})
+    cache.write(name, {"log": log.encode()})
     return parameter_types.answers(log)
 
 

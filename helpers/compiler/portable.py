@@ -21,7 +21,7 @@ HOST_HEADERS = frozenset({
     "bitset", "cctype", "cinttypes", "cublasLt.h", "cuda_profiler_api.h", "cusparse.h", "deque", "exception",
     "helper_string.h", "helper_timer.h", "inttypes.h", "iterator", "list", "mutex", "new", "nvToolsExt.h",
     "nvtx3/nvToolsExt.h", "omp.h", "optional", "ostream", "queue", "ratio", "stack", "stdbool.h", "unordered_map",
-    "unordered_set",
+    "unordered_set", "bits/stdc++.h",
 })  # fmt: skip
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"][^\n]*$', re.MULTILINE)
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)

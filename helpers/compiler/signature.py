@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-_IGNORED = re.compile(
+IGNORED = re.compile(
     r'(?P<raw>\bR"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)")'
     r'|(?P<string>"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\')'
     r"|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))",
@@ -105,7 +105,7 @@ def unnamed(index: int) -> str:
 
 def _tokens(source: str, macros: Sequence[str]) -> list[str]:
     text = source.replace("\r\n", "\n").replace("\\\n", " ")
-    text = _IGNORED.sub(lambda found: " " if found["comment"] else '""', text)
+    text = IGNORED.sub(lambda found: " " if found["comment"] else '""', text)
     replacements = {name: value for name, _, value in (macro.partition("=") for macro in macros)}
     replacements |= {name: value or "" for name, value in _OBJECT_MACRO.findall(text)}
     expanded = {name: _TOKEN.findall(value) for name, value in replacements.items()}
