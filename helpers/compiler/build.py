@@ -315,8 +315,7 @@ def _output(
     output = _stored(cache.read(name), len(entries))
     if output is None:
         kept = () if files or headers else precompiled.options(text, every_option)
-        compile_ = nvrtc.run_apart if _may_crash(arch, text, *(header for _, header in headers)) else nvrtc.run
-        output = compile_(text, filename, (*every_option, *kept), entries, dict(headers))
+        output = nvrtc.run(text, filename, (*every_option, *kept), entries, dict(headers))
         if not output.succeeded:
             raise failed_compilation(
                 output.log,
@@ -354,11 +353,6 @@ def _asked_types(
     log = nvrtc.run(text, filename, every_option, (), dict(headers)).log
     cache.write(name, {"log": log.encode()})
     return parameter_types.answers(log)
-
-
-def _may_crash(arch: str, *texts: str) -> bool:
-    """Whether NVRTC may end with a segmentation fault: 12.9 does for wgmma whose descriptor is the constant 0."""
-    return arch.endswith("a") and any("wgmma" in text for text in texts)
 
 
 def _to_store(output: nvrtc.Output) -> dict[str, bytes]:

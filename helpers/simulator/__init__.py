@@ -12,6 +12,11 @@
 `record(blocks="sampled")` is for big problems: it executes some blocks of every kind and counts for all of them.
 """
 
+# ruff: noqa: E402
+from helpers.compiler import nvrtc
+
+nvrtc.prepare()  # it gets ready while the rest is imported
+
 from helpers.simulator.cuda.arrays import DeviceArray, empty
 from helpers.simulator.cuda.raw_module import Kernel, RawModule
 from helpers.simulator.cuda.settings import capture, record, sanitize
