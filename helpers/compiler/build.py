@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,12 +171,11 @@ def compile_module(
     headers: Mapping[str, str] | None = None,
 ) -> dict[str, CompiledKernel]:
     """Compile several kernels of one source at once; as ``compile``, by entry."""
-    _check_texts(source, entries)
+    check_texts(source, entries)
     _check_architecture(arch)
-    _check_options(options)
-    given = tuple((headers or {}).items())
+    options, given = check_options(options), check_headers(headers)
     files = files_included(source, options, filename, given)
-    return dict(_compiled(source, tuple(entries), arch, tuple(options), filename, given, files))
+    return dict(_compiled(source, tuple(entries), arch, options, filename, given, files))
 
 
 def files_included(
@@ -203,12 +203,11 @@ def module_variables(
 
     They are also in the ``ptx`` of every kernel that was compiled: see ``variables_in``.
     """
-    _check_texts(source, ())
+    check_texts(source, ())
     _check_architecture(arch)
-    _check_options(options)
-    given = tuple((headers or {}).items())
+    options, given = check_options(options), check_headers(headers)
     files = files_included(source, options, filename, given)
-    return variables_in(_output(source, (), arch, tuple(options), filename, given, files).ptx)
+    return variables_in(_output(source, (), arch, options, filename, given, files).ptx)
 
 
 def variables_in(text: str) -> tuple[ptx.Variable, ...]:
@@ -436,23 +435,44 @@ def _check_architecture(arch: str) -> None:
         )
 
 
-def _check_texts(source: str, entries: Sequence[str]) -> None:
+def check_texts(source: str, entries: Sequence[str] = ()) -> None:
+    """Raise CompileError if a source or the names of its kernels are no texts."""
     if not isinstance(source, str):
         raise CompileError(
             f"the source is of type {type(source).__name__}; expected the CUDA C++ text itself, a str. "
             'For a file, give pathlib.Path("kernel.cu").read_text().'
         )
+    if found := re.search(r"[\ud800-\udfff]|\0", source):
+        line = source.count("\n", 0, found.start()) + 1
+        raise CompileError(
+            f"line {line} of the source holds {_character(found[0])}, which no file of text can hold: "
+            'was it read with errors="surrogateescape", or from bytes that are no text? Delete it.'
+        )
     for entry in entries:
-        if not isinstance(entry, str) or not entry.strip():
+        if not isinstance(entry, str) or not entry.strip() or re.search(r"[\ud800-\udfff]|[\0\n\r]", entry):
             raise CompileError(f'the kernel\'s name is {entry!r}; expected text such as "sgemm" or "sgemm<32>"')
 
 
-def _check_options(options: Sequence[str]) -> None:
+def _character(character: str) -> str:
+    """A character that may be invisible, in words."""
+    return f"the character U+{ord(character):04X} ({unicodedata.name(character, 'half of a pair of characters')})"
+
+
+def check_options(options: Sequence[str]) -> tuple[str, ...]:
+    """The options as a tuple. Raises CompileError if they are none that a compilation here can have."""
     if isinstance(options, str):
         raise CompileError(f"options must be a tuple of strings such as ({options!r},), and this is one string")
+    try:
+        options = tuple(options)
+    except TypeError:
+        raise CompileError(
+            f"options must be a tuple of strings such as ('-std=c++17',), and this is {options!r}"
+        ) from None
     for option in options:
         if not isinstance(option, str):
             raise CompileError(f"the option {option!r} is of type {type(option).__name__}; options are strings")
+        if re.search(r"[\ud800-\udfff]|\0", option):
+            raise CompileError(f"the option {option!r} holds a character that no command line can hold")
         if option.startswith(_FOR_A_LINKER):
             raise CompileError(
                 f"the option {option!r} makes an intermediate form for a linker, and no machine code that could be "
@@ -463,3 +483,18 @@ def _check_options(options: Sequence[str]) -> None:
                 f"the option {option!r} is not allowed here: CuPy adds its own -arch for the GPU it finds. "
                 'Leave it out; without a GPU, give arch="sm_90" beside the options.'
             )
+    return options
+
+
+def check_headers(headers: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    """The headers as (name, text). Raises CompileError if they are none."""
+    if headers is None:
+        return ()
+    if not isinstance(headers, Mapping):
+        raise CompileError(
+            f"headers is of type {type(headers).__name__}; expected the texts by name: {{'tile.h': '…'}}"
+        )
+    for name, text in headers.items():
+        if not isinstance(name, str) or not isinstance(text, str) or re.search(r"[\ud800-\udfff]|\0", name + text):
+            raise CompileError(f"the header {name!r} is no text: both its name and what is in it are strings")
+    return tuple(headers.items())

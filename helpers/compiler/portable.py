@@ -146,6 +146,7 @@ _IN_PLACE_OF = {
 
 def adapted(source: str) -> str:
     """The source with what NVRTC lacks. Lines keep their numbers; `#line 1` follows what is put before them."""
+    source = source.removeprefix("\ufeff")  # of a file that an editor of Windows wrote
     wanted = {name.strip() for name in _INCLUDE.findall(source)}
     dropped = HOST_HEADERS | {"cub/cub.cuh"} | _IN_PLACE_OF.keys()
     text = _INCLUDE.sub(lambda found: "" if found[1].strip() in dropped else found[0], source)

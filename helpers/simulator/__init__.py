@@ -22,6 +22,7 @@ from helpers.simulator.cuda.raw_module import Kernel, RawModule
 from helpers.simulator.cuda.settings import capture, record, sanitize
 from helpers.simulator.errors import (
     ArgumentError,
+    ArrayError,
     AsyncCopyError,
     BarrierError,
     DeviceAssertion,
@@ -45,6 +46,7 @@ load = Recording.load
 
 __all__ = [
     "ArgumentError",
+    "ArrayError",
     "AsyncCopyError",
     "BarrierError",
     "Captured",
