@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import compiler, simulator
+from helpers import compiler, gpu, simulator
 
 F32, U16 = np.float32, np.uint16
 DECLARATIONS = """
@@ -118,3 +118,48 @@ def test_text_and_compiler_agree_on_types():
     )
     kernel = compiler.compile(source, "k")
     assert [kernel._types_by_compiler[index] for index in range(len(names))] == list(kernel._types_by_text)
+
+
+COLUMNS = 'extern "C" __global__ void k(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x]; }'
+ROWS = np.arange(6, dtype=F32).reshape(2, 3)
+TRANSPOSED = {
+    "view": lambda: ROWS.T, "of the device": lambda: gpu.asarray(ROWS).T, "swapped axes": lambda: ROWS.swapaxes(0, 1),
+    "of an array of its own": lambda: np.ones((2, 3), F32).T,
+}  # fmt: skip
+IN_ORDER = {
+    "copied": (lambda: gpu.ascontiguousarray(ROWS.T), [0, 3, 1, 4, 2, 5]),
+    "of Fortran": (lambda: gpu.asfortranarray(ROWS), [0, 3, 1, 4, 2, 5]),
+    "made in columns": (lambda: gpu.asarray(ROWS, order="F"), [0, 3, 1, 4, 2, 5]),
+    "twice": (lambda: ROWS.T.T, [0, 1, 2, 3, 4, 5]),
+    "a column": (lambda: np.arange(6, dtype=F32).reshape(6, 1).T, [0, 1, 2, 3, 4, 5]),
+}
+
+
+@pytest.mark.parametrize("case", TRANSPOSED)
+def test_transposed_view_is_refused(case):
+    kernel, y = simulator.RawModule(code=COLUMNS).get_function("k"), np.zeros(6, F32)
+    with pytest.raises(simulator.ArgumentError, match=r"CuPy passes it without a word. Pass gpu\.ascontiguousarray"):
+        kernel(1, 6, (TRANSPOSED[case](), y))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("case", IN_ORDER)
+def test_array_that_was_made_in_columns_is_passed(case):
+    make, expected = IN_ORDER[case]
+    y = np.zeros(6, F32)
+    simulator.RawModule(code=COLUMNS).get_function("k")(1, 6, (make(), y))
+    assert y.tolist() == expected
+
+
+@pytest.mark.parametrize("make", (lambda: np.asfortranarray(ROWS), lambda: ROWS.T + 0, lambda: gpu.asarray(ROWS).T + 0))
+def test_array_of_its_own_in_columns_is_passed_with_a_warning(make):
+    kernel, x, y = simulator.RawModule(code=COLUMNS).get_function("k"), make(), np.zeros(6, F32)
+    with pytest.warns(UserWarning, match="lies in memory column after column, and so the kernel reads it; CuPy"):
+        kernel(1, 6, (x, y))
+    assert y.tolist() == np.asarray(x).T.ravel().tolist()
+
+
+def test_kernel_fills_an_array_made_in_columns():
+    y = gpu.empty((2, 3), F32, order="F")
+    simulator.RawModule(code=COLUMNS).get_function("k")(1, 6, (np.arange(6, dtype=F32), y))
+    assert y.get().tolist() == [[0, 2, 4], [1, 3, 5]]

@@ -1,5 +1,6 @@
 """A launch's arguments in the form in which a kernel finds them: the parameter block of CUDA's ABI."""
 
+import warnings
 from collections.abc import Sequence
 from functools import cache
 
@@ -110,6 +111,32 @@ def _how_to_convert(given: np.dtype, type_: ParameterType, several: bool = True)
     return f"the kernel reads it as {wanted.name}{vector}. Convert it: x.astype(numpy.{wanted.name}){others}."
 
 
+def _check_order(place: str, array: np.ndarray) -> None:
+    """Refuse an array that is read untransposed, and warn of one that may be: its columns lie one after the other.
+
+    A view was transposed since its memory was filled. An array of its own may have been made so by `order="F"`, or by
+    NumPy, which keeps the order of its operands: `x.T + 1`. Those that CuPy's functions made with `order="F"` are meant.
+    """
+    if array.flags.c_contiguous or getattr(array, "in_columns", False):
+        return
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if owner.flags.c_contiguous:
+        raise ArgumentError(
+            f"{place} is a transposed view of shape {array.shape}: a kernel gets only a pointer, and would read "
+            "the elements as they lie in memory, row after row of the array before the transposition. CuPy passes "
+            "it without a word. Pass gpu.ascontiguousarray(…); or, if the kernel means to read column after "
+            "column, the memory as it lies, x.T of this x."
+        )
+    warnings.warn(
+        f"{place} is an array of shape {array.shape} that lies in memory column after column, and so the kernel reads "
+        "it; CuPy passes it without a word. For rows pass gpu.ascontiguousarray(…); for columns, without this "
+        'warning, gpu.asarray(…, order="F").',
+        stacklevel=2,
+    )
+
+
 def _argument_bytes(place: str, parameter: Parameter, type_: ParameterType, argument, memory: GlobalMemory) -> bytes:
     wanted, is_number = dtype_of(type_), type_.count == 1 and not type_.pointers and bool(type_.number)
     if isinstance(argument, np.ndarray) and (argument.ndim > 0 or type_.pointers):
@@ -125,6 +152,7 @@ def _argument_bytes(place: str, parameter: Parameter, type_: ParameterType, argu
                 f"{place} is an array whose elements do not lie side by side (shape {argument.shape}, strides "
                 f"{argument.strides} bytes); a kernel gets only a pointer. Pass numpy.ascontiguousarray(…)."
             )
+        _check_order(place, argument)
         if wanted is not None:
             given = argument.dtype
             if not given.isnative:

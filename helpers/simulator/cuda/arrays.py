@@ -95,6 +95,7 @@ class DeviceArray(np.ndarray):
     """
 
     unwritten: np.ndarray | None = None
+    in_columns = False  # whether it was made to hold column after column, and is no transposed view
     _written: np.ndarray | None = None  # by byte of the buffer, not 0 where the host has written since
 
     def __new__(cls, shape, dtype=float, memptr: MemoryPointer | None = None, strides=None, order="C") -> DeviceArray:
@@ -208,7 +209,9 @@ def empty(shape, dtype=float, order: str = "C") -> DeviceArray:
     if not isinstance(order, str) or order not in "CF":
         raise ArgumentError(f"order={order!r}: choose 'C', row by row, or 'F', column by column.")
     if order == "F" and not isinstance(shape, int | np.integer):
-        return empty(tuple(shape)[::-1], dtype).T
+        array = empty(tuple(shape)[::-1], dtype).T
+        array.in_columns = True
+        return array
     array = DeviceArray(shape, dtype)
     if _is_narrow(array.dtype):
         pieces = _pieces(array)

@@ -27,7 +27,7 @@ _MAKING = (
 _COMPUTING = (
     "abs", "absolute", "add", "all", "allclose", "amax", "amin", "angle", "any", "append", "arccos", "arcsin", "arctan",
     "arctan2", "argmax", "argmin", "argsort", "argwhere", "around", "array_equal", "array_split", "ascontiguousarray",
-    "asfortranarray", "atleast_1d", "atleast_2d", "average", "bincount", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "atleast_1d", "atleast_2d", "average", "bincount", "bitwise_and", "bitwise_or", "bitwise_xor",
     "broadcast_to", "ceil", "clip", "column_stack", "concatenate", "conj", "copy", "cos", "cosh", "count_nonzero",
     "cross", "cumprod", "cumsum", "diagonal", "diff", "digitize", "divide", "dot", "einsum", "equal", "exp", "exp2",
     "expand_dims", "expm1", "flip", "fliplr", "flipud", "floor", "floor_divide", "fmod", "greater", "greater_equal",
@@ -79,12 +79,23 @@ def _placed(made: Any) -> Any:
     return made
 
 
+def _marked(made: DeviceArray, order: Any) -> DeviceArray:
+    """An array that was asked for in columns, which launches take without a warning."""
+    made.in_columns = isinstance(order, str) and order == "F"
+    return made
+
+
+def asfortranarray(host: Any, dtype: Any = None) -> DeviceArray:
+    """A device array with the elements of another one that lies in memory column after column."""
+    return _marked(_made("asfortranarray", np.asfortranarray, host, dtype), "F")
+
+
 def array(
     host: Any, dtype: Any = None, copy: bool = True, order: str = "C", subok: bool = False, ndmin: int = 0
 ) -> DeviceArray:
     """Copy a host array (or a list) to the device."""
     order = "C" if isinstance(order, str) and order == "K" else order
-    return _made("array", np.array, host, dtype=dtype, order=order, subok=False, ndmin=ndmin)
+    return _marked(_made("array", np.array, host, dtype=dtype, order=order, subok=False, ndmin=ndmin), order)
 
 
 def asarray(host: Any, dtype: Any = None, order: str | None = None) -> DeviceArray:
@@ -105,12 +116,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> DeviceArray:
 
 def zeros(shape: Any, dtype: Any = float, order: str = "C") -> DeviceArray:
     """A device array of zeros."""
-    return _made("zeros", np.zeros, shape, dtype, order)  # takes no memory before it is touched
+    return _marked(_made("zeros", np.zeros, shape, dtype, order), order)  # takes no memory before it is touched
 
 
 def ones(shape: Any, dtype: Any = float, order: str = "C") -> DeviceArray:
     """A device array of ones."""
-    return _made("ones", np.full, shape, 1, dtype, order)
+    return _marked(_made("ones", np.full, shape, 1, dtype, order), order)
 
 
 def empty(shape: Any, dtype: Any = float, order: str = "C") -> DeviceArray:
@@ -218,7 +229,17 @@ class RawKernel:
 
 def names() -> dict[str, Any]:
     """CuPy's name → its counterpart here."""
-    made: tuple[Callable[..., Any], ...] = (array, asarray, full, zeros, ones, asnumpy, empty, empty_like)
+    made: tuple[Callable[..., Any], ...] = (
+        array,
+        asarray,
+        asfortranarray,
+        full,
+        zeros,
+        ones,
+        asnumpy,
+        empty,
+        empty_like,
+    )
     found: dict[str, Any] = {function.__name__: function for function in made}
     found |= {name: _on_device(name, getattr(np, name)) for name in (*_MAKING, *_COMPUTING)}
     found |= {name: getattr(np, name) for name in (*_CONSTANTS, *_PLAIN)}
