@@ -104,6 +104,16 @@ class CompiledKernel:
         x, y, z = ([int(size) for size in sizes[1].split(",")] + [1, 1])[:3]
         return x, y, z
 
+    @functools.cached_property
+    def dynamic_arrays(self) -> tuple[str, ...]:
+        """The ``extern __shared__`` arrays that the kernel uses, as the PTX names them. All begin at one address."""
+        names = re.findall(r"^\.extern \.shared [^;]*?([\w$]+)\[\];", self.ptx, re.MULTILINE)
+        if len(names) < 2:
+            return tuple(names)
+        body = re.search(rf"\.entry\s+{re.escape(self.lowered_name)}\b.*?^\}}", self.ptx, re.MULTILINE | re.DOTALL)
+        words = set(re.findall(r"[\w$]+", body[0])) if body else set()
+        return tuple(name for name in names if name in words)
+
     def parameter_type(self, index: int) -> ParameterType | None:
         """How a parameter lies in memory: by its text, or else by what the compiler says; None if that says nothing."""
         read = self._types_by_text[index]

@@ -58,6 +58,11 @@ _NOT_ON_ALL_GPUS = {
     "vote": "__any, __all and __ballot are of before CUDA 9. Name the threads of the warp that take part, "
     "0xffffffff for all: __ballot_sync(0xffffffff, …).",
 }
+_MATHEMATICAL = "|".join((
+    "acos", "asin", "atan2?", "cbrt", "ceil", "copysign", "cosh?", "erfc?", "exp2?", "expm1", "fabs", "fdim", "floor",
+    "fma", "fmax", "fmin", "fmod", "hypot", "l?lrint", "log", "log10", "log1p", "log2", "nextafter", "pow", "remainder",
+    "rint", "round", "sinh?", "sqrt", "tanh?", "trunc",
+))  # fmt: skip
 # What the compiler's words leave open, by a pattern of its message and one of the line that it is about.
 _HINTS = tuple((re.compile(message), re.compile(line), hint) for message, line, hint in (
     (
@@ -82,6 +87,12 @@ _HINTS = tuple((re.compile(message), re.compile(line), hint) for message, line, 
         "An array has a size that is known when the kernel is compiled: a number, a macro, a constexpr, a template "
         "parameter. Shared memory alone may get its size at the launch: extern __shared__ float tile[]; with "
         "shared_mem=….",
+    ),
+    (
+        r'more than one instance of (?:overloaded function|function template) "(?:std::)?(' + _MATHEMATICAL + ')"', "",
+        r"NVRTC, unlike nvcc with the host's headers, has \1 for arguments of one type alone, float or double. Write "
+        r"numbers as floats, 2.0f for 2.0 (which is also much faster), and convert integers: "
+        r"\1(static_cast<float>(n), …).",
     ),
     (
         "annotation on lambda requires --extended-lambda", "",

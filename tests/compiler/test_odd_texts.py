@@ -1,5 +1,6 @@
 """Sources, names and options that are none, or that hold characters that C++ does not know: which one, and where."""
 
+import numpy as np
 import pytest
 
 from helpers import compiler, gpu, simulator
@@ -78,3 +79,26 @@ def test_launch_without_arguments_says_what_they_are():
     kernel = simulator.RawModule(KERNEL.format("")).get_function("k")
     with pytest.raises(simulator.ArgumentError, match=r"a tuple of arguments, k\(\(…,\), \(…,\), \(x, n\)\)\."):
         kernel((1,), (32,))
+
+
+@pytest.mark.parametrize("call", ["pow(x[1], 2.0)", "sqrt(n)", "std::fmod(x[1], 3.0)"])
+def test_mixed_arguments_of_mathematics_get_advice(call):
+    name = call.split("(")[0].removeprefix("std::")
+    assert f"has {name} for arguments of one type alone, float or double" in message(KERNEL.format(f"x[2] = {call};"))
+
+
+def test_arrays_at_one_address_are_warned_of():
+    body = "extern __shared__ float a[]; extern __shared__ float b[]; a[n] = 1; b[n] = 2; x[1] = a[n];"
+    kernel = simulator.RawModule(KERNEL.format(body) + "extern __shared__ int c[];").get_function("k")
+    x = np.zeros(4, np.float32)
+    with pytest.warns(UserWarning, match="k has several arrays of dynamic shared memory, a and b: all"):
+        kernel(1, 1, (x, np.int32(0)), shared_mem=64)
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_dynamic_array_of_each_kernel_is_no_matter():
+    one = "extern __shared__ float {0}[]; {0}[0] = 2; x[1] = {0}[0];"
+    source = KERNEL.format(one.format("a")) + KERNEL.format(one.format("b")).replace(" k(", " other(")
+    x = np.zeros(4, np.float32)
+    simulator.RawModule(source).get_function("k")(1, 1, (x, np.int32(0)), shared_mem=64)
+    assert x[1] == 2

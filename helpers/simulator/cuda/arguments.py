@@ -114,8 +114,9 @@ def _how_to_convert(given: np.dtype, type_: ParameterType, several: bool = True)
 def _check_order(place: str, array: np.ndarray) -> None:
     """Refuse an array that is read untransposed, and warn of one that may be: its columns lie one after the other.
 
-    A view was transposed since its memory was filled. An array of its own may have been made so by `order="F"`, or by
-    NumPy, which keeps the order of its operands: `x.T + 1`. Those that CuPy's functions made with `order="F"` are meant.
+    A view was transposed since its memory was filled. An array of its own may have been made so by `order="F"`, or
+    by NumPy, which keeps the order of its operands: `x.T + 1`. Those that CuPy's functions made with `order="F"` are
+    meant to be so.
     """
     if array.flags.c_contiguous or getattr(array, "in_columns", False):
         return

@@ -1,5 +1,6 @@
 """CuPy's `RawModule` without a GPU: compile CUDA C++, and call its kernels."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TextIO
@@ -13,7 +14,7 @@ from helpers.simulator.cuda.levels import forms_of
 from helpers.simulator.cuda.variables import ModuleVariables, variable_called
 from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import ArgumentError, SimulatorError
-from helpers.simulator.sanitizer.pointers import Pointers
+from helpers.simulator.sanitizer.pointers import Pointers, name_in_source
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
 
 ATTRIBUTES = (
@@ -248,5 +249,14 @@ class Kernel:
             raise ArgumentError(
                 f"{self.name} was not launched: a launch takes the grid, the block and a tuple of arguments, "
                 f"{self.name}((…,), (…,), ({wanted}{',' * (len(self.compiled.parameters) == 1)}))."
+            )
+        if shared_mem and len(self.compiled.dynamic_arrays) > 1:
+            first, second, *_ = map(name_in_source, self.compiled.dynamic_arrays)
+            warnings.warn(
+                f"{self.name} has several arrays of dynamic shared memory, {first} and {second}: all that are extern "
+                f"__shared__ begin at the same address, and what is written into one is in the other. If they are not "
+                f"meant to be the same memory, declare one, and let {second} be a pointer behind the elements of "
+                f"{first}.",
+                stacklevel=2,
             )
         launch(self, checked(self, grid, block, shared_mem), args, settings.current())
