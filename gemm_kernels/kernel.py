@@ -19,15 +19,18 @@ CUDA_FOLDER = Path(__file__).parent / "cuda"
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the same for every GPU since CC 3.0.
 MAX_GRID_X = 2**31 - 1
 MAX_GRID_Y = 65535
+MOST_ROWS = 2**31 - 1
 
 
 def check_sizes(**sizes: int) -> None:
     """Refuse, with a sentence, a matrix's size that is not a whole number of at least 1: `check_sizes(M=M, N=N)`."""
     for name, size in sizes.items():
-        if not isinstance(size, Integral):
+        if not isinstance(size, Integral) or isinstance(size, bool):
             raise Refused(f"{name} = {size!r} is no whole number, such as {name}=128")
         if size < 1:
             raise Refused(f"{name} = {size}, but a matrix has at least one row and one column")
+        if size > MOST_ROWS:
+            raise Refused(f"{name} = {size} is more than the kernels' int parameters hold, {MOST_ROWS}")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ OwnKernel(source, "softmax", block=256, grid=64, args=(x, y, 64, 1000))         
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,7 +67,7 @@ class OwnKernel:
     guessed: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        if self.entry == "" and isinstance(self.source, str):
+        if isinstance(self.entry, str) and self.entry == "" and isinstance(self.source, str):
             object.__setattr__(self, "entry", _only_kernel(self.source))
         for name in ("source", "entry"):
             text = getattr(self, name)
@@ -101,7 +102,7 @@ class OwnKernel:
             object.__setattr__(self, "tile", (x, y) if self.rows_along == "x" else (y, x))
             object.__setattr__(self, "guessed", True)
         for name, least in (("depth", 1), ("buffers", 1), ("shared_bytes", 0)):
-            _whole(name, [getattr(self, name)], least)
+            object.__setattr__(self, name, *_whole(name, [getattr(self, name)], least))
         object.__setattr__(self, "name", self.name or self.function)
         stated, params = rules.of(self.source, self.entry)
         rule = rules.broken(stated.asserted, params)
@@ -177,10 +178,19 @@ _WHAT = {
 }
 
 
+def _is_index(value: Any) -> bool:
+    """Whether a value may count something: an array of several elements has `__index__`, too."""
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
+
+
 def _whole(field: str, given: Sequence[Any], least: int = 1) -> tuple[int, ...]:
     """The sizes as whole numbers, each at least `least`. Raises ValueError."""
     for size in given:
-        if isinstance(size, bool) or not hasattr(size, "__index__") or int(size) < least:
+        if isinstance(size, bool) or not _is_index(size) or int(size) < least:
             shown = given[0] if len(given) == 1 else tuple(given)
             raise NoLaunch(f"{field} is {_short(shown)}; {_short(size)} is no whole number of at least {least}.")
     return tuple(int(size) for size in given)

@@ -49,7 +49,7 @@ from helpers.measure.measurement import Measurement
 from helpers.measure.performance import performance
 from helpers.profile import Page
 from helpers.profile import profile as profile_of
-from helpers.sentences import BadInput, NoSuchName
+from helpers.sentences import BadInput, NoSuchName, names_one_of
 from helpers.simulator import Recording
 
 OPTIONS = ("-std=c++17",)
@@ -163,7 +163,7 @@ def explore(kernel: OwnKernel, picture: str = "coalescing") -> Explorer:
 
     picture: one of PICTURES. ValueError, with all of them, for another.
     """
-    if picture not in PICTURES:
+    if not names_one_of(picture, PICTURES):
         raise BadInput(f"There is no explorer {picture!r} of a kernel; there are {', '.join(PICTURES)}.")
     return import_module(f"helpers.explore.{picture}").explore(_own(kernel))
 
@@ -216,7 +216,7 @@ def my_ladder(size: int = rungs.SHOWN, until: str = rungs.LAST) -> Table:
     until: the last notebook whose kernels are shown, "04".
     """
     check_sizes(size=size)
-    if until not in plan.course().numbers:
+    if not names_one_of(until, plan.course().numbers):
         raise BadInput(f"There is no notebook {until!r}; there are {', '.join(plan.course().numbers)}.")
     return rungs.my_ladder(size, until)
 
@@ -226,7 +226,8 @@ def speed(name: str, size: int = rungs.SHOWN) -> Measurement:
 
     ValueError, with a sentence, where it was not recorded.
     """
-    found = rungs.recorded(name, size)
+    check_sizes(size=size)
+    found = rungs.recorded(name, size) if isinstance(name, str) else None
     if found is None:
         known = ", ".join(blank.name for blank in rungs.rungs())
         raise BadInput(f"{name!r} was not recorded at {size}; recorded are {known} at {rungs.SIZES}.")
@@ -275,11 +276,11 @@ def here(number: str) -> theme.Figure:
 
 def program(name: str) -> Plain:
     """A whole program around a kernel, to be run outside of this course. ValueError, with the names there are."""
-    file = PROGRAMS / str(name)
-    if not file.is_file():
-        known = ", ".join(sorted(one.name for one in PROGRAMS.iterdir() if one.is_file()))
+    programs = sorted(one.name for one in PROGRAMS.iterdir() if one.is_file())
+    if not names_one_of(name, programs):
+        known = ", ".join(programs)
         raise BadInput(f"There is no program {name!r} in {PROGRAMS.parent.name}/{PROGRAMS.name}; there are {known}.")
-    return Plain(file.read_text(encoding="utf-8"))
+    return Plain((PROGRAMS / name).read_text(encoding="utf-8"))
 
 
 def _answer(exercise: KernelExercise, text: str) -> None:

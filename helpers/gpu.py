@@ -210,8 +210,11 @@ def _raw_module() -> type:
     from helpers import compiler
 
     class RawModule(_cupy().RawModule):
-        def __init__(self, *, code: str | None = None, options: Sequence[str] = (), **others: Any) -> None:
+        def __init__(self, code: str | None = None, *, options: Sequence[str] = (), **others: Any) -> None:
             if code is not None:
+                compiler.check_texts(code)
+                options = compiler.check_options(options)
+                compiler.files_included(code, options)
                 code = compiler.adapted(code)
                 options = (*options, *compiler.include_options(code))
             super().__init__(code=code, options=tuple(options), **others)

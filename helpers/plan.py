@@ -124,7 +124,7 @@ class Course:
     def notebook(self, number: str) -> Notebook:
         """The notebook with these two digits. BrokenPlan, with the numbers there are, if there is none."""
         for one in self.notebooks:
-            if one.number == number:
+            if isinstance(number, str) and one.number == number:
                 return one
         raise BrokenPlan(f"{FILE} has no notebook {number}; it has {', '.join(self.numbers)}.")
 

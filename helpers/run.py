@@ -22,9 +22,11 @@ from typing import Any, Literal
 import numpy as np
 
 from gemm_kernels import Kernel, Launch, OwnKernel
+from gemm_kernels.kernel import check_sizes
 from gemm_kernels.launch import OPTIONS
 from helpers import compiler, gpu, simulator
 from helpers.sentences import BadInput, Sentence
+from helpers.simulator.cuda.arguments import dtype_of
 from helpers.simulator.sanitizer.checks import combined
 
 Dims = tuple[int, int, int]
@@ -127,6 +129,8 @@ def multiply(
     element that no thread writes cannot pass for a result. Raises LaunchFailed with a sentence if the launch is
     refused, if the kernel faults (the device is synchronised), or if elements of C stay unwritten.
     """
+    if not hasattr(kernel, "launch"):
+        raise BadInput(f'kernel is {kernel!r:.60}, expected a kernel, such as gemm_kernels.get("naive").')
     M, N, K = _shapes(A, B, C)
     if C is None and beta != 0.0:
         raise BadInput(f"beta is {beta} but no C was given: pass C, or use beta=0.")
@@ -178,7 +182,7 @@ def _allow(compiled: Any, shared_bytes: int, name: str = "This kernel") -> None:
 def _shapes(A: np.ndarray, B: np.ndarray, C: np.ndarray | None) -> Dims:
     """(M, N, K), or ValueError with the two shapes that do not fit."""
     for name, matrix in (("A", A), ("B", B), ("C", C)):
-        if matrix is None:
+        if matrix is None and name == "C":
             continue
         if not hasattr(matrix, "ndim"):
             raise BadInput(f"{name} is {matrix!r:.60}, expected a matrix, as np.ones((100, 70), np.float32).")
@@ -226,7 +230,13 @@ def _launch_sentence(launch: Launch, error: Exception) -> str:
 
 def operands(M: int, N: int, K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A (M, K), B (K, N), C (M, N) of zeros, for recordings, whose values nobody looks at."""
-    return np.zeros((M, K), np.float32), np.zeros((K, N), np.float32), np.zeros((M, N), np.float32)
+    check_sizes(M=M, N=N, K=K)
+    try:
+        return np.zeros((M, K), np.float32), np.zeros((K, N), np.float32), np.zeros((M, N), np.float32)
+    except (MemoryError, ValueError):
+        raise BadInput(
+            f"Matrices of {M} × {K}, {K} × {N} and {M} × {N} do not fit into this machine's memory."
+        ) from None
 
 
 def record(launch: Launch, blocks: Sequence[Dims] = ORIGIN, *, level: Level = "auto") -> simulator.Recording:
@@ -287,7 +297,7 @@ def _start(kernel: simulator.Kernel, launch: Launch, A: np.ndarray, B: np.ndarra
     if launch.arguments is not None:
         given = launch.arguments.given
         copies = [value.get() if hasattr(value, "get") else copy(value) for value in given]  # it may write to them
-        typed = [_typed(one, value) for one, value in zip(parameters, copies, strict=False)]
+        typed = [_typed(kernel, one, value) for one, value in zip(parameters, copies, strict=False)]
         call(kernel, launch.grid, launch.block, [*typed, *copies[len(typed) :]], launch.shared_bytes)
         return
     workspace: tuple[Any, ...] = ()
@@ -311,14 +321,17 @@ def _start(kernel: simulator.Kernel, launch: Launch, A: np.ndarray, B: np.ndarra
     if renamed != tuple(parameters):
         others = kernel.compiled.parameters[len(renamed) :]
         kernel = simulator.Kernel(replace(kernel.compiled, parameters=(*renamed, *others)), kernel.variables)
-    arguments = [*(_typed(one, values[one.name]) for one in renamed), *workspace]
+    arguments = [*(_typed(kernel, one, values[one.name]) for one in renamed), *workspace]
     call(kernel, launch.grid, launch.block, arguments, launch.shared_bytes)
 
 
-def _typed(parameter: compiler.Parameter, value: Any) -> Any:
+def _typed(kernel: simulator.Kernel, parameter: compiler.Parameter, value: Any) -> Any:
     """A Python number with the C type of its parameter; anything else as it is."""
-    kind = simulator.SCALARS.get(parameter.type.replace("const", "").strip())
-    return kind(value) if kind and isinstance(value, int | float) and not isinstance(value, np.generic) else value
+    if not isinstance(value, int | float) or isinstance(value, np.generic):
+        return value
+    type_ = kernel.compiled.parameter_type(parameter.index)
+    dtype = None if type_ is None or type_.pointers or type_.count > 1 else dtype_of(type_)
+    return value if dtype is None else dtype.type(value)
 
 
 def forget() -> None:

@@ -10,7 +10,7 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 class Sentence:
@@ -28,6 +28,11 @@ class Sentence:
 
 class BadInput(Sentence, ValueError):
     """What the cell asks for cannot be done; the message says what was found, and what to try."""
+
+
+def names_one_of(value: object, known: Iterable[str]) -> bool:
+    """Whether a value is one of some names; False for what is no text, such as an array, which compares elements."""
+    return isinstance(value, str) and value in known
 
 
 class NoSuchName(Sentence, AttributeError):

@@ -4,8 +4,11 @@ from helpers.compiler.build import (
     CompiledKernel,
     Parameter,
     architectures,
+    check_options,
+    check_texts,
     compile,
     compile_module,
+    files_included,
     include_options,
     module_variables,
     variables_in,
@@ -21,6 +24,7 @@ from helpers.compiler.errors import (
     UnknownKernel,
 )
 from helpers.compiler.lines import ptx_by_line, sass_by_line
+from helpers.compiler.parameter_types import ParameterType
 from helpers.compiler.portable import adapted
 from helpers.compiler.signature import kernel_names, parameter_names
 
@@ -32,13 +36,17 @@ __all__ = [
     "DisassemblyError",
     "NvdisasmMissing",
     "Parameter",
+    "ParameterType",
     "UnknownArchitecture",
     "UnknownKernel",
     "adapted",
     "architectures",
+    "check_options",
+    "check_texts",
     "compile",
     "compile_module",
     "disassemble",
+    "files_included",
     "include_options",
     "kernel_names",
     "module_variables",

@@ -5,14 +5,27 @@ from __future__ import annotations
 import functools
 import json
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers.compiler import cache, cubin, diagnostics, nvrtc, portable, precompiled, ptx, signature
+from helpers.compiler import (
+    cache,
+    cubin,
+    diagnostics,
+    includes,
+    nvrtc,
+    parameter_types,
+    portable,
+    precompiled,
+    ptx,
+    signature,
+)
 from helpers.compiler.errors import CompileError, UnknownArchitecture
 from helpers.compiler.explain import failed_compilation
+from helpers.compiler.parameter_types import ParameterType
 from helpers.compiler.paths import with_given_names
 from helpers.devices import DEFAULT
 
@@ -23,7 +36,6 @@ _ARCHITECTURE = re.compile(r"sm_(\d+)[af]?\Z")
 _SPILLS = re.compile(
     r"Function properties for (\S+)\n[^\n]*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
 )
-_OWN_INCLUDES = ("-I", "--include-path", "-include", "--pre-include")
 _INCLUDES = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 _DEBUG = frozenset(("-G", "--device-debug"))
 _RELOCATABLE = ("-rdc=true", "--relocatable-device-code=true", "-dc", "--device-c")
@@ -92,6 +104,33 @@ class CompiledKernel:
         x, y, z = ([int(size) for size in sizes[1].split(",")] + [1, 1])[:3]
         return x, y, z
 
+    @functools.cached_property
+    def dynamic_arrays(self) -> tuple[str, ...]:
+        """The ``extern __shared__`` arrays that the kernel uses, as the PTX names them. All begin at one address."""
+        names = re.findall(r"^\.extern \.shared [^;]*?([\w$]+)\[\];", self.ptx, re.MULTILINE)
+        if len(names) < 2:
+            return tuple(names)
+        body = re.search(rf"\.entry\s+{re.escape(self.lowered_name)}\b.*?^\}}", self.ptx, re.MULTILINE | re.DOTALL)
+        words = set(re.findall(r"[\w$]+", body[0])) if body else set()
+        return tuple(name for name in names if name in words)
+
+    def parameter_type(self, index: int) -> ParameterType | None:
+        """How a parameter lies in memory: by its text, or else by what the compiler says; None if that says nothing."""
+        read = self._types_by_text[index]
+        return self._types_by_compiler[index] if read is None and self._types_by_compiler else read
+
+    @functools.cached_property
+    def _types_by_text(self) -> tuple[ParameterType | None, ...]:
+        text = "\n".join((self.source, *(header for _, header in self.headers)))
+        if not parameter_types.is_defined_once(text, signature.base_name(self.entry)):
+            return (None,) * len(self.parameters)
+        return tuple(parameter_types.from_text(each.type, text) for each in self.parameters)
+
+    @functools.cached_property
+    def _types_by_compiler(self) -> tuple[ParameterType, ...] | None:
+        found = _asked_types(self.source, self.entry, self.arch, self.options, self.filename, self.headers)
+        return found if found and len(found) == len(self.parameters) else None
+
     def __repr__(self) -> str:
         return (
             f"<{self.entry} for {self.arch}: {self.registers} registers, {self.shared_bytes} B shared, "
@@ -142,11 +181,24 @@ def compile_module(
     headers: Mapping[str, str] | None = None,
 ) -> dict[str, CompiledKernel]:
     """Compile several kernels of one source at once; as ``compile``, by entry."""
-    _check_texts(source, entries)
+    check_texts(source, entries)
     _check_architecture(arch)
-    _check_options(options)
-    given = tuple((headers or {}).items())
-    return dict(_compiled(source, tuple(entries), arch, tuple(options), filename, given))
+    options, given = check_options(options), check_headers(headers)
+    files = files_included(source, options, filename, given)
+    return dict(_compiled(source, tuple(entries), arch, options, filename, given, files))
+
+
+def files_included(
+    source: str, options: Sequence[str] = (), filename: str = "kernel.cu", headers: Sequence[tuple[str, str]] = ()
+) -> tuple[tuple[str, str], ...]:
+    """The files that a source includes and CUDA does not bring, as (path, text).
+
+    Raises CompileError for one that sources may not include: see `helpers.compiler.includes`.
+    """
+    text = includes.without_those_in_comments(source)
+    return tuple(
+        includes.check(text, options, dict(headers), lambda: [one[2:] for one in _folders()], filename).items()
+    )
 
 
 def module_variables(
@@ -161,10 +213,11 @@ def module_variables(
 
     They are also in the ``ptx`` of every kernel that was compiled: see ``variables_in``.
     """
-    _check_texts(source, ())
+    check_texts(source, ())
     _check_architecture(arch)
-    _check_options(options)
-    return variables_in(_output(source, (), arch, tuple(options), filename, tuple((headers or {}).items())).ptx)
+    options, given = check_options(options), check_headers(headers)
+    files = files_included(source, options, filename, given)
+    return variables_in(_output(source, (), arch, options, filename, given, files).ptx)
 
 
 def variables_in(text: str) -> tuple[ptx.Variable, ...]:
@@ -246,8 +299,9 @@ def _compiled(
     options: tuple[str, ...],
     filename: str,
     headers: tuple[tuple[str, str], ...],
+    files: tuple[tuple[str, str], ...],
 ) -> tuple[tuple[str, CompiledKernel], ...]:
-    output = _output(source, entries, arch, options, filename, headers)
+    output = _output(source, entries, arch, options, filename, headers, files)
     return _kernels(output, source, entries, arch, options, filename, headers)
 
 
@@ -258,20 +312,19 @@ def _output(
     options: tuple[str, ...],
     filename: str,
     headers: tuple[tuple[str, str], ...],
+    files: tuple[tuple[str, str], ...],
 ) -> nvrtc.Output:
-    reads_other_files = any(option.startswith(_OWN_INCLUDES) for option in options)
-    text = portable.adapted(source)
-    includes = reads_other_files or bool(include_options(text, *(header for _, header in headers)))
-    every_option = full_options(arch, options, includes=includes)
+    """`files` are those that the source includes: the output is kept for these texts."""
+    text = portable.adapted(includes.without_those_in_comments(source))
+    every_option = full_options(arch, options, includes=_includes(text, headers, files))
     # Both spellings of the language give the same code: whether it is named or left to the default is one entry.
     spelled = tuple(option.replace("--std=", "-std=") for option in every_option)
-    name = cache.key("module", _CACHE_FORMAT, text, entries, spelled, filename, headers, nvrtc.build())
-    output = None if reads_other_files else _stored(cache.read(name), len(entries))
+    given = (headers, files) if files else headers
+    name = cache.key("module", _CACHE_FORMAT, text, entries, spelled, filename, given, nvrtc.build())
+    output = _stored(cache.read(name), len(entries))
     if output is None:
-        changing = reads_other_files or bool(headers)
-        kept = () if changing else precompiled.options(text, every_option)
-        compile_ = nvrtc.run_apart if _may_crash(arch, text, *(header for _, header in headers)) else nvrtc.run
-        output = compile_(text, filename, (*every_option, *kept), entries, dict(headers))
+        kept = () if files or headers else precompiled.options(text, every_option)
+        output = nvrtc.run(text, filename, (*every_option, *kept), entries, dict(headers))
         if not output.succeeded:
             raise failed_compilation(
                 output.log,
@@ -281,14 +334,34 @@ def _output(
                 entries,
                 ptx=lambda: nvrtc.run(text, filename, _to_ptx_only(every_option), entries, dict(headers)).ptx,
             )
-        if not reads_other_files:
-            cache.write(name, _to_store(output))
+        cache.write(name, _to_store(output))
     return output
 
 
-def _may_crash(arch: str, *texts: str) -> bool:
-    """Whether NVRTC may end with a segmentation fault: 12.9 does for wgmma whose descriptor is the constant 0."""
-    return arch.endswith("a") and any("wgmma" in text for text in texts)
+def _includes(text: str, headers: tuple[tuple[str, str], ...], files: tuple[tuple[str, str], ...]) -> bool:
+    """Whether a source, or what it includes, includes any file."""
+    return bool(files) or bool(include_options(text, *(header for _, header in headers)))
+
+
+def _asked_types(
+    source: str,
+    entry: str,
+    arch: str,
+    options: tuple[str, ...],
+    filename: str,
+    headers: tuple[tuple[str, str], ...],
+) -> tuple[ParameterType, ...] | None:
+    """The types of a kernel's parameters, which the compiler's front end is asked for."""
+    text = portable.adapted(includes.without_those_in_comments(source)) + parameter_types.question(entry)
+    files = files_included(source, options, filename, headers)
+    every_option = _to_ptx_only(full_options(arch, options, includes=_includes(text, headers, files)))
+    name = cache.key("types", _CACHE_FORMAT, text, every_option, filename, headers, files, nvrtc.build())
+    stored = cache.read(name)
+    if stored is not None and set(stored) == {"log"}:
+        return parameter_types.answers(stored["log"].decode())
+    log = nvrtc.run(text, filename, every_option, (), dict(headers)).log
+    cache.write(name, {"log": log.encode()})
+    return parameter_types.answers(log)
 
 
 def _to_store(output: nvrtc.Output) -> dict[str, bytes]:
@@ -372,23 +445,44 @@ def _check_architecture(arch: str) -> None:
         )
 
 
-def _check_texts(source: str, entries: Sequence[str]) -> None:
+def check_texts(source: str, entries: Sequence[str] = ()) -> None:
+    """Raise CompileError if a source or the names of its kernels are no texts."""
     if not isinstance(source, str):
         raise CompileError(
             f"the source is of type {type(source).__name__}; expected the CUDA C++ text itself, a str. "
             'For a file, give pathlib.Path("kernel.cu").read_text().'
         )
+    if found := re.search(r"[\ud800-\udfff]|\0", source):
+        line = source.count("\n", 0, found.start()) + 1
+        raise CompileError(
+            f"line {line} of the source holds {_character(found[0])}, which no file of text can hold: "
+            'was it read with errors="surrogateescape", or from bytes that are no text? Delete it.'
+        )
     for entry in entries:
-        if not isinstance(entry, str) or not entry.strip():
+        if not isinstance(entry, str) or not entry.strip() or re.search(r"[\ud800-\udfff]|[\0\n\r]", entry):
             raise CompileError(f'the kernel\'s name is {entry!r}; expected text such as "sgemm" or "sgemm<32>"')
 
 
-def _check_options(options: Sequence[str]) -> None:
+def _character(character: str) -> str:
+    """A character that may be invisible, in words."""
+    return f"the character U+{ord(character):04X} ({unicodedata.name(character, 'half of a pair of characters')})"
+
+
+def check_options(options: Sequence[str]) -> tuple[str, ...]:
+    """The options as a tuple. Raises CompileError if they are none that a compilation here can have."""
     if isinstance(options, str):
         raise CompileError(f"options must be a tuple of strings such as ({options!r},), and this is one string")
+    try:
+        options = tuple(options)
+    except TypeError:
+        raise CompileError(
+            f"options must be a tuple of strings such as ('-std=c++17',), and this is {options!r}"
+        ) from None
     for option in options:
         if not isinstance(option, str):
             raise CompileError(f"the option {option!r} is of type {type(option).__name__}; options are strings")
+        if re.search(r"[\ud800-\udfff]|\0", option):
+            raise CompileError(f"the option {option!r} holds a character that no command line can hold")
         if option.startswith(_FOR_A_LINKER):
             raise CompileError(
                 f"the option {option!r} makes an intermediate form for a linker, and no machine code that could be "
@@ -399,3 +493,18 @@ def _check_options(options: Sequence[str]) -> None:
                 f"the option {option!r} is not allowed here: CuPy adds its own -arch for the GPU it finds. "
                 'Leave it out; without a GPU, give arch="sm_90" beside the options.'
             )
+    return options
+
+
+def check_headers(headers: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    """The headers as (name, text). Raises CompileError if they are none."""
+    if headers is None:
+        return ()
+    if not isinstance(headers, Mapping):
+        raise CompileError(
+            f"headers is of type {type(headers).__name__}; expected the texts by name: {{'tile.h': '…'}}"
+        )
+    for name, text in headers.items():
+        if not isinstance(name, str) or not isinstance(text, str) or re.search(r"[\ud800-\udfff]|\0", name + text):
+            raise CompileError(f"the header {name!r} is no text: both its name and what is in it are strings")
+    return tuple(headers.items())

@@ -18,6 +18,7 @@ _TOOL = re.compile(
     r"(?P<severity>error|warning|fatal)\s*: (?P<message>.*)\Z"
 )
 _CARET = re.compile(r"(?P<margin>\s*)\^\s*\Z")
+_WIDTH = 160  # the most characters of a line that a message quotes: those around what it is about
 _ECHO_INDENT = 2  # the compiler shows the source line, and the caret, two characters in
 
 NAME_MAP = "__nv_name_map"
@@ -59,17 +60,33 @@ def render(diagnostic: Diagnostic, texts: Mapping[str, str]) -> str:
               |     ^
     """
     where = f"{diagnostic.filename}:{diagnostic.line}: " if diagnostic.line else ""
-    shown = [f"{where}{diagnostic.severity}: {diagnostic.message}"]
-    shown += [f"    {detail}" for detail in diagnostic.details if not _is_trace(detail)]
+    shown = [f"{where}{diagnostic.severity}: {_shortened(diagnostic.message)}"]
+    shown += [f"    {_shortened(detail)}" for detail in diagnostic.details if not _is_trace(detail)]
     text = source_line(diagnostic, texts)
     if text is not None:
         number = f"{diagnostic.line:>5}"
+        text, column = _excerpt(text, diagnostic.column)
         shown.append(f"{number} | {text}".rstrip())
-        if diagnostic.column:
-            margin = "".join("\t" if letter == "\t" else " " for letter in text[: diagnostic.column - 1])
-            shown.append(f"{' ' * len(number)} | {margin.ljust(diagnostic.column - 1)}^")
-    shown += [f"    {detail}" for detail in diagnostic.details if _is_trace(detail)]
+        if column:
+            margin = "".join("\t" if letter == "\t" else " " for letter in text[: column - 1])
+            shown.append(f"{' ' * len(number)} | {margin.ljust(column - 1)}^")
+    shown += [f"    {_shortened(detail)}" for detail in diagnostic.details if _is_trace(detail)]
     return "\n".join(shown)
+
+
+def _excerpt(line: str, column: int | None) -> tuple[str, int | None]:
+    """The part of a long line around a column, and the column in it; a line of ordinary length is left whole."""
+    if len(line) <= 2 * _WIDTH:
+        return line, column
+    first = max(0, min((column or 1) - 1 - _WIDTH // 2, len(line) - _WIDTH))
+    before = "… " if first else ""
+    shown = f"{before}{line[first : first + _WIDTH]}{' …' if first + _WIDTH < len(line) else ''}"
+    return shown, column and min(column - first + len(before), len(shown))
+
+
+def _shortened(text: str) -> str:
+    """A message without its middle, where types of templates make it pages long."""
+    return text if len(text) <= 8 * _WIDTH else f"{text[: 6 * _WIDTH]} … {text[-_WIDTH:]}"
 
 
 def source_line(diagnostic: Diagnostic, texts: Mapping[str, str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 from helpers.compiler import diagnostics, signature
@@ -12,6 +13,18 @@ from helpers.compiler.errors import CompileError, UnknownKernel
 _MAX_ERRORS_SHOWN = 5
 _UNKNOWN_OPTION = re.compile(r"unrecognized option (.+) found\s*$", re.MULTILINE)
 _SHARED_OVERFLOW = re.compile(r"uses too much shared data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\)")
+_CONSTANT_OVERFLOW = re.compile(r"uses too much global constant data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\)")
+# What editors, chats and PDFs put in place of the characters that C++ knows.
+_MEANT = {
+    character: plain
+    for plain, characters in {
+        '"': "\u201c\u201d\u201e\u00ab\u00bb\u2033\uff02", "'": "\u2018\u2019\u201a\u2032\u00b4",
+        "-": "\u2212\u2013\u2014\u2010\u2011\uff0d", "*": "\u00d7\u2217\u22c5\u00b7", "/": "\u00f7\u2215\u2044",
+        "<=": "\u2264", ">=": "\u2265", "!=": "\u2260", ";": "\uff1b\u037e", ",": "\uff0c", "(": "\uff08",
+        ")": "\uff09", "+": "\uff0b", "=": "\uff1d", "...": "\u2026",
+    }.items()
+    for character in characters
+}  # fmt: skip
 _UNDEFINED_FUNCTION = re.compile(r"Unresolved extern function")
 _MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "(.*?)"')
 _HOST_CODE = re.compile(
@@ -45,6 +58,11 @@ _NOT_ON_ALL_GPUS = {
     "vote": "__any, __all and __ballot are of before CUDA 9. Name the threads of the warp that take part, "
     "0xffffffff for all: __ballot_sync(0xffffffff, …).",
 }
+_MATHEMATICAL = "|".join((
+    "acos", "asin", "atan2?", "cbrt", "ceil", "copysign", "cosh?", "erfc?", "exp2?", "expm1", "fabs", "fdim", "floor",
+    "fma", "fmax", "fmin", "fmod", "hypot", "l?lrint", "log", "log10", "log1p", "log2", "nextafter", "pow", "remainder",
+    "rint", "round", "sinh?", "sqrt", "tanh?", "trunc",
+))  # fmt: skip
 # What the compiler's words leave open, by a pattern of its message and one of the line that it is about.
 _HINTS = tuple((re.compile(message), re.compile(line), hint) for message, line, hint in (
     (
@@ -69,6 +87,12 @@ _HINTS = tuple((re.compile(message), re.compile(line), hint) for message, line, 
         "An array has a size that is known when the kernel is compiled: a number, a macro, a constexpr, a template "
         "parameter. Shared memory alone may get its size at the launch: extern __shared__ float tile[]; with "
         "shared_mem=….",
+    ),
+    (
+        r'more than one instance of (?:overloaded function|function template) "(?:std::)?(' + _MATHEMATICAL + ')"', "",
+        r"NVRTC, unlike nvcc with the host's headers, has \1 for arguments of one type alone, float or double. Write "
+        r"numbers as floats, 2.0f for 2.0 (which is also much faster), and convert integers: "
+        r"\1(static_cast<float>(n), …).",
     ),
     (
         "annotation on lambda requires --extended-lambda", "",
@@ -224,6 +248,14 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
             f"    The __shared__ arrays take {used} bytes; arrays of fixed size may take {most} bytes a block. "
             "Use smaller tiles, or dynamic shared memory (extern __shared__) for more."
         ]
+    if overflow := _CONSTANT_OVERFLOW.search(error.message):
+        used, most = (int(number, 16) for number in overflow.groups())
+        return [
+            f"    The __constant__ variables take {used} bytes; a module may have {most}. Keep the rest in an "
+            "array that the kernel is given: const float *__restrict__ table."
+        ]
+    if error.message == "unrecognized token" and (character := _foreign_character(error)):
+        return [character]
     if "/thrust/" in error.filename:
         return [
             "    Thrust's functions are called by host code, as CuPy's are (gpu.sum and others), and NVRTC refuses its "
@@ -271,6 +303,23 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
             "cuda_fp16.h and mma.h, come with the course: if they are missing, `make lab` sets it up again."
         ]
     return []
+
+
+def _foreign_character(error: Diagnostic) -> str | None:
+    """Which character it is that C++ does not know, where it stands, and what was meant by it."""
+    line = error.echo or ""
+    found = next(
+        (place for place in range(max(0, (error.column or 1) - 1), len(line)) if not " " <= line[place] <= "~"), None
+    )
+    if found is None or line[found] == "\t":
+        return None
+    character = line[found]
+    described = f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
+    is_seen = character.isprintable() and unicodedata.category(character) != "Zs"
+    what = f"{character} ({described})" if is_seen else f"{described}, which cannot be seen"
+    instead = _MEANT.get(character) or ("" if is_seen else "a space, or nothing,")
+    advice = f"Write {instead} instead." if instead else "Outside of texts and comments C++ has plain letters alone."
+    return f"    In column {found + 1} stands {what}; C++ has no such character. {advice}"
 
 
 def _begins_its_line(error: Diagnostic) -> bool:
@@ -332,6 +381,15 @@ def _unknown_kernel(errors: Sequence[Diagnostic], source: str, entries: Sequence
         return UnknownKernel(
             f"this source has {len(same_name)} kernels called {asked}, and it is not clear which is meant; "
             "give each its own name"
+        )
+    inside = list(dict.fromkeys(one.within for one in same_name if one.within))
+    if "::" not in asked and inside:
+        names = " or ".join(f'"{place}::{asked}"' for place in inside)
+        return UnknownKernel(f"{asked} is in a namespace: its name is {names}")
+    if "::" not in asked and all(not one.within for one in same_name):
+        return UnknownKernel(
+            f"the compiler did not see {asked}: does it stand between #if or #ifdef and #endif? A macro that it needs "
+            f'is defined in the source, or by an option, options=("-DNAME",). Else: {errors[0].message}; {has}'
         )
     return UnknownKernel(f"{asked} does not name a kernel of this source: {errors[0].message}; {has}")
 

@@ -1,32 +1,37 @@
-"""One compilation with NVRTC, through NVIDIA's own binding (cuda-bindings).
+"""One compilation with NVRTC, in a process beside this one that is kept for the next compilation.
 
-The binding looks for the library where CuPy looks, with cuda-pathfinder: in the pip wheel, in conda, in a CUDA toolkit,
-on Linux and on Windows. So the compiler is the one that ``cupy.RawModule`` uses on a machine with a GPU, and it needs
-neither a GPU nor a driver nor CuPy.
+A source can crash the compiler, let it work for hours or take all memory of the machine (macros and templates that
+double themselves need ten lines). In a process of its own it can be ended: after GEMM_COURSE_COMPILE_SECONDS of
+processor time, with more than GEMM_COURSE_COMPILE_GB of memory, or by Ctrl-C.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
 import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from helpers.compiler import nvrtc_process
 from helpers.compiler.errors import CompileError, CompilerMissing
 
-# A program that reads the arguments of `run`, and writes what it returns.
-_APART = """
-import pickle, sys
-from helpers.compiler import nvrtc
-sys.stdout.buffer.write(pickle.dumps(nvrtc.run(*pickle.loads(sys.stdin.buffer.read()))))
-"""
+SECONDS = "GEMM_COURSE_COMPILE_SECONDS"
+"""How many seconds of processor time a compilation may take."""
+GIGABYTES = "GEMM_COURSE_COMPILE_GB"
+"""How much memory a compilation may take."""
+
+_DEFAULTS = {SECONDS: 30.0, GIGABYTES: 4.0}
+_PATIENCE = 4  # of the wall clock: a machine may be busy
+_OUT_OF_MEMORY = re.compile(r"\berror: out of memory|Loop in catastrophic error|NVRTC_ERROR_OUT_OF_MEMORY")
 _TIME = re.compile(r"^ptxas info\s*: Compile time = .*\n?", re.MULTILINE)
 
 
@@ -41,37 +46,16 @@ class Output:
     lowered_names: tuple[str, ...] = ()
 
 
-class _Refused(Exception):
-    """NVRTC answered a call with an error; the message is its name for it, such as NVRTC_ERROR_COMPILATION."""
+def prepare() -> None:
+    """Start the compiler's process, if there is none yet: it is ready when this one has something to compile."""
+    if not _idle:
+        _idle.append(_Process())
 
 
 @functools.cache
-def _binding() -> Any:
-    try:
-        from cuda.bindings import nvrtc
-
-        nvrtc.nvrtcVersion()  # loads the library
-    except Exception as error:  # ImportError, RuntimeError or an error of cuda-pathfinder, by what is missing
-        raise CompilerMissing(
-            f"NVRTC, the CUDA C++ compiler, could not be loaded ({error}). Set the project up again with `make lab`, "
-            "or install the packages cuda-bindings (version 12) and nvidia-cuda-nvrtc-cu12."
-        ) from error
-    return nvrtc
-
-
-def _call(name: str, *arguments: Any) -> Any:
-    """The result of a function of NVRTC; _Refused if it fails."""
-    nvrtc = _binding()
-    status, *results = getattr(nvrtc, name)(*arguments)
-    if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-        raise _Refused(status.name)
-    return results[0] if len(results) == 1 else results
-
-
 def version() -> tuple[int, int]:
     """NVRTC's version, for example ``(12, 9)``."""
-    major, minor = _call("nvrtcVersion")
-    return int(major), int(minor)
+    return _ask("version")
 
 
 @functools.cache
@@ -84,80 +68,156 @@ def build() -> str:
 @functools.cache
 def supported_architectures() -> tuple[int, ...]:
     """The compute capabilities, as 80 or 90, that this NVRTC compiles for, ascending."""
-    return tuple(sorted(int(number) for number in _call("nvrtcGetSupportedArchs")))
+    return _ask("architectures")
 
 
 def run(
     source: str, filename: str, options: Sequence[str], name_expressions: Sequence[str], headers: Mapping[str, str]
 ) -> Output:
-    """Compile ``source``; ``options`` reach NVRTC exactly as given."""
-    encoded = [option.encode() for option in options]
-    with _program(source, filename, headers) as program:
-        for expression in name_expressions:
-            _call("nvrtcAddNameExpression", program, expression.encode())
-        try:
-            _call("nvrtcCompileProgram", program, len(encoded), encoded)
-        except _Refused as error:
-            return Output(succeeded=False, log=_log(program) or str(error))
-        return Output(
-            succeeded=True,
-            log=_log(program),
-            ptx=_text(_bytes("PTX", program)),
-            cubin=_bytes("CUBIN", program) if _makes_machine_code(options) else b"",
-            lowered_names=tuple(
-                _call("nvrtcGetLoweredName", program, expression.encode()).decode() for expression in name_expressions
-            ),
-        )
+    """Compile ``source``; ``options`` reach NVRTC exactly as given.
 
-
-def run_apart(
-    source: str, filename: str, options: Sequence[str], name_expressions: Sequence[str], headers: Mapping[str, str]
-) -> Output:
-    """As `run`, in a process of its own: CompileError, and not the end of this one, if the compiler crashes."""
-    arguments = pickle.dumps((source, filename, tuple(options), tuple(name_expressions), dict(headers)))
-    root = Path(__file__).parents[2]
-    folders = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, "-c", _APART], input=arguments, capture_output=True, check=False,
-        env=os.environ | {"PYTHONPATH": folders},
+    Raises CompileError if the compiler crashes, or needs more time or memory than a compilation may.
+    """
+    succeeded, log, ptx, cubin, names = _ask(
+        "run", source.encode(), filename.encode(), [option.encode() for option in options],
+        [expression.encode() for expression in name_expressions],
+        [(name.encode(), text.encode()) for name, text in headers.items()],
+        any(option.startswith(("-arch=sm_", "--gpu-architecture=sm_")) for option in options),
     )  # fmt: skip
-    if done.returncode == 0:
-        return pickle.loads(done.stdout)
-    if done.stderr:
-        raise CompileError(f"the compiler could not be run: {done.stderr.decode(errors='replace').splitlines()[-1]}")
-    major, minor = version()
-    raise CompileError(
-        f"the compiler itself, NVRTC {major}.{minor}, crashed on this source (status {done.returncode}), and would in "
-        "CuPy, with the whole session. It is known to for wgmma with a constant descriptor such as 0: make descriptors "
-        "at run time from the addresses of the tiles in shared memory."
+    if not succeeded and _OUT_OF_MEMORY.search(_text(log)):
+        _end_all()  # of what the compiler left unfinished nothing goes into the next source
+        raise _too_large(_limit(GIGABYTES))
+    # Without the times that the compiler took: the same source then gives the same output.
+    return Output(succeeded, _TIME.sub("", _text(log)), _text(ptx), cubin, tuple(names))
+
+
+class _Ended(Exception):
+    """The compiler's process has ended without an answer; the message says how."""
+
+
+class _Process:
+    """A process that compiles, and the one that started it: a child made by fork does not share it."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self.popen = subprocess.Popen(
+            [sys.executable, nvrtc_process.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, start_new_session=True,  # a terminal's Ctrl-C is for this process alone
+            env=os.environ | {"PYTHONSAFEPATH": "1"},  # modules of this folder are called as some of Python's are
+        )  # fmt: skip
+
+    def ask(self, request: tuple, seconds: float) -> tuple[str, Any]:
+        """Its answer. _Ended if it ends before, or takes more than some seconds."""
+        clock = threading.Timer(seconds, self.popen.kill)
+        clock.daemon = True
+        text, size = pickle.dumps(request), nvrtc_process.SIZE
+        clock.start()
+        try:
+            self.popen.stdin.write(size.pack(len(text)) + text)
+            self.popen.stdin.flush()
+            header = self.popen.stdout.read(size.size)
+            if len(header) == size.size:
+                return pickle.loads(self.popen.stdout.read(*size.unpack(header)))
+        except OSError:
+            pass
+        finally:
+            clock.cancel()
+        raise _Ended
+
+    def end(self) -> int:
+        """Stop it; its exit status."""
+        self.popen.kill()
+        for pipe in (self.popen.stdin, self.popen.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()
+        return self.popen.wait()
+
+
+_idle: list[_Process] = []  # those that have nothing to do: as many as have compiled at one time
+
+
+@atexit.register
+def _end_all() -> None:
+    while _idle:
+        process = _idle.pop()
+        if process.owner == os.getpid():
+            process.end()
+
+
+def _ask(name: str, *arguments: Any) -> Any:
+    """What a function of nvrtc_process answers."""
+    seconds, gigabytes = _limit(SECONDS), _limit(GIGABYTES)
+    request = name, arguments, os.getcwd(), max(1, round(seconds)), round(gigabytes * 2**30)
+    while _idle and _idle[-1].owner != os.getpid():
+        _idle.pop()
+    try:
+        process = _idle.pop()
+    except IndexError:
+        process = _Process()
+    try:
+        status, found = process.ask(request, _PATIENCE * seconds)
+    except _Ended:
+        raise _error_of(process.end(), seconds, gigabytes) from None
+    except BaseException:
+        process.end()
+        raise
+    _idle.append(process)
+    if status == nvrtc_process.MISSING:
+        raise CompilerMissing(
+            f"NVRTC, the CUDA C++ compiler, could not be loaded ({found}). Set the project up again with `make lab`, "
+            "or install the packages cuda-bindings (version 12) and nvidia-cuda-nvrtc-cu12."
+        )
+    if status == nvrtc_process.REFUSED and _OUT_OF_MEMORY.search(found):
+        raise _too_large(gigabytes)
+    if status == nvrtc_process.REFUSED:
+        raise CompileError(f"the compiler answers {found} and says nothing more of it.")
+    return found
+
+
+def _limit(name: str) -> float:
+    """A limit that the environment sets, or the default."""
+    given = os.environ.get(name, "")
+    try:
+        value = float(given) if given else _DEFAULTS[name]
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise CompileError(f"{name}={given!r} is no limit: expected a number above 0, such as {_DEFAULTS[name]:g}.")
+    return value
+
+
+def _too_large(gigabytes: float) -> CompileError:
+    return CompileError(
+        f"the compiler needed more than {gigabytes:g} GB of memory for this source and was stopped. Do macros, "
+        f"templates or unrolled loops multiply in it, or is a table very long? {GIGABYTES}=… allows more."
     )
 
 
-@contextmanager
-def _program(source: str, filename: str, headers: Mapping[str, str]) -> Iterator[Any]:
-    texts = [text.encode() for text in headers.values()]
-    names = [name.encode() for name in headers]
-    program = _call("nvrtcCreateProgram", source.encode(), filename.encode(), len(headers), texts, names)
+def _error_of(status: int, seconds: float, gigabytes: float) -> CompileError:
+    """What to say of a process that ended with this status in the middle of a compilation."""
+    if status in (-getattr(signal, "SIGXCPU", 0), -getattr(signal, "SIGKILL", 0)) or (os.name == "nt" and status == 1):
+        return CompileError(
+            f"the compiler had not finished this source after {seconds:g} seconds of work and was stopped. Do macros, "
+            f"templates or unrolled loops multiply in it? {SECONDS}=… allows more."
+        )
+    if _peak_of_children() > 0.6 * gigabytes * 2**30:
+        return _too_large(gigabytes)
+    major, minor = version()
+    return CompileError(
+        f"the compiler itself, NVRTC {major}.{minor}, crashed on this source (status {status}), and would in "
+        "CuPy, with the whole session. It is known to for wgmma with a constant descriptor such as 0: make descriptors "
+        "at run time from the addresses of the tiles in shared memory. Of any other, leave out half of the source, and "
+        "half of what crashes then, until the line is found."
+    )
+
+
+def _peak_of_children() -> int:
+    """The most memory that a process took which this one started and which has ended, bytes; 0 if that is not known."""
     try:
-        yield program
-    finally:
-        _call("nvrtcDestroyProgram", program)
-
-
-def _makes_machine_code(options: Sequence[str]) -> bool:
-    return any(option.startswith(("-arch=sm_", "--gpu-architecture=sm_")) for option in options)
-
-
-def _bytes(what: str, program: Any) -> bytes:
-    """One result of a program: "PTX", "CUBIN" or "ProgramLog"."""
-    buffer = bytearray(_call(f"nvrtcGet{what}Size", program))
-    _call(f"nvrtcGet{what}", program, buffer)
-    return bytes(buffer)
-
-
-def _log(program: Any) -> str:
-    """The compiler's messages, without the times that it took: the same source then gives the same output."""
-    return _TIME.sub("", _text(_bytes("ProgramLog", program)))
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 
 
 def _text(raw: bytes) -> str:

@@ -21,7 +21,7 @@ HOST_HEADERS = frozenset({
     "bitset", "cctype", "cinttypes", "cublasLt.h", "cuda_profiler_api.h", "cusparse.h", "deque", "exception",
     "helper_string.h", "helper_timer.h", "inttypes.h", "iterator", "list", "mutex", "new", "nvToolsExt.h",
     "nvtx3/nvToolsExt.h", "omp.h", "optional", "ostream", "queue", "ratio", "stack", "stdbool.h", "unordered_map",
-    "unordered_set",
+    "unordered_set", "bits/stdc++.h",
 })  # fmt: skip
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"][^\n]*$', re.MULTILINE)
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
@@ -146,6 +146,7 @@ _IN_PLACE_OF = {
 
 def adapted(source: str) -> str:
     """The source with what NVRTC lacks. Lines keep their numbers; `#line 1` follows what is put before them."""
+    source = source.removeprefix("\ufeff")  # of a file that an editor of Windows wrote
     wanted = {name.strip() for name in _INCLUDE.findall(source)}
     dropped = HOST_HEADERS | {"cub/cub.cuh"} | _IN_PLACE_OF.keys()
     text = _INCLUDE.sub(lambda found: "" if found[1].strip() in dropped else found[0], source)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-_IGNORED = re.compile(
+IGNORED = re.compile(
     r'(?P<raw>\bR"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)")'
     r'|(?P<string>"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\')'
     r"|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))",
@@ -42,11 +42,17 @@ class Declared:
 
 @dataclass(frozen=True)
 class Signature:
-    """A ``__global__`` function of a source text. ``template`` holds its template parameters' names."""
+    """A ``__global__`` function of a source text.
+
+    Attributes:
+        template: its template parameters' names.
+        within: the namespace that it is in, ``"conv::fast"``.
+    """
 
     name: str
     parameters: tuple[Declared, ...]
     template: tuple[str, ...] = ()
+    within: str = ""
 
     @property
     def usage(self) -> str:
@@ -105,7 +111,7 @@ def unnamed(index: int) -> str:
 
 def _tokens(source: str, macros: Sequence[str]) -> list[str]:
     text = source.replace("\r\n", "\n").replace("\\\n", " ")
-    text = _IGNORED.sub(lambda found: " " if found["comment"] else '""', text)
+    text = IGNORED.sub(lambda found: " " if found["comment"] else '""', text)
     replacements = {name: value for name, _, value in (macro.partition("=") for macro in macros)}
     replacements |= {name: value or "" for name, value in _OBJECT_MACRO.findall(text)}
     expanded = {name: _TOKEN.findall(value) for name, value in replacements.items()}
@@ -124,8 +130,18 @@ def _expand(tokens: list[str], macros: dict[str, list[str]], depth: int) -> Iter
 def _signatures(tokens: list[str]) -> Iterator[Signature]:
     template: tuple[str, ...] = ()
     position = 0
+    scopes: list[str] = []  # the names of the namespaces that are open, "" for other braces
+    opens = ""
     while position < len(tokens):
         token = tokens[position]
+        if token == "namespace":
+            name = tokens[position + 1 : position + 2]
+            opens = "".join(_until_brace(tokens, position + 1)) if name and _IDENTIFIER.match(name[0]) else ""
+        elif token == "{":
+            scopes.append(opens)
+            opens = ""
+        elif token == "}" and scopes:
+            scopes.pop()
         if token == "template" and tokens[position + 1 : position + 2] == ["<"]:
             end = _matching(tokens, position + 1)
             template = tuple(_template_name(part) for part in _split(tokens[position + 2 : end]))
@@ -136,9 +152,17 @@ def _signatures(tokens: list[str]) -> Iterator[Signature]:
             found = _signature(tokens, position + 1)
             if found:
                 name, parameters, position = found
-                yield Signature(name, parameters, template)
+                yield Signature(name, parameters, template, "::".join(filter(None, scopes)))
                 template = ()
         position += 1
+
+
+def _until_brace(tokens: list[str], position: int) -> list[str]:
+    """``a :: b`` of ``namespace a::b {``; nothing for ``namespace a = b;``."""
+    end = position
+    while end < len(tokens) and tokens[end] not in "{;=":
+        end += 1
+    return tokens[position:end] if tokens[end : end + 1] == ["{"] else []
 
 
 def _signature(tokens: list[str], position: int) -> tuple[str, tuple[Declared, ...], int] | None:

@@ -19,6 +19,8 @@ from __future__ import annotations
 from functools import lru_cache
 from threading import RLock
 
+import numpy as np
+
 from gemm_kernels import Launch
 from helpers import devices, run, simulator
 from helpers.compiler import CompilerError
@@ -64,6 +66,10 @@ def predict(
     Raises NoConstants for a GPU on which nothing was measured; what the compiler and the simulator raise; and
     `helpers.native.NoLibrary` where the compiled model cannot be loaded.
     """
+    if not isinstance(device, str):
+        raise devices.UnknownDevice(f"A GPU is known by its name, such as {devices.DEFAULT.name!r}; found {device!r}.")
+    if not isinstance(cold, bool | np.bool_):
+        raise SimulatorError(f"cold={cold!r}: choose True, for an L2 that holds nothing of the launch, or False.")
     known = machine(device)
     with _ONE:
         return _predict(traced(launch, device), known, cold)
@@ -99,6 +105,11 @@ def captured(launch: Launch | Recording | Captured) -> Captured:
         with simulator.capture() as caught:
             run.start(kernel, launch, *run.operands(*launch.shape), *((ALPHA, BETA) if launch.scaled else ()))
         return caught[0]
+    if not isinstance(launch, Recording):
+        raise SimulatorError(
+            f"A time is predicted of a launch, as kernel.launch(M, N, K) gives it, or of a recording; found "
+            f"{launch!r:.80}."
+        )
     found = launch.launches[-1].captured if launch.launches else None
     if found is None:
         raise SimulatorError(

@@ -63,6 +63,7 @@ TITLES: Mapping[str, str] = {
     "branch_resolving": "Branch Resolving",
 }
 LAUNCH = "the launch begins or ends"
+SEEN = 0.005  # a part of the time that is not rounded to 0 %
 WAITS = {
     "long_scoreboard": "data from global memory",
     "short_scoreboard": "data from shared memory, or a special function",
@@ -177,7 +178,7 @@ class Prediction:
         cause = max(self.empty, key=self.empty.__getitem__)
         if self.empty[cause] > self.time[most] and cause != LAUNCH:
             return f"{sentence} In {self.empty[cause]:.0%} of the time a scheduler has no warp, because {cause}."
-        if self.kind in ("latency", "launch"):
+        if self.kind in ("latency", "launch") and self.time[most] >= SEEN:
             sentence += (
                 f" In {self.time[most]:.0%} of the time nothing is issued because the warps wait for {WAITS[most]} "
                 f"({TITLES[most]})."

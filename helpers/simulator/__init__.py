@@ -12,12 +12,17 @@
 `record(blocks="sampled")` is for big problems: it executes some blocks of every kind and counts for all of them.
 """
 
-from helpers.simulator.cuda.arguments import SCALARS
+# ruff: noqa: E402
+from helpers.compiler import nvrtc
+
+nvrtc.prepare()  # it gets ready while the rest is imported
+
 from helpers.simulator.cuda.arrays import DeviceArray, empty
 from helpers.simulator.cuda.raw_module import Kernel, RawModule
 from helpers.simulator.cuda.settings import capture, record, sanitize
 from helpers.simulator.errors import (
     ArgumentError,
+    ArrayError,
     AsyncCopyError,
     BarrierError,
     DeviceAssertion,
@@ -40,8 +45,8 @@ from helpers.simulator.sanitizer.checks import Finding, Report
 load = Recording.load
 
 __all__ = [
-    "SCALARS",
     "ArgumentError",
+    "ArrayError",
     "AsyncCopyError",
     "BarrierError",
     "Captured",

@@ -17,6 +17,10 @@ class ArgumentError(SimulatorError, TypeError):
     """A kernel was called with the wrong number or kind of arguments."""
 
 
+class ArrayError(SimulatorError, ValueError, IndexError, TypeError):
+    """An operation with arrays on the device that NumPy refuses: shapes, indices or types that do not fit."""
+
+
 class LaunchError(SimulatorError, ValueError):
     """The grid, the block or the shared memory of a launch is outside the limits of the GPU."""
 

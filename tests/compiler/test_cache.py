@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers import compiler
-from helpers.compiler import build, cache, nvrtc
+from helpers.compiler import build, cache, includes, nvrtc
 
 SOURCE = 'extern "C" __global__ void k(float *x) { x[threadIdx.x] = 2; }'
 ROOT = Path(__file__).parents[2]
@@ -89,15 +89,17 @@ def test_another_build_of_the_compiler_compiles_anew(folder, runs, monkeypatch):
     assert len(runs) == 2
 
 
-def test_sources_that_read_files_of_their_own_are_not_cached(folder, runs, tmp_path):
+def test_included_files_are_part_of_what_is_kept(folder, runs, tmp_path, monkeypatch):
+    monkeypatch.setenv(includes.ENVIRONMENT_VARIABLE, str(tmp_path))
     (tmp_path / "include").mkdir()
-    (tmp_path / "include" / "width.h").write_text("#define WIDTH 8\n")
     source = '#include "width.h"\nextern "C" __global__ void k(int *x) { x[0] = WIDTH; }'
     options = (f"-I{tmp_path / 'include'}",)
-    before = compiler.compile(source, "k", options=options).ptx
-    (tmp_path / "include" / "width.h").write_text("#define WIDTH 16\n")
-    build._compiled.cache_clear()
-    assert compiler.compile(source, "k", options=options).ptx != before
+    texts = {}
+    for width in (8, 16, 8):
+        (tmp_path / "include" / "width.h").write_text(f"#define WIDTH {width}\n")
+        build._compiled.cache_clear()
+        texts.setdefault(width, compiler.compile(source, "k", options=options).ptx)
+    assert texts[8] != texts[16]
     assert len(runs) == 2
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from helpers import compiler
-from helpers.compiler import CompileError, UnknownArchitecture, UnknownKernel, diagnostics, nvrtc
+from helpers.compiler import CompileError, UnknownArchitecture, UnknownKernel, diagnostics
 
 
 @pytest.fixture(autouse=True)
@@ -344,15 +344,3 @@ def test_who_multiplies_by_warp_groups_elsewhere_is_told_that_hopper_alone_does(
     with pytest.raises(compiler.CompileError, match=f"not supported on .target '{arch}'") as caught:
         compiler.compile(WGMMA.replace("DESCRIPTOR", "given"), "kernel", arch=arch)
     assert str(caught.value).count('Hopper\'s alone, arch="sm_90a"') == 1 and "tcgen05" not in str(caught.value)
-
-
-def test_what_is_compiled_apart_is_what_is_compiled_here():
-    arguments = ('extern "C" __global__ void kernel(float *o) { o[0] = X; }', "k.cu", ("-arch=sm_90", "-DX=2"), (), {})
-    assert nvrtc.run_apart(*arguments) == nvrtc.run(*arguments)
-
-
-def test_only_sources_with_wgmma_for_a_hopper_of_its_own_are_compiled_apart(monkeypatch):
-    monkeypatch.setattr(nvrtc, "run_apart", lambda *arguments: pytest.fail("a process is started"))
-    source = 'extern "C" __global__ void kernel(float *o) { o[0] = 4711; } // '
-    assert compiler.compile(source + "wgmma", "kernel", arch="sm_90")
-    assert compiler.compile(source, "kernel", arch="sm_90a")

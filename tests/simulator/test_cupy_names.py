@@ -273,3 +273,39 @@ def test_a_raw_kernel_says_what_the_compiler_says_of_it():
     assert squares.num_regs == squares.attributes["num_regs"] == squares.kernel.num_regs
     with pytest.raises(AttributeError, match="'RawKernel' object has no attribute 'registers'"):
         squares.registers  # noqa: B018
+
+
+def array(*shape: int) -> gpu.ndarray:
+    return gpu.ones(shape, np.float32)
+
+
+REFUSED = {
+    "product": (
+        lambda: array(3, 4) @ array(3, 4),
+        r"columns of the first array, 4, and the rows of the second, 3, whi",
+    ),
+    "sum": (lambda: array(3, 4) + array(2, 5), r"shapes \(3,4\) \(2,5\). The arrays are float32 \(3, 4\) and float32"),
+    "in place": (lambda: array(3).__iadd__(array(4)), r"The arrays are float32 \(3,\) and float32 \(4,\)\.$"),
+    "reshape": (lambda: array(3, 4).reshape(5, 5), r"^Cannot reshape .*\. The array is float32 \(3, 4\)\.$"),
+    "index": (lambda: array(3)[7], "^Index 7 is out of bounds for axis 0 with size 3. The array is"),
+    "item": (lambda: array(3).__setitem__(0, "a"), r"The array is float32 \(3,\)\.$"),
+    "truth": (lambda: bool(array(3)), "truth value of an array"),
+    "order": (lambda: gpu.empty(3, order="Z"), "order='Z': choose 'C'"),
+    "set": (lambda: array(3).set(np.ones(4)), r"A float64 array of shape \(4,\) does not fit into float32 \(3,\)\."),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_arrays_that_do_not_fit_are_named(case):
+    compute, said = REFUSED[case]
+    with pytest.raises(simulator.SimulatorError, match=said):
+        compute()
+
+
+def test_results_of_operations_are_on_the_device():
+    a = gpu.asarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+    for found in (a + 1, 2 * a, a @ a.T, -a, a < 3, np.add(a, a), *np.divmod(a, 2)):
+        assert type(found) is gpu.ndarray
+    before, a = a, a.__iadd__(1)
+    assert a is before and a.get().tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert a.sum() == 21 and np.multiply.reduce(a, axis=0).get().tolist() == [4, 10, 18]

@@ -39,7 +39,7 @@ EXERCISES: tuple[Exercise, ...] = tuple(exercise for module in _MODULES.values()
 def get(name: str) -> Exercise:
     """The exercise with this name. ValueError, with the names there are, if there is none."""
     for exercise in EXERCISES:
-        if exercise.name == name:
+        if isinstance(name, str) and exercise.name == name:
             return exercise
     raise BadInput(f"There is no exercise {name!r}; there are {', '.join(one.name for one in EXERCISES)}.")
 

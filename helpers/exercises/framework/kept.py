@@ -43,13 +43,20 @@ def keep(name: str, source: str) -> Path | None:
     return None
 
 
+def is_name(name: object) -> bool:
+    """Whether a file may have this name: it leads to no other folder."""
+    return isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\\0")
+
+
 def source(name: str) -> str | None:
     """The source that was kept under this name, or None."""
+    if not is_name(name):
+        return None
     if name in _memory:
         return _memory[name]
     place = folder()
     if place is not None:
-        with contextlib.suppress(OSError, UnicodeDecodeError):
+        with contextlib.suppress(OSError, ValueError):  # ValueError: no text, or a name that no system encodes
             return (place / f"{name}.cu").read_text(encoding="utf-8")
     return None
 

@@ -65,8 +65,8 @@ def gpus(folder: Path = FOLDER, suites: Iterable[str] = TIMED_SUITES) -> list[st
 def raw(gpu: str, suite: str, folder: Path = FOLDER) -> Mapping[str, Any]:
     """The whole file of a suite, with its provenance. Raises NoRecording."""
     file = path(gpu, suite, folder)
-    if not file.exists():
-        there = sorted(other.stem for other in file.parent.glob("*.json"))
+    if not os.path.exists(file):  # also for a name that is too long for any file
+        there = sorted(other.stem for other in file.parent.glob("*.json")) if os.path.isdir(file.parent) else []
         known = f"{gpu} has: {', '.join(there)}" if there else f"there are recordings of: {_listed(gpus(folder))}"
         raise NoRecording(f"There is no recording of the suite {suite!r} on {gpu!r}; {known}. {how_to(suite)}")
     return read(file)

@@ -467,6 +467,7 @@ EXPORT int32_t run_blocks(const Launch *launch, Results *results, int64_t first,
     e = results->execution;
     results->turns_left = TURNS;
     while (!results->fault && (e->resident || e->next < stop)) {
+        if (results->turns_left < 0) return 1; /* of blocks that end in a turn or two none runs out of turns */
         if (!e->is_in_round) begin_round(e, launch, results, first, stop);
         if (!take_turns(e, results)) return 1;
         e->rounds = e->ended ? 0 : e->rounds + 1;

@@ -2,19 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from helpers.simulator.engine.memory import FIXED
-from helpers.simulator.errors import ArgumentError
+from helpers.simulator.errors import ArgumentError, ArrayError, SimulatorError
 
 # What `empty` fills an array with: a NaN in every floating-point format. Narrow integers have no NaN: there it is a
 # pattern of eight bytes that nobody writes by chance, and the host has written all eight where one of them is another.
 # By these bits are known only writes that go past `DeviceArray`, such as those into a plain ndarray of its memory.
 UNWRITTEN = np.uint16(0xFFFA)
 PATTERN = np.frombuffer(bytes.fromhex("b7d1630e9c5a48f2"), np.uint8)
+
+
+# What NumPy raises where something does not fit. AttributeError, OverflowError and others are of values of odd types.
+OF_NUMPY = (
+    ArithmeticError, AttributeError, BufferError, LookupError, MemoryError, TypeError, ValueError, RuntimeError,
+    np.linalg.LinAlgError,
+)  # fmt: skip
+# The methods and operators of arrays that NumPy refuses with an exception of Python's.
+_METHODS = (
+    "__bool__", "__complex__", "__contains__", "__float__", "__getitem__", "__index__", "__int__",
+    "__len__", "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip", "compress",
+    "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "item", "max", "mean", "min", "nonzero", "partition",
+    "prod", "put", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes",
+    "take", "tobytes", "trace", "transpose", "var", "view",
+)  # fmt: skip
+
+
+def _refused(error: Exception, arrays: Iterable[Any]) -> ArrayError:
+    """NumPy's words for what does not fit, and which arrays it was."""
+    seen = [f"{one.dtype} {one.shape}" for one in arrays if isinstance(one, np.ndarray)]
+    said = str(error).strip().rstrip(".") or type(error).__name__
+    return ArrayError(f"{said[:1].upper()}{said[1:]}. The array{'s are' if seen[1:] else ' is'} {' and '.join(seen)}.")
+
+
+def _of_product(inputs: Sequence[Any]) -> ValueError | None:
+    """What is wrong with the shapes of a matrix product, in other words than NumPy's; None for what are no arrays."""
+    if not all(isinstance(one, np.ndarray) and one.ndim for one in inputs):
+        return None
+    a, b = (one.shape for one in inputs)
+    return ValueError(
+        f"A matrix product goes along the columns of the first array, {a[-1]}, and the rows of the second, "
+        f"{b[-2:][0]}, which must be as many"
+    )
+
+
+def _in_a_sentence(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of arrays whose refusals are the simulator's."""
+
+    @wraps(method)
+    def called(self: DeviceArray, *args: Any, **options: Any) -> Any:
+        try:
+            return method(self, *args, **options)
+        except SimulatorError:
+            raise
+        except OF_NUMPY as error:
+            raise _refused(error, (self, *args)) from None
+
+    return called
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +95,16 @@ class DeviceArray(np.ndarray):
     """
 
     unwritten: np.ndarray | None = None
+    in_columns = False  # whether it was made to hold column after column, and is no transposed view
     _written: np.ndarray | None = None  # by byte of the buffer, not 0 where the host has written since
 
     def __new__(cls, shape, dtype=float, memptr: MemoryPointer | None = None, strides=None, order="C") -> DeviceArray:
         """Raises ArgumentError if `memptr` is something else, or has less memory than the array needs."""
         if memptr is None:
-            return super().__new__(cls, shape, dtype, None, 0, strides, order)
+            try:
+                return super().__new__(cls, shape, dtype, None, 0, strides, order)
+            except OF_NUMPY as error:
+                raise ArgumentError(f"There is no array of shape {shape!r} and dtype {dtype!r}: {error}.") from None
         if not isinstance(memptr, MemoryPointer):
             raise ArgumentError(
                 f"The third argument of ndarray is the memory that module.get_global(name) gives, and this is a "
@@ -74,10 +129,26 @@ class DeviceArray(np.ndarray):
         elements, self.unwritten = state
         super().__setstate__(elements)
 
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
+        """NumPy's function of each element: what it gives is on the device, too."""
+        host = [one.view(np.ndarray) if isinstance(one, DeviceArray) else one for one in inputs]
+        if out is not None:
+            options["out"] = tuple(one.view(np.ndarray) if isinstance(one, DeviceArray) else one for one in out)
+        try:
+            found = getattr(ufunc, method)(*host, **options)
+        except OF_NUMPY as error:
+            raise _refused(_of_product(inputs) or error if ufunc is np.matmul else error, inputs) from None
+        if out is not None:
+            return out[0] if len(out) == 1 else out
+        placed = [one.view(DeviceArray) if isinstance(one, np.ndarray) else one for one in _several(found)]
+        return tuple(placed) if isinstance(found, tuple) else placed[0]
+
+    @_in_a_sentence
     def __setitem__(self, index, value) -> None:
         super().__setitem__(index, value)
         self._note_written(index)
 
+    @_in_a_sentence
     def fill(self, value) -> None:
         """Set all elements."""
         super().fill(value)
@@ -105,17 +176,28 @@ class DeviceArray(np.ndarray):
     def get(self, stream=None, order: str = "C", out: np.ndarray | None = None, blocking: bool = True) -> np.ndarray:
         """A copy on the host, in `out` if that is given."""
         if out is None:
-            return np.array(self, order="K" if order == "A" else order, subok=False)
-        if out.shape != self.shape or out.dtype != self.dtype:
-            raise ValueError(f"{self.dtype} {self.shape} does not fit into a {out.dtype} array of shape {out.shape}.")
+            order = "K" if isinstance(order, str) and order == "A" else order
+            return _in_a_sentence(np.array)(self, order=order, subok=False)
+        if not isinstance(out, np.ndarray) or out.shape != self.shape or out.dtype != self.dtype:
+            what = f"a {out.dtype} array of shape {out.shape}" if isinstance(out, np.ndarray) else f"{out!r}"
+            raise ArrayError(f"{self.dtype} {self.shape} does not fit into {what}.")
         out[...] = self
         return out
 
     def set(self, host: np.ndarray, stream=None) -> None:
         """Copy from the host; shapes and dtypes must be equal."""
-        if host.shape != self.shape or host.dtype != self.dtype:
-            raise ValueError(f"A {host.dtype} array of shape {host.shape} does not fit into {self.dtype} {self.shape}.")
+        if not isinstance(host, np.ndarray) or host.shape != self.shape or host.dtype != self.dtype:
+            what = f"A {host.dtype} array of shape {host.shape}" if isinstance(host, np.ndarray) else f"{host!r}"
+            raise ArrayError(f"{what} does not fit into {self.dtype} {self.shape}.")
         self[...] = host
+
+
+for _name in _METHODS:
+    setattr(DeviceArray, _name, _in_a_sentence(getattr(DeviceArray, _name)))
+
+
+def _several(found: Any) -> tuple:
+    return found if isinstance(found, tuple) else (found,)
 
 
 def empty(shape, dtype=float, order: str = "C") -> DeviceArray:
@@ -124,8 +206,12 @@ def empty(shape, dtype=float, order: str = "C") -> DeviceArray:
     The sanitizer reports who reads an element before. Of bools and 1- and 2-byte integers the last few bytes beyond a
     multiple of eight are not watched.
     """
+    if not isinstance(order, str) or order not in "CF":
+        raise ArgumentError(f"order={order!r}: choose 'C', row by row, or 'F', column by column.")
     if order == "F" and not isinstance(shape, int | np.integer):
-        return empty(tuple(shape)[::-1], dtype).T
+        array = empty(tuple(shape)[::-1], dtype).T
+        array.in_columns = True
+        return array
     array = DeviceArray(shape, dtype)
     if _is_narrow(array.dtype):
         pieces = _pieces(array)

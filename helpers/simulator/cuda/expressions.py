@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ _NUMPY = {name: np.dtype(name) for name in _TYPES}
 def _parameters(text: str, what: str) -> list[tuple[str, str, bool]]:
     """[(type, name, raw)] of 'float32 x, raw int32 y'. SimulatorError for what cannot be read."""
     found = []
+    if not isinstance(text, str):
+        raise SimulatorError(f"the {what} are a text such as 'float32 x, float32 c', and this is {text!r}.")
     for part in filter(None, (one.strip() for one in text.split(","))):
         read = re.fullmatch(r"(raw )?(\w+) (\w+)", part)
         if read is None:
@@ -159,6 +162,19 @@ class ElementwiseKernel:
         )
 
 
+def _axes(name: str, axis: Any, count: int) -> list[int]:
+    """The axes that are reduced, of `count`, from 0. SimulatorError for what names none."""
+    if axis is None:
+        return list(range(count))
+    try:
+        axes = [operator.index(axis)] if not isinstance(axis, Sequence) else [operator.index(one) for one in axis]
+    except TypeError:
+        axes = [count]
+    if not all(-count <= one < count for one in axes):
+        raise SimulatorError(f"{name} was given axis={axis!r}: the array has {count}, numbered from 0.")
+    return [one % count for one in axes]
+
+
 class ReductionKernel:
     """`cupy.ReductionKernel`: many elements become one, all of them or those along an axis.
 
@@ -196,8 +212,7 @@ class ReductionKernel:
         if not elements:
             raise SimulatorError(f"{self.name} has no array to take its size from.")
         shape = np.broadcast_shapes(*(each.shape for each in elements))
-        reduced = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
-        reduced = [each % len(shape) for each in reduced]
+        reduced = _axes(self.name, axis, len(shape))
         kept = [each for each in range(len(shape)) if each not in reduced]
         sizes = tuple(1 if each in reduced else shape[each] for each in range(len(shape)) if keepdims or each in kept)
         outputs = given.outputs or [arrays.empty(sizes, given.types[type_]) for type_, _, _ in one.outputs]

@@ -121,7 +121,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     prepared, note = kernel.forms.at(settings.level)
     program, memory = prepared.program, GlobalMemory(prepared.program)
     cooperative = kernel.cooperative
-    parameters = pack_arguments(kernel.name, program.parameters, args, memory)
+    parameters = pack_arguments(kernel.compiled, args, memory)
     run = Launch(
         prepared,
         geometry.grid,

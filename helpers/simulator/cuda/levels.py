@@ -25,7 +25,7 @@ REMEMBERED = 8  # kernels; a large one takes some ten MB
 
 def checked(level: str) -> str:
     """`level`, if it is one; SimulatorError with a sentence otherwise."""
-    if level not in LEVELS:
+    if not isinstance(level, str) or level not in LEVELS:
         raise SimulatorError(f"level={level!r}: choose 'auto', 'sass' or 'ptx'.")
     return level
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from helpers import compiler
 from helpers.simulator.cuda import arrays, runtime
 from helpers.simulator.cuda.arrays import DeviceArray
 from helpers.simulator.cuda.expressions import ElementwiseKernel, ReductionKernel
 from helpers.simulator.cuda.raw_module import ATTRIBUTES, SETTABLE, RawModule
 from helpers.simulator.cuda.runtime import Names
-from helpers.simulator.errors import ArgumentError
+from helpers.simulator.errors import ArgumentError, SimulatorError
 
 # Of NumPy's and CuPy's common names those that make an array, and those that compute with arrays.
 _MAKING = (
@@ -26,7 +27,7 @@ _MAKING = (
 _COMPUTING = (
     "abs", "absolute", "add", "all", "allclose", "amax", "amin", "angle", "any", "append", "arccos", "arcsin", "arctan",
     "arctan2", "argmax", "argmin", "argsort", "argwhere", "around", "array_equal", "array_split", "ascontiguousarray",
-    "asfortranarray", "atleast_1d", "atleast_2d", "average", "bincount", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "atleast_1d", "atleast_2d", "average", "bincount", "bitwise_and", "bitwise_or", "bitwise_xor",
     "broadcast_to", "ceil", "clip", "column_stack", "concatenate", "conj", "copy", "cos", "cosh", "count_nonzero",
     "cross", "cumprod", "cumsum", "diagonal", "diff", "digitize", "divide", "dot", "einsum", "equal", "exp", "exp2",
     "expand_dims", "expm1", "flip", "fliplr", "flipud", "floor", "floor_divide", "fmod", "greater", "greater_equal",
@@ -60,9 +61,9 @@ def _made(what: str, make: Callable[..., Any], *args: Any, **options: Any) -> An
     """What NumPy makes, on the device. ArgumentError, in a sentence, where NumPy refuses."""
     try:
         return _placed(make(*args, **options))
-    except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
-        told = str(error).rstrip(".")
-        raise ArgumentError(f"gpu.{what} cannot make this array: {told}. `gpu.{what}?` says what it takes.") from None
+    except arrays.OF_NUMPY as error:
+        said = str(error).rstrip(".")
+        raise ArgumentError(f"gpu.{what} cannot make this array: {said}. `gpu.{what}?` says what it takes.") from None
 
 
 def _placed(made: Any) -> Any:
@@ -78,20 +79,34 @@ def _placed(made: Any) -> Any:
     return made
 
 
+def _marked(made: DeviceArray, order: Any) -> DeviceArray:
+    """An array that was asked for in columns, which launches take without a warning."""
+    made.in_columns = isinstance(order, str) and order == "F"
+    return made
+
+
+def asfortranarray(host: Any, dtype: Any = None) -> DeviceArray:
+    """A device array with the elements of another one that lies in memory column after column."""
+    return _marked(_made("asfortranarray", np.asfortranarray, host, dtype), "F")
+
+
 def array(
     host: Any, dtype: Any = None, copy: bool = True, order: str = "C", subok: bool = False, ndmin: int = 0
 ) -> DeviceArray:
     """Copy a host array (or a list) to the device."""
-    order = "C" if order == "K" else order
-    return _made("array", np.array, host, dtype=dtype, order=order, subok=False, ndmin=ndmin)
+    order = "C" if isinstance(order, str) and order == "K" else order
+    return _marked(_made("array", np.array, host, dtype=dtype, order=order, subok=False, ndmin=ndmin), order)
 
 
 def asarray(host: Any, dtype: Any = None, order: str | None = None) -> DeviceArray:
     """The device array itself if it is one already, else a copy of the host array on the device."""
-    ordered = order in (None, "A", "K") or isinstance(host, DeviceArray) and host.flags[f"{order}_CONTIGUOUS"]
-    if isinstance(host, DeviceArray) and (dtype is None or host.dtype == np.dtype(dtype)) and ordered:
-        return host
-    return array(host, dtype, order=order or "C")
+    if isinstance(host, DeviceArray):
+        ordered = order is None or (
+            isinstance(order, str) and (order in "AK" or (order in "CF" and host.flags[f"{order}_CONTIGUOUS"]))
+        )
+        if ordered and (dtype is None or host.dtype == _made("dtype", np.dtype, dtype)):
+            return host
+    return array(host, dtype, order="C" if order is None else order)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> DeviceArray:
@@ -101,12 +116,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> DeviceArray:
 
 def zeros(shape: Any, dtype: Any = float, order: str = "C") -> DeviceArray:
     """A device array of zeros."""
-    return _made("zeros", np.zeros, shape, dtype, order)  # takes no memory before it is touched
+    return _marked(_made("zeros", np.zeros, shape, dtype, order), order)  # takes no memory before it is touched
 
 
 def ones(shape: Any, dtype: Any = float, order: str = "C") -> DeviceArray:
     """A device array of ones."""
-    return _made("ones", np.full, shape, 1, dtype, order)
+    return _marked(_made("ones", np.full, shape, 1, dtype, order), order)
 
 
 def empty(shape: Any, dtype: Any = float, order: str = "C") -> DeviceArray:
@@ -116,7 +131,8 @@ def empty(shape: Any, dtype: Any = float, order: str = "C") -> DeviceArray:
 
 def empty_like(other: Any, dtype: Any = None) -> DeviceArray:
     """A device array of the same shape whose contents are not defined until somebody writes them."""
-    return empty(np.shape(other), np.asarray(other).dtype if dtype is None else dtype)
+    like = _made("empty_like", np.asarray, other)
+    return empty(like.shape, like.dtype if dtype is None else dtype)
 
 
 def asnumpy(device_array: Any, stream: Any = None, order: str = "C", out: np.ndarray | None = None) -> np.ndarray:
@@ -162,7 +178,13 @@ class RawKernel:
     Args: `code` the source, `name` the kernel's or a template instantiation, `options` the compiler's.
     """
 
-    def __init__(self, code: str, name: str, options: Sequence[str] = (), **others: Any) -> None:
+    def __init__(self, code: str, name: str = "", options: Sequence[str] = (), **others: Any) -> None:
+        compiler.check_texts(code)
+        if isinstance(name, str) and not name:
+            known = compiler.kernel_names(code)
+            has = f"this one has: {', '.join(known)}" if known else "this one has no __global__ function"
+            raise SimulatorError(f"RawKernel takes a source and the name of a kernel in it; {has}.")
+        compiler.check_texts(code, (name,))
         self.name = name
         self._module = RawModule(code=code, options=options, name_expressions=[name] if "<" in name else None, **others)
 
@@ -192,14 +214,32 @@ class RawKernel:
         else:
             super().__setattr__(name, value)
 
-    def __call__(self, grid: Any, block: Any, args: Sequence[Any], *, shared_mem: int = 0, **others: Any) -> None:
+    def __call__(
+        self,
+        grid: Any = None,
+        block: Any = None,
+        args: Sequence[Any] | None = None,
+        *,
+        shared_mem: int = 0,
+        **others: Any,
+    ) -> None:
         """Launch, as a function of RawModule does."""
         self.kernel(grid, block, args, shared_mem=shared_mem, **others)
 
 
 def names() -> dict[str, Any]:
     """CuPy's name → its counterpart here."""
-    made: tuple[Callable[..., Any], ...] = (array, asarray, full, zeros, ones, asnumpy, empty, empty_like)
+    made: tuple[Callable[..., Any], ...] = (
+        array,
+        asarray,
+        asfortranarray,
+        full,
+        zeros,
+        ones,
+        asnumpy,
+        empty,
+        empty_like,
+    )
     found: dict[str, Any] = {function.__name__: function for function in made}
     found |= {name: _on_device(name, getattr(np, name)) for name in (*_MAKING, *_COMPUTING)}
     found |= {name: getattr(np, name) for name in (*_CONSTANTS, *_PLAIN)}

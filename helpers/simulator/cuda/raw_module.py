@@ -1,5 +1,6 @@
 """CuPy's `RawModule` without a GPU: compile CUDA C++, and call its kernels."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TextIO
@@ -12,8 +13,8 @@ from helpers.simulator.cuda.launch import Learnt, checked, launch
 from helpers.simulator.cuda.levels import forms_of
 from helpers.simulator.cuda.variables import ModuleVariables, variable_called
 from helpers.simulator.engine.run import Prepared
-from helpers.simulator.errors import SimulatorError
-from helpers.simulator.sanitizer.pointers import Pointers
+from helpers.simulator.errors import ArgumentError, SimulatorError
+from helpers.simulator.sanitizer.pointers import Pointers, name_in_source
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
 
 ATTRIBUTES = (
@@ -35,8 +36,8 @@ class RawModule:
 
     def __init__(
         self,
-        *,
         code: str | None = None,
+        *,
         options: Sequence[str] = (),
         name_expressions: Iterable[str] | None = None,
         backend: str = "nvrtc",
@@ -51,12 +52,13 @@ class RawModule:
             raise SimulatorError(
                 "RawModule takes a source, RawModule(code=…): machine code of a file, path=…, runs on a GPU alone."
             )
-        if jitify:
+        if jitify is not False:
             raise SimulatorError("jitify is not simulated. Leave it out: CUDA's own headers are found without it.")
+        compiler.check_texts(code)
         self.code = code
         self.enable_cooperative_groups = enable_cooperative_groups
-        self.options = tuple(options)
-        self.name_expressions = None if name_expressions is None else tuple(name_expressions)
+        self.options = compiler.check_options(options)
+        self.name_expressions = _names(name_expressions)
         self.backend = backend
         self.arch = arch
         self._headers = headers
@@ -99,6 +101,7 @@ class RawModule:
 
     def get_function(self, name: str) -> "Kernel":
         """The kernel `name`: a plain name, or one of the name expressions."""
+        compiler.check_texts(self.code, (name,))
         if name not in self._kernels:
             if self.name_expressions is not None and name not in self.name_expressions and "<" in name:
                 raise SimulatorError(
@@ -119,6 +122,8 @@ class RawModule:
         understood here, too.
         Raises SimulatorError, which lists the module's variables, if it has none of that name; CompileError.
         """
+        if not isinstance(name, str):
+            raise SimulatorError(f"get_global takes the name of a variable, such as 'weights', and this is {name!r}.")
         if not self._kernels:
             self._compile_all()
         texts = dict.fromkeys(kernel.compiled.ptx for kernel in self._kernels.values())
@@ -128,6 +133,19 @@ class RawModule:
             declared = compiler.module_variables(self.code, arch=self.arch, options=self.options, headers=self._headers)
         source = "\n".join((self.code, *(self._headers or {}).values()))
         return self._variables.pointer(variable_called(name, declared, source))
+
+
+def _names(expressions: Iterable[str] | None) -> tuple[str, ...] | None:
+    if expressions is None:
+        return None
+    try:
+        if not isinstance(expressions, str):
+            return tuple(expressions)
+    except TypeError:
+        pass
+    raise SimulatorError(
+        f"name_expressions is a list of instantiations such as ['tile<32>'], and this is {expressions!r}."
+    )
 
 
 class Kernel:
@@ -212,7 +230,13 @@ class Kernel:
         return self.forms.shared_names(level)
 
     def __call__(
-        self, grid: int | Sequence[int], block: int | Sequence[int], args: Sequence, *, shared_mem: int = 0, stream=None
+        self,
+        grid: int | Sequence[int] | None = None,
+        block: int | Sequence[int] | None = None,
+        args: Sequence | None = None,
+        *,
+        shared_mem: int = 0,
+        stream=None,
     ) -> None:
         """Launch: run all threads of all blocks and write the results into the arrays of `args`.
 
@@ -220,4 +244,19 @@ class Kernel:
         contiguous arrays for pointers; `shared_mem` bytes of dynamic shared memory.
         Raises LaunchError, ArgumentError, or what goes wrong in the kernel (helpers.simulator.errors).
         """
+        if args is None:
+            wanted = ", ".join(one.name for one in self.compiled.parameters)
+            raise ArgumentError(
+                f"{self.name} was not launched: a launch takes the grid, the block and a tuple of arguments, "
+                f"{self.name}((…,), (…,), ({wanted}{',' * (len(self.compiled.parameters) == 1)}))."
+            )
+        if shared_mem and len(self.compiled.dynamic_arrays) > 1:
+            first, second, *_ = map(name_in_source, self.compiled.dynamic_arrays)
+            warnings.warn(
+                f"{self.name} has several arrays of dynamic shared memory, {first} and {second}: all that are extern "
+                f"__shared__ begin at the same address, and what is written into one is in the other. If they are not "
+                f"meant to be the same memory, declare one, and let {second} be a pointer behind the elements of "
+                f"{first}.",
+                stacklevel=2,
+            )
         launch(self, checked(self, grid, block, shared_mem), args, settings.current())

@@ -5,6 +5,7 @@ What has to do with time, or with what only a GPU has, is answered by a sentence
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from itertools import count
 from typing import Any, ClassVar
@@ -136,7 +137,10 @@ class Device(_Part):
     """`cupy.cuda.Device`: the one that is simulated, whose limits are those of the default GPU."""
 
     def __init__(self, device: int | Device | None = None) -> None:
-        self.id = int(device or 0)
+        try:
+            self.id = 0 if device is None else int(device) if isinstance(device, Device) else operator.index(device)
+        except TypeError:
+            raise ArgumentError(f"A device is known by its number, 0, and this is {device!r}.") from None
 
     def __int__(self) -> int:
         return self.id

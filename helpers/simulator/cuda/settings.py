@@ -1,10 +1,13 @@
 """What is chosen for all launches inside a `with`: `record` counts them, `sanitize` says what happens with hazards."""
 
+import operator
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from helpers.simulator.cuda import levels
 from helpers.simulator.errors import SimulatorError
@@ -15,6 +18,7 @@ from helpers.simulator.sanitizer.checks import Report
 DEFAULT_MAX_INSTRUCTIONS = 1_000_000
 SAMPLED_MAX_INSTRUCTIONS = 64_000_000  # big problems have long loops
 SAMPLED = "sampled"
+MOST_INSTRUCTIONS = 2**62  # as many as the compiled engine can count
 CHECKS = ("raise", "report", "off")
 
 
@@ -96,6 +100,9 @@ def record(
         checks: what the sanitizer does, as for `sanitize`; True means "raise" and False "off". By default as outside.
     """
     levels.checked(level)
+    for name, switch in (("only_traced", only_traced), ("unique_sectors", unique_sectors)):
+        if not isinstance(switch, bool | np.bool_):
+            raise SimulatorError(f"{name}={switch!r}: choose True or False.")
     sampled = isinstance(blocks, str) and blocks == SAMPLED
     if sampled:
         wanted: tuple | None = ()
@@ -106,11 +113,13 @@ def record(
             raise SimulatorError(f"blocks={blocks!r}: name blocks as [(x, y), …], or say 'all' or 'sampled'.")
         wanted = None
     else:
-        wanted = tuple(tuple((*(int(i) for i in block), 0, 0)[:3]) for block in blocks)
+        wanted = _places(blocks)
     recording = Recording(level)
     outside = current()
     mode = outside.checks if checks is None else _mode(checks)
-    if max_instructions is None:
+    if max_instructions is not None:
+        _check_most(max_instructions)
+    else:
         max_instructions = outside.max_instructions
         if sampled and max_instructions == DEFAULT_MAX_INSTRUCTIONS:
             max_instructions = SAMPLED_MAX_INSTRUCTIONS
@@ -132,7 +141,7 @@ def sanitize(checks: bool | str = "raise", *, max_instructions: int | None = Non
     """
     reports: list[Report] = []
     outside = current()
-    most = outside.max_instructions if max_instructions is None else max_instructions
+    most = outside.max_instructions if max_instructions is None else _check_most(max_instructions)
     with _chosen(replace(outside, checks=_mode(checks), reports=reports, max_instructions=most)):
         yield reports
 
@@ -149,8 +158,29 @@ def capture(level: str = "sass") -> Iterator[list[Captured]]:
         yield captured
 
 
+def _places(blocks: Iterable[Sequence[int]]) -> tuple[tuple[int, int, int], ...]:
+    """Blocks as (x, y, z). SimulatorError for what names none."""
+    try:
+        places = tuple(tuple(operator.index(i) for i in block) for block in blocks)
+    except TypeError:
+        places = ((),)
+    if not all(1 <= len(place) <= 3 for place in places):
+        raise SimulatorError(
+            f"blocks={blocks!r}: name blocks by whole numbers, as [(x, y), …], or say 'all' or 'sampled'."
+        )
+    return tuple((*place, 0, 0)[:3] for place in places)
+
+
+def _check_most(instructions: int) -> int:
+    if not isinstance(instructions, int | np.integer) or isinstance(instructions, bool) or instructions < 1:
+        raise SimulatorError(f"max_instructions={instructions!r}: expected a whole number above 0, such as 1_000_000.")
+    if instructions > MOST_INSTRUCTIONS:
+        raise SimulatorError(f"max_instructions={instructions}: the most is {MOST_INSTRUCTIONS:,}.")
+    return int(instructions)
+
+
 def _mode(checks: bool | str) -> str:
-    mode = {True: "raise", False: "off"}.get(checks, checks)
-    if mode not in CHECKS:
+    mode = {True: "raise", False: "off"}[checks] if isinstance(checks, bool) else checks
+    if not isinstance(mode, str) or mode not in CHECKS:
         raise SimulatorError(f"checks={checks!r}: choose True ('raise'), 'report' or False ('off').")
     return mode

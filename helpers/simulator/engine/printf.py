@@ -5,11 +5,12 @@ import sys
 
 import numpy as np
 
-from helpers.simulator.engine.memory import LOCAL_WINDOW
-from helpers.simulator.errors import DeviceAssertion
+from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
+from helpers.simulator.errors import DeviceAssertion, OutOfBounds
 
 NARROW = {"h": (np.int16, np.uint16), "hh": (np.int8, np.uint8)}
 OUTPUT_LIMIT = 1 << 20  # the size of CUDA's own printf buffer, bytes
+WIDEST_FIELD = 4095  # characters of one conversion: so many C promises, and a format may ask for a thousand million
 _FORMAT = re.compile(r"%(?:%|([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t|L)?([diouxXeEfFgGaAcsp]))")
 
 
@@ -28,11 +29,26 @@ class Output:
         sys.stdout.write(text)
 
 
-def _text(wave, address: int) -> str:
-    """The zero-terminated string at a global address."""
-    allocation = wave.global_memory.find(address)
-    data = allocation.bytes_[address - allocation.base :].tobytes()
-    return data.split(b"\0", 1)[0].decode("utf-8", "replace")
+def _text(wave, address: int, block: int, thread: int, what: str) -> str:
+    """The zero-terminated string at a generic address; OutOfBounds, of `what` a thread gave to printf, if none is."""
+    if address >= LOCAL_WINDOW:
+        data = wave.local.contents[:, block, thread].tobytes()[address - LOCAL_WINDOW :]
+    elif address >= SHARED_WINDOW:
+        data = wave.shared.contents[block].tobytes()[address - SHARED_WINDOW - wave.program.shared_base :]
+    else:
+        allocation = wave.global_memory.find(address)
+        is_there = allocation is not None and address < allocation.end
+        data = allocation.bytes_[address - allocation.base :].tobytes() if is_there else b""
+    text, end, _ = data.partition(b"\0")
+    if not end:
+        where = f"the address {address:#x}, where no array is," if address else "a null pointer"
+        if data:
+            where = f"an array in which no byte 0 ends the text (at {address:#x})"
+        wave.fail(
+            OutOfBounds, f"gave printf {where} as {what}",
+            "A text is a literal, or an array of char whose last one is 0.", block, thread,
+        )  # fmt: skip
+    return text.decode("utf-8", "replace")
 
 
 def _call_parameter(wave, position: int) -> np.ndarray:
@@ -41,19 +57,21 @@ def _call_parameter(wave, position: int) -> np.ndarray:
 
 
 def vprintf(wave, registers, mask) -> None:
-    """Print one text a thread, in the order of blocks and threads (on a GPU the order is not defined)."""
-    shape = wave.shape
-    formats = np.broadcast_to(_call_parameter(wave, 0), shape)
+    """Print one text a thread, in the order of blocks and threads (on a GPU the order is not defined).
+
+    Once the buffer is full nothing is formatted any more.
+    """
+    shape, output = wave.shape, wave.launch.output
+    formats = np.broadcast_to(_call_parameter(wave, 0), shape).view(np.int64)
     buffers = np.broadcast_to(_call_parameter(wave, 1), shape)
     wave.call_parameters.clear()
     active = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape)
-    pieces: list[str] = []
-    for address in dict.fromkeys(formats[active].view(np.int64).tolist()):
-        text = _text(wave, int(address))
-        lanes = active & (formats.view(np.int64) == address)
-        items = list(_FORMAT.finditer(text))
+    for address in dict.fromkeys(formats[active].tolist() if output.left else ()):
+        lanes = active & (formats == address)
+        threads = np.argwhere(lanes).tolist()
+        text = _text(wave, address, *threads[0], "its format")
         columns, offset = [], 0
-        for item in items:
+        for item in _FORMAT.finditer(text):
             if item[0] == "%%":
                 continue
             for star in (item[2], item[3]):
@@ -64,9 +82,13 @@ def vprintf(wave, registers, mask) -> None:
             offset = -(-offset // dtype.itemsize) * dtype.itemsize
             columns.append(_argument(wave, buffers, lanes, offset, dtype))
             offset += dtype.itemsize
-        for row in range(int(lanes.sum())):
-            pieces.append(_formatted(wave, text, [column[row] for column in columns]))
-    wave.launch.output.write("".join(pieces))
+        pieces, length = [], 0
+        for row, thread in enumerate(threads):
+            pieces.append(_formatted(wave, text, [column[row] for column in columns], *thread))
+            length += len(pieces[-1])
+            if length > output.left:
+                break
+        output.write("".join(pieces))
 
 
 def _argument_type(item: re.Match) -> np.dtype:
@@ -80,11 +102,19 @@ def _argument_type(item: re.Match) -> np.dtype:
 
 
 def _argument(wave, buffers, lanes, offset: int, dtype: np.dtype) -> np.ndarray:
-    (values,) = wave.local.load(wave, buffers.view(np.int64) - np.int64(LOCAL_WINDOW) + offset, lanes, dtype, 1)
+    places = buffers.view(np.int64) - np.int64(LOCAL_WINDOW) + offset
+    missing = np.argwhere(lanes & (places + dtype.itemsize > wave.local.size))
+    if len(missing):
+        wave.fail(
+            OutOfBounds, "gave printf fewer values than its format prints",
+            "Each % in the format takes a value behind it: %d an int, %f a float or a double, %lld a long long, and %% "
+            "is a percent sign.", *missing[0].tolist(),
+        )  # fmt: skip
+    (values,) = wave.local.load(wave, places, lanes, dtype, 1)
     return np.broadcast_to(values, wave.shape)[lanes]
 
 
-def _formatted(wave, text: str, values: list) -> str:
+def _formatted(wave, text: str, values: list, block: int, thread: int) -> str:
     """C's printf for one thread."""
     remaining = iter(values)
 
@@ -92,12 +122,14 @@ def _formatted(wave, text: str, values: list) -> str:
         if item[0] == "%%":
             return "%"
         flags, width, precision, length, conversion = item.groups()
-        width = str(int(next(remaining))) if width == "*" else width or ""
-        precision = str(int(next(remaining))) if precision == "*" else precision
+        columns = int(next(remaining)) if width == "*" else int(width or 0)
+        flags += "-" * (columns < 0)
+        width = str(min(abs(columns), WIDEST_FIELD) or "")
+        digits = int(next(remaining)) if precision == "*" else -1 if precision is None else int(precision)
         value = next(remaining)
-        spec = f"%{flags}{width}" + (f".{precision}" if precision is not None else "")
+        spec = f"%{flags}{width}" + (f".{min(digits, WIDEST_FIELD)}" if digits >= 0 else "")
         if conversion == "s":
-            return (spec + "s") % _text(wave, int(value))
+            return (spec + "s") % _text(wave, int(value) & (2**63 - 1), block, thread, "the text of a %s")
         if conversion == "p":
             return (f"%{flags}{width}s") % hex(int(value))
         if conversion == "c":
@@ -119,7 +151,7 @@ def assert_fail(wave, registers, mask) -> None:
     message = int(np.broadcast_to(_call_parameter(wave, 0), shape).reshape(-1).view(np.int64)[0])
     wave.call_parameters.clear()
     block, thread = _first(wave, mask)
-    what = f"failed the assertion `{_text(wave, message)}`"
+    what = f"failed the assertion `{_text(wave, message, block, thread, 'an assertion')}`"
     wave.fail(DeviceAssertion, what, "Print the values in it with printf to see why it is false.", block, thread)
 
 

@@ -130,6 +130,8 @@ def read(path: str | os.PathLike) -> tuple[str, list[RecordedLaunch], list[Repor
 
     Raises SimulatorError with a sentence for a file that is missing, damaged, of another kind, or of a later version.
     """
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise SimulatorError(f"load takes the name of a file that Recording.save wrote, and this is {path!r}.")
     path = Path(path)
     try:
         with np.load(path, allow_pickle=False) as file:

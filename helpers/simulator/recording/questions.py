@@ -12,7 +12,7 @@ from helpers.occupancy import Occupancy
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.recording import counters, counting, unique_sectors
 from helpers.simulator.recording import file as recording_file
-from helpers.simulator.recording.recorded import Counts, InstructionCounts, LineCounts, RecordedLaunch
+from helpers.simulator.recording.recorded import Counts, InstructionCounts, LineCounts, RecordedLaunch, place_of
 from helpers.simulator.recording.recorder import COPY, WARP, as_warps
 from helpers.simulator.sanitizer.checks import Report, combined
 
@@ -281,9 +281,12 @@ class Recording:
         SimulatorError says so otherwise.
         """
         if warp is None:
+            block = place_of(block)
+            _check_selection(space, op, warp, line, array)
             return _requests(self._launches()[launch], space, op, block, warp, line, array)
         # Whoever asks for a request of a warp asks for the next one, too.
-        block = tuple(block) if isinstance(block, Iterable) else (block,)
+        block = place_of(block)
+        _check_selection(space, op, warp, line, array)
         key = (len(self.launches), space, op, block, warp, line, array, launch)
         if key not in self._asked:
             found = _requests(self._launches()[launch], space, op, block, warp, line, array)
@@ -292,6 +295,19 @@ class Recording:
                 self._asked.clear()
             self._asked[key] = found
         return self._asked[key]
+
+
+EXAMPLES = {"space": "shared", "op": "ld", "array": "A"}
+
+
+def _check_selection(space: Any, op: Any, warp: Any, line: Any, array: Any) -> None:
+    """SimulatorError for what selects no requests, whatever was recorded."""
+    for name, value in (("space", space), ("op", op), ("array", array)):
+        if value is not None and not isinstance(value, str):
+            raise SimulatorError(f"{name}={value!r}: expected a text, such as {EXAMPLES[name]!r}, or None for all.")
+    for name, value in (("warp", warp), ("line", line)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
+            raise SimulatorError(f"{name}={value!r}: expected a whole number, or None for all.")
 
 
 def _requests(

@@ -1,5 +1,6 @@
 """What a recorded launch consists of: counts by instruction, addresses of traced blocks, geometry, the code itself."""
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -15,6 +16,18 @@ from helpers.simulator.engine.run import Launch
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.recording.trace import Trace
 from helpers.simulator.recording.unique_sectors import SectorSets
+
+
+def place_of(block: Iterable[int] | int) -> tuple[int, int, int]:
+    """A block given as x, (x,), (x, y) or (x, y, z). SimulatorError for what names none."""
+    try:
+        place = tuple(map(operator.index, block)) if isinstance(block, Iterable) else (operator.index(block),)
+    except TypeError:
+        place = ()
+    if not 1 <= len(place) <= 3:
+        raise SimulatorError(f"block={block!r}: name a block by whole numbers, as (x,), (x, y) or (x, y, z).")
+    x, y, z = (*place, 0, 0)[:3]
+    return x, y, z
 
 
 @dataclass(slots=True)
@@ -214,7 +227,7 @@ class RecordedLaunch:
 
         SimulatorError if its addresses were not kept.
         """
-        wanted = (*block, 0, 0)[:3] if isinstance(block, Iterable) else (int(block), 0, 0)
+        wanted = place_of(block)
         grid = self.facts.grid
         number = wanted[0] + grid[0] * (wanted[1] + grid[1] * wanted[2])
         if self.traced is not None and number not in self.traced:
