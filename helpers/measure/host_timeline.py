@@ -4,7 +4,8 @@
 
 Two ways of the same multiplication: everything in one stream with ordinary NumPy arrays; and the rows of A in slices,
 each in a stream of its own with page-locked memory, so that copies and kernels overlap. CUDA events give the times on
-the GPU; they and the host's clock begin when the GPU is idle.
+the GPU; they and the host's clock begin when the GPU is idle. Each call stands in an NVTX range, which Nsight Systems
+draws as a row of its own; the host's clock says where it begins and ends.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from helpers.measure.provenance import provenance
 SUITE = "timeline"
 SIZE, SLICES = 4096, 4
 KERNEL = "warptiled"
-HOST = "host"
+HOST, MARKS = "host", "NVTX"
 ONE_STREAM, SEVERAL_STREAMS = "one stream", "several streams"
 REPEATS = 9  # of which the one with the median length is kept
 
 
 @dataclass(frozen=True)
 class Span:
-    """Something that took time. row: who did it, HOST or a stream.  kind: allocate, copy in, kernel, copy out, call,
-    wait or free.  start, end: milliseconds."""
+    """Something that took time. row: who did it, HOST or a stream; MARKS for a range around a call of the host's.
+    kind: allocate, copy in, kernel, copy out, call, wait or free.  start, end: milliseconds."""
 
     row: str
     kind: str
@@ -56,15 +57,17 @@ class _Clock:
         self._host: list[Span] = []
         self._events: list[tuple[str, str, Any, Any]] = []
 
-    def host(self, kind: str, do: Callable[[], Any]) -> Any:
+    def host(self, kind: str, do: Callable[[], Any], row: str = HOST) -> Any:
         start = time.perf_counter()
         found = do()
         end = time.perf_counter()
-        self._host.append(Span(HOST, kind, 1e3 * (start - self._zero), 1e3 * (end - self._zero)))
+        self._host.append(Span(row, kind, 1e3 * (start - self._zero), 1e3 * (end - self._zero)))
         return found
 
     def stream(self, row: str, kind: str, stream: Any, do: Callable[[], Any]) -> None:
-        """Queue work on a stream between two events; the host's part is a span of its own."""
+        """Queue work on a stream between two events; the host's part and the mark around it are spans, too."""
+        from cupyx.profiler import time_range
+
         before, after = self._cupy.cuda.Event(), self._cupy.cuda.Event()
 
         def queue() -> None:
@@ -73,7 +76,11 @@ class _Clock:
                 do()
                 after.record(stream)
 
-        self.host("call", queue)
+        def marked() -> None:
+            with time_range(kind):
+                self.host("call", queue)
+
+        self.host(kind, marked, MARKS)
         self._events.append((row, kind, before, after))
 
     def spans(self) -> list[Span]:
