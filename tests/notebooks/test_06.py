@@ -117,3 +117,23 @@ def test_the_options_of_the_prediction_of_speed_are_what_their_reasons_say():
         for name in ("shared_memory", "block_tile_2d")
     }
     assert round(waves["shared_memory"] / waves["block_tile_2d"]) == 5
+
+
+def recorded(side: int, depth: int, wide: int = 0) -> float:
+    kernel = get("block_tile_2d", BM=64, BN=64, BK=depth, TM=side, TN=wide or side)
+    return recordings.gflops(kernel, 2048, 2048, 2048).gflops
+
+
+def test_a_larger_patch_gains_much_to_4_by_4_and_little_beyond():
+    (side,) = said("06", r"a block of (\d+) × 64 has only 64 threads left, two warps")
+    assert get("block_tile_2d", BM=side, BN=side, BK=16, TM=8, TN=8).threads == 2 * 32
+    assert recorded(4, 16) > 1.5 * recorded(2, 16) and recorded(8, 16) < 1.1 * recorded(4, 16)
+
+
+def test_a_tile_twice_as_deep_gains_a_few_per_cent():
+    assert all(1.05 < recorded(side, 16) / recorded(side, 8) < 1.1 for side in (4, 8))
+
+
+def test_8_by_4_is_the_fastest_patch_in_a_tile_of_64_by_64():
+    sides = (2, 4, 8)
+    assert recorded(8, 16, 4) == max(recorded(tall, 16, wide) for tall in sides for wide in sides)
