@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
+from gemm_kernels import OwnKernel
+from helpers import run
+from helpers.analysis import CannotTell
+from helpers.analysis.copies import stage_copies
+from helpers.draw import theme
+from helpers.draw.copies import copies_figure
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -113,39 +120,6 @@ ASYNC_WAIT = KernelExercise(
 
 # Of the 20 loads of a round's products (16 of Bs, 4 of four neighbours of As each), which the compiler orders anew.
 READS = 10
-NOT_IN_FLIGHT = (
-    "No load is under way during the products: it is stored, and waited for, before them, or begins only after the "
-    "barrier that follows them."
-)
-
-LOADS_IN_FLIGHT = KernelExercise(
-    name="loads_in_flight",
-    notebook="10",
-    title="Stretch: multiply while the loads are under way",
-    difficulty=3,
-    task="Each iteration loads its tiles and stores them at once, so that every warp stands and waits for global "
-    "memory. Start the loads of the next tiles before the products of this iteration, and store them after: at least "
-    f"{READS} loads from shared memory between a load and its store in the machine code. One pair of tiles is enough.",
-    hints=(
-        "A load into a register does not wait; the first instruction that uses the register does.",
-        "Keep the next two floats in registers, a_next and b_next: load them before the products, store them after.",
-        "Before the loop: a_at(0), b_at(0). In it: store, barrier, load for k0 + T, multiply, barrier.",
-    ),
-    problem=Gemm("sgemm_in_flight", (T, T), (T, T), TILES),
-    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.reads_before_store(READS, TILE_BYTES),),
-    judged=WHOLE_TILES,
-    wrong=(
-        Wrong("starter", NOT_IN_FLIGHT),
-        Wrong("after_multiplying", NOT_IN_FLIGHT),
-        Wrong("only_A", "Only the load of A is under way during the products; that of B begins after the barrier that "
-              "follows them."),
-        Wrong("same_tile_again", "Each iteration loads its own tiles again: the next ones begin at k0 + T."),
-        Wrong("B_forgotten", slips.sentence("B_stands_still")),
-        Wrong("no_first_barrier", "Nobody waits between the stores of the tiles and their first read."),
-        Wrong("one_barrier", NEXT_LOAD),
-    ),
-)  # fmt: skip
 
 
 NOT_AWAITED = "The first pair of tiles is read before it is whole: nobody waits for it."
@@ -156,8 +130,9 @@ NEXT_TILE = Blank(
     title="Write it: fetch the next tile while this one is multiplied",
     difficulty=1,
     task="Write the loop with two pairs of tiles. M, N and K are multiples of T = 16. Load the next tile into "
-    "registers before the products, and store it after them. One barrier per tile is enough: the goal is at most "
-    "16 barriers for M = N = 32 and K = 48.",
+    "registers before the products, and store it after them: the goal is at least "
+    f"{READS} reads from shared memory between a load and its store in the machine code. One barrier per tile is "
+    "enough, at most 16 for M = N = 32 and K = 48.",
     hints=(
         "There are two buffers, now and 1 - now. Which of them is read in this iteration, and which one may be written "
         "meanwhile?",
@@ -169,7 +144,7 @@ NEXT_TILE = Blank(
     problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
                  shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.barriers(16),),
+    goals=(goals.barriers(16), goals.reads_before_store(READS, TILE_BYTES)),
     judged=WHOLE_TILES,
     wrong=(
         Wrong("first_not_awaited", NOT_AWAITED),
@@ -183,6 +158,8 @@ NEXT_TILE = Blank(
               "whether k0 + T < K."),
         Wrong("nobody_waits", "Nobody waits at the end of an iteration: a warp reads a tile that others are still "
               "storing."),
+        Wrong("stored_at_once", "Right, but each float is stored where it is loaded, so the thread waits for it before "
+              "the products: store it after them."),
         Wrong("two_barriers", "Right, but one of the two barriers per tile is not needed: nobody reads the pair "
               "that is stored to."),
     ),
@@ -227,6 +204,20 @@ THREE_STAGES = Blank(
     ),
 )  # fmt: skip
 
+
+def copy_map(kernel: OwnKernel, thread: tuple[int, int] = (5, 2)) -> theme.Figure:
+    """Which element the threads of three_stages copy into which stage, from recorded addresses.
+
+    kernel: the learner's; the course's solution takes its place where that one copies in another way.
+    """
+    written = kernel.launch(T, T, 4 * T)
+    for launch in (written, written.with_source(THREE_STAGES.solved)):
+        with suppress(CannotTell):
+            found = stage_copies(run.record(launch), {"A": 4 * T, "B": T}, T * T, "A")
+            return copies_figure(found, thread, "Which thread copies which element into which stage")
+    raise AssertionError("the course's solution copies single floats")
+
+
 PREDICTIONS = (predict_idle,)
 QUESTIONS = ()
-EXERCISES = (NEXT_TILE, THREE_STAGES, TWO_BUFFERS, ASYNC_WAIT, LOADS_IN_FLIGHT)
+EXERCISES = (NEXT_TILE, THREE_STAGES, TWO_BUFFERS, ASYNC_WAIT)
