@@ -11,7 +11,7 @@ from helpers.analysis import CannotTell
 from helpers.analysis.copies import stage_copies
 from helpers.draw import theme
 from helpers.draw.copies import copies_figure
-from helpers.exercises.framework import goals, slips
+from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
