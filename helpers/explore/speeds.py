@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gemm_kernels import Kernel, Launch, OwnKernel
+from gemm_kernels import LADDER, Kernel, Launch, OwnKernel
 from helpers import cycles
 from helpers.draw import theme
 from helpers.measure import recordings
@@ -28,6 +28,18 @@ def speed_of(kernel: Kernel | OwnKernel) -> str:
     found = predicted(kernel.launch(*(own or (PREDICTED_SIZE,) * 3)))
     size = " × ".join(map(theme.thousands, own)) if own else f"{theme.thousands(PREDICTED_SIZE)}³"
     return found and f"{size}: {found}"
+
+
+def speed_of_launch(launch: Launch) -> str:
+    """`speed_of` the kernel of a launch that shows one block or two, as a sentence with the kernel's name; "" where it
+    is not known. A launch of a changed source, or of a learner's kernel, is predicted."""
+    kernel = next((one for one in LADDER if (one.entry, one.source) == (launch.entry, launch.source)), None)
+    if kernel is not None:
+        found = speed_of(kernel)
+    else:
+        found = predicted(launch.covering((PREDICTED_SIZE,) * 3, *launch.block))
+        found = found and f"{theme.thousands(PREDICTED_SIZE)}³: {found}"
+    return found and f"{launch.name} at {found}."
 
 
 def recorded(kernel: Kernel) -> Measurement | None:
