@@ -32,7 +32,11 @@ def asked_figure(line: Line, request: Asked, title: str, *, whole: bool = False)
     drawn, axes = page.page(height, title, caption(line, request), 2)
     with theme.style():
         page.text(axes, page.MARGIN, CODE_Y, theme.cut(line.code, 96), color=theme.INK, family="monospace")
-        page.legend(axes, 70, [page.Key(theme.WARP, "asked for, with the numbers of the lanes")])
+        page.legend(
+            axes,
+            70,
+            [page.Key(theme.WARP, f"{'stored' if line.op == 'st' else 'asked for'}, with the numbers of the lanes")],
+        )
         _scale(axes, (first, last), cell, line.array)
         for number, row in enumerate(shown):
             _row(axes, request, row, (TOP + number * row_height, row_height), (first, last), cell)
@@ -40,12 +44,12 @@ def asked_figure(line: Line, request: Asked, title: str, *, whole: bool = False)
 
 
 def caption(line: Line, request: Asked) -> str:
-    """'One load from Bs: 32 lanes ask for 64 floats, 4 each side by side; 2 lanes share each group.'"""
+    """'Line 46: load from Bs. 32 lanes of the warp ask for 64 different floats, 4 side by side each; 2 lanes …'"""
     groups = request.groups
     sharing = {len(lanes) for lanes in groups.values()}
     distinct = {(row, column + part) for row, column in groups for part in range(request.floats)}
-    text = f"{line.label[0].upper()}{line.label[1:]}. {theme.plural(len(request.lanes), 'lane')} of the warp ask for "
-    text += theme.plural(len(distinct), "different float")
+    verb, lanes = "store" if line.op == "st" else "ask for", theme.plural(len(request.lanes), "lane")
+    text = f"L{line.label[1:]}. {lanes} of the warp {verb} {theme.plural(len(distinct), 'different float')}"
     if request.floats > 1:
         text += f", {request.floats} side by side each"
     if sharing != {1}:
