@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from gemm_kernels import get, launch_of
-from helpers import course, run
+from helpers import course, exercises, run
 from helpers.analysis.vector_width import lines_of
 from helpers.draw.patch_places import Block
 from helpers.measure import recordings
@@ -137,3 +137,12 @@ def test_a_tile_twice_as_deep_gains_a_few_per_cent():
 def test_8_by_4_is_the_fastest_patch_in_a_tile_of_64_by_64():
     sides = (2, 4, 8)
     assert recorded(8, 16, 4) == max(recorded(tall, 16, wide) for tall in sides for wide in sides)
+
+
+def test_naming_a_float_in_each_product_costs_no_more_loads():
+    launch = launch_of(course.kernel("strip"), 64, 64, 64)
+    text = exercises.get("strip").solved
+    named = text.replace("const float b = Bs[k][x];", "").replace("* b;", "* Bs[k][x];")
+    assert named.count("Bs[k][x]") == 1 and "const float b" not in named
+    plain, other = (run.record(launch.with_source(one)) for one in (text, named))
+    assert plain.total("requests", "shared", "ld") == other.total("requests", "shared", "ld")
