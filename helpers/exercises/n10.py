@@ -9,7 +9,9 @@ from gemm_kernels import OwnKernel
 from helpers import run
 from helpers.analysis import CannotTell
 from helpers.analysis.copies import stage_copies
+from helpers.analysis.sweep import ways
 from helpers.draw import theme
+from helpers.draw.by_size import by_size_figure
 from helpers.draw.copies import copies_figure
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
@@ -20,6 +22,8 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.explore.pipeline import DEFAULT, picture_of
+from helpers.measure import recordings
+from helpers.measure.suites import DEEPER, SWEEP_KERNELS
 from helpers.models.pipeline import steady_state
 
 
@@ -27,7 +31,9 @@ def predict_idle() -> Prediction:
     """Cycles in which a double-buffered warp waits at each K-block. The answer comes from the pipeline model."""
     work, latency = DEFAULT.work, DEFAULT.latency
     return predict(
-        "Cycles in which the warp still waits at each K-block, with two buffers:",
+        f"Issuing the loads takes {work.copy} cycles, and then they are on their way for {latency}. Storing takes "
+        f"{work.store}, reading from shared memory and multiplying {work.multiply} cycles. With two buffers the warp "
+        "still waits at each K-block for so many cycles:",
         reasons={
             0: f"That needs {latency} cycles of work while the copy is on its way. How long does it multiply?",
             work.multiply: "That is how long it multiplies: these cycles are hidden. Which are left?",
@@ -218,6 +224,37 @@ def copy_map(kernel: OwnKernel, thread: tuple[int, int] = (5, 2)) -> theme.Figur
     raise AssertionError("the course's solution copies single floats")
 
 
-PREDICTIONS = (predict_idle,)
+def sizes_figure() -> theme.Figure:
+    """How many times as fast as vectorized the other ways are, size by size."""
+    return by_size_figure(ways(), "One tile, loaded in other ways, size by size")
+
+
+SHARED_SMS = 4096  # M = N = K at which two blocks share an SM
+
+
+def predict_deeper() -> Prediction:
+    """Two buffers or one deeper tile? Both take the same shared memory; the answer was recorded."""
+    rows = [row for row in recordings.load(suite="sweep") if row.M == SHARED_SMS]
+    single, double = (next(row.gflops for row in rows if row.kernel == name) for name in SWEEP_KERNELS[:2])
+    (deep,) = (row.gflops for row in rows if dict(row.params) == dict(DEEPER.params) and row.kernel == DEEPER.name)
+    gains = {name: f"{gflops / single - 1:.0%}" for name, gflops in {"two": double, "deep": deep}.items()}
+    options = {
+        "two buffers": f"They gain {gains['two']}: loads are under way during the products. But another block "
+        "on the SM has hidden much of the latency.",
+        "the deeper tile": f"It gains {gains['deep']}, two buffers {gains['two']}. It hides nothing, but there are "
+        "half as many iterations, each with its two barriers and its wait.",
+        "neither: both only take memory": "The memory costs nothing here: registers limit the blocks on an SM to two "
+        "in any case.",
+    }
+    return predict(
+        "The shared memory of two buffers can hold one tile that is twice as deep, BK = 16, with a single buffer. At "
+        f"M = N = K = {SHARED_SMS} vectorized gains more from",
+        reasons=options,
+        answer="the deeper tile" if deep > double > single else "two buffers",
+        picture=sizes_figure,
+    )
+
+
+PREDICTIONS = (predict_idle, predict_deeper)
 QUESTIONS = ()
 EXERCISES = (NEXT_TILE, THREE_STAGES, TWO_BUFFERS, ASYNC_WAIT)

@@ -1,6 +1,6 @@
 """Sources that differ in one thing, timed in turns: what does `__restrict__` buy, and the shape of a block?
 
-python -m helpers.exercises.pairs     on a GPU: time them, and write recordings/<gpu>/pairs.json
+python -m helpers.exercises.pairs     on a GPU: time them, and write recordings/<gpu>/source_pairs.json
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from helpers.measure import recordings
 from helpers.measure.measurement import Measurement
 from helpers.measure.provenance import provenance
 
-SUITE = "pairs"
+SUITE = "source_pairs"
 SIZE = 2048  # M = N = K
 BUDGET_S = 4.0
 

@@ -47,8 +47,9 @@ class _Clock:
 
     def __init__(self) -> None:
         import cupy
+        from cupyx.profiler import time_range
 
-        self._cupy = cupy
+        self._cupy, self._mark = cupy, time_range
         gpu.synchronize()
         self._first = cupy.cuda.Event()
         self._first.record()
@@ -66,8 +67,6 @@ class _Clock:
 
     def stream(self, row: str, kind: str, stream: Any, do: Callable[[], Any]) -> None:
         """Queue work on a stream between two events; the host's part and the mark around it are spans, too."""
-        from cupyx.profiler import time_range
-
         before, after = self._cupy.cuda.Event(), self._cupy.cuda.Event()
 
         def queue() -> None:
@@ -77,7 +76,7 @@ class _Clock:
                 after.record(stream)
 
         def marked() -> None:
-            with time_range(kind):
+            with self._mark(kind):
                 self.host("call", queue)
 
         self.host(kind, marked, MARKS)
@@ -99,7 +98,7 @@ def _once(name: str) -> list[Span]:
 
     overlap = name == SEVERAL_STREAMS
     slices = SLICES if overlap else 1
-    run.load(get(KERNEL))  # compiled before the clock starts
+    multiply = run.load(get(KERNEL))  # compiled before the clock starts
     make = _pinned if overlap else _ordinary
     A, B, C = (make(SIZE, SIZE) for _ in "ABC")
     A[:], B[:] = 1.0, 2.0
@@ -107,7 +106,7 @@ def _once(name: str) -> list[Span]:
     clock = _Clock()
     cupy.get_default_memory_pool().free_all_blocks()
     arrays = clock.host("allocate", lambda: [cupy.empty((SIZE, SIZE), np.float32) for _ in "ABC"])
-    _queue(clock, streams, (A, B, C), arrays)
+    _queue(clock, streams, multiply, (A, B, C), arrays)
     clock.host("wait", gpu.synchronize)
     arrays.clear()
     clock.host("free", cupy.get_default_memory_pool().free_all_blocks)
@@ -117,12 +116,14 @@ def _once(name: str) -> list[Span]:
     return spans
 
 
-def _queue(clock: _Clock, streams: Sequence[Any], on_host: Sequence[np.ndarray], on_gpu: Sequence[Any]) -> None:
+def _queue(
+    clock: _Clock, streams: Sequence[Any], multiply: Any, on_host: Sequence[np.ndarray], on_gpu: Sequence[Any]
+) -> None:
     """B to the GPU in the first stream; then in each stream its rows of A in, the kernel, its rows of C out."""
     import cupy
 
     (A, B, C), (dA, dB, dC) = on_host, on_gpu
-    rows, multiply = SIZE // len(streams), run.load(get(KERNEL))
+    rows = SIZE // len(streams)
     names = [f"stream {number + 1}" for number in range(len(streams))]
     clock.stream(names[0], "copy in", streams[0], lambda: dB.set(B, streams[0]))
     ready = cupy.cuda.Event()

@@ -8,8 +8,10 @@ from gemm_kernels import get, launch_of
 from helpers import course, exercises, run
 from helpers.analysis.vector_width import lines_of
 from helpers.draw.patch_places import Block
+from helpers.exercises import pairs
 from helpers.measure import recordings
 from helpers.models.traffic import shared_loads_per_fma
+from helpers.occupancy import occupancy
 from tests.notebooks.support import H200, counters, linked_terms, said, speeds
 
 SHARED, ONE_D, TWO_D = (get(name) for name in ("shared_memory", "block_tile_1d", "block_tile_2d"))
@@ -146,3 +148,13 @@ def test_naming_a_float_in_each_product_costs_no_more_loads():
     assert named.count("Bs[k][x]") == 1 and "const float b" not in named
     plain, other = (run.record(launch.with_source(one)) for one in (text, named))
     assert plain.total("requests", "shared", "ld") == other.total("requests", "shared", "ld")
+
+
+def test_in_a_line_two_registers_more_cost_a_block_and_speed():
+    square, line = (pairs.launches()[name] for name in (pairs.PATCH, pairs.IN_A_LINE))
+    taken = [run.compiled(one) for one in (square, line)]
+    assert taken[1].registers == taken[0].registers + 2
+    blocks = [occupancy(H200, 256, one.registers, one.shared_bytes).blocks for one in taken]
+    assert blocks[1] == blocks[0] - 1
+    before, after = pairs.speeds(pairs.PATCH, pairs.IN_A_LINE)
+    assert after.gflops < 0.8 * before.gflops

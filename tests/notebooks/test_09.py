@@ -152,3 +152,8 @@ def test_with_restrict_a_sum_in_memory_is_stored_once():
 def test_a_float4_in_shared_memory_is_stored_by_one_instruction():
     assert "1 × STS.128" in moves_of(get("vectorized")) and "1 × STS.128" in moves_of(get("vectorized_ptx"))
     assert "st.shared" not in get("vectorized_ptx").source
+
+
+def test_restrict_makes_the_sum_in_memory_three_times_as_fast_and_vectorized_no_faster():
+    plain, promised, one, other = (row.gflops for row in pairs.speeds(*list(pairs.launches())[:4]))
+    assert promised > 3 * plain and other == pytest.approx(one, rel=0.01)

@@ -9,8 +9,11 @@ from gemm_kernels import get
 from helpers import course, exercises, run
 from helpers.analysis import CannotTell
 from helpers.analysis.copies import stage_copies
+from helpers.analysis.sweep import ways
+from helpers.exercises import n10
 from helpers.measure import recordings
 from helpers.measure.states import states
+from helpers.measure.suites import DEEPER
 from helpers.models.pipeline import ByHand
 from helpers.occupancy import occupancy
 from tests.notebooks.support import H200, SIZES, counters, gain, linked_terms, prose, said
@@ -162,3 +165,30 @@ def test_a_kernel_without_asynchronous_copies_has_no_map_of_them():
     recording = run.record(course.kernel("tiled").launch(16, 16, 64))
     with pytest.raises(CannotTell):
         stage_copies(recording, {"A": 64, "B": 16}, 256, "A")
+
+
+def test_up_to_1280_two_buffers_gain_more_and_from_1536_on_a_deeper_tile():
+    alone, shared = said("10", r"Up to (\d+) each block is alone on its SM.* from (\d+) on blocks share SMs")
+    found = {way.name: dict(zip(way.sizes, way.factors, strict=True)) for way in ways().ways}
+    double, deeper = found["double_buffered"], found["vectorized, BK 16"]
+    blocks = {size: np.prod(get("vectorized").grid(size, size)) for size in double}
+    assert [size for size in double if blocks[size] <= H200.sms] == [size for size in double if size <= alone]
+    assert all(double[size] > deeper[size] for size in double if 32 <= size <= alone)
+    assert all(deeper[size] > double[size] for size in double if size >= shared and size != 3072)
+    assert n10.predict_deeper().answer == "the deeper tile"
+
+
+def test_two_buffers_and_a_tile_twice_as_deep_take_the_same_shared_memory():
+    double, deeper = run.compiled(get("double_buffered"), H200.arch), run.compiled(DEEPER, H200.arch)
+    assert double.shared_bytes == deeper.shared_bytes
+    assert occupancy(H200, DEEPER.threads, deeper.registers, deeper.shared_bytes).blocks == 2
+    single = run.compiled(get("vectorized"), H200.arch)
+    assert occupancy(H200, 256, single.registers, single.shared_bytes).blocks == 2
+
+
+def test_at_two_sizes_a_launch_of_double_buffered_takes_one_of_two_times():
+    sizes = said("10", r"At (\d+) and (\d+) a launch of double_buffered takes one of two times")
+    rows = [
+        row for row in recordings.load(suite="sweep") if row.kernel == "double_buffered" and row.params["BLOCKS"] == 2
+    ]
+    assert tuple(row.M for row in rows if row.M >= 256 and row.spread > 0.05) == sizes
