@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from helpers import devices
 from helpers.measure import recordings
-from helpers.measure.host_timeline import HOST, ONE_STREAM, SEVERAL_STREAMS, SIZE, SUITE, Span
+from helpers.measure.host_timeline import HOST, MARKS, ONE_STREAM, SEVERAL_STREAMS, SIZE, SUITE, Span
 from helpers.measure.measurement import recorded_on
 
-__all__ = ["HOST", "ONE_STREAM", "SEVERAL_STREAMS", "SIZE", "Recorded", "Span", "recorded"]
+__all__ = ["HOST", "MARKS", "ONE_STREAM", "SEVERAL_STREAMS", "SIZE", "Recorded", "Span", "recorded"]
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Recorded:
         return max(span.end for span in self.spans)
 
     def of(self, kind: str) -> tuple[Span, ...]:
-        """The spans of a kind on the GPU, or of the host if no stream has any."""
-        found = tuple(span for span in self.spans if span.kind == kind)
+        """The spans of a kind on the GPU, or of the host if no stream has any; marks are no work."""
+        found = tuple(span for span in self.spans if span.kind == kind and span.row != MARKS)
         return tuple(span for span in found if span.row != HOST) or found
 
 

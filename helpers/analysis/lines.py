@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -104,3 +106,21 @@ def line_costs(
             )
         )
     return tuple(costs)
+
+
+def translated(costs: SourceCosts, first: str, before: str) -> list[tuple[str, str, str, str]]:
+    """(number, source, PTX, machine code) of each line that became instructions, these counted by name.
+
+    The lines are those from the first one that contains `first` up to the next one that contains `before`.
+    """
+    texts = [line.text for line in costs.lines]
+    start = next(number for number, text in enumerate(texts) if first in text)
+    end = next(number for number in range(start, len(texts)) if before in texts[number])
+    chosen = [line for line in costs.lines[start:end] if line.ptx or line.sass]
+    return [(str(line.line), line.text.strip(), _by_name(line.ptx), _by_name(line.sass)) for line in chosen]
+
+
+def _by_name(instructions: Sequence[str]) -> str:
+    """'16 × LDS.128, 1 × LEA': the most frequent first, without predicates and operands."""
+    names = Counter(re.sub(r"^@\S+\s+", "", one).split()[0].rstrip(";") for one in instructions)
+    return ", ".join(f"{count} × {name}" for name, count in names.most_common())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -170,3 +171,10 @@ def _with_types(code: LineCode, width: Width, pointer: str) -> LineCode:
     passes, step = 16 // SIZES[vector], 1 if own_four == "true" else 32
     text = code.text.replace("PASSES", str(passes)).replace("STEP", str(step))
     return replace(code, text=f"{pointer.format(vector)} {text}")
+
+
+def moves_of(kernel: Kernel | OwnKernel | Launch) -> str:
+    """'14 × LDG, 16 × LDS.128, …': the loads and stores of a kernel's machine code, counted by name."""
+    sass = "\n".join(one for line in lines_of(kernel) for one in line.sass)
+    names = Counter(name.replace(".E", "") for name in re.findall(r"\b(?:LDG|STG|LDS|STS)[.\w]*", sass))
+    return ", ".join(f"{count} × {name}" for name, count in sorted(names.items()))

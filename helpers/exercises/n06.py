@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from gemm_kernels import get
 from helpers import devices
 from helpers.analysis.register_tile import tile_of
 from helpers.compiler import compile as compile_kernel
-from helpers.draw import theme
+from helpers.draw import bars, theme
 from helpers.draw.register_tile import register_tile_figure
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Verdict
@@ -23,6 +24,9 @@ from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue, written
 from helpers.explore import register_tile
 from helpers.measure import recordings
+from helpers.measure.measurement import Measurement
+from helpers.measure.performance import performance
+from helpers.measure.suites import TILES_SIZE
 from helpers.models.traffic import shared_loads_per_fma
 from helpers.occupancy import occupancy
 
@@ -62,6 +66,48 @@ def predict_speed() -> Prediction:
             1.5: "That is what the step from coalesced to shared_memory bought. Here the limit itself was moved.",
         },
         answer=round(many / one),
+    )
+
+
+TILE = {"BM": 64, "BN": 64}  # of the patches that are compared
+PATCHES = ((2, 16), (4, 8), (4, 16), (8, 8), (8, 16))  # TM = TN and BK; 2 × 2 has too many threads for a BK of 8
+
+
+def patches() -> list[bars.Bar]:
+    """GFLOPS of square patches with tiles of two depths, measured here on a GPU and else recorded."""
+    return [bars.Bar(f"{side} × {side}, BK {depth}", _patch_speed(side, depth).gflops) for side, depth in PATCHES]
+
+
+def patches_figure() -> theme.Figure:
+    """The bars of `patches`."""
+    source = _patch_speed(*PATCHES[0]).label
+    return bars.gflops_figure(patches(), f"Patches in a tile of 64 × 64: M = N = K = {TILES_SIZE}", source)
+
+
+@cache
+def _patch_speed(side: int, depth: int) -> Measurement:
+    kernel = get("block_tile_2d", **TILE, BK=depth, TM=side, TN=side)
+    return performance(kernel, TILES_SIZE, TILES_SIZE, TILES_SIZE).measurement
+
+
+def predict_depth() -> Prediction:
+    """What a tile that is twice as deep gains, with patches of 8 × 8. The answer was recorded."""
+    shallow, deep = (
+        recordings.gflops(get("block_tile_2d", **TILE, BK=depth, TM=8, TN=8), *(TILES_SIZE,) * 3).gflops
+        for depth in (8, 16)
+    )
+    return predict(
+        f"A tile of 64 × 64 with patches of 8 × 8 gets BK = 16 in place of 8. At M = N = K = {TILES_SIZE} it is",
+        reasons={
+            "slower": "The tiles take twice the shared memory, but that is not what limits the blocks on an SM here.",
+            "as fast as before": "The loads and the products are the same. But all warps of a block wait at each "
+            "barrier for the last one, and there are half as many barriers.",
+            "a few per cent faster": f"By {deep / shallow - 1:.0%}: the same loads and products, in half as many "
+            "iterations with half as many barriers.",
+            "twice as fast": "That would be so if a block did nothing but wait at its barriers.",
+        },
+        answer="a few per cent faster",
+        picture=patches_figure,
     )
 
 
@@ -297,6 +343,6 @@ PATCH = Blank(
 )  # fmt: skip
 
 
-PREDICTIONS = (predict_loads, predict_speed)
+PREDICTIONS = (predict_loads, predict_speed, predict_depth)
 QUESTIONS = ()
 EXERCISES = (STRIP, PATCH, OUTER_PRODUCT, PATCH_SIZE)

@@ -9,12 +9,13 @@ from functools import cache
 import numpy as np
 
 from helpers import cycles, devices, run, simulator
-from helpers.analysis import budget
+from helpers.analysis import budget, host_timeline
 from helpers.analysis.budget import Budget
 from helpers.analysis.warp_states import WarpStates, states_of
 from helpers.cycles import TITLES
 from helpers.draw import theme
 from helpers.draw.budget import budgets_figure
+from helpers.draw.host_timeline import timelines_figure
 from helpers.exercises.framework import functions, goals
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
@@ -431,6 +432,41 @@ COLUMN_SUMS = Blank(
 )  # fmt: skip
 
 
-PREDICTIONS = (predict_shrinking, predict_change)
+# --- the seven steps on one axis of time
+
+
+def timelines() -> theme.Figure:
+    """The seven steps of a multiplication in two ways, as recorded."""
+    one, several = map(host_timeline.recorded, (host_timeline.ONE_STREAM, host_timeline.SEVERAL_STREAMS))
+    lengths, kernel = f"From {one.length:.0f} to {several.length:.1f} ms", f"{_of_kernel(one):.1f} ms"
+    caption = f"{lengths}, although the kernel alone takes {kernel} ({one.label})."
+    return timelines_figure([one, several], "The seven steps of a multiplication", caption)
+
+
+def _of_kernel(timeline: host_timeline.Recorded) -> float:
+    return sum(span.end - span.start for span in timeline.of("kernel"))
+
+
+def predict_faster_kernel() -> Prediction:
+    """What a kernel twice as fast saves of the seven steps in one stream. The answer was recorded."""
+    one = host_timeline.recorded(host_timeline.ONE_STREAM)
+    kernel = _of_kernel(one)
+    options = {
+        f"{one.length / 2:.0f} ms": "That would be so if the kernel were all of it. What else happens between "
+        "two NumPy arrays?",
+        f"{0.75 * one.length:.0f} ms": "That needs a kernel that takes half of the time. The copies take most of it.",
+        f"{one.length - kernel / 2:.0f} ms": f"The kernel takes {kernel:.1f} of {one.length:.0f} ms; half of that is "
+        "saved. Nearly all of the time is copying.",
+    }
+    return predict(
+        f"Two {host_timeline.SIZE} × {host_timeline.SIZE} matrices are copied to the GPU, multiplied, and the product "
+        f"is copied back: {one.length:.0f} ms with ordinary NumPy arrays. With a kernel twice as fast it takes about",
+        reasons=options,
+        answer=f"{one.length - kernel / 2:.0f} ms",
+        picture=timelines,
+    )
+
+
+PREDICTIONS = (predict_shrinking, predict_change, predict_faster_kernel)
 QUESTIONS = ()
 EXERCISES = (SHARE, FOUR_KERNELS, COLUMN_SUMS)

@@ -168,43 +168,6 @@ ALIGNED_ROWS = KernelExercise(
 
 # --- the store of C
 
-STORED = Case({"M": 32, "N": 64, "K": 4}, 1.25, -0.5)
-
-VECTOR_STORE = KernelExercise(
-    name="vector_store",
-    notebook="09",
-    title="Stretch: four results in one store",
-    difficulty=3,
-    task="Each thread computes four neighbouring elements of C and stores them one by one. Store them by one "
-    "instruction where that is allowed: at most 16 store requests for M = 32 and N = 64. Any N, any beta; with beta = "
-    "0 C is not read.",
-    hints=(
-        "The thread's first column is a multiple of four. When does its address begin at a multiple of 16 bytes?",
-        "If N is a multiple of four, every row begins at one, and no group sticks out at its end.",
-        "if (N % 4 == 0) one float4 made of alpha * acc[x] + beta * old, with old read only if beta != 0; else as "
-        "before.",
-    ),
-    problem=Gemm(
-        "sgemm_store", (8, 16), (16, 32), Tiles(BM=16, BN=32, TN=4),
-        shapes=((16, 64, 5), (48, 32, 4), (19, 69, 6), (32, 31, 8), (17, 36, 9), (1, 33, 3), (17, 1, 2), (15, 34, 1),
-                (1, 1, 1)),
-    ),
-    picture=SectorsOf(((7, "st"),), STORED, "your kernel"),
-    goals=(goals.store_requests(16),),
-    judged=STORED,
-    wrong=(
-        Wrong("starter", "Four stores of one float each: four requests, where one could move all four."),
-        Wrong("always", "If N is no multiple of four, rows of C begin in the middle of 16 bytes, and a float4 may not "
-              "be stored there."),
-        Wrong("whole_groups", "col + 3 < N says that the group is whole, not that it begins at a multiple of 16 "
-              "bytes: rows do so only if N is a multiple of four."),
-        Wrong("only_if_aligned", "If N is no multiple of four, nothing is stored at all."),
-        Wrong("reads_always", "With beta = 0 the old C must not be read: it may hold NaN, and 0 · NaN is NaN."),
-        Wrong("beta_forgotten", "beta · C is missing where four results are stored at once."),
-        Wrong("backwards", "The four components are stored in reverse: x is the first column."),
-    ),
-)  # fmt: skip
-
 
 WIDE_SHAPE = Case({"M": 64, "N": 128, "K": 16})
 
@@ -248,4 +211,4 @@ WIDE = Blank(
 
 PREDICTIONS = (predict_sectors,)
 QUESTIONS = ()
-EXERCISES = (WIDE, FOUR_AT_ONCE, ALIGNED_ROWS, VECTOR_STORE)
+EXERCISES = (WIDE, FOUR_AT_ONCE, ALIGNED_ROWS)

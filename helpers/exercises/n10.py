@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
-from helpers.exercises.framework import goals, slips
+from gemm_kernels import OwnKernel
+from helpers import run
+from helpers.analysis import CannotTell
+from helpers.analysis.copies import stage_copies
+from helpers.analysis.sweep import ways
+from helpers.draw import theme
+from helpers.draw.by_size import by_size_figure
+from helpers.draw.copies import copies_figure
+from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
@@ -13,6 +22,8 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.explore.pipeline import DEFAULT, picture_of
+from helpers.measure import recordings
+from helpers.measure.suites import DEEPER, SWEEP_KERNELS
 from helpers.models.pipeline import steady_state
 
 
@@ -20,7 +31,9 @@ def predict_idle() -> Prediction:
     """Cycles in which a double-buffered warp waits at each K-block. The answer comes from the pipeline model."""
     work, latency = DEFAULT.work, DEFAULT.latency
     return predict(
-        "Cycles in which the warp still waits at each K-block, with two buffers:",
+        f"Issuing the loads takes {work.copy} cycles, and then they are on their way for {latency}. Storing takes "
+        f"{work.store}, reading from shared memory and multiplying {work.multiply} cycles. With two buffers the warp "
+        "still waits at each K-block for so many cycles:",
         reasons={
             0: f"That needs {latency} cycles of work while the copy is on its way. How long does it multiply?",
             work.multiply: "That is how long it multiplies: these cycles are hidden. Which are left?",
@@ -113,39 +126,6 @@ ASYNC_WAIT = KernelExercise(
 
 # Of the 20 loads of a round's products (16 of Bs, 4 of four neighbours of As each), which the compiler orders anew.
 READS = 10
-NOT_IN_FLIGHT = (
-    "No load is under way during the products: it is stored, and waited for, before them, or begins only after the "
-    "barrier that follows them."
-)
-
-LOADS_IN_FLIGHT = KernelExercise(
-    name="loads_in_flight",
-    notebook="10",
-    title="Stretch: multiply while the loads are under way",
-    difficulty=3,
-    task="Each iteration loads its tiles and stores them at once, so that every warp stands and waits for global "
-    "memory. Start the loads of the next tiles before the products of this iteration, and store them after: at least "
-    f"{READS} loads from shared memory between a load and its store in the machine code. One pair of tiles is enough.",
-    hints=(
-        "A load into a register does not wait; the first instruction that uses the register does.",
-        "Keep the next two floats in registers, a_next and b_next: load them before the products, store them after.",
-        "Before the loop: a_at(0), b_at(0). In it: store, barrier, load for k0 + T, multiply, barrier.",
-    ),
-    problem=Gemm("sgemm_in_flight", (T, T), (T, T), TILES),
-    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.reads_before_store(READS, TILE_BYTES),),
-    judged=WHOLE_TILES,
-    wrong=(
-        Wrong("starter", NOT_IN_FLIGHT),
-        Wrong("after_multiplying", NOT_IN_FLIGHT),
-        Wrong("only_A", "Only the load of A is under way during the products; that of B begins after the barrier that "
-              "follows them."),
-        Wrong("same_tile_again", "Each iteration loads its own tiles again: the next ones begin at k0 + T."),
-        Wrong("B_forgotten", slips.sentence("B_stands_still")),
-        Wrong("no_first_barrier", "Nobody waits between the stores of the tiles and their first read."),
-        Wrong("one_barrier", NEXT_LOAD),
-    ),
-)  # fmt: skip
 
 
 NOT_AWAITED = "The first pair of tiles is read before it is whole: nobody waits for it."
@@ -156,8 +136,9 @@ NEXT_TILE = Blank(
     title="Write it: fetch the next tile while this one is multiplied",
     difficulty=1,
     task="Write the loop with two pairs of tiles. M, N and K are multiples of T = 16. Load the next tile into "
-    "registers before the products, and store it after them. One barrier per tile is enough: the goal is at most "
-    "16 barriers for M = N = 32 and K = 48.",
+    "registers before the products, and store it after them: the goal is at least "
+    f"{READS} reads from shared memory between a load and its store in the machine code. One barrier per tile is "
+    "enough, at most 16 for M = N = 32 and K = 48.",
     hints=(
         "There are two buffers, now and 1 - now. Which of them is read in this iteration, and which one may be written "
         "meanwhile?",
@@ -169,7 +150,7 @@ NEXT_TILE = Blank(
     problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
                  shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.barriers(16),),
+    goals=(goals.barriers(16), goals.reads_before_store(READS, TILE_BYTES)),
     judged=WHOLE_TILES,
     wrong=(
         Wrong("first_not_awaited", NOT_AWAITED),
@@ -183,6 +164,8 @@ NEXT_TILE = Blank(
               "whether k0 + T < K."),
         Wrong("nobody_waits", "Nobody waits at the end of an iteration: a warp reads a tile that others are still "
               "storing."),
+        Wrong("stored_at_once", "Right, but each float is stored where it is loaded, so the thread waits for it before "
+              "the products: store it after them."),
         Wrong("two_barriers", "Right, but one of the two barriers per tile is not needed: nobody reads the pair "
               "that is stored to."),
     ),
@@ -227,6 +210,51 @@ THREE_STAGES = Blank(
     ),
 )  # fmt: skip
 
-PREDICTIONS = (predict_idle,)
+
+def copy_map(kernel: OwnKernel, thread: tuple[int, int] = (5, 2)) -> theme.Figure:
+    """Which element the threads of three_stages copy into which stage, from recorded addresses.
+
+    kernel: the learner's; the course's solution takes its place where that one copies in another way.
+    """
+    written = kernel.launch(T, T, 4 * T)
+    for launch in (written, written.with_source(THREE_STAGES.solved)):
+        with suppress(CannotTell):
+            found = stage_copies(run.record(launch), {"A": 4 * T, "B": T}, T * T, "A")
+            return copies_figure(found, thread, "Which thread copies which element into which stage")
+    raise AssertionError("the course's solution copies single floats")
+
+
+def sizes_figure() -> theme.Figure:
+    """How many times as fast as vectorized the other ways are, size by size."""
+    return by_size_figure(ways(), "One tile, loaded in other ways, size by size")
+
+
+SHARED_SMS = 4096  # M = N = K at which two blocks share an SM
+
+
+def predict_deeper() -> Prediction:
+    """Two buffers or one deeper tile? Both take the same shared memory; the answer was recorded."""
+    rows = [row for row in recordings.load(suite="sweep") if row.M == SHARED_SMS]
+    single, double = (next(row.gflops for row in rows if row.kernel == name) for name in SWEEP_KERNELS[:2])
+    (deep,) = (row.gflops for row in rows if dict(row.params) == dict(DEEPER.params) and row.kernel == DEEPER.name)
+    gains = {name: f"{gflops / single - 1:.0%}" for name, gflops in {"two": double, "deep": deep}.items()}
+    options = {
+        "two buffers": f"They gain {gains['two']}: loads are under way during the products. But another block "
+        "on the SM has hidden much of the latency.",
+        "the deeper tile": f"It gains {gains['deep']}, two buffers {gains['two']}. It hides nothing, but there are "
+        "half as many iterations, each with its two barriers and its wait.",
+        "neither: both only take memory": "The memory costs nothing here: registers limit the blocks on an SM to two "
+        "in any case.",
+    }
+    return predict(
+        "The shared memory of two buffers can hold one tile that is twice as deep, BK = 16, with a single buffer. At "
+        f"M = N = K = {SHARED_SMS} vectorized gains more from",
+        reasons=options,
+        answer="the deeper tile" if deep > double > single else "two buffers",
+        picture=sizes_figure,
+    )
+
+
+PREDICTIONS = (predict_idle, predict_deeper)
 QUESTIONS = ()
-EXERCISES = (NEXT_TILE, THREE_STAGES, TWO_BUFFERS, ASYNC_WAIT, LOADS_IN_FLIGHT)
+EXERCISES = (NEXT_TILE, THREE_STAGES, TWO_BUFFERS, ASYNC_WAIT)

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 
 import ipywidgets
 
@@ -19,6 +20,7 @@ from helpers.draw.bank_board import FIGURE_HEIGHT, bank_board_figure, bank_board
 from helpers.explore.controls import choice_list, range_slider, switch
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, of_kind, taken
+from helpers.explore.speeds import speed_of_launch
 from helpers.explore.widgets import choice_slider, number_slider
 
 KERNELS = ("transposed", "padded", "swizzled", "interleaved", "vectorized", "warptiled")
@@ -103,6 +105,11 @@ class BankBoardExplorer(LiveExplorer):
         note = run.counted_in(run.record(launch))
         return picture_of(launch, self.place.value, self.request.value, self.warp.value, whole=True), note
 
+    def later(self) -> Callable[[], str] | None:
+        """How fast the kernel is, behind where it was counted."""
+        launch = self.launch.value
+        return launch and partial(_told, launch)
+
     def _offer(self, found: list[Place]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""
         options = [(place.label, place) for place in found]
@@ -110,6 +117,10 @@ class BankBoardExplorer(LiveExplorer):
             before = self.place.value
             self.place.options = options
             self.place.value = before if before in found else found[0]
+
+
+def _told(launch: Launch) -> str:
+    return f"{run.counted_in(run.record(launch))} {speed_of_launch(launch)}"
 
 
 def explore(own: Own = None, *, kernel: str | None = None, tile: Tile | None = None) -> BankBoardExplorer:
@@ -129,7 +140,7 @@ TELLING = (
     ("transposed", "ld", "As"),
     ("transposed", "ld", "Bs"),
     ("interleaved", "ld", "Bs"),
-    ("warptiled", "ld", "Bs"),
+    ("shared_memory", "ld", "Bs"),
 )
 
 

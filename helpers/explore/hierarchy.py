@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 
 import ipywidgets
 
@@ -18,6 +20,7 @@ from helpers.draw.hierarchy import FIGURE_HEIGHT, hierarchy_figure, lane_maps_fi
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.own import Own, multiplication
+from helpers.explore.speeds import speed_of
 from helpers.explore.widgets import number_slider
 
 SIZE = 1024  # M = N
@@ -32,7 +35,7 @@ SHAPES = (  # BM, BN, WM, WN, TM, TN
     (128, 128, 128, 16, 8, 8),
     (128, 128, 64, 64, 16, 8),
 )
-ZIGZAG = "zigzag, as in the kernel"
+ZIGZAG = "as in the kernel"
 # The line of the kernel that says where a lane is in its warp's tile, and two others that it could be.
 LANE_MAP = "lane_y = lane / 2 % LANES_Y, lane_x = lane / 2 / LANES_Y * 2 + lane % 2"
 LANE_MAPS = {
@@ -80,7 +83,8 @@ def picture_of(launch: Launch, lane_map: str = ZIGZAG, warp: int = 0, lane: int 
 class HierarchyExplorer(LiveExplorer):
     """Controls for the kernel or the shape of its tiles, the lane map, and what is selected."""
 
-    def __init__(self, kernels: Sequence[tuple[str, Launch]]) -> None:
+    def __init__(self, kernels: Sequence[tuple[str, Launch]], timed: Mapping[Launch, Kernel | OwnKernel]) -> None:
+        self.timed = timed  # with the depth that is fast; the pictures need a short loop alone
         self.launch = choice_list("kernel", kernels, kernels[0][1])
         self.lane_map = choice_list("lanes", [(name, name) for name in LANE_MAPS], ZIGZAG)
         self.warp = number_slider("warp", 0)
@@ -104,15 +108,34 @@ class HierarchyExplorer(LiveExplorer):
         picture = picture_of(launch, lane_map, self.warp.value, self.lane.value)
         return picture, run.counted_in(run.record(shown))
 
+    def later(self) -> Callable[[], str] | None:
+        """How fast the kernel is with the lanes as it has them, behind where it was counted."""
+        launch = self.launch.value
+        kernel = self.timed.get(launch) if self.lane_map.value == ZIGZAG else None
+        return kernel and partial(_told, launch, kernel)
+
 
 def explore(own: Own = None) -> HierarchyExplorer:
     """The explorer, beginning with the warp-tiled kernel, or with a learner's own."""
     own = multiplication(own, "the tiles of block, warp and thread in C")
-    kernels = [(_label(shape), shown(warptiled(shape))) for shape in SHAPES]
-    kernels += [(name, shown(get(name))) for name in OTHERS]
+    kernels = [(_label(shape), shown(warptiled(shape)), _timed(shape)) for shape in SHAPES]
+    kernels += [(name, shown(get(name)), get(name)) for name in OTHERS]
     if own is not None:
-        kernels.insert(0, (own.name, shown(own)))
-    return HierarchyExplorer(kernels)
+        kernels.insert(0, (own.name, shown(own), own))
+    timed = {launch: kernel for _, launch, kernel in kernels if kernel is not None}
+    return HierarchyExplorer([(label, launch) for label, launch, _ in kernels], timed)
+
+
+def _timed(shape: Sequence[int]) -> Kernel | None:
+    """The kernel with this shape and the ladder's other parameters; None where its rules refuse them."""
+    with suppress(ValueError):
+        return get(WARPTILED).replace(**dict(zip(("BM", "BN", "WM", "WN", "TM", "TN"), shape, strict=True)))
+    return None
+
+
+def _told(launch: Launch, kernel: Kernel | OwnKernel) -> str:
+    speed = speed_of(kernel)
+    return f"{run.counted_in(run.record(launch))} {speed and f'{kernel.name} at {speed}.'}"
 
 
 def _label(shape: Sequence[int]) -> str:
@@ -123,6 +146,6 @@ def _label(shape: Sequence[int]) -> str:
 def small_multiples(shape: Sequence[int] = SHAPES[0], lane: int = 3) -> theme.Figure:
     """The explorer's static twin: the orders of the lanes side by side."""
     launch = shown(warptiled(shape))
-    maps = [(name.removesuffix(", as in the kernel"), levels_of(with_lane_map(launch, name))) for name in LANE_MAPS]
+    maps = [("zigzag" if name == ZIGZAG else name, levels_of(with_lane_map(launch, name))) for name in LANE_MAPS]
     maps.append(("interleaved", levels_of(shown(get("interleaved")))))
     return lane_maps_figure(maps, "The tile of warp 0 by the order of its lanes", lane=lane)

@@ -18,9 +18,8 @@ from helpers.draw.register_tile import FIGURE_HEIGHT, register_tile_figure, regi
 from helpers.explore.controls import time_slider
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.own import Own, multiplication
-from helpers.explore.speeds import known, predicted
+from helpers.explore.speeds import PREDICTED_SIZE, known, predicted, recorded
 from helpers.explore.widgets import choice_slider, number_slider
-from helpers.measure import recordings
 
 KERNEL = "block_tile_2d"
 SIZES = {
@@ -30,8 +29,6 @@ SIZES = {
     "TM": (1, 2, 4, 8),
     "TN": (1, 2, 4, 8),
 }
-RECORDED_SIZE = 4096
-PREDICTED_SIZE = 2048  # of tiles that nobody timed: larger ones would keep the reader waiting
 
 
 def shown(kernel: Kernel | OwnKernel) -> Launch:
@@ -70,15 +67,12 @@ def cost_of(kernel: Kernel, device: devices.Device, predict: Callable[[Launch], 
     taken = resources_of(kernel, device.arch)
     share = theme.percent(taken.occupancy(device).fraction, 2)
     text = f"{taken.threads} threads, {taken.registers} registers per thread, {share} occupancy ({device.name})"
-    try:
-        measured = recordings.find(kernel, RECORDED_SIZE, RECORDED_SIZE, RECORDED_SIZE)
-    except recordings.NoRecording:
-        measured = None
-    if measured is None:
-        one = predict(kernel.launch(PREDICTED_SIZE, PREDICTED_SIZE, PREDICTED_SIZE))
-        told = f" At {theme.thousands(PREDICTED_SIZE)}³: {one}." if one else ""
-        return f"{text}; these sizes were not timed.{told}"
-    return f"{text}; {theme.thousands(measured.gflops)} GFLOPS at {theme.thousands(RECORDED_SIZE)}³, {measured.label}."
+    if measured := recorded(kernel):
+        size = theme.thousands(measured.M)
+        return f"{text}; {theme.thousands(measured.gflops)} GFLOPS at {size}³, {measured.label}."
+    one = predict(kernel.launch(PREDICTED_SIZE, PREDICTED_SIZE, PREDICTED_SIZE))
+    told = f" At {theme.thousands(PREDICTED_SIZE)}³: {one}." if one else ""
+    return f"{text}; these sizes were not timed.{told}"
 
 
 class RegisterTileExplorer(LiveExplorer):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gemm_kernels import Kernel, Launch, OwnKernel
+from gemm_kernels import LADDER, Kernel, Launch, OwnKernel
 from helpers import cycles
 from helpers.draw import theme
 from helpers.measure import recordings
+from helpers.measure.measurement import Measurement
 
-RECORDED_SIZE = 4096  # M = N = K
+RECORDED_SIZES = (4096, 2048)  # M = N = K, in this order: tiles other than the ladder's were timed at 2048 alone
 PREDICTED_SIZE = 2048  # of what nobody timed: larger ones would keep the reader waiting
 MOST_SAID = 64  # launches whose sentence is kept
 
@@ -21,15 +22,33 @@ def speed_of(kernel: Kernel | OwnKernel) -> str:
 
     kernel: a multiplication.
     """
-    if isinstance(kernel, Kernel):
-        with suppress(recordings.NoRecording):
-            measured = recordings.find(kernel, *(RECORDED_SIZE,) * 3)
-            if measured is not None:
-                return f"{theme.thousands(RECORDED_SIZE)}³: {theme.thousands(measured.gflops)} GFLOPS, {measured.label}"
+    if isinstance(kernel, Kernel) and (measured := recorded(kernel)):
+        return f"{theme.thousands(measured.M)}³: {theme.thousands(measured.gflops)} GFLOPS, {measured.label}"
     own = getattr(kernel, "shape", None)
     found = predicted(kernel.launch(*(own or (PREDICTED_SIZE,) * 3)))
     size = " × ".join(map(theme.thousands, own)) if own else f"{theme.thousands(PREDICTED_SIZE)}³"
     return found and f"{size}: {found}"
+
+
+def speed_of_launch(launch: Launch) -> str:
+    """`speed_of` the kernel of a launch that shows one block or two, as a sentence with the kernel's name; "" where it
+    is not known. A launch of a changed source, or of a learner's kernel, is predicted."""
+    kernel = next((one for one in LADDER if (one.entry, one.source) == (launch.entry, launch.source)), None)
+    if kernel is not None:
+        found = speed_of(kernel)
+    else:
+        found = predicted(launch.covering((PREDICTED_SIZE,) * 3, *launch.block))
+        found = found and f"{theme.thousands(PREDICTED_SIZE)}³: {found}"
+    return found and f"{launch.name} at {found}."
+
+
+def recorded(kernel: Kernel) -> Measurement | None:
+    """What was measured of a kernel with its parameters at the first of RECORDED_SIZES that was recorded."""
+    for size in RECORDED_SIZES:
+        with suppress(recordings.NoRecording):
+            if measured := recordings.find(kernel, size, size, size):
+                return measured
+    return None
 
 
 def known(launch: Launch) -> str:

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 
 import ipywidgets
 
@@ -29,10 +30,12 @@ from helpers.explore.bank_board import shown
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.own import Own, of_kind, taken
+from helpers.explore.speeds import speed_of_launch
 from helpers.explore.widgets import choice_slider, number_slider
 
 KERNELS = ("coalesced", "transposed", "interleaved", "vectorized", "vectorized_ptx", "async_copy", "warptiled")
 COPY = "a copy of four floats a lane"
+COMPILED = f"Compiled for {devices.DEFAULT.arch}, the architecture of the {devices.DEFAULT.short}."
 STRIDES = (128, 129, 130, 132, 136, 256, 1000, 1023, 1024)
 
 
@@ -87,7 +90,12 @@ class VectorWidthExplorer(LiveExplorer):
             if self.line.value is None:
                 raise CannotShow(f"No line of {launch.name} accesses memory. Choose another kernel.")
             picture = picture_of_line(launch, self.line.value)
-        return picture, f"Compiled for {devices.DEFAULT.arch}, the architecture of the {devices.DEFAULT.short}."
+        return picture, COMPILED
+
+    def later(self) -> Callable[[], str] | None:
+        """How fast the kernel is, behind what it was compiled for."""
+        launch = self.launch.value
+        return launch and partial(_told, launch)
 
     def _offer(self, found: Sequence[LineCode]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""
@@ -96,6 +104,10 @@ class VectorWidthExplorer(LiveExplorer):
             before = self.line.value
             self.line.options = options
             self.line.value = before if before in found else options[0][1]
+
+
+def _told(launch: Launch) -> str:
+    return f"{COMPILED} {speed_of_launch(launch)}"
 
 
 def explore(

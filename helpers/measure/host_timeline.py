@@ -4,7 +4,8 @@
 
 Two ways of the same multiplication: everything in one stream with ordinary NumPy arrays; and the rows of A in slices,
 each in a stream of its own with page-locked memory, so that copies and kernels overlap. CUDA events give the times on
-the GPU; they and the host's clock begin when the GPU is idle.
+the GPU; they and the host's clock begin when the GPU is idle. Each call stands in an NVTX range, which Nsight Systems
+draws as a row of its own; the host's clock says where it begins and ends.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from helpers.measure.provenance import provenance
 SUITE = "timeline"
 SIZE, SLICES = 4096, 4
 KERNEL = "warptiled"
-HOST = "host"
+HOST, MARKS = "host", "NVTX"
 ONE_STREAM, SEVERAL_STREAMS = "one stream", "several streams"
 REPEATS = 9  # of which the one with the median length is kept
 
 
 @dataclass(frozen=True)
 class Span:
-    """Something that took time. row: who did it, HOST or a stream.  kind: allocate, copy in, kernel, copy out, call,
-    wait or free.  start, end: milliseconds."""
+    """Something that took time. row: who did it, HOST or a stream; MARKS for a range around a call of the host's.
+    kind: allocate, copy in, kernel, copy out, call, wait or free.  start, end: milliseconds."""
 
     row: str
     kind: str
@@ -46,8 +47,9 @@ class _Clock:
 
     def __init__(self) -> None:
         import cupy
+        from cupyx.profiler import time_range
 
-        self._cupy = cupy
+        self._cupy, self._mark = cupy, time_range
         gpu.synchronize()
         self._first = cupy.cuda.Event()
         self._first.record()
@@ -56,15 +58,15 @@ class _Clock:
         self._host: list[Span] = []
         self._events: list[tuple[str, str, Any, Any]] = []
 
-    def host(self, kind: str, do: Callable[[], Any]) -> Any:
+    def host(self, kind: str, do: Callable[[], Any], row: str = HOST) -> Any:
         start = time.perf_counter()
         found = do()
         end = time.perf_counter()
-        self._host.append(Span(HOST, kind, 1e3 * (start - self._zero), 1e3 * (end - self._zero)))
+        self._host.append(Span(row, kind, 1e3 * (start - self._zero), 1e3 * (end - self._zero)))
         return found
 
     def stream(self, row: str, kind: str, stream: Any, do: Callable[[], Any]) -> None:
-        """Queue work on a stream between two events; the host's part is a span of its own."""
+        """Queue work on a stream between two events; the host's part and the mark around it are spans, too."""
         before, after = self._cupy.cuda.Event(), self._cupy.cuda.Event()
 
         def queue() -> None:
@@ -73,7 +75,11 @@ class _Clock:
                 do()
                 after.record(stream)
 
-        self.host("call", queue)
+        def marked() -> None:
+            with self._mark(kind):
+                self.host("call", queue)
+
+        self.host(kind, marked, MARKS)
         self._events.append((row, kind, before, after))
 
     def spans(self) -> list[Span]:
@@ -92,7 +98,7 @@ def _once(name: str) -> list[Span]:
 
     overlap = name == SEVERAL_STREAMS
     slices = SLICES if overlap else 1
-    run.load(get(KERNEL))  # compiled before the clock starts
+    multiply = run.load(get(KERNEL))  # compiled before the clock starts
     make = _pinned if overlap else _ordinary
     A, B, C = (make(SIZE, SIZE) for _ in "ABC")
     A[:], B[:] = 1.0, 2.0
@@ -100,7 +106,7 @@ def _once(name: str) -> list[Span]:
     clock = _Clock()
     cupy.get_default_memory_pool().free_all_blocks()
     arrays = clock.host("allocate", lambda: [cupy.empty((SIZE, SIZE), np.float32) for _ in "ABC"])
-    _queue(clock, streams, (A, B, C), arrays)
+    _queue(clock, streams, multiply, (A, B, C), arrays)
     clock.host("wait", gpu.synchronize)
     arrays.clear()
     clock.host("free", cupy.get_default_memory_pool().free_all_blocks)
@@ -110,12 +116,14 @@ def _once(name: str) -> list[Span]:
     return spans
 
 
-def _queue(clock: _Clock, streams: Sequence[Any], on_host: Sequence[np.ndarray], on_gpu: Sequence[Any]) -> None:
+def _queue(
+    clock: _Clock, streams: Sequence[Any], multiply: Any, on_host: Sequence[np.ndarray], on_gpu: Sequence[Any]
+) -> None:
     """B to the GPU in the first stream; then in each stream its rows of A in, the kernel, its rows of C out."""
     import cupy
 
     (A, B, C), (dA, dB, dC) = on_host, on_gpu
-    rows, multiply = SIZE // len(streams), run.load(get(KERNEL))
+    rows = SIZE // len(streams)
     names = [f"stream {number + 1}" for number in range(len(streams))]
     clock.stream(names[0], "copy in", streams[0], lambda: dB.set(B, streams[0]))
     ready = cupy.cuda.Event()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from helpers.devices import DEVICES
 from helpers.measure.rows import from_row, to_row
 
 SIMULATED = "simulated"
@@ -94,6 +95,18 @@ class Measurement:
     def of_cublas(self) -> float:
         """This kernel's GFLOPS over cuBLAS's, 1.0 is equal."""
         return self.cublas.median_ms / self.time.median_ms
+
+    @property
+    def of_peak(self) -> float | None:
+        """Share of the FP32 peak of its GPU; None for a GPU that helpers.devices does not know."""
+        device = DEVICES.get(self.gpu)
+        return self.gflops / device.peak_fp32_gflops if device else None
+
+    @property
+    def shares(self) -> str:
+        """'72% of the peak, 95% of cuBLAS'; of cuBLAS alone where the GPU's peak is not known."""
+        peak = "" if self.of_peak is None else f"{self.of_peak:.0%} of the peak, "
+        return f"{peak}{self.of_cublas:.0%} of cuBLAS"
 
     def row(self) -> dict[str, Any]:
         """This measurement as plain JSON values; `from_row` reads it back."""

@@ -26,8 +26,9 @@ OTHER_SHAPES = (
 BLOCK_SIZE = 2048  # M = N = K of the block-shape suite
 BLOCK_THREADS = (16, 1024)
 BLOCK_KERNELS = ("naive", "coalesced")  # x is the row index, x is the column index
-SWEEP_SIZES = tuple(range(256, 4097, 256))
+SWEEP_SIZES = (2, 4, 8, 16, 32, 64, 128, *range(256, 4097, 256))
 SWEEP_KERNELS = ("vectorized", "double_buffered", "ping_pong", "async_copy")  # the same tile, loaded in four ways
+DEEPER = get("vectorized").replace(BK=16)
 TILES_SIZE = 2048  # M = N = K of the tiles suite
 TILES = {  # kernel: the values of its parameters, of which every set that its rules accept is measured
     "block_tile_1d": {"BM": (32, 64, 128), "BN": (32, 64, 128), "BK": (8, 16), "TM": (2, 4, 8, 16)},
@@ -172,9 +173,10 @@ def blocks(size: int = BLOCK_SIZE) -> list[Group]:
 def sweep(sizes: Sequence[int] = SWEEP_SIZES) -> list[Group]:
     """One tile, loaded in four ways, by size: when does double buffering help?
 
-    Once more with a single block on an SM, which frees the compiler of its limit on registers.
+    Once more with a single block on an SM, which frees the compiler of its limit on registers; and one tile that is
+    twice as deep, which takes the shared memory of two buffers.
     """
-    kernels = (*(get(name) for name in SWEEP_KERNELS), get("double_buffered").replace(BLOCKS=1))
+    kernels = (*(get(name) for name in SWEEP_KERNELS), get("double_buffered").replace(BLOCKS=1), DEEPER)
     return [Group(kernels, size, size, size) for size in sizes]
 
 

@@ -1,8 +1,8 @@
 """The explorer of register tiling."""
 
 from gemm_kernels import OwnKernel, get
-from helpers import compiler
-from helpers.explore import register_tile
+from helpers import compiler, devices
+from helpers.explore import register_tile, speeds
 from tests.explore.driving import drive, living_figures, shown
 
 
@@ -52,3 +52,10 @@ def test_a_kernel_of_ones_own_is_explored_without_the_sizes():
 def test_the_static_twin_goes_from_two_loads_per_fma_to_a_quarter():
     caption = register_tile.small_multiples().caption.replace("\u00a0", " ")
     assert "1 × 1: 2 floats / 1 FMA = 2" in caption and caption.endswith("8 × 8: 16 floats / 64 FMAs = 0.25.")
+
+
+def test_tiles_that_were_timed_at_2048_alone_show_their_speed():
+    kernel = get("block_tile_2d").replace(BM=64, BN=64, BK=16, TM=2, TN=2)
+    assert speeds.recorded(kernel).M == 2048 and speeds.recorded(get("block_tile_2d")).M == 4096
+    told = register_tile.cost_of(kernel, devices.DEFAULT).replace("\u202f", " ").replace("\u00a0", " ")
+    assert told.endswith("17 448 GFLOPS at 2 048³, recorded on NVIDIA H200.")

@@ -5,11 +5,13 @@ from collections import Counter
 import pytest
 
 from gemm_kernels import get, launch_of
-from helpers import course, run
+from helpers import course, exercises, run
 from helpers.analysis.vector_width import lines_of
 from helpers.draw.patch_places import Block
+from helpers.exercises import pairs
 from helpers.measure import recordings
 from helpers.models.traffic import shared_loads_per_fma
+from helpers.occupancy import occupancy
 from tests.notebooks.support import H200, counters, linked_terms, said, speeds
 
 SHARED, ONE_D, TWO_D = (get(name) for name in ("shared_memory", "block_tile_1d", "block_tile_2d"))
@@ -117,3 +119,42 @@ def test_the_options_of_the_prediction_of_speed_are_what_their_reasons_say():
         for name in ("shared_memory", "block_tile_2d")
     }
     assert round(waves["shared_memory"] / waves["block_tile_2d"]) == 5
+
+
+def recorded(side: int, depth: int, wide: int = 0) -> float:
+    kernel = get("block_tile_2d", BM=64, BN=64, BK=depth, TM=side, TN=wide or side)
+    return recordings.gflops(kernel, 2048, 2048, 2048).gflops
+
+
+def test_a_larger_patch_gains_much_to_4_by_4_and_little_beyond():
+    (side,) = said("06", r"a block of (\d+) × 64 has only 64 threads left, two warps")
+    assert get("block_tile_2d", BM=side, BN=side, BK=16, TM=8, TN=8).threads == 2 * 32
+    assert recorded(4, 16) > 1.5 * recorded(2, 16) and recorded(8, 16) < 1.1 * recorded(4, 16)
+
+
+def test_a_tile_twice_as_deep_gains_a_few_per_cent():
+    assert all(1.05 < recorded(side, 16) / recorded(side, 8) < 1.1 for side in (4, 8))
+
+
+def test_8_by_4_is_the_fastest_patch_in_a_tile_of_64_by_64():
+    sides = (2, 4, 8)
+    assert recorded(8, 16, 4) == max(recorded(tall, 16, wide) for tall in sides for wide in sides)
+
+
+def test_naming_a_float_in_each_product_costs_no_more_loads():
+    launch = launch_of(course.kernel("strip"), 64, 64, 64)
+    text = exercises.get("strip").solved
+    named = text.replace("const float b = Bs[k][x];", "").replace("* b;", "* Bs[k][x];")
+    assert named.count("Bs[k][x]") == 1 and "const float b" not in named
+    plain, other = (run.record(launch.with_source(one)) for one in (text, named))
+    assert plain.total("requests", "shared", "ld") == other.total("requests", "shared", "ld")
+
+
+def test_in_a_line_two_registers_more_cost_a_block_and_speed():
+    square, line = (pairs.launches()[name] for name in (pairs.PATCH, pairs.IN_A_LINE))
+    taken = [run.compiled(one) for one in (square, line)]
+    assert taken[1].registers == taken[0].registers + 2
+    blocks = [occupancy(H200, 256, one.registers, one.shared_bytes).blocks for one in taken]
+    assert blocks[1] == blocks[0] - 1
+    before, after = pairs.speeds(pairs.PATCH, pairs.IN_A_LINE)
+    assert after.gflops < 0.8 * before.gflops

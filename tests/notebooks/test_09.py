@@ -8,8 +8,8 @@ import pytest
 from gemm_kernels import get
 from helpers import course, cycles, exercises, run
 from helpers.analysis import budget
-from helpers.analysis.vector_width import WIDTHS, Copy, way_of
-from helpers.exercises import n09
+from helpers.analysis.vector_width import WIDTHS, Copy, moves_of, way_of
+from helpers.exercises import n09, pairs
 from helpers.measure.states import states
 from helpers.occupancy import occupancy
 from tests.notebooks.support import H200, answered, counters, gain, linked_terms, said, speeds
@@ -21,13 +21,6 @@ GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)
             acc += v.z * B[(k + 2) * N + col] + v.w * B[(k + 3) * N + col];
         }
     for (; k < K; ++k) acc += a[k] * B[k * N + col];'''
-VECTOR_STORE = """    if (N % 4 == 0) {
-        float4 old = {};
-        if (beta != 0.0f) old = *reinterpret_cast<float4 *>(c);
-        *reinterpret_cast<float4 *>(c) = {alpha * acc[0] + beta * old.x, alpha * acc[1] + beta * old.y,
-                                          alpha * acc[2] + beta * old.z, alpha * acc[3] + beta * old.w};
-    } else
-    for (int x = 0;"""
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -35,15 +28,9 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert terms <= linked_terms("09")
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("aligned_rows", re.compile(r'my_loop = """.*?\n    }', re.DOTALL), GUARDED_LOOP),
-        ("vector_store", re.compile(r"    for \(int x = 0;"), VECTOR_STORE),
-    ],
-)
-def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(name, before, after):
-    assert answered("09", f"{name}.check", before, after).passed
+def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check():
+    before = re.compile(r'my_loop = """.*?\n    }', re.DOTALL)
+    assert answered("09", "aligned_rows.check", before, GUARDED_LOOP).passed
 
 
 def test_float4_pays_at_every_aligned_size_and_less_or_not_beside_it():
@@ -139,3 +126,34 @@ def test_of_the_two_changes_in_vectorized_ptx_one_is_predicted_to_help_and_the_o
 def test_each_change_alone_keeps_the_inline_ptx_of_its_own_loads(changed, kept):
     source = n09.with_one_change(changed)
     assert source.count("asm volatile") == 1 and f'asm volatile("{kept}' in source
+
+
+def test_a_question_for_each_row_would_save_requests_where_every_second_row_is_aligned():
+    few, one, many, four, together, taken = said(
+        "09", r"(\d+) · (\d+) \+ (\d+) · (\d+) = (\d+) requests, and not (\d+)"
+    )
+    (columns,) = said("09", r"With (\d+) columns every second row \*is\* aligned")
+    aligned = [row for row in range(64) if columns * row % 4 == 0]
+    assert (len(aligned), 64 - len(aligned)) == (few, many) and few * one + many * four == together
+    wide, narrow = (run.record(get("vectorized").launch(N, N, 64)).total("requests", "global", "ld", "B")
+                    for N in (256, columns))  # fmt: skip
+    assert (wide, narrow) == (64 * one, taken) and taken == 64 * four
+
+
+def test_with_restrict_a_sum_in_memory_is_stored_once():
+    plain, promised, vectorized, other = (pairs.launches(64)[name] for name in list(pairs.launches(64))[:4])
+    stores = [run.record(one).total("requests", "global", "st") for one in (plain, promised)]
+    assert stores == [8 * 65, 8 * 2]
+    assert "CONSTANT" in moves_of(promised) and "CONSTANT" not in moves_of(plain)
+    counts = [run.record(one).instructions() for one in (vectorized, other)]
+    assert counts[0] == counts[1] and moves_of(vectorized) != moves_of(other)
+
+
+def test_a_float4_in_shared_memory_is_stored_by_one_instruction():
+    assert "1 × STS.128" in moves_of(get("vectorized")) and "1 × STS.128" in moves_of(get("vectorized_ptx"))
+    assert "st.shared" not in get("vectorized_ptx").source
+
+
+def test_restrict_makes_the_sum_in_memory_three_times_as_fast_and_vectorized_no_faster():
+    plain, promised, one, other = (row.gflops for row in pairs.speeds(*list(pairs.launches())[:4]))
+    assert promised > 3 * plain and other == pytest.approx(one, rel=0.01)

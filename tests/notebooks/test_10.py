@@ -1,19 +1,22 @@
 """Notebook 10: the numbers in its prose are those of the kernels, its claims those of recordings and counters."""
 
-from dataclasses import replace
+import re
 
 import numpy as np
 import pytest
 
 from gemm_kernels import get
 from helpers import course, exercises, run
-from helpers.analysis import stages
+from helpers.analysis import CannotTell
+from helpers.analysis.copies import stage_copies
+from helpers.analysis.sweep import ways
+from helpers.exercises import n10
 from helpers.measure import recordings
 from helpers.measure.states import states
-from helpers.models.pipeline import ByHand, Pipeline, Work, steady_state
+from helpers.measure.suites import DEEPER
+from helpers.models.pipeline import ByHand
 from helpers.occupancy import occupancy
-from tests.notebooks.support import H200, SIZES, counters, gain, linked_terms, said
-from tests.simulator.sass_goldens import goldens
+from tests.notebooks.support import H200, SIZES, counters, gain, linked_terms, prose, said
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -52,15 +55,6 @@ def test_the_bytes_of_both_buffers_are_those_that_the_compiler_counts():
     floats, one, two = said("10", r"together (\d+) floats, (\d+) bytes\. Two buffers take (\d+) bytes")
     assert floats == depth * (side + unused + side) and (one, two) == (4 * floats, 8 * floats)
     assert run.compiled(double).shared_bytes == two
-
-
-def test_four_stages_are_the_fewest_with_which_the_warp_of_the_folded_question_never_waits():
-    copy, multiply, latency = said(
-        "10", r"issues copies for (\d+) cycles and multiplies for (\d+); the latency is (\d+)"
-    )
-    (fewest,) = said("10", r"so that it never waits\?</summary>(\w+)\.")
-    work = Pipeline(Work(copy=copy, store=0, multiply=multiply), latency=latency)
-    assert steady_state(replace(work, stages=fewest)).idle == 0 < steady_state(replace(work, stages=fewest - 1)).idle
 
 
 def test_the_block_that_is_lost_for_lack_of_registers_costs_at_4096_and_not_at_1024():
@@ -110,20 +104,6 @@ def test_ping_pong_gains_as_much_as_the_prose_says_at_the_squares_from_256_on():
     assert (min(gains), max(gains)) == (low, high)
 
 
-def test_copies_write_to_shared_memory_and_take_more_wavefronts_than_stores_as_nsight_compute_counts_them():
-    name = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
-    simulated = {
-        kernel: run.record_whole(get(kernel).launch(256, 256, 256)).counters for kernel in ("ping_pong", "async_copy")
-    }
-    for kernel, found in simulated.items():
-        recorded = goldens()[f"{kernel} 256x256x256"]["counters"]
-        assert all(found[name.format(way)] == recorded[name.format(way)] for way in ("ld", "st", "ldgsts"))
-    assert simulated["ping_pong"][name.format("st")] < simulated["async_copy"][name.format("ldgsts")]
-    copies = simulated["async_copy"]["smsp__sass_inst_executed_op_ldgsts.sum"]
-    half = copies / 2  # of A, the others of B
-    assert simulated["async_copy"][name.format("ldgsts")] == 4 * half + half  # "each copy of A takes four wavefronts"
-
-
 def test_the_second_buffer_of_the_plain_kernel_gains_little_and_three_stages_lose_as_the_prose_says():
     gained, lost = said("10", r"gains about (\d+) per cent, and three stages \*lose\* about (\d+) per cent")
     for size in (1024, 2048, 4096):
@@ -152,7 +132,63 @@ def test_what_warps_wait_for_shrinks_as_the_prose_says():
     assert copied.waiting(*fragment) < ping_pong.waiting(*fragment)
 
 
-def test_with_marks_a_second_buffer_saves_waits_at_barriers_and_no_time_and_without_them_it_is_faster():
-    one, two = (stages.recorded(name) for name in ("vectorized", "double_buffered"))
-    assert two.mean("barrier") < one.mean("barrier") / 2 and two.cycles > one.cycles
-    assert gain("double_buffered", "vectorized", 2048) > 0
+def test_the_registers_of_ping_pong_by_name_are_its_floats():
+    *parts, total = said("10", r"(\d+) \+ (\d+) \+ (\d+) \+ (\d+) \+ (\d+) = (\d+)")
+    (compiled,) = said("10", r"The compiler takes (\d+)")
+    kernel = get("ping_pong")
+    BM, BN, BK, TM, TN = (kernel.params[name] for name in ("BM", "BN", "BK", "TM", "TN"))
+    next_tile = [BM * BK // kernel.threads, BK * BN // kernel.threads]
+    assert parts == [TM * TN, TM + TN, TM + TN, *next_tile] and total == sum(parts)
+    assert run.compiled(kernel, H200.arch).registers == compiled > total
+
+
+def test_flipping_a_bit_of_the_address_needs_a_power_of_two():
+    side, unused = said("10", r"a power of two apart, and (\d+) \+ (\d+) floats per row are none")
+    (bit,) = (int(found, 16) for found in re.findall(r"\^= 0x([0-9a-f]+)", prose("10")))
+    depth = get("ping_pong").params["BK"]
+    apart = 4 * depth * (side + unused)
+    assert bit.bit_count() == 1 < apart.bit_count()
+    assert all((address ^ bit) == address + bit for address in range(0, bit, 4))
+    assert not all((address ^ apart) == address + apart for address in range(0, apart, 4))
+
+
+def test_a_thread_copies_to_the_same_place_of_every_stage():
+    recording = run.record(course.kernel("three_stages").launch(16, 16, 64))
+    copies = stage_copies(recording, {"A": 64, "B": 16}, 256, "A")
+    assert [one.stage for one in copies] == [0, 1, 2, 0]
+    thread = 2 * 16 + 5
+    assert [(one.row[thread], one.column[thread]) for one in copies] == [(2, 5 + 16 * tile) for tile in range(4)]
+    assert {int(one.place[thread]) for one in copies} == {thread}
+
+
+def test_a_kernel_without_asynchronous_copies_has_no_map_of_them():
+    recording = run.record(course.kernel("tiled").launch(16, 16, 64))
+    with pytest.raises(CannotTell):
+        stage_copies(recording, {"A": 64, "B": 16}, 256, "A")
+
+
+def test_up_to_1280_two_buffers_gain_more_and_from_1536_on_a_deeper_tile():
+    alone, shared = said("10", r"Up to (\d+) each block is alone on its SM.* from (\d+) on blocks share SMs")
+    found = {way.name: dict(zip(way.sizes, way.factors, strict=True)) for way in ways().ways}
+    double, deeper = found["double_buffered"], found["vectorized, BK 16"]
+    blocks = {size: np.prod(get("vectorized").grid(size, size)) for size in double}
+    assert [size for size in double if blocks[size] <= H200.sms] == [size for size in double if size <= alone]
+    assert all(double[size] > deeper[size] for size in double if 32 <= size <= alone)
+    assert all(deeper[size] > double[size] for size in double if size >= shared and size != 3072)
+    assert n10.predict_deeper().answer == "the deeper tile"
+
+
+def test_two_buffers_and_a_tile_twice_as_deep_take_the_same_shared_memory():
+    double, deeper = run.compiled(get("double_buffered"), H200.arch), run.compiled(DEEPER, H200.arch)
+    assert double.shared_bytes == deeper.shared_bytes
+    assert occupancy(H200, DEEPER.threads, deeper.registers, deeper.shared_bytes).blocks == 2
+    single = run.compiled(get("vectorized"), H200.arch)
+    assert occupancy(H200, 256, single.registers, single.shared_bytes).blocks == 2
+
+
+def test_at_two_sizes_a_launch_of_double_buffered_takes_one_of_two_times():
+    sizes = said("10", r"At (\d+) and (\d+) a launch of double_buffered takes one of two times")
+    rows = [
+        row for row in recordings.load(suite="sweep") if row.kernel == "double_buffered" and row.params["BLOCKS"] == 2
+    ]
+    assert tuple(row.M for row in rows if row.M >= 256 and row.spread > 0.05) == sizes

@@ -84,6 +84,10 @@ def test_loads_from_shared_memory_need_more_cycles_than_the_fmas_only_before_the
     assert gain("interleaved", "block_tile_2d", 4096) > 3 * gain("warptiled", "async_copy", 4096)
 
 
+def test_warp_tiles_win_back_most_of_what_asynchronous_copies_lost():
+    assert 0 < gain("ping_pong", "warptiled", 4096) < 0.4 * gain("ping_pong", "async_copy", 4096)
+
+
 def test_serpentine_moves_what_warptiled_moves_and_is_faster():
     one, other = counters("serpentine"), counters("warptiled")
     names = (

@@ -245,3 +245,19 @@ def test_code_that_is_seen_uses_no_name_that_only_folded_code_defines(number):
         else:
             assert used & folded - seen - defined == set(), cell.source
             seen |= defined
+
+
+LIVE = re.compile(r"\bmeasure\.performance\(|\bpairs\.speeds\(|\bcourse\.way\(")
+
+
+@pytest.mark.parametrize("number", [number for number in NUMBERS if "06" <= number <= "11"])
+def test_what_may_be_measured_here_is_not_labelled_with_another_gpu(number):
+    live: set[str] = set()  # names of what may be measured here
+    for cell in cells(number):
+        if cell.cell_type != "code" or cell.source.startswith("%%"):
+            continue
+        defined, used = names(cell.source)
+        if LIVE.search(cell.source) or used & live:
+            assert not re.search(r"peak_fp32_gflops|clock_mhz|h200\.sms|recorded_on\(", cell.source), cell.source
+            live |= {name for name in defined if re.search(rf"\b{name}\b.*(?:performance|speeds)\(", cell.source)}
+        live -= {name for name in defined if not re.search(rf"\b{name}\b.*(?:performance|speeds)\(", cell.source)}

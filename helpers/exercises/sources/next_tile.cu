@@ -130,6 +130,17 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
         __syncthreads();
         now = 1 - now;
     }
+    // <stored_at_once>
+    int now = 0;
+    for (int k0 = 0; k0 < K; k0 += T) {
+        if (k0 + T < K) {
+            As[1 - now][y][x] = A[row * K + k0 + T + x];
+            Bs[1 - now][y][x] = B[(k0 + T + y) * N + col];
+        }
+        for (int k = 0; k < T; ++k) sum += As[now][y][k] * Bs[now][k][x];
+        __syncthreads();
+        now = 1 - now;
+    }
     // <end>
 
     C[row * N + col] = sum;

@@ -1,0 +1,94 @@
+"""Sources that differ in one thing, timed in turns: what does `__restrict__` buy, and the shape of a block?
+
+python -m helpers.exercises.pairs     on a GPU: time them, and write recordings/<gpu>/source_pairs.json
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+from functools import cache
+
+from gemm_kernels import Launch, OwnKernel, get
+from helpers import devices, gpu
+from helpers.exercises.framework import rungs
+from helpers.exercises.framework.catalogue import get as exercise
+from helpers.exercises.framework.exercise import code_of
+from helpers.measure import recordings
+from helpers.measure.measurement import Measurement
+from helpers.measure.provenance import provenance
+
+SUITE = "source_pairs"
+SIZE = 2048  # M = N = K
+BUDGET_S = 4.0
+
+# Every iteration adds to C itself. As far as the compiler knows, that may change A and B.
+IN_PLACE = """\
+extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= M || col >= N) return;
+    C[row * N + col] = 0.0f;
+    for (int k = 0; k < K; ++k) C[row * N + col] += A[row * K + k] * B[k * N + col];
+}
+"""
+SUM_IN_C, VECTORIZED, PATCH = "sum in C", "vectorized", "patch, 16 × 16 threads"
+RESTRICTED, IN_A_LINE = "{}, __restrict__", "patch, 256 threads in a line"
+
+
+def restricted(source: str) -> str:
+    """The source with `__restrict__` on the kernel's A, B and C."""
+    return re.sub(r"float \*(?=[ABC]\b)", "float *__restrict__ ", source)
+
+
+def in_a_line(source: str) -> str:
+    """The source of a kernel of 16 × 16 threads for 256 threads along x: only their numbering changes."""
+    parts = {"threadIdx.x": "(threadIdx.x % 16)", "threadIdx.y": "(threadIdx.x / 16)", "blockDim.x": "16"}
+    return re.sub("|".join(map(re.escape, parts)), lambda found: parts[found.group()], source)
+
+
+@cache
+def launches(size: int = SIZE) -> dict[str, Launch]:
+    """Each source by its name, at M = N = K = size; the partners of a pair follow each other."""
+    shape = (size, size, size)
+    in_place = OwnKernel(IN_PLACE, "sgemm", (32, 8), (8, 32), name=SUM_IN_C, scaled=False).launch(*shape)
+    vectorized = get("vectorized").launch(*shape)
+    patch = rungs.kernel_of(exercise("patch"), exercise("patch").solved).launch(*shape)
+    flat = replace(patch.with_source(in_a_line(patch.source)), block=(256, 1, 1))
+    found = {SUM_IN_C: in_place, RESTRICTED.format(SUM_IN_C): in_place.with_source(restricted(in_place.source))}
+    found |= {
+        VECTORIZED: vectorized,
+        RESTRICTED.format(VECTORIZED): vectorized.with_source(restricted(vectorized.source)),
+    }
+    found |= {PATCH: patch, IN_A_LINE: flat}
+    return {name: replace(launch, name=name) for name, launch in found.items()}
+
+
+def speeds(*names: str) -> list[Measurement]:
+    """The speeds of these sources, measured here if there is a GPU, else recorded. Raises recordings.NoRecording."""
+    if gpu.backend() == "gpu":
+        return rungs.timed([launches()[name] for name in names])
+    rows = {row["kernel"]: row for row in recordings.raw(devices.DEFAULT.name, SUITE)["rows"]}
+    found = [{key: value for key, value in rows[name].items() if key != "sha256"} for name in names]
+    return [Measurement.from_row(row, devices.DEFAULT.name) for row in found]
+
+
+def sha256(launch: Launch) -> str:
+    """Of a source without its comments, by which a test sees that what was recorded is what the course shows."""
+    return hashlib.sha256("\n".join(code_of(launch.source)).encode()).hexdigest()
+
+
+def record() -> str:
+    """Time all of them in turns on the GPU at hand, each checked first, and write it. Returns where."""
+    every = launches()
+    rows = [
+        {**measured.row(), "sha256": sha256(every[measured.kernel])}
+        for measured in rungs.timed(list(every.values()), BUDGET_S)
+    ]
+    file = recordings.path(gpu.name(), SUITE)
+    recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
+    return str(file)
+
+
+if __name__ == "__main__":
+    print(record())
