@@ -15,8 +15,10 @@ import { namedLines } from './lines.js';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { keepAnswersClosed } from './answers.js';
+import { bringBack } from './bring_back.js';
 import { keepClean } from './clean.js';
 import { leaveKeysToControls } from './keys.js';
+import { nameControls } from './names.js';
 import { showPictures } from './pictures.js';
 import { offerSlides } from './present.js';
 
@@ -219,4 +221,20 @@ const answers = {
   activate: keepAnswersClosed
 };
 
-export default [cudaCells, pictures, keys, slides, clean, answers];
+const back = {
+  id: 'gemm-course-cuda-cells:back',
+  description: 'What to do where controls have lost their kernel.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  activate: bringBack
+};
+
+const names = {
+  id: 'gemm-course-cuda-cells:names',
+  description: 'Names for sliders, buttons and choices, for those who hear the page.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  activate: nameControls
+};
+
+export default [cudaCells, pictures, keys, slides, clean, answers, back, names];
