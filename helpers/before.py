@@ -89,7 +89,7 @@ def cuda_words(context: CompletionContext) -> SimpleMatcherResult:
 
     lines = context.full_text.split("\n")[: context.cursor_line]
     word, names = completion.offered(context.full_text, sum(len(line) + 1 for line in lines) + context.cursor_position)
-    found = [SimpleCompletion(name) for name in names]
+    found = [SimpleCompletion(name, type=completion.KINDS.get(name, "name")) for name in names]
     return {"completions": found, "matched_fragment": word, "ordered": True, "suppress": True}
 
 

@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+KINDS = {name: kind.removesuffix("s") for kind, names in WORDS.items() for name in names}  # others are the cell's own
 MEMBERS = {"threadIdx": "xyz", "blockIdx": "xyz", "blockDim": "xyz", "gridDim": "xyz"}
 ANY_MEMBERS = "xyzw"  # of float4 and its kind
 

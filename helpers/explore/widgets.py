@@ -30,6 +30,7 @@ _ONE_GRID = """
 .gemm-explorer .widget-hslider .widget-readout { margin: 0 !important; width: 76px; min-width: 76px; height: 28px;
   line-height: 28px; padding: 0; text-align: center; }
 .gemm-explorer .widget-hslider { margin: 2px !important; align-items: center; }
+.gemm-explorer .gemm-list .widget-readout { pointer-events: none; }
 .gemm-explorer .widget-toggle-buttons { flex-flow: row wrap; height: auto; }
 .gemm-explorer .widget-toggle-button { max-width: 100%; height: auto; white-space: normal; }
 """
@@ -167,7 +168,10 @@ def offered(label: str, options: Sequence[Any], value: Any) -> Any:
 def choice_slider(label: str, options: Sequence[Any], value: Any) -> ipywidgets.SelectionSlider:
     """A slider over a few values: Tab reaches it, the arrow keys move it; it reports while it moves."""
     value = offered(label, options, value)
-    return ipywidgets.SelectionSlider(description=label, options=list(options), value=value, style=_LABEL, layout=_HALF)
+    slider = ipywidgets.SelectionSlider(
+        description=label, options=list(options), value=value, style=_LABEL, layout=_HALF
+    )
+    return slider.add_class("gemm-list")
 
 
 def number_slider(label: str, largest: int) -> ipywidgets.IntSlider:

@@ -12,6 +12,7 @@ import { Compartment, EditorState, Prec, StateEffect, StateField } from '@codemi
 import { Decoration, EditorView, lineNumbers, MatchDecorator, ViewPlugin } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { namedLines } from './lines.js';
+import { improveReading } from './looks.js';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { keepAnswersClosed } from './answers.js';
@@ -237,4 +238,11 @@ const names = {
   activate: nameControls
 };
 
-export default [cudaCells, pictures, keys, slides, clean, answers, back, names];
+const looks = {
+  id: 'gemm-course-cuda-cells:looks',
+  description: 'Lines that are not too long to be read.',
+  autoStart: true,
+  activate: improveReading
+};
+
+export default [cudaCells, pictures, keys, slides, clean, answers, back, names, looks];

@@ -16,19 +16,28 @@ function set(element, name, value) {
 }
 
 function slider(root) {
+  const name = words(root.querySelector('.widget-label'));
   const readout = root.querySelector('.widget-readout');
   for (const handle of root.querySelectorAll('[role="slider"]')) {
-    set(handle, 'aria-label', words(root.querySelector('.widget-label')));
+    set(handle, 'aria-label', name);
     set(handle, 'aria-valuetext', words(readout));
     set(handle, 'tabindex', root.querySelector('.noUi-target')?.hasAttribute('disabled') ? '-1' : '0');
   }
-  set(readout, 'aria-label', words(root.querySelector('.widget-label')));
+  if (root.classList.contains('gemm-list')) {
+    set(readout, 'contenteditable', 'false'); // ipywidgets takes any text there, and the slider stays where it is
+  } else {
+    set(readout, 'role', 'textbox');
+    set(readout, 'aria-label', `${name}, typed`);
+  }
 }
+
+const ICONS = { 'fa-play': 'Play', 'fa-pause': 'Pause', 'fa-stop': 'Back to the start of', 'fa-retweet': 'Repeat' };
 
 function play(root) {
   const what = words(root.parentElement.querySelector('.widget-label'));
-  for (const button of root.querySelectorAll('button')) {
-    set(button, 'aria-label', `${button.title} ${what}`.trim());
+  for (const icon of root.querySelectorAll('button > i')) {
+    const does = Object.keys(ICONS).find(name => icon.classList.contains(name));
+    set(icon.parentElement, 'aria-label', does && `${ICONS[does]} ${what}`.trim());
   }
 }
 
