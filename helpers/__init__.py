@@ -1,1 +1,24 @@
-"""What the notebooks stand on: compiler, simulator, device, measurement, drawing, exercises and widgets."""
+"""What the notebooks stand on: compiler, simulator, device, measurement, drawing, exercises and widgets.
+
+A command of the course, `python -m helpers.profile`, ends here with a sentence in a Python that has not its packages.
+`helpers.doctor` says more, and needs none of them.
+"""
+
+import sys
+from importlib.util import find_spec
+
+_NEEDED = ("cuda", "IPython", "matplotlib", "numpy", "platformdirs")
+
+
+def _command() -> str:
+    """The module of the course that `python -m` runs; empty in a notebook, in a test, in a script."""
+    words = getattr(sys, "orig_argv", [])
+    module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
+    return module if module.startswith("helpers.") and module != "helpers.doctor" else ""
+
+
+if _command() and (missing := [name for name in _NEEDED if find_spec(name) is None]):
+    sys.exit(
+        f"{sys.executable} is not the course's Python: it lacks {', '.join(missing)}. `make lab` in the course's folder "
+        f"makes one; then `.venv/bin/python -m {_command()} …` there."
+    )

@@ -1,8 +1,9 @@
 """What a notebook's kernel can do before the notebook's first cell has run, in whatever program the notebook is open.
 
 Set-up puts helpers/jupyter/ipython_kernel_config.py where IPython looks for it, and that loads this as an extension. So
-`%%cuda` is there from the start, and a cell that uses what no cell has made yet, or whose CUDA lost its `%%cuda`, is
-answered by a sentence. Nothing of the course is imported before it is needed: a kernel starts as fast as without it.
+`%%cuda` is there from the start, Tab knows the names of CUDA in such a cell, and a cell that uses what no cell has made
+yet, or whose CUDA lost its `%%cuda`, is answered by a sentence. Nothing of the course is imported before it is needed:
+a kernel starts as fast as without it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import re
 import traceback
 from types import TracebackType
 from typing import Any
+
+from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
 from helpers.sentences import Sentence
 
@@ -77,7 +80,21 @@ def _of_name(shell: Any, error: Exception, trace: TracebackType) -> str | None:
     return f"{error}. {ways}"
 
 
+@context_matcher()
+def cuda_words(context: CompletionContext) -> SimpleMatcherResult:
+    """What Tab offers in a cell of CUDA, in place of Python's names; nothing in any other cell."""
+    if not context.full_text.startswith("%%cuda"):
+        return {"completions": []}
+    from helpers import completion
+
+    lines = context.full_text.split("\n")[: context.cursor_line]
+    word, names = completion.offered(context.full_text, sum(len(line) + 1 for line in lines) + context.cursor_position)
+    found = [SimpleCompletion(name, type=completion.KINDS.get(name, "name")) for name in names]
+    return {"completions": found, "matched_fragment": word, "ordered": True, "suppress": True}
+
+
 def load_ipython_extension(shell: Any) -> None:
     """Called by IPython when a kernel of this environment starts."""
     shell.register_magic_function(cuda, "cell", "cuda")
+    shell.Completer.custom_matchers.append(cuda_words)
     shell.set_custom_exc((NameError, SyntaxError), answered)

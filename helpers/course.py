@@ -13,6 +13,7 @@ my/<name>.cu, with the compiler's warnings shown. `course.source(name)` is the k
 
 from __future__ import annotations
 
+import difflib
 import keyword
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
@@ -37,12 +38,13 @@ from helpers.draw import bars, theme
 from helpers.draw import machine as machine_picture
 from helpers.draw.sectors import sectors_figure
 from helpers.draw.tables import Table
-from helpers.exercises import get
 from helpers.exercises.framework import kept, rungs
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank, Plain
+from helpers.exercises.framework.catalogue import EXERCISES, get
 from helpers.exercises.framework.exercise import Exercise, KernelExercise
 from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.progress import short
 from helpers.explore.own import taken
 from helpers.explore.widgets import Explorer
 from helpers.measure.measurement import Measurement
@@ -71,18 +73,19 @@ class Compiled:
     """A kernel of the learner's own, which belongs to no exercise.
 
     names: the kernels in it.  warnings: what the compiler said, word for word.  place: the file that it is kept in, or
-    "" if none could be written.
+    "" if none could be written.  asked: what the learner is asked back about the name, or "".
     """
 
     names: tuple[str, ...]
     warnings: str
     place: str
+    asked: str = ""
 
     def __str__(self) -> str:
         where = f", kept in {self.place}" if self.place else ""
         templates = [name for name in self.names if "<" in name]
         later = f"A template is compiled when you give its arguments: entry={templates[0]!r}." if templates else ""
-        told = (f"Compiled: {', '.join(self.names)}{where}.", later, self.warnings)
+        told = (self.asked, f"Compiled: {', '.join(self.names)}{where}.", later, self.warnings)
         return "\n\n".join(part for part in told if part)
 
 
@@ -319,7 +322,10 @@ def _keep(name: str, text: str) -> None:
         return
     place = kept.keep(name, text)
     warnings = next((kernel.log for kernel in compiled.values()), "")
-    display(Verdict(True, str(Compiled(names, warnings, f"my/{place.name}" if place else ""))))
+    near = difflib.get_close_matches(name, [one.name for one in EXERCISES if isinstance(one, KernelExercise)], 1, 0.8)
+    asked = f"No exercise is called {name}; did you mean {near[0]}? Compiled only, not checked." if near else ""
+    where = "" if place is None else short(place) if kept.told(place) else f"my/{place.name}"
+    display(Verdict(None if near else True, str(Compiled(names, warnings, where, asked))))
 
 
 def __getattr__(name: str) -> Any:

@@ -74,6 +74,13 @@ def test_a_kernel_of_ones_own_is_kept_and_the_compilers_warnings_are_shown(shown
     assert (folder_of_a_learner / "first_try.cu").read_text() == course.source("first_try") == f"\n{text}"
 
 
+def test_a_name_that_is_nearly_an_exercises_is_asked_back(shown):
+    course.cuda("naiv", cell("naive"))
+    asked, compiled = str(shown[0]).split("\n\n")
+    assert asked == "… No exercise is called naiv; did you mean naive? Compiled only, not checked."
+    assert compiled == "Compiled: sgemm, kept in my/naiv.cu." and len(shown) == 1
+
+
 def test_a_kernel_that_does_not_compile_is_not_kept(shown):
     course.cuda("first_try", "__global__ void mine(float *x) { x[0] = y; }")
     assert shown[0].passed is False and 'identifier "y" is undefined' in shown[0].sentence

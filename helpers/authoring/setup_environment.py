@@ -31,6 +31,7 @@ INPUTS = (
     "constraints.txt",
     "helpers/authoring/setup_environment.py",
     "helpers/jupyter/cuda_cells/labextension/package.json",  # names the built files by their digests
+    "helpers/jupyter/overrides.json",
 )
 
 # uv's own package asks for this Python.
@@ -38,12 +39,11 @@ OLDEST_FOR_UV = (3, 8)
 # CuPy's wheels for CUDA 12.x ask the driver for CUDA 12.0 (cuDriverGetVersion: 1000 * major + 10 * minor).
 DRIVER_CUDA = 12000
 
-# JupyterLab's defaults that this environment changes. Else its first greeting is a question about Jupyter's news, on
-# top of the notebook, and dates beside the notebooks leave no room for their names.
-LAB_SETTINGS = {
-    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false"},
-    "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False},
-}
+# Where this machine's own system has no compiler: the course's folder in a container whose Python is a tested one.
+CONTAINER = (
+    'docker run --rm -it -p 127.0.0.1:8888:8888 -v "$PWD":/course -w /course python:3.12 '
+    'make lab ARGS="--ip=0.0.0.0 --no-browser"'
+)
 
 # pip's settings that uv does not read, and uv's names for them.
 PIP_SETTINGS = {"index-url": "UV_DEFAULT_INDEX", "cert": "SSL_CERT_FILE", "proxy": "ALL_PROXY"}
@@ -126,7 +126,8 @@ def check_platform(system: str, machine: str) -> None:
         return
     raise SetupError(
         "The CUDA compiler that this course uses exists for Linux (x86-64, arm64) and Windows (x86-64); this is "
-        f"{system} on {machine}. Use a Linux container or virtual machine, Binder or Colab: README.md says how."
+        f"{system} on {machine}. With Docker it runs in a Linux container; run this here, and open the last address "
+        f"that it prints:\n    {CONTAINER}\nREADME.md names other ways."
     )
 
 
@@ -255,13 +256,6 @@ def settings_for_uv(root: Path) -> Dict[str, str]:
     return environment
 
 
-def write_lab_settings(venv: Path) -> None:
-    """Tell the JupyterLab of this environment LAB_SETTINGS; a learner's own settings still come before them."""
-    folder = venv / "share" / "jupyter" / "lab" / "settings"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "overrides.json").write_text(json.dumps(LAB_SETTINGS, indent=1) + "\n")
-
-
 def set_up(root: Path, extras: Iterable[str], requested: str, gpu: str, wheelhouse: str) -> None:
     """Bring root/.venv up to date: extras are names in pyproject.toml, gpu is "auto", "yes" or "no".
 
@@ -314,7 +308,6 @@ def set_up(root: Path, extras: Iterable[str], requested: str, gpu: str, wheelhou
     command = [uv, "pip", "install", "--python", str(python)] + offline + wheels
     command += ["-c", "constraints.txt", "pip", "-e", f".[{names}]" if names else "."]
     run(command, root, environment, "The packages could not be installed.")
-    write_lab_settings(venv)
     (venv / STAMP).write_text(json.dumps(goal, indent=1, sort_keys=True) + "\n")
     say(f"set-up: done in {time.time() - started:.0f} s")
 

@@ -245,7 +245,7 @@ COALESCED = Blank(
         "the store stay as they were.",
     ),
     problem=Gemm("sgemm", (32, 8), (8, 32), scaled=False, shapes=((16, 96, 24), (8, 32, 5), (32, 64, 7), (24, 32, 1))),
-    picture=SectorsOf(((3, "ld"), (4, "ld"), (5, "st")), Case({"M": 16, "N": 96, "K": 8}), "Your kernel"),
+    picture=SectorsOf(((3, "ld"), (4, "ld"), (5, "st")), Case({"M": 16, "N": 96, "K": 8}), "your kernel"),
     goals=(goals.sectors_a_load(2.6),),
     judged=Case({"M": 16, "N": 96, "K": 64}),
     wrong=(

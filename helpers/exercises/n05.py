@@ -17,7 +17,7 @@ from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.functions import FunctionExercise, Version, judged
 from helpers.exercises.framework.gemm import AnyTile, Gemm
-from helpers.exercises.framework.pictures import TilePhasesOf
+from helpers.exercises.framework.pictures import Drawn, TilePhasesOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.slips import Tiles
@@ -509,9 +509,9 @@ THREADS_OF_A_BLOCK = ValueExercise(
 ENTRY, SIDE = "sgemm_deep", 8
 
 
-def _sm_with(kernel: Kernel, problem: Problem) -> theme.Figure:
+def _sm_with(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     """The SM of an H200, filled with blocks of the learner's kernel."""
-    data = filling(H200, H200.name, "your kernel", SIDE * SIDE, kernel.num_regs, kernel.compiled.shared_bytes)
+    data = filling(H200, H200.name, title, SIDE * SIDE, kernel.num_regs, kernel.compiled.shared_bytes)
     return occupancy_figure(data)
 
 
@@ -537,7 +537,7 @@ DEEP_TILES = KernelExercise(
         ENTRY, (SIDE, SIDE), (SIDE, SIDE), Tiles(BM=SIDE, BN=SIDE, BK=SIDE),
         shapes=((8, 16, 24), (16, 8, 300), (11, 21, 10), (15, 7, 25), (1, 9, 15), (9, 1, 7), (7, 10, 1), (1, 1, 1)),
     ),
-    picture=_sm_with,
+    picture=Drawn(_sm_with),
     goals=(goals.occupied(0.75),),
     wrong=(
         Wrong("starter", TOO_MUCH),

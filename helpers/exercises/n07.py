@@ -21,6 +21,7 @@ from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.functions import FunctionExercise, Version, judged
+from helpers.exercises.framework.pictures import Drawn
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case, Guess, Problem, Setup, blocks, values
 from helpers.exercises.framework.values import ValueExercise, WrongValue
@@ -377,12 +378,12 @@ class ColumnSums:
         return iter(())
 
 
-def _drawn_profile(kernel: Kernel, problem: Problem) -> theme.Figure:
+def _drawn_profile(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     """The slow kernel's time above the learner's."""
     slow = microseconds(SLOW, (BLOCK,), "as it was")
-    mine = microseconds(kernel.compiled.source, (WIDE, TALL), "your kernel")
+    mine = microseconds(kernel.compiled.source, (WIDE, TALL), title)
     caption = (
-        f"Your kernel takes {mine.total:.0f} µs, the one that you began with {slow.total:.0f} µs: "
+        f"{title.capitalize()} takes {mine.total:.0f} µs, the one that you began with {slow.total:.0f} µs: "
         f"{slow.total / mine.total:.1f} times as fast ({mine.label})."
     )
     return budgets_figure((slow, mine), f"Column sums of a {SIZES} matrix", caption)
@@ -408,7 +409,7 @@ COLUMN_SUMS = Blank(
         "thread y == 0 adds parts[0][x] to parts[TALL - 1][x] in a loop and stores the total.",
     ),
     problem=ColumnSums(),
-    picture=_drawn_profile,
+    picture=Drawn(_drawn_profile),
     goals=(goals.predicted_us(predicted, (WIDE, TALL), MOST_MICROSECONDS, f"{SIZES}"),),
     judged=Case({"M": 64, "N": 64}),
     wrong=(

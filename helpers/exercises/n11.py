@@ -19,7 +19,7 @@ from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
-from helpers.exercises.framework.pictures import BankBoardOf, ThreadMapOf
+from helpers.exercises.framework.pictures import BankBoardOf, Drawn, ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case, Guess, Setup
 from helpers.exercises.framework.questions import question
@@ -224,13 +224,15 @@ class ThreeMaps:
         return iter(())
 
 
-def _drawn_maps(kernel: Compiled, problem: ThreeMaps) -> theme.Figure:
+def _drawn_maps(kernel: Compiled, problem: ThreeMaps, title: str) -> theme.Figure:
     """The maps as the learner's lanes have drawn them; a lane that stands nowhere is missing."""
     setup = problem.prepare(problem.cases[0])
     trial.launch(kernel, setup)
     maps = np.where(np.isnan(setup.output), NOBODY, setup.output).astype(int)
     parts = np.split(maps, len(MAP_NAMES), axis=1)
-    return warp_maps_figure(tuple(map(LaneMap, MAP_NAMES, parts)), "Your warp draws itself: where each lane stands")
+    return warp_maps_figure(
+        tuple(map(LaneMap, MAP_NAMES, parts)), f"A warp of {title} draws itself: where each lane stands"
+    )
 
 
 _ZIGZAG = "const int y = lane / 2 % LANES_Y, x = lane / 2 / LANES_Y * 2 + lane % 2;"
@@ -251,7 +253,7 @@ THREE_MAPS = Blank(
         "map is P[row * 3 * LANES_X + 2 * LANES_X + column].",
     ),
     problem=ThreeMaps(),
-    picture=_drawn_maps,
+    picture=Drawn(_drawn_maps),
     wrong=(
         Wrong("rows_of_eight", "Row by row, a row has LANES_X = 4 lanes, not LANES_Y = 8."),
         Wrong("row_and_column_traded", "Row by row, the quotient is the row and the remainder the column; here they "

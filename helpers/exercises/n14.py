@@ -19,7 +19,7 @@ from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.gemm import Gemm
-from helpers.exercises.framework.pictures import ThreadMapOf
+from helpers.exercises.framework.pictures import Drawn, ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case, Guess, Setup
 from helpers.exercises.framework.questions import question
@@ -169,10 +169,10 @@ def check_group(rows: int | None) -> Verdict:
 RUNNING = 16  # blocks of the small GPU in the picture
 
 
-def _drawn_order(kernel: Kernel, problem: Gemm) -> theme.Figure:
+def _drawn_order(kernel: Kernel, problem: Gemm, title: str) -> theme.Figure:
     """The order of the grid beside the learner's, with the panels that the first blocks need."""
     case = Case({"M": 64, "N": 64, "K": 1})
-    found = raster.recorded(trial.record(kernel, problem.prepare(case)), problem.tile, RUNNING, "your kernel")
+    found = raster.recorded(trial.record(kernel, problem.prepare(case)), problem.tile, RUNNING, title)
     down, along = found.tiles
     return rasters_figure((raster.grouped(1, down, along, RUNNING), found), "In which order do blocks take the tiles?")
 
@@ -195,7 +195,7 @@ RASTER = Blank(
     ),
     problem=Gemm("sgemm", (8, 8), (8, 8), Tiles(BM=8, BN=8), scaled=False,
                  shapes=((32, 64, 4), (48, 40, 3), (8, 64, 5), (64, 8, 2), (72, 24, 6))),
-    picture=_drawn_order,
+    picture=Drawn(_drawn_order),
     goals=(goals.rows_and_columns_of_tiles(RUNNING, (8, 8), 8),),
     judged=Case({"M": 64, "N": 128, "K": 1}),
     wrong=(
@@ -300,13 +300,13 @@ def _share(tiles: int, steps: int, blocks: int, block: int) -> tuple[schedule.Pi
     )
 
 
-def _drawn_shares(kernel: Kernel, problem: Shares) -> theme.Figure:
+def _drawn_shares(kernel: Kernel, problem: Shares, title: str) -> theme.Figure:
     """Whole tiles above, the learner's shares below, on one axis of time."""
     case = problem.cases[0]
     setup = problem.prepare(case)
     trial.launch(kernel, setup)
     tiles, steps, blocks = (case.sizes[name] for name in ("tiles", "steps", "blocks"))
-    mine = schedule.of_pieces(setup.output, steps, "your kernel: equal shares")
+    mine = schedule.of_pieces(setup.output, steps, f"{title}: equal shares")
     return schedules_figure(
         (schedule.whole_tiles(tiles, steps, blocks), mine),
         f"{tiles} tiles of {steps} iterations on {blocks} SMs",
@@ -329,7 +329,7 @@ SHARES = Blank(
         "first.",
     ),
     problem=Shares(),
-    picture=_drawn_shares,
+    picture=Drawn(_drawn_shares),
     wrong=(
         Wrong("rounded_down", "The number of iterations divided by the blocks is rounded down, so the last ones belong "
               "to nobody: compute where a share begins as block * total / blocks."),

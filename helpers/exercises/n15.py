@@ -208,7 +208,7 @@ MATRIX_ROWS = Blank(
     ),
     problem=Gemm("sgemm", (32,), (16, 8), Tiles(BM=16, BN=8, BK=32), scaled=False,
                  shapes=((16, 24, 32), (32, 8, 96), (48, 16, 64))),
-    picture=BankBoardOf(Case({"M": 16, "N": 8, "K": 32}), "Your ldmatrix", op="ldsm"),
+    picture=BankBoardOf(Case({"M": 16, "N": 8, "K": 32}), "ldmatrix in your kernel", op="ldsm"),
     goals=(goals.conflicts("ldsm"), goals.shared_bytes(1024), goals.loads_without_ldmatrix()),
     judged=Case({"M": 16, "N": 8, "K": 64}),
     wrong=(

@@ -13,7 +13,7 @@ from typing import Any
 import ipywidgets
 import traitlets
 
-from helpers.explore.widgets import number_slider, offered
+from helpers.explore.widgets import WRAPS, number_slider, offered
 
 PLAY_MS = 400  # from a step to the next
 PLAY_WIDTH = 72
@@ -35,8 +35,9 @@ def time_slider(label: str, largest: int) -> TimeSlider:
     """A slider over the steps 0 … largest of a loop; an explorer puts a button beside it that plays them."""
     like = number_slider(label, largest)
     return TimeSlider(
-        description=label, min=0, max=largest, value=0, style=like.style, layout={"width": like.layout.width}
-    )
+        description=label, min=0, max=largest, value=0, style=like.style,
+        layout={"width": like.layout.width, "max_width": "100%"},
+    )  # fmt: skip
 
 
 def played(slider: TimeSlider) -> ipywidgets.HBox:
@@ -50,7 +51,7 @@ def played(slider: TimeSlider) -> ipywidgets.HBox:
     ipywidgets.dlink((slider, "disabled"), (buttons, "disabled"))
     width = int(slider.layout.width.removesuffix("px"))
     slider.layout.width = f"{width - PLAY_WIDTH - 4}px"
-    return ipywidgets.HBox([slider, buttons], layout={"width": f"{width}px"})
+    return ipywidgets.HBox([slider, buttons], layout={"width": f"{width}px", **WRAPS})
 
 
 class ChoiceList(ipywidgets.Dropdown):
@@ -74,7 +75,7 @@ def choice_list(label: str, options: Sequence[tuple[str, Any]], value: Any) -> C
         description=label,
         options=list(options),
         style={"description_width": like.style.description_width},
-        layout={"width": like.layout.width},
+        layout={"width": like.layout.width, "min_width": "0"},
     )
     chosen.index = [option for _, option in options].index(offered(label, options, value))
     return chosen
@@ -87,12 +88,14 @@ def stepped(chosen: ChoiceList) -> ipywidgets.HBox:
     buttons = []
     for sign, words, way in (("\u2039", "previous", -1), ("\u203a", "next", 1)):
         button = ipywidgets.Button(
-            description=sign, tooltip=f"{words}: {chosen.description}", layout={"width": f"{step}px"}
+            description=sign,
+            tooltip=f"{words}: {chosen.description}",
+            layout={"width": f"{step}px", "flex": "0 0 auto"},
         )
         button.on_click(lambda _, way=way: _go(chosen, way))
         ipywidgets.dlink((chosen, "disabled"), (button, "disabled"))
         buttons.append(button)
-    return ipywidgets.HBox([chosen, *buttons], layout={"width": f"{width}px"})
+    return ipywidgets.HBox([chosen, *buttons], layout={"width": f"{width}px", "max_width": "100%"})
 
 
 def _go(chosen: ChoiceList, way: int) -> None:
@@ -122,7 +125,7 @@ class Switches(ipywidgets.HBox):
             for name in names
         ]
         self._setting = False
-        super().__init__(self.buttons, layout={"flex_flow": "row wrap", "width": "780px"})
+        super().__init__(self.buttons, layout={"width": "780px", **WRAPS})
         self.value = self._pressed()
         for button in self.buttons:
             button.observe(self._read, names="value")

@@ -26,7 +26,7 @@ class TextStage(Stage):
         width = round(theme.WIDTH * theme.CSS_DPI)
         self.picture = ipywidgets.HTML(layout={"width": f"{width}px", "max_width": "100%"})
         self.frame.children = [self.overlay, self.picture, self.sentence]
-        self.frame.layout.overflow = "auto"
+        self.frame.layout.overflow, self.frame.layout.height = "auto", f"{height}px"
 
     def prepared(self, picture: Text) -> Prepared:
         """A text in the form in which it is kept and shown."""

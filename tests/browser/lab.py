@@ -75,6 +75,7 @@ def running_lab(folder: Path, chromium: str, **variables: str) -> Iterator[Lab]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0"]
+    command += ["--LabApp.expose_app_in_browser=True"]  # as window.jupyterapp
     _follow_the_systems_theme(folder / ".home")
     command += ["--allow-root", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}"]
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")

@@ -23,10 +23,11 @@ CELLS = (
 ASKED = (
     v4.new_markdown_cell("## 1 · Predict"),
     v4.new_code_cell("from helpers.exercises import n01\nn01.predict_flops()"),
-    v4.new_code_cell("print('a look at', 'what happens')", metadata={"tags": ["answer"]}),
-    v4.new_markdown_cell("## 2 · Another step"),
-    v4.new_code_cell("print('nobody was', 'asked this')", metadata={"tags": ["answer"]}),
+    v4.new_markdown_cell("## 2 · See"),
+    v4.new_code_cell("print('a look at', 'what happens')", metadata={"tags": ["answer", "hide-input"]}),
+    v4.new_markdown_cell("So it is 16 777 216.", metadata={"tags": ["answer"]}),
 )
+BEFORE = v4.new_code_cell("print('asked', 'by nothing')", metadata={"tags": ["answer"]})
 NUMBERS = ".cm-lineNumbers .cm-gutterElement:visible"
 MARKED = ".cm-line.jp-CudaCell-error"
 
@@ -34,7 +35,7 @@ MARKED = ".cm-line.jp-CudaCell-error"
 @pytest.fixture(scope="module")
 def page(lab: Lab) -> Iterator[Page]:
     """The notebook as it is opened."""
-    cells = [v4.new_markdown_cell("# Cells"), *ASKED, *map(v4.new_code_cell, CELLS)]
+    cells = [v4.new_markdown_cell("# Cells"), BEFORE, *ASKED, *map(v4.new_code_cell, CELLS)]
     put(lab.folder, "cells.ipynb", v4.new_notebook(cells=cells))
     with lab.opened("cells.ipynb") as shown:
         yield shown
@@ -113,13 +114,33 @@ def test_a_new_cell_turns_into_cpp_while_the_magic_is_typed_and_back_when_it_goe
 
 
 @pytest.mark.browser
-def test_what_answers_a_prediction_is_closed_until_somebody_has_committed_to_one(page):
-    told = page.locator(".jp-OutputArea-output", has_text="a look at what happens")
+def test_answers_are_closed_until_the_prediction_above_is_committed(page):
+    drawn = page.locator(".jp-OutputArea-output", has_text="a look at what happens")
+    said = page.get_by_role("paragraph").filter(has_text="So it is 16 777 216.")
+    lines = page.get_by_role("button", name="Closed until you have committed to the prediction above. Show it now")
     question = cell_with(page, "predict_flops")
-    expect(page.get_by_text("nobody was asked this", exact=True)).to_be_visible()
-    expect(told).to_have_count(0)
+    expect(page.get_by_text("asked by nothing", exact=True)).to_be_visible()
+    expect(lines).to_have_count(2)  # of hidden code, too
+    expect(drawn.or_(said).locator("visible=true")).to_have_count(0)
     question.get_by_role("radio").first.check()
     question.get_by_role("button", name="Commit").click()
-    expect(told).to_be_visible()
+    expect(drawn).to_be_visible()
+    expect(said).to_be_visible()
+    expect(lines).to_have_count(0)
     question.get_by_role("button", name="Try again").click()
-    expect(told).to_have_count(0)
+    expect(drawn.or_(said).locator("visible=true")).to_have_count(0)
+    lines.first.click()
+    expect(drawn).to_be_visible()
+    expect(lines).to_have_count(1)
+
+
+@pytest.mark.browser
+def test_tab_completes_the_names_of_cuda(page):
+    cuda = cell_with(page, "%%cuda wrong")
+    cuda.locator(".cm-line").nth(3).click()
+    page.keyboard.press("End")
+    page.keyboard.type(" int y = blockD")
+    page.keyboard.press("Tab")
+    expect(page.locator(".jp-Completer-item")).to_contain_text("blockDim")
+    page.keyboard.press("Enter")
+    expect(cuda.locator(".cm-line").nth(3)).to_contain_text("int y = blockDim")

@@ -3,10 +3,12 @@
 import os
 
 import pytest
+from matplotlib.text import Text
 
 from helpers.exercises import EXERCISES, get
 from helpers.exercises.framework import kept, progress, text_slips
 from helpers.exercises.framework.blank import LEARNER, NOBODY, SKIPPED, Blank, Plain
+from helpers.exercises.framework.pictures import LEARNERS
 from helpers.exercises.framework.text_slips import COMMA_IN_INDEX, NEVER_SET
 
 BLANKS = [one for one in EXERCISES if isinstance(one, Blank)]
@@ -102,6 +104,37 @@ def test_where_no_file_can_be_written_the_kernel_is_kept_in_memory(tmp_path, mon
     assert kept.source("naive") == MINE
     monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, "off")
     assert kept.source("naive") == MINE
+
+
+def test_a_course_that_cannot_be_written_keeps_kernels_in_the_users_folder(tmp_path, monkeypatch):
+    monkeypatch.delenv(kept.ENVIRONMENT_VARIABLE)
+    monkeypatch.setattr(kept, "_writable", lambda place: place != kept.FOLDER)
+    monkeypatch.setattr(progress, "data_folder", lambda: tmp_path / "of-the-user")
+    assert NAIVE.check(MINE).sentence.endswith(
+        f"Kept in {tmp_path}/of-the-user/my/naive.cu, since the course's own folder cannot be written."
+    )
+    assert (NAIVE.written.by, NAIVE.written.source) == (LEARNER, MINE)
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(progress, "data_folder", lambda: tmp_path / "file")
+    kept.forget("naive")
+    assert NAIVE.check(MINE).sentence.endswith(
+        f"{tmp_path}/file/my cannot be written: the kernel is kept until this notebook's kernel ends."
+    )
+
+
+def test_a_picture_says_whose_kernel_it_shows():
+    def titles() -> str:
+        return " ".join(text.get_text() for text in NAIVE.show(NAIVE.written.source).findobj(Text))
+
+    assert "the course's solution" in titles() and "your kernel" not in titles()
+    assert NAIVE.check(MINE).passed
+    assert "your kernel" in titles() and "the course's solution" not in titles()
+
+
+@pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
+def test_a_pictures_title_speaks_of_your_kernel_or_of_none(blank):
+    title = getattr(blank.picture, "title", "")
+    assert LEARNERS in title or "your" not in title.lower()
 
 
 def test_the_folder_of_a_learner_holds_complete_files_alone(folder_of_a_learner):

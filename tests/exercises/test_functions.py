@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helpers.exercises import n05, n07
+from helpers.exercises.framework import progress
 from helpers.exercises.framework.functions import Version
 
 SIGNATURE = "def cycles_for(reason, cycles, issued, closed, samples):\n"
@@ -67,3 +68,10 @@ def test_mistakes_that_exclude_each_other_are_not_combined():
 
 def test_what_no_known_mistakes_explain_gets_no_reason():
     assert reasons(n07.SHARE, f"{SIGNATURE}    return 17.5") == []
+
+
+def test_a_function_that_still_returns_none_is_no_try(tmp_path, monkeypatch):
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
+    monkeypatch.setattr(progress, "_memory", {})
+    assert n07.SHARE.check(lambda *_: None).passed is None and progress.states() == {}
+    assert n07.SHARE.check(lambda *_: 1.0).passed is False and progress.states() == {n07.SHARE.name: progress.TRIED}

@@ -102,9 +102,10 @@ def test_controls_have_labels_and_report_while_they_move(explorer):
 
 def test_the_height_of_the_stage_never_changes(explorer):
     frame = explorer.stage.frame
-    height = frame.layout.height
+    before = frame.layout.get_state(("height", "width"))
     explorer.block_x.value = explorer.block_y.value = 64
-    assert frame.layout.height == height == f"{coalescing.FIGURE_HEIGHT}px"
+    assert frame.layout.get_state(("height", "width")) == before == {"height": None, "width": "900px"}
+    assert f".{frame._dom_classes[-1]} {{ aspect-ratio: 900 / {coalescing.FIGURE_HEIGHT}; }}" == explorer.stage.sheet
 
 
 def test_random_settings_never_raise_and_keep_no_figure(explorer):

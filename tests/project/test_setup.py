@@ -4,12 +4,15 @@ import ast
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from jupyterlab.commands import get_app_dir
 
 from helpers.authoring import setup_environment as setup
 from helpers.authoring.setup_environment import Gpu, SetupError
@@ -86,8 +89,32 @@ def test_a_platform_without_compiler_wheels_is_refused_by_name(system, machine, 
     if works:
         setup.check_platform(system, machine)
     else:
-        with pytest.raises(SetupError, match=f"this is {system} on {machine}"):
+        with pytest.raises(SetupError, match=f"this is {system} on {machine}") as told:
             setup.check_platform(system, machine)
+        assert f"\n    {setup.CONTAINER}\n" in str(told.value)
+
+
+def test_the_container_has_a_tested_python_and_its_server_is_reached_from_outside():
+    words = shlex.split(setup.CONTAINER)
+    image = next(word for word in words if word.startswith("python:"))
+    tested = setup.tested_versions((setup.ROOT / "pyproject.toml").read_text())
+    assert image.removeprefix("python:") in map(setup.dotted, tested)
+    assert words[words.index(image) + 1 :] == ["make", "lab", "ARGS=--ip=0.0.0.0 --no-browser"]
+    port = re.search(r"^PORT \?= (\d+)$", (setup.ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+    assert words[words.index("-p") + 1] == f"127.0.0.1:{port}:{port}"
+
+
+def test_jupyterlab_finds_the_settings_of_the_course_and_knows_each_of_them():
+    settings = "helpers/jupyter/overrides.json"
+    wheel = tomllib.loads((setup.ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    place = Path(sys.prefix) / wheel["shared-data"][settings]
+    assert place == Path(get_app_dir()) / "settings" / "overrides.json"
+    changed = json.loads((setup.ROOT / settings).read_text())
+    assert json.loads(place.read_text()) == changed
+    for plugin, values in changed.items():
+        package, name = plugin.split(":")
+        schema = Path(get_app_dir()) / "schemas" / package / f"{name}.json"
+        assert set(values) <= set(json.loads(schema.read_text())["properties"])
 
 
 def test_without_a_driver_there_is_no_gpu():
@@ -214,7 +241,6 @@ def test_set_up_makes_the_environment_installs_by_the_pins_and_remembers(course)
     assert venv == f"venv --no-project --clear --python {sys.executable} .venv"
     assert install == f"pip install --python {python} -c constraints.txt pip -e .[test]"
     assert setup.read_stamp(course / ".venv")["extras"] == ["test"]
-    assert json.loads((course / ".venv/share/jupyter/lab/settings/overrides.json").read_text()) == setup.LAB_SETTINGS
 
     again = run_set_up(course)
     assert (again.returncode, again.stdout) == (0, "set-up: .venv is up to date\n")

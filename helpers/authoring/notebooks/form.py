@@ -50,9 +50,7 @@ LEARNERS_KERNEL = re.compile(  # in a string, or in a cell of its own
     r'^my_kernel = r"""\n(?P<text>.*?)^"""$|\A%%cuda \w+\n(?P<cell>.*)', re.DOTALL | re.MULTILINE
 )
 PNG_WIDTH = round(theme.WIDTH * theme.DPI)  # pixels
-COLAB_TITLE = (
-    "# Only on Google Colab: fetch the course, install what Colab lacks. Anywhere else this cell does nothing."
-)
+COLAB_TITLE = "# Only on Google Colab:"
 OF_THE_COURSE = re.compile(r"^(?:from|import) (?:gemm_kernels|helpers)\b", re.MULTILINE)
 MACHINE_PATH = re.compile(r"(?<![\w.~/])/(?:home|root|tmp|Users|private/var)/[\w.-]+|\b[A-Z]:\\Users\\")
 
@@ -77,10 +75,11 @@ def repository_address(pyproject: Path = ROOT / "pyproject.toml") -> str:
 def colab_source(address: str) -> str:
     """The text of the first code cell, equal in all notebooks. Without an address it asks for one on Colab."""
     asked = 'input("This copy of the course names no public address. Its git repository: ")'
-    return f"""{COLAB_TITLE}
+    return f"""{COLAB_TITLE} fetch the course, install what Colab lacks. Anywhere else: is this the course's kernel?
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 if "google.colab" in sys.modules:
     course, address = "/content/gemm-course", os.environ.get("GEMM_COURSE_ADDRESS")
@@ -91,7 +90,15 @@ if "google.colab" in sys.modules:
     sys.path.insert(0, course)
     from helpers import colab
 
-    colab.set_up()"""
+    colab.set_up()
+elif not all(map(find_spec, ("gemm_kernels", "cuda", "ipywidgets"))):
+    from IPython.core.error import UsageError
+
+    raise UsageError(
+        f"This kernel is not the course's: {{sys.executable}} lacks its packages. In VS Code choose Select Kernel > "
+        "Python Environments > .venv, that of the course's folder. In a terminal, `make lab` in that folder opens "
+        "JupyterLab with the right kernel."
+    )"""
 
 
 def _is_colab_cell(cell: NotebookNode) -> bool:
@@ -292,7 +299,7 @@ def _undecided(cell: NotebookNode) -> Iterator[str]:
     if kernel_lines > MAX_KERNEL_LINES:
         yield f"has a kernel of {kernel_lines} lines, more than {MAX_KERNEL_LINES}: give the learner a shorter one."
     lines = cell.source.rstrip().count("\n") + 1 - kernel_lines
-    if lines > MAX_CODE_LINES:
+    if lines > MAX_CODE_LINES and not _is_colab_cell(cell):  # which is folded, and on no slide
         yield f"has {lines} lines of code, more than {MAX_CODE_LINES}: split it, or give the logic a name in helpers."
     if cell.execution_count is None:
         yield "was not run; `make notebooks` runs every cell."

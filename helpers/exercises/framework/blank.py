@@ -7,16 +7,18 @@ pictures and explorers show the learner's kernel. Nobody gets stuck: `skip()` go
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from helpers.draw import theme
 from helpers.exercises.framework import kept, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Hints
 from helpers.exercises.framework.exercise import KernelExercise, code_of
 from helpers.exercises.framework.judge import Examination
+from helpers.exercises.framework.pictures import LEARNERS
 
 LEARNER, SKIPPED, NOBODY = "yours", "the course's solution, which you chose to go on with", "the course's solution"
 
@@ -65,8 +67,17 @@ class Blank(KernelExercise):
             return Verdict(None, "The body is still empty: write it between the braces, and run the cell again.")
         verdict = super().check(source)
         if verdict.passed:
-            kept.keep(self.name, source)
+            where = kept.told(kept.keep(self.name, source))
+            return replace(verdict, sentence=f"{verdict.sentence} {where}") if where else verdict
         return verdict
+
+    def show(self, source: str | None = None) -> theme.Figure | Verdict:
+        """As of every kernel; where the notebook goes on with the course's solution, the picture says whose it is."""
+        written = self.written
+        if source == written.source and written.by != LEARNER and hasattr(self.picture, "title"):
+            title = self.picture.title.replace(LEARNERS, NOBODY)
+            return self._drawn(source, replace(self.picture, title=title))  # type: ignore[type-var]
+        return super().show(source)
 
     def hint(self, step: int | None = None) -> Hints | str:
         """Three hints and the solution, each folded until it is opened; with a step, 1 to 3, that hint alone."""

@@ -106,11 +106,14 @@ class KernelExercise(Exercise):
 
     def show(self, source: str | None = None) -> theme.Figure | Verdict:
         """What the kernel touches, drawn from its recorded addresses, or why it cannot run. None: the starter."""
+        return self._drawn(source, self.picture)
+
+    def _drawn(self, source: str | None, picture: Picture) -> theme.Figure | Verdict:
         problem = _not_a_source(source)
         if problem:
             return problem
         try:
-            return self.picture(simulated(source or self.starter, self.problem.entry), self.problem)
+            return picture(simulated(source or self.starter, self.problem.entry), self.problem)
         except (CompileError, SimulatorError, LookupError, ValueError) as error:
             return Verdict(False, str(error))
 

@@ -1,7 +1,8 @@
 """The kernels that a learner wrote: each accepted one is kept as a file, and the course goes on with it.
 
-The files lie in the folder my/ of the course, which git leaves alone; the environment variable GEMM_COURSE_MY names
-another folder, or `off` for none. Where nothing can be written, a kernel is kept until the notebook's kernel ends.
+The files lie in the folder my/ of the course, which git leaves alone, or where the user may not write there, as on a
+JupyterHub, in the user's data folder. The environment variable GEMM_COURSE_MY names another folder, or `off` for none.
+Where nothing can be written, a kernel is kept until the notebook's kernel ends.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import contextlib
 import os
 import tempfile
 from pathlib import Path
+
+from helpers.exercises.framework import progress
 
 ENVIRONMENT_VARIABLE = "GEMM_COURSE_MY"
 FOLDER = Path(__file__).resolve().parents[3] / "my"
@@ -22,7 +25,28 @@ def folder() -> Path | None:
     chosen = os.environ.get(ENVIRONMENT_VARIABLE, "")
     if chosen.lower() == "off":
         return None
-    return Path(chosen) if chosen else FOLDER
+    if chosen:
+        return Path(chosen)
+    return FOLDER if _writable(FOLDER) else progress.data_folder() / "my"
+
+
+def _writable(place: Path) -> bool:
+    return os.access(place if place.exists() else place.parent, os.W_OK)
+
+
+def told(place: Path | None) -> str:
+    """Where a kernel is kept, in a sentence; "" where that is the course's folder, or the one that was asked for.
+
+    place: as `keep` returns it.
+    """
+    wanted = folder()
+    if place is not None and (place.parent == FOLDER or os.environ.get(ENVIRONMENT_VARIABLE)):
+        return ""
+    if place is not None:
+        return f"Kept in {progress.short(place)}, since the course's own folder cannot be written."
+    if wanted is None:
+        return ""
+    return f"{progress.short(wanted)} cannot be written: the kernel is kept until this notebook's kernel ends."
 
 
 def keep(name: str, source: str) -> Path | None:

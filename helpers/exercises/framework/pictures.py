@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gemm_kernels import get
@@ -28,6 +29,19 @@ from helpers.explore.barriers import race_in
 from helpers.models.write_port import cycles
 from helpers.simulator import Kernel, Recording
 from helpers.simulator.sanitizer.checks import SHARED_RACE
+
+LEARNERS = "your kernel"  # in the title of a picture
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a function of the exercise's own draws; it is given the title, too."""
+
+    draw: Callable[[Kernel, Problem, str], theme.Figure]
+    title: str = LEARNERS
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        return self.draw(kernel, problem, self.title)
 
 
 @dataclass(frozen=True)
@@ -163,6 +177,7 @@ class PortsOf:
     case: Case
     loads: int
     fmas: int = 26
+    title: str = LEARNERS
 
     def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
         recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
@@ -173,6 +188,5 @@ class PortsOf:
         begins = {1 + number * every: one.needed < one.usual for number, one in enumerate(found)}
         each = [f"{one.name.removeprefix('load from ')} {one.wavefronts}" for one in found]
         words = f"Wavefronts of the loads of one k: {', '.join(each)}"
-        return ports_figure(
-            [(words, cycles([n % 2 for n in range(self.fmas)], begins))], "Your loads return to registers"
-        )
+        panels = [(words, cycles([n % 2 for n in range(self.fmas)], begins))]
+        return ports_figure(panels, f"The loads of {self.title} return to registers")

@@ -34,7 +34,12 @@ def path() -> Path | None:
         return None
     if chosen:
         return Path(chosen)
-    return Path(platformdirs.user_data_dir("gemm-course", appauthor=False)) / "progress.json"
+    return data_folder() / "progress.json"
+
+
+def data_folder() -> Path:
+    """Where the system keeps what programs store for this user."""
+    return Path(platformdirs.user_data_dir("gemm-course", appauthor=False))
 
 
 def states() -> dict[str, str]:
@@ -132,7 +137,7 @@ class ProgressMap:
         return {"text/html": page, "text/plain": self.text()}
 
 
-def _short(place: Path) -> str:
+def short(place: Path) -> str:
     """The file as its owner writes it: ~ for the home folder."""
     try:
         return f"~/{place.relative_to(Path.home()).as_posix()}"
@@ -151,7 +156,7 @@ def progress_map(rows: Sequence[Row]) -> ProgressMap:
     place = path()
     kept = "It is not kept here."  # switched off, as where notebooks are run to be stored
     if place is not None:
-        kept = f"It is kept in {_short(place)}; progress.reset() forgets it."
+        kept = f"It is kept in {short(place)}; progress.reset() forgets it."
     if _memory:
         kept = "Progress cannot be written here, so it is kept until this notebook's kernel ends."
     return ProgressMap(tuple(rows), states(), kept)

@@ -57,8 +57,8 @@ class ValueExercise(Exercise):
             found = self.judge(value)
         except (CompileError, SimulatorError, ValueError) as error:
             found = Verdict(False, f"{str(error).rstrip('.')}.")
-        if untouched:
-            return Verdict(None, found.sentence, found.picture)
+        if untouched or found.passed is None:
+            return Verdict(None, found.sentence, found.picture)  # no answer yet: nothing was tried
         progress.note(self.name, solved=bool(found.passed))
         return found
 

@@ -12,11 +12,14 @@ import { Compartment, EditorState, Prec, StateEffect, StateField } from '@codemi
 import { Decoration, EditorView, lineNumbers, MatchDecorator, ViewPlugin } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { namedLines } from './lines.js';
+import { improveReading } from './looks.js';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { keepAnswersClosed } from './answers.js';
+import { bringBack } from './bring_back.js';
 import { keepClean } from './clean.js';
 import { leaveKeysToControls } from './keys.js';
+import { nameControls } from './names.js';
 import { showPictures } from './pictures.js';
 import { offerSlides } from './present.js';
 
@@ -219,4 +222,27 @@ const answers = {
   activate: keepAnswersClosed
 };
 
-export default [cudaCells, pictures, keys, slides, clean, answers];
+const back = {
+  id: 'gemm-course-cuda-cells:back',
+  description: 'What to do where controls have lost their kernel.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  activate: bringBack
+};
+
+const names = {
+  id: 'gemm-course-cuda-cells:names',
+  description: 'Names for sliders, buttons and choices, for those who hear the page.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  activate: nameControls
+};
+
+const looks = {
+  id: 'gemm-course-cuda-cells:looks',
+  description: 'Lines that are not too long to be read.',
+  autoStart: true,
+  activate: improveReading
+};
+
+export default [cudaCells, pictures, keys, slides, clean, answers, back, names, looks];
