@@ -11,7 +11,7 @@ import pytest
 from helpers import explore
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "notebooks/teachers.md")]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "notebooks/teachers.md", "notebooks/where_taught.md")]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
 README = PAGES[0].read_text(encoding="utf-8")
