@@ -70,8 +70,9 @@ CEILING_ROUNDS, CEILING_THREADS = 20000, 256
 ERROR_ROWS = (256, 2048)  # M = N of the errors: cuBLAS splits a long k where C is small, which rounds less often
 ERROR_DEPTHS = (64, 256, 1024, 4096, 16384)
 # cublasComputeType_t and cudaDataType_t (library_types.h, cublas_api.h)
-COMPUTE_32F, COMPUTE_32I, COMPUTE_FAST_TF32 = 68, 72, 77
-CUDA_TYPES = {"f32": 0, "f16": 2, "bf16": 14, "s8": 3, "s32": 10}
+COMPUTE_32F, COMPUTE_64F, COMPUTE_32I, COMPUTE_FAST_TF32 = 68, 70, 72, 77
+CUDA_TYPES = {"f64": 1, "f32": 0, "f16": 2, "bf16": 14, "s8": 3, "s32": 10}
+C_TYPES = {"f64": "f64", "s8": "s32"}  # of C, for a format of A and B; f32 for all others
 
 
 def kernels() -> tuple[TensorKernel, ...]:
@@ -114,6 +115,8 @@ def _bits(matrix: Any, format_: str) -> Any:
 
     if format_ == "f32":
         return matrix
+    if format_ == "f64":
+        return matrix.astype(cupy.float64)
     if format_ == "f16":
         return matrix.astype(cupy.float16).view(cupy.uint16)
     bits = matrix.view(cupy.uint32)
@@ -131,7 +134,7 @@ def _values(bits: Any, format_: str) -> Any:
     """The numbers that a format's bits stand for, as float64."""
     import cupy
 
-    if format_ == "s8":
+    if format_ in ("s8", "f64"):
         return bits.astype(cupy.float64)
     if format_ == "f16":
         return bits.view(cupy.float16).astype(cupy.float64)
@@ -175,7 +178,7 @@ def _cublas(format_: str, compute: int, turned: bool = False) -> Callable[..., N
         b, stride = (columns[place], K) if turned else (B, N)
         # cuBLAS is column-major: a row-major C = A · B is its C' = B' · A'.
         cublas.gemmEx(handle, int(turned), 0, N, M, K, scale[:1].ctypes.data, b.data.ptr, type_, stride, A.data.ptr,
-                      type_, K, scale[1:].ctypes.data, C.data.ptr, CUDA_TYPES["s32" if format_ == "s8" else "f32"], N,
+                      type_, K, scale[1:].ctypes.data, C.data.ptr, CUDA_TYPES[C_TYPES.get(format_, "f32")], N,
                       compute, -1)  # fmt: skip
 
     return launch

@@ -20,6 +20,7 @@ host and the GPU did what in the seven steps of a launch (`helpers.measure.host_
 `lines`: what warps wait for before the instructions of each line, by Nsight Compute (`helpers.measure.lines`).
 `stamps`: when each warp of a block begins each stage of an iteration (`helpers.measure.stamps`).
 `clocks`: the same launches, timed rightly and in four wrong ways (`helpers.measure.clocks`).
+`formats`: cuBLAS at every precision, in turns (`helpers.measure.formats`).
 `correctness`: what was tried to find each kernel wrong, on the GPU and under compute-sanitizer.
 """
 
