@@ -19,15 +19,17 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gemm_kernels.tensor import KERNELS, TensorKernel, get
-from helpers import devices
+from helpers import devices, gpu
 from helpers.measure.problem import ALPHA, BETA
 
+Load = Callable[[TensorKernel], Callable[..., None]]  # of a kernel: its launch(alpha, A, B, beta, C)
 ARCH = devices.DEFAULT.arch
 SIZES = (1024, 2048, 4096, 8192)
 ODD_SIZES = (1023, 4095)
@@ -146,7 +148,10 @@ def _launcher(folder: Path, kernel: TensorKernel) -> Callable[..., None]:
     import cupy
 
     name = json.loads((folder / "names.json").read_text())[kernel.entry]["function"]
-    function = cupy.RawModule(path=str(folder / _file(kernel))).get_function(name)
+    return _launch_of(kernel, cupy.RawModule(path=str(folder / _file(kernel))).get_function(name))
+
+
+def _launch_of(kernel: TensorKernel, function: Any) -> Callable[..., None]:
     if kernel.shared_bytes > 48 * 1024:
         function.max_dynamic_shared_size_bytes = kernel.shared_bytes
 
@@ -157,6 +162,12 @@ def _launcher(folder: Path, kernel: TensorKernel) -> Callable[..., None]:
         function(kernel.grid(M, N), kernel.block, arguments, shared_mem=kernel.shared_bytes)
 
     return launch
+
+
+def load_here(kernel: TensorKernel) -> Callable[..., None]:
+    """The same launch, of the source as CuPy compiles it for the GPU at hand."""
+    module = gpu.RawModule(code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry])
+    return _launch_of(kernel, module.get_function(kernel.entry))
 
 
 def _cublas(format_: str, compute: int, turned: bool = False) -> Callable[..., None]:
@@ -233,12 +244,12 @@ def _ceilings(folder: Path) -> list[dict]:
     return rows
 
 
-def _duels(folder: Path, rivals: dict[str, dict[str, Callable]], size: int, duels: Sequence[tuple] = DUELS) -> list:
+def _duels(load: Load, rivals: dict[str, dict[str, Callable]], size: int, duels: Sequence[tuple] = DUELS) -> list:
     """The last kernel of each format in turns with cuBLAS and nobody else."""
     rows = []
     for name, params, rival in duels:
         kernel = get(name, **params)
-        rows += _compared(folder, [kernel], {rival: rivals[kernel.operands][rival]}, size)
+        rows += _compared(load, [kernel], {rival: rivals[kernel.operands][rival]}, size)
     return rows
 
 
@@ -289,22 +300,23 @@ def _problem(format_: str, size: int) -> tuple[Any, Any, Any]:
     return _bits(A, format_), _bits(B, format_), C
 
 
-def _compared(folder: Path, chosen: Sequence[TensorKernel], rivals: dict[str, Callable], size: int) -> list[dict]:
+def _compared(
+    load: Load, chosen: Sequence[TensorKernel], rivals: dict[str, Callable], size: int, budget_s: float = 0.8
+) -> list[dict]:
     """The kernels, all of one format, in turns with cuBLAS."""
-
     from helpers.measure.timing import interleave
 
     format_ = chosen[0].operands
     A, B, C = _problem(format_, size)
     exact = _values(A, format_) @ _values(B, format_)
-    launches = {kernel.entry: _launcher(folder, kernel) for kernel in chosen} | rivals
+    launches = {kernel.entry: load(kernel) for kernel in chosen} | rivals
     errors = {name: _verified(launch, A, B, C, exact) for name, launch in launches.items()}
     output = C.copy()
     alpha, beta = (
         (1, 0) if format_ == "s8" else (ALPHA, BETA)
     )  # beta != 0 would let integers grow from launch to launch
     calls = [lambda launch=launch: launch(alpha, A, B, beta, output) for launch in launches.values()]
-    times = np.median(interleave(calls, 0.8), axis=0)
+    times = np.median(interleave(calls, budget_s), axis=0)
     operations = 2.0 * size**3
     rows = []
     for (name, error), time in zip(errors.items(), times.tolist(), strict=True):
@@ -353,7 +365,8 @@ def record(folder: Path, out: Path) -> None:
     rivals = _rivals()
     document: dict[str, Any] = {"provenance": provenance(), "rows": [], "errors": _errors(folder)}
     document["ceilings"] = _ceilings(folder)
-    document["duels"] = [row for size in DUEL_SIZES for row in _duels(folder, rivals, size)]
+    load = partial(_launcher, folder)
+    document["duels"] = [row for size in DUEL_SIZES for row in _duels(load, rivals, size)]
     document["alone"] = _alone(folder, rivals)
     for size in (*SIZES, *ODD_SIZES):
         for format_ in ("bf16", "f16", "f32", "s8"):
@@ -362,8 +375,16 @@ def record(folder: Path, out: Path) -> None:
             chosen = [kernel for kernel in kernels() if kernel.operands == format_]
             if size > 4096 or size in ODD_SIZES:
                 chosen = [kernel for kernel in chosen if kernel.name not in SLOW]
-            document["rows"] += _compared(folder, chosen, rivals[format_], size)
+            document["rows"] += _compared(load, chosen, rivals[format_], size)
             out.write_text(json.dumps(document, indent=1))
+
+
+def here(size: int, budget_s: float = 0.5) -> dict[str, list[dict]]:
+    """Measured on the GPU at hand at M = N = K = size: `rows` of the ladder in bfloat16, and the `duels`."""
+    rivals = _rivals()
+    ladder = [kernel for kernel in KERNELS if kernel.operands == "bf16"]
+    return {"rows": _compared(load_here, ladder, rivals["bf16"], size, budget_s),
+            "duels": _duels(load_here, rivals, size)}  # fmt: skip
 
 
 def again(folder: Path, out: Path, name: str) -> None:
@@ -372,7 +393,7 @@ def again(folder: Path, out: Path, name: str) -> None:
 
     document, rivals = json.loads(out.read_text()), _rivals()
     chosen = [duel for duel in DUELS if duel[0] == name]
-    fresh = {"duels": [row for size in DUEL_SIZES for row in _duels(folder, rivals, size, chosen)],
+    fresh = {"duels": [row for size in DUEL_SIZES for row in _duels(partial(_launcher, folder), rivals, size, chosen)],
              "alone": _alone(folder, rivals, chosen)}  # fmt: skip
     for part, rows in fresh.items():
         old = document[part]

@@ -29,7 +29,8 @@ GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
 def table(course: Course, folder: Path) -> str:
     """The README's table of all notebooks, the idea of each in three sentences, their time, where their routes are."""
-    routes = " and ".join(f"of {route.name}" for route in course.routes)
+    *most, last = (f"of {route.name}" for route in course.routes)
+    routes = f"{', '.join(most)} and {last}" if most else last
     told = "\n".join(f"- **{one.number}** {' '.join(one.told.split())}" for one in course.notebooks)
     return (
         f"{_rows(course, folder, f'{folder.name}/')}\n\n"
