@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -403,7 +404,8 @@ def speeds(size: int = 4096) -> Recorded:
     """The ladder of tensor cores and the duels: with a GPU measured there, at this size alone; else as recorded."""
     if gpu.backend() != "gpu":
         return recorded()
-    found = measured.here(size)
+    with redirect_stdout(io.StringIO()):  # which tells every row as it is measured
+        found = measured.here(size)
     return replace(
         recorded(), rows=tuple(found["rows"]), duel_rows=tuple(found["duels"]), source=f"{MEASURED} on {gpu.name()}"
     )
