@@ -14,16 +14,13 @@ from functools import cache
 import numpy as np
 
 from gemm_kernels import get, tensor
-from helpers import compiler, devices, gpu, simulator
+from helpers import compiler, devices, gpu, peaks, simulator
 from helpers.measure import formats, recordings
 from helpers.measure import tensor as measured
 from helpers.measure.measurement import MEASURED
 from helpers.measure.recordings import FOLDER
 from helpers.simulator.arithmetic import float8, float32, tensor_core
 
-# Names of formats: as the recordings' rivals call them, and as a table does.
-_CUBLAS = (("float32", "f32", "cublas"), ("TF32", "f32", "cublas TF32"), ("float16", "f16", "cublas"),
-           ("bfloat16", "bf16", "cublas"), ("8-bit integers", "s8", "cublas B turned"))  # fmt: skip
 # The last kernel of each format whose A and B tensor cores take: (title, kernel, operands).
 _LAST = (("BF16", "mma_autotuned", "bf16"), ("FP16", "mma_autotuned", "f16"), ("TF32", "tf32", "f32"),
          ("INT8", "int8", "s8"))  # fmt: skip
@@ -224,15 +221,6 @@ def errors_by_chain(depth: int, chains: Sequence[int], size: int = 128) -> tuple
 
 
 @dataclass(frozen=True)
-class Roof:
-    """cuBLAS with one format of A and B.  cublas: GFLOPS.  ratio: to float32's."""
-
-    format: str
-    cublas: float
-    ratio: float
-
-
-@dataclass(frozen=True)
 class Duel:
     """A kernel and cuBLAS that took turns with nobody else.  mine, cublas: GFLOPS."""
 
@@ -271,11 +259,6 @@ class Recorded:
             if (row["size"], row["operands"], row["kernel"]) == (size, operands, kernel)
             and (params is None or row["params"] == params)
         )  # fmt: skip
-
-    def cublas_at(self, size: int) -> list[Roof]:
-        """cuBLAS at one size in every format."""
-        speeds = {name: self._row(size, operands, rival)["gflops"] for name, operands, rival in _CUBLAS}
-        return [Roof(name, speed, speed / speeds["float32"]) for name, speed in speeds.items()]
 
     def ladder(self, kernels: Sequence[tensor.TensorKernel], sizes: Sequence[int]) -> tuple[tuple[str, ...], ...]:
         """A row for each kernel in bfloat16: its TFLOPS at each size, and the share of cuBLAS; – where not measured."""
@@ -366,6 +349,15 @@ def by_format(gpu: str, size: int) -> dict[str, float]:
     except recordings.NoRecording:
         return {}
     return {row["format"]: row["tflops"] for row in rows if row["size"] == size}
+
+
+def beside_float32(gpu: str, size: int) -> tuple[tuple[str, ...], ...]:
+    """A row for each format: cuBLAS's TFLOPS there, all in turns, how many times those of float32, and of its roof."""
+    speeds, roofs = by_format(gpu, size), peaks.of(devices.get(gpu)).tflops
+    return tuple(
+        (name, f"{tflops:.0f}", f"{tflops / speeds['FP32']:.1f}", f"{roofs[name]:.0f}", f"{tflops / roofs[name]:.0%}")
+        for name, tflops in speeds.items()
+    )
 
 
 def at(gpu: str, size: int) -> list[tuple[str, str, float]]:

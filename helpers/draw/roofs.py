@@ -63,6 +63,15 @@ class Roofs:
         return [("/".join(names), tflops) for names, tflops in found]
 
     @property
+    def named(self) -> list[Dot]:
+        """The dots that get a name: the faster one where two formats share a colour, whose dots nearly coincide."""
+        best: dict[tuple[str, str], Dot] = {}
+        for dot in self.dots:
+            key = COLOURS[dot.format], dot.who
+            best[key] = max(best.get(key, dot), dot, key=lambda one: one.tflops)
+        return list(best.values())
+
+    @property
     def ridges(self) -> str:
         """'FP64/FP32 14, TF32 103': from which intensity on memory is no longer the limit."""
         return ", ".join(f"{names}\u00a0{tflops / self.memory_tb_per_s:.0f}" for names, tflops in self.joined)
@@ -82,11 +91,14 @@ def roofs_figure(data: Roofs, title: str) -> theme.Figure:
             ridge = tflops / data.memory_tb_per_s
             plot.plot([ridge, RIGHT], [tflops] * 2, "--", color=COLOURS[format_], linewidth=1.4,
                       label=f"{format_} mma.sync")  # fmt: skip
-            _name(plot, f"mma.sync {theme.thousands(tflops)}", (ridge * 1.2, tflops), (0, 3), color=theme.MUTED)
+            _name(
+                plot, f"mma.sync {theme.thousands(tflops)}", (ridge * 1.2, tflops), (0, -3), color=theme.MUTED, va="top"
+            )
         for dot in data.dots:
             plot.plot([dot.intensity], [dot.tflops], MARKS[dot.who], color=COLOURS[dot.format],
                       markeredgecolor=theme.PAPER, markersize=9, label=f"{dot.format} {dot.who}")  # fmt: skip
-            side, align = (-9, "right") if dot.format == "FP16" else (9, "left")  # FP16 and BF16 are nearly equal
+        for dot in data.named:
+            side, align = (-9, "right") if dot.who == "cuBLAS" else (9, "left")
             words = f"{dot.format} {theme.thousands(dot.tflops)}"
             _name(plot, words, (dot.intensity, dot.tflops), (side, 0), ha=align, va="center")
     return drawn

@@ -60,13 +60,12 @@ class RoofsExplorer(LiveExplorer):
         return Choice(self.device.value, self.size.value)
 
     def draw(self) -> tuple[theme.Figure, str]:
-        choice = self.choice
-        least = {
-            name: next((size for size in SIZES if peaks.intensity(name, size, size, size) >= need), None)
-            for name, need in self._needs(choice).items()
-        }
-        whole = ", ".join(f"{name} {size}" for name, size in least.items() if size)
-        return picture_of(choice), f"The smallest of these squares that memory need not limit: {whole}."
+        choice, names = self.choice, {}
+        for name, need in self._needs(choice).items():
+            least = next((size for size in SIZES if peaks.intensity(name, size, size, size) >= need), None)
+            names.setdefault(least, []).append(name)
+        told = "; ".join(f"{size} for {', '.join(those)}" for size, those in names.items() if size)
+        return picture_of(choice), f"Memory need not limit squares from {told}."
 
     @staticmethod
     def _needs(choice: Choice) -> dict[str, float]:

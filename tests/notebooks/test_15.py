@@ -99,6 +99,12 @@ def test_cublas_is_faster_than_mma_sync_could_be_and_our_kernels_are_not():
         assert found[name, "our last kernel"] < most < found[name, "cuBLAS"]
 
 
+@pytest.mark.parametrize("size", [4096, 8192])
+def test_cublas_is_much_faster_in_fp8_than_in_float16(size):
+    found = precisions.by_format(H200.name, size)
+    assert found["FP8"] > 1.6 * found["FP16"]
+
+
 def test_errors_of_split_floats_are_where_the_prose_puts_them():
     rows = {row[0]: [float(cell) for cell in row[1:]] for row in precisions.recorded().errors(2048)}
     single, two = rows["FP32, cuBLAS"], rows["BF16x3"]
