@@ -15,11 +15,16 @@ from __future__ import annotations
 
 import difflib
 import keyword
+import runpy
+import sys
+from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from inspect import isfunction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from IPython import get_ipython
@@ -30,7 +35,7 @@ import gemm_kernels
 from gemm_kernels import Launch, OwnKernel, launch_of
 from gemm_kernels import get as get_kernel
 from gemm_kernels.kernel import check_sizes
-from helpers import compiler, plan, run
+from helpers import compiler, gpu, plan, run
 from helpers.analysis import memories
 from helpers.analysis.access import gemm_accesses
 from helpers.compiler import CompileError
@@ -279,11 +284,37 @@ def here(number: str) -> theme.Figure:
 
 def program(name: str) -> Plain:
     """A whole program around a kernel, to be run outside of this course. ValueError, with the names there are."""
+    return Plain(_program(name).read_text(encoding="utf-8"))
+
+
+def run_program(name: str, kernel: str) -> None:
+    """Run a whole program in Python on the kernel that the course goes on with under a name.
+
+    Its `import cupy` brings CuPy where there is a GPU, and without one what answers to CuPy's calls here.
+    RuntimeError where the program finds the result wrong; ValueError where a name is not known.
+    """
+    file, text = _program(name), source(kernel)
+    if file.suffix != ".py":
+        raise BadInput(f"{name!r} is no program in Python; there is 'multiply.py'.")
+    with TemporaryDirectory() as folder, ExitStack() as patches:
+        place = Path(folder) / f"{kernel}.cu"
+        place.write_text(text, encoding="utf-8")
+        patches.enter_context(patch.object(sys, "argv", [str(file), str(place)]))
+        if gpu.backend() == "simulator":
+            patches.enter_context(patch.dict(sys.modules, {"cupy": gpu}))
+        try:
+            runpy.run_path(str(file))
+        except SystemExit as ended:
+            if ended.code:
+                raise RuntimeError(f"{name} found that the result of {kernel} is wrong.") from None
+
+
+def _program(name: str) -> Path:
     programs = sorted(one.name for one in PROGRAMS.iterdir() if one.is_file())
     if not names_one_of(name, programs):
         known = ", ".join(programs)
         raise BadInput(f"There is no program {name!r} in {PROGRAMS.parent.name}/{PROGRAMS.name}; there are {known}.")
-    return Plain((PROGRAMS / name).read_text(encoding="utf-8"))
+    return PROGRAMS / name
 
 
 def _answer(exercise: KernelExercise, text: str) -> None:

@@ -1,6 +1,7 @@
 """`%%cuda` in a notebook: a cell of CUDA C++ is checked, or compiled and kept, and what is wrong is a sentence."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -224,6 +225,7 @@ SCALE = """extern "C" __global__ void scale(float *A, int N, float c) {
         (lambda: course.here("99"), "has no notebook 99"),
         (lambda: course.here("01"), "Notebook 01 makes no kernel faster"),
         (lambda: course.program(None), "There is no program None"),
+        (lambda: course.run_program("multiply.cu", "warp_tile"), "'multiply.cu' is no program in Python"),
         (lambda: get("nix"), "There is no exercise 'nix'"),
         (lambda: gemm_kernels.get("nix"), "there is no kernel 'nix'"),
         (lambda: gemm_kernels.get("naive").launch(0, 1, 1), "M = 0, but a matrix has"),
@@ -252,3 +254,15 @@ def test_a_wrong_input_to_a_public_verb_is_answered_by_its_sentence_without_a_tr
         asked()
     shown = told.value._render_traceback_()
     assert said in shown[0] and not any("Traceback" in line or "File " in line for line in shown)
+
+
+def test_a_program_runs_on_the_kernel_with_the_names_of_cupy(capsys):
+    course.run_program("multiply.py", "warp_tile")
+    assert float(capsys.readouterr().out.removeprefix("largest error ")) < 1e-4
+    assert "cupy" not in sys.modules or sys.modules["cupy"] is not gpu
+
+
+def test_a_program_whose_result_is_wrong_raises(monkeypatch):
+    monkeypatch.setattr(course, "source", lambda name: get(name).marked.version("first_k_alone"))
+    with pytest.raises(RuntimeError, match="the result of warp_tile is wrong"):
+        course.run_program("multiply.py", "warp_tile")

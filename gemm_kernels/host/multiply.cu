@@ -49,7 +49,7 @@ int main(int count, char **arguments) {
         return 2;
     }
 
-    // 1. Random numbers on the host: zeros would make the GPU faster than it is.
+    // 1. Random numbers on the host: with zeros some kernels are faster than they are.
     std::mt19937 random(0);
     std::uniform_real_distribution<float> number(-1.0f, 1.0f);
     std::vector<float> A(size_t(M) * K), B(size_t(K) * N), C(size_t(M) * N);

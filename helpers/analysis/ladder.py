@@ -12,9 +12,10 @@ from gemm_kernels import LADDER
 from helpers import devices
 from helpers.measure import recordings
 from helpers.measure.measurement import Measurement
+from helpers.measure.suites import FASTEST, SQUARES
 
 Shape = tuple[int, int, int]
-Suite = Literal["ladder", "shapes"]
+Suite = Literal["ladder", "shapes", "fastest"]
 
 # The first kernel of each group -> what the kernels from it up to the next group have in common.
 GROUPS = {
@@ -108,11 +109,25 @@ def _by_operations(shape: Shape) -> tuple[int, Shape]:
 def ladder_of(gpu: str, suite: Suite) -> Ladder:
     """The recorded ladder of a GPU, its kernels in the ladder's order. Raises NoRecording.
 
-    A recording that is merged kernel by kernel has its rows in the order in which they were measured.
+    A recording that is merged kernel by kernel has its rows in the order in which they were measured. "fastest" has
+    what `gemm_kernels.fastest` gives at squares, beside `autotuned` and the best that cuBLASLt names.
     """
+    if suite == FASTEST:
+        return _fastest_of(gpu)
     step = {kernel.name: number for number, kernel in enumerate(LADDER)}
     rows = sorted(recordings.load(gpu, suite), key=lambda row: step.get(row.kernel, len(step)))
     return ladder(rows, gpu, devices.get(gpu).peak_fp32_gflops)
+
+
+def _fastest_of(gpu: str) -> Ladder:
+    rows = [row for row in recordings.fastest(gpu) if row.group == SQUARES]
+    lines: dict[str, list[Point]] = {"best of cuBLASLt": [], "autotuned": [], FASTEST: []}
+    for row in sorted(rows, key=lambda row: row.flops):
+        factors = (1 / row.of_best, 1 / row.of_autotuned, 1.0)
+        for points, factor in zip(lines.values(), factors, strict=True):
+            points.append(Point(row.shape, row.gflops * factor, row.cublas_gflops))
+    points = {name: tuple(found) for name, found in lines.items()}
+    return Ladder(gpu, devices.get(gpu).peak_fp32_gflops, rows[0].label, points)
 
 
 def shape_label(shape: Shape) -> str:

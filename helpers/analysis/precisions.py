@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
-from gemm_kernels import tensor
-from helpers import devices, simulator
+from gemm_kernels import get, tensor
+from helpers import compiler, devices, gpu, peaks, simulator
+from helpers.measure import formats, recordings
+from helpers.measure import tensor as measured
+from helpers.measure.measurement import MEASURED
 from helpers.measure.recordings import FOLDER
 from helpers.simulator.arithmetic import float8, float32, tensor_core
 
-# Names of formats: as the recordings' rivals call them, and as a table does.
-_CUBLAS = (("float32", "f32", "cublas"), ("TF32", "f32", "cublas TF32"), ("float16", "f16", "cublas"),
-           ("bfloat16", "bf16", "cublas"), ("8-bit integers", "s8", "cublas B turned"))  # fmt: skip
 # The last kernel of each format whose A and B tensor cores take: (title, kernel, operands).
 _LAST = (("BF16", "mma_autotuned", "bf16"), ("FP16", "mma_autotuned", "f16"), ("TF32", "tf32", "f32"),
          ("INT8", "int8", "s8"))  # fmt: skip
@@ -89,21 +93,63 @@ def formats_of(number: float) -> list[tuple[str, str, float]]:
 # ---- what the hardware's instruction does, by the simulator's rules
 
 
-def product_with_identity(element: Callable[[int, int], int]) -> np.ndarray:
-    """(16, 8): A times the identity by one m16n8k8 product of TF32, of which lane and register hold `element`'s number.
+# One m16n8k8 product of a warp. a, b, d: for each lane its registers, (32, 4), (32, 2) and (32, 4).
+ONE_PRODUCT = r"""
+extern "C" __global__ void product(const float *a, const float *b, float *d) {
+    a += threadIdx.x * 4, b += threadIdx.x * 2, d += threadIdx.x * 4;
+    float sums[4] = {};
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+                 "{%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
+                   "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
+    for (int n = 0; n < 4; ++n) d[n] = sums[n];
+}
+"""
+# The same of FP8: what the compiler makes of one mma.sync.
+ONE_PRODUCT_OF_FP8 = r"""
+extern "C" __global__ void product(const uint4 *a, const uint2 *b, float4 *d) {
+    const uint4 A = a[threadIdx.x];
+    const uint2 B = b[threadIdx.x];
+    float4 D = {};
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+                 "{%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(D.x), "+f"(D.y), "+f"(D.z), "+f"(D.w)
+                 : "r"(A.x), "r"(A.y), "r"(A.z), "r"(A.w), "r"(B.x), "r"(B.y));
+    d[threadIdx.x] = D;
+}
+"""
 
-    If the function is right, each element of the result is its own number.
+
+def registers_of(element: Callable[[int, int], int]) -> tuple[np.ndarray, np.ndarray]:
+    """(32, 4) and (32, 2): what each lane holds of A and of B for `ONE_PRODUCT`.
+
+    element: (lane, register) → which number of A the lane holds there; A's elements are their own numbers.  B is the
+    identity, so that what comes out is A.
     """
-    form = tensor_core.form(16, 8, "tf32", "tf32", "f32")
-    lanes = np.arange(32)
-    a = [np.float32([element(lane, register) for lane in range(32)]).view(np.uint32) for register in range(4)]
-    b = [np.float32(lanes % 4 + 4 * register == lanes // 4).view(np.uint32) for register in range(2)]
-    zero = [np.zeros(32, np.uint32)] * 4
-    sums = tensor_core.multiply(form, a, b, zero, tensor_core.terms_at_once(devices.DEFAULT.arch, form))
-    result = np.empty((16, 8), np.float32)
-    for register, values in enumerate(sums):
+    a = np.float32([[element(lane, register) for register in range(4)] for lane in range(32)])
+    b = np.float32([[lane % 4 + 4 * register == lane // 4 for register in range(2)] for lane in range(32)])
+    return a, b
+
+
+def matrix_of(d: np.ndarray) -> np.ndarray:
+    """(16, 8): the sums that `ONE_PRODUCT` leaves in the lanes' registers, (32, 4), each at its place."""
+    lanes, result = np.arange(32), np.empty((16, 8), np.float32)
+    for register, values in enumerate(d.T):
         result[lanes // 4 + register // 2 * 8, lanes % 4 * 2 + register % 2] = values
     return result
+
+
+def random_bfloat16(seed: int, *shape: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random bfloat16 numbers between -1 and 1: their bits, uint16, and what they stand for, float64."""
+    bits = float32.to_bfloat16(np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32))
+    return bits, (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def machine_code_of_fp8(arch: str) -> dict[str, int]:
+    """What one mma.sync of FP8 becomes for an architecture: the machine instructions that convert and multiply."""
+    text = compiler.disassemble(compiler.compile(ONE_PRODUCT_OF_FP8, "product", arch=arch))
+    return dict(Counter(re.findall(r"\b(?:[HQ]MMA|F2FP)\b", text)))
 
 
 def sums_of_four(start: float, product: float) -> tuple[float, float, float]:
@@ -175,15 +221,6 @@ def errors_by_chain(depth: int, chains: Sequence[int], size: int = 128) -> tuple
 
 
 @dataclass(frozen=True)
-class Roof:
-    """cuBLAS with one format of A and B.  cublas: GFLOPS.  ratio: to float32's."""
-
-    format: str
-    cublas: float
-    ratio: float
-
-
-@dataclass(frozen=True)
 class Duel:
     """A kernel and cuBLAS that took turns with nobody else.  mine, cublas: GFLOPS."""
 
@@ -222,11 +259,6 @@ class Recorded:
             if (row["size"], row["operands"], row["kernel"]) == (size, operands, kernel)
             and (params is None or row["params"] == params)
         )  # fmt: skip
-
-    def cublas_at(self, size: int) -> list[Roof]:
-        """cuBLAS at one size in every format."""
-        speeds = {name: self._row(size, operands, rival)["gflops"] for name, operands, rival in _CUBLAS}
-        return [Roof(name, speed, speed / speeds["float32"]) for name, speed in speeds.items()]
 
     def ladder(self, kernels: Sequence[tensor.TensorKernel], sizes: Sequence[int]) -> tuple[tuple[str, ...], ...]:
         """A row for each kernel in bfloat16: its TFLOPS at each size, and the share of cuBLAS; – where not measured."""
@@ -283,6 +315,11 @@ class Recorded:
         )
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of 4096 and its multiples that were measured."""
+        return tuple(sorted({row["size"] for row in self.rows if row["size"] % 4096 == 0}))
+
+    @property
     def depths(self) -> tuple[int, ...]:
         """The K at which errors were recorded."""
         return tuple(dict.fromkeys(row["K"] for row in self.error_rows))
@@ -296,6 +333,54 @@ class Recorded:
         return tuple((name, *cells) for name, cells in rows.items())
 
 
+_OURS = {"FP32": "autotuned", **{title: name for title, name, _ in _LAST}}  # format → our last kernel
+_CEILINGS = {"TF32": "tf32", "BF16": "bf16", "INT8": "s8"}
+
+
+def gpus() -> list[str]:
+    """The GPUs on which cuBLAS was recorded at every precision."""
+    return recordings.gpus(suites=(formats.SUITE,))
+
+
+def by_format(gpu: str, size: int) -> dict[str, float]:
+    """Format → cuBLAS's TFLOPS there at M = N = K = size, all in turns; nothing where it was not recorded."""
+    try:
+        rows = recordings.raw(gpu, formats.SUITE)["rows"]
+    except recordings.NoRecording:
+        return {}
+    return {row["format"]: row["tflops"] for row in rows if row["size"] == size}
+
+
+def beside_float32(gpu: str, size: int) -> tuple[tuple[str, ...], ...]:
+    """A row for each format: cuBLAS's TFLOPS there, all in turns, how many times those of float32, and of its roof."""
+    speeds, roofs = by_format(gpu, size), peaks.of(devices.get(gpu)).tflops
+    return tuple(
+        (name, f"{tflops:.0f}", f"{tflops / speeds['FP32']:.1f}", f"{roofs[name]:.0f}", f"{tflops / roofs[name]:.0%}")
+        for name, tflops in speeds.items()
+    )
+
+
+def at(gpu: str, size: int) -> list[tuple[str, str, float]]:
+    """(format, who, GFLOPS) of what was recorded there at M = N = K = size: cuBLAS, and our last kernels on an H200."""
+    found = [(name, "cuBLAS", tflops * 1e3) for name, tflops in by_format(gpu, size).items()]
+    if gpu != devices.DEFAULT.name:
+        return found
+    with suppress(recordings.NoRecording):
+        found.append(("FP32", "our last kernel", recordings.gflops(get(_OURS["FP32"]), size, size, size, gpu).gflops))
+    rows = {(row["kernel"], row["operands"]): row["gflops"] for row in recorded().duel_rows if row["size"] == size}
+    for title, name, operands in _LAST:
+        if (name, operands) in rows:
+            found.append((title, "our last kernel", rows[name, operands]))
+    return found
+
+
+def reached(gpu: str) -> dict[str, float]:
+    """Format → GFLOPS that mma.sync gives there from registers alone; nothing where it was not recorded."""
+    if gpu != devices.DEFAULT.name:
+        return {}
+    return {name: recorded().ceilings[operands] for name, operands in _CEILINGS.items()}
+
+
 @cache
 def recorded() -> Recorded:
     """What was recorded on an NVIDIA H200."""
@@ -305,3 +390,14 @@ def recorded() -> Recorded:
     ceilings = {row["operands"]: row["gflops"] for row in document["ceilings"]}
     rows, errors, duels, alone = (tuple(document[name]) for name in ("rows", "errors", "duels", "alone"))
     return Recorded(rows, errors, source, ceilings, duels, alone)
+
+
+def speeds(size: int = 4096) -> Recorded:
+    """The ladder of tensor cores and the duels: with a GPU measured there, at this size alone; else as recorded."""
+    if gpu.backend() != "gpu":
+        return recorded()
+    with redirect_stdout(io.StringIO()):  # which tells every row as it is measured
+        found = measured.here(size)
+    return replace(
+        recorded(), rows=tuple(found["rows"]), duel_rows=tuple(found["duels"]), source=f"{MEASURED} on {gpu.name()}"
+    )

@@ -29,6 +29,7 @@ Scale = Literal["linear", "log"]
 # CSS pixels
 PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT = 70.0, 66.0, 328.0, 348.0
 WIDE = 430.0  # of the plot where no labels stand beside it
+MOST_LABELS = 8  # of sizes that fit side by side
 LONG_LABELS = 66.0  # room for the names of shapes
 LIST_X, LIST_Y, LIST_HEIGHT = 528.0, 84.0, 362.0
 NAME_WIDTH, BAR_WIDTH, LIST_LETTERS = 124.0, 64.0, 13.5
@@ -106,7 +107,8 @@ def _plot(axes: Axes, data: Ladder, shape: Shape, kernel: str, scale: Scale) -> 
     else:
         axes.set_ylim(0, peak * 1.12)
     axes.set_xlim(-0.3, len(shapes) - 0.7)
-    axes.set_xticks(range(len(shapes)), [shape_label(one) for one in shapes])
+    every = 1 if len(shapes) <= MOST_LABELS or not data.square else 2
+    axes.set_xticks(range(0, len(shapes), every), [shape_label(one) for one in shapes[::every]])
     if data.square:
         axes.set_xlabel("M = N = K")
     else:

@@ -38,7 +38,7 @@ def queues_figure(fmas: Sequence[Fma], steps: Sequence[Step], title: str) -> the
             page.text(axes, x, TOP - 14, words, color=theme.INK)
         page.text(axes, page.WIDTH - page.MARGIN, TOP - 14, "lost", ha="right", color=theme.INK)
         for number, (before, fma, step) in enumerate(zip([None, *fmas], fmas, steps, strict=False)):
-            _queue_row(axes, TOP + number * ROW, number, before, fma, step)
+            queue_row(axes, TOP + number * ROW, number, before, fma, step)
     return drawn
 
 
@@ -53,7 +53,9 @@ def caption(steps: Sequence[Step]) -> str:
     )
 
 
-def _queue_row(axes: Axes, top: float, number: int, before: Fma | None, fma: Fma, step: Step) -> None:
+def queue_row(axes: Axes, top: float, number: int, before: Fma | None, fma: Fma, step: Step) -> None:
+    """One FMA: its number and its text, and the registers that it reads, under what delivers them. before: the FMA
+    before it, whose registers may be at hand."""
     middle = top + ROW / 2
     if step.lost:
         page.fill(axes, page.boxes(page.MARGIN, top, page.WIDTH - 2 * page.MARGIN, ROW), "#FBE9E5")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from itertools import product
 from typing import Any
 
 from gemm_kernels import get
@@ -14,7 +12,7 @@ from helpers.analysis import landscape
 from helpers.draw import theme
 from helpers.exercises.clocks import predict_cold, predict_unsynchronised, predict_warm, predict_zeros
 from helpers.exercises.framework import functions, goals
-from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.functions import Version
@@ -69,96 +67,6 @@ START = {"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 64, "TM": 8, "TN": 8, "
 
 
 KERNEL = "block_tile_2d"
-
-# --- what the rules allow
-
-SIDES = (32, 64, 128, 256)
-
-
-def _legal() -> tuple[tuple[int, int], ...]:
-    """The (BM, BN) of SIDES that the kernel accepts with BK = TM = TN = 8."""
-    found = []
-    for BM, BN in product(SIDES, SIDES):
-        try:
-            get(KERNEL, BM=BM, BN=BN, BK=8, TM=8, TN=8)
-        except ValueError:
-            continue
-        found.append((BM, BN))
-    return tuple(found)
-
-
-LEGAL = len(_legal())
-BECAUSE_LEGAL = (
-    f"THREADS is BM / 8 · BN / 8, and must be a multiple of BN, the length of a row of Bs: so BM must be at least 64. "
-    f"That leaves {LEGAL} of {len(SIDES) ** 2}; none has more than 1024 threads, and all tiles fit."
-)
-LEGAL_SLIPS = (
-    Slip(16, "Not all: count the threads of 32 × 32, and how many elements a row of Bs has. Can they load it in whole "
-         "passes?"),
-    Slip(9, "That rules out BN = 32, too. What must the number of threads be a multiple of?"),
-    Slip(15, "32 × 32 is out, but it is not alone: the rule that forbids it does not depend on BN."),
-    Slip(3, "That is how many values of BM are left. With how many of BN?"),
-    Slip(8, "Two values of BM are too few for four of them: which one does the rule forbid?"),
-)  # fmt: skip
-
-LEGAL_TILES = ValueExercise(
-    name="legal_tiles",
-    notebook="13",
-    title="What do the rules leave?",
-    difficulty=1,
-    task="BM and BN are each one of 32, 64, 128 and 256, with BK = TM = TN = 8. How many of the 16 pairs does "
-    "block_tile_2d accept? Its rules are in the source, as static_asserts; a short loop may count for you.",
-    hints=(
-        "get(\"block_tile_2d\", BM=…, BN=…, BK=8, TM=8, TN=8) raises a ValueError for a pair that is not allowed.",
-        "Two rules matter here: at most 1024 threads, and whole passes over both tiles.",
-        "THREADS = BM / 8 · BN / 8 must be a multiple of BN, so BM / 64 must be a whole number.",
-    ),
-    variable="my_answer",
-    starter=None,
-    solved=LEGAL,
-    because=BECAUSE_LEGAL,
-    judge=lambda answer: check_number(answer, LEGAL, unit="pairs", because=BECAUSE_LEGAL, slips=LEGAL_SLIPS),
-    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in LEGAL_SLIPS),
-)  # fmt: skip
-
-
-# --- turns of blocks
-
-SIZE, TILE_ROWS, TILE_COLUMNS = 4096, 128, 256
-BLOCKS = SIZE // TILE_ROWS * (SIZE // TILE_COLUMNS)
-ROUNDS = math.ceil(BLOCKS / DEVICE.sms)
-BECAUSE_ROUNDS = (
-    f"{BLOCKS} blocks on {DEVICE.sms} SMs: {ROUNDS - 1} full turns, and in the last one "
-    f"{ROUNDS * DEVICE.sms - BLOCKS} SMs have nothing to do."
-)
-ROUNDS_SLIPS = (
-    Slip(BLOCKS // DEVICE.sms, "That many turns are full. Who computes the blocks that are left?"),
-    Slip(BLOCKS, "That is the number of blocks. How many of them run at a time?"),
-    Slip(SIZE // TILE_COLUMNS, "That is the number of tiles in a row of C."),
-    Slip(SIZE // TILE_ROWS, "That is the number of tiles in a column of C."),
-    Slip(DEVICE.sms, "That is the number of SMs, of blocks in one turn."),
-)
-
-ROUNDS_OF_BLOCKS = ValueExercise(
-    name="rounds_of_blocks",
-    notebook="13",
-    title="How many turns?",
-    difficulty=2,
-    task="C has 4096 × 4096 elements, a block computes a tile of 128 × 256, and an SM has room for one block. How many "
-    f"turns do the blocks need on an {DEVICE.short} with its {DEVICE.sms} SMs?",
-    hints=(
-        "How many tiles cover C: how many along its rows, how many along its columns?",
-        f"32 · 16 = 512 blocks, of which {DEVICE.sms} run at a time.",
-        f"512 / {DEVICE.sms} is {512 / DEVICE.sms:.1f}, and there is no part of a turn.",
-    ),
-    variable="my_answer",
-    starter=None,
-    solved=ROUNDS,
-    because=BECAUSE_ROUNDS,
-    judge=lambda answer: check_number(answer, ROUNDS, unit="turns", because=BECAUSE_ROUNDS, slips=ROUNDS_SLIPS),
-    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in ROUNDS_SLIPS),
-)
-
 
 # --- tiles for a small matrix
 
@@ -512,4 +420,4 @@ TUNABLE = Blank(
 
 PREDICTIONS = (predict_legal, predict_unsynchronised, predict_cold, predict_warm, predict_zeros)
 QUESTIONS = (check_keep, check_search, check_configuration)
-EXERCISES = (TUNABLE, LEGAL_TILES, ROUNDS_OF_BLOCKS, SMALL_MATRIX)
+EXERCISES = (TUNABLE, SMALL_MATRIX)

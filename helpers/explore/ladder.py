@@ -20,6 +20,7 @@ from helpers.explore.widgets import choice_buttons, choice_slider, labelled
 from helpers.measure import recordings
 
 SUITES: tuple[tuple[str, Suite], ...] = (("square", "ladder"), ("other shapes", "shapes"))
+KINDS: tuple[tuple[str, Suite], ...] = (*SUITES, ("square, the chosen kernel", "fastest"))
 SCALES: tuple[tuple[str, Scale], ...] = (("linear", "linear"), ("logarithmic", "log"))
 
 
@@ -39,13 +40,18 @@ def picture_of(choice: Choice) -> theme.Figure:
     return ladder_figure(ladder_of(choice.gpu, choice.suite), choice.shape, choice.kernel, choice.scale)
 
 
+def kinds(gpu: str) -> list[tuple[str, Suite]]:
+    """The kinds of shapes that were recorded on a GPU."""
+    return [(label, suite) for label, suite in KINDS if gpu in recordings.gpus(suites=(suite,))]
+
+
 class LadderExplorer(LiveExplorer):
     """Controls for the GPU, the kind of shapes, one of them, the kernel that is marked, and the scale."""
 
     def __init__(self, gpus: Sequence[str], gpu: str, kernel: str, size: int) -> None:
         data = ladder_of(gpu, "ladder")
         self.gpu = choice_list("GPU", [(name, name) for name in gpus], gpu)
-        self.suite = choice_buttons("shapes", SUITES, "ladder")
+        self.suite = choice_buttons("shapes", kinds(gpu), "ladder")
         self.scale = choice_buttons("GFLOPS", SCALES, "linear")
         self.kernel = choice_list("kernel", [(name, name) for name in data.lines], kernel)
         self.shape = choice_slider("shape", _options(data), (size, size, size))
@@ -61,6 +67,11 @@ class LadderExplorer(LiveExplorer):
         """Another GPU or another suite has its own shapes and kernels."""
         if moved not in (self.gpu, self.suite):
             return
+        if list(self.suite.options) != kinds(self.gpu.value):
+            before, self.suite.options = self.suite.value, kinds(self.gpu.value)
+            self.suite.value = (
+                before if before in [suite for _, suite in self.suite.options] else self.suite.options[0][1]
+            )
         data = ladder_of(self.gpu.value, self.suite.value)
         kernel = self.kernel.value
         self.shape.options = _options(data)
@@ -78,7 +89,7 @@ def _options(data: Ladder) -> list[tuple[str, Shape]]:
 
 def explore(*, gpu: str = devices.DEFAULT.name, kernel: str = "warptiled", size: int = 4096) -> LadderExplorer:
     """The explorer over the recordings of a GPU, beginning with this kernel at M = N = K = size."""
-    return LadderExplorer(recordings.gpus(), gpu, kernel, size)
+    return LadderExplorer(recordings.gpus(suites=[suite for _, suite in KINDS]), gpu, kernel, size)
 
 
 TELLING = (256, 1024, 4096)

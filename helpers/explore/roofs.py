@@ -1,38 +1,89 @@
-"""Four roofs of one GPU: what each unit can give, and where the last kernels of both ladders are under them."""
+"""The explorer of notebook 15: GPU and size → the roof of every precision, and who comes how near to it.
+
+`explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
+"""
 
 from __future__ import annotations
 
-from gemm_kernels import get, tensor
-from helpers import devices
-from helpers.analysis import memories, precisions
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from helpers import devices, peaks
+from helpers.analysis import precisions
 from helpers.draw import theme
-from helpers.draw.roofs import Dot, Roof, roofs_figure
-from helpers.measure import recordings
+from helpers.draw.roofs import FIGURE_HEIGHT, Dot, Roofs, roofs_columns_figure, roofs_figure
+from helpers.explore.controls import choice_list
+from helpers.explore.live import LiveExplorer
+from helpers.explore.widgets import choice_slider
 
-SIZE = 4096
-COLOURS = {"FP32": theme.SPEED, "TF32": theme.REFERENCE, "BF16": theme.WARP, "INT8": theme.C}
-
-
-def intensity(rows: int, columns: int, element_bytes: int) -> float:
-    """FLOP per byte that a block loads for a tile of C: 2 rows · columns for each rows + columns elements."""
-    return 2 * rows * columns / ((rows + columns) * element_bytes)
+SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)  # M = N = K
 
 
-def picture() -> theme.Figure:
-    """FP32 on CUDA cores; TF32, BF16 and 8-bit integers on tensor cores."""
-    recorded, single = precisions.recorded(), get("autotuned")
-    roofs = [
-        Roof("FP32", devices.DEFAULT.peak_fp32_gflops / 1e3, "CUDA cores, by the clock", COLOURS["FP32"]),
-        Roof("TF32", recorded.ceilings["tf32"] / 1e3, "mma.sync", COLOURS["TF32"]),
-        Roof("BF16", recorded.ceilings["bf16"] / 1e3, "mma.sync", COLOURS["BF16"]),
-        Roof("INT8", recorded.ceilings["s8"] / 1e3, "mma.sync", COLOURS["INT8"]),
-    ]
-    speed = recordings.gflops(single, SIZE, SIZE, SIZE).gflops / 1e3
-    dots = [Dot("FP32", intensity(single.params["BM"], single.params["BN"], 4), speed, COLOURS["FP32"])]
-    for name, width, title in (("tf32", 4, "TF32"), ("mma_autotuned", 2, "BF16"), ("int8", 1, "INT8")):
-        kernel = tensor.get(name)
-        params, found = kernel.params, recorded.duel(name, SIZE, kernel.operands)
-        dots.append(Dot(title, intensity(params["BM"], params["BN"], width), found.mine / 1e3, COLOURS[title]))
-    title = f"Four roofs of the {devices.DEFAULT.short}, and the last kernel under each"
-    machine = memories.machine()
-    return roofs_figure(machine.bytes_per_second(machine.memory("l2")) / 1e12, roofs, dots, title)
+@dataclass(frozen=True)
+class Choice:
+    """One position of the explorer's controls. size: M = N = K."""
+
+    device: devices.Device
+    size: int
+
+
+def roofs_of(device: devices.Device, size: int) -> Roofs:
+    """The roofs of a GPU by its documents; where it was recorded, cuBLAS and our last kernels at M = N = K = size."""
+    reached, dots = {}, []
+    for name, who, gflops in precisions.at(device.name, size):
+        dots.append(Dot(name, who, peaks.intensity(name, size, size, size), gflops / 1e3))
+    reached = {name: gflops / 1e3 for name, gflops in precisions.reached(device.name).items()}
+    return Roofs(device.short, device.memory_gb_per_s / 1e3, peaks.of(device).tflops, reached, tuple(dots))
+
+
+def picture_of(choice: Choice) -> theme.Figure:
+    """The roofs of a GPU, and multiplications of this size under them."""
+    size = theme.thousands(choice.size)
+    return roofs_figure(
+        roofs_of(choice.device, choice.size), f"The roofs of the {choice.device.short}; M = N = K = {size}"
+    )
+
+
+class RoofsExplorer(LiveExplorer):
+    """Controls for the GPU and the size."""
+
+    def __init__(self, device: str, size: int) -> None:
+        recorded = precisions.gpus()
+        names = [(f"{name} (recorded)" if name in recorded else name, one) for name, one in devices.DEVICES.items()]
+        self.device = choice_list("GPU", names, devices.get(device))
+        self.size = choice_slider("M = N = K", SIZES, size)
+        super().__init__("Explorer: the roofs of a GPU, by precision.", [[self.device, self.size]], FIGURE_HEIGHT)
+
+    @property
+    def choice(self) -> Choice:
+        """What the controls say now."""
+        return Choice(self.device.value, self.size.value)
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        choice, names = self.choice, {}
+        for name, need in self._needs(choice).items():
+            least = next((size for size in SIZES if peaks.intensity(name, size, size, size) >= need), None)
+            names.setdefault(least, []).append(name)
+        told = "; ".join(f"{size} for {', '.join(those)}" for size, those in names.items() if size)
+        return picture_of(choice), f"Memory need not limit squares from {told}."
+
+    @staticmethod
+    def _needs(choice: Choice) -> dict[str, float]:
+        """Format → the FLOP per byte that its roof needs."""
+        slope = choice.device.memory_gb_per_s / 1e3
+        return {name: tflops / slope for name, tflops in peaks.of(choice.device).tflops.items()}
+
+
+def explore(*, device: str = devices.DEFAULT.name, size: int = 4096) -> RoofsExplorer:
+    """The explorer, beginning with this GPU and M = N = K = size."""
+    return RoofsExplorer(device, size)
+
+
+TELLING = ("NVIDIA GeForce RTX 4090", "NVIDIA A100-SXM4-80GB", "NVIDIA H20")
+
+
+def small_multiples(names: Sequence[str] = TELLING) -> theme.Figure:
+    """The explorer's static twin: the roofs of several GPUs side by side."""
+    return roofs_columns_figure(
+        [roofs_of(devices.get(name), SIZES[0]) for name in names], "Which precision a GPU was built for"
+    )

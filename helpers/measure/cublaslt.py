@@ -18,6 +18,8 @@ from typing import Any
 Launch = Callable[..., None]  # (M, N, K, alpha, A, B, beta, C)
 
 COMPUTE_32F, REAL_32F = 68, 0  # CUBLAS_COMPUTE_32F: no TF32; CUDA_R_32F
+REAL_8F_E4M3 = 28  # CUDA_R_8F_E4M3
+TRANSPOSE_A, TRANSPOSED = 3, 1  # CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T
 MAX_WORKSPACE_BYTES = 1  # CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
 WORKSPACE_BYTES = 32 * 2**20
 MOST = 64  # algorithms to ask for
@@ -68,12 +70,33 @@ def algorithms(M: int, N: int, K: int) -> Iterator[list[Launch]]:
     One launch for each, the best first by the heuristic, on CuPy's current stream; they can be captured into a graph.
     cuBLASLt goes down columns: read so, our arrays are transposed, and it computes Cᵀ = Bᵀ·Aᵀ.
     """
+    with _algorithms(M, N, K, [_layout(*sizes) for sizes in ((N, K, N), (K, M, K), (N, M, N))]) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def algorithms_of_eight_bits(M: int, N: int, K: int) -> Iterator[list[Launch]]:
+    """The same for A and B in E4M3, as bytes, and C in FP32. B lies column by column: an array (N, K).
+
+    That is the one order in which cuBLASLt takes 8-bit floats. Both scales are 1.
+    """
+    layouts = [_layout(K, N, K, REAL_8F_E4M3), _layout(K, M, K, REAL_8F_E4M3), _layout(N, M, N)]
+    with _algorithms(M, N, K, layouts, transposed=True) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def _algorithms(M: int, N: int, K: int, layouts: list[c_void_p], transposed: bool = False) -> Iterator[list[Launch]]:
+    """layouts: of B, A and C, column-major.  transposed: whether B lies in the other order than A and C."""
     import cupy
 
     handle, operation, preference = c_void_p(), c_void_p(), c_void_p()
     _call("cublasLtCreate", byref(handle))
     _call("cublasLtMatmulDescCreate", byref(operation), c_int(COMPUTE_32F), c_int(REAL_32F))
-    b, a, c = layouts = [_layout(*sizes) for sizes in ((N, K, N), (K, M, K), (N, M, N))]
+    if transposed:
+        attribute = byref(c_int(TRANSPOSED)), c_size_t(4)
+        _call("cublasLtMatmulDescSetAttribute", operation, c_int(TRANSPOSE_A), *attribute)
+    b, a, c = layouts
     _call("cublasLtMatmulPreferenceCreate", byref(preference))
     workspace = cupy.empty(WORKSPACE_BYTES, "uint8")
 
@@ -106,13 +129,13 @@ def algorithms(M: int, N: int, K: int) -> Iterator[list[Launch]]:
         _call("cublasLtDestroy", handle)
 
 
-def _layout(rows: int, columns: int, distance: int) -> c_void_p:
-    """A column-major FP32 matrix whose columns lie so many elements apart."""
+def _layout(rows: int, columns: int, distance: int, type_: int = REAL_32F) -> c_void_p:
+    """A column-major matrix whose columns lie so many elements apart."""
     found = c_void_p()
     _call(
         "cublasLtMatrixLayoutCreate",
         byref(found),
-        c_int(REAL_32F),
+        c_int(type_),
         c_uint64(rows),
         c_uint64(columns),
         c_int64(distance),

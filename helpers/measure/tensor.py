@@ -19,15 +19,17 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gemm_kernels.tensor import KERNELS, TensorKernel, get
-from helpers import devices
+from helpers import devices, gpu
 from helpers.measure.problem import ALPHA, BETA
 
+Load = Callable[[TensorKernel], Callable[..., None]]  # of a kernel: its launch(alpha, A, B, beta, C)
 ARCH = devices.DEFAULT.arch
 SIZES = (1024, 2048, 4096, 8192)
 ODD_SIZES = (1023, 4095)
@@ -70,8 +72,9 @@ CEILING_ROUNDS, CEILING_THREADS = 20000, 256
 ERROR_ROWS = (256, 2048)  # M = N of the errors: cuBLAS splits a long k where C is small, which rounds less often
 ERROR_DEPTHS = (64, 256, 1024, 4096, 16384)
 # cublasComputeType_t and cudaDataType_t (library_types.h, cublas_api.h)
-COMPUTE_32F, COMPUTE_32I, COMPUTE_FAST_TF32 = 68, 72, 77
-CUDA_TYPES = {"f32": 0, "f16": 2, "bf16": 14, "s8": 3, "s32": 10}
+COMPUTE_32F, COMPUTE_64F, COMPUTE_32I, COMPUTE_FAST_TF32 = 68, 70, 72, 77
+CUDA_TYPES = {"f64": 1, "f32": 0, "f16": 2, "bf16": 14, "s8": 3, "s32": 10}
+C_TYPES = {"f64": "f64", "s8": "s32"}  # of C, for a format of A and B; f32 for all others
 
 
 def kernels() -> tuple[TensorKernel, ...]:
@@ -114,6 +117,8 @@ def _bits(matrix: Any, format_: str) -> Any:
 
     if format_ == "f32":
         return matrix
+    if format_ == "f64":
+        return matrix.astype(cupy.float64)
     if format_ == "f16":
         return matrix.astype(cupy.float16).view(cupy.uint16)
     bits = matrix.view(cupy.uint32)
@@ -131,7 +136,7 @@ def _values(bits: Any, format_: str) -> Any:
     """The numbers that a format's bits stand for, as float64."""
     import cupy
 
-    if format_ == "s8":
+    if format_ in ("s8", "f64"):
         return bits.astype(cupy.float64)
     if format_ == "f16":
         return bits.view(cupy.float16).astype(cupy.float64)
@@ -143,7 +148,10 @@ def _launcher(folder: Path, kernel: TensorKernel) -> Callable[..., None]:
     import cupy
 
     name = json.loads((folder / "names.json").read_text())[kernel.entry]["function"]
-    function = cupy.RawModule(path=str(folder / _file(kernel))).get_function(name)
+    return _launch_of(kernel, cupy.RawModule(path=str(folder / _file(kernel))).get_function(name))
+
+
+def _launch_of(kernel: TensorKernel, function: Any) -> Callable[..., None]:
     if kernel.shared_bytes > 48 * 1024:
         function.max_dynamic_shared_size_bytes = kernel.shared_bytes
 
@@ -154,6 +162,12 @@ def _launcher(folder: Path, kernel: TensorKernel) -> Callable[..., None]:
         function(kernel.grid(M, N), kernel.block, arguments, shared_mem=kernel.shared_bytes)
 
     return launch
+
+
+def load_here(kernel: TensorKernel) -> Callable[..., None]:
+    """The same launch, of the source as CuPy compiles it for the GPU at hand."""
+    module = gpu.RawModule(code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry])
+    return _launch_of(kernel, module.get_function(kernel.entry))
 
 
 def _cublas(format_: str, compute: int, turned: bool = False) -> Callable[..., None]:
@@ -175,7 +189,7 @@ def _cublas(format_: str, compute: int, turned: bool = False) -> Callable[..., N
         b, stride = (columns[place], K) if turned else (B, N)
         # cuBLAS is column-major: a row-major C = A · B is its C' = B' · A'.
         cublas.gemmEx(handle, int(turned), 0, N, M, K, scale[:1].ctypes.data, b.data.ptr, type_, stride, A.data.ptr,
-                      type_, K, scale[1:].ctypes.data, C.data.ptr, CUDA_TYPES["s32" if format_ == "s8" else "f32"], N,
+                      type_, K, scale[1:].ctypes.data, C.data.ptr, CUDA_TYPES[C_TYPES.get(format_, "f32")], N,
                       compute, -1)  # fmt: skip
 
     return launch
@@ -230,12 +244,12 @@ def _ceilings(folder: Path) -> list[dict]:
     return rows
 
 
-def _duels(folder: Path, rivals: dict[str, dict[str, Callable]], size: int, duels: Sequence[tuple] = DUELS) -> list:
+def _duels(load: Load, rivals: dict[str, dict[str, Callable]], size: int, duels: Sequence[tuple] = DUELS) -> list:
     """The last kernel of each format in turns with cuBLAS and nobody else."""
     rows = []
     for name, params, rival in duels:
         kernel = get(name, **params)
-        rows += _compared(folder, [kernel], {rival: rivals[kernel.operands][rival]}, size)
+        rows += _compared(load, [kernel], {rival: rivals[kernel.operands][rival]}, size)
     return rows
 
 
@@ -286,22 +300,23 @@ def _problem(format_: str, size: int) -> tuple[Any, Any, Any]:
     return _bits(A, format_), _bits(B, format_), C
 
 
-def _compared(folder: Path, chosen: Sequence[TensorKernel], rivals: dict[str, Callable], size: int) -> list[dict]:
+def _compared(
+    load: Load, chosen: Sequence[TensorKernel], rivals: dict[str, Callable], size: int, budget_s: float = 0.8
+) -> list[dict]:
     """The kernels, all of one format, in turns with cuBLAS."""
-
     from helpers.measure.timing import interleave
 
     format_ = chosen[0].operands
     A, B, C = _problem(format_, size)
     exact = _values(A, format_) @ _values(B, format_)
-    launches = {kernel.entry: _launcher(folder, kernel) for kernel in chosen} | rivals
+    launches = {kernel.entry: load(kernel) for kernel in chosen} | rivals
     errors = {name: _verified(launch, A, B, C, exact) for name, launch in launches.items()}
     output = C.copy()
     alpha, beta = (
         (1, 0) if format_ == "s8" else (ALPHA, BETA)
     )  # beta != 0 would let integers grow from launch to launch
     calls = [lambda launch=launch: launch(alpha, A, B, beta, output) for launch in launches.values()]
-    times = np.median(interleave(calls, 0.8), axis=0)
+    times = np.median(interleave(calls, budget_s), axis=0)
     operations = 2.0 * size**3
     rows = []
     for (name, error), time in zip(errors.items(), times.tolist(), strict=True):
@@ -350,7 +365,8 @@ def record(folder: Path, out: Path) -> None:
     rivals = _rivals()
     document: dict[str, Any] = {"provenance": provenance(), "rows": [], "errors": _errors(folder)}
     document["ceilings"] = _ceilings(folder)
-    document["duels"] = [row for size in DUEL_SIZES for row in _duels(folder, rivals, size)]
+    load = partial(_launcher, folder)
+    document["duels"] = [row for size in DUEL_SIZES for row in _duels(load, rivals, size)]
     document["alone"] = _alone(folder, rivals)
     for size in (*SIZES, *ODD_SIZES):
         for format_ in ("bf16", "f16", "f32", "s8"):
@@ -359,8 +375,16 @@ def record(folder: Path, out: Path) -> None:
             chosen = [kernel for kernel in kernels() if kernel.operands == format_]
             if size > 4096 or size in ODD_SIZES:
                 chosen = [kernel for kernel in chosen if kernel.name not in SLOW]
-            document["rows"] += _compared(folder, chosen, rivals[format_], size)
+            document["rows"] += _compared(load, chosen, rivals[format_], size)
             out.write_text(json.dumps(document, indent=1))
+
+
+def here(size: int, budget_s: float = 0.5) -> dict[str, list[dict]]:
+    """Measured on the GPU at hand at M = N = K = size: `rows` of the ladder in bfloat16, and the `duels`."""
+    rivals = _rivals()
+    ladder = [kernel for kernel in KERNELS if kernel.operands == "bf16"]
+    return {"rows": _compared(load_here, ladder, rivals["bf16"], size, budget_s),
+            "duels": _duels(load_here, rivals, size)}  # fmt: skip
 
 
 def again(folder: Path, out: Path, name: str) -> None:
@@ -369,7 +393,7 @@ def again(folder: Path, out: Path, name: str) -> None:
 
     document, rivals = json.loads(out.read_text()), _rivals()
     chosen = [duel for duel in DUELS if duel[0] == name]
-    fresh = {"duels": [row for size in DUEL_SIZES for row in _duels(folder, rivals, size, chosen)],
+    fresh = {"duels": [row for size in DUEL_SIZES for row in _duels(partial(_launcher, folder), rivals, size, chosen)],
              "alone": _alone(folder, rivals, chosen)}  # fmt: skip
     for part, rows in fresh.items():
         old = document[part]

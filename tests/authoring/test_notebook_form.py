@@ -165,6 +165,15 @@ def test_ids_are_unique_and_the_same_for_the_same_text():
     assert all(re.fullmatch("[0-9a-f]{8}(-[23])?", one) for one in ids)
 
 
+def test_a_cell_in_which_an_idea_is_taught_keeps_its_id():
+    named = sorted(form._named_places())[0]
+    cells = [v4.new_markdown_cell("# A title"), v4.new_markdown_cell("New words.", id=named)]
+    assert form.mended(v4.new_notebook(cells=cells)).cells[1].id == named
+    doubled = v4.new_notebook(cells=cells)
+    doubled.cells.append(NotebookNode(cells[1], source="Copied."))
+    assert len({cell.id for cell in form.mended(doubled).cells}) == 3
+
+
 def test_the_metadata_of_the_notebook_and_its_format_are_named_and_mended():
     notebook = sound()
     notebook.metadata.kernelspec = NotebookNode(name="conda-env-x", display_name="x", language="python")

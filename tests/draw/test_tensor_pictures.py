@@ -1,11 +1,11 @@
-"""Pictures of notebook 15: who holds which element, a number bit by bit, and four roofs."""
+"""Pictures of notebook 15: who holds which element, a number bit by bit, and the roofs."""
 
 import numpy as np
 import pytest
 
 from helpers.draw.bits import Row, bits_figure
 from helpers.draw.fragments import NOBODY, Part, map_figure, product_figure
-from helpers.draw.roofs import Dot, Roof, roofs_figure
+from helpers.draw.roofs import Dot, Roofs, roofs_columns_figure, roofs_figure
 
 
 def part(name: str, rows: int, columns: int, lane: int = 0) -> Part:
@@ -46,11 +46,23 @@ def test_the_flipped_bit_is_framed_in_the_formats_that_have_it():
     assert np.allclose(flipped.get_paths()[0].vertices[:4], fraction.get_paths()[9].vertices[:4])
 
 
-@pytest.mark.parametrize("l2", [8.9, 2.4])
-def test_each_roof_begins_where_the_l2_cache_reaches_it(l2):
-    roofs = [Roof("FP32", 60.0, "", "#000000"), Roof("BF16", 600.0, "", "#000000")]
-    figure = roofs_figure(l2, roofs, [Dot("one", 42.0, 50.0, "#000000")], "roofs")
-    for roof in roofs:
-        x, y = artist(figure, roof.name).get_data()
-        assert x[0] * l2 == pytest.approx(roof.tflops) and set(y) == {roof.tflops}
-    assert f"FP32\u00a0{60 / l2:.0f}, BF16\u00a0{600 / l2:.0f}" in figure.caption
+@pytest.mark.parametrize("memory", [4.8, 0.3])
+def test_each_roof_begins_where_memory_reaches_it(memory):
+    data = Roofs("X1", memory, {"FP32": 60.0, "BF16": 600.0, "FP16": 600.0}, {"BF16": 400.0})
+    figure = roofs_figure(data, "roofs")
+    for label, tflops in (("FP32", 60.0), ("BF16/FP16", 600.0), ("BF16 mma.sync", 400.0)):
+        x, y = artist(figure, label).get_data()
+        assert x[0] * memory == pytest.approx(tflops) and set(y) == {tflops}
+    assert f"FP32\u00a0{60 / memory:.0f}, BF16/FP16\u00a0{600 / memory:.0f}" in figure.caption
+
+
+def test_a_multiplication_stands_at_its_intensity_and_speed():
+    figure = roofs_figure(Roofs("X1", 1.0, {"FP8": 60.0}, {}, (Dot("FP8", "cuBLAS", 42.0, 50.0),)), "roofs")
+    assert [value.tolist() for value in map(np.asarray, artist(figure, "FP8 cuBLAS").get_data())] == [[42.0], [50.0]]
+
+
+def test_roofs_side_by_side_have_the_same_axes():
+    several = [Roofs(name, 1.0, {"FP16": tflops}, {}) for name, tflops in (("X1", 10.0), ("X2", 1000.0))]
+    figure = roofs_columns_figure(several, "roofs")
+    assert len({axes.get_ylim() for axes in figure.axes[1:]}) == 1
+    assert figure.caption.endswith("10 (X1), 1000 (X2).")

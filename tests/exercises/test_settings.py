@@ -3,11 +3,13 @@
 import pytest
 
 from helpers import devices
+from helpers.draw import theme
 from helpers.exercises import settings
 from helpers.exercises.framework import rungs
 from helpers.exercises.n13 import TUNABLE
+from helpers.explore.live import CannotShow
 from helpers.measure import recordings
-from helpers.measure.problem import tolerance
+from helpers.measure.problem import WrongResult, tolerance
 
 
 def test_all_settings_were_recorded_at_all_sizes_and_every_result_was_right():
@@ -33,3 +35,37 @@ def test_every_setting_keeps_the_rules_of_the_template_and_divides_the_sizes():
 def test_the_numbers_are_worth_a_factor(size):
     speeds = settings.speeds(size).values()
     assert max(speeds) > 2 * min(speeds)
+
+
+def test_a_search_without_a_gpu_asks_for_what_was_recorded():
+    measure = settings.measure_at(512)
+    assert measure((64, 64, 16, 4, 4)) == settings.speeds(512)[64, 64, 16, 4, 4]
+    assert measure.label == "recorded on NVIDIA H200" and measure.budgets == (10, len(settings.speeds(512)))
+
+
+def test_a_setting_is_measured_once_and_a_wrong_result_gives_none(monkeypatch):
+    asked = []
+
+    def timed(launches, budget_s):
+        asked.append(launches[0].entry)
+        raise WrongResult("wrong")
+
+    monkeypatch.setattr(rungs, "timed", timed)
+    measure = settings.Measure(512, {}, "", (10,))
+    assert measure((64, 64, 8, 4, 4)) is None and measure((64, 64, 8, 4, 4)) is None
+    assert asked == ["sgemm<64, 64, 8, 4, 4>"]
+
+
+def test_the_explorer_draws_a_tile_and_tells_its_recorded_speed():
+    explorer = settings.explore()
+    picture, note = explorer.draw()
+    found = settings.speeds(4096)
+    speed = found[64, 64, 8, 4, 4]
+    faster = sum(other > speed for other in found.values())
+    assert note.startswith(f"{theme.thousands(speed)} GFLOPS at 4\u202f096³, recorded on NVIDIA H200")
+    assert note.endswith(f"{faster} of {len(found)} settings are faster.")
+    assert "for 512 FMAs" in picture.caption.replace("\u00a0", " ")
+    explorer.sizes["BM"].value, explorer.sizes["BN"].value, explorer.sizes["TM"].value = 32, 32, 8
+    explorer.sizes["TN"].value = 8
+    with pytest.raises(CannotShow, match="32 × 32 in patches of 8 × 8 makes 16 threads"):
+        explorer.setting  # noqa: B018

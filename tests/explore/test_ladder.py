@@ -1,7 +1,10 @@
 """The explorer of the whole ladder."""
 
+import pytest
+
 from helpers.analysis.ladder import ladder_of
 from helpers.explore import ladder
+from helpers.measure import recordings
 from tests.explore.driving import drive, living_figures
 
 
@@ -24,3 +27,22 @@ def test_another_suite_brings_its_own_shapes_and_keeps_the_kernel():
 def test_the_static_twin_has_three_sizes():
     caption = ladder.small_multiples().caption
     assert all(f"{size}: " in caption for size in ladder.TELLING)
+
+
+def test_every_gpu_that_was_recorded_can_be_chosen_with_what_it_has():
+    explorer = ladder.explore()
+    names = [name for name, _ in explorer.gpu.options]
+    assert names == ["NVIDIA H100 80GB HBM3", "NVIDIA H200"]
+    explorer.gpu.value = names[0]
+    explorer.suite.value = "fastest"
+    assert explorer.shape.value == (8192,) * 3 and "fastest: 5" in ladder.picture_of(explorer.choice).caption
+    explorer.gpu.value = names[1]
+    assert explorer.suite.value == "fastest" and len(explorer.suite.options) == 3
+
+
+def test_the_chosen_kernel_at_squares_is_what_its_suite_recorded():
+    data = ladder_of("NVIDIA H200", "fastest")
+    row = next(row for row in recordings.fastest() if row.shape == (4096,) * 3)
+    here = data.at((4096,) * 3)
+    assert here["fastest"].gflops == row.gflops and here["fastest"].cublas == row.cublas_gflops
+    assert here["fastest"].gflops / here["autotuned"].gflops == pytest.approx(row.of_autotuned)

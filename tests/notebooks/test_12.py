@@ -7,7 +7,6 @@ import pytest
 from gemm_kernels import get
 from helpers import compiler, run
 from helpers.analysis.banks import shared_accesses
-from helpers.draw.excerpt import excerpt
 from helpers.exercises import n12
 from helpers.exercises.framework import trial
 from helpers.measure import registers
@@ -222,18 +221,6 @@ def test_reading_costs_most_in_pinned_and_unmerged_and_without_b_both_are_equall
     assert gain(recorded("stream_k", NO_FRAGMENTS), merged) > 4 * gain(
         recorded("stream_k, unmerged lanes", NO_FRAGMENTS), unmerged
     )
-
-
-def test_the_line_of_the_ladder_s_kernel_is_the_learner_s_with_other_names():
-    line = excerpt(get("unmerged").source, "const unsigned lane_y = ", "const unsigned a_row").splitlines()[0]
-    names = {"LANES_Y": 4, "LANES_X": 8}
-    found = re.search(r"lane_y = (.*), lane_x = (.*);", line)
-    other = re.findall(r"const int lane_[yx] = (.*);", n12.UNMERGED_LANES.solved)
-    for lane in range(32):
-        for one, two in zip(found.groups(), other, strict=True):
-            values = [eval(text.replace("/", "//"), {"lane": lane} | names) for text in (one, two)]
-            assert values[0] == values[1]
-    assert "LANES_Y % 2 == 0 && LANES_X % 4 == 0" in get("unmerged").source
 
 
 def test_the_fastest_kernel_of_the_notebook_starts_an_fma_in_four_cycles_of_five():

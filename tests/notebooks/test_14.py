@@ -7,6 +7,7 @@ import pytest
 
 from gemm_kernels import LADDER, autotuned, get
 from helpers.analysis import raster
+from helpers.analysis.ladder import ladder_of
 from helpers.exercises import n14
 from helpers.measure import recordings
 from helpers.measure.states import states
@@ -184,3 +185,31 @@ def test_at_2048_each_matrix_is_read_from_main_memory_once_in_either_order():
     matrices = 3 * 4 * 2048**2
     for name in ("staged_epilogue", "rasterized"):
         assert states(name, 2048).metrics["dram__bytes_read.sum"] == pytest.approx(matrices, rel=0.01)
+
+
+def test_cublas_reads_a_row_s_matrix_as_fast_as_it_can_be_read_after_the_flush():
+    shape = (1, 4096, 4096)
+    us = recordings.raw(H200.name, "machine")["measured"]
+    rate = 4 * (4096 * 4096 + 3 * 4096) / (2 * np.prod(shape) / OTHERS.cublas(shape))
+    assert rate == pytest.approx(2**26 / us["read 64 MiB dirty"] / 1e3, rel=0.03)
+    assert rate / H200.memory_gb_per_s < 0.63, "more than a third of what the memory could do is gone"
+
+
+def test_main_memory_is_not_what_rasterization_could_relieve():
+    blocks, at_once = np.prod(get("staged_epilogue").grid(8192, 8192)), H200.sms
+    seconds = 2 * 8192**3 / OTHERS.at((8192,) * 3)["staged_epilogue"].gflops / 1e9
+    rate = 4 * n14.floats_a_step(1) * 8192 * -(-blocks // at_once) / seconds
+    assert rate < 0.05 * H200.memory_gb_per_s * 1e9
+    assert np.prod(get("staged_epilogue").grid(2048, 2048)) <= at_once
+
+
+def test_the_fp32_kernels_of_cublas_that_were_profiled_are_named_as_the_text_says():
+    names = {row["kernel"] for row in recordings.raw(H200.name, "lost")["rows"] if row["who"] == "cublas"}
+    assert {name.split("_")[1] for name in names if name.startswith("cutlass_")} == {"80"}
+    assert any(name.endswith("align1") for name in names)
+
+
+def test_autotuned_by_hand_is_ahead_on_an_h100_at_large_squares():
+    data = ladder_of("NVIDIA H100 80GB HBM3", "fastest")
+    ahead = {shape[0] for shape in data.shapes if data.at(shape)["autotuned"].of_cublas > 1}
+    assert ahead == {2048, 4096, 6144, 8192}

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from gemm_kernels import tensor
-from helpers import simulator
-from helpers.analysis import fragments, memories, precisions
+from helpers import gpu, simulator
+from helpers.analysis import fragments, precisions
 from helpers.exercises import n15
-from helpers.explore import roofs
-from tests.notebooks.support import prose, said
+from tests.notebooks.support import H200, prose, said
 
 
 @pytest.mark.parametrize(("name", "kept"), [("FP32", 23), ("TF32", 10), ("FP16", 10), ("BF16", 7), ("E4M3", 3)])
@@ -22,10 +21,23 @@ def test_a_format_keeps_as_many_bits_of_the_fraction_as_the_prose_says(name, kep
     assert 0 < abs(value * 3 - 1) < 2.0 ** -(kept + 1) * 1.01
 
 
-def test_the_map_of_the_solution_is_the_one_of_the_instruction_and_every_mistake_shows():
+def product(element) -> np.ndarray:
+    a, b = precisions.registers_of(element)
+    d = gpu.zeros((32, 4), np.float32)
+    gpu.RawModule(code=precisions.ONE_PRODUCT).get_function("product")((1,), (32,), (gpu.asarray(a), gpu.asarray(b), d))
+    return precisions.matrix_of(gpu.asnumpy(d))
+
+
+def test_the_instruction_agrees_with_the_map_of_the_solution_alone():
     whole = np.arange(128).reshape(16, 8)
-    assert np.array_equal(precisions.product_with_identity(n15.WRITTEN), whole)
-    assert not any(np.array_equal(precisions.product_with_identity(wrong), whole) for wrong, _ in n15.MISTAKES)
+    assert np.array_equal(product(n15.WRITTEN), whole)
+    assert not any(np.array_equal(product(wrong), whole) for wrong, _ in n15.MISTAKES)
+
+
+def test_an_mma_of_fp8_is_one_instruction_on_ada_and_fourteen_on_hopper():
+    """Which the text says: conversions to float16, and two products."""
+    assert precisions.machine_code_of_fp8("sm_89") == {"QMMA": 1}
+    assert precisions.machine_code_of_fp8("sm_90") == {"F2FP": 12, "HMMA": 2}
 
 
 def test_in_the_small_example_every_lane_holds_what_the_table_says_and_lane_3_gets_what_is_worked_out():
@@ -81,11 +93,16 @@ def test_cublas_is_more_than_ten_times_slower_on_integers_that_lie_row_by_row():
         assert found["cublas B turned"] > 10 * found["cublas"]
 
 
-def test_blocks_of_128_x_128_would_stand_left_of_bf16s_corner_and_those_of_the_last_kernel_right_of_it():
-    machine = memories.machine()
-    corner = precisions.recorded().ceilings["bf16"] * 1e9 / machine.bytes_per_second(machine.memory("l2"))
-    params = tensor.get("mma_autotuned").params
-    assert roofs.intensity(128, 128, 2) == 64 < corner < roofs.intensity(params["BM"], params["BN"], 2)
+def test_cublas_is_faster_than_mma_sync_could_be_and_our_kernels_are_not():
+    found = {(name, who): gflops for name, who, gflops in precisions.at(H200.name, 8192)}
+    for name, most in precisions.reached(H200.name).items():
+        assert found[name, "our last kernel"] < most < found[name, "cuBLAS"]
+
+
+@pytest.mark.parametrize("size", [4096, 8192])
+def test_cublas_is_much_faster_in_fp8_than_in_float16(size):
+    found = precisions.by_format(H200.name, size)
+    assert found["FP8"] > 1.6 * found["FP16"]
 
 
 def test_errors_of_split_floats_are_where_the_prose_puts_them():

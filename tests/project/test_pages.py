@@ -11,8 +11,8 @@ import pytest
 from helpers import explore
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ("README", "CONTRIBUTING", "notebooks/teachers", "notebooks/setup", "notebooks/own_kernels", "notebooks/speeds")
-PAGES = [ROOT / f"{name}.md" for name in NAMES]
+NOTES = ("teachers", "setup", "own_kernels", "speeds", "where_taught")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "notebooks" / f"{name}.md" for name in NOTES)]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
 OWN_KERNELS = PAGES[4].read_text(encoding="utf-8")

@@ -23,6 +23,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -211,12 +212,28 @@ def _mend_count(cell: NotebookNode, notebook: NotebookNode) -> None:
 
 
 def _mend_id(cell: NotebookNode, notebook: NotebookNode) -> None:
-    """An id says what the cell is, so that the same notebook built twice has the same ids."""
+    """An id says what the cell is, so that the same notebook built twice has the same ids.
+
+    One that coverage.toml names stays with its cell, however the text changes: an idea is taught there.
+    """
+    if cell.get("id") in _named_places() and sum(one.get("id") == cell.id for one in notebook.cells) == 1:
+        return
     position = _position(cell, notebook)
     text = f"{cell.cell_type}\n{cell.source.strip()}"
     same = sum(f"{one.cell_type}\n{one.source.strip()}" == text for one in notebook.cells[:position])
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     cell["id"] = digest if not same else f"{digest}-{same + 1}"
+
+
+def _named_places(file: Path = plan.FOLDER / "coverage.toml") -> frozenset[str]:
+    """The ids of the cells in which ideas are taught."""
+    return _read_places(file, file.stat().st_mtime_ns)
+
+
+@cache
+def _read_places(file: Path, modified: int) -> frozenset[str]:
+    rows = tomllib.loads(file.read_text(encoding="utf-8"))["idea"]
+    return frozenset(place.partition(":")[2] for row in rows for place in row["places"])
 
 
 def _position(cell: NotebookNode, notebook: NotebookNode) -> int:

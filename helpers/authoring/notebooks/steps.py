@@ -22,6 +22,16 @@ def titles(path: Path) -> dict[int, str]:
     return {int(number): title.strip() for number, title in STEP.findall(text)}
 
 
+def of_cells(path: Path) -> dict[str, int]:
+    """The id of each cell → the step that it stands in; 0 is before the first."""
+    step, found = 0, {}
+    for cell in _cells(path):
+        headings = STEP.findall("".join(cell["source"])) if cell["cell_type"] == "markdown" else []
+        step = int(headings[-1][0]) if headings else step
+        found[cell["id"]] = step
+    return found
+
+
 def stop_minutes(stop: Stop | Pause, course: Course, folder: Path) -> int:
     """Minutes of a stop, the sum of its steps'. ValueError for a step without a note for the speaker."""
     if isinstance(stop, Pause):

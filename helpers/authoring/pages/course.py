@@ -3,8 +3,8 @@
     python -m helpers.authoring.pages.course [--fix]
 
 These are the README's table, the map of the course in the first notebook, and the routes of the workshops on the page
-for teachers; and the README's buttons for Colab and Binder. Without --fix it only says whether they are up to date
-(exit status 1 if not).
+for teachers; the page of where each idea is taught; and the README's buttons for Colab and Binder. Without --fix it
+only says whether they are up to date (exit status 1 if not).
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ from pathlib import Path
 
 from helpers import plan
 from helpers.authoring.notebooks import form, steps
+from helpers.authoring.pages import coverage
 from helpers.authoring.pages.markers import Markers, command_line
 from helpers.plan import Course, Notebook, Pause, Route
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = "make format"
-TABLE, MAP, ROUTES, BADGES = (Markers(name, COMMAND) for name in ("notebooks", "map", "routes", "badges"))
+TABLE, MAP, ROUTES, BADGES, COVERAGE = (
+    Markers(name, COMMAND) for name in ("notebooks", "map", "routes", "badges", "coverage")
+)
 GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
 
 def table(course: Course, folder: Path) -> str:
     """The README's table of all notebooks, their time, and where their routes are."""
-    routes = " and ".join(f"of {route.name}" for route in course.routes)
+    *most, last = (f"of {route.name}" for route in course.routes)
+    routes = f"{', '.join(most)} and {last}" if most else last
     return (
         f"{_rows(course, folder, f'{folder.name}/')}\n\n"
         f"At your own pace they take about {hours(_minutes(course, folder))}.\n"
@@ -137,11 +141,14 @@ def wanted(root: Path = ROOT) -> dict[Path, str]:
     course = plan.read((folder / plan.FILE).read_text(encoding="utf-8"))
     readme, first, teachers = root / "README.md", folder / course.notebooks[0].file, folder / "teachers.md"
     buttons = badges(form.repository_address(root / "pyproject.toml"), f"notebooks/{first.name}")
+    where = folder / coverage.PAGE
+    taught = coverage.read((folder / coverage.FILE).read_text(encoding="utf-8"), course, folder)
     page = TABLE.replaced(readme.read_text(encoding="utf-8"), table(course, folder), readme.name)
     return {
         readme: BADGES.replaced(page, buttons, readme.name),
         first: in_notebook(first.read_text(encoding="utf-8"), MAP, map_of(course, folder), first.name),
         teachers: ROUTES.replaced(teachers.read_text(encoding="utf-8"), routes(course, folder), teachers.name),
+        where: COVERAGE.replaced(where.read_text(encoding="utf-8"), coverage.page(taught, course), where.name),
     }
 
 

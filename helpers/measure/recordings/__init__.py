@@ -21,6 +21,7 @@ host and the GPU did what in the seven steps of a launch (`helpers.measure.host_
 `stamps`: when each warp of a block begins each stage of an iteration (`helpers.measure.stamps`).
 `source_pairs`: sources that differ in one thing (`helpers.exercises.pairs`).
 `clocks`: the same launches, timed rightly and in four wrong ways (`helpers.measure.clocks`).
+`formats`: cuBLAS at every precision, in turns (`helpers.measure.formats`).
 `correctness`: what was tried to find each kernel wrong, on the GPU and under compute-sanitizer.
 """
 
