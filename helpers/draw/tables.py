@@ -165,7 +165,7 @@ def _caption(accesses: Sequence[WarpAccess], block_dim: Sequence[int], width: in
     names = sorted({access.name for access in accesses})
     what = f"{' and '.join(names)}, block ({block_dim[0]}, {block_dim[1]}), {theme.plural(width, 'column')}: "
     sectors = sorted({access.sectors for access in accesses})
-    cost = " or ".join(theme.plural(count, "sector") for count in sectors) + " a request"
+    cost = " or ".join(theme.plural(count, "sector") for count in sectors) + " per request"
     if not jumps:
         return what + f"no gap inside a warp, {cost}."
     sizes = sorted(set(jumps))
