@@ -26,7 +26,7 @@ from helpers.measure.problem import problem
 from helpers.measure.provenance import provenance
 
 SUITE = "residents"
-PLACED = 1024  # M = N = K of the launch whose blocks say where they are
+PLACED = 512  # M = N = K of the launch whose blocks say where they are: their tiles are large enough to be seen
 TIMED = 2048  # M = N = K of the launches that are timed
 ROOMS = ((8, 512), (16, 2048), (32, 8192), (16, 40000))  # T, bytes of shared memory
 OUTPUT = "float *C) {"
