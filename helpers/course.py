@@ -14,6 +14,7 @@ my/<name>.cu, with the compiler's warnings shown. `course.source(name)` is the k
 from __future__ import annotations
 
 import keyword
+import re
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from inspect import isfunction
@@ -40,7 +41,7 @@ from helpers.draw.tables import Table
 from helpers.exercises import get
 from helpers.exercises.framework import kept, rungs
 from helpers.exercises.framework.answers import Verdict
-from helpers.exercises.framework.blank import Blank, Plain
+from helpers.exercises.framework.blank import LEARNER, NOBODY, Blank, Plain
 from helpers.exercises.framework.exercise import Exercise, KernelExercise
 from helpers.exercises.framework.gemm import Gemm
 from helpers.explore.own import taken
@@ -63,6 +64,7 @@ PICTURES = (
     "thread_map", "coalescing", "tile_phases", "barriers", "occupancy", "register_tile", "bank_board", "vector_width",
     "pipeline", "hierarchy", "roofline", "heat_source", "diff",
 )  # the explorers of any kernel  # fmt: skip
+QUOTED = re.compile(r"^( *line \d+): .*$", re.MULTILINE)  # a line of the source in a message
 PROGRAMS = Path(gemm_kernels.__file__).with_name("host")
 
 
@@ -118,6 +120,25 @@ def source(name: str) -> str:
             f"Nothing is kept under the name {name!r}: write the kernel in a cell that begins %%cuda {name}."
         )
     return text
+
+
+def whose(name: str) -> str:
+    """'your kernel', or "the course's kernel" while the exercise of this name is not solved: for what a cell prints."""
+    exercise = _exercise(name)
+    mine = not isinstance(exercise, Blank) or exercise.written.by == LEARNER
+    return "your kernel" if mine else "the course's kernel"
+
+
+def is_open(name: str) -> bool:
+    """Whether a notebook goes on with a solution that the learner has neither written nor asked for."""
+    exercise = _exercise(name)
+    return isinstance(exercise, Blank) and exercise.written.by == NOBODY
+
+
+def message(name: str, error: object) -> str:
+    """What an error or the sanitizer says of an exercise's kernel, without its lines while the exercise is open: they
+    are the solution's."""
+    return QUOTED.sub(r"\1 of the course's kernel", str(error)) if is_open(name) else str(error)
 
 
 def kernel(name: str, shape: tuple[int, int, int] | None = None, **launch: Any) -> OwnKernel:

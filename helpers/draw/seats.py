@@ -18,7 +18,7 @@ TINTS = ("#CBAEDA", "#E2D1EA")  # of a block: neighbours differ, as in the pictu
 
 # CSS pixels
 MAP_X, MAP_Y, MAP_SIZE = 14.0, 92.0, 270.0
-SM_X, ROW, BOX, NAME = 330.0, 32.0, 44.0, 196.0
+SM_X, ROW, BOX, NAME = 312.0, 32.0, 43.0, 224.0
 CAPTION_LINES = 2
 LEAST = MAP_Y + MAP_SIZE + 22.0
 
@@ -47,7 +47,9 @@ def _map(axes: Axes, seats: Sequence[Seat], shape: tuple[int, int]) -> None:
         (left, right), (top, bottom) = seat.columns, (seat.rows[0][0], seat.rows[-1][1])
         box = MAP_X + left * scale, MAP_Y + top * scale, (right + 1 - left) * scale, (bottom + 1 - top) * scale
         page.fill(axes, page.boxes(*box), theme.WARP, label="tile")
-        page.text(axes, box[0] + box[2] + 5, box[1] + box[3] / 2, seat.block, color=theme.INK)
+        inside = left < 0.85 * N  # room for the number between the tile and the edge of C
+        x, align = (box[0] + box[2] + 5, "left") if inside else (box[0] - 5, "right")
+        page.text(axes, x, box[1] + max(box[3] / 2, 9), seat.block, color=theme.INK, ha=align)
     page.outline(axes, whole, theme.INK, 1.0)
 
 

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gemm_kernels import Launch
+from gemm_kernels import Launch, OwnKernel
 from helpers import cycles, devices, gpu, run
+from helpers.analysis.seats import seats
 from helpers.draw import theme
+from helpers.draw.seats import seats_figure
 from helpers.exercises.framework import rungs
 from helpers.exercises.n04 import TILED
 from helpers.exercises.n05 import ROOM_AT_LAUNCH
@@ -95,6 +97,23 @@ def residents(gpu_name: str = devices.DEFAULT.name) -> Residents:
     return Residents(tuple(row["blocks"]), row["sm"], row["used"], recorded_on(gpu_name))
 
 
+def picture(kernel: OwnKernel) -> theme.Figure:
+    """Which blocks sat on one SM, and which rows of C their warps compute.
+
+    kernel: the tiled one of the learner or of the course, whose recorded addresses say what its warps compute.
+    """
+    found = residents()
+    launch = kernel.launch(PLACED, PLACED, PLACED)
+    taken = seats(launch, found.blocks)
+    warps = sum(len(seat.rows) for seat in taken)
+    told = (
+        f"SM {found.sm} ran {theme.plural(len(taken), 'block')} at the same time, {theme.plural(warps, 'warp')} in all "
+        f"({found.label}). The launch has {theme.plural(int(np.prod(launch.grid)), 'block')} for {found.used} SMs, and "
+        "those of one SM lie far apart."
+    )
+    return seats_figure(taken, launch.shape[:2], f"SM {found.sm}", "Which blocks sit on one SM together?", told)
+
+
 def tiled() -> Launch:
     """The course's solution of notebook 04 at PLACED."""
     return rungs.kernel_of(TILED, TILED.solved).launch(PLACED, PLACED, PLACED)
@@ -123,7 +142,10 @@ def speeds(rooms: Sequence[tuple[int, int]] = ROOMS, gpu_name: str = devices.DEF
 
 
 def _recorded(gpu_name: str) -> dict[tuple[int, int], Measurement]:
-    rows = recordings.raw(gpu_name, SUITE)["rows"]
+    try:
+        rows = recordings.raw(gpu_name, SUITE)["rows"]
+    except recordings.NoRecording:
+        return {}
     found = [Measurement.from_row(row, gpu_name) for row in rows]
     return {(one.params["T"], one.params["shared_bytes"]): one for one in found}
 
