@@ -89,3 +89,9 @@ def test_a_column_of_sentences_is_aligned_to_the_left():
     table = Table(("n", "idea"), (("1", "short"), ("10", "a longer one")), "caption", words=frozenset({1}))
     assert table.text().split("\n") == ["caption", " n  idea", " 1  short", "10  a longer one"]
     assert table.html().count("text-align: left") == 3 and table.html().count("text-align: right") == 3
+
+
+def test_a_folded_table_opens_from_its_title():
+    table = Table(("a",), (("1",),), "Numbers")
+    assert table.folded("A & B").html() == f"<details><summary>A &amp; B</summary>{table.html()}</details>"
+    assert table.folded("A").text() == table.text()
