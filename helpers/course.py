@@ -30,7 +30,7 @@ import gemm_kernels
 from gemm_kernels import Launch, OwnKernel, launch_of
 from gemm_kernels import get as get_kernel
 from gemm_kernels.kernel import check_sizes
-from helpers import compiler, plan, run
+from helpers import compiler, gpu, plan, run
 from helpers.analysis import memories
 from helpers.analysis.access import gemm_accesses
 from helpers.compiler import CompileError
@@ -242,12 +242,15 @@ def my_ladder(size: int = rungs.SHOWN, until: str = rungs.LAST) -> Table:
     return rungs.my_ladder(size, until)
 
 
-def speed(name: str, size: int = rungs.SHOWN) -> Measurement:
+def speed(name: str, size: int = rungs.SHOWN, *, live: bool = False) -> Measurement:
     """The speed of the plain kernel that solves a blank, recorded at M = N = K = size (`.gflops`, `.label`).
 
-    ValueError, with a sentence, where it was not recorded.
+    live: measured now where there is a GPU. ValueError, with a sentence, where it was not recorded.
     """
     found = rungs.recorded(name, size)
+    if live and found is not None and gpu.backend() == "gpu":
+        blank = next(one for one in rungs.rungs() if one.name == name)
+        (found,) = rungs.timed([rungs.kernel_of(blank, blank.solved).launch(size, size, size)])
     if found is None:
         known = ", ".join(blank.name for blank in rungs.rungs())
         raise BadInput(f"{name!r} was not recorded at {size}; recorded are {known} at {rungs.SIZES}.")

@@ -8,7 +8,7 @@ from gemm_kernels import get
 from helpers import course
 from helpers.analysis.block_shapes import recorded
 from helpers.analysis.resources import resources_of
-from helpers.exercises import n05
+from helpers.exercises import n05, residents
 from helpers.measure import profiles, recordings
 from helpers.measure.states import states
 from helpers.models import latency
@@ -79,6 +79,13 @@ def test_achieved_occupancy_is_a_little_less_than_the_theoretical():
         share = states(name, 2048).warps / (H200.warps_per_sm / 4)
         theory = resources_of(get(name), H200.arch).occupancy(H200).fraction
         assert 0.9 * theory < share < theory
+
+
+def test_blocks_of_one_sm_and_the_price_of_a_room_are_recorded():
+    found = residents.residents()
+    assert found.label == "recorded on NVIDIA H200" and found.used == H200.sms and len(found.blocks) == 8
+    speeds = {row["params"]["shared_bytes"]: row["time"][0] for row in recordings.raw(H200.name, "residents")["rows"]}
+    assert speeds[40000] > speeds[2048], "fewer warps take longer"
 
 
 def test_launch_bounds_trade_registers_for_blocks_as_the_note_says():
