@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import difflib
 import keyword
+import re
 import runpy
 import sys
 from contextlib import ExitStack
@@ -45,7 +46,7 @@ from helpers.draw.sectors import sectors_figure
 from helpers.draw.tables import Table
 from helpers.exercises.framework import kept, rungs
 from helpers.exercises.framework.answers import Verdict
-from helpers.exercises.framework.blank import Blank, Plain
+from helpers.exercises.framework.blank import LEARNER, NOBODY, Blank, Plain
 from helpers.exercises.framework.catalogue import EXERCISES, get
 from helpers.exercises.framework.exercise import Exercise, KernelExercise
 from helpers.exercises.framework.gemm import Gemm
@@ -70,6 +71,7 @@ PICTURES = (
     "thread_map", "coalescing", "tile_phases", "barriers", "occupancy", "register_tile", "bank_board", "vector_width",
     "pipeline", "hierarchy", "roofline", "heat_source", "diff",
 )  # the explorers of any kernel  # fmt: skip
+QUOTED = re.compile(r"^( *line \d+): .*$", re.MULTILINE)  # a line of the source in a message
 PROGRAMS = Path(gemm_kernels.__file__).with_name("host")
 
 
@@ -126,6 +128,25 @@ def source(name: str) -> str:
             f"Nothing is kept under the name {name!r}: write the kernel in a cell that begins %%cuda {name}."
         )
     return text
+
+
+def whose(name: str) -> str:
+    """'your kernel', or "the course's kernel" while the exercise of this name is not solved: for what a cell prints."""
+    exercise = _exercise(name)
+    mine = not isinstance(exercise, Blank) or exercise.written.by == LEARNER
+    return "your kernel" if mine else "the course's kernel"
+
+
+def is_open(name: str) -> bool:
+    """Whether a notebook goes on with a solution that the learner has neither written nor asked for."""
+    exercise = _exercise(name)
+    return isinstance(exercise, Blank) and exercise.written.by == NOBODY
+
+
+def message(name: str, error: object) -> str:
+    """What an error or the sanitizer says of an exercise's kernel, without its lines while the exercise is open: they
+    are the solution's."""
+    return QUOTED.sub(r"\1 of the course's kernel", str(error)) if is_open(name) else str(error)
 
 
 def kernel(name: str, shape: tuple[int, int, int] | None = None, **launch: Any) -> OwnKernel:
@@ -229,13 +250,16 @@ def my_ladder(size: int = rungs.SHOWN, until: str = rungs.LAST) -> Table:
     return rungs.my_ladder(size, until)
 
 
-def speed(name: str, size: int = rungs.SHOWN) -> Measurement:
+def speed(name: str, size: int = rungs.SHOWN, *, live: bool = False) -> Measurement:
     """The speed of the plain kernel that solves a blank, recorded at M = N = K = size (`.gflops`, `.label`).
 
-    ValueError, with a sentence, where it was not recorded.
+    live: measured now where there is a GPU. ValueError, with a sentence, where it was not recorded.
     """
     check_sizes(size=size)
     found = rungs.recorded(name, size) if isinstance(name, str) else None
+    if live and found is not None and gpu.backend() == "gpu":
+        blank = next(one for one in rungs.rungs() if one.name == name)
+        (found,) = rungs.timed([rungs.kernel_of(blank, blank.solved).launch(size, size, size)])
     if found is None:
         known = ", ".join(blank.name for blank in rungs.rungs())
         raise BadInput(f"{name!r} was not recorded at {size}; recorded are {known} at {rungs.SIZES}.")

@@ -142,6 +142,10 @@ LIMITS: dict[str, LaunchLimits] = {
 }
 """The limits by architecture: `LIMITS["sm_90"]`."""
 
+# Units of an SM beside its FP32 lanes, by the whitepapers "NVIDIA A100 Tensor Core GPU Architecture" and "NVIDIA H100
+# Tensor Core GPU Architecture", in their tables of an SM.
+UNITS: dict[str, dict[str, int]] = {"sm_80": {"FP64": 32, "tensor": 4}, "sm_90": {"FP64": 64, "tensor": 4}}
+
 _ADA = "NVIDIA Ada GPU Architecture whitepaper v2.1, appendix tables"
 _DRIVER = "as the driver reports them (OpenXLA, target_config/specs/{}.txtpb)"
 

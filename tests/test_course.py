@@ -115,6 +115,19 @@ def test_the_course_goes_on_with_the_solution_of_a_blank_that_is_still_open():
     assert course.source("naive") == get("naive").solved
 
 
+def test_an_open_exercise_keeps_the_lines_of_its_solution():
+    error = "sgemm read outside.\n  line 9: sum += A[k];\nCompare the index."
+    closed = "sgemm read outside.\n  line 9 of the course's kernel\nCompare the index."
+    assert course.is_open("naive") and course.whose("naive") == "the course's kernel"
+    assert course.message("naive", error) == closed
+
+
+def test_a_solved_exercise_is_the_learners_and_quotes_their_lines(shown):
+    course.cuda("naive", cell("naive").replace("sum", "total"))
+    assert not course.is_open("naive") and course.whose("naive") == "your kernel"
+    assert course.message("naive", "  line 9: total += A[k];") == "  line 9: total += A[k];"
+
+
 @pytest.mark.parametrize(("name", "grid"), [("naive", (8, 4, 1)), ("coalesced", (2, 8, 1)), ("patch", (1, 1, 1))])
 def test_explorers_take_the_kernel_that_the_course_goes_on_with(name, grid):
     launch = course.kernel(name).launch(64, 64, 16)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ class Table:
 
     header: one name a column.  rows: text cells.  caption: the sentence above it.  marked: (row, column) of the cells
     that are trouble.  begins: rows that begin a new part, with a rule above them.  words: columns of sentences, which
-    are aligned to the left; numbers are to the right.
+    are aligned to the left; numbers are to the right.  title: of the fold that a page opens it from, "" if it is open.
     """
 
     header: tuple[str, ...]
@@ -35,11 +35,16 @@ class Table:
     marked: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     begins: frozenset[int] = field(default_factory=frozenset)
     words: frozenset[int] = field(default_factory=frozenset)
+    title: str = ""
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows):
             if len(row) != len(self.header):
                 raise ValueError(f"Row {number} has {len(row)} cells, but the header names {len(self.header)} columns.")
+
+    def folded(self, title: str) -> Table:
+        """The same behind a title, until somebody opens it."""
+        return replace(self, title=title)
 
     def html(self) -> str:
         """The table with inline styles only: no script, no class, no colour but trouble's."""
@@ -50,7 +55,8 @@ class Table:
         caption = (
             f'<div style="padding: 4px 0;">{html.escape(self.caption)}</div>'  # a <caption> is as narrow as the table
         )
-        return f"{caption}\n<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+        table = f"{caption}\n<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+        return f"<details><summary>{html.escape(self.title)}</summary>{table}</details>" if self.title else table
 
     def _html_row(self, number: int) -> str:
         cells = []
@@ -165,7 +171,7 @@ def _caption(accesses: Sequence[WarpAccess], block_dim: Sequence[int], width: in
     names = sorted({access.name for access in accesses})
     what = f"{' and '.join(names)}, block ({block_dim[0]}, {block_dim[1]}), {theme.plural(width, 'column')}: "
     sectors = sorted({access.sectors for access in accesses})
-    cost = " or ".join(theme.plural(count, "sector") for count in sectors) + " a request"
+    cost = " or ".join(theme.plural(count, "sector") for count in sectors) + " per request"
     if not jumps:
         return what + f"no gap inside a warp, {cost}."
     sizes = sorted(set(jumps))

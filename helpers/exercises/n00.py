@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from helpers.draw import theme
+from helpers.draw.software import software_figure
+from helpers.draw.tables import Table
 from helpers.exercises.framework.answers import Slip, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -33,6 +36,64 @@ def predict_last_threads(source: str) -> Prediction:
         answer="nothing" if written.idle[-spare:].all() else behind,
         picture=lambda: first_launch.picture(source, *SHOWN),
     )
+
+
+# --- why matrices are multiplied
+
+# Llama 3 8B (Meta, The Llama 3 Herd of Models, 2024, its table of architectures), for a text of TOKENS tokens
+TOKENS, WIDTH, HIDDEN = 2048, 4096, 14336  # rows of numbers, their length, and a longer one inside the layer
+HEADS, KV_HEADS, HEAD, LAYERS = 32, 8, 128, 32
+LAYER = {  # rows of the result, its columns, products added up for each element, how often
+    "queries": (TOKENS, HEADS * HEAD, WIDTH, 1),
+    "keys and values": (TOKENS, KV_HEADS * HEAD, WIDTH, 2),
+    "compare tokens with tokens": (TOKENS, TOKENS, HEAD, HEADS),
+    "mix what was found": (TOKENS, HEAD, TOKENS, HEADS),
+    "back to the width": (TOKENS, WIDTH, HEADS * HEAD, 1),
+    "to the hidden size": (TOKENS, HIDDEN, WIDTH, 2),
+    "and back": (TOKENS, WIDTH, HIDDEN, 1),
+}
+ELSEWHERE = {  # when -> rows of the result, its columns, products added up for each element
+    "a layer, while the model reads a text (prefill)": (TOKENS, HIDDEN, WIDTH),
+    "the same layer, while it writes, token by token (decode)": (1, HIDDEN, WIDTH),
+    "the same layer in training: how should its weights change?": (WIDTH, HIDDEN, TOKENS),
+    "regression: XᵀX of 10 000 points with 100 numbers each": (100, 100, 10_000),
+    "a 3 × 3 convolution, 56 × 56 pixels, 64 to 64 channels": (56 * 56, 64, 3 * 3 * 64),
+    "factorisation: 32 tastes of 1 000 000 people, 10 000 films": (1_000_000, 10_000, 32),
+}
+
+
+def products() -> dict[str, int]:
+    """The products of each multiplication of one layer."""
+    return {name: M * N * K * times for name, (M, N, K, times) in LAYER.items()}
+
+
+def seconds(gflops: float) -> float:
+    """For all layers of the model at one speed. A product and its addition are two operations."""
+    return LAYERS * 2 * sum(products().values()) / (1e9 * gflops)
+
+
+def layer_table() -> Table:
+    """The multiplications of one layer."""
+    whole = sum(products().values())
+    rows = tuple(
+        (name, *map(str, LAYER[name]), f"{count / 1e9:.0f}", f"{count / whole:.0%}")
+        for name, count in products().items()
+    )
+    header = ("multiplication", "rows", "columns", "products each", "how often", "10⁹ products", "share")
+    caption = f"One layer: {whole / 1e9:.0f} · 10⁹ products to compute and to add up"
+    return Table(header, rows, caption, words=frozenset({0}))
+
+
+def elsewhere_table() -> Table:
+    """The same layer at other times, and other programs."""
+    rows = tuple((when, *map(theme.thousands, sizes)) for when, sizes in ELSEWHERE.items())
+    header = ("when", "rows", "columns", "products each")
+    return Table(header, rows, "One operation, many shapes", words=frozenset({0}))
+
+
+def software() -> theme.Figure:
+    """What runs when PyTorch multiplies two matrices."""
+    return software_figure()
 
 
 # --- how many blocks?

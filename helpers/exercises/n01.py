@@ -8,6 +8,7 @@ from typing import Any
 
 from helpers import devices
 from helpers.draw import theme
+from helpers.draw.tables import Table
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.functions import Case, FunctionExercise, Version, judged
 from helpers.exercises.framework.predict import Prediction, predict
@@ -19,6 +20,8 @@ from helpers.models.traffic import flops
 COUNTED = (256, 256, 128)  # M, N, K of `predict_flops`
 WALKED = 1024  # floats of `predict_lines`
 VECTOR = (4096, 1, 4096)  # M, N, K of a matrix times a vector
+CUBE = (4096, 4096, 4096)
+A6000 = devices.get("RTX A6000")
 
 
 def predict_flops() -> Prediction:
@@ -51,6 +54,42 @@ def predict_lines() -> Prediction:
         answer=down // along,
         picture=cpu_loops.picture,
     )
+
+
+def predict_slack() -> Prediction:
+    """How many times the least number of bytes may a kernel move before memory is its limit? By the model."""
+    floor = roofline.fastest_time(A6000, *CUBE, beta=1.0)
+    slack = floor.compute_ms / floor.memory_ms
+    reasons = {
+        1: "Then it would be memory bound already, and the operations would take less time than the bytes.",
+        2: "A and B are two matrices, but the question is about the two times: divide one by the other.",
+        10: f"The operations take {floor.compute_ms:.2f} ms and the bytes {floor.memory_ms:.2f} ms: {slack:.1f} times "
+        "as long. Up to there the bytes are still moved while the multipliers work.",
+        1000: "A float is used 4096 times, but that says how often it is needed, not what the memory has time for.",
+    }
+    return predict(
+        f"4096 × 4096 × 4096 with the old C, on an {A6000.short} with {A6000.peak_fp32_gflops / 1e3:.1f} TFLOPS and "
+        f"{A6000.memory_gb_per_s} GB/s. A kernel whose limit is arithmetic may move the least number of bytes about so "
+        "many times over:",
+        reasons=reasons,
+        answer=min(reasons, key=lambda times: abs(math.log(times / slack))),
+    )
+
+
+FIVE = ("A100 80GB", "RTX A6000", "RTX 6000 Ada", "H20", "H200")
+
+
+def floors() -> Table:
+    """Both floors of CUBE with the old C on FIVE GPUs, and how many times the one is the other."""
+    rows = []
+    for name in FIVE:
+        gpu = devices.get(name)
+        least = roofline.fastest_time(gpu, *CUBE, beta=1.0)
+        peak, memory = f"{gpu.peak_fp32_gflops / 1e3:.1f}", f"{gpu.memory_gb_per_s:.0f}"
+        times = f"{least.compute_ms / least.memory_ms:.0f} ×"
+        rows.append((gpu.short, peak, memory, f"{least.compute_ms:.2f}", f"{least.memory_ms:.3f}", times))
+    header = ("GPU", "TFLOPS", "GB/s", "arithmetic, ms", "memory, ms", "slack")
+    return Table(header, tuple(rows), "The two floors of 4096 × 4096 × 4096 with the old C", words=frozenset({0}))
 
 
 # --- the order of the loops
@@ -240,6 +279,6 @@ SMALLEST_SQUARE = ValueExercise(
 )
 
 
-PREDICTIONS = (predict_flops, predict_lines)
+PREDICTIONS = (predict_flops, predict_lines, predict_slack)
 QUESTIONS = ()
 EXERCISES = (ORDER_OF_LOOPS, LEAST_TIME, SMALLEST_SQUARE)

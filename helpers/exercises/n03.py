@@ -11,7 +11,7 @@ from gemm_kernels import get
 from helpers import run
 from helpers.analysis.access import gemm_accesses, warp_access
 from helpers.analysis.block_shapes import SHORT_K, counted
-from helpers.devices import DEFAULT
+from helpers.devices import DEFAULT, FLOAT_BYTES
 from helpers.draw import bars, theme
 from helpers.draw.sectors import sectors_figure
 from helpers.exercises.framework import goals, slips
@@ -31,7 +31,7 @@ from helpers.simulator.recording import counting
 
 def predict_naive_load() -> Prediction:
     """How many sectors does the naive kernel's load of A cost per warp? The answer comes from a recording."""
-    recording = run.record(get("naive").launch(M=1024, N=1024, K=1024))
+    recording = run.record(get("naive").launch(M=1024, N=1024, K=1024).in_blocks(32, 8))
     return predict(
         "Sectors for one load of A by one warp of the naive kernel:",
         reasons={
@@ -41,7 +41,7 @@ def predict_naive_load() -> Prediction:
             32: "The lanes' floats are a whole row of A apart, so no two of them lie in the same sector.",
         },
         answer=warp_access(recording, "A").sectors,
-        picture=lambda: sectors_figure(gemm_accesses(recording), "naive, block (32, 32): warp 0, k = 0"),
+        picture=lambda: sectors_figure(gemm_accesses(recording), "naive, block (32, 8): warp 0, k = 0"),
     )
 
 
@@ -66,6 +66,26 @@ def predict_gain() -> Prediction:
         answer=min(reasons, key=lambda factor: abs(factor - gain)),
         picture=lambda: bars.gflops_figure(rows, title, recorded_on(DEFAULT.name)),
     )
+
+
+def predict_gap() -> Prediction:
+    """What does it cost that a warp of a (16, 16) block jumps to the next row of C? Counted, beside a (32, 1) block."""
+    launch = get("coalesced").launch(WIDTH, WIDTH, SHORT_K)
+    line, square = (warp_access(run.record(launch.in_blocks(*block)), "C", "st") for block in ((32, 1), (16, 16)))
+    gap = int(np.diff(square.offset).max()) // FLOAT_BYTES
+    more = square.sectors - line.sectors, square.tags - line.tags
+    free = "no sector; one more line to look up"
+    reasons = {
+        f"the {theme.thousands(gap - 1)} floats in between": "Nobody asked for them. Memory sends the sectors that a "
+        "lane asked for, and no others.",
+        "one more sector": f"Each half of the warp has 16 neighbours, 64 bytes, which begin where a sector begins: two "
+        f"whole sectors each, {square.sectors} in all, as many as in a (32, 1) block.",
+        free: f"{square.sectors} sectors in both launches, all of them used in full. They lie in {square.tags} lines "
+        f"instead of {line.tags}, and each line is looked up.",
+        "a second request": "A warp's store is one request, wherever its lanes point.",
+    }
+    assert more == (0, 1), more
+    return predict("A store of C by a warp of a (16, 16) block, beside one of a (32, 1) block, costs:", reasons, free)
 
 
 # --- sectors by hand: lane i reads the float with index FIRST + STRIDE * i
@@ -264,6 +284,6 @@ COALESCED = Blank(
 )  # fmt: skip
 
 
-PREDICTIONS = (predict_naive_load, predict_gain)
+PREDICTIONS = (predict_naive_load, predict_gain, predict_gap)
 QUESTIONS = ()
 EXERCISES = (COALESCED, STRIDED_SECTORS, NARROW_BLOCK, COLUMN_MAJOR)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from gemm_kernels import get
+from helpers import run
 from helpers.analysis import block_shapes
 from helpers.analysis.tile_phases import phases_of
+from helpers.devices import DEFAULT, FLOAT_BYTES
 from helpers.draw import bars, theme
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
@@ -65,6 +67,15 @@ def predict_gain() -> Prediction:
         answer=min(reasons, key=lambda factor: abs(factor - gain)),
         picture=lambda: bars.gflops_figure(rows, title, after.label),
     )
+
+
+def recorded_bytes(n: int, T: int) -> str:
+    """The bytes of A and B that a launch at M = N = K = n with tiles of T loads, as recorded; without tiles, T = 1, by
+    the kernel of notebook 03. In words where no block can have such a tile."""
+    if DEFAULT.max_threads_per_block < T * T:
+        return f"no launch: a block of {T} · {T} = {T * T} threads"
+    kernel = get("coalesced") if T == 1 else get("shared_memory", T=T)
+    return f"{FLOAT_BYTES * run.record_whole(kernel.launch(n, n, n)).total('lanes', 'global', 'ld')} recorded"
 
 
 @question("bytes_of_tiles", "Bytes with tiles")

@@ -1,4 +1,4 @@
-"""Exercises of notebook 05: the limits as a function, another GPU, a block that fills an SM, a kernel that does not."""
+"""Exercises of notebook 05: the limits as a function, a block that fills an SM, a kernel that does not."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from gemm_kernels import get
 from helpers import devices
+from helpers.analysis.resources import resources_of
 from helpers.devices import WARP, Device
 from helpers.draw import theme
 from helpers.draw.occupancy import filling, occupancy_figure
 from helpers.exercises.framework import functions, goals
-from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.functions import FunctionExercise, Version, judged
@@ -42,27 +44,39 @@ class Block:
 TILED = Block(256, 32, 2048)  # the kernel that notebook 04 writes, as compiled for an H200
 SMALL = replace(H200, threads_per_sm=8 * WARP, blocks_per_sm=4, registers_per_sm=6144, carve_outs=(6144,))
 BY_HAND = Block(80, 30, 1000)  # what the notebook works out by hand, on an SM of SMALL
+WORKED = Block(1024, 37, 8192)  # on an RTX A6000; S. Boehm, "How to Optimize a CUDA Matmul Kernel"
 ESTIMATED = Block(256, 8 * 8 + 8 + 8, 8192)  # an 8 × 8 patch of sums, a column of A and a row of B
+SHARE = "occupancy, %"
+# What Nsight Compute showed for a kernel with these tiles on an RTX 6000 Ada, in the worklog "SGEMM CUDA kernel".
+PUBLISHED: Mapping[str, float] = {"blocks": 24, "warps": 6, "registers": 2, "shared": 7, SHARE: 33.33}
 
 
 def predict_blocks() -> Prediction:
-    """How many blocks of the tiled kernel does an SM of an H200 hold? The answer is the model's."""
-    found = occupancy(H200, TILED.threads, TILED.registers, TILED.shared_bytes)
-    roomy = H200.shared_bytes_per_sm // found.shared_bytes_per_block
+    """How many blocks of the worked example does an SM of an A6000 hold? The answer is the model's."""
+    found = occupancy(A6000, WORKED.threads, WORKED.registers, WORKED.shared_bytes)
+    limits, warps = found.limits, A6000.registers_per_sm // found.registers_per_warp
+    by_registers = (
+        f"{WORKED.registers} · {WARP} = {WORKED.registers * WARP}, rounded up to {found.registers_per_warp} for a "
+        f"warp: {warps} warps, in fours {warps // 4 * 4}, {limits['registers']} block"
+    )
     return predict(
-        f"Blocks of {TILED.threads} threads with {TILED.registers} registers each, and {TILED.shared_bytes} bytes of "
-        f"shared memory, that fit on an SM of the {H200.short}:",
+        f"Blocks of {WORKED.threads} threads with {WORKED.registers} registers each, and {WORKED.shared_bytes} bytes "
+        f"of shared memory, that fit on an SM of the {A6000.short}:",
         reasons={
-            2: f"Those are {2 * TILED.threads} threads. The SM has room for {H200.threads_per_sm}.",
-            8: f"{found.warps_per_block} warps per block, and room for {H200.warps_per_sm}. The registers, "
-            f"{theme.thousands(found.registers_per_warp)} per warp, suffice for exactly as many.",
-            H200.blocks_per_sm: "That is the number of block slots. But each resource sets a limit, and the smallest "
-            "one decides.",
-            roomy: "So many fit into the shared memory. But each resource sets a limit, and the smallest one decides.",
+            1: f"{found.warps_per_block} warps per block, and room for {A6000.warps_per_sm}: {limits['warps']} "
+            f"block. Registers: {by_registers}. Shared memory has room for {limits['shared']}, and there are "
+            f"{limits['blocks']} slots. {found.warps} of {A6000.warps_per_sm} warps are "
+            f"{theme.percent(found.fraction)}.",
+            2: f"Those are {2 * WORKED.threads} threads. The SM has room for {A6000.threads_per_sm}.",
+            limits[
+                "shared"
+            ]: "So many fit into the shared memory. But each resource sets a limit, and the smallest one decides.",
+            A6000.blocks_per_sm: "That is the number of block slots. But each resource sets a limit, and the "
+            "smallest one decides.",
         },
         answer=found.blocks,
         picture=lambda: occupancy_figure(
-            filling(H200, H200.name, "the tiled kernel", TILED.threads, TILED.registers, TILED.shared_bytes)
+            filling(A6000, A6000.name, "the published kernel", WORKED.threads, WORKED.registers, WORKED.shared_bytes)
         ),
     )
 
@@ -378,73 +392,18 @@ ROOM_AT_LAUNCH = Blank(
 )  # fmt: skip
 
 
-# --- the four limits on another GPU
-
-_BY_HAND = occupancy(ADA, ESTIMATED.threads, ESTIMATED.registers, ESTIMATED.shared_bytes)
-LIMIT_SLIPS = {
-    "blocks": (Slip(1, "How many blocks has an SM slots for, however small they are?"),),
-    "warps": (
-        Slip(ADA.warps_per_sm, "That is the number of warps. How many warps has a block?"),
-        Slip(ADA.threads_per_sm, "That is the number of threads that an SM holds. A block has 256 of them."),
-    ),
-    "registers": (
-        Slip(ADA.registers_per_sm // ESTIMATED.registers, "That many threads. How many blocks are they?"),
-        Slip(ADA.registers_per_sm // (ESTIMATED.registers * WARP), "That many warps. How many blocks are they?"),
-        Slip(
-            ADA.registers_per_sm / (ESTIMATED.registers * ESTIMATED.threads),
-            "Blocks come whole, or not at all: round down.",
-        ),
-    ),
-    "shared": (
-        Slip(
-            ADA.shared_bytes_per_block // (ESTIMATED.shared_bytes + ADA.reserved_shared_bytes_per_block),
-            "You divided what one block may ask for. What has the SM?",
-        ),
-        Slip(ADA.shared_bytes_per_sm // ESTIMATED.shared_bytes, "Each block costs one kilobyte more than it asks for."),
-    ),
-}
+# --- an estimate, the compiler, a profiler
 
 
-def _judge_limits(answers: Any) -> Verdict:
-    """The first of the four limits that is wrong, with the slip that gives it."""
-    limits = _BY_HAND.limits
-    if not isinstance(answers, Mapping) or set(answers) != set(limits):
-        return Verdict(False, f"The four limits are called {', '.join(limits)}: dict(blocks=…, …); found {answers!r}.")
-    if any(answer is None for answer in answers.values()):
-        return Verdict(None, "Not answered yet: put your numbers in place of None and run the cell again.")
-    for name, limit in limits.items():
-        verdict = check_number(answers[name], limit, unit="blocks", slips=LIMIT_SLIPS[name])
-        if not verdict.passed:
-            return Verdict(False, f"{name}: {verdict.sentence}")
-    told = f"{_BY_HAND.blocks} blocks of {_BY_HAND.warps_per_block} warps, {theme.percent(_BY_HAND.fraction, 2)}"
-    return Verdict(True, f"All four are right. {' and '.join(_BY_HAND.limiters).capitalize()} decide: {told}.")
-
-
-def _wrong_limit(name: str, slip: Slip) -> WrongValue:
-    return WrongValue({**_BY_HAND.limits, name: slip.answer}, slip.because)
-
-
-LIMITS_BY_HAND = ValueExercise(
-    name="limits_by_hand",
-    notebook="05",
-    title="Another GPU",
-    difficulty=1,
-    task="An SM of an RTX 6000 Ada has 24 block slots, room for 48 warps, 65536 registers and 102400 bytes of shared "
-    "memory. Blocks of 256 threads, 80 registers for each thread, 8192 bytes of shared memory for a block: how many of "
-    "them does each resource leave room for? On paper first.",
-    hints=(
-        "Each resource for itself: what the SM has, divided by what one block takes, rounded down.",
-        "A block is 8 warps. Its registers are handed out by the warp; its shared memory costs 1024 bytes more.",
-        "80 · 32 = 2560 registers for a warp, which is a multiple of 256; 8192 + 1024 = 9216 bytes for a block.",
-    ),
-    variable="my_limits",
-    starter=dict.fromkeys(_BY_HAND.limits),
-    solved=dict(_BY_HAND.limits),
-    because="The block slots are what the GPU has; 48 // 8; 65536 // 2560 = 25 warps, of which 24 come in fours, and "
-    "24 // 8; 102400 // 9216.",
-    judge=_judge_limits,
-    wrong=tuple(_wrong_limit(name, slip) for name, slips in LIMIT_SLIPS.items() for slip in slips),
-)
+def asked_three_times() -> dict[str, dict[str, float]]:
+    """Blocks that fit on an SM of an RTX 6000 Ada, by resource, and the occupancy: of ESTIMATED, of the course's kernel
+    with the same tiles as compiled, and as published."""
+    compiled = resources_of(get("transposed"), ADA.arch)
+    columns: dict[str, dict[str, float]] = {}
+    for name, taken in (("estimated", ESTIMATED), ("compiled", compiled)):
+        found = occupancy(ADA, taken.threads, taken.registers, taken.shared_bytes)
+        columns[f"{name}: {taken.registers} registers"] = {**found.limits, SHARE: 100 * found.fraction}
+    return {**columns, "Nsight Compute": dict(PUBLISHED)}
 
 
 # --- a block for many registers
@@ -555,4 +514,4 @@ DEEP_TILES = KernelExercise(
 
 PREDICTIONS = (predict_blocks,)
 QUESTIONS = ()
-EXERCISES = (BLOCKS_THAT_FIT, ROOM_AT_LAUNCH, MOST_REGISTERS, LIMITS_BY_HAND, THREADS_OF_A_BLOCK, DEEP_TILES)
+EXERCISES = (BLOCKS_THAT_FIT, ROOM_AT_LAUNCH, MOST_REGISTERS, THREADS_OF_A_BLOCK, DEEP_TILES)

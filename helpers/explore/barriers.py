@@ -29,6 +29,7 @@ from helpers.simulator.sanitizer.checks import Finding
 BARRIER = re.compile(r"__syncthreads\s*\(\s*\)\s*;")
 WARP = 32
 ORDINALS = ("", "first", "second", "third", "fourth")
+UNQUOTED = "(a line of the course's kernel)"
 REMOVED = (("both in place", 0), ("without the first", 1), ("without the second", 2))
 
 
@@ -52,13 +53,14 @@ def without(launch: Launch, number: int) -> Launch:
 class Choice:
     """One position of the explorer's controls. removed: the barrier that is missing, 0 for none.
 
-    own: a learner's kernel in place of the shared-memory kernel with this tile.
+    own: a learner's kernel in place of the shared-memory kernel with this tile.  lines: whether its lines are quoted.
     """
 
     removed: int = 0
     tile: int = 16
     phase: int = 0
     own: OwnKernel | None = None
+    lines: bool = True
 
 
 @lru_cache(maxsize=16)
@@ -128,6 +130,8 @@ def picture_of(choice: Choice) -> theme.Figure:
     data, race = _staged(choice.own or get("shared_memory", T=choice.tile), choice.removed)
     if race is None:
         return tile_phases_figure(data, choice.phase)
+    if not choice.lines:
+        race = replace(race, write_text=UNQUOTED, read_text=UNQUOTED)
     last = len(data.phases) - (2 if race.overwrites else 1)  # nothing is stored over the last phase's tiles
     return race_figure(race, data.name, data.block, max(0, min(choice.phase, last)))
 

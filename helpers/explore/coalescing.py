@@ -15,7 +15,7 @@ import ipywidgets
 from gemm_kernels import Kernel, Launch, get, launch_of
 from helpers import devices, gpu, run
 from helpers.analysis.access import first_accesses, gemm_accesses
-from helpers.analysis.block_shapes import SHORT_K, block_shape, recorded
+from helpers.analysis.block_shapes import SHORT_K, block_shape
 from helpers.devices import FLOAT_BYTES, LINE_BYTES, WARP
 from helpers.draw import theme
 from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
@@ -23,7 +23,7 @@ from helpers.draw.settings import Setting, settings_figure
 from helpers.explore.controls import time_slider
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, sizes, taken
-from helpers.explore.speeds import known, predicted
+from helpers.explore.speeds import BLOCKS_SIZE, known, speed_of_block
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance
 from helpers.measure.measurement import recorded_on
@@ -42,7 +42,6 @@ WIDTHS = (
     4096,
 )  # 1000 and 1023: rows that do not begin where a line begins
 BLOCK_DIMS = tuple(2**exponent for exponent in range(11))
-RECORDED_SIZE = 2048
 MOST_REQUESTS = 64  # of a warp to one array, that are shown of a kernel that is no multiplication
 
 TELLING = (
@@ -86,24 +85,6 @@ def picture_of(choice: Choice) -> theme.Figure:
     return sectors_figure(gemm_accesses(recording, choice.k, warp=choice.warp), f"{who}, k = {choice.k}")
 
 
-def speed_of(launch: Launch, predict: Callable[[Launch], str] = predicted) -> str:
-    """The recorded GFLOPS of a launch's block shape as a sentence, or the predicted ones, or why there are none.
-
-    predict: `predicted`, or `known`, which does not take its time.
-    """
-    x, y, z = launch.block
-    size = f"{theme.thousands(RECORDED_SIZE)}³"
-    try:
-        measured, nobody = recorded(get(launch.name), (x, y), RECORDED_SIZE), f"Block ({x}, {y})"
-    except ValueError:  # a learner's own kernel
-        measured, nobody = None, launch.name
-    if measured is None:
-        one = launch.arguments is None and predict(launch.covering((RECORDED_SIZE,) * 3, x, y, z))
-        return f"{nobody} was not recorded on a GPU{f'. At {size}: {one}' if one else ''}."
-    gflops = theme.thousands(measured.gflops)
-    return f"{launch.name} with block ({x}, {y}) at {size}: {gflops} GFLOPS, {measured.label}."
-
-
 class CoalescingExplorer(LiveExplorer):
     """Controls for a block's shape, the axis order, warp, k and the matrices' width, over the three ribbons."""
 
@@ -138,7 +119,7 @@ class CoalescingExplorer(LiveExplorer):
         x, y = self.block_x.value, self.block_y.value
         try:
             kernel = get(self.kernel.value.name).replace(block_x=x, block_y=y)
-            sentence = performance(kernel, RECORDED_SIZE, RECORDED_SIZE, RECORDED_SIZE).sentence
+            sentence = performance(kernel, BLOCKS_SIZE, BLOCKS_SIZE, BLOCKS_SIZE).sentence
         except (ValueError, WrongResult, run.LaunchFailed) as error:
             sentence = str(error)
         self.stage.note.value = html.escape(sentence)
@@ -154,11 +135,11 @@ class CoalescingExplorer(LiveExplorer):
 
     def draw(self) -> tuple[theme.Figure, str]:
         choice = self.choice
-        return picture_of(choice), speed_of(choice.launch, known)
+        return picture_of(choice), speed_of_block(choice.launch, known)
 
     def later(self) -> Callable[[], str]:
         """How fast the launch is, recorded or predicted."""
-        return partial(speed_of, self.choice.launch)
+        return partial(speed_of_block, self.choice.launch)
 
 
 class StepExplorer(LiveExplorer):
@@ -210,7 +191,7 @@ def small_multiples(settings: Sequence[tuple[str, tuple[int, int], int]] = TELLI
         recording = run.record(kernel.launch(ROWS, width, SHORT_K).in_blocks(*block), blocks=(where,))
         accesses = gemm_accesses(recording, k=1, block=where, warp=block[0] * block[1] // 32 - 1)
         whole_lines = width * FLOAT_BYTES % LINE_BYTES == 0
-        shape = block_shape(recording, kernel, block, RECORDED_SIZE if whole_lines else None)
+        shape = block_shape(recording, kernel, block, BLOCKS_SIZE if whole_lines else None)
         rows.append(Setting(shape, accesses, f"{theme.plural(width, 'column')}"))
     title = "What one warp asks for at k = 1, one row per setting"
-    return settings_figure(rows, title, f"{recorded_on(devices.DEFAULT.name)} at {RECORDED_SIZE}³")
+    return settings_figure(rows, title, f"{recorded_on(devices.DEFAULT.name)} at {BLOCKS_SIZE}³")

@@ -15,7 +15,7 @@ import numpy as np
 from helpers.draw import theme
 from helpers.draw.loop_order import loop_order_figure
 from helpers.draw.tables import Table
-from helpers.measure import MEASURED
+from helpers.measure import MEASURED, problem
 from helpers.models import loop_order
 from helpers.models.traffic import flops
 
@@ -57,6 +57,22 @@ def beside_blas(loops: Callable[[list[list[float]], list[list[float]]], Any], A:
     """
     runs = {"triple loop": timed(loops, A.tolist(), B.tolist()), "BLAS": timed(np.matmul, A, B)}
     return speed_table(runs, len(A), B.shape[1], len(B))
+
+
+def doubled(loops: Callable[[list[list[float]], list[list[float]]], Any], small: int = 64, blas: int = 768) -> Table:
+    """How much longer a product takes on matrices of twice the side: by loops in Python from `small` on, and by NumPy's
+    BLAS from `blas` on."""
+    rows = []
+    for name, side in (("triple loop", small), ("BLAS", blas)):
+        times = []
+        for n in (side, 2 * side):
+            A, B, _ = problem(n, n, n)
+            run = timed(loops, A.tolist(), B.tolist()) if name == "triple loop" else timed(np.matmul, A, B)
+            times.append(run.seconds)
+        sides = f"{side} → {2 * side}"
+        rows.append((name, sides, *(_significant(1000 * one) for one in times), f"{times[1] / times[0]:.1f} ×"))
+    header = ("", "side", "ms", "ms, twice the side", "times as long")
+    return Table(header, tuple(rows), f"Twice the side ({MEASURED}, on the CPU)", words=frozenset({0}))
 
 
 def speed_table(runs: Mapping[str, Timed], M: int, N: int, K: int) -> Table:

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
-from helpers import compiler, run
+from helpers import compiler, cycles, run
 from helpers.analysis.elements import Strip, strip
 from helpers.draw import theme
 from helpers.draw.elements import FIGURE_HEIGHT, MOST, strips_figure
@@ -36,9 +37,26 @@ def launch(source: str, grid: int, block: int, elements: int) -> Strip:
 
 @lru_cache(maxsize=32)
 def _launch(source: str, grid: int, block: int, elements: int) -> Strip:
+    return strip(_recorded(source, grid, block, elements), elements, label(grid, block, elements), ARRAY)
+
+
+@lru_cache(maxsize=32)
+def _recorded(source: str, grid: int, block: int, elements: int) -> Any:
     arguments = (np.ones(elements, np.float32), np.int32(elements), np.float32(FACTOR))
-    recording = run.recorded(run.simulated(source, entry_of(source)), (grid,), (block,), arguments)
-    return strip(recording, elements, label(grid, block, elements), ARRAY)
+    return run.recorded(run.simulated(source, entry_of(source)), (grid,), (block,), arguments)
+
+
+def speed_of(source: str, grid: int, block: int, elements: int) -> str:
+    """What such a small launch would take on a GPU, and how many GFLOPS that is; "" where it cannot be predicted."""
+    try:
+        found = cycles.predict(_recorded(source, grid, block, elements))
+    except cycles.CANNOT:
+        return ""
+    gflops = elements / found.ms / 1e6
+    return (
+        f"{theme.plural(elements, 'multiplication')} in {1000 * found.ms:.1f} µs are {gflops:.3f} GFLOPS, "
+        f"{found.label}: nearly all of it is the launch itself."
+    )
 
 
 def entry_of(source: str) -> str:
@@ -77,6 +95,10 @@ class FirstLaunchExplorer(LiveExplorer):
 
     def draw(self) -> tuple[theme.Figure, str]:
         return picture(self.source, self.grid.value, self.block.value, self.elements.value), ""
+
+    def later(self) -> Callable[[], str]:
+        """How fast such a launch would be."""
+        return partial(speed_of, self.source, self.grid.value, self.block.value, self.elements.value)
 
 
 def explore(source: str, grid: int = 2, block: int = 16, elements: int = 40) -> FirstLaunchExplorer:

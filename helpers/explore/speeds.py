@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
-from gemm_kernels import LADDER, Kernel, Launch, OwnKernel
+from gemm_kernels import LADDER, Kernel, Launch, OwnKernel, get
 from helpers import cycles
+from helpers.analysis.block_shapes import recorded as recorded_block
 from helpers.draw import theme
 from helpers.measure import recordings
 from helpers.measure.measurement import Measurement
 
 RECORDED_SIZES = (4096, 2048)  # M = N = K, in this order: tiles other than the ladder's were timed at 2048 alone
 PREDICTED_SIZE = 2048  # of what nobody timed: larger ones would keep the reader waiting
+BLOCKS_SIZE = 2048  # of block shapes that were recorded
 MOST_SAID = 64  # launches whose sentence is kept
 
 _said: dict[Launch, str] = {}
@@ -76,3 +79,22 @@ def _predicted(launch: Launch) -> str:
     M, N, K = launch.shape
     likely, most, least = (theme.thousands(2e-6 * M * N * K / ms) for ms in (found.ms, *found.range_ms))
     return f"{likely} GFLOPS, {found.label} ({least} to {most})"
+
+
+def speed_of_block(launch: Launch, predict: Callable[[Launch], str] = predicted) -> str:
+    """The recorded GFLOPS of a launch's block shape as a sentence, or the predicted ones, or why there are none.
+
+    predict: `predicted`, or `known`, which does not take its time.
+    """
+    x, y, z = launch.block
+    size = f"{theme.thousands(BLOCKS_SIZE)}³"
+    try:
+        measured = recorded_block(get(launch.name), (x, y), BLOCKS_SIZE) if z == 1 else None
+        nobody = f"Block ({x}, {y})" if z == 1 else f"Block ({x}, {y}, {z})"
+    except ValueError:  # a learner's own kernel
+        measured, nobody = None, launch.name
+    if measured is None:
+        one = launch.arguments is None and predict(launch.covering((BLOCKS_SIZE,) * 3, x, y, z))
+        return f"{nobody} was not recorded on a GPU{f'. At {size}: {one}' if one else ''}."
+    gflops = theme.thousands(measured.gflops)
+    return f"{launch.name} with block ({x}, {y}) at {size}: {gflops} GFLOPS, {measured.label}."

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import ipywidgets
 
@@ -17,6 +18,7 @@ from helpers.draw.thread_map import FIGURE_HEIGHT, Corner, thread_map_figure, th
 from helpers.explore.controls import range_slider
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, sizes, taken
+from helpers.explore.speeds import known, speed_of_block
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 
 SHAPES = ((16, 16), (32, 32), (40, 48), (64, 64), (24, 100), (100, 24))  # of C; some are no multiple of any block
@@ -96,7 +98,12 @@ class ThreadMapExplorer(LiveExplorer):
         self.thread.max = min(launch.threads, 1024) - 1
 
     def draw(self) -> tuple[theme.Figure, str]:
-        return picture_of(self.choice), ""
+        said = speed_of_block(self.choice.launch, known) if self.kernel.value.arguments is None else ""
+        return picture_of(self.choice), said
+
+    def later(self) -> Callable[[], str] | None:
+        """How fast the kernel is in these blocks, recorded or predicted."""
+        return partial(speed_of_block, self.choice.launch) if self.kernel.value.arguments is None else None
 
 
 def explore(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import ipywidgets
@@ -17,6 +17,7 @@ from helpers.draw.tile_phases import FIGURE_HEIGHT, TileSize, tile_phases_figure
 from helpers.explore.controls import time_slider
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, multiplication
+from helpers.explore.speeds import speed_of
 from helpers.explore.widgets import choice_slider, number_slider, offered
 
 SIZE = 64  # M = N = K: every tile divides it, and its elements are large enough to be seen
@@ -27,6 +28,10 @@ def shown(kernel: Kernel | OwnKernel) -> Launch:
     """The launch that is shown of a kernel; one of the ladder is named with its parameters."""
     launch = launch_of(kernel, SIZE, SIZE, SIZE)
     return replace(launch, name=f"{kernel.name}, {_params(kernel)}") if isinstance(kernel, Kernel) else launch
+
+
+def _name(kernel: Kernel | OwnKernel) -> str:
+    return _params(kernel) if isinstance(kernel, Kernel) else kernel.name
 
 
 def _params(kernel: Kernel) -> str:
@@ -50,8 +55,11 @@ def picture_of(choice: Choice) -> theme.Figure:
 class TilePhasesExplorer(LiveExplorer):
     """Controls for the tile, the phase and the thread."""
 
-    def __init__(self, launches: Sequence[tuple[str, Launch]], first: Launch) -> None:
-        self.launch = choice_slider("tile", launches, first)
+    def __init__(self, kernels: Sequence[Kernel | OwnKernel], first: Kernel | OwnKernel, speeds: bool) -> None:
+        self.speeds = speeds
+        self.kernels = {shown(kernel): kernel for kernel in kernels}
+        launches = [(_name(kernel), launch) for launch, kernel in self.kernels.items()]
+        self.launch = choice_slider("tile", launches, shown(first))
         self.phase = time_slider("phase", 0)
         self.thread = number_slider("thread", 0)
         rows = [[self.launch, self.phase], [self.thread]]
@@ -74,16 +82,24 @@ class TilePhasesExplorer(LiveExplorer):
             self.phase.max = len(phases_of(self.launch.value).phases) - 1
         return picture_of(self.choice), ""
 
+    def later(self) -> Callable[[], str] | None:
+        """How fast the kernel is with this tile, recorded or predicted, if that may be known yet."""
+        if not self.speeds:
+            return None
+        kernel = self.kernels[self.launch.value]
+        return lambda: f"{found}." if (found := speed_of(kernel)) else ""
 
-def explore(own: Own = None, *, tile: int = 16) -> TilePhasesExplorer:
-    """The explorer, beginning with this tile of the shared-memory kernel, or with a learner's own kernel."""
+
+def explore(own: Own = None, *, tile: int = 16, speeds: bool = False) -> TilePhasesExplorer:
+    """The explorer, beginning with this tile of the shared-memory kernel, or with a learner's own kernel.
+
+    speeds: with GFLOPS beside the picture, after the notebook has asked for a prediction of them.
+    """
     own = multiplication(own, "the tiles of A and B in shared memory")
     kernels = [get("shared_memory", T=size) for size in TILES]
-    launches = [(_params(kernel), shown(kernel)) for kernel in kernels]
     if own is not None:
-        mine = shown(own)
-        return TilePhasesExplorer([*launches, (own.name, mine)], mine)
-    return TilePhasesExplorer(launches, launches[TILES.index(offered("tile", TILES, tile))][1])
+        return TilePhasesExplorer([*kernels, own], own, speeds)
+    return TilePhasesExplorer(kernels, kernels[TILES.index(offered("tile", TILES, tile))], speeds)
 
 
 def small_multiples(tiles: Sequence[int] = (4, 8, 16, 32), phase: int = 1) -> theme.Figure:

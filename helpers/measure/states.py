@@ -64,6 +64,11 @@ class States:
         """The share of the cycles in which a scheduler issues an instruction."""
         return self.metrics["smsp__issue_active.avg.pct_of_peak_sustained_active"] / 100
 
+    @property
+    def warps(self) -> float:
+        """The mean number of warps that a scheduler had: in each cycle every warp is in one of the states."""
+        return self.waiting(*REASONS) * self.issuing
+
     def waiting(self, *reasons: str) -> float:
         """Warps that wait for one of these REASONS, per issued instruction."""
         return sum(self.metrics[STALL.format(reason)] for reason in reasons)

@@ -38,7 +38,7 @@ def test_a_run_of_neighbours_is_folded_to_its_ends():
     assert table.marked == frozenset()
     assert (
         table.caption
-        == "store of C, block (32, 1), 1\u202f024\u00a0columns: no gap inside a warp, 4\u00a0sectors a request."
+        == "store of C, block (32, 1), 1\u202f024\u00a0columns: no gap inside a warp, 4\u00a0sectors per request."
     )
 
 
@@ -47,7 +47,7 @@ def test_a_gap_inside_a_warp_is_marked_and_counted():
     assert [row[-1] for row in table.rows] == ["", "⋮", "1", "1\u202f009", "⋮", "1"] * 2
     assert table.marked == {(3, 6), (9, 6)}
     assert table.begins == {6}
-    assert "1 gap of 1\u202f009 elements in each warp, 4\u00a0sectors a request." in table.caption
+    assert "1 gap of 1\u202f009 elements in each warp, 4\u00a0sectors per request." in table.caption
 
 
 def test_a_broadcast_has_no_gap():
@@ -89,3 +89,9 @@ def test_a_column_of_sentences_is_aligned_to_the_left():
     table = Table(("n", "idea"), (("1", "short"), ("10", "a longer one")), "caption", words=frozenset({1}))
     assert table.text().split("\n") == ["caption", " n  idea", " 1  short", "10  a longer one"]
     assert table.html().count("text-align: left") == 3 and table.html().count("text-align: right") == 3
+
+
+def test_a_folded_table_opens_from_its_title():
+    table = Table(("a",), (("1",),), "Numbers")
+    assert table.folded("A & B").html() == f"<details><summary>A &amp; B</summary>{table.html()}</details>"
+    assert table.folded("A").text() == table.text()

@@ -3,6 +3,8 @@
 import pytest
 
 from gemm_kernels import get
+from helpers import run
+from helpers.analysis.access import warp_access
 from helpers.analysis.block_shapes import counted
 from helpers.exercises import n03
 
@@ -16,3 +18,11 @@ def test_the_naive_load_takes_thirty_two_sectors_as_recorded_and_every_other_opt
 def test_the_gain_that_is_predicted_is_the_recorded_one():
     slow, fast = (counted(get(name), (32, 8), n03.WIDTH, n03.MEASURED_AT) for name in ("naive", "coalesced"))
     assert n03.predict_gain().answer == pytest.approx(fast.speed / slow.speed, rel=0.05)
+
+
+def test_the_gap_in_a_square_block_costs_a_look_up_and_no_byte():
+    asked = n03.predict_gap()
+    assert asked.answer == "no sector; one more line to look up" and "1\u202f008 floats" in list(asked.reasons)[0]
+    launch = get("coalesced").launch(1024, 1024, 64)
+    line, square = (warp_access(run.record(launch.in_blocks(*block)), "C", "st") for block in ((32, 1), (16, 16)))
+    assert (line.sectors, square.sectors, line.tags, square.tags) == (4, 4, 1, 2)

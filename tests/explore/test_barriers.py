@@ -70,3 +70,12 @@ def test_both_barriers_in_place_show_the_phase_without_a_race():
 def test_every_setting_of_the_explorer_shows_a_picture(monkeypatch):
     shown = drive(barriers.explore(), monkeypatch, settings=25)
     assert shown["picture"] > 25
+
+
+def test_lines_of_a_solution_are_not_drawn():
+    texts = [
+        {one.get_text() for axes in barriers.picture_of(choice).figure.axes for one in axes.texts}
+        for choice in (barriers.Choice(1, 8), barriers.Choice(1, 8, lines=False))
+    ]
+    assert any("As[y][k]" in one for one in texts[0]) and barriers.UNQUOTED in texts[1]
+    assert not any("[k]" in one for one in texts[1])

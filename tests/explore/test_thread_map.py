@@ -81,3 +81,15 @@ def test_the_picture_fits_the_stage():
 def test_the_static_twin_names_both_directions():
     caption = thread_map.small_multiples().caption
     assert "coalesced (32, 8): 1\u00a0float;" in caption and "naive (32, 8): 64\u00a0floats" in caption
+
+
+def test_the_speed_of_the_block_stands_beside_the_picture():
+    explorer = thread_map.explore(block=(16, 16))
+    speed = "coalesced with block (16, 16) at 2\u202f048³: 5\u202f393 GFLOPS, recorded on NVIDIA H200."
+    assert explorer.stage.note.value == explorer.later()() == speed
+
+
+def test_a_block_in_three_dimensions_is_predicted_and_not_taken_for_a_flat_one():
+    explorer = thread_map.explore(block=(4, 4, 4))
+    assert explorer.stage.note.value == "Block (4, 4, 4) was not recorded on a GPU."
+    assert "GFLOPS, predicted for NVIDIA H200" in explorer.later()()

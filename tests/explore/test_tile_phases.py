@@ -46,3 +46,11 @@ def test_a_kernel_without_tiles_is_answered_in_a_sentence():
 
 def test_the_static_twin_shows_the_reuse():
     assert tile_phases.small_multiples().caption.startswith("T = 32: each load from global memory is used 32 times")
+
+
+def test_the_speed_of_a_tile_is_told_where_it_may_be_known():
+    assert tile_phases.explore(tile=32).later() is None
+    assert (
+        tile_phases.explore(tile=32, speeds=True).later()()
+        == "4\u202f096³: 9\u202f803 GFLOPS, recorded on NVIDIA H200."
+    )

@@ -2,7 +2,9 @@
 
 from helpers import devices
 from helpers.analysis.memories import machine
-from tests.notebooks.support import H200, cube, linked_terms, said, speeds, suite
+from helpers.draw.limits import limits_table
+from helpers.exercises import n00
+from tests.notebooks.support import H200, cells, cube, linked_terms, said, speeds, suite
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -48,3 +50,29 @@ def test_what_the_picture_of_the_gpu_is_said_to_show_is_what_was_measured():
     assert round(gpu.floats_per_cycle(hbm)) == floats and 200 < hbm.latency < 1000
     assert said("00", r"it could multiply (\d+) pairs of floats in every cycle") == (H200.fp32_lanes_per_sm,)
     assert all(one.bytes * (H200.sms if one.for_each_sm else 1) < hbm.bytes for one in gpu.memories[1:])
+
+
+def test_one_layer_in_the_table_is_what_the_model_multiplies():
+    assert [row[1:5] for row in n00.layer_table().rows][:3] == [
+        ("2048", "4096", "4096", "1"), ("2048", "1024", "4096", "2"), ("2048", "2048", "128", "32"),
+    ]  # fmt: skip
+    assert "One layer: 481 · 10⁹ products" in n00.layer_table().caption
+
+
+def test_prefill_decode_and_training_are_shapes_of_one_layer():
+    read, write, train = list(n00.ELSEWHERE.values())[:3]
+    assert read == n00.LAYER["to the hidden size"][:3] and write == (1, *read[1:])
+    assert sorted(train) == sorted(read), "the same three sizes, another one added up"
+
+
+def test_the_example_says_whose_kernel_it_is():
+    (cell,) = (cell for cell in cells("00") if "course.whose" in cell.source)
+    assert cell.outputs[0].text == "the course's kernel, as NumPy computes it: True\n"
+
+
+def test_the_table_of_the_gpu_has_limits_and_units():
+    rows = {row[0]: row[1:] for row in limits_table([H200, devices.get("A100 80GB")]).rows}
+    assert rows["single-precision units of an SM, and in all"] == ("128, 16\u202f896", "64, 6\u202f912")
+    assert rows["tensor cores of an SM, and in all"] == ("4, 528", "4, 432")
+    assert rows["double-precision units of an SM, and in all"][1] == "32, 3\u202f456"
+    assert rows["of them along x, y, z, at most"][0] == "1\u202f024 × 1\u202f024 × 64"

@@ -8,7 +8,7 @@ from helpers import devices
 from helpers.exercises import n01
 from helpers.explore.roofline import point_of
 from helpers.models import roofline, traffic
-from tests.notebooks.support import H200, answered, linked_terms, prose, said
+from tests.notebooks.support import H200, answered, cells, linked_terms, prose, said
 
 ADA = devices.get("RTX 6000 Ada")
 
@@ -65,3 +65,27 @@ def test_the_cells_of_the_functions_and_of_the_loops_take_their_solutions():
     assert answered("01", "roof_function.check", "    return None", body).passed is True
     changed = answered("01", "order_of_loops.check", '("row", "col", "k")', '("row", "k", "col")')
     assert changed.passed is True
+
+
+def test_the_numbers_of_the_cube_are_those_of_the_model():
+    need = traffic.compulsory(*n01.CUBE, beta=1.0)
+    found = said(
+        "01", r"operations are \*\*(\d+) GFLOP\*\*.*?read, \*\*(\d+) MB\*\*, and one is written, \*\*(\d+) MB\*\*"
+    )
+    assert found == (round(need.flops / 1e9), round(need.loads / 1e6), round(need.store_C / 1e6)) == (137, 201, 67)
+
+
+def test_arithmetic_takes_longest_on_all_five_gpus():
+    floors = [roofline.fastest_time(devices.get(name), *n01.CUBE, beta=1.0) for name in n01.FIVE]
+    assert all(floor.compute_ms > 4 * floor.memory_ms for floor in floors)
+    assert [row[-1] for row in n01.floors().rows] == ["54 ×", "10 ×", "5 ×", "52 ×", "37 ×"]
+    assert n01.predict_slack().answer == 10
+
+
+def test_the_chain_of_one_thread_is_as_long_as_printed():
+    (cell,) = (cell for cell in cells("01") if "multipliers" in cell.source and cell.cell_type == "code")
+    text = cell.outputs[0].text
+    assert f"H200: {132 * 128} multipliers · 2 · 1980 MHz = 66.9 TFLOPS" in text
+    assert "256 × 256 × 128: at least    0.25 µs; 128 multiply-adds of 4 cycles one after another: 0.26 µs" in text
+    chain, all_of_them = said("01", r"in step 1, (\d+) instead of (\d+ \d+ \d+)")
+    assert (chain, all_of_them) == (128, 256 * 256 * 128)

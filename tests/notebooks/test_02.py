@@ -1,11 +1,10 @@
 """Notebook 02: what its prose says of warps is so, in numbers and in recordings."""
 
 from gemm_kernels import get
-from helpers import course
-from helpers.exercises import n02
+from helpers import course, devices
 from helpers.exercises.n02.blanks import BLOCK
 from helpers.measure import recordings
-from tests.notebooks.support import linked_terms, said
+from tests.notebooks.support import cells, linked_terms, said
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -45,12 +44,24 @@ def test_whole_blocks_are_what_the_blank_promises():
     assert said("02", r"M was a multiple of (\d+) and N one of (\d+)") == BLOCK
 
 
-def test_guard_alpha_and_beta_cost_next_to_nothing_and_size_t_is_in_the_loop():
-    plain, guard, scaled, wide = n02.instructions_per_warp().values()
-    assert abs(guard - plain) < 10 and abs(scaled - guard) < 10
-    assert wide - scaled > 64  # more than one in each of the 64 iterations
+def test_the_launch_in_two_dimensions_is_counted_as_printed():
+    launch = course.kernel("naive").launch(256, 256, 128).in_blocks(16, 16)
+    blocks, warps = launch.grid[0] * launch.grid[1], launch.threads // 32
+    a100 = devices.get("A100 80GB")
+    sms = blocks * launch.threads // a100.threads_per_sm
+    assert said("02", r"An SM of an A100 holds (\d+) threads") == (a100.threads_per_sm,)
+    (cell,) = (cell for cell in cells("02") if "a100.threads_per_sm" in cell.source)
+    printed = f"grid (16, 16): {blocks} blocks of {warps} warps, {blocks * warps} warps, {blocks * 256} threads\n"
+    assert cell.outputs[0].text == printed + f"They fill {sms} of the {a100.sms} SMs of an A100-SXM4-80GB.\n"
+    assert (blocks, warps, blocks * warps, blocks * 256, sms) == (256, 8, 2048, 65536, 32)
 
 
-def test_both_launches_at_the_end_reach_a_few_percent_of_cublas_at_best():
+def test_the_error_of_an_open_exercise_quotes_no_line_of_its_solution():
+    (cell,) = (cell for cell in cells("02") if "OutOfBounds as error" in cell.source)
+    assert "line 9 of the course's kernel\n" in cell.outputs[0].text and "sum +=" not in cell.outputs[0].text
+
+
+def test_the_launches_at_the_end_reach_a_few_percent_and_the_best_of_step_1_a_tenth_of_cublas():
     naive = recordings.gflops(get("naive"), 2048, 2048, 2048)
     assert naive.of_cublas < course.speed("naive").of_cublas < 0.05
+    assert 0.09 < recordings.gflops(get("naive", block_x=2, block_y=16), 2048, 2048, 2048).of_cublas < 0.12

@@ -8,7 +8,7 @@ import pytest
 from gemm_kernels import get
 from helpers.analysis import block_shapes
 from helpers.simulator.recording import counting
-from tests.notebooks.support import counters, linked_terms, prose, said, sources
+from tests.notebooks.support import cells, counters, linked_terms, prose, said, sources
 
 LANE = np.arange(8)
 ROW_OF_FLOATS = 16  # of the matrices that are counted by hand
@@ -78,3 +78,17 @@ def test_both_kernels_make_as_many_requests_and_the_naive_one_costs_more_sectors
 
 def test_a_row_that_begins_inside_a_sector_reaches_into_a_fifth_one():
     assert said("03", r"How many sectors\?</summary>(\w+):") == (sectors(1 + np.arange(32)),)
+
+
+def test_the_gap_of_a_square_block_is_the_one_in_its_address_table():
+    last, first, gap = said("03", r"From index (\d+) to index (\d+) that is a \*\*gap of (\d+)\*\*")
+    assert first - last == gap
+    (table,) = (cell for cell in cells("03") if "launch.in_blocks(16, 16)" in cell.source)
+    printed, shown = (output.get("text") or output["data"]["text/plain"] for output in table.outputs)
+    text = printed + shown.replace("\u202f", "")
+    assert text.count(f"{gap} *") == 3 and "grid (64, 64): 4096 blocks; warps in each: 8" in text
+
+
+def test_the_square_block_is_faster_than_the_line_though_it_has_a_gap():
+    line, square = (block_shapes.recorded(get("coalesced"), block, 2048).gflops for block in ((32, 1), (16, 16)))
+    assert line < square

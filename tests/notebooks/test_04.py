@@ -5,6 +5,8 @@ from functools import cache
 
 from gemm_kernels import get
 from helpers import run
+from helpers.measure.states import states
+from helpers.models import traffic
 from helpers.simulator import Recording
 from tests.notebooks.support import H200, cells, gain, linked_terms, prose, said
 
@@ -89,3 +91,31 @@ def test_the_most_that_the_model_allows_is_the_same_here_and_in_notebook_06():
     here = re.search(r"of the (\d+) that the model allows", printed)[1]
     there = re.search(r"shared_memory +1\.56 +(\S+?)\s{2,}", printed.replace("\u202f", "").replace("\u00a0", ""))[1]
     assert here == there
+
+
+def test_tiles_of_one_and_of_all_are_the_two_limits_of_the_rule():
+    (cell,) = (cell for cell in cells("04") if "def bytes_loaded" in cell.source)
+    first, *_, last = cell.outputs[0].text.splitlines()
+    assert first == "T =  1: 2097152 bytes by the rule,  0.25 operations per byte; 2097152 recorded"
+    assert last.endswith(
+        "32768 bytes by the rule, 16.00 operations per byte; no launch: a block of 64 · 64 = 4096 threads"
+    )
+    assert 4 * 2 * 64 * 64 == 32768, "A and B, each float once"
+
+
+def test_asked_for_is_the_formula_in_the_text():
+    assert "**M · N · (2K + 1)**" in prose("04")
+    asked = traffic.requested(get("coalesced"), 4096, 4096, 4096).total
+    assert asked == 4 * 4096 * 4096 * (2 * 4096 + 1) and f"{asked / 1e9:.1f}" == "549.8"
+
+
+def test_the_fast_kernel_reads_the_cache_no_faster_and_does_five_times_as_much_with_it():
+    slow, fast = (states(name, 2048).metrics for name in ("shared_memory", "stream_k"))
+    read, time = "lts__t_sectors_op_read.sum", "gpu__time_duration.sum"
+    assert abs(fast[read] / fast[time] / (slow[read] / slow[time]) - 1) < 0.05
+    assert round(slow[read] / fast[read]) == 5
+
+
+def test_the_race_of_an_open_exercise_quotes_no_line_of_its_solution():
+    (cell,) = (cell for cell in cells("04") if "course.message" in cell.source)
+    assert "line 21 of the course's kernel\n" in cell.outputs[0].text and "Bs[y][x] =" not in cell.outputs[0].text

@@ -8,8 +8,9 @@ from gemm_kernels import get
 from helpers import course
 from helpers.analysis.block_shapes import recorded
 from helpers.analysis.resources import resources_of
-from helpers.exercises import n05
+from helpers.exercises import n05, residents
 from helpers.measure import profiles, recordings
+from helpers.measure.states import states
 from helpers.models import latency
 from helpers.occupancy import occupancy
 from tests.notebooks.support import H200, answered, linked_terms, prose, said
@@ -47,16 +48,44 @@ def test_the_small_sm_is_worked_out_as_its_table_says():
     assert found.fraction == 0.375 and "37.5 % of the 8" in prose("05")
 
 
-def test_the_tiled_kernel_of_the_prediction_is_the_one_that_notebook_04_writes():
-    taken = resources_of(course.kernel("tiled"), H200.arch)
-    assert said("05", r"two tiles of 16 × 16 floats, (\d+) bytes\. The compiler gives each thread (\d+) registers") == (
-        taken.shared_bytes,
-        taken.registers,
+def test_the_published_block_and_sm_are_those_of_the_prediction():
+    asked = said(
+        "05", r"blocks of (\d+) threads, (\d+) registers per thread and (\d+) bytes of shared memory per block"
     )
-    has = (H200.blocks_per_sm, H200.warps_per_sm, H200.registers_per_sm, H200.shared_bytes_per_sm)
+    assert asked == (n05.WORKED.threads, n05.WORKED.registers, n05.WORKED.shared_bytes)
+    sm = n05.A6000
+    has = (sm.blocks_per_sm, sm.warps_per_sm, sm.registers_per_sm, sm.shared_bytes_per_sm)
     assert said("05", r"(\d+) block slots, room for (\d+) warps, (\d+ \d+) registers and (\d+ \d+) bytes") == has
-    (fewer,) = said("05", r"with one register more per thread only (\d+) blocks would fit")
+
+
+def test_one_register_more_costs_the_tiled_kernel_two_blocks():
+    taken = resources_of(course.kernel("tiled"), H200.arch)
+    (fewer,) = said("05", r"With one register more per thread only (\d+) blocks would fit")
     assert [occupancy(H200, 256, taken.registers + more, taken.shared_bytes).blocks for more in (0, 1)] == [8, fewer]
+
+
+def test_the_estimate_in_words_is_that_of_the_table():
+    patch, of_a, of_b, registers, threads, shared = said(
+        "05", r"estimate (\d+) \+ (\d+) \+ (\d+) = (\d+) registers, for blocks of (\d+) threads with (\d+) bytes"
+    )
+    assert patch + of_a + of_b == registers
+    assert (threads, registers, shared) == (n05.ESTIMATED.threads, n05.ESTIMATED.registers, n05.ESTIMATED.shared_bytes)
+    limit, each = said("05", r"64 KB aside as shared memory: (\d+) · (\d+) bytes")
+    assert limit == n05.PUBLISHED["shared"] == 64 * 1024 // each and each == shared + 1024
+
+
+def test_achieved_occupancy_is_a_little_less_than_the_theoretical():
+    for name in ("coalesced", "shared_memory", "block_tile_1d", "block_tile_2d", "ping_pong"):
+        share = states(name, 2048).warps / (H200.warps_per_sm / 4)
+        theory = resources_of(get(name), H200.arch).occupancy(H200).fraction
+        assert 0.9 * theory < share < theory
+
+
+def test_blocks_of_one_sm_and_the_price_of_a_room_are_recorded():
+    found = residents.residents()
+    assert found.label == "recorded on NVIDIA H200" and found.used == H200.sms and len(found.blocks) == 8
+    speeds = {row["params"]["shared_bytes"]: row["time"][0] for row in recordings.raw(H200.name, "residents")["rows"]}
+    assert speeds[40000] > speeds[2048], "fewer warps take longer"
 
 
 def test_launch_bounds_trade_registers_for_blocks_as_the_note_says():
@@ -65,14 +94,12 @@ def test_launch_bounds_trade_registers_for_blocks_as_the_note_says():
     for bound in (8, 4, 1):
         text = mine.source.replace("__global__ void", f"__global__ void __launch_bounds__(256, {bound})")
         blocks.append(resources_of(dataclasses.replace(mine, source=text), H200.arch).occupancy(H200).blocks)
-    assert blocks == [8, 4, 2] and "less than it may, so that two blocks fit" in prose("05")
+    assert blocks == [8, 4, 2] and "fewer than it may, so that two blocks fit after all" in prose("05")
 
 
 def test_the_answers_to_the_explorers_questions():
     blocks, warps = said("05", r"(\d+) blocks of one warp each are half of the (\d+) warps")
     assert occupancy(H200, 32, 16).warps == blocks == warps / 2
-    enough, less = said("05", r"(\d+) per thread will do, so (\d+) fewer")
-    assert [occupancy(H200, 256, each, 8192).blocks for each in (enough + less, enough + 1, enough)] == [2, 2, 3]
     later = [kernel for kernel, _ in profiles.ladder(1024, 1024, 1024)][4:]
     for kernel in later:
         taken = resources_of(kernel, H200.arch)

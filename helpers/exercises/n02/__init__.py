@@ -1,6 +1,6 @@
 """Exercises of notebook 02, threads and indices: which thread, which warp, which element, and the whole formula."""
 
-from helpers.exercises.n02.blanks import BETA, NAIVE, instructions_per_warp
+from helpers.exercises.n02.blanks import BETA, NAIVE
 from helpers.exercises.n02.kernels import FLAT_BLOCK, ROWS_AND_COLUMNS, WARP_NUMBERS
 from helpers.exercises.n02.launches import (
     PLACE_IN_LINE,
@@ -15,7 +15,6 @@ __all__ = [
     "PREDICTIONS",
     "QUESTIONS",
     "active_lanes",
-    "instructions_per_warp",
     "predict_idle_lanes",
     "predict_owner",
 ]

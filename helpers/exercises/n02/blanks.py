@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from gemm_kernels import OwnKernel, get
-from helpers import run
-from helpers.devices import WARP
 from helpers.exercises.framework import slips
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
@@ -111,20 +108,3 @@ BETA = Blank(
         Wrong("product_lost", slips.sentence("nothing_added")),
     ),
 )  # fmt: skip
-
-
-def instructions_per_warp() -> dict[str, float]:
-    """What a warp executes for M = N = K = 64: our plain kernel, and what each addition makes of it, simulated."""
-    plain, size = NAIVE.solved, 64
-    versions = {
-        "A · B, whole blocks": (plain, "sgemm", False),
-        "+ guard": (plain.replace("    // 2.", "    if (row >= M || col >= N) return;\n    // 2."), "sgemm", False),
-        "+ alpha and beta": (BETA.solved, "sgemm", True),
-        "+ size_t: naive of the ladder": (get("naive").source, "sgemm_naive", True),
-    }
-    found = {}
-    for name, (source, entry, scaled) in versions.items():
-        own = OwnKernel(source, entry, BLOCK, rows_along="x", scaled=scaled)
-        executed = run.record_whole(own.launch(size, size, size)).counters["smsp__inst_executed.sum"]
-        found[name] = executed / (size * size / WARP)
-    return found

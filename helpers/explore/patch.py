@@ -1,0 +1,44 @@
+"""The explorer of notebook 01: rows and columns of a patch of C → the floats that feed it, and what memory allows.
+
+`explore()` is the explorer, `small_multiples()` its static twin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helpers import devices
+from helpers.draw import theme
+from helpers.draw.patch import FIGURE_HEIGHT, Patch, patches_figure
+from helpers.explore.live import LiveExplorer
+from helpers.explore.widgets import choice_slider
+from helpers.models import roofline, traffic
+
+SIDES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+TELLING = ((1, 1), (8, 8), (64, 64), (256, 256))
+
+
+def patch(rows: int, columns: int, device: devices.Device = devices.DEFAULT) -> Patch:
+    """A patch, and the most that a GPU's memory lets a multiplication reach that fetches its floats at each step."""
+    return Patch(rows, columns, roofline.attainable_gflops(device, traffic.tile_intensity(rows, columns)))
+
+
+class PatchExplorer(LiveExplorer):
+    """Controls for the rows and the columns of the patch; beside it stands the largest one."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.rows, self.columns = choice_slider("rows", SIDES, rows), choice_slider("columns", SIDES, columns)
+        super().__init__("Explorer: a patch of C and its edges.", [[self.rows, self.columns]], FIGURE_HEIGHT)
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        return patches_figure([patch(256, 256), patch(self.rows.value, self.columns.value)], devices.DEFAULT.short), ""
+
+
+def explore(rows: int = 8, columns: int = 8) -> PatchExplorer:
+    """The explorer, beginning with this patch."""
+    return PatchExplorer(rows, columns)
+
+
+def small_multiples(patches: Sequence[tuple[int, int]] = TELLING) -> theme.Figure:
+    """The explorer's static twin: several patches side by side."""
+    return patches_figure([patch(*one) for one in patches], devices.DEFAULT.short)
