@@ -36,6 +36,11 @@ GEMM = """extern "C" __global__ void sgemm(int M, int N, int K, const float *A, 
 EXAMPLES = int(os.environ.get("GEMM_COURSE_NONSENSE", "0"))
 
 
+@pytest.fixture(autouse=True)
+def on_the_simulator(monkeypatch):
+    monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
+
+
 class Strange:
     """An object that answers nothing."""
 
@@ -118,7 +123,8 @@ def command(file: str, kernel: str, grid: str, args: str) -> int:
     return status
 
 
-X = lambda: gpu.ones(8, F32)  # noqa: E731
+X = simulator.empty(8, F32)
+X[:] = 1
 # A public function, and its arguments as they should be.
 FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "RawModule": (lambda **given: simulator.RawModule(**given).get_function("k"), {
@@ -138,21 +144,21 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "load": (simulator.load, {"path": "nowhere.npz"}),
     "compile": (compiler.compile, {"source": SOURCE, "entry": "k", "arch": "sm_90", "options": (), "headers": None}),
     "gpu.array": (lambda **given: gpu.array(**given), {"host": [1, 2], "dtype": F32, "order": "C", "ndmin": 0}),
-    "gpu.asarray": (lambda **given: gpu.asarray(**given), {"host": X(), "dtype": F32, "order": "C"}),
+    "gpu.asarray": (lambda **given: gpu.asarray(**given), {"host": X, "dtype": F32, "order": "C"}),
     "gpu.zeros": (lambda **given: gpu.zeros(**given), {"shape": 3, "dtype": F32, "order": "C"}),
     "gpu.empty": (lambda **given: gpu.empty(**given), {"shape": 3, "dtype": F32, "order": "C"}),
     "gpu.full": (lambda **given: gpu.full(**given), {"shape": 3, "fill_value": 1, "dtype": F32}),
-    "gpu.empty_like": (lambda **given: gpu.empty_like(**given), {"other": X(), "dtype": F32}),
-    "gpu.asnumpy": (lambda **given: gpu.asnumpy(**given), {"device_array": X(), "order": "C", "out": None}),
-    "gpu.dot": (lambda a, b: gpu.dot(a, b), {"a": X(), "b": X()}),
-    "gpu.sum": (lambda a, axis: gpu.sum(a, axis), {"a": X(), "axis": 0}),
+    "gpu.empty_like": (lambda **given: gpu.empty_like(**given), {"other": X, "dtype": F32}),
+    "gpu.asnumpy": (lambda **given: gpu.asnumpy(**given), {"device_array": X, "order": "C", "out": None}),
+    "gpu.dot": (lambda a, b: gpu.dot(a, b), {"a": X, "b": X}),
+    "gpu.sum": (lambda a, axis: gpu.sum(a, axis), {"a": X, "axis": 0}),
     "gpu.linalg": (lambda a, b: gpu.linalg.solve(a, b), {"a": np.eye(2), "b": np.ones(2)}),
     "gpu.cuda.alloc": (lambda size: gpu.cuda.alloc(size), {"size": 8}),
     "gpu.cuda.Device": (lambda device: gpu.cuda.Device(device).use(), {"device": 0}),
     "gpu.RawKernel": (lambda args, **given: gpu.RawKernel(**given)(1, 8, args), {
         "code": SOURCE, "name": "k", "options": (), "args": (None, None, np.int32(0), F32(0))}),
-    "gpu.ElementwiseKernel": (elementwise, {"types": "float32 x", "operation": "y = x", "name": "e", "x": X()}),
-    "gpu.ReductionKernel": (reduced, {"name": "r", "x": X(), "axis": None}),
+    "gpu.ElementwiseKernel": (elementwise, {"types": "float32 x", "operation": "y = x", "name": "e", "x": X}),
+    "gpu.ReductionKernel": (reduced, {"name": "r", "x": X, "axis": None}),
     "gpu.ndarray": (lambda **given: gpu.ndarray(**given), {"shape": 2, "dtype": F32, "memptr": None}),
     **{f"gpu array: {name}": (operated(name), {"other": 1}) for name in (
         "__add__", "__rmul__", "__matmul__", "__itruediv__", "__lt__", "__getitem__", "reshape", "astype", "sum", "set",

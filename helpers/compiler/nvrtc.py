@@ -148,12 +148,7 @@ def _ask(name: str, *arguments: Any) -> Any:
     """What a function of nvrtc_process answers."""
     seconds, gigabytes = _limit(SECONDS), _limit(GIGABYTES)
     request = name, arguments, os.getcwd(), max(1, round(seconds)), round(gigabytes * 2**30)
-    while _idle and _idle[-1].owner != os.getpid():
-        _idle.pop()
-    try:
-        process = _idle.pop()
-    except IndexError:
-        process = _Process()
+    process = _taken()
     try:
         status, found = process.ask(request, _PATIENCE * seconds)
     except _Ended:
@@ -172,6 +167,16 @@ def _ask(name: str, *arguments: Any) -> Any:
     if status == nvrtc_process.REFUSED:
         raise CompileError(f"the compiler answers {found} and says nothing more of it.")
     return found
+
+
+def _taken() -> _Process:
+    """A process that has nothing to do, or a new one."""
+    while _idle:
+        with contextlib.suppress(IndexError):  # another thread was faster
+            process = _idle.pop()
+            if process.owner == os.getpid() and process.popen.poll() is None:
+                return process
+    return _Process()
 
 
 def _limit(name: str) -> float:

@@ -66,6 +66,13 @@ def test_process_is_kept_for_the_next_source():
     assert compiles() and nvrtc._idle[-1].popen.pid == process
 
 
+def test_process_that_ended_by_itself_is_replaced():
+    compiles()
+    nvrtc._idle[-1].popen.kill()
+    nvrtc._idle[-1].popen.wait()
+    assert compiles()
+
+
 def test_two_threads_compile_at_once():
     results = []
     threads = [threading.Thread(target=lambda: results.append(compiles())) for _ in range(3)]

@@ -8,6 +8,11 @@ from helpers import compiler, gpu, simulator
 KERNEL = 'extern "C" __global__ void k(float *x, int n) {{ {} x[0] = n; }}'
 
 
+@pytest.fixture(autouse=True)
+def on_the_simulator(monkeypatch):
+    monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
+
+
 def message(source, **given) -> str:
     with pytest.raises((compiler.CompilerError, simulator.SimulatorError)) as caught:
         simulator.RawModule(source, **given).get_function("k")

@@ -524,3 +524,17 @@ extern "C" __global__ void meet(int *y) {
     with pytest.raises(simulator.DeviceAssertion, match="enable_cooperative_groups=True") as caught:
         function((2,), (32,), (np.zeros(32, np.int32),))
     assert 4 in caught.value.lines
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+def test_elements_of_a_shared_array_of_structs_are_counted(level):
+    source = """struct Node { int a; float b; };
+    extern "C" __global__ void k(float *x, int n) {
+        __shared__ Node nodes[8];
+        nodes[threadIdx.x].a = n;
+        __syncthreads();
+        x[threadIdx.x] = nodes[threadIdx.x + n].a;
+    }"""
+    message = r"outside nodes: nodes\[8\], but nodes has 8 elements"
+    with simulator.record(level=level), pytest.raises(simulator.OutOfBounds, match=message):
+        simulator.RawModule(code=source).get_function("k")(1, 8, (np.zeros(8, F32), I32(8)))

@@ -250,7 +250,8 @@ class Kernel:
                 f"{self.name} was not launched: a launch takes the grid, the block and a tuple of arguments, "
                 f"{self.name}((…,), (…,), ({wanted}{',' * (len(self.compiled.parameters) == 1)}))."
             )
-        if shared_mem and len(self.compiled.dynamic_arrays) > 1:
+        geometry = checked(self, grid, block, shared_mem)
+        if geometry.shared_mem and len(self.compiled.dynamic_arrays) > 1:
             first, second, *_ = map(name_in_source, self.compiled.dynamic_arrays)
             warnings.warn(
                 f"{self.name} has several arrays of dynamic shared memory, {first} and {second}: all that are extern "
@@ -259,4 +260,4 @@ class Kernel:
                 f"{first}.",
                 stacklevel=2,
             )
-        launch(self, checked(self, grid, block, shared_mem), args, settings.current())
+        launch(self, geometry, args, settings.current())

@@ -73,14 +73,15 @@ class Declared:
 
 
 def declarations(source: str, entry: str, form: re.Pattern[str] = _DECLARATION) -> dict[str, list[Declared]]:
-    """The __shared__ declarations of a source by name. `entry`, "gemm<64, 8>", gives values to template parameters."""
+    """The __shared__ declarations of a source by name. `entry`, "gemm<64, 8>", gives values to template parameters.
+
+    Of a struct, whose size the text does not say, an element has 0 bytes: see `declaration_of`.
+    """
     source = _without_comments(source)
     constants = _constants(source, entry)
     found: dict[str, list[Declared]] = {}
     for type_, declarators in form.findall(source):
-        item_bytes = ITEM_BYTES.get(" ".join(type_.split()))
-        if item_bytes is None:
-            continue
+        item_bytes = ITEM_BYTES.get(" ".join(type_.split()), 0)
         for declarator in _at_top_level(declarators):
             match = re.match(r"\s*(\w+)\s*((?:\[[^\]]*\]\s*)*)$", declarator)
             if match:
@@ -94,7 +95,8 @@ def of_threads(source: str, entry: str) -> dict[str, list[Declared]]:
     """The declarations of arrays that are not __shared__, as `declarations`."""
     shared = declarations(source, entry)
     found = declarations(source, entry, _OF_THREADS)
-    return {name: ways for name, ways in found.items() if name not in shared}
+    sized = {name: [one for one in ways if one.item_bytes] for name, ways in found.items() if name not in shared}
+    return {name: ways for name, ways in sized.items() if ways}
 
 
 def _without_comments(source: str) -> str:
@@ -107,7 +109,10 @@ def declaration_of(array: SharedArray, declared: Mapping[str, list[Declared]]) -
     for candidate in candidates:
         if array.bytes == candidate.item_bytes * prod(candidate.sizes or (1,)):
             return candidate
-    unsized = (c for c in candidates if array.bytes == 0 or c.sizes is None)
+    for candidate in candidates:
+        if not candidate.item_bytes and candidate.sizes and array.bytes % prod(candidate.sizes) == 0 < array.bytes:
+            return Declared(array.bytes // prod(candidate.sizes), candidate.sizes)
+    unsized = (c for c in candidates if c.item_bytes and (array.bytes == 0 or c.sizes is None))
     return next((Declared(c.item_bytes, None) for c in unsized), None)
 
 
