@@ -119,7 +119,9 @@ def _check_cluster(name: str, grid: tuple[int, int, int], cluster: tuple[int, in
 def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings) -> None:
     """Run a kernel; what was recorded and what the sanitizer found go where `settings` says."""
     prepared, note = kernel.forms.at(settings.level)
-    program, memory = prepared.program, GlobalMemory(prepared.program)
+    program = prepared.program
+    kernel.variables.prepare(program)
+    memory = GlobalMemory(program)
     cooperative = kernel.cooperative
     parameters = pack_arguments(kernel.name, program.parameters, args, memory)
     run = Launch(
