@@ -8,23 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from helpers import compiler, cycles, devices, run, simulator
 from helpers.profile import Profile, compared, page, profile, text
+from helpers.profile.arguments import BadArgument, argument
 from helpers.sentences import say
-from helpers.simulator.cuda.arguments import SCALARS
-
-_MEANING = " ".join(__doc__.split("\n\n")[1].split())  # what each of --args stands for
-
-
-class BadArgument(ValueError):
-    """An argument of the command does not fit the kernel; the message says which."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,45 +73,10 @@ def _profiled(file: Path, options: argparse.Namespace) -> Profile:
         raise BadArgument(
             f"{options.kernel} has {len(parameters)} parameters ({wanted}), but --args names {len(options.args)}."
         )
-    args = [_argument(one, given) for one, given in zip(parameters, options.args, strict=True)]
+    args = [argument(one.type, one.name, given) for one, given in zip(parameters, options.args, strict=True)]
     with simulator.capture() as caught:
         run.call(kernel, tuple(options.grid), tuple(options.block), args, options.shared)
     return profile(caught[0], options.gpu, cold=not options.warm)
-
-
-def _argument(parameter, given: str):
-    """A scalar, or an array of random numbers. BadArgument where it is neither, or does not fit into memory."""
-    name = parameter.type.replace("const", "").replace("volatile", "").replace("*", "").strip()
-    if not parameter.is_pointer and name not in SCALARS:
-        raise BadArgument(
-            f"{parameter.type} {parameter.name} is a struct, which a command line cannot fill. In Python: launch the "
-            "kernel inside `with simulator.capture() as caught:`, and then `profile.profile(caught[0])`."
-        )
-    dtype = np.dtype(SCALARS.get(name, np.uint8 if parameter.is_pointer else np.int32))
-    try:
-        if not parameter.is_pointer:
-            return dtype.type(float(given) if dtype.kind == "f" else int(given, 0))
-        sides = [int(part) for part in given.lower().replace("×", "x").split("x")]
-        if min(sides) < 1:
-            raise ValueError
-        return _random_array(name, dtype, math.prod(sides))
-    except MemoryError:
-        raise BadArgument(
-            f"{given} elements for {parameter.type} {parameter.name} do not fit into this machine's memory."
-        ) from None
-    except (OverflowError, ValueError):
-        raise BadArgument(f"{given!r} is no value for {parameter.type} {parameter.name}: {_MEANING}") from None
-
-
-def _random_array(name: str, dtype: np.dtype, size: int) -> np.ndarray:
-    """That many random elements of a type of CUDA; bytes for one that NumPy does not know."""
-    random = np.random.default_rng(size)
-    if name not in SCALARS:
-        lanes = {"float2": 8, "float4": 16, "int2": 8, "int4": 16, "double2": 16}.get(name, 4)
-        return random.integers(0, 60, size * lanes, np.uint8)
-    if dtype.kind == "f":
-        return random.random(size).astype(dtype)
-    return random.integers(0, 100, size).astype(dtype)
 
 
 if __name__ == "__main__":

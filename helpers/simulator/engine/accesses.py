@@ -178,6 +178,8 @@ def atomic(
                     cells = space_memory(wave, where).cells(at, dtype, block_of)
                 else:
                     cells = wave.global_memory.cells(at, dtype)
+                if not returns and where == "global" and not wave.global_memory.keeps:
+                    continue
                 own = items if count == 1 else items[part : part + 1]
                 old = np.empty(len(at), dtype)
                 for view, index, which in cells:

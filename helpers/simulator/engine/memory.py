@@ -144,6 +144,8 @@ class GlobalMemory:
     `program` has such operations, arrays of an odd number of halves are copied to whole words; `put_back` ends that.
     """
 
+    keeps = True  # what is written to it
+
     def __init__(self, program: Program | None = None) -> None:
         self._program = program
         self.allocations: list[Allocation] = []
