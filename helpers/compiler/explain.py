@@ -71,6 +71,11 @@ _HINTS = tuple((re.compile(message), re.compile(line), hint) for message, line, 
         "shared_mem=….",
     ),
     (
+        r'more than one instance of overloaded function "(pow|fmod|fmax|fmin|fdim|atan2|hypot)" matches', "",
+        r"There is a \1 of floats and one of doubles, and these arguments are of both: a literal without f, such as "
+        r"2.0, is a double. Write 2.0f, which makes it \1f; a square is quickest as x * x.",
+    ),
+    (
         "annotation on lambda requires --extended-lambda", "",
         "In a kernel a lambda is device code anyway: leave __device__ out.",
     ),

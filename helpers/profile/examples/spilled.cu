@@ -4,7 +4,7 @@ __global__ void __launch_bounds__(256, 8) mix(const float *x, float *y, int thre
     float a[48];
 #pragma unroll
     for (int k = 0; k < 48; ++k) a[k] = x[k * threads + i];
-    for (int round = 0; round < 32; ++round) {
+    for (int round = 0; round < 8; ++round) {
 #pragma unroll
         for (int k = 0; k < 48; ++k) a[k] = 0.5f * a[k] + 0.25f * a[(k + 7) % 48];
     }
