@@ -174,7 +174,7 @@ class Variable:
     """A variable of a state space: `bytes_` long (0: sized by the launch), with its initial contents if it has any.
 
     `pointers` are the addresses of functions and variables among its contents, in whose place `data` has zeros;
-    `unread` is the first element of the text that is not understood, "" if all are.
+    `unread` is the first element of the text that is not understood, "" if all are; `type` is that of an element.
     """
 
     name: str
@@ -184,6 +184,12 @@ class Variable:
     data: bytes | None = None
     pointers: tuple[Pointer, ...] = ()
     unread: str = ""
+    type: str = "b8"
+
+    @property
+    def may_hold_pointers(self) -> bool:
+        """Whether kernels may keep addresses in it; of a struct that is not known."""
+        return self.space == "global" and self.type in ("u64", "s64", "b64")
 
 
 def reached_from(names: Iterable[str], variables: Mapping[str, Variable]) -> Iterator[Variable]:
@@ -342,7 +348,7 @@ def _parse_variable(text: str) -> Variable | None:
     width = TYPE_BYTES[type_]
     bytes_ = width if count is None else width * int(count or 0)
     if initial is None:
-        return Variable(name, space, int(align or width), bytes_)
+        return Variable(name, space, int(align or width), bytes_, type=type_)
     data, pointers, unread = bytearray(), [], ""
     for item in split_operands(initial.strip().removeprefix("{").removesuffix("}")):
         operand = parse_operand(item)

@@ -140,3 +140,18 @@ def test_constant_pointers_of_code_and_data_are_equal():
     assert to.tolist() == [1, 1]
     with pytest.raises(simulator.UnsupportedInstruction, match="table holds one to a: .* not modelled at SASS level"):
         launched(source, "k", "sm_90", "sass", to, np.zeros(2, np.float32), np.int32(1))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_pointer_that_a_kernel_keeps_is_good_in_the_next(level):
+    source = """
+    __device__ int pool[4];
+    __device__ int *head;
+    __device__ const float *given;
+    extern "C" __global__ void keep(const float *x) { pool[2] = 9; head = pool + 2; given = x + 1; }
+    extern "C" __global__ void follow(float *y) { y[0] = *head; y[1] = *given; }"""
+    module, x, y = simulator.RawModule(code=source), np.arange(1 << 20, dtype=np.float32), np.zeros(2, np.float32)
+    with simulator.record(level=level, blocks=()):
+        module.get_function("keep")((1,), (1,), (x,))
+        module.get_function("follow")((1,), (1,), (y,))
+    assert y.tolist() == [9, 1]

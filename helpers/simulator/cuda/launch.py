@@ -120,7 +120,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     """Run a kernel; what was recorded and what the sanitizer found go where `settings` says."""
     prepared, note = kernel.forms.at(settings.level)
     program = prepared.program
-    kernel.variables.prepare(program)
+    kernel.variables.prepare(program, args)
     memory = GlobalMemory(program)
     parameters = pack_arguments(kernel.name, program.parameters, args, memory)
     run = _executable(kernel, prepared, geometry, memory, parameters, settings.max_instructions)

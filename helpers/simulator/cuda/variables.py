@@ -22,9 +22,19 @@ class ModuleVariables:
     def __init__(self) -> None:
         self._storage: dict[str, np.ndarray] = {}
 
-    def prepare(self, program: Program) -> None:
-        """Allocate the variables that a program can reach, before the memory of its launch is made."""
-        self._allocate(*_named(program))
+    def prepare(self, program: Program, args: Iterable = ()) -> None:
+        """Allocate the variables that a program can reach, before the memory of its launch is made.
+
+        A variable of the type of a pointer may keep an address for the next launch: then they and the arrays among the
+        arguments keep theirs, as on a GPU.
+        """
+        named, declared = _named(program)
+        self._allocate(named, declared)
+        reached = list(reached_from(named, declared))
+        if any(one.may_hold_pointers for one in reached):
+            for array in (*(self._storage[one.name] for one in reached), *args):
+                if isinstance(array, np.ndarray):
+                    FIXED.address(array)
 
     def _allocate(self, names: Iterable[str], declared: Mapping[str, Variable]) -> None:
         """Give variables, and what their initial values lead to, their memory; what an initial value points to keeps

@@ -295,12 +295,12 @@ def _variables(
     if not wanted:
         return {}
     symbols = {symbol.name: symbol for symbol in image.symbols}
-    alignments = {variable.name: variable.align for variable in ptx.parse(declared).variables}
+    in_ptx = {variable.name: variable for variable in ptx.parse(declared).variables}
     variables: dict[str, Variable] = {}
     while wanted:
         name = wanted.pop()
         if name not in variables:
-            variables[name] = _variable(image, symbols[name], alignments.get(name, 1))
+            variables[name] = _variable(image, symbols[name], in_ptx.get(name))
             wanted += [pointer.name for pointer in variables[name].pointers]
     return {name: (variable, t.slot(f"&{name}", np.int64(0))) for name, variable in sorted(variables.items())}
 
@@ -318,11 +318,13 @@ def _check_constant_pointers(program: Program) -> None:
                     )
 
 
-def _variable(image: cubin.Cubin, symbol: cubin.Symbol, align: int) -> Variable:
+def _variable(image: cubin.Cubin, symbol: cubin.Symbol, declared: Variable | None) -> Variable:
+    """declared: how PTX has it, which says how it is aligned, and the type of its elements."""
+    align, type_ = (1, "b8") if declared is None else (declared.align, declared.type)
     space = "const" if symbol.section.startswith(".nv.constant") else "global"
     data = image.data(symbol.section)[symbol.offset : symbol.offset + symbol.size] or None
     try:
-        return Variable(symbol.name, space, align, symbol.size, data, image.pointers(symbol))
+        return Variable(symbol.name, space, align, symbol.size, data, image.pointers(symbol), type=type_)
     except ValueError as error:
         raise UnsupportedInstruction(
             f"The initial value of {symbol.name} has an address that is not modelled at SASS level: {error}."
