@@ -164,12 +164,11 @@ def by_line(recording: Recording) -> dict[int, float]:
     calls: Counter[int] = Counter()
     for one in recording.by_instruction():
         found[one.line] += one.warps
-        if one.opcode.startswith("CALL"):
+        if one.opcode.startswith("CALL") and one.line and one.warps:
             calls[one.line] += one.warps
     called = found[0]
     for line, times in calls.items():
-        if line:
-            found[line] += called * times / calls.total()
+        found[line] += called * times / calls.total()
     return dict(found)
 
 
@@ -193,14 +192,14 @@ def double_literals(case: Case) -> Iterator[Cause]:
     gain = case.gain(mended) if gone else None
     for line in sorted(gone):
         own = {one[1]: at for at, one in places if at == line or _names(case.lines[at - 1]) & _words(case.text(line))}
-        literals = " and ".join(f"{one}" if at == line else f"{one} (line {at})" for one, at in own.items())
+        literals = _listed([one if at == line else f"{one} (line {at})" for one, at in own.items()])
         several = len(own) > 1
         yield Cause(
             "double literal", line,
             f"Line {line}: the literal{'s' * several} {literals} {'are doubles' if several else 'is a double'}, so "
             f"that {case.each(before[line])} of the {case.each(case.by_line[line])} instructions of a warp there "
             "compute in FP64, or convert to it and back.",
-            f"Write {' and '.join(f'{one}f' for one in own)}: then none does.", gain,
+            f"Write {_listed([f'{one}f' for one in own])}: then none does.", gain,
         )  # fmt: skip
         gain = None  # told once: it is for all of them
 
@@ -351,16 +350,16 @@ def local_arrays(case: Case) -> Iterator[Cause]:
         for array in (every if len(every) == 1 else (_array(case, one.index),)) if array is not None
         if (found := declaration(program, one, array)) is not None
     }  # fmt: skip
-    what = " and ".join(f"`{name}` ({size} bytes a thread)" for name, size in sorted(named.items()))
+    what = _listed([f"`{name}` ({size} bytes a thread)" for name, size in sorted(named.items())])
     what = f"{what} {'is an array' if len(named) == 1 else 'are arrays'}" if named else "an array of each thread is"
     example = next(iter(sorted(named)), "a")
     yield Cause(
         "local array", line,
-        f"Line {line}: {what} in local memory (LDL, STL), for registers have no index that is known only at run time: "
-        f"{most:,} of the {sum(everything.values()):,} requests there that the first block's warps make, for "
-        f"{sectors:,} sectors in all, are at this line.",
+        f"Line {line}: {what} in local memory (LDL, STL), for registers have no index that is known only at run time. "
+        f"The first block's warps make {sum(everything.values()):,} requests there, for {sectors:,} sectors; {most:,} "
+        "of them are at this line.",
         "Let loops over it have a fixed number of steps and be unrolled, so that each index is a number; or keep it in "
-        f"shared memory, as {example}[index][threadIdx.x].",
+        f"shared memory, as {example}[index][threadIdx.x], or in __constant__ memory if it is a table.",
     )  # fmt: skip
 
 
@@ -396,7 +395,7 @@ def integer_divisions(case: Case) -> Iterator[Cause]:
         count = case.by_line.get(line, 0)
         if count < SHARE * case.instructions or not any(sign in case.text(line) for sign in used):
             continue
-        signs = " and ".join(f"`{sign}`" for sign in sorted(used))
+        signs = _listed([f"`{sign}`" for sign in sorted(used)])
         elsewhere = ""
         if case.prediction.kind in ELSEWHERE:
             elsewhere = " (The limit is another one, so that the time may stay the same.)"
@@ -515,6 +514,11 @@ _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 def _code(source: str) -> tuple[str, ...]:
     """The lines of a source with blanks in place of comments and strings."""
     return tuple(_NO_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), source).split("\n"))
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """'a, b and c'."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def _replaced(source: str, parts: Sequence[tuple[int, tuple[int, int], str]]) -> str:

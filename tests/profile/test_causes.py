@@ -65,7 +65,8 @@ def test_counts_of_a_cause_are_those_of_the_first_block():
     assert f"so that {len(doubles)} of the {len(of_line)} instructions of a warp there" in cause.found
     (cause,) = slow("local array").causes
     assert "`counts` (64 bytes a thread) is an array in local memory" in cause.found
-    assert f"{8 * 64 * 2:,} of the {8 * (64 * 2 + 8):,} requests" in cause.found  # a load and a store; four wide each
+    assert f"make {8 * (64 * 2 + 8):,} requests there" in cause.found  # a load and a store a key; four wide ones
+    assert f"{8 * 64 * 2:,} of them are at this line." in cause.found
     (cause,) = slow("atomics on one address").causes
     assert "all 256 atomic operations" in cause.found and "some 1,048,576, which" in cause.found
 
@@ -127,6 +128,21 @@ def test_a_64_bit_division_is_counted_with_the_function_that_it_calls():
         of_source(source.replace("/ n", "/ 7"), "k", np.ones(1024, np.int64), np.ones(1024, np.int64), np.int64(3))
         == ()
     )
+
+
+def test_a_function_that_is_never_called_takes_no_instructions():
+    source = """
+    __global__ void k(const float *x, float *y) {
+        const int i = blockIdx.x * blockDim.x + threadIdx.x;
+        y[i] = x[i] / (1 + x[(i + 1) % 1024]);
+    }"""
+    x = floats(1024)
+    assert of_source(source, "k", x, floats(1024)) == ()
+    with simulator.record(blocks=(), checks="off") as recording:
+        run.call(run.simulated(source, "k"), (8,), (128,), (x, np.zeros_like(x)))
+    calls = [one for one in recording.by_instruction() if one.opcode.startswith("CALL")]
+    assert calls and not sum(one.warps for one in calls)
+    assert sum(causes.by_line(recording).values()) == recording.instructions()
 
 
 def test_atomics_of_a_histogram_are_no_contention():
