@@ -100,6 +100,16 @@ class Case:
         return _code(self.source)
 
     @cached_property
+    def statements(self) -> tuple[tuple[int, int], ...]:
+        """The first and the last line of each piece of the source between semicolons and braces."""
+        found, line = [], 1
+        for piece in re.split(r"(?<=[;{}])", "\n".join(self.lines)):
+            begin = line + piece[: len(piece) - len(piece.lstrip())].count("\n")
+            line += piece.count("\n")
+            found.append((begin, line - piece[len(piece.rstrip()) :].count("\n")))
+        return tuple(found)
+
+    @cached_property
     def warps(self) -> int:
         """Of a block."""
         return -(-self.captured.run.threads // WARP)
@@ -176,32 +186,40 @@ def by_line(recording: Recording) -> dict[int, float]:
 
 
 def double_literals(case: Case) -> Iterator[Cause]:
-    """Literals without f whose lines are then carried out in FP64, and in FP32 once they have one."""
+    """Literals without f because of which lines are carried out in FP64: they are no more once the literals have it."""
     before = _doubles(case.recording)
-    places = [
-        (number, literal)
-        for number, text in enumerate(case.lines, 1)
-        for literal in LITERAL.finditer(text)
-        if any(number == line or _names(text) & _words(case.text(line)) for line in before)
-    ]
+    literals = [(line, one) for line, text in enumerate(case.lines, 1) for one in LITERAL.finditer(text)]
+    uses = {line: {use for use in _uses(case, line) if before.get(use)} for line, _ in literals}
+    places = [(line, one) for line, one in literals if uses[line]]
     if not places:
         return
     mended = case.mended(_replaced(case.source, [(line, one.span(1), f"{one[1]}f") for line, one in places]))
-    after = {} if mended is None else _doubles(mended.recording)
-    gone = [line for line, count in before.items() if line and mended is not None and not after.get(line)]
-    gain = case.gain(mended) if gone else None
-    for line in sorted(gone):
-        own = {one[1]: at for at, one in places if at == line or _names(case.lines[at - 1]) & _words(case.text(line))}
-        literals = _listed([one if at == line else f"{one} (line {at})" for one, at in own.items()])
-        several = len(own) > 1
-        yield Cause(
-            "double literal", line,
-            f"Line {line}: the literal{'s' * several} {literals} {'are doubles' if several else 'is a double'}, so "
-            f"that {case.each(before[line])} of the {case.each(case.by_line[line])} instructions of a warp there "
-            "compute in FP64, or convert to it and back.",
-            f"Write {_listed([f'{one}f' for one in own])}: then none does.", gain,
-        )  # fmt: skip
-        gain = None  # told once: it is for all of them
+    after = before if mended is None else _doubles(mended.recording)
+    gone = {line for line in before if not after.get(line)}
+    causing = [line for line, _ in places if uses[line] & gone]
+    if not causing:
+        return
+    lines = sorted({at for line in causing for at in (uses[line] & gone if _names(case.text(line)) else {line})})
+    where = {one[1]: line for line, one in places if line in causing}
+    listed = _listed([one if line in lines else f"{one} (line {line})" for one, line in where.items()])
+    what = f"the literal {listed} is a double" if len(where) == 1 else f"the literals {listed} are doubles"
+    yield Cause(
+        "double literal", lines[0],
+        f"Line{'s' * (len(lines) > 1)} {_listed(list(map(str, lines)))}: {what}, so that "
+        f"{case.each(sum(before[line] for line in gone))} of the {case.each(case.instructions)} instructions of a warp "
+        "compute in FP64, or convert to it and back.",
+        f"Write {_listed([f'{one}f' for one in where])}: then none does.", case.gain(mended),
+    )  # fmt: skip
+
+
+def _uses(case: Case, line: int) -> set[int]:
+    """The lines at which the machine code may have what a line of the source computes: those of its statements, and
+    those that use the macros and constants that it defines."""
+    names = _names(case.text(line))
+    found = {other for other, text in enumerate(case.lines, 1) if names & _words(text)}
+    return found | {
+        other for first, last in case.statements if first <= line <= last for other in range(first, last + 1)
+    }
 
 
 def _doubles(recording: Recording) -> dict[int, int]:

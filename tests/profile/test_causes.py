@@ -59,10 +59,11 @@ def test_the_promised_factor_is_that_of_the_mended_file():
 def test_counts_of_a_cause_are_those_of_the_first_block():
     (cause,) = slow("double literal").causes
     program = captured(PAIRS["double literal"].slow).run.program
-    of_line = [one for one in program.instructions if one.line == 7]
-    doubles = [one for one in of_line if one.opcode.startswith(("DADD", "DSETP", "F2F.F32.F64", "F2F.F64.F32"))]
+    names = ("DADD", "DSETP", "F2F.F32.F64", "F2F.F64.F32")
+    doubles = [one for one in program.instructions if one.opcode.startswith(names)]
+    padding = [one for one in program.instructions if one.opcode in ("NOP", "BRA")]  # behind the end: no loop is left
     assert len(doubles) == 4 * 64  # to FP64, the addition, back, and whether the result is subnormal
-    assert f"so that {len(doubles)} of the {len(of_line)} instructions of a warp there" in cause.found
+    assert f"so that {len(doubles)} of the {len(program.instructions) - len(padding)} instructions of" in cause.found
     (cause,) = slow("local array").causes
     assert "`counts` (64 bytes a thread) is an array in local memory" in cause.found
     assert f"make {8 * (64 * 2 + 8):,} requests there" in cause.found  # a load and a store a key; four wide ones
@@ -79,8 +80,21 @@ def test_a_macro_is_named_with_its_own_line():
         y[i] = x[i] * x[i] - HALF * x[i] + x[i] * 3.0e-1;
     }"""
     (cause,) = of_source(source, "k", floats(1024), np.zeros(1024, np.float32))
-    assert cause.line == 5 and cause.found.startswith("Line 5: the literals 0.5 (line 2) and 3.0e-1 are doubles")
+    assert cause.line == 5 and cause.found.startswith("Line 5: the literals 0.5 (line 2) and 3.0e-1 are doubles, so")
     assert cause.advice.startswith("Write 0.5f and 3.0e-1f")
+
+
+def test_literals_of_several_lines_are_one_cause():
+    source = """
+    __global__ void k(const float *x, float *y) {
+        const int i = blockIdx.x * blockDim.x + threadIdx.x;
+        float sum = 0.3 +
+            x[i] * x[i + 1];
+        sum += 2 * x[i];
+        y[i] = sum * 1.7;
+    }"""
+    (cause,) = of_source(source, "k", floats(1025), floats(1024))
+    assert cause.found.startswith("Lines 4 and 7: the literals 0.3 and 1.7 are doubles, so that ")
 
 
 def test_double_arithmetic_that_is_meant_is_no_cause():
