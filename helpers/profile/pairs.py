@@ -26,7 +26,6 @@ from helpers.profile.arguments import argument
 
 FOLDER = Path(__file__).parent / "examples"
 SUITE = "pairs"
-TOLERANCE = 1e-3  # of the largest element, by which the results of a pair may differ
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def _example(row: Mapping[str, Any], launch: Mapping[str, Any]) -> Example:
 
 def record(folder: Path = recordings.FOLDER, budget_s: float = 0.2) -> Path:
     """Time the launches of each pair in turns, with a cold L2, and write the file. Needs a GPU. budget_s: seconds for
-    each pair. AssertionError if the two of a pair do not come to the same result."""
+    each pair. `difference` is how far their results are apart, of the largest element."""
     rows = [_row(one, budget_s) for one in pairs()]
     file = recordings.path(gpu.name(), SUITE, folder)
     recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
@@ -91,7 +90,6 @@ def _row(pair: Pair, budget_s: float) -> dict[str, Any]:
         launch()
     first, second = (gpu.asnumpy(one).astype(float) for one in results)
     difference = float(np.abs(first - second).max() / np.abs(second).max())
-    assert difference <= TOLERANCE, f"{pair.slow.file} and {pair.mended.file} differ by {difference:.2g}"
     times = [Timing.of(column) for column in interleave(launches, budget_s).T]
     row = [[one.median_ms, one.lower_ms, one.upper_ms, one.repeats] for one in times]
     return {"rule": pair.rule, "slow": row[0], "mended": row[1], "difference": difference}
