@@ -33,6 +33,7 @@ from helpers.simulator.sanitizer.local_arrays import LocalArray, declaration
 
 SHARE = 0.1  # of the first block's instructions, from which on a cause is worth a sentence
 ATOMICS = 32  # of a block to one address, from which on they stand in each other's way
+MOST_ATOMICS = 20_000  # whose addresses are looked at
 ALONE = 0.5  # of a line's atomics that go to one address
 LAST_WAVE = 0.1  # of the time, from which on the last wave is worth a sentence
 DOUBLES = re.compile(r"D(ADD|MUL|FMA|SETP|MNMX)\b|F2F\.(F64\.F32|F32\.F64)|MUFU\.\w*64H|(I2F|F2I|FRND)\b.*F64")
@@ -430,11 +431,17 @@ def integer_divisions(case: Case) -> Iterator[Cause]:
 # ---- atomics on one address
 
 
+class _Enough(Exception):
+    """So many atomic operations were looked at that the rest will be alike."""
+
+
 class _Addresses(Observer):
-    """Which addresses atomics go to: by instruction and space, by block, how many threads name each."""
+    """Which addresses atomics go to: by instruction and space, by block, how many threads name each; of the first
+    MOST_ATOMICS alone."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[int, str], dict[int, Counter[int]]] = {}
+        self._seen = 0
 
     def handlers(self) -> Handlers:
         return {Access: self.access}
@@ -450,6 +457,9 @@ class _Addresses(Observer):
         for row, block in enumerate(np.asarray(wave.block_ids).tolist()):
             values, counts = np.unique(addresses[row][lanes[row]], return_counts=True)
             blocks.setdefault(block, Counter()).update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+            self._seen += int(counts.sum())
+        if self._seen > MOST_ATOMICS:
+            raise _Enough
 
 
 def contended_atomics(case: Case) -> Iterator[Cause]:
@@ -458,13 +468,15 @@ def contended_atomics(case: Case) -> Iterator[Cause]:
     if not any(one.opcode.startswith(("ATOM", "RED")) for one in program.instructions):
         return
     blocks = product(launched.grid)
-    observer = _Addresses()
+    observer, is_all = _Addresses(), True
     chosen = np.unique([0, blocks // 2, blocks - 1])
     try:
         replace(
             launched, only_blocks=chosen, global_memory=Untouched(launched.global_memory),
             observers=together(observer), max_instructions=OTHER_BLOCKS,
         ).run()  # fmt: skip
+    except _Enough:
+        is_all = False
     except SimulatorError:
         return
     lines: dict[tuple[int, str], dict[int, Counter[int]]] = {}
@@ -480,7 +492,8 @@ def contended_atomics(case: Case) -> Iterator[Cause]:
         if times < ALONE * both.total() or first[address] < ATOMICS:
             continue
         own, every = first[address], first.total()
-        of = f"{own:,} of the {every:,}" if own < every else f"all {every:,}"
+        part = f"{every:,}" if is_all else f"first {every:,}"
+        of = f"{own:,} of the {part}" if own < every or not is_all else f"all {part}"
         text = f"Line {line}: {of} atomic operations of the first block go to one address"
         if space == "shared":
             yield Cause(
@@ -488,7 +501,7 @@ def contended_atomics(case: Case) -> Iterator[Cause]:
                 "Let each warp add among its lanes first (__shfl_down_sync, __reduce_add_sync), and one lane for all.",
             )  # fmt: skip
             continue
-        if len(of_blocks) > 1 and all(counts[address] for counts in of_blocks.values()):
+        if is_all and len(of_blocks) > 1 and all(counts[address] for counts in of_blocks.values()):
             text += f", as do those of the other blocks that were looked at: some {times // len(of_blocks) * blocks:,}"
         yield Cause(
             "atomics on one address", line, f"{text}, which L2 carries out one after the other.",

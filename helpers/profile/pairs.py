@@ -1,6 +1,6 @@
 """Pairs of examples, slow and mended: `python -m helpers.profile.pairs` times them on the GPU at hand.
 
-The times are kept in recordings/<gpu>/pairs.json; tests hold against them what the page says.
+The times are kept in recordings/<gpu>/causes.json; tests hold against them what the page says.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from helpers.measure.timing import interleave
 from helpers.profile.arguments import argument
 
 FOLDER = Path(__file__).parent / "examples"
-SUITE = "pairs"
+SUITE = "causes"
 
 
 @dataclass(frozen=True)

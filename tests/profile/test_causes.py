@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from helpers import cycles, profile, run, simulator
+from helpers.measure import recordings
 from helpers.profile import causes
 from helpers.profile.__main__ import main
-from helpers.profile.pairs import FOLDER, Example, Pair, pairs
+from helpers.profile.pairs import FOLDER, SUITE, Example, Pair, pairs
 
 PAIRS = {pair.rule: pair for pair in pairs()}
 
@@ -46,6 +47,20 @@ def test_the_mended_kernel_of_a_pair_has_no_cause(pair: Pair):
     found = profile.profile(captured(pair.mended))
     assert found.causes == ()
     assert found.prediction.ms < 0.75 * slow(pair.rule).prediction.ms
+
+
+@pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.rule)
+def test_recorded_times_of_a_pair_are_as_the_page_says(pair: Pair):
+    found = slow(pair.rule)
+    rows = recordings.raw(found.prediction.gpu, SUITE)["rows"]
+    (row,) = (one for one in rows if one["rule"] == pair.rule)
+    (before, *_), (after, *_) = row["slow"], row["mended"]
+    assert row["difference"] < 1e-4 and before > 1.3 * after
+    (cause,) = found.causes
+    if cause.gain is not None:
+        assert cause.gain.factor == pytest.approx(before / after, rel=0.2)
+    predicted = found.prediction.ms / cycles.predict(captured(pair.mended)).ms
+    assert 1 / 1.5 < predicted / (before / after) < 1.5
 
 
 def test_the_promised_factor_is_that_of_the_mended_file():
@@ -176,6 +191,19 @@ def test_atomics_of_a_histogram_are_no_contention():
     assert not [one for one in of_source(source, "k", keys, np.zeros(64, np.int32)) if "atomics" in one.rule]
     (cause,) = of_source(source, "skewed", keys, np.zeros(64, np.int32))
     assert cause.line == 9 and "go to one address in shared memory" in cause.found
+
+
+def test_of_very_many_atomics_the_first_are_looked_at(monkeypatch):
+    source = """
+    __global__ void k(float *sum) {
+        for (int n = 0; n < 100; ++n) atomicAdd(sum, 1.5f);
+    }"""
+    monkeypatch.setattr(causes, "MOST_ATOMICS", 3000)
+    (cause,) = of_source(source, "k", floats(1))
+    assert cause.found == (
+        "Line 3: 1,024 of the first 1,024 atomic operations of the first block go to one address, which L2 carries out "
+        "one after the other."
+    )
 
 
 def test_a_grid_that_fills_its_waves_has_no_tail():
