@@ -5,6 +5,7 @@ import pytest
 
 from helpers import compiler, simulator
 from helpers.compiler import cubin, ptx
+from helpers.simulator.engine import memory
 
 ARCHITECTURES = ("sm_75", "sm_90", "sm_121")
 LEVELS = ("sass", "ptx")
@@ -155,3 +156,19 @@ def test_a_pointer_that_a_kernel_keeps_is_good_in_the_next(level):
         module.get_function("keep")((1,), (1,), (x,))
         module.get_function("follow")((1,), (1,), (y,))
     assert y.tolist() == [9, 1]
+
+
+def test_an_array_that_dies_while_it_is_listed_is_left_out():
+    class Dying:
+        """A reference whose array is there once, as if the garbage collector ran between two looks."""
+
+        def __init__(self, array):
+            self.arrays = [array]
+
+        def __call__(self):
+            return self.arrays.pop() if self.arrays else None
+
+    fixed, array = memory.Fixed(), np.zeros(4)
+    fixed._arrays[1] = (Dying(array), 512)
+    assert [(one is array, address) for one, address in fixed.arrays()] == [(True, 512)]
+    assert fixed.arrays() == []
