@@ -23,7 +23,7 @@ from helpers.compiler.ptx import Register
 from helpers.cycles import Prediction
 from helpers.devices import WARP
 from helpers.occupancy import occupancy
-from helpers.simulator import Captured, Recording, SimulatorError
+from helpers.simulator import Captured, InstructionCounts, Recording, SimulatorError
 from helpers.simulator.cuda.launch import again
 from helpers.simulator.engine.memory import product
 from helpers.simulator.engine.observers import Access, Handlers, Observer, together
@@ -116,8 +116,13 @@ class Case:
         return -(-self.captured.run.threads // WARP)
 
     @cached_property
+    def rows(self) -> Sequence[InstructionCounts]:
+        """What the first block executes, by instruction."""
+        return self.recording.by_instruction()
+
+    @cached_property
     def by_line(self) -> Mapping[int, float]:
-        return by_line(self.recording)
+        return by_line(self.rows)
 
     @property
     def instructions(self) -> int:
@@ -160,6 +165,10 @@ class Mended:
     captured: Captured
     recording: Recording
 
+    @cached_property
+    def rows(self) -> Sequence[InstructionCounts]:
+        return self.recording.by_instruction()
+
 
 def find(
     captured: Captured, recording: Recording, prediction: Prediction, count: Callable[[Captured], Recording]
@@ -169,11 +178,11 @@ def find(
     return tuple(cause for rule in RULES for cause in rule(case))
 
 
-def by_line(recording: Recording) -> dict[int, float]:
+def by_line(rows: Sequence[InstructionCounts]) -> dict[int, float]:
     """Warp instructions by source line; those of functions that machine code calls count for the lines of the calls."""
     found: Counter[int] = Counter()
     calls: Counter[int] = Counter()
-    for one in recording.by_instruction():
+    for one in rows:
         found[one.line] += one.warps
         if one.opcode.startswith("CALL") and one.line and one.warps:
             calls[one.line] += one.warps
@@ -188,14 +197,14 @@ def by_line(recording: Recording) -> dict[int, float]:
 
 def double_literals(case: Case) -> Iterator[Cause]:
     """Literals without f because of which lines are carried out in FP64: they are no more once the literals have it."""
-    before = _doubles(case.recording)
+    before = _doubles(case.rows)
     literals = [(line, one) for line, text in enumerate(case.lines, 1) for one in LITERAL.finditer(text)]
     uses = {line: {use for use in _uses(case, line) if before.get(use)} for line, _ in literals}
     places = [(line, one) for line, one in literals if uses[line]]
     if not places:
         return
     mended = case.mended(_replaced(case.source, [(line, one.span(1), f"{one[1]}f") for line, one in places]))
-    after = before if mended is None else _doubles(mended.recording)
+    after = before if mended is None else _doubles(mended.rows)
     gone = {line for line in before if not after.get(line)}
     causing = [line for line, _ in places if uses[line] & gone]
     if not causing:
@@ -223,10 +232,10 @@ def _uses(case: Case, line: int) -> set[int]:
     }
 
 
-def _doubles(recording: Recording) -> dict[int, int]:
+def _doubles(rows: Sequence[InstructionCounts]) -> dict[int, int]:
     """Warp instructions in FP64, and conversions to it and back, by line."""
     found: Counter[int] = Counter()
-    for one in recording.by_instruction():
+    for one in rows:
         if one.warps and DOUBLES.match(one.opcode):
             found[one.line] += one.warps
     return dict(found)
@@ -247,7 +256,7 @@ def _words(text: str) -> set[str]:
 
 def slow_functions(case: Case) -> Iterator[Cause]:
     """Calls of functions that take far fewer instructions in another way: powers, and those that have a fast form."""
-    doubles = _doubles(case.recording)
+    doubles = _doubles(case.rows)
     busiest = sorted(
         (line for line in case.by_line if FUNCTION.search(case.text(line))), key=lambda n: -case.by_line[n]
     )
@@ -262,7 +271,7 @@ def slow_functions(case: Case) -> Iterator[Cause]:
             if line in doubles and other.startswith("__"):
                 continue  # of a double, whose digits are wanted
             mended = case.mended(_replaced(case.source, [(line, (call.start(), end), other)]))
-            after = before if mended is None else by_line(mended.recording).get(line, 0)
+            after = before if mended is None else by_line(mended.rows).get(line, 0)
             if before - after < SHARE * case.instructions or before < LESS * after:
                 continue
             yield Cause(
@@ -385,7 +394,7 @@ def local_arrays(case: Case) -> Iterator[Cause]:
 def _local_requests(case: Case, wanted: Callable) -> Counter[int]:
     """Requests of local memory by line, of the instructions that are wanted."""
     found: Counter[int] = Counter()
-    for one in case.recording.by_instruction():
+    for one in case.rows:
         requests = one.total("requests", "local")
         if requests and wanted(one):
             found[one.line] += requests

@@ -171,7 +171,7 @@ def test_a_function_that_is_never_called_takes_no_instructions():
         run.call(run.simulated(source, "k"), (8,), (128,), (x, np.zeros_like(x)))
     calls = [one for one in recording.by_instruction() if one.opcode.startswith("CALL")]
     assert calls and not sum(one.warps for one in calls)
-    assert sum(causes.by_line(recording).values()) == recording.instructions()
+    assert sum(causes.by_line(recording.by_instruction()).values()) == recording.instructions()
 
 
 def test_atomics_of_a_histogram_are_no_contention():
