@@ -61,7 +61,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _profiled(file: Path, options: argparse.Namespace) -> Profile:
-    source = file.read_text(encoding="utf-8")
+    try:
+        source = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadArgument(
+            f"{file.name} is not UTF-8: byte {error.start:,} is {error.object[error.start]:#04x}. Save it as UTF-8."
+        ) from None
     try:
         kernel = run.simulated(source, options.kernel)
     except compiler.CompileError:

@@ -286,6 +286,12 @@ def test_a_struct_and_a_file_that_is_not_there_are_answered_with_a_sentence(tmp_
     assert "no.cu: No such file or directory." in capsys.readouterr().err
 
 
+def test_a_file_that_is_not_utf_8_is_named(tmp_path, capsys):
+    (file := tmp_path / "latin.cu").write_bytes("// größer\n".encode("latin-1"))
+    assert main([str(file), "fill", "--grid", "1", "--block", "32"]) == 1
+    assert capsys.readouterr().err == "latin.cu is not UTF-8: byte 5 is 0xf6. Save it as UTF-8.\n"
+
+
 def test_a_gpu_may_be_named_in_short(files, capsys):
     assert main([files[0], "transpose", *LAUNCH, "--gpu", "h200"]) == 0
     assert "predicted for NVIDIA H200" in capsys.readouterr().out
