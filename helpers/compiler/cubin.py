@@ -5,8 +5,9 @@ A CUBIN is a 64-bit little-endian ELF file. Of a kernel `k`
 - `.text.k` is the machine code, `.nv.shared.k` the static shared memory, and `.nv.info.k` holds attributes; attributes
   of all kernels are in `.nv.info`, keyed by symbol;
 - `.nv.constant2.k` holds the literals of bank 2 (tables, 64-bit numbers), `.nv.constant3` the module's `__constant__`
-  variables, and `.nv.constant4` addresses, which `.rel.nv.constant4` names: those of variables, and of the functions
-  `vprintf` and `__assertfail`.
+  variables, `.nv.global.init` those of global memory that have an initial value, and `.nv.constant4` addresses, which
+  `.rel.nv.constant4` names: those of variables, and of the functions `vprintf` and `__assertfail`;
+- where an initial value is an address, `.rel.nv.global.init` or `.rela.nv.constant3` names what it is the address of.
 
 NVIDIA does not document the attributes: their numbers are those that `cuobjdump -elf` prints beside the names used
 here, and the tests hold the values against ptxas's own report for every architecture. A general ELF library would read
@@ -16,8 +17,14 @@ the section headers, a tenth of this, and nothing of what stands in NVIDIA's sec
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-_RELOCATED = (".nv.constant", ".debug_line", ".text.")  # whose relocations are of interest
+from helpers.compiler.ptx import Pointer
+
+_RELOCATED = (".nv.constant", ".nv.global.init", ".debug_line", ".text.")  # whose relocations are of interest
+# How much of an address a relocation of data wants, (bytes, bits that it is shifted right), by its type: R_CUDA_64,
+# R_CUDA_G64 for a generic address, and R_CUDA_G8_0 … G8_56 for each byte of one in a member that is not aligned.
+_RELOCATED_BYTES = {2: (8, 0), 4: (8, 0), **{84 + place: (1, 8 * place) for place in range(8)}}
 _NO_BITS = 8  # a section that takes room on the device and none in the file
 
 _MAX_THREADS = 0x05  # __launch_bounds__: three 32-bit block dimensions
@@ -70,13 +77,21 @@ class Symbol:
     size: int
 
 
+class Relocation(NamedTuple):
+    """What the linker puts in: the address of a symbol, and `addend` to it. kind: NVIDIA's number for which part."""
+
+    symbol: Symbol
+    addend: int
+    kind: int
+
+
 @dataclass(frozen=True, slots=True)
 class Cubin:
-    """The parts of a CUBIN by name; `relocations` maps a section to {offset in it: (symbol, addend)}."""
+    """The parts of a CUBIN by name; `relocations` maps a section to {offset in it: Relocation}."""
 
     sections: dict[str, Section]
     symbols: tuple[Symbol, ...]
-    relocations: dict[str, dict[int, tuple[Symbol, int]]]
+    relocations: dict[str, dict[int, Relocation]]
 
     def data(self, section: str) -> bytes:
         """The bytes of a section; none if there is no such section."""
@@ -92,7 +107,7 @@ class Cubin:
         functions that it calls elsewhere (with -G), in the order in which they are named."""
         sections = {f".text.{kernel}": None}
         for section in (todo := list(sections)):
-            named = (symbol.section for _, (symbol, _) in sorted(self.relocations.get(section, {}).items()))
+            named = (one.symbol.section for _, one in sorted(self.relocations.get(section, {}).items()))
             found = [each for each in named if each.startswith(".text.") and each not in sections]
             sections |= dict.fromkeys(found)
             todo += dict.fromkeys(found)
@@ -106,7 +121,23 @@ class Cubin:
     def addresses(self, number: int, kernel: str) -> dict[int, tuple[Symbol, int]]:
         """The 64-bit addresses in a constant bank: offset → (symbol, addend)."""
         own = self.relocations.get(f".nv.constant{number}.{kernel}")
-        return own if own is not None else self.relocations.get(f".nv.constant{number}", {})
+        found = own if own is not None else self.relocations.get(f".nv.constant{number}", {})
+        return {offset: (one.symbol, one.addend) for offset, one in found.items()}
+
+    def pointers(self, variable: Symbol) -> tuple[Pointer, ...]:
+        """The addresses in the initial value of a variable, by the place from its beginning.
+
+        Raises:
+            ValueError: one is of a kind that is not known.
+        """
+        found = []
+        for offset, one in sorted(self.relocations.get(variable.section, {}).items()):
+            place = offset - variable.offset
+            if 0 <= place < variable.size:
+                if one.kind not in _RELOCATED_BYTES:
+                    raise ValueError(f"relocation {one.kind} at byte {place} of {variable.name} is not known")
+                found.append(Pointer(place, one.symbol.name, one.addend, *_RELOCATED_BYTES[one.kind]))
+        return tuple(found)
 
     def variables(self, section: str) -> tuple[Symbol, ...]:
         """The named variables of a section, such as ".nv.constant3"."""
@@ -205,14 +236,14 @@ def _symbols(sections: dict[str, Section], titles: list[str]) -> tuple[Symbol, .
     )
 
 
-def _relocations(sections: dict[str, Section], symbols: tuple[Symbol, ...]) -> dict[str, dict[int, tuple[Symbol, int]]]:
-    relocations: dict[str, dict[int, tuple[Symbol, int]]] = {}
+def _relocations(sections: dict[str, Section], symbols: tuple[Symbol, ...]) -> dict[str, dict[int, Relocation]]:
+    relocations: dict[str, dict[int, Relocation]] = {}
     for title, section in sections.items():
         for prefix, form in ((".rela.", "<QQq"), (".rel.", "<QQ")):
             target = "." + title.removeprefix(prefix)
             if title.startswith(prefix) and target.startswith(_RELOCATED):
                 for offset, info, *addend in struct.iter_unpack(form, section.data):
-                    entry = (symbols[info >> 32], addend[0] if addend else 0)
+                    entry = Relocation(symbols[info >> 32], addend[0] if addend else 0, info & 0xFFFFFFFF)
                     relocations.setdefault(target, {})[offset] = entry
     return relocations
 

@@ -151,11 +151,30 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Pointer:
+    """An address in a variable's initial value, which is not known before the module is loaded.
+
+    In the `bytes_` bytes from `offset` on stand the lowest of (the address of `name` + `addend`) >> `shift`.
+    """
+
+    offset: int
+    name: str
+    addend: int = 0
+    bytes_: int = 8
+    shift: int = 0
+
+    def put(self, data, address: int) -> None:
+        """Write the address of `name` into a variable's bytes: a bytearray or an array of uint8."""
+        value = (address + self.addend) >> self.shift & ((1 << 8 * self.bytes_) - 1)
+        data[self.offset : self.offset + self.bytes_] = bytearray(value.to_bytes(self.bytes_, "little"))
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A variable of a state space: `bytes_` long (0: sized by the launch), with its initial contents if it has any.
 
-    `addresses`: its contents are addresses of functions or variables, which are not known before the module is loaded;
-    `items` are then its elements as the text has them.
+    `pointers` are the addresses of functions and variables among its contents, in whose place `data` has zeros;
+    `unread` is the first element of the text that is not understood, "" if all are; `type` is that of an element.
     """
 
     name: str
@@ -163,8 +182,25 @@ class Variable:
     align: int
     bytes_: int
     data: bytes | None = None
-    addresses: bool = False
-    items: tuple[Operand, ...] = ()
+    pointers: tuple[Pointer, ...] = ()
+    unread: str = ""
+    type: str = "b8"
+
+    @property
+    def may_hold_pointers(self) -> bool:
+        """Whether kernels may keep addresses in it; of a struct that is not known."""
+        return self.space == "global" and self.type in ("u64", "s64", "b64")
+
+
+def reached_from(names: Iterable[str], variables: Mapping[str, Variable]) -> Iterator[Variable]:
+    """The variables of these names, and those whose addresses their initial values lead to, each once."""
+    todo, seen = list(names), set()
+    while todo:
+        name = todo.pop()
+        if name in variables and name not in seen:
+            seen.add(name)
+            yield variables[name]
+            todo += [pointer.name for pointer in variables[name].pointers]
 
 
 @dataclass(slots=True)
@@ -284,14 +320,22 @@ def parse_operand(text: str) -> Operand:
     return Symbol(text) if re.fullmatch(r"[\w$.]+", text) else Other(text)
 
 
-def initial_bytes(items: Iterable[Operand], width: int, bytes_: int) -> bytes | None:
-    """The contents of a variable of `bytes_` bytes whose elements have `width`; None if one is not a constant."""
-    data = bytearray()
-    for item in items:
-        if not isinstance(item, Immediate):
-            return None
-        data += (item.bits & ((1 << 8 * width) - 1)).to_bytes(width, "little")
-    return bytes(data).ljust(bytes_, b"\0")
+_ADDRESS = re.compile(
+    r"(?:(0[xX][fF]+0*)\()?(?:generic\()?\s*([A-Za-z_$][\w$]*)\s*\)?\s*(?:([+-])\s*(-?\w+))?\s*\)?$"
+)  # 0xFF00(generic(name)+4)
+
+
+def _pointer(item: str, offset: int, width: int) -> Pointer | None:
+    """The address that an element of an initial value is; None if it is something else."""
+    match = _ADDRESS.match(item)
+    if match is None:
+        return None
+    mask, name, sign, number = match.groups()
+    addend = int(number, 0) * (-1 if sign == "-" else 1) if number else 0
+    shift = 0
+    if mask:  # the bits that it has, moved to the lowest place
+        shift = (int(mask, 16) & -int(mask, 16)).bit_length() - 1
+    return Pointer(offset, name, addend, width, shift)
 
 
 def _parse_variable(text: str) -> Variable | None:
@@ -304,10 +348,17 @@ def _parse_variable(text: str) -> Variable | None:
     width = TYPE_BYTES[type_]
     bytes_ = width if count is None else width * int(count or 0)
     if initial is None:
-        return Variable(name, space, int(align or width), bytes_)
-    items = [parse_operand(item) for item in split_operands(initial.strip().removeprefix("{").removesuffix("}"))]
-    data = initial_bytes(items, width, bytes_)
-    return Variable(name, space, int(align or width), bytes_, data, data is None, tuple(items) if data is None else ())
+        return Variable(name, space, int(align or width), bytes_, type=type_)
+    data, pointers, unread = bytearray(), [], ""
+    for item in split_operands(initial.strip().removeprefix("{").removesuffix("}")):
+        operand = parse_operand(item)
+        if not isinstance(operand, Immediate):
+            pointer = _pointer(item, len(data), width)
+            pointers += [pointer] if pointer is not None else []
+            unread = unread or ("" if pointer is not None else item)
+            operand = Immediate(0, 0)
+        data += (operand.bits & ((1 << 8 * width) - 1)).to_bytes(width, "little")
+    return Variable(name, space, int(align or width), bytes_, bytes(data).ljust(bytes_, b"\0"), tuple(pointers), unread)
 
 
 def _statements(text: str) -> Iterator[str]:

@@ -48,6 +48,7 @@ WHAT = {
     "latency": "latency: no unit is busy in more than {:.0%} of the cycles",
     "launch": "the launch itself: {:.0%} of the time passes before and after the kernel's own work",
 }
+WORTH_SAYING = 0.005  # of the time, which is a percent when it is rounded
 BUSY = 0.7  # from here on a unit is what limits; below, it is latency
 # Nsight Compute's titles of them, in the order of a bar: global memory, shared memory, other warps, the core.
 TITLES: Mapping[str, str] = {
@@ -63,7 +64,6 @@ TITLES: Mapping[str, str] = {
     "branch_resolving": "Branch Resolving",
 }
 LAUNCH = "the launch begins or ends"
-SEEN = 0.005  # a part of the time that is not rounded to 0 %
 WAITS = {
     "long_scoreboard": "data from global memory",
     "short_scoreboard": "data from shared memory, or a special function",
@@ -178,7 +178,7 @@ class Prediction:
         cause = max(self.empty, key=self.empty.__getitem__)
         if self.empty[cause] > self.time[most] and cause != LAUNCH:
             return f"{sentence} In {self.empty[cause]:.0%} of the time a scheduler has no warp, because {cause}."
-        if self.kind in ("latency", "launch") and self.time[most] >= SEEN:
+        if self.kind in ("latency", "launch") and self.time[most] >= WORTH_SAYING:
             sentence += (
                 f" In {self.time[most]:.0%} of the time nothing is issued because the warps wait for {WAITS[most]} "
                 f"({TITLES[most]})."

@@ -37,7 +37,7 @@ from helpers.simulator.sanitizer import pointers
 
 MOST_INSTRUCTIONS = 1 << 26  # of a thread: big problems have long loops
 DOUBTFUL = 1 << 13  # basic blocks since a loop was last executed in part, after which it is asked whether all ends
-MOST_AFTER = 1 << 17  # basic blocks and accesses after the first value that is unknown
+MOST_AFTER = 1 << 14  # basic blocks and accesses after the first value that is unknown: four times what workloads need
 MOST_SHARERS = 1 << 18  # threads that are begun to see which sectors are shared
 ROUNDS = 3  # how often such a block executes each basic block at most
 SAMPLES = 4  # other SMs' blocks that are looked at if not all warps do the same

@@ -8,24 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from helpers import compiler, cycles, devices, run, simulator
-from helpers.compiler import CompiledKernel, Parameter
 from helpers.profile import Profile, compared, page, profile, text
+from helpers.profile.arguments import BadArgument, argument
 from helpers.sentences import say
-from helpers.simulator.cuda.arguments import dtype_of
-
-_MEANING = " ".join(__doc__.split("\n\n")[1].split())  # what each of --args stands for
-
-
-class BadArgument(ValueError):
-    """An argument of the command does not fit the kernel; the message says which."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,7 +65,7 @@ def _profiled(file: Path, options: argparse.Namespace) -> Profile:
         source = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise BadArgument(
-            f"{file} is no text in UTF-8: byte {error.start} is {error.object[error.start]:#x}. Save it as UTF-8."
+            f"{file.name} is not UTF-8: byte {error.start:,} is {error.object[error.start]:#04x}. Save it as UTF-8."
         ) from None
     try:
         kernel = run.simulated(source, options.kernel)
@@ -88,45 +78,10 @@ def _profiled(file: Path, options: argparse.Namespace) -> Profile:
         raise BadArgument(
             f"{options.kernel} has {len(parameters)} parameters ({wanted}), but --args names {len(options.args)}."
         )
-    args = [_argument(kernel.compiled, one, given) for one, given in zip(parameters, options.args, strict=True)]
+    args = [argument(kernel.compiled, one, given) for one, given in zip(parameters, options.args, strict=True)]
     with simulator.capture() as caught:
         run.call(kernel, tuple(options.grid), tuple(options.block), args, options.shared)
     return profile(caught[0], options.gpu, cold=not options.warm)
-
-
-def _argument(kernel: CompiledKernel, parameter: Parameter, given: str):
-    """A scalar, or an array of random numbers. BadArgument where it is neither, or does not fit into memory."""
-    type_ = kernel.parameter_type(parameter.index)
-    dtype = None if type_ is None else dtype_of(type_)
-    pointer, count = (parameter.is_pointer, 1) if type_ is None else (bool(type_.pointers), type_.count)
-    if not pointer and (dtype is None or count > 1):
-        raise BadArgument(
-            f"{parameter.type} {parameter.name} is a struct, which a command line cannot fill. In Python: launch the "
-            "kernel inside `with simulator.capture() as caught:`, and then `profile.profile(caught[0])`."
-        )
-    try:
-        if not pointer:
-            return dtype.type(float(given) if dtype.kind == "f" else int(given, 0))
-        sides = [int(part) for part in given.lower().replace("×", "x").split("x")]
-        if min(sides) < 1:
-            raise ValueError
-        if dtype is None:  # of a struct: its bytes
-            count, dtype = max(type_.bytes_, 1) if type_ is not None else 4, np.dtype(np.uint8)
-        return _random_array(dtype, math.prod(sides) * count)
-    except MemoryError:
-        raise BadArgument(
-            f"{given} elements for {parameter.type} {parameter.name} do not fit into this machine's memory."
-        ) from None
-    except (OverflowError, ValueError):
-        raise BadArgument(f"{given!r} is no value for {parameter.type} {parameter.name}: {_MEANING}") from None
-
-
-def _random_array(dtype: np.dtype, size: int) -> np.ndarray:
-    """That many random numbers: below 1, or whole ones below 100."""
-    random = np.random.default_rng(size)
-    if dtype.kind == "f":
-        return random.random(size).astype(dtype)
-    return random.integers(0, 100, size).astype(dtype)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from helpers.analysis.budget import Budget
 from helpers.cycles import TITLES, Prediction
 from helpers.cycles.trace import MOST_INSTRUCTIONS
 from helpers.devices import SECTOR_BYTES, WARP
+from helpers.profile.causes import Cause, find
 from helpers.simulator import Captured, Finding, Recording, StepLimitExceeded
 from helpers.simulator.engine.memory import product
 from helpers.simulator.engine.observers import together
@@ -25,12 +26,13 @@ from helpers.simulator.recording.sampling import Untouched
 from helpers.simulator.sanitizer.checks import Checker, Report
 
 HOT = 8  # lines that are shown
-REGION = {"global": "sectors", "shared": "wavefronts"}  # what a request costs there
+REGION = {"global": "sectors", "local": "sectors", "shared": "wavefronts"}  # what a request costs there
 OPERATIONS = {
     "ld": "loading from", "st": "storing to", "atom": "an atomic in", "red": "an atomic in", "ldsm": "loading from",
 }  # fmt: skip
 WHY = {
     "global": "the lanes of a warp ask for words that lie apart",
+    "local": "the lanes of a warp ask for different elements of their arrays",
     "shared": "the lanes of a warp meet in the same bank",
 }
 WASTE = 1.5  # times the cost at best, from which on the page says so
@@ -121,6 +123,7 @@ class Profile:
     traffic: Traffic
     accesses: tuple[Access, ...]
     wastes: tuple[Waste, ...]
+    causes: tuple[Cause, ...]
     hazards: tuple[str, ...]
     checked: tuple[int, ...]
     hot: tuple[HotLine, ...]
@@ -150,6 +153,7 @@ class Profile:
             "time_goes_to": self.shares, "stalls": dict(p.stalls), "occupancy": self.occupancy,
             "units": dict(self.units), "traffic": asdict(self.traffic),
             "memory": [asdict(one) for one in self.accesses], "wastes": list(map(str, self.wastes)),
+            "causes": [asdict(one) for one in self.causes],
             "hazards": list(self.hazards), "checked_blocks": list(self.checked),
             "hot_lines": [asdict(one) for one in self.hot], "roofline": asdict(self.roof) if self.roof else None,
         }  # fmt: skip
@@ -165,25 +169,49 @@ def profile(launch: Launch | Recording | Captured, device: str = devices.DEFAULT
         findings, others = _other_blocks(captured, counted)
     traffic = _traffic(prediction)
     return Profile(
-        captured.run.program.name, prediction, budget.predicted(prediction, captured.run.program.name),
-        _occupancy(prediction), _busiest_first(prediction.units), traffic, _accesses(counted), _wastes(counted),
-        tuple(one.message for one in findings), (0, *others), _hot(prediction), _roof(prediction, counted, traffic),
-    )  # fmt: skip
+        name=captured.run.program.name,
+        prediction=prediction,
+        cycles=budget.predicted(prediction, captured.run.program.name),
+        occupancy=_occupancy(prediction),
+        units=_busiest_first(prediction.units),
+        traffic=traffic,
+        accesses=_accesses(counted),
+        wastes=_wastes(counted),
+        causes=find(captured, counted, prediction, _counted),
+        hazards=tuple(one.message for one in findings),
+        checked=(0, *others),
+        hot=_hot(prediction),
+        roof=_roof(prediction, counted, traffic),
+    )
 
 
 def _first_block(captured: Captured) -> tuple[Recording, Report]:
     """What block 0 does, counted, and what is wrong with it; nothing is stored."""
+    checked, checker = _checked(captured, np.zeros(1, np.int64))
+    recording = _recorded(captured, checked, checker)
+    return recording, checker.finish()
+
+
+def _counted(captured: Captured) -> Recording:
+    """What block 0 does, counted alone."""
+    launch = replace(
+        captured.run, only_blocks=np.zeros(1, np.int64), global_memory=Untouched(captured.run.global_memory)
+    )
+    return _recorded(captured, launch, None)
+
+
+def _recorded(captured: Captured, launch: Execution, checker: Checker | None) -> Recording:
+    """A launch of one block, counted, and looked at by a checker if there is one."""
     run, compiled = captured.run, captured.compiled
     facts = LaunchFacts(
         run.program.name, run.grid, run.block, compiled.shared_bytes + captured.shared_mem, compiled.registers, 1,
         captured.shared_mem, compiled.arch, compiled.compiler_version, compiled.options,
     )  # fmt: skip
     recorder = LaunchRecorder(run.program, facts, frozenset())
-    checked, checker = _checked(captured, np.zeros(1, np.int64))
-    replace(checked, observers=together(recorder, checker), max_instructions=MOST_INSTRUCTIONS).run()
+    replace(launch, observers=together(recorder, checker), max_instructions=MOST_INSTRUCTIONS).run()
     recording = Recording("sass")
     recording.launches.append(recorder.finish(compiled, None))
-    return recording, checker.finish()
+    return recording
 
 
 def _other_blocks(captured: Captured, first: Recording) -> tuple[tuple[Finding, ...], tuple[int, ...]]:

@@ -73,8 +73,9 @@ def text(profile: Profile) -> str:
 
 
 def _remarks(profile: Profile) -> list[str]:
-    """What is wrong, where it was looked for, and what is wasted."""
-    return [*(f"{HAZARD}{one}" for one in profile.hazards), profile.looked_at, *map(str, profile.wastes)]
+    """What is wrong, where it was looked for, what makes it slow, and what is wasted."""
+    hazards = [f"{HAZARD}{one}" for one in profile.hazards]
+    return [*hazards, profile.looked_at, *map(str, profile.causes), *map(str, profile.wastes)]
 
 
 def _hot(profile: Profile) -> list[HotLine]:
@@ -151,7 +152,7 @@ def page(profile: Profile) -> str:
         f"{html.escape(p.range.reason)}</p>"
     )
     out += [f'<p class="hazard">{HAZARD}{html.escape(one)}</p>' for one in profile.hazards]
-    out += [f"<p>{html.escape(str(one))}</p>" for one in (profile.looked_at, *profile.wastes)]
+    out += [f"<p>{html.escape(str(one))}</p>" for one in (profile.looked_at, *profile.causes, *profile.wastes)]
     out.append(f"<p>Occupancy: {html.escape(profile.occupancy)}</p>")
     if profile.roof is not None:
         out.append(f"<p>Roofline: {_under(profile.roof)}</p>")

@@ -2,6 +2,7 @@
 
 import json
 import time
+from functools import cache
 
 import numpy as np
 import pytest
@@ -169,8 +170,13 @@ def test_requests_whose_lanes_share_words_never_cost_less_than_at_best():
     assert loads.cost == loads.ideal < 4 * loads.requests  # LDS.128: four wavefronts each if no lanes shared words
 
 
+@cache
+def few_blocks() -> profile.Profile:
+    return profile.profile(get("block_tile_2d").launch(512, 512, 2048))
+
+
 def test_the_sentence_and_the_bars_give_a_stall_as_a_part_of_the_same_time():
-    found = profile.profile(get("block_tile_2d").launch(512, 512, 2048))
+    found = few_blocks()
     assert sum(found.shares.values()) == pytest.approx(1)
     assert found.shares["empty"] > max(found.shares[name] for name in found.cycles.waits)
     cause = "the grid has only 16 blocks for 132 SMs"
@@ -184,10 +190,7 @@ def test_the_sentence_and_the_bars_give_a_stall_as_a_part_of_the_same_time():
 
 
 def test_where_no_warp_is_there_the_page_says_why():
-    row = next(
-        line for line in profile.text(profile.profile(get("block_tile_2d").launch(512, 512, 2048))).splitlines()
-        if "no warp is there" in line
-    )  # fmt: skip
+    row = next(line for line in profile.text(few_blocks()).splitlines() if "no warp is there" in line)
     assert "the launch begins or ends (" in row and "the grid has only 16 blocks for 132 SMs (" in row
 
 
@@ -281,6 +284,12 @@ def test_a_struct_and_a_file_that_is_not_there_are_answered_with_a_sentence(tmp_
     assert "Size size is a struct, which a command line cannot fill" in capsys.readouterr().err
     assert main([str(tmp_path / "no.cu"), *call]) == 1
     assert "no.cu: No such file or directory." in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_utf_8_is_named(tmp_path, capsys):
+    (file := tmp_path / "latin.cu").write_bytes("// größer\n".encode("latin-1"))
+    assert main([str(file), "fill", "--grid", "1", "--block", "32"]) == 1
+    assert capsys.readouterr().err == "latin.cu is not UTF-8: byte 5 is 0xf6. Save it as UTF-8.\n"
 
 
 def test_a_gpu_may_be_named_in_short(files, capsys):

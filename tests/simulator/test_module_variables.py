@@ -96,12 +96,13 @@ namespace conv { __constant__ float weights[3] = {1, 2, 3}; namespace inner { __
 namespace other { __device__ float weights[2] = {8, 9}; }
 namespace { __device__ int hidden = 6; }
 static __constant__ double alone = 2.5;
-__device__ int *address = &conv::inner::n;
+__device__ int twice(int x) { return 2 * x; }
+__device__ int (*function)(int) = twice;
 template <typename T> __device__ T zero;
 template <int K> __global__ void count(float *y) {
     static __device__ int calls;
     atomicAdd(&calls, K);
-    y[threadIdx.x] = conv::weights[threadIdx.x] + conv::inner::n + hidden + alone + zero<int>;
+    y[threadIdx.x] = conv::weights[threadIdx.x] + conv::inner::n + hidden + alone + zero<int> + function(0);
 }
 """
 
@@ -152,9 +153,9 @@ def test_variables_of_templates_are_there_once_they_are_instantiated():
         (NAMED, "weights", "weights is the name of 2 variables: say which one, conv::weights or other::weights."),
         (
             NAMED,
-            "address",
-            "address holds addresses of functions or of other variables, which have none outside of a launch: it can "
-            "be neither read nor filled from Python. Let a kernel use it.",
+            "function",
+            "function holds addresses of functions, which have none outside of a launch: it can be neither read nor "
+            "filled from Python. Let a kernel use it.",
         ),
     ],
 )

@@ -15,6 +15,8 @@ configurations of the tuning space (`helpers.authoring.speeds`); nothing of this
 `registers`: what the register file costs, by changed machine code (`helpers.measure.registers`).
 `fetched`: what code that runs once for a tile costs, `lost`: both sides where cuBLAS is faster, by Nsight Compute (for
 the log of the kernels, gemm_kernels/cuda/stream_k.md).
+`causes`: kernels with a cause of slowness and without it, the (median, quartiles, repeats) of both in milliseconds
+(`helpers.profile.pairs`).
 `profiled`: small kernels timed and profiled, and samples of the ladder while nothing was issued. `timeline`: when the
 host and the GPU did what in the seven steps of a launch (`helpers.measure.host_timeline`).
 `lines`: what warps wait for before the instructions of each line, by Nsight Compute (`helpers.measure.lines`).

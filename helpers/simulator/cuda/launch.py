@@ -18,7 +18,7 @@ from helpers.simulator.cuda.settings import Settings
 from helpers.simulator.engine import clusters, compiled
 from helpers.simulator.engine.memory import GlobalMemory, product
 from helpers.simulator.engine.observers import together
-from helpers.simulator.engine.run import Launch
+from helpers.simulator.engine.run import Launch, Prepared
 from helpers.simulator.errors import KernelError, LaunchError, SimulatorError
 from helpers.simulator.recording import sampling
 from helpers.simulator.recording.recorded import Captured, LaunchFacts, RecordedLaunch
@@ -119,29 +119,9 @@ def _check_cluster(name: str, grid: tuple[int, int, int], cluster: tuple[int, in
 def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings) -> None:
     """Run a kernel; what was recorded and what the sanitizer found go where `settings` says."""
     prepared, note = kernel.forms.at(settings.level)
-    program, memory = prepared.program, GlobalMemory(prepared.program)
-    cooperative = kernel.cooperative
-    parameters = pack_arguments(kernel.compiled, args, memory)
-    run = Launch(
-        prepared,
-        geometry.grid,
-        geometry.block,
-        program.dynamic_shared_offset + geometry.shared_mem,
-        memory,
-        parameters,
-        kernel.variables.place(program, memory),
-        settings.max_instructions,
-        kernel.shared_names(program.level),
-        kernel.forms.local_arrays(program.level),
-        kernel.forms.constant_arrays if program.level == "sass" else NO_CONSTANTS,
-        kernel.forms.named_lanes(program.level),
-        memory.add(np.zeros(GRID_BARRIER_WORDS, np.uint32), "the grid's barrier") if cooperative else None,
-        memory.add(np.frombuffer(parameters, np.uint8), "the parameters") if _may_point_to_them(kernel) else None,
-        memory.add(np.zeros(program.constant_bytes, np.uint8), CONSTANTS) if program.constant_bytes else None,
-    )
-    if run.constants_at is not None:
-        memory.find(run.constants_at).bytes_[:] = np.frombuffer(program.banks(run)[3], np.uint8)
-    if cooperative:
+    program, run = prepared.program, _launch_of(kernel, prepared, geometry, args, settings.max_instructions)
+    memory = run.global_memory
+    if kernel.cooperative:
         _check_that_all_blocks_fit(kernel, run)
     if settings.captured is not None:
         settings.captured.append(Captured(run, kernel.compiled, geometry.shared_mem))
@@ -175,6 +155,56 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         if recorded is not None and recorded.sampling is not None:
             report = replace(report, notes=(*report.notes, str(recorded.sampling)))
         _tell(report, settings)
+
+
+def _launch_of(kernel: Kernel, prepared: Prepared, geometry: Geometry, args: Sequence, most: int) -> Launch:
+    """A launch of a kernel at one of its levels, with these arguments in memory. most: instructions of a thread."""
+    kernel.variables.prepare(prepared.program, args)
+    memory = GlobalMemory(prepared.program)
+    parameters = pack_arguments(kernel.compiled, args, memory)
+    return _executable(kernel, prepared, geometry, memory, parameters, most)
+
+
+def _executable(
+    kernel: Kernel, prepared: Prepared, geometry: Geometry, memory: GlobalMemory, parameters: bytes, most: int
+) -> Launch:
+    """A launch whose arguments are in memory, with what else the kernel needs there. most: instructions of a thread."""
+    program = prepared.program
+    run = Launch(
+        prepared,
+        geometry.grid,
+        geometry.block,
+        program.dynamic_shared_offset + geometry.shared_mem,
+        memory,
+        parameters,
+        kernel.variables.place(program, memory),
+        most,
+        kernel.shared_names(program.level),
+        kernel.forms.local_arrays(program.level),
+        kernel.forms.constant_arrays if program.level == "sass" else NO_CONSTANTS,
+        kernel.forms.named_lanes(program.level),
+        memory.add(np.zeros(GRID_BARRIER_WORDS, np.uint32), "the grid's barrier") if kernel.cooperative else None,
+        memory.add(np.frombuffer(parameters, np.uint8), "the parameters") if _may_point_to_them(kernel) else None,
+        memory.add(np.zeros(program.constant_bytes, np.uint8), CONSTANTS) if program.constant_bytes else None,
+    )
+    if run.constants_at is not None:
+        memory.find(run.constants_at).bytes_[:] = np.frombuffer(program.banks(run)[3], np.uint8)
+    return run
+
+
+def again(kernel: Kernel, captured: Captured) -> Captured:
+    """A captured launch with another kernel in place of its own, on the same memory, but for the module's variables,
+    which are as the other kernel's module begins with. SimulatorError if its parameters differ, or it cannot be
+    launched so."""
+    run = captured.run
+    if kernel.compiled.parameters != captured.compiled.parameters:
+        raise SimulatorError(f"{kernel.name} does not have the parameters of {captured.compiled.entry}.")
+    kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, captured.shared_mem)
+    geometry = checked(kernel, run.grid, run.block, captured.shared_mem)
+    prepared, _ = kernel.forms.at("sass")
+    kernel.variables.prepare(prepared.program)
+    launched = _executable(kernel, prepared, geometry, run.global_memory, run.parameters, run.max_instructions)
+    return Captured(launched, kernel.compiled, captured.shared_mem)
 
 
 def _may_point_to_them(kernel: Kernel) -> bool:

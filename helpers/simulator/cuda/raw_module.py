@@ -132,7 +132,7 @@ class RawModule:
         else:
             declared = compiler.module_variables(self.code, arch=self.arch, options=self.options, headers=self._headers)
         source = "\n".join((self.code, *(self._headers or {}).values()))
-        return self._variables.pointer(variable_called(name, declared, source))
+        return self._variables.pointer(variable_called(name, declared, source), declared)
 
 
 def _names(expressions: Iterable[str] | None) -> tuple[str, ...] | None:

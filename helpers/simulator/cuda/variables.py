@@ -1,14 +1,14 @@
 """`__device__` and `__constant__` variables: they belong to a module, and keep their values from launch to launch."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from helpers.compiler.ptx import Variable
+from helpers.compiler.ptx import Variable, reached_from
 from helpers.simulator.cuda.arrays import MemoryPointer
 from helpers.simulator.engine.ir import Program
-from helpers.simulator.engine.memory import GlobalMemory
+from helpers.simulator.engine.memory import FIXED, GlobalMemory
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.sanitizer.pointers import name_in_source
 
@@ -22,35 +22,66 @@ class ModuleVariables:
     def __init__(self) -> None:
         self._storage: dict[str, np.ndarray] = {}
 
-    def place(self, program: Program, memory: GlobalMemory) -> tuple[tuple[int, int], ...]:
-        """Put the variables that a program uses into the memory of a launch: (register slot, address) of each."""
-        placed = []
-        for name, (variable, slot) in program.global_variables.items():
-            if slot is not None:
-                address = memory.add(self._of(variable), name)
-                memory.find(address).name = name_in_source(name)
-                placed.append((slot, address))
-        return tuple(placed)
+    def prepare(self, program: Program, args: Iterable = ()) -> None:
+        """Allocate the variables that a program can reach, before the memory of its launch is made.
 
-    def pointer(self, variable: Variable) -> MemoryPointer:
-        """The memory of a variable, in which kernels and Python see what the other one writes."""
-        name = name_in_source(variable.name)
-        if variable.addresses:
-            raise SimulatorError(
-                f"{name} holds addresses of functions or of other variables, which have none outside of a launch: it "
-                "can be neither read nor filled from Python. Let a kernel use it."
-            )
-        return MemoryPointer(name, self._of(variable))
+        A variable of the type of a pointer may keep an address for the next launch: then they and the arrays among the
+        arguments keep theirs, as on a GPU.
+        """
+        named, declared = _named(program)
+        self._allocate(named, declared)
+        reached = list(reached_from(named, declared))
+        if any(one.may_hold_pointers for one in reached):
+            for array in (*(self._storage[one.name] for one in reached), *args):
+                if isinstance(array, np.ndarray):
+                    FIXED.address(array)
 
-    def _of(self, variable: Variable) -> np.ndarray:
-        if variable.name not in self._storage:
+    def _allocate(self, names: Iterable[str], declared: Mapping[str, Variable]) -> None:
+        """Give variables, and what their initial values lead to, their memory; what an initial value points to keeps
+        its address from then on, as if Python had asked for it."""
+        new = [one for one in reached_from(names, declared) if one.name not in self._storage]
+        for variable in new:
             words = variable.align >= 4 and variable.bytes_ % 4 == 0
             # Zeros take no memory before they are touched: buffers for any shape are large, and little of them is used.
             storage = np.zeros(variable.bytes_ // (4 if words else 1), np.uint32 if words else np.uint8)
             if variable.data is not None:
                 storage.view(np.uint8)[:] = np.frombuffer(variable.data, np.uint8)
             self._storage[variable.name] = storage
-        return self._storage[variable.name]
+        for variable in new:
+            for pointer in variable.pointers:
+                pointer.put(self._storage[variable.name].view(np.uint8), FIXED.address(self._storage[pointer.name]))
+
+    def place(self, program: Program, memory: GlobalMemory) -> tuple[tuple[int, int], ...]:
+        """Put the variables that a program can reach into the memory of a launch: (register slot, address) of each that
+        it names."""
+        named, declared = _named(program)
+        reached = {one.name for one in reached_from(named, declared)}
+        placed = []
+        for name, (_, slot) in program.global_variables.items():
+            if name in reached:
+                address = memory.add(self._storage[name], name)
+                memory.find(address).name = name_in_source(name)
+                placed += [] if slot is None else [(slot, address)]
+        return tuple(placed)
+
+    def pointer(self, variable: Variable, declared: Iterable[Variable]) -> MemoryPointer:
+        """The memory of a variable, in which kernels and Python see what the other one writes. declared: all of the
+        module, as PTX has them."""
+        name, variables = name_in_source(variable.name), {one.name: one for one in declared}
+        for one in reached_from([variable.name], variables):
+            if one.unread or any(pointer.name not in variables for pointer in one.pointers):
+                raise SimulatorError(
+                    f"{name_in_source(one.name)} holds addresses of functions, which have none outside of a launch: it "
+                    "can be neither read nor filled from Python. Let a kernel use it."
+                )
+        self._allocate([variable.name], variables)
+        return MemoryPointer(name, self._storage[variable.name])
+
+
+def _named(program: Program) -> tuple[list[str], dict[str, Variable]]:
+    """(the variables whose addresses a program needs, all that it knows by name)."""
+    known = program.global_variables.items()
+    return [name for name, (_, slot) in known if slot is not None], {name: variable for name, (variable, _) in known}
 
 
 def variable_called(name: str, declared: Iterable[Variable], source: str) -> Variable:

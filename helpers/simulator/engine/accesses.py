@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from helpers.simulator.arithmetic import mbarrier
+from helpers.simulator.arithmetic.atomics import scanned
 from helpers.simulator.engine.clock import TAKES
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Registers
@@ -178,6 +179,8 @@ def atomic(
                     cells = space_memory(wave, where).cells(at, dtype, block_of)
                 else:
                     cells = wave.global_memory.cells(at, dtype)
+                if not returns and where == "global" and not wave.global_memory.keeps:
+                    continue
                 own = items if count == 1 else items[part : part + 1]
                 old = np.empty(len(at), dtype)
                 for view, index, which in cells:
@@ -191,12 +194,24 @@ def atomic(
 
 
 def _in_lane_order(view, index, items, apply):
-    """Apply to view[index] one lane after the other per cell: all first lanes of a cell together, then all second, …"""
+    """Apply to view[index] one lane after the other per cell: all first lanes of a cell together, then all second, …
+
+    Where few cells have many lanes each, a scan of each cell comes to the same.
+    """
     order = np.argsort(index, kind="stable")
     ordered = index[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     counts = np.diff(np.r_[starts, len(ordered)])
     old = np.empty(len(index), view.dtype)
+    if len(starts) < counts.max():  # fewer cells than lanes of one
+        scans = []
+        for start, count in zip(starts, counts, strict=True):
+            lanes = order[start : start + count]
+            scans.append((lanes, scanned(apply, view[index[lanes[:1]]], [item[lanes] for item in items])))
+        if all(found is not None for _, found in scans):
+            for lanes, found in scans:
+                old[lanes], view[index[lanes[0]]] = found[:-1], found[-1]
+            return old
     for turn in range(int(counts.max())):
         lanes = order[starts[counts > turn] + turn]
         cells = index[lanes]

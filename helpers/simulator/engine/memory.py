@@ -112,9 +112,11 @@ class Fixed:
 
     def arrays(self) -> list[tuple[np.ndarray, int]]:
         """(array, address) of those that live, by address."""
-        living = {start: known for start, known in self._arrays.items() if known[0]() is not None}
-        self._arrays = living
-        return sorted(((owner(), address) for owner, address in living.values()), key=lambda pair: pair[1])
+        # Each is held from here on: the garbage collector may take one that was seen to live a moment ago.
+        held = [(start, known[0](), known) for start, known in self._arrays.items()]
+        living = [(start, array, known) for start, array, known in held if array is not None]
+        self._arrays = {start: known for start, _, known in living}
+        return sorted(((array, address) for _, array, (_, address) in living), key=lambda pair: pair[1])
 
 
 FIXED = Fixed()
@@ -143,6 +145,8 @@ class GlobalMemory:
     the end of an array it reaches beyond, into what a GPU adds to each array, so that nothing is wrong with it. Where a
     `program` has such operations, arrays of an odd number of halves are copied to whole words; `put_back` ends that.
     """
+
+    keeps = True  # what is written to it
 
     def __init__(self, program: Program | None = None) -> None:
         self._program = program

@@ -50,14 +50,14 @@ class _Enough(Exception):
 class Untouched(GlobalMemory):
     """The same arrays, which stay as they are: stores are thrown away, atomics work on zeros."""
 
+    keeps = False
+
     def __init__(self, memory: GlobalMemory) -> None:
         super().__init__()
-        for one in memory.allocations:
-            self.allocations.append(
-                Allocation(
-                    one.base, one.bytes_, one.host, one.name, one.shape, one.dtype, one.writable, names=one.names
-                )
-            )
+        self.allocations = [
+            Allocation(one.base, one.bytes_, one.host, one.name, one.shape, one.dtype, one.writable, names=one.names)
+            for one in memory.allocations
+        ]
         self._bases = [one.base for one in self.allocations]
 
     def store(self, wave, addresses, mask, values) -> None:

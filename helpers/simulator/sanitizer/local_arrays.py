@@ -49,7 +49,7 @@ class LocalArrays:
         if array is None:
             return None
         distance = byte - array.offset
-        name, one = _declaration(program, instruction, array) or ("", None)
+        name, one = declaration(program, instruction, array) or ("", None)
         if one is not None and one.sizes:
             index = "".join(f"[{i}]" for i in one.index(distance))
             text = f"outside {name}: {name}{index}, but {name} has {' × '.join(map(str, one.sizes))} elements"
@@ -64,7 +64,7 @@ class LocalArrays:
 NO_ARRAYS = LocalArrays()
 
 
-def _declaration(program: Program, instruction: Instruction, array: LocalArray) -> tuple[str, Declared] | None:
+def declaration(program: Program, instruction: Instruction, array: LocalArray) -> tuple[str, Declared] | None:
     """(the name in the source, how it is declared) of an array that a line names; None if it may be another one.
 
     Its bytes tell: the compiler has no names. It may put some bytes behind an array, so that the next one is aligned.

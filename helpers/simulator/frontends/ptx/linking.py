@@ -150,7 +150,7 @@ def _callees(module: Module, text: Function, index: int, pointed_at: Iterable[st
 def _pointed_at(module: Module) -> Iterator[str]:
     """The functions of a module whose addresses are taken, by a variable or by an instruction."""
     texts = (*module.functions.values(), *module.called.values())
-    names = [item.name for variable in module.variables for item in variable.items if isinstance(item, Symbol)]
+    names = [pointer.name for variable in module.variables for pointer in variable.pointers]
     for text in texts:
         for statement in text.statements:
             if statement.name != "call":

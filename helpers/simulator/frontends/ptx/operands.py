@@ -7,7 +7,7 @@
 Reference: PTX ISA, chapters 'Instruction Operands' and 'Operand Size Exceeding Instruction-Type Size'.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -44,40 +44,39 @@ def dtype_of(type_: str) -> np.dtype:
     return DTYPES[type_]
 
 
-def _addresses(kernel: CompiledKernel, module: ptx.Module, functions: Sequence[str]) -> dict[str, int]:
+def _addresses(kernel: CompiledKernel, module: ptx.Module, functions: Iterable[str]) -> dict[str, int]:
     """The addresses of functions, the same for all kernels of a module, which may call what another one has stored.
 
     Of what stands in a table they are those of the machine code, so that the table holds the same at both levels: a
     place in the code or, where several kernels have a copy of the function, its number.
     """
-    if not functions:
+    in_tables = [(v, one) for v in module.variables for one in v.pointers if one.name in module.called]
+    if not functions and not in_tables:
         return {}
     image = cubin.read(kernel.cubin)
     symbols = {symbol.name: symbol for symbol in image.symbols}
     placed: dict[str, int] = {}
-    for variable in module.variables:
+    for variable, pointer in in_tables:
         symbol = symbols.get(variable.name)
-        if symbol is None or not variable.addresses or variable.bytes_ % len(variable.items):
-            continue
-        width = variable.bytes_ // len(variable.items)
-        data = image.data(symbol.section)[symbol.offset :]
-        for position, item in enumerate(variable.items):
-            if isinstance(item, Symbol):
-                placed[item.name] = int.from_bytes(data[width * position : width * (position + 1)], "little")
+        if symbol is not None and pointer.bytes_ == 8:
+            data = image.data(symbol.section)[symbol.offset + pointer.offset :][: pointer.bytes_]
+            placed[pointer.name] = int.from_bytes(data, "little") - pointer.addend
     beyond = 1 << 32
     numbers = {name: beyond + FUNCTION_BYTES * number for number, name in enumerate(module.called)}
-    return {name: placed.get(name) or numbers[name] for name in functions}
+    names = dict.fromkeys((*functions, *(pointer.name for _, pointer in in_tables)))
+    return {name: placed.get(name) or numbers[name] for name in names}
 
 
-def _with_addresses(variable: ptx.Variable, addresses: Mapping[str, int]) -> ptx.Variable:
-    """A variable that holds addresses of functions with these as its contents."""
-    if not variable.addresses or variable.bytes_ % len(variable.items):
+def _with_addresses(variable: ptx.Variable, functions: Mapping[str, int]) -> ptx.Variable:
+    """A variable with the addresses of functions in its contents; those of other variables remain to be put in."""
+    if not variable.pointers:
         return variable
-    known = (addresses.get(item.name) if isinstance(item, Symbol) else None for item in variable.items)
-    items = [
-        item if value is None else Immediate(value, value) for item, value in zip(variable.items, known, strict=True)
-    ]
-    return replace(variable, data=ptx.initial_bytes(items, variable.bytes_ // len(items), variable.bytes_))
+    data = bytearray(variable.data)
+    for pointer in variable.pointers:
+        if pointer.name in functions:
+            pointer.put(data, functions[pointer.name])
+    others = tuple(pointer for pointer in variable.pointers if pointer.name not in functions)
+    return replace(variable, data=bytes(data), pointers=others)
 
 
 def items_of(operand) -> tuple:
@@ -292,11 +291,19 @@ class Operands:
         """A 64-bit address in a register, or that of a module's variable, which is known only at the launch."""
         if not isinstance(operand, Symbol) or operand.name not in self.global_variables:
             return self.read(operand, "s64")
-        if self.global_variables[operand.name].data is None and self.global_variables[operand.name].addresses:
-            raise Unknown(f"{operand.name}, a variable that holds addresses of variables")
+        self._check_contents(operand.name)
         key = f"&{operand.name}"
         slot = self.slots[key] if key in self.slots else self._new_slot(key, "b64", np.int64(0))
         return lambda registers: registers[slot]
+
+    def _check_contents(self, name: str) -> None:
+        """Unknown if the initial value of a variable, or of one whose address it holds, is not understood."""
+        for variable in ptx.reached_from([name], self.global_variables):
+            if variable.unread:
+                raise Unknown(f"{variable.name}, a variable whose initial value has `{variable.unread}`")
+            for pointer in variable.pointers:
+                if pointer.name not in self.global_variables:
+                    raise Unknown(f"{variable.name}, a variable that holds the address of {pointer.name}")
 
     # ---- results
 

@@ -95,6 +95,7 @@ def translate(kernel: CompiledKernel) -> Program:
     program.global_variables = _variables(translator, image, kernel.ptx, (*addresses.values(), *linked.values()))
     banks = ConstantBanks(image, kernel, program.global_variables, linked)
     program.banks, program.constant_bytes = banks.of, banks.bytes_pointed_at(program)
+    _check_constant_pointers(program)
     program.start = _starter(translator, program)
     program.decode = lambda prepared: _machine(prepared, function.statements, kind, translator)
     return program
@@ -289,20 +290,45 @@ def _variables(
     t: Operands, image: cubin.Cubin, declared: str, addresses: Iterable[tuple[cubin.Symbol, int]]
 ) -> dict[str, tuple[Variable, int]]:
     """The module's variables that the code can reach, each with a slot for its address. declared: the module's PTX."""
-    wanted = {symbol.name: symbol for symbol, _ in addresses if symbol.section}
-    wanted |= {symbol.name: symbol for symbol in image.variables(".nv.constant3")}
-    variables: dict[str, tuple[Variable, int]] = {}
+    wanted = [symbol.name for symbol, _ in addresses if symbol.section]
+    wanted += [symbol.name for symbol in image.variables(".nv.constant3")]
     if not wanted:
-        return variables
-    alignments = {variable.name: variable.align for variable in ptx.parse(declared).variables}
-    for name, symbol in sorted(wanted.items()):
-        space = "const" if symbol.section.startswith(".nv.constant") else "global"
-        data = image.data(symbol.section)[symbol.offset : symbol.offset + symbol.size] or None
-        variables[name] = (
-            Variable(name, space, alignments.get(name, 1), symbol.size, data),
-            t.slot(f"&{name}", np.int64(0)),
-        )
-    return variables
+        return {}
+    symbols = {symbol.name: symbol for symbol in image.symbols}
+    in_ptx = {variable.name: variable for variable in ptx.parse(declared).variables}
+    variables: dict[str, Variable] = {}
+    while wanted:
+        name = wanted.pop()
+        if name not in variables:
+            variables[name] = _variable(image, symbols[name], in_ptx.get(name))
+            wanted += [pointer.name for pointer in variables[name].pointers]
+    return {name: (variable, t.slot(f"&{name}", np.int64(0))) for name, variable in sorted(variables.items())}
+
+
+def _check_constant_pointers(program: Program) -> None:
+    """UnsupportedInstruction where variables hold pointers to `__constant__` ones and code makes such pointers, too:
+    these are to places in the bank and those to places in variables, so that they could not be compared."""
+    if program.constant_bytes:
+        for variable, _ in program.global_variables.values():
+            for pointer in variable.pointers:
+                if program.global_variables[pointer.name][0].space == "const":
+                    raise UnsupportedInstruction(
+                        f"{program.name} makes pointers to __constant__ variables, and the initial value of "
+                        f"{variable.name} holds one to {pointer.name}: together these are not modelled at SASS level."
+                    )
+
+
+def _variable(image: cubin.Cubin, symbol: cubin.Symbol, declared: Variable | None) -> Variable:
+    """declared: how PTX has it, which says how it is aligned, and the type of its elements."""
+    align, type_ = (1, "b8") if declared is None else (declared.align, declared.type)
+    space = "const" if symbol.section.startswith(".nv.constant") else "global"
+    data = image.data(symbol.section)[symbol.offset : symbol.offset + symbol.size] or None
+    try:
+        return Variable(symbol.name, space, align, symbol.size, data, image.pointers(symbol), type=type_)
+    except ValueError as error:
+        raise UnsupportedInstruction(
+            f"The initial value of {symbol.name} has an address that is not modelled at SASS level: {error}."
+        ) from None
 
 
 def _starter(t: Operands, program: Program) -> Callable:

@@ -1,0 +1,9 @@
+// A recurrence whose literals are doubles: each step is carried out in FP64, and converted to and fro.
+__global__ void recurrence(const float *x, float *y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0;
+    for (int k = 0; k < 64; ++k)
+        sum = sum * x[i] + 0.1;
+    y[i] = 0.5 * sum;
+}
