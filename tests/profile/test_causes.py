@@ -211,9 +211,9 @@ def test_a_grid_that_fills_its_waves_has_no_tail():
     assert profile.profile(captured(full)).causes == ()
 
 
-def test_the_command_of_the_readme_runs_as_it_stands(capsys):
-    readme = (FOLDER.parents[2] / "README.md").read_text(encoding="utf-8")
-    (command,) = (line for line in readme.splitlines() if "-m helpers.profile" in line)
+def test_the_command_of_the_page_runs_as_it_stands(capsys):
+    page = (FOLDER.parents[2] / "notebooks" / "own_kernels.md").read_text(encoding="utf-8")
+    (command,) = (line for line in page.splitlines() if "-m helpers.profile" in line)
     file, *rest = command.split("helpers.profile ", 1)[1].split()
     assert main([str(FOLDER.parents[2] / file), *rest]) == 0
     found = capsys.readouterr().out
