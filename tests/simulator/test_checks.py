@@ -668,8 +668,8 @@ WRONG_MASKS = {
         "__shared__ int s[32]; s[t] = t;\nif (t < 16) {\ns[t] = 2;\n__syncwarp();\no[t] = s[t ^ 1];\n} else x[t] = 4;\n"
         "o[t] += x[t];", "names thread (16, 0, 0), too", 5,
     ),
-    "a lane beyond it is asked": ("if (t < 16)\no[t] = __shfl_sync(0xffffu, t, t + 16);", "a lane that does", 3),
-    "a lane that has ended is asked": ("if (t >= x[20]) return;\no[t] = __shfl_xor_sync(~0u, t, 16);", "a lane", 3),
+    "a lane beyond it is asked": ("if (t < 16)\no[t] = __shfl_sync(0xffffu, t, t + 16);", "from lane 16", 3),
+    "a lane that has ended is asked": ("if (t >= x[20]) return;\no[t] = __shfl_xor_sync(~0u, t, 16);", "lane 20 of", 3),
 }  # fmt: skip
 
 

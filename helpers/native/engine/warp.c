@@ -807,8 +807,9 @@ int run_turn(Warp *warp) {
                 active &= predicate_of(warp, i->guard);
                 results->guarded[i->index] += __builtin_popcount(active);
             }
-            if (warp->holds && active) {
-                follow_held(warp, i, active);
+            if (warp->holds) {
+                if (active && warp->holds & HOLDS_UNWRITTEN) follow_held(warp, i, active);
+                if (warp->holds & HOLDS_UNDEFINED) follow_undefined(warp, i, g->mask, active);
                 if (results->fault) return 0;
             }
             if (i->kind == COMPUTES) {

@@ -18,8 +18,8 @@ from helpers.simulator.cuda.settings import Settings
 from helpers.simulator.engine import clusters, compiled
 from helpers.simulator.engine.memory import GlobalMemory, product
 from helpers.simulator.engine.observers import together
-from helpers.simulator.engine.run import Launch
-from helpers.simulator.errors import KernelError, LaunchError, SimulatorError
+from helpers.simulator.engine.run import Launch, Prepared
+from helpers.simulator.errors import KernelError, LaunchError, SimulatorError, UnsupportedInstruction
 from helpers.simulator.recording import sampling
 from helpers.simulator.recording.recorded import Captured, LaunchFacts, RecordedLaunch
 from helpers.simulator.recording.recorder import LaunchRecorder
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 A_MOMENT = 4096  # instructions
+FEW_THREADS = 1 << 14  # that are executed a second time where masks of warps are known only at PTX level
 MOST_BLOCKS_OF_CLUSTER = 8  # of any kernel; some GPUs take more of one that was allowed to (cudaFuncAttribute…)
 MOST_THREADS = 1 << 30  # in a launch: for each, with checks, some bytes of address space are asked for
 CONSTANTS = "the __constant__ variables"
@@ -119,40 +120,18 @@ def _check_cluster(name: str, grid: tuple[int, int, int], cluster: tuple[int, in
 def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings) -> None:
     """Run a kernel; what was recorded and what the sanitizer found go where `settings` says."""
     prepared, note = kernel.forms.at(settings.level)
-    program, memory = prepared.program, GlobalMemory(prepared.program)
-    cooperative = kernel.cooperative
-    parameters = pack_arguments(kernel.name, program.parameters, args, memory)
-    run = Launch(
-        prepared,
-        geometry.grid,
-        geometry.block,
-        program.dynamic_shared_offset + geometry.shared_mem,
-        memory,
-        parameters,
-        kernel.variables.place(program, memory),
-        settings.max_instructions,
-        kernel.shared_names(program.level),
-        kernel.forms.local_arrays(program.level),
-        kernel.forms.constant_arrays if program.level == "sass" else NO_CONSTANTS,
-        kernel.forms.named_lanes(program.level),
-        memory.add(np.zeros(GRID_BARRIER_WORDS, np.uint32), "the grid's barrier") if cooperative else None,
-        memory.add(np.frombuffer(parameters, np.uint8), "the parameters") if _may_point_to_them(kernel) else None,
-        memory.add(np.zeros(program.constant_bytes, np.uint8), CONSTANTS) if program.constant_bytes else None,
-    )
-    if run.constants_at is not None:
-        memory.find(run.constants_at).bytes_[:] = np.frombuffer(program.banks(run)[3], np.uint8)
-    if cooperative:
+    program, run = prepared.program, _launch_of(kernel, prepared, geometry, args, settings)
+    memory = run.global_memory
+    if kernel.cooperative:
         _check_that_all_blocks_fit(kernel, run)
     if settings.captured is not None:
         settings.captured.append(Captured(run, kernel.compiled, geometry.shared_mem))
         return
     checker = None
     if settings.checks != "off":
-        patterns = _learnt(kernel.learnt, program.level, geometry)
-        checker = Checker(
-            program, run.grid, run.block, memory, kernel.pointers.written, run.shared_names, patterns, run.named_lanes,
-            settings.checks != "raise",
-        )  # fmt: skip
+        checker = _checker(kernel, run, settings, _learnt(kernel.learnt, program.level, geometry))
+        if program.level == "sass" and kernel.forms.given_masks:
+            _check_given_masks(kernel, geometry, args, settings, checker)
     recorded = None
     try:
         if settings.recording is None:
@@ -175,6 +154,62 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         if recorded is not None and recorded.sampling is not None:
             report = replace(report, notes=(*report.notes, str(recorded.sampling)))
         _tell(report, settings)
+
+
+def _launch_of(kernel: Kernel, prepared: Prepared, geometry: Geometry, args: Sequence, settings: Settings) -> Launch:
+    """A launch of a kernel at one of its levels, with memory that holds the arguments."""
+    program, memory = prepared.program, GlobalMemory(prepared.program)
+    parameters = pack_arguments(kernel.name, program.parameters, args, memory)
+    run = Launch(
+        prepared,
+        geometry.grid,
+        geometry.block,
+        program.dynamic_shared_offset + geometry.shared_mem,
+        memory,
+        parameters,
+        kernel.variables.place(program, memory),
+        settings.max_instructions,
+        kernel.shared_names(program.level),
+        kernel.forms.local_arrays(program.level),
+        kernel.forms.constant_arrays if program.level == "sass" else NO_CONSTANTS,
+        kernel.forms.named_lanes(program.level),
+        memory.add(np.zeros(GRID_BARRIER_WORDS, np.uint32), "the grid's barrier") if kernel.cooperative else None,
+        memory.add(np.frombuffer(parameters, np.uint8), "the parameters") if _may_point_to_them(kernel) else None,
+        memory.add(np.zeros(program.constant_bytes, np.uint8), CONSTANTS) if program.constant_bytes else None,
+    )
+    if run.constants_at is not None:
+        memory.find(run.constants_at).bytes_[:] = np.frombuffer(program.banks(run)[3], np.uint8)
+    return run
+
+
+def _checker(kernel: Kernel, run: Launch, settings: Settings, patterns: Patterns | None = None) -> Checker:
+    """The sanitizer of a launch."""
+    return Checker(
+        run.program, run.grid, run.block, run.global_memory, kernel.pointers.written, run.shared_names, patterns,
+        run.named_lanes, settings.checks != "raise",
+    )  # fmt: skip
+
+
+def _check_given_masks(
+    kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings, checker: Checker
+) -> None:
+    """Add to the findings of a launch of machine code what is wrong with masks that only the PTX still names.
+
+    It is executed, too, by some blocks, and changes nothing.
+    """
+    try:
+        prepared = kernel.forms.ptx
+    except UnsupportedInstruction:
+        return
+    run = _launch_of(kernel, prepared, geometry, args, settings)
+    few = np.arange(min(product(run.grid), -(-FEW_THREADS // run.threads)), dtype=np.int64)
+    run = replace(run, only_blocks=few if run.blocks_of_cluster == 1 else None)
+    trial = _checker(kernel, run, settings)
+    with suppress(KernelError, FoundEnough), compiled.unchanged(run, kernel.pointers.written):
+        if not _compiled(kernel, run, trial, False, frozenset()):
+            replace(run, observers=together(trial)).run()
+    run.global_memory.put_back()
+    checker.take_masks_of(trial)
 
 
 def _may_point_to_them(kernel: Kernel) -> bool:

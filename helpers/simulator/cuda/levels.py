@@ -6,11 +6,11 @@
 
 from functools import cached_property, lru_cache
 
-from helpers.compiler import CompiledKernel, DisassemblyError
+from helpers.compiler import CompiledKernel, DisassemblyError, ptx
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import SimulatorError, UnsupportedInstruction
-from helpers.simulator.sanitizer import constant_arrays, local_accesses, pointers
+from helpers.simulator.sanitizer import constant_arrays, local_accesses, pointers, warp_masks
 from helpers.simulator.sanitizer.constant_arrays import ConstantArrays
 from helpers.simulator.sanitizer.local_arrays import NO_ARRAYS, LocalArrays
 from helpers.simulator.sanitizer.pointers import Pointers
@@ -78,6 +78,12 @@ class Forms:
         if level not in self._named_lanes:
             self._named_lanes[level] = self.pointers.named_lanes(self.at(level)[0].program)
         return self._named_lanes[level]
+
+    @cached_property
+    def given_masks(self) -> bool:
+        """Whether functions of the warp are called with masks that a launch is given: see `warp_masks`."""
+        function = ptx.parse(self.compiled.ptx).functions.get(self.compiled.lowered_name)
+        return function is not None and warp_masks.given_masks(function)
 
     def local_arrays(self, level: str) -> LocalArrays:
         """The arrays of each thread's own as its program of a level, "sass" or "ptx", accesses them."""

@@ -72,6 +72,7 @@ GLOBAL_LINE = _struct(
 REGISTERS = 256
 REGISTER_USE = _struct(
     ("reads", "u8", REGISTERS // 64), ("writes", "u8", REGISTERS // 64), ("may_go_unused", "u4"), ("copied", "u4"),
+    ("role", "u4"), ("spare", "u4"),
 )  # fmt: skip
 IMAGE = _struct(
     ("bytes", "u8"), ("pitch", "i8"), ("handle", "u4"), ("outside", "u4", 4), ("size", "i4", 3), ("dims", "i4"),

@@ -142,11 +142,14 @@ class LanesNamed:
 
 
 @dataclass(frozen=True, slots=True)
-class AbsentLaneRead:
-    """The threads of `mask` take by a shuffle what lanes hold that do not take part."""
+class LanesTaken:
+    """The threads of `mask` take by a shuffle what the lanes of their warps numbered `lanes` hold, int (blocks, warps,
+    32), of which those do not take part that are `absent`, bool."""
 
     wave: Any
     mask: Any
+    lanes: Any
+    absent: Any
 
 
 @dataclass(frozen=True, slots=True)

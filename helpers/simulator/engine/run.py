@@ -112,6 +112,7 @@ class Wave:
         )
         self.special = self._special_registers()
         self.observers = launch.observers
+        self.follower = None  # an observer that may want to see single instructions: sanitizer.undefined_values
         self.parameters = launch.parameters
         self.call_parameters: dict = {}  # the arguments of a call of the system that is being made
         self.call_result: np.ndarray | np.generic = np.int32(0)  # and what the last one gave back
@@ -382,9 +383,31 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
     return (lambda wave, registers: step(wave, registers, False)), (lambda wave, registers: step(wave, registers, True))
 
 
+def _followed(instruction: Instruction, step: Step) -> Step:
+    """The step of an instruction that a follower sees before it is executed."""
+
+    def show_and_execute(wave, registers):
+        wave.follower.before(instruction)
+        step(wave, registers)
+
+    return show_and_execute
+
+
 def _sees_others(instruction: Instruction) -> bool:
     """Whether an instruction may see what other threads do: a load from shared memory, a strong access, a fence."""
     return instruction.loads_shared or instruction.strong or instruction.opcode.startswith(MEETS_OTHERS)
+
+
+def _steps_of(instruction: Instruction, keep: frozenset[int]) -> list[tuple[Step, Step]]:
+    """The two forms of an instruction, none of one that only says where its basic block goes on."""
+    if instruction.kind is Kind.EFFECT:
+        return [_effect_steps(instruction)]
+    if instruction.kind is not Kind.ALU:
+        return []
+    plain, masked = _alu_steps(instruction, keep)
+    if instruction.chooses is not None:
+        plain, masked = _telling(instruction, plain), _telling(instruction, masked)
+    return [(plain, masked)]
 
 
 class Prepared:
@@ -397,6 +420,7 @@ class Prepared:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._reaches: dict[int, np.ndarray] = {}
+        self._followed: dict[int, tuple[list[Step], list[Step]]] = {}
         self._machine = None
         self._decoding = Lock()  # a cell and an explorer's thread may launch the same kernel
         self.not_decoded = ""  # why the compiled engine cannot execute it
@@ -443,6 +467,27 @@ class Prepared:
         every = frozenset(range(len(self.program.initial)))
         return [self._steps(block, every)[1] for block in self.program.blocks]
 
+    def followed(self, pc: int) -> tuple[list[Step], list[Step]]:
+        """The same of one block, for all threads together and for some of them, with the wave's follower looking on."""
+        if pc not in self._followed:
+            every = frozenset(range(len(self.program.initial)))
+            block = self.program.blocks[pc]
+            both = [
+                (_followed(one, plain), _followed(one, masked))
+                for one in self.program.instructions[block.start : block.stop]
+                for plain, masked in _steps_of(one, every)
+            ]
+            self._followed[pc] = [plain for plain, _ in both], [masked for _, masked in both]
+        return self._followed[pc]
+
+    @cached_property
+    def takes_from_lanes(self) -> list[bool]:
+        """By basic block, whether there is a shuffle in it."""
+        return [
+            any(i.opcode.startswith(("SHFL", "shfl")) for i in self.program.instructions[block.start : block.stop])
+            for block in self.program.blocks
+        ]
+
     @cached_property
     def sees_others(self) -> list[bool]:
         """By basic block, whether what other threads do may be seen in it."""
@@ -460,18 +505,10 @@ class Prepared:
         """The two forms of a block: for all threads together, and for some, whose writes leave `keep` of the others."""
         plain, masked = [], []
         for instruction in gather(self.program.instructions[block.start : block.stop]):
-            if isinstance(instruction, list):
-                both = batch_steps(instruction, keep, put)
-            elif instruction.kind is Kind.ALU:
-                both = _alu_steps(instruction, keep)
-                if instruction.chooses is not None:
-                    both = tuple(_telling(instruction, step) for step in both)
-            elif instruction.kind is Kind.EFFECT:
-                both = _effect_steps(instruction)
-            else:
-                continue
-            plain.append(both[0])
-            masked.append(both[1])
+            batched = isinstance(instruction, list)
+            for both in [batch_steps(instruction, keep, put)] if batched else _steps_of(instruction, keep):
+                plain.append(both[0])
+                masked.append(both[1])
         return plain, masked
 
     # ---- where barriers are, for messages
@@ -648,8 +685,10 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
             _endless(wave, block)
         if observers is not None:
             observers.tell(Executed(wave, pc))
-        for step in _steps(wave, prepared)[pc]:
+        for step in _steps(wave, prepared, pc):
             step(wave, registers)
+        if wave.follower is not None and wave.follower.follows:
+            wave.follower.decides(prepared.last[pc])
         pc = _after(wave, prepared, pc)
 
 
@@ -693,11 +732,13 @@ def times_along(wave: Wave, prepared: Prepared, path: Sequence[int], most: int) 
     return most
 
 
-def _steps(wave: Wave, prepared: Prepared) -> list[list[Step]]:
-    """The form of the basic blocks for the threads that go on now."""
+def _steps(wave: Wave, prepared: Prepared, pc: int) -> list[Step]:
+    """The form of a basic block for the threads that go on now."""
+    if wave.follower is not None and (wave.follower.follows or prepared.takes_from_lanes[pc]):
+        return prepared.followed(pc)[wave.pcs is not None]
     if wave.pcs is None:
-        return prepared.plain
-    return prepared.masked if wave.turns.in_order else prepared.apart
+        return prepared.plain[pc]
+    return prepared.masked[pc] if wave.turns.in_order else prepared.apart[pc]
 
 
 def _condition(wave: Wave, last: Instruction):

@@ -21,7 +21,6 @@ from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Program, at_mbarrier
 from helpers.simulator.engine.memory import Allocation, GlobalMemory, LocalMemory, SharedMemory, out_of_bounds, product
 from helpers.simulator.engine.observers import (
-    AbsentLaneRead,
     Access,
     Arrived,
     AsyncCopy,
@@ -37,6 +36,7 @@ from helpers.simulator.engine.observers import (
     Handlers,
     LanesMissed,
     LanesNamed,
+    LanesTaken,
     NamedBarrierReached,
     Observer,
     PhaseEnded,
@@ -64,6 +64,7 @@ from helpers.simulator.sanitizer.loaded_values import uses_of
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
 from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
 from helpers.simulator.sanitizer.shared_epoch import Hazard
+from helpers.simulator.sanitizer.undefined_values import UndefinedValues, Use
 from helpers.simulator.sanitizer.warp_masks import MissedLanes
 
 SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
@@ -225,6 +226,7 @@ class Checker(Observer):
         self._mask: np.ndarray | None = None
         self._lanes = 0
         self._missed = MissedLanes(self._not_come)
+        self._undefined = UndefinedValues(program, self._undefined_value)
         copies_in_bulk = any(map(_copies_in_bulk, program.opcodes))
         self._bulk = BulkWatch(self._shared_hazard) if copies_in_bulk else None
         if program.orders_some_warps:
@@ -278,7 +280,7 @@ class Checker(Observer):
             WaveBegins: self.begin, WaveEnds: self.end, Executed: self.executed, Guarded: self.guarded,
             Chosen: self.chosen, BarrierPassed: self.barrier, WarpBarrierReached: self.warp_barrier, Fence: self.fence,
             NamedBarrierReached: self.named_barrier,
-            LanesNamed: self.lanes_named, LanesMissed: self.lanes_missed, AbsentLaneRead: self.absent_lane_read,
+            LanesNamed: self.lanes_named, LanesMissed: self.lanes_missed, LanesTaken: self._undefined.lanes_taken,
             ClusterBarrierPassed: self.cluster_barrier,
             Access: self.access, AsyncCopy: self.copy_async, CopyGroup: self.copy_group, BulkCopy: self.copy_in_bulk,
             BulkGroup: self.bulk_group, Arrived: self.arrived, PhaseEnded: self.phase_ended,
@@ -288,6 +290,8 @@ class Checker(Observer):
     def begin(self, event: WaveBegins) -> None:
         self._mask = None
         self._missed.begin()
+        self._undefined.begin(event.wave)
+        event.wave.follower = self._undefined
         self._aggregated.begin()
         if self._bystanders is not None:
             self._bystanders.begin(event.wave)
@@ -312,6 +316,7 @@ class Checker(Observer):
                 raise FoundEnough
         self.shared.executed(event.block, event.wave.mask)
         self._missed.executed(event.wave, event.block, event.wave.mask)
+        self._undefined.executed(event.block, event.wave.mask)
         self._aggregated.executed(event.wave, event.block, event.wave.mask)
         for instruction, named in self._named.get(event.block, ()):
             self._named_by(event.wave, event.wave.mask, np.uint32(named), instruction)
@@ -376,6 +381,10 @@ class Checker(Observer):
             bits = int(np.broadcast_to(named, wave.shape)[row, thread])
             self._warp_mask(wave, instruction, row, thread, partial(self.messages.not_named, mask=bits))
 
+    def take_masks_of(self, other: "Checker") -> None:
+        """What another watch of the same launch found out about masks that do not name who calls."""
+        self.found |= {key: one for key, one in other.found.items() if self.messages.not_named.__func__ in key}
+
     def lanes_named(self, event: LanesNamed) -> None:
         """At PTX level threads call a function of their warp."""
         named, instruction = np.asarray(event.named).view(np.uint32), event.wave.instruction.index
@@ -397,10 +406,9 @@ class Checker(Observer):
         write = partial(message, absent=self.messages.thread_index(absent))
         self._warp_mask(wave, instruction, row, thread, write)
 
-    def absent_lane_read(self, event: AbsentLaneRead) -> None:
-        """Threads take by a shuffle what absent lanes hold."""
-        row, thread = (int(i) for i in np.argwhere(event.mask)[0])
-        self._warp_mask(event.wave, event.wave.instruction.index, row, thread, partial(self.messages.absent_lane))
+    def _undefined_value(self, wave, use: Use) -> None:
+        """A thread uses what a shuffle took from a lane that does not take part."""
+        self._warp_mask(wave, use.origin.instruction, use.row, use.thread, partial(self.messages.absent_lane, use=use))
 
     def _warp_mask(self, wave, instruction: int, row: int, thread: int, write: partial[str]) -> None:
         lines, block, index = (
@@ -412,7 +420,7 @@ class Checker(Observer):
         def make() -> Finding:
             return Finding(WARP_MASK, lines, block, index, "", (), write(instruction, block, index))
 
-        self._keep((WARP_MASK, write.func, *lines), 1, make)
+        self._keep((WARP_MASK, write.func.__func__, *lines), 1, make)
 
     def fence(self, event: Fence) -> None:
         everyone = self._aggregated.all_of(event.wave, event.mask)
@@ -422,6 +430,8 @@ class Checker(Observer):
     def access(self, event: Access) -> None:
         wave, mask = event.wave, event.mask
         self.counts["shared" if event.space == "cluster" else event.space] += self._active(wave, mask)
+        if self._undefined.follows:
+            self._undefined.access(event)
         if self._clusters is not None and event.space in ("shared", "cluster"):
             self._clusters.access(event)
         if event.space == "cluster":
@@ -510,6 +520,8 @@ class Checker(Observer):
                 self.shared.once_used((hazard, 1), wave.instruction.index, missing, Fraction(part, registers))
 
     def copy_async(self, event: AsyncCopy) -> None:
+        if self._undefined.follows:
+            self._undefined.address(event.wave, event.mask)
         active = self._active(event.wave, event.mask)
         self.counts["copies"] += active
         self.counts["shared"] += active

@@ -10,6 +10,7 @@ from helpers.simulator.sanitizer.cluster_checks import ClusterHazard
 from helpers.simulator.sanitizer.global_checks import GlobalHazard
 from helpers.simulator.sanitizer.shared_epoch import Hazard, Side
 from helpers.simulator.sanitizer.strengths import Strength
+from helpers.simulator.sanitizer.undefined_values import Absence, Use
 
 CLOSE = 8  # instructions between the load and the store of a statement such as `x[i] += 1`
 OF_FLAGS = (
@@ -291,13 +292,34 @@ class Messages:
             "block: move it out of the `if` or the loop."
         )
 
-    def absent_lane(self, instruction: int, block: Index, thread: Index) -> str:
-        """A thread takes the value of a lane that does not take part."""
+    def absent_lane(self, instruction: int, block: Index, thread: Index, use: Use) -> str:
+        """A thread uses what a shuffle took from a lane that does not take part."""
+        taker, lane, absence = use.taken
+        who = "it" if taker == use.thread else f"thread {coordinates(self.thread_index(taker))}"
+        lanes = product(self._block) - taker // WARP * WARP
+        why, advice = {
+            Absence.NO_THREAD: (
+                f"which does not exist: the block of {product(self._block)} threads gives this warp {lanes}",
+                "Launch whole warps and let threads without an element bring the identity element (0 for a sum, "
+                "-INFINITY for a maximum), or exchange among the lanes that there are: a smaller first offset, or the "
+                "width as the last argument.",
+            ),
+            Absence.ENDED: (
+                "which has ended",
+                "Let all lanes come to the shuffle, without a `return` before it: those without an element bring the "
+                "identity element (0 for a sum, -INFINITY for a maximum).",
+            ),
+            Absence.ELSEWHERE: (
+                "which does not take part in it: it is elsewhere, or the mask does not name it",
+                "Take values only from lanes that a mask of __ballot_sync(0xffffffff, condition), computed before the "
+                "branch, names; or let all lanes come, those without an element with the identity element (0 for a "
+                "sum, -INFINITY for a maximum).",
+            ),
+        }[absence]
+        at = "" if self.lines(use.instruction) == self.lines(instruction) else self._quote(use.instruction)
         return (
-            f"{self._program.name}: {lane_name(block, thread)} takes by a shuffle the value of a lane that does not "
-            "take part in it.\n"
-            + self._quote(instruction)
-            + "On a GPU the value is not defined. Take it from a lane that comes there, too, and that the mask names."
+            f"{self._program.name}: {lane_name(block, thread)} {use.how.format('a value that is not defined')}: {who} "
+            f"took it by a shuffle from lane {lane} of its warp, {why}.\n{self._quote(instruction)}{at}{advice}"
         )
 
     # ---- global memory
