@@ -60,7 +60,7 @@ typedef struct {
     uint8_t spare[2];
 } Instruction;
 
-enum { REGISTERS = 256 };
+enum { REGISTERS = 256, MOST_WARPS = 32 /* of a block */ };
 
 /* The registers that an instruction reads and writes, a bit for each, and whether it is a load from shared memory whose
  * value may go unused. copied: 0, or that it only copies, 1 + the register from which | the one into which << 16; or
@@ -242,6 +242,9 @@ typedef struct {
     int32_t turns_left; /* before `run_blocks` returns for a moment */
     int32_t partings; /* how often threads that others held up have had to go on alone */
     int32_t is_timed; /* whether a clock was read */
+    int64_t apart; /* blocks whose warps passed a barrier at different places; of the first its number, and of the warps */
+    int64_t apart_block;
+    int32_t apart_at[MOST_WARPS]; /* the places, 0 of a warp that had ended */
     struct Execution *execution; /* what it goes on with then; see blocks.c */
 } Results;
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,12 +20,12 @@ from helpers.simulator.engine import clusters, compiled
 from helpers.simulator.engine.memory import GlobalMemory, product
 from helpers.simulator.engine.observers import together
 from helpers.simulator.engine.run import Launch, Prepared
-from helpers.simulator.errors import KernelError, LaunchError, SimulatorError, UnsupportedInstruction
+from helpers.simulator.errors import BarrierWarning, KernelError, LaunchError, SimulatorError, UnsupportedInstruction
 from helpers.simulator.recording import sampling
 from helpers.simulator.recording.recorded import Captured, LaunchFacts, RecordedLaunch
 from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.unique_sectors import SectorObserver
-from helpers.simulator.sanitizer.checks import Checker, FoundEnough, Report, error_for
+from helpers.simulator.sanitizer.checks import WARNINGS, Checker, FoundEnough, Report, error_for
 from helpers.simulator.sanitizer.constant_arrays import NO_CONSTANTS
 from helpers.simulator.sanitizer.shared_checks import Patterns
 
@@ -264,6 +265,8 @@ def _compiled(
         raise endless
     if result is not None and checker is not None:
         checker.counts = result.checked
+        for block, threads in result.apart:
+            checker.note_warps_apart(block, threads)
     return result
 
 
@@ -326,8 +329,12 @@ def _tell(report: Report, settings: Settings) -> None:
         settings.recording.reports.append(report)
     if settings.reports is not None:
         settings.reports.append(report)
-    if settings.checks == "raise" and report.findings:
+    if settings.checks != "raise":
+        return
+    if any(finding.kind not in WARNINGS for finding in report.findings):
         raise error_for(report)
+    for finding in report.findings:
+        warnings.warn(finding.message, BarrierWarning, stacklevel=4)
 
 
 def _as_sizes(sizes):

@@ -23,6 +23,7 @@ from helpers.simulator.engine.machine_layout import (
     REGISTER_USE,
     REGISTERS,
     SPACES,
+    CResults,
     library,
     operations,
 )
@@ -273,7 +274,10 @@ def let_meet_anywhere(machine: Machine, program: Program, prepared) -> None:
 
 @dataclass(slots=True)
 class Result:
-    """What a launch did: as in `RecordedLaunch`, and `Checker.counts` of a checked one."""
+    """What a launch did: as in `RecordedLaunch`, and `Checker.counts` of a checked one.
+
+    apart: blocks whose warps have passed a barrier at different places, and the threads by the indices of these places.
+    """
 
     block_warps: np.ndarray
     block_lanes: np.ndarray
@@ -281,6 +285,7 @@ class Result:
     counts: Mapping[Key, Counts]
     traces: Traces
     checked: dict[str, int]
+    apart: Sequence[tuple[tuple[int, int, int], Mapping[int, np.ndarray]]] = ()
 
 
 def execute(
@@ -490,8 +495,15 @@ def _gathered(launch: Launch, machine: Machine, plan: Plan) -> Result:
         block_warps, block_lanes, Found(lambda: _by_place(guarded)),
         Found(lambda: _requests(engine, launch, machine).counts(requests)),
         Traces(lambda: _requests(engine, launch, machine).accesses(traces)),
-        _checked(runs) if plan.like.checking else {},
+        _checked(runs) if plan.like.checking else {}, [_apart(launch, run.c) for run in runs if run.c.apart],
     )  # fmt: skip
+
+
+def _apart(launch: Launch, found: CResults) -> tuple[tuple[int, int, int], dict[int, np.ndarray]]:
+    """The first block whose warps passed a barrier at different places, and its threads by where they did."""
+    at = np.repeat(np.array(found.apart_at), WARP)[: launch.threads]
+    threads = {place - 1: np.flatnonzero(at == place) for place in np.unique(at[at > 0]).tolist()}
+    return unravel(found.apart_block, launch.grid), threads
 
 
 def _by_place(numbers: np.ndarray) -> dict[int, int]:

@@ -44,6 +44,7 @@ from helpers.simulator.engine.observers import (
     LanesMissed,
     Observers,
     WarpBarrierReached,
+    WarpsApart,
     WaveBegins,
     WaveEnds,
 )
@@ -992,7 +993,8 @@ def _phase_wait(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> i
 
 
 def _release(wave: Wave, prepared: Prepared) -> None:
-    """The blocks whose living threads all wait at a barrier go on; it must be the same barrier."""
+    """The blocks whose living threads all wait at a barrier go on. It counts warps, as on a GPU: they may have come to
+    different ones, but not the threads of one warp."""
     if wave.cluster is not None:
         wave.cluster.complete(wave)
     if wave.named is not None and wave.named.waiting.any():
@@ -1003,9 +1005,8 @@ def _release(wave: Wave, prepared: Prepared) -> None:
         return
     lowest = np.where(waiting, wave.pcs, DONE).min(axis=1)
     highest = np.where(waiting, wave.pcs, -1).max(axis=1)
-    different = done & (lowest != highest)
-    if different.any():
-        _different_barriers(wave, prepared, int(different.argmax()))
+    for block in np.flatnonzero(done & (lowest != highest)).tolist():
+        _come_to_different_barriers(wave, prepared, block)
     wave.waiting[done] = False
     if wave.observers is not None:
         wave.observers.tell(BarrierPassed(wave, done))
@@ -1029,39 +1030,49 @@ def _let_others_past(wave: Wave, pc: int, following: int, taken: np.ndarray) -> 
     wave.mask = active & taken
 
 
-def _threads(wave: Wave, threads: np.ndarray) -> str:
-    first = coordinates(wave.thread_index(int(threads[0])))
+def _threads(block: tuple[int, int, int], threads: np.ndarray) -> str:
+    first = coordinates(unravel(int(threads[0]), block))
     return f"thread {first}" if len(threads) == 1 else f"{len(threads)} threads (the first is {first})"
 
 
-def _different_barriers(wave: Wave, prepared: Prepared, block: int) -> None:
-    """Threads of one block wait at different `__syncthreads()`."""
-    waiting = np.flatnonzero(wave.waiting[block])
-    groups = []
-    for following in sorted(set(wave.pcs[block, waiting].tolist())):
-        threads = waiting[wave.pcs[block, waiting] == following]
-        groups.append((_barrier_before(prepared, following).line, threads))
-    groups.sort(key=lambda group: group[0])
+def _come_to_different_barriers(wave: Wave, prepared: Prepared, block: int) -> None:
+    """Threads of one block wait at different `__syncthreads()`: a BarrierError if those of one warp do."""
+    waiting = np.flatnonzero(_at_syncthreads(wave)[block])
+    at = wave.pcs[block, waiting]
+    groups = {_barrier_before(prepared, number).index: waiting[at == number] for number in np.unique(at).tolist()}
+    warps = [set((threads // WARP).tolist()) for threads in groups.values()]
+    if sum(map(len, warps)) == len(set().union(*warps)):
+        if wave.observers is not None:
+            wave.observers.tell(WarpsApart(wave, block, groups))
+        return
     where = wave.block_index(block)
-    lines = list(dict.fromkeys(line for line, _ in groups))
-    if len(lines) == 1:
-        text = f"do not wait at line {lines[0]} together: " + ", ".join(
-            f"{_threads(wave, threads)} in {'one' if number == 0 else 'another'} round of the loop"
-            for number, (_, threads) in enumerate(groups)
-        )
-    else:
-        text = "wait at different barriers: " + "; ".join(
-            f"{_threads(wave, threads)} at line {line}" for line, threads in groups
-        )
+    lines, text = apart_in_words(wave.program, wave.launch.block, groups)
     raise BarrierError(
         f"{wave.program.name}: the threads of block {coordinates(where)} {text}.\n"
         + "".join(wave.launch.quote(line) for line in lines)
         + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
         kernel=wave.program.name,
-        line=groups[0][0],
+        line=lines[0],
         lines=tuple(lines),
         block=where,
-        thread=wave.thread_index(int(groups[0][1][0])),
+        thread=wave.thread_index(min(int(threads[0]) for threads in groups.values())),
+    )
+
+
+def apart_in_words(
+    program: Program, block: tuple[int, int, int], groups: Mapping[int, np.ndarray]
+) -> tuple[list[int], str]:
+    """(the source lines, what the threads do) of threads of a block that wait at barriers with different indices."""
+    line_of = {index: program.instructions[index].line for index in groups}
+    by_line = [(line_of[index], groups[index]) for index in sorted(groups, key=line_of.get)]
+    lines = list(dict.fromkeys(line for line, _ in by_line))
+    if len(lines) == 1:
+        return lines, f"do not wait at line {lines[0]} together: " + ", ".join(
+            f"{_threads(block, threads)} in {'one' if number == 0 else 'another'} round of the loop"
+            for number, (_, threads) in enumerate(by_line)
+        )
+    return lines, "wait at different barriers: " + "; ".join(
+        f"{_threads(block, threads)} at line {line}" for line, threads in by_line
     )
 
 
@@ -1105,7 +1116,7 @@ def _not_apart(wave: Wave, prepared: Prepared, passing: np.ndarray, waiting: np.
     where = wave.block_index(block)
     raise BarrierError(
         f"{wave.program.name}: a barrier separates the threads of a warp of block {coordinates(where)}: "
-        f"{_threads(wave, here)} at line {barrier.line}; {_threads(wave, there)} beyond it. "
+        f"{_threads(wave.launch.block, here)} at line {barrier.line}; {_threads(wave.launch.block, there)} beyond it. "
         "On a GPU that is not defined, and may hang.\n"
         + wave.launch.quote(barrier.line)
         + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
@@ -1129,13 +1140,13 @@ def _unreached_barrier(wave: Wave) -> None:
     if not len(waiting) and (wave.groups.waiting == WARPSYNC).any():
         _lanes_never_come(wave, prepared)
     lines = sorted({_barrier_before(prepared, int(pc)).line for pc in wave.pcs[block, waiting]})
-    text = f"{_threads(wave, waiting)} at line {', '.join(map(str, lines))}" if len(waiting) else ""
+    text = f"{_threads(wave.launch.block, waiting)} at line {', '.join(map(str, lines))}" if len(waiting) else ""
     advice = "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop."
     if wave.named is not None and (named := waiting[wave.named.waiting[block, waiting]]).size:
         text += f" for {wave.named.in_words(block, int(named[0]))}"
         advice = "A barrier with a number is passed when as many threads have come to it as it names, of whole warps."
     if len(others):
-        text += f"{'; ' * bool(text)}{_threads(wave, others)} elsewhere, for those to come along"
+        text += f"{'; ' * bool(text)}{_threads(wave.launch.block, others)} elsewhere, for those to come along"
     raise BarrierError(
         f"{wave.program.name}: the threads of block {coordinates(where)} wait for ever: {text}.\n"
         + "".join(wave.launch.quote(line) for line in lines)

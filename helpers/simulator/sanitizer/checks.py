@@ -2,8 +2,8 @@
 
 It watches every access and reports reads of memory that nobody wrote (of shared memory, if the value is used), races in
 shared and in global memory, and asynchronous copies that are used before they are waited for, or never waited for.
-(Accesses outside the arrays, misaligned ones and barriers that not all threads reach stop a launch at once, whether the
-sanitizer is on or off.)
+(Accesses outside the arrays, misaligned ones and barriers that a part of a warp reaches stop a launch at once, whether
+the sanitizer is on or off. That whole warps come to one barrier at different places is a warning: a GPU counts them.)
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -42,9 +42,11 @@ from helpers.simulator.engine.observers import (
     PhaseEnded,
     PhaseFound,
     WarpBarrierReached,
+    WarpsApart,
     WaveBegins,
     WaveEnds,
 )
+from helpers.simulator.engine.run import apart_in_words
 from helpers.simulator.errors import (
     AsyncCopyError,
     HazardError,
@@ -70,7 +72,8 @@ from helpers.simulator.sanitizer.warp_masks import MissedLanes
 SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
 UNWRITTEN_SHARED, UNWRITTEN_GLOBAL = "unwritten shared memory", "unwritten global memory"
 UNWRITTEN_LOCAL, WARP_MASK = "unwritten local memory", "mask of a warp"
-ASYNC_COPY = "asynchronous copy"
+ASYNC_COPY, BARRIERS = "asynchronous copy", "different barriers"
+WARNINGS = frozenset((BARRIERS,))  # of what a GPU does as it is done here
 ERRORS: dict[str, type[HazardError]] = {
     SHARED_RACE: RaceError, GLOBAL_RACE: RaceError, UNWRITTEN_SHARED: UninitializedRead,
     UNWRITTEN_GLOBAL: UninitializedRead, ASYNC_COPY: AsyncCopyError,
@@ -172,8 +175,8 @@ def combined(reports: Iterable[Report]) -> Report:
 
 
 def error_for(report: Report) -> HazardError:
-    """The exception that stands for a report with findings; its type is that of the first."""
-    first = report.findings[0]
+    """The exception that stands for a report with findings that are no WARNINGS; its type is that of the first."""
+    first = next(one for one in report.findings if one.kind not in WARNINGS)
     texts = [finding.message for finding in report.findings[:MOST_IN_A_MESSAGE]]
     if len(report.findings) > MOST_IN_A_MESSAGE:
         texts.append(f"… and {len(report.findings) - MOST_IN_A_MESSAGE} more: see error.report.findings.")
@@ -283,8 +286,8 @@ class Checker(Observer):
             LanesNamed: self.lanes_named, LanesMissed: self.lanes_missed, LanesTaken: self._undefined.lanes_taken,
             ClusterBarrierPassed: self.cluster_barrier,
             Access: self.access, AsyncCopy: self.copy_async, CopyGroup: self.copy_group, BulkCopy: self.copy_in_bulk,
-            BulkGroup: self.bulk_group, Arrived: self.arrived, PhaseEnded: self.phase_ended,
-            PhaseFound: self.phase_found,
+            WarpsApart: self.warps_apart, BulkGroup: self.bulk_group, Arrived: self.arrived,
+            PhaseEnded: self.phase_ended, PhaseFound: self.phase_found,
         }  # fmt: skip
 
     def begin(self, event: WaveBegins) -> None:
@@ -309,7 +312,7 @@ class Checker(Observer):
         self.shared.end(event.wave)
 
     def executed(self, event: Executed) -> None:
-        if self.found and not self._goes_on:
+        if not self._goes_on and any(one.kind not in WARNINGS for one in self.found.values()):
             self._since += 1
             if self._since > ENOUGH:
                 self.notes.append(f"{self.program.name} was not executed to its end.")
@@ -341,6 +344,21 @@ class Checker(Observer):
         else:
             self._bystanders.passed(event.number, event.threads)
             self._bystanders.forget(event.number, blocks)
+
+    def warps_apart(self, event: WarpsApart) -> None:
+        """Warps pass one barrier at different places."""
+        self.note_warps_apart(event.wave.block_index(event.block), event.threads)
+
+    def note_warps_apart(self, block: Index, threads: Mapping[int, np.ndarray]) -> None:
+        """The same of a block, (x, y, z), by the indices of the barriers."""
+        lines, text = apart_in_words(self.program, self.messages.size, threads)
+
+        def make() -> Finding:
+            first, other = sorted(self.messages.thread_index(int(each[0])) for each in list(threads.values())[:2])
+            message = self.messages.warps_apart(block, lines, text)
+            return Finding(BARRIERS, tuple(lines), block, first, "", (), message, block, other)
+
+        self._keep((BARRIERS, *lines), 1, make)
 
     def cluster_barrier(self, event: ClusterBarrierPassed) -> None:
         """Clusters have arrived as a whole: for a block it is a barrier, and what they did before is known to all."""

@@ -1,6 +1,6 @@
 """The sanitizer's sentences: what happened, where, and what to try."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from helpers.devices import WARP, unravel
 from helpers.simulator.engine.ir import Program
@@ -259,6 +259,23 @@ class Messages:
             + self._quote(instruction)
             + "What a variable inside a kernel holds at first is not defined. Set every element that is read: "
             "`float sums[8] = {};` sets all to 0."
+        )
+
+    # ---- barriers
+    @property
+    def size(self) -> Index:
+        """That of a block."""
+        return self._block
+
+    def warps_apart(self, block: Index, lines: Sequence[int], text: str) -> str:
+        """Whole warps pass one barrier at different `__syncthreads()`."""
+        source = self._program.source_lines
+        quoted = [f"  line {line}: {source[line - 1].strip()}\n" for line in lines if 1 <= line <= len(source)]
+        return (
+            f"{self._program.name}: the threads of block {coordinates(block)} {text}.\n{''.join(quoted)}"
+            "A GPU counts the warps that have come, wherever, and lets them go on, and so it was done here. By CUDA's "
+            "guide __syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop. "
+            "Warps with different work may have a barrier with a number, `bar.sync 1, threads`."
         )
 
     # ---- masks of warps
