@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 A_MOMENT = 4096  # instructions
-FEW_THREADS = 1 << 14  # that are executed a second time where masks of warps are known only at PTX level
+A_WHILE = 200_000
+FEW_THREADS = 1 << 11  # of the first blocks, and of the last ones, that are executed at PTX level, too
 MOST_BLOCKS_OF_CLUSTER = 8  # of any kernel; some GPUs take more of one that was allowed to (cudaFuncAttribute…)
 MOST_THREADS = 1 << 30  # in a launch: for each, with checks, some bytes of address space are asked for
 CONSTANTS = "the __constant__ variables"
@@ -131,8 +132,9 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     checker = None
     if settings.checks != "off":
         checker = _checker(kernel, run, settings, _learnt(kernel.learnt, program.level, geometry))
-        if program.level == "sass" and kernel.forms.given_masks:
-            _check_given_masks(kernel, geometry, args, settings, checker)
+        is_given = program.level == "sass" and kernel.forms.given_masks
+        if (is_given or any(kernel.forms.never_set)) and not kernel.cooperative:
+            _check_at_ptx_level(kernel, geometry, args, settings, checker)
     recorded = None
     try:
         if settings.recording is None:
@@ -183,34 +185,45 @@ def _launch_of(kernel: Kernel, prepared: Prepared, geometry: Geometry, args: Seq
     return run
 
 
-def _checker(kernel: Kernel, run: Launch, settings: Settings, patterns: Patterns | None = None) -> Checker:
+def _checker(
+    kernel: Kernel,
+    run: Launch,
+    settings: Settings,
+    patterns: Patterns | None = None,
+    unset: Collection[int] = (),
+    folded: Collection[int] = (),
+) -> Checker:
     """The sanitizer of a launch."""
     return Checker(
         run.program, run.grid, run.block, run.global_memory, kernel.pointers.written, run.shared_names, patterns,
-        run.named_lanes, settings.checks != "raise",
+        run.named_lanes, settings.checks != "raise", unset, folded,
     )  # fmt: skip
 
 
-def _check_given_masks(
+def _check_at_ptx_level(
     kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings, checker: Checker
 ) -> None:
-    """Add to the findings of a launch of machine code what is wrong with masks that only the PTX still names.
+    """Add to the findings of a launch what only the PTX shows: masks that ptxas trusts, variables that are never set.
 
-    It is executed, too, by some blocks, and changes nothing.
+    It is executed, too, by some blocks, the first and the last ones, and changes nothing.
     """
     try:
         prepared = kernel.forms.ptx
     except UnsupportedInstruction:
         return
-    run = _launch_of(kernel, prepared, geometry, args, settings)
-    few = np.arange(min(product(run.grid), -(-FEW_THREADS // run.threads)), dtype=np.int64)
-    run = replace(run, only_blocks=few if run.blocks_of_cluster == 1 else None)
-    trial = _checker(kernel, run, settings)
+    few = replace(settings, max_instructions=min(settings.max_instructions, A_WHILE))
+    run = _launch_of(kernel, prepared, geometry, args, few)
+    numbers = np.arange(product(run.grid), dtype=np.int64)
+    half = -(-FEW_THREADS // run.threads)
+    numbers = np.union1d(numbers[:half], numbers[-half:])
+    if run.blocks_of_cluster > 1:
+        numbers = clusters.whole(run.grid, run.cluster, numbers)
+    run = replace(run, only_blocks=numbers)
+    trial = _checker(kernel, run, few, None, *kernel.forms.never_set)
     with suppress(KernelError, FoundEnough), compiled.unchanged(run, kernel.pointers.written):
-        if not _compiled(kernel, run, trial, False, frozenset()):
-            replace(run, observers=together(trial)).run()
+        replace(run, observers=together(trial)).run()
     run.global_memory.put_back()
-    checker.take_masks_of(trial)
+    checker.take_from(trial)
 
 
 def _may_point_to_them(kernel: Kernel) -> bool:

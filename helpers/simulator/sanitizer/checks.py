@@ -6,7 +6,7 @@ shared and in global memory, and asynchronous copies that are used before they a
 the sanitizer is on or off. That whole warps come to one barrier at different places is a warning: a GPU counts them.)
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -66,18 +66,19 @@ from helpers.simulator.sanitizer.loaded_values import uses_of
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
 from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
 from helpers.simulator.sanitizer.shared_epoch import Hazard
-from helpers.simulator.sanitizer.undefined_values import UndefinedValues, Use
+from helpers.simulator.sanitizer.undefined_values import NeverSet, UndefinedValues, Use
 from helpers.simulator.sanitizer.warp_masks import MissedLanes
 
 SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
 UNWRITTEN_SHARED, UNWRITTEN_GLOBAL = "unwritten shared memory", "unwritten global memory"
 UNWRITTEN_LOCAL, WARP_MASK = "unwritten local memory", "mask of a warp"
+NEVER_SET = "variable that is never set"
 ASYNC_COPY, BARRIERS = "asynchronous copy", "different barriers"
 WARNINGS = frozenset((BARRIERS,))  # of what a GPU does as it is done here
 ERRORS: dict[str, type[HazardError]] = {
     SHARED_RACE: RaceError, GLOBAL_RACE: RaceError, UNWRITTEN_SHARED: UninitializedRead,
     UNWRITTEN_GLOBAL: UninitializedRead, ASYNC_COPY: AsyncCopyError,
-    UNWRITTEN_LOCAL: UninitializedRead, WARP_MASK: WarpMaskError,
+    UNWRITTEN_LOCAL: UninitializedRead, WARP_MASK: WarpMaskError, NEVER_SET: UninitializedRead,
 }  # fmt: skip
 MOST_FINDINGS = 20  # different ones; more of the same are counted
 MOST_IN_A_MESSAGE = 3
@@ -196,7 +197,8 @@ class Checker(Observer):
 
     Args: the launch's `program` and `memory`; the geometry `grid` and `block`; `written`, the parameters and variables
     that the kernel may write through (None: any); `names` of its shared memory; `patterns` learnt in earlier launches;
-    `named_lanes`, by instruction the constant mask of a function of the warp. Unless it `goes_on`, FoundEnough is
+    `named_lanes`, by instruction the constant mask of a function of the warp; `unset` and `folded`: see
+    UndefinedValues. Unless it `goes_on`, FoundEnough is
     raised some time after the first finding: threads that wait for each other may go round their loops for seconds.
     """
 
@@ -211,6 +213,8 @@ class Checker(Observer):
         patterns: Patterns | None = None,
         named_lanes: Mapping[int, int] | None = None,
         goes_on: bool = True,
+        unset: Collection[int] = (),
+        folded: Collection[int] = (),
     ) -> None:
         self._goes_on, self._since = goes_on, 0
         self._named = _by_block(program, named_lanes or {})
@@ -229,7 +233,7 @@ class Checker(Observer):
         self._mask: np.ndarray | None = None
         self._lanes = 0
         self._missed = MissedLanes(self._not_come)
-        self._undefined = UndefinedValues(program, self._undefined_value)
+        self._undefined = UndefinedValues(program, self._undefined_value, unset, folded)
         copies_in_bulk = any(map(_copies_in_bulk, program.opcodes))
         self._bulk = BulkWatch(self._shared_hazard) if copies_in_bulk else None
         if program.orders_some_warps:
@@ -399,9 +403,11 @@ class Checker(Observer):
             bits = int(np.broadcast_to(named, wave.shape)[row, thread])
             self._warp_mask(wave, instruction, row, thread, partial(self.messages.not_named, mask=bits))
 
-    def take_masks_of(self, other: "Checker") -> None:
-        """What another watch of the same launch found out about masks that do not name who calls."""
-        self.found |= {key: one for key, one in other.found.items() if self.messages.not_named.__func__ in key}
+    def take_from(self, at_ptx: "Checker") -> None:
+        """Of what a watch at PTX level found, what shows there alone: masks that do not name who calls, and variables
+        that are never set."""
+        shown = (self.messages.not_named.__func__, NEVER_SET)
+        self.found |= {key: one for key, one in at_ptx.found.items() if not set(shown).isdisjoint(key)}
 
     def lanes_named(self, event: LanesNamed) -> None:
         """At PTX level threads call a function of their warp."""
@@ -425,8 +431,23 @@ class Checker(Observer):
         self._warp_mask(wave, instruction, row, thread, write)
 
     def _undefined_value(self, wave, use: Use) -> None:
-        """A thread uses what a shuffle took from a lane that does not take part."""
+        """A thread uses a value that is not defined."""
+        if isinstance(use.origin, NeverSet):
+            self._never_set(wave, use)
+            return
         self._warp_mask(wave, use.origin.instruction, use.row, use.thread, partial(self.messages.absent_lane, use=use))
+
+    def _never_set(self, wave, use: Use) -> None:
+        """A thread uses what was computed from a variable that is never set."""
+        first = use.instruction if use.origin.instruction < 0 else use.origin.instruction
+        lines = tuple(dict.fromkeys((*self.messages.lines(first), *self.messages.lines(use.instruction))))
+        block, index = wave.block_index(use.row), self.messages.thread_index(use.thread)
+
+        def make() -> Finding:
+            name, message = self.messages.never_set(first, use, block, index)
+            return Finding(NEVER_SET, lines, block, index, name, (), message)
+
+        self._keep((NEVER_SET, self.messages.lines(first)), 1, make)
 
     def _warp_mask(self, wave, instruction: int, row: int, thread: int, write: partial[str]) -> None:
         lines, block, index = (

@@ -1,5 +1,6 @@
 """The sanitizer's sentences: what happened, where, and what to try."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from helpers.devices import WARP, unravel
@@ -17,6 +18,12 @@ OF_FLAGS = (
     " Where one waits for a flag that the other raises, __threadfence_block() must come before the flag is raised, and "
     "behind the wait."
 )
+WORD = re.compile(r"\b[A-Za-z_]\w*\b")
+# A declaration without first values, `float a, b[4];`
+DECLARED = re.compile(
+    r"(?:^|[;{}(])\s*(?P<type>(?:\w+::)*\w+(?:<[^;]*?>)?)\s+(?P<names>\w+\s*(?:\[[^\]]*\]\s*)*(?:,\s*\w+\s*(?:\[[^\]]*\]\s*)*)*);"
+)
+NO_TYPES = ("return", "else", "goto", "typename", "using", "namespace", "class", "struct")
 Index = tuple[int, int, int]
 
 
@@ -338,6 +345,49 @@ class Messages:
             f"{self._program.name}: {lane_name(block, thread)} {use.how.format('a value that is not defined')}: {who} "
             f"took it by a shuffle from lane {lane} of its warp, {why}.\n{self._quote(instruction)}{at}{advice}"
         )
+
+    # ---- variables
+    def never_set(self, first: int, use: Use, block: Index, thread: Index) -> tuple[str, str]:
+        """(a variable, what is wrong) where a thread uses what was computed by `first` from one that is never set."""
+        name, declared, advice = self._unset_variable((*self.lines(first), *self.lines(use.instruction)))
+        at = "" if self.lines(use.instruction) == self.lines(first) else self._quote(use.instruction)
+        what = f"{name}, a variable that is never set" if name else "a variable that is never set"
+        return name, (
+            f"{self._program.name}: {lane_name(block, thread)} {use.how.format('what was computed from ' + what)}.\n"
+            f"{declared}{self._quote(first)}{at}{advice}"
+        )
+
+    def _unset_variable(self, lines: Sequence[int]) -> tuple[str, str, str]:
+        """(the name, the quoted declaration, what to write) of a variable without a first value that these source lines
+        name; what to write in general where there is none, or more than one that they do not add to."""
+        source = self._program.source_lines
+        texts = [source[line - 1] for line in lines if 1 <= line <= len(source)]
+        found = {word: place for text in texts for word in WORD.findall(text) if (place := self._declaration(word))}
+        grows = r"mma_sync\s*\(\s*{0}\b|\b{0}\b[^;=]*[-+*/|&^]=(?!=)"  # a sum, also of tensor cores
+        grown = [word for word in found for text in texts if re.search(grows.format(word), text)]
+        if not grown and len(found) != 1:
+            return "", "", "Give each variable its first value where it is declared: float sum = 0; float sums[4] = {};"
+        word = (grown or [*found])[0]
+        number, declared = found[word]
+        quoted = "" if number in lines else f"  line {number}: {source[number - 1].strip()}\n"
+        if "fragment" in declared["type"]:
+            return word, quoted, f"Fill it before it is used: wmma::fill_fragment({word}, 0.0f);"
+        sizes = re.search(rf"\b{word}\s*((?:\[[^\]]*\]\s*)*)", declared["names"])[1].strip()
+        value = "{}" if sizes else "0"
+        return (
+            word,
+            quoted,
+            f"Give it its first value where it is declared: {declared['type']} {word}{sizes} = {value};",
+        )
+
+    def _declaration(self, word: str) -> tuple[int, re.Match] | None:
+        """(the source line, the match of DECLARED) of a variable that is declared without a first value."""
+        for number, text in enumerate(self._program.source_lines, 1):
+            for one in DECLARED.finditer(text) if word in text and "__shared__" not in text else ():
+                names = (re.split(r"[\[\s]", name.strip())[0] for name in one["names"].split(","))
+                if word in names and one["type"] not in NO_TYPES:
+                    return number, one
+        return None
 
     # ---- global memory
     def global_unwritten(self, hazard: GlobalHazard, array: str, place: str, block: Index, thread: Index) -> str:

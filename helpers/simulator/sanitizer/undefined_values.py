@@ -1,5 +1,10 @@
 """Values that are not defined, followed through registers until they are used.
 
+A variable that is read before it is set is one. The compiler may keep it in a register that nothing was written to
+(`never_set`), or make NaN of what is computed from it (`has_folded`); both show in the PTX, where they are looked for:
+in machine code ptxas leaves registers unset that do not matter. Of whole numbers, and of elements behind the end of an
+array that is kept in registers, the compiler may leave nothing at all.
+
 A shuffle takes an undefined value from a lane that does not take part: one that the block does not have, that has
 ended, that the mask does not name, or that is elsewhere. A right program may do so, as the upper lanes in the last
 steps of a reduction: nothing is wrong before the value is stored, is an address, or decides a branch, or something that
@@ -11,7 +16,8 @@ the same of the words of local memory. It follows single instructions, which is 
 values.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -19,16 +25,66 @@ from typing import Any
 
 import numpy as np
 
+from helpers.compiler import ptx
+from helpers.compiler.ptx import Register, Vector
 from helpers.devices import WARP
 from helpers.simulator.engine.accesses import active_lanes, by_thread, by_warp, gone
 from helpers.simulator.engine.ir import Instruction, Kind, Program
 from helpers.simulator.engine.observers import Access, LanesTaken
+from helpers.simulator.frontends.ptx.flow import READ_ONLY, following, registers_of
 
 WARP_WIDE = ("VOTE", "REDUX", "CREDUX", "MATCH", "R2UR", "vote", "redux", "match")
 MATRICES = ("HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "MOVM", "mma", "wmma.mma", "movmatrix")
 WITHOUT_EFFECT = ("BSSY", "BREAK", "BMOV", "YIELD", "NOP", "LD", "ld", "SHFL", "shfl", "S2R", "CS2R", "R2UR")
 STORES, ADDRESS, DECIDES = "stores {}", "uses {} as an address", "decides by {}"
+LEAVES = ("bra", "brx", "ret", "exit", "trap")
 WORD = 4  # bytes of local memory
+FOLDED = ("0f7FC00000", "0d7FF8000000000000")
+MAY_BE_NAN = re.compile(r"nan|inf|0x7f|huge_val|sqrt|log|pow|acos|asin|fmod|__int_as_float|/\s*0", re.IGNORECASE)
+
+
+def never_set(function: ptx.Function) -> frozenset[str]:
+    """The registers of a function that may be read before they are written: those that are live where it begins."""
+    statements = function.statements
+    ends = {index for index, one in enumerate(statements) if one.name in LEAVES}
+    starts = sorted({0, *(index + 1 for index in ends), *function.labels.values()} & set(range(len(statements))))
+    stops = [*starts[1:], len(statements)]
+    number_of = {start: number for number, start in enumerate(starts)}
+    reads, writes = [], []
+    names_of: dict[int, list[str]] = {}  # by the identity of an operand: all registers of one name are one
+    for start, stop in zip(starts, stops, strict=True):
+        read: set[str] = set()
+        written: set[str] = set()
+        for statement in statements[start:stop]:
+            result, *sources = operands = statement.operands or (None,)
+            if statement.name in READ_ONLY or not isinstance(result, Register | Vector):
+                result, sources = None, operands
+            for operand in (*sources, statement.guard):
+                if operand is not None:
+                    names = names_of.get(id(operand))
+                    if names is None:
+                        names = names_of[id(operand)] = registers_of(operand)
+                    read.update(name for name in names if name not in written)
+            if result is not None and statement.guard is None:
+                written.update(registers_of(result))
+        reads.append(read)
+        writes.append(written)
+    ways = [[number_of[way] for way in following(function, stop - 1)] for stop in stops]
+    live = [set(read) for read in reads]
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(range(len(starts))):
+            more = set().union(*(live[way] for way in ways[block])) - writes[block] - live[block]
+            live[block] |= more
+            changed |= bool(more)
+    return frozenset(name for name in (live[0] if live else ()) if name in function.registers)
+
+
+def has_folded(text: str, source: str) -> bool:
+    """Whether PTX has constants that the compiler put in place of what is computed from a variable that is never set:
+    a NaN, in code whose source does not speak of any, or of what may give one."""
+    return any(constant in text for constant in FOLDED) and MAY_BE_NAN.search(source) is None
 
 
 class Absence(IntEnum):
@@ -40,7 +96,7 @@ class Absence(IntEnum):
 
 
 @dataclass
-class Origin:
+class FromLanes:
     """A shuffle that takes from lanes that do not take part: by thread which one, -1 for none, and what is the matter
     with it."""
 
@@ -49,11 +105,18 @@ class Origin:
     absence: np.ndarray
 
 
+@dataclass
+class NeverSet:
+    """A register of PTX that is read before it is written; `instruction` is the first that computes with it, or -1."""
+
+    instruction: int = -1
+
+
 @dataclass(frozen=True)
 class Use:
     """A thread, by its row of the wave, uses an undefined value; `how` says what for."""
 
-    origin: Origin
+    origin: FromLanes | NeverSet
     instruction: int
     how: str
     row: int
@@ -72,26 +135,48 @@ class Use:
 
 
 class UndefinedValues:
-    """Follows the undefined values of a wave; `report(wave, use)` is called for those that are used."""
+    """Follows the undefined values of a wave; `report(wave, use)` is called for those that are used.
 
-    def __init__(self, program: Program, report: Callable[[Any, Use], None]) -> None:
+    Args: `unset`: the registers that are never set before they are read. `folded`: the instructions of which a constant
+    stands for what was never set.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        report: Callable[[Any, Use], None],
+        unset: Collection[int] = (),
+        folded: Collection[int] = (),
+    ) -> None:
         self._program = program
         self._report = report
+        self._unset, self._folded = unset, folded
 
     def begin(self, wave) -> None:
-        """A new wave: nothing is undefined."""
+        """A new wave: only what is never set is undefined."""
         self._wave = wave
-        self._origins: list[Origin] = []
-        self._slots: dict[int, np.ndarray] = {}  # by register 1 + the number of the origin, int32 (blocks, threads)
+        self._origins: list[FromLanes | NeverSet] = []
+        # By register the origins of what it holds, int32 (blocks, threads): 1 + 2 times the number of the origin, and
+        # one more if it was computed from that.
+        self._slots: dict[int, np.ndarray] = {}
         self._local: np.ndarray | None = None  # the same by word of local memory, in front
         self._at_joins: list[tuple[int, np.ndarray, frozenset[int]]] = []  # (basic block, by thread, registers)
         self._instruction = -1
-        self._reads = np.zeros((), np.int32)
+        for slot in self._unset:
+            self._slots[slot] = np.full(wave.shape, self._code(NeverSet()), np.int32)
+        self._of_constants = {index: self._code(NeverSet(index)) for index in self._folded}
+
+    def _code(self, origin: FromLanes | NeverSet) -> int:
+        self._origins.append(origin)
+        return 2 * len(self._origins) - 1
+
+    def _origin_of(self, code: int) -> FromLanes | NeverSet:
+        return self._origins[(code - 1) // 2]
 
     @property
     def follows(self) -> bool:
         """Whether there are undefined values."""
-        return bool(self._slots or self._at_joins or self._local is not None)
+        return bool(self._slots or self._at_joins or self._local is not None or self._folded)
 
     # ---- what the engine says while it executes instruction by instruction
     def executed(self, block: int, mask: np.ndarray | None) -> None:
@@ -117,14 +202,17 @@ class UndefinedValues:
         self._before = {slot: self._slots[slot] for slot in instruction.reads if slot in self._slots}
         writes = [slot for slot in instruction.writes if slot is not None]
         guard = None if instruction.guard is None else self._slots.get(instruction.guard[0])
-        if not self._before and guard is None and not any(slot in self._slots for slot in writes):
+        is_folded = instruction.index in self._folded
+        if not (self._before or is_folded or guard is not None or any(slot in self._slots for slot in writes)):
             return
         active = self._active(wave.mask)
         taking_part = active
         if instruction.guard is not None:
             truth = np.broadcast_to(wave.registers[instruction.guard[0]], wave.shape)
             taking_part = active & (~truth if instruction.guard[1] else truth)
-        codes = self._codes(instruction, taking_part)
+        codes = self._computed(instruction, self._codes(instruction, taking_part))
+        if is_folded:
+            codes = _either(codes, self._of_constant(instruction))
         for slot in writes:
             self._put(slot, taking_part, codes, slot in instruction.uniform)
         if guard is not None and (decided := np.where(active, guard, 0)).any():
@@ -132,6 +220,24 @@ class UndefinedValues:
                 self._put(slot, decided != 0, decided)
             if not writes:
                 self._use(instruction.index, decided, DECIDES)
+
+    def _computed(self, instruction: Instruction, codes: np.ndarray | int) -> np.ndarray | int:
+        """The codes of what an instruction computes from values with these codes."""
+        if instruction.copies or not np.any(codes):
+            return codes
+        for code in np.unique(codes[codes & 1 != 0]).tolist():
+            origin = self._origin_of(code)
+            if isinstance(origin, NeverSet) and origin.instruction < 0:
+                origin.instruction = instruction.index
+        return codes + (codes & 1)
+
+    def _of_constant(self, instruction: Instruction) -> np.ndarray:
+        """By thread the code of a constant that stands for what was never set, where the result depends on it."""
+        counts: Any = np.True_
+        if instruction.chooses is not None:
+            sides = zip(instruction.chosen, instruction.chooses(self._wave.registers), strict=True)
+            counts = next((does_count for slots, does_count in sides if not slots), np.True_)
+        return np.where(np.broadcast_to(counts, self._wave.shape), self._of_constants[instruction.index] + 1, 0)
 
     def _codes(self, instruction: Instruction, taking_part: np.ndarray) -> np.ndarray | int:
         """By thread what a result comes from. (Loads and shuffles say it while they are executed.)"""
@@ -164,7 +270,7 @@ class UndefinedValues:
         self._put(instruction.writes[0], self._active(event.mask), codes)
 
     def _from_lanes(self, event: LanesTaken, absent: np.ndarray) -> int:
-        """1 + the number of the origin of what these threads take from absent lanes."""
+        """The code of what these threads take from absent lanes."""
         wave, index = event.wave, event.wave.instruction.index
         lanes = by_thread(wave, event.lanes)
         taken_from = np.arange(wave.threads) // WARP * WARP + lanes
@@ -172,12 +278,11 @@ class UndefinedValues:
         absence = np.where(ended, np.int8(Absence.ENDED), np.int8(Absence.ELSEWHERE))
         absence[taken_from >= wave.threads] = Absence.NO_THREAD
         for number, origin in enumerate(self._origins):
-            if origin.instruction == index:
+            if isinstance(origin, FromLanes) and origin.instruction == index:
                 origin.absence = np.where(origin.lanes < 0, absence, origin.absence)
                 origin.lanes = np.where(absent & (origin.lanes < 0), lanes, origin.lanes)
-                return number + 1
-        self._origins.append(Origin(index, np.where(absent, lanes, -1), absence))
-        return len(self._origins)
+                return 2 * number + 1
+        return self._code(FromLanes(index, np.where(absent, lanes, -1), absence))
 
     def access(self, event: Access) -> None:
         """Threads access memory."""
@@ -187,13 +292,20 @@ class UndefinedValues:
         is_load, is_local = event.op.startswith("ld"), event.space == "local"
         if is_local and event.op == "st":
             self._store_locally(event, codes)
-        elif codes.any():
+        elif codes.any() and not self._fills_a_vector(event, codes):
             self._use(instruction.index, codes, ADDRESS if is_load else STORES)
         if is_local and is_load and self._local is not None:
             slots = [slot for slot in instruction.writes if slot is not None]
             each = max(1, event.width // max(1, len(slots)))
             for number, slot in enumerate(slots):
                 self._put(slot, self._active(event.mask), self._loaded_locally(event, number * each, each))
+
+    def _fills_a_vector(self, event: Access, codes: np.ndarray) -> bool:
+        """Whether a store of a vector leaves some of its elements as they were never set: the w of a float4, say."""
+        if event.op != "st" or len(self._before) >= event.width // WORD:
+            return False
+        origins = [self._origin_of(code) for code in np.unique(codes[codes != 0]).tolist()]
+        return not (codes & 1 == 0)[codes != 0].any() and all(isinstance(one, NeverSet) for one in origins)
 
     def address(self, wave, mask: np.ndarray | None) -> None:
         """Threads copy what they name by addresses."""
@@ -290,7 +402,7 @@ class UndefinedValues:
     def _use(self, instruction: int, codes: np.ndarray, how: str) -> None:
         for code in np.unique(codes[codes != 0]).tolist():
             row, thread = (int(i) for i in np.argwhere(codes == code)[0])
-            self._report(self._wave, Use(self._origins[code - 1], instruction, how, row, thread))
+            self._report(self._wave, Use(self._origin_of(code), instruction, how, row, thread))
 
 
 def _either(one: np.ndarray, other: np.ndarray) -> np.ndarray:
