@@ -173,10 +173,14 @@ WRONG = {
     "a vote with mask 0": (32, 32, 0, "y[t] = __all_sync(0u, x[t] > 0);", "0x00000000, does not name it"),
     "a match with mask 0": (32, 32, 0, "y[t] = __match_any_sync(0u, t & 3);", "0x00000000, does not name it"),
     "a barrier with mask 0": (32, 32, 0, "y[t] = 1; __syncwarp(0u);", "0x00000000, does not name it"),
+    "a constant mask": (32, 32, 0, "y[t] = __shfl_xor_sync(0xffffu, x[t], 1);", "0x0000ffff, does not name it"),
     "a given mask": (32, 32, 0xFF, "y[t] = __shfl_down_sync(m, x[t], 4);", "0x000000ff, does not name it"),
     "a given mask of a vote": (32, 32, 0xFF, "y[t] = __ballot_sync(m, x[t] > 0);", "0x000000ff, does not name it"),
     "a computed mask": (32, 8, 0, "y[t] = __any_sync((1u << n) - 1, x[t] > 0);", "0x000000ff, does not name it"),
 }  # fmt: skip
+
+
+LEVELS = [("sass", "sm_80"), ("sass", "sm_90"), ("ptx", "sm_90"), ("ptx", "sm_120")]
 
 
 @pytest.fixture(scope="module")
@@ -206,8 +210,7 @@ def launched(module, number: int, level: str, threads: int, n: int, m: int) -> t
     return float(y[0]), float(x[:n].sum())
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize(("level", "arch"), LEVELS)
 def test_right_reductions_pass(modules, level, arch):
     wrong = []
     for number, (name, (threads, n, _)) in enumerate(RIGHT.items()):
@@ -217,8 +220,7 @@ def test_right_reductions_pass(modules, level, arch):
     assert not wrong
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize(("level", "arch"), LEVELS)
 def test_values_of_absent_lanes_are_found_when_used(modules, level, arch):
     for number, (name, (threads, n, m, _, part)) in enumerate(WRONG.items(), len(RIGHT)):
         with pytest.raises(simulator.WarpMaskError) as caught:
