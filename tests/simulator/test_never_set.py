@@ -78,6 +78,12 @@ RIGHT = {
         " sum += now; now = next; }\n    y[t] = sum;",
         lambda x: np.full(32, x[:20].sum()),
     ),
+    "bytes that do not count": (
+        "    const unsigned char *a = reinterpret_cast<const unsigned char *>(x);\n    const unsigned short *w = "
+        "reinterpret_cast<const unsigned short *>(x);\n    int sum = 0;\n    for (int k = 0; k < 2; ++k) sum += "
+        "a[2 * t + k] * w[k];\n    y[t] = sum;",
+        lambda x: x.view(np.uint8)[:64].reshape(32, 2).astype(int) @ x.view(np.uint16)[:2].astype(int),
+    ),
     "a fragment that is filled": (FRAGMENTS.replace("FILL", "wmma::fill_fragment(sums, 0.0f);"), None),
     "not a number on purpose": (
         '    y[t] = t < n ? x[t] : nanf("");', lambda x: np.where(np.arange(32) < 20, x, np.nan)

@@ -17,7 +17,7 @@ values.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -37,6 +37,7 @@ WARP_WIDE = ("VOTE", "REDUX", "CREDUX", "MATCH", "R2UR", "vote", "redux", "match
 MATRICES = ("HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "MOVM", "mma", "wmma.mma", "movmatrix")
 WITHOUT_EFFECT = ("BSSY", "BREAK", "BMOV", "YIELD", "NOP", "LD", "ld", "SHFL", "shfl", "S2R", "CS2R", "R2UR")
 STORES, ADDRESS, DECIDES = "stores {}", "uses {} as an address", "decides by {}"
+PACKS = ("prmt", "bfi")
 LEAVES = ("bra", "brx", "ret", "exit", "trap")
 WORD = 4  # bytes of local memory
 FOLDED = ("0f7FC00000", "0d7FF8000000000000")
@@ -44,7 +45,11 @@ MAY_BE_NAN = re.compile(r"nan|inf|0x7f|huge_val|sqrt|log|pow|acos|asin|fmod|__in
 
 
 def never_set(function: ptx.Function) -> frozenset[str]:
-    """The registers of a function that may be read before they are written: those that are live where it begins."""
+    """The registers of a function that may be read before they are written: those that are live where it begins.
+
+    Not those that are only packed with others into one register: there the compiler puts any for parts that do not
+    count, such as two of the four bytes that `dp2a` takes.
+    """
     statements = function.statements
     ends = {index for index, one in enumerate(statements) if one.name in LEAVES}
     starts = sorted({0, *(index + 1 for index in ends), *function.labels.values()} & set(range(len(statements))))
@@ -78,7 +83,20 @@ def never_set(function: ptx.Function) -> frozenset[str]:
             more = set().union(*(live[way] for way in ways[block])) - writes[block] - live[block]
             live[block] |= more
             changed |= bool(more)
-    return frozenset(name for name in (live[0] if live else ()) if name in function.registers)
+    names = {name for name in (live[0] if live else ()) if name in function.registers}
+    return frozenset(names and names & _computed_with(statements))
+
+
+def _computed_with(statements: Sequence[ptx.Statement]) -> set[str]:
+    """The registers that statements read which do more than to pack some into one."""
+    return {
+        name
+        for one in statements
+        if one.name not in PACKS and not (one.name == "mov" and isinstance(one.operands[-1], Vector))
+        for operand in (*(one.operands if one.name in READ_ONLY else one.operands[1:]), one.guard)
+        if operand is not None
+        for name in registers_of(operand)
+    }
 
 
 def has_folded(text: str, source: str) -> bool:
