@@ -391,6 +391,18 @@ def simulated(source: str, entry: str, options: tuple[str, ...] = OPTIONS) -> si
     return simulator.RawModule(code=source, options=options, name_expressions=[entry]).get_function(entry)
 
 
+def unoptimised(kernel: simulator.Kernel) -> simulator.Kernel:
+    """The same kernel as code for a debugger, whose variables are all in memory. Raises CompileError."""
+    code = kernel.compiled
+    return _for_debugger(code.source, code.entry, code.options, code.arch)
+
+
+@lru_cache(maxsize=8)
+def _for_debugger(source: str, entry: str, options: tuple[str, ...], arch: str) -> simulator.Kernel:
+    module = simulator.RawModule(code=source, options=(*options, "-G"), name_expressions=[entry], arch=arch)
+    return module.get_function(entry)
+
+
 def recorded(
     kernel: simulator.Kernel,
     grid: Any,

@@ -93,7 +93,11 @@ class Misaligned(KernelError):
 
 
 class BarrierError(KernelError):
-    """`__syncthreads()` was not reached by all threads of a block."""
+    """`__syncthreads()` was not reached by all threads of a block, or by a part of a warp only."""
+
+
+class BarrierWarning(UserWarning):
+    """Whole warps of a block passed one barrier at different `__syncthreads()`, which a GPU lets them do."""
 
 
 class StepLimitExceeded(KernelError):
@@ -126,7 +130,8 @@ class UninitializedRead(HazardError):
 class WarpMaskError(HazardError):
     """A `_sync` function of a warp was called with a mask that does not name those who come there, and only them.
 
-    Or a thread waited at a barrier of the block for lanes of its warp that went past.
+    Or a thread waited at a barrier of the block for lanes of its warp that went past, or used a value that a shuffle
+    took from a lane that does not take part.
     """
 
 

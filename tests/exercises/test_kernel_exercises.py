@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from helpers import exercises, plan, run
-from helpers.exercises.framework import marked, on_gpu, problems, progress, speed
+from helpers.exercises.framework import marked, on_gpu, problems, progress, speed, trial
 from helpers.exercises.framework.exercise import KernelExercise
 from helpers.exercises.framework.functions import FunctionExercise
 from helpers.exercises.framework.problems import Case
@@ -316,3 +316,19 @@ def test_on_a_gpu_the_verdict_says_what_was_measured_beside_what_was_predicted(m
     assert launched[0][0] == BETA.solved
     monkeypatch.setattr(speed.gpu, "backend", lambda: "simulator")
     assert "measured" not in speed.line(kernel, BETA.solved, BETA.problem)
+
+
+def test_an_index_beyond_an_array_in_registers_is_found():
+    source = """extern "C" __global__ void k(const float *x, float *y) {
+    float sums[4];
+    for (int i = 0; i < 4; ++i) sums[i] = 0;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) sums[i] += x[i];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) y[8 * threadIdx.x + i] = sums[i];
+}"""
+    y, x = np.zeros(8, np.float32), np.arange(8, dtype=np.float32)
+    setup = problems.Setup((1,), (1,), 0, (x, y), y, x)
+    kernel = run.simulated(source, "k")
+    outcome = trial.run(kernel, SimpleNamespace(prepare=lambda case: setup), SimpleNamespace(launches=1))
+    assert "sums[4], but sums has 4 elements" in str(outcome.error)

@@ -263,6 +263,40 @@ def test_the_headers_of_libcudacxx_copy_in_bulk(way):
     assert way == "ptx" or recording.counters["smsp__sass_inst_executed_op_tma.sum"] == 2
 
 
+BY_SEVERAL_THREADS = """#include <cuda/barrier>
+constexpr int SIDE = 16;
+// The tiles of cuda-samples' MatrixMulAsyncCopyLargeChunkAWBarrier: a quarter of the threads copy four numbers each.
+extern "C" __global__ void multiplies(const float *A, const float *B, float *C, int K, int N) {
+    __shared__ alignas(16) float As[SIDE][SIDE], Bs[SIDE][SIDE];
+    __shared__ cuda::barrier<cuda::thread_scope_block> full;
+    const int x = threadIdx.x, y = threadIdx.y, chunk = 4 * x;
+    if (x == 0 && y == 0) init(&full, SIDE * SIDE);
+    __syncthreads();
+    const auto four = cuda::aligned_size_t<alignof(float4)>(sizeof(float4));
+    float sum = 0;
+    for (int k = 0; k < K; k += SIDE) {
+        if (chunk < SIDE) {
+            cuda::memcpy_async(&As[y][chunk], &A[(blockIdx.y * SIDE + y) * K + k + chunk], four, full);
+            cuda::memcpy_async(&Bs[y][chunk], &B[(k + y) * N + blockIdx.x * SIDE + chunk], four, full);
+        }
+        full.arrive_and_wait();
+        for (int i = 0; i < SIDE; ++i) sum += As[y][i] * Bs[i][x];
+        full.arrive_and_wait();
+    }
+    C[(blockIdx.y * SIDE + y) * N + blockIdx.x * SIDE + x] = sum;
+}"""
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_several_threads_copy_behind_one_barrier(arch, level):
+    A, B = (np.random.default_rng(seed).integers(-4, 5, (48, 48)).astype(np.float32) for seed in (36, 37))
+    C = np.zeros_like(A)
+    module = simulator.RawModule(code=BY_SEVERAL_THREADS, arch=arch, options=("-std=c++17",))
+    with simulator.record(level=level, checks="raise", max_instructions=100_000):
+        module.get_function("multiplies")((3, 3), (16, 16), (A, B, C, np.int32(48), np.int32(48)))
+    np.testing.assert_array_equal(C, A @ B)
+
+
 @functools.cache
 def kernel(body: str, head: str = "") -> simulator.Kernel:
     """Of one block; it gets `in`, `out` and the number `n`."""

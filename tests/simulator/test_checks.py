@@ -36,19 +36,20 @@ def kernel(parameters: str, body: str, name: str = "kernel") -> simulator.Kernel
 
 @pytest.mark.parametrize("planted", bugs.PLANTED, ids=ids)
 def test_a_planted_bug_is_found_at_its_lines_and_nothing_else_is(planted):
-    error, _ = verdict_table.simulate(planted, "ptx")
-    kinds, lines = verdict_table.kinds_and_lines(error)
+    error, recording = verdict_table.simulate(planted, "ptx")
+    kinds, lines = verdict_table.kinds_and_lines(error, recording)
     assert kinds == {planted.kind}
     assert planted.lines and planted.lines <= lines
     text = bugs.source(planted.file).splitlines()
     for line in lines - planted.lines:  # the body of an inlined function, called from the marked line
         assert "asm volatile" in text[line - 1] or "asm volatile" in text[line - 2]
-    assert str(error).startswith(f"{planted.kernel}: ")
+    message = recording.checks.findings[0].message if error is None else str(error)
+    assert message.startswith(f"{planted.kernel}: ")
 
 
 @pytest.mark.parametrize("planted", bugs.PLANTED, ids=ids)
 def test_a_planted_bug_is_found_in_machine_code_too(planted):
-    kinds, lines = verdict_table.kinds_and_lines(verdict_table.simulate(planted, "sass")[0])
+    kinds, lines = verdict_table.kinds_and_lines(*verdict_table.simulate(planted, "sass"))
     assert planted.kind in kinds and lines
 
 
@@ -668,8 +669,8 @@ WRONG_MASKS = {
         "__shared__ int s[32]; s[t] = t;\nif (t < 16) {\ns[t] = 2;\n__syncwarp();\no[t] = s[t ^ 1];\n} else x[t] = 4;\n"
         "o[t] += x[t];", "names thread (16, 0, 0), too", 5,
     ),
-    "a lane beyond it is asked": ("if (t < 16)\no[t] = __shfl_sync(0xffffu, t, t + 16);", "a lane that does", 3),
-    "a lane that has ended is asked": ("if (t >= x[20]) return;\no[t] = __shfl_xor_sync(~0u, t, 16);", "a lane", 3),
+    "a lane beyond it is asked": ("if (t < 16)\no[t] = __shfl_sync(0xffffu, t, t + 16);", "from lane 16", 3),
+    "a lane that has ended is asked": ("if (t >= x[20]) return;\no[t] = __shfl_xor_sync(~0u, t, 16);", "lane 20 of", 3),
 }  # fmt: skip
 
 

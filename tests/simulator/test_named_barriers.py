@@ -1,5 +1,7 @@
 """Barriers of a part of a block, by both engines and at both levels, against values counted by hand."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -287,3 +289,49 @@ def test_a_missing_barrier_between_parts_is_a_race(level):
         body = body.replace(f'asm volatile("{second}, 128;" ::: "memory");', "")
     with pytest.raises(simulator.RaceError):
         launch(body, level)
+
+
+APART = """extern "C" __global__ void k(const float *x, float *y, int n) {
+    __shared__ float s[2][64];
+    const int t = threadIdx.x % 64;
+    const bool producer = threadIdx.x < 64;
+    if (producer) s[0][t] = x[t];
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; i < n; ++i) {
+        if (producer) { if (i + 1 < n) s[(i + 1) % 2][t] = x[(i + 1) * 64 + t];
+            BARRIER }
+        else { sum += s[i % 2][63 - t];
+            __syncthreads(); }
+    }
+    if (!producer) y[t] = sum;
+}"""
+
+
+def double_buffered(level: str, checks: str, barrier: str = "__syncthreads();") -> simulator.Recording:
+    """Launch APART; AssertionError if its sums are wrong."""
+    x, y = np.arange(256, dtype=np.float32), np.zeros(64, np.float32)
+    function = simulator.RawModule(code=APART.replace("BARRIER", barrier)).get_function("k")
+    with simulator.record(level=level, checks=checks) as recording:
+        function(1, 128, (x, y, np.int32(4)))
+    np.testing.assert_array_equal(y, x.reshape(4, 64)[:, ::-1].sum(0))
+    return recording
+
+
+@pytest.mark.parametrize("engine", ["C", "NumPy"])
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+def test_whole_warps_may_pass_one_barrier_at_two_lines(level, engine, monkeypatch):
+    if engine == "NumPy":
+        monkeypatch.setattr(compiled, "library", lambda: None)
+    with pytest.warns(simulator.BarrierWarning, match=r"64 threads .* at line 10; 64 threads .* at line 12"):
+        double_buffered(level, "raise")
+    (finding,) = double_buffered(level, "report").checks.findings
+    assert (finding.kind, finding.lines, finding.thread) == ("different barriers", (10, 12), (0, 0, 0))
+    with warnings.catch_warnings(action="error"):
+        double_buffered(level, "off")
+
+
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+def test_a_race_of_warps_apart_is_found_as_well(level):
+    with pytest.raises(simulator.RaceError, match="race in shared memory"):
+        double_buffered(level, "raise", "__syncthreads(); s[(i + 1) % 2][t] = 7;")

@@ -10,20 +10,24 @@ import io
 import re
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from helpers.compiler import CompileError
 from helpers.devices import unravel
 from helpers.exercises.framework.problems import Case, Problem, Setup
-from helpers.run import call, checked, recorded
+from helpers.run import call, checked, recorded, unoptimised
 from helpers.simulator import Kernel, Recording, Report
-from helpers.simulator.errors import KernelError, SimulatorError
+from helpers.simulator.errors import KernelError, OutOfBounds, SimulatorError
 
 # The longest solution needs a quarter of this, and a loop without end is stopped within a second.
 MAX_INSTRUCTIONS = 16_000
 MOST_PRINTED = 12  # lines
+OWN_ARRAY = re.compile(
+    r"^(?!.*\b(?:__shared__|extern|__device__|__constant__)\b)\s*(?:\w+\s+)+\w+\s*\[[^\]]+\]", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +100,25 @@ def run(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
             report = checked(kernel, *_launch(setup), times=case.launches, max_instructions=MAX_INSTRUCTIONS)
     except SimulatorError as stopped:
         return Outcome(case, None, setup.expected, stopped, printed=printed.getvalue(), parameters=names)
-    return Outcome(case, setup.output, setup.expected, None, report, printed.getvalue(), names)
+    outcome = Outcome(case, setup.output, setup.expected, None, report, printed.getvalue(), names)
+    if outcome.wrong.any() and not report.findings and (outside := _outside_registers(kernel, problem, case)):
+        return replace(outcome, output=None, error=outside)
+    return outcome
+
+
+def _outside_registers(kernel: Kernel, problem: Problem, case: Case) -> OutOfBounds | None:
+    """An access outside an array that the compiler keeps in registers, where it leaves nothing of it: the kernel is
+    compiled once more, without optimisation, so that the array is in memory."""
+    if not OWN_ARRAY.search(kernel.compiled.source):
+        return None
+    try:
+        with redirect_stdout(io.StringIO()):
+            checked(unoptimised(kernel), *_launch(problem.prepare(case)), max_instructions=4 * MAX_INSTRUCTIONS)
+    except OutOfBounds as error:
+        return error
+    except (SimulatorError, CompileError):
+        return None
+    return None
 
 
 def record(

@@ -131,7 +131,7 @@ int try_wait(Warp *warp, const Instruction *i, uint32_t mask, int gives_up) {
     return 1;
 }
 
-/* ---- copies in bulk. Sources 0, 1 and 2: where to, where from, how much; the first lane's, as all have the same. */
+/* ---- copies in bulk. Sources 0, 1 and 2: where to, where from, how much. */
 
 enum { FETCHES, SENDS, PUTS, COMBINES }; /* number[0]; the operation and the type of COMBINES are those of atomics */
 enum { UNIT = 16 };
@@ -171,8 +171,8 @@ static int array_of(Warp *warp, const Instruction *i, uint64_t address, uint64_t
     return found;
 }
 
-/* The first lane's value of a source; of two registers if `is_wide`. */
-static uint64_t first_of(const Warp *warp, const Instruction *i, int k, int lane, int is_wide) {
+/* A lane's value of a source; of two registers if `is_wide`. */
+static uint64_t value_of(const Warp *warp, const Instruction *i, int k, int lane, int is_wide) {
     uint64_t low = (*row_at(warp, i->source[k], 0))[lane];
     return is_wide ? low | (uint64_t)(*row_at(warp, i->source[k], 1))[lane] << 32 : low;
 }
@@ -204,11 +204,11 @@ static void count_bulk(Warp *warp, const Instruction *i, int slot, uint64_t plac
     }
 }
 
-static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
-    int lane = __builtin_ctz(mask), what = i->number[0], own = warp->block->rank;
-    uint64_t to = first_of(warp, i, 0, lane, 1), from = first_of(warp, i, 1, lane, what == FETCHES);
+static void copy_of_lane(Warp *warp, const Instruction *i, int lane) {
+    int what = i->number[0], own = warp->block->rank;
+    uint64_t to = value_of(warp, i, 0, lane, 1), from = value_of(warp, i, 1, lane, what == FETCHES);
     const int of_ptx = (i->flags & OF_PTX) != 0;
-    uint64_t given = first_of(warp, i, 2, lane, 0), size = of_ptx ? given : (given & 0xffff) * UNIT;
+    uint64_t given = value_of(warp, i, 2, lane, 0), size = of_ptx ? given : (given & 0xffff) * UNIT;
     uint32_t target = (uint32_t)to, counter = (uint32_t)(to >> 32);
     uint8_t *far = 0, *begin = 0;
     if (size % UNIT) {
@@ -239,7 +239,7 @@ static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
         warp->results->changes++;
     } else {
         int is_multicast = (i->flags & MULTICAST) != 0;
-        uint64_t ranks = !is_multicast ? 1ull << rank_of(warp, target) : of_ptx ? first_of(warp, i, 3, lane, 0) : given >> 16;
+        uint64_t ranks = !is_multicast ? 1ull << rank_of(warp, target) : of_ptx ? value_of(warp, i, 3, lane, 0) : given >> 16;
         for (uint64_t rest = ranks; rest; rest &= rest - 1) {
             int rank = __builtin_ctzll(rest), counted = is_multicast ? rank : (int)rank_of(warp, counter);
             uint8_t *there = place_in_cluster(warp, i, target, size, rank, UNIT);
@@ -259,6 +259,12 @@ static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
         }
     }
     if (warp->launch->counting) count_bulk(warp, i, slot, what == FETCHES ? from : to, what == FETCHES ? target : from, size, is_far);
+}
+
+/* In machine code a warp makes one copy, in PTX each of its threads. */
+static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
+    uint32_t rest = i->flags & OF_PTX ? mask : mask & (0u - mask);
+    for (; rest && !warp->results->fault; rest &= rest - 1) copy_of_lane(warp, i, __builtin_ctz(rest));
 }
 
 /* UTMACMDFLUSH: the copies to global memory since the last one are a group. */

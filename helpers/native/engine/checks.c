@@ -393,7 +393,7 @@ static int hold(Warp *warp, const Instruction *i, int32_t row, int lane) {
     if (!may_go_unused(warp, i) || row >= REGISTERS) return 0;
     warp->held[row / 64] |= 1ull << row % 64;
     warp->held_by[row] |= 1u << lane;
-    warp->holds = 1;
+    warp->holds |= HOLDS_UNWRITTEN;
     return 1;
 }
 
@@ -425,7 +425,87 @@ void follow_held(Warp *warp, const Instruction *i, uint32_t mask) {
         warp->held[use->copied >> 16 >> 6] |= any = 1ull << (use->copied >> 16) % 64;
         warp->held_by[use->copied >> 16] |= copied;
     }
-    warp->holds = any != 0;
+    warp->holds = (warp->holds & ~(uint32_t)HOLDS_UNWRITTEN) | (any ? HOLDS_UNWRITTEN : 0);
+}
+
+/* ---- what is not defined */
+
+/* The lanes of a row, or of a predicate, that hold what is not defined. */
+static uint32_t undefined_lanes(const uint64_t *bits, const uint32_t *lanes, int which) {
+    return bits[which / 64] >> which % 64 & 1 ? lanes[which] : 0;
+}
+
+static void set_undefined(uint64_t *bits, uint32_t *lanes, int which, uint32_t mask, uint32_t undefined) {
+    uint32_t now = (undefined_lanes(bits, lanes, which) & ~mask) | (undefined & mask);
+    lanes[which] = now;
+    bits[which / 64] = (bits[which / 64] & ~(1ull << which % 64)) | (uint64_t)(now != 0) << which % 64;
+}
+
+static uint32_t undefined_row(const Warp *warp, int row) {
+    return row >= 0 && row < REGISTERS ? undefined_lanes(warp->undefined, warp->undefined_in, row) : 0;
+}
+
+static uint32_t undefined_predicate(const Warp *warp, int which) {
+    return undefined_lanes(warp->undefined_truth, warp->undefined_truth_in, which & (PREDICATES - 1));
+}
+
+static void note_undefined(Warp *warp) {
+    uint64_t any = 0;
+    for (int part = 0; part < REGISTERS / 64; part++) any |= warp->undefined[part];
+    for (int part = 0; part < PREDICATES / 64; part++) any |= warp->undefined_truth[part];
+    warp->holds = (warp->holds & ~(uint32_t)HOLDS_UNDEFINED) | (any ? HOLDS_UNDEFINED : 0);
+}
+
+/* What an instruction computes from its sources, of each lane alone. A selection does from one of two. */
+static uint32_t computed_from(const Warp *warp, const Instruction *i, const RegisterUse *use, uint32_t mask) {
+    uint32_t lanes = 0;
+    for (int k = 0; k < 3; k++) lanes |= undefined_predicate(warp, i->p_in[k]);
+    if (use->role == SELECTS) {
+        const uint32_t first = predicate_of(warp, i->p_in[0]);
+        uint32_t of[2] = {0, 0};
+        for (int k = 0; k < 2; k++)
+            for (int part = 0; part < i->width[k]; part++)
+                if (i->source[k] >= 0) of[k] |= undefined_row(warp, part_of(warp, i->source[k], part));
+        return (lanes | (of[0] & first) | (of[1] & ~first)) & mask;
+    }
+    for (int part = 0; part < REGISTERS / 64; part++)
+        for (uint64_t rest = use->reads[part] & warp->undefined[part]; rest; rest &= rest - 1)
+            lanes |= warp->undefined_in[64 * part + __builtin_ctzll(rest)];
+    return lanes & mask;
+}
+
+void follow_undefined(Warp *warp, const Instruction *i, uint32_t here, uint32_t mask) {
+    const RegisterUse *use = &warp->launch->uses[i->index];
+    const int computes = use->role == OF_LANES || use->role == SELECTS, shuffles = use->role == SHUFFLES;
+    const uint32_t decided = undefined_predicate(warp, i->guard) & here;
+    uint32_t lanes = 0;
+    if (computes) lanes = computed_from(warp, i, use, mask) | decided;
+    else if (decided) lanes = decided;
+    else if (!shuffles) lanes = computed_from(warp, i, use, mask);
+    else for (int k = 1; k < 3; k++) lanes |= i->source[k] >= 0 && i->width[k] ? undefined_row(warp, i->source[k]) & mask : 0;
+    const int is_beyond = i->d_width && part_of(warp, i->d, i->d_width - 1) >= REGISTERS;
+    if (lanes && (!computes || i->uniform || is_beyond)) {
+        fail(warp, i, HAZARD, __builtin_ctz(lanes), 0);
+        return;
+    }
+    if (shuffles) return; /* it says itself what it takes */
+    for (int part = 0; part < REGISTERS / 64; part++)
+        for (uint64_t rest = use->writes[part]; rest; rest &= rest - 1)
+            set_undefined(warp->undefined, warp->undefined_in, 64 * part + __builtin_ctzll(rest), mask | decided, lanes);
+    for (int k = 0; k < 2; k++)
+        if (i->p_out[k] != NEVER_KEPT) set_undefined(warp->undefined_truth, warp->undefined_truth_in, i->p_out[k], mask | decided, lanes);
+    note_undefined(warp);
+}
+
+void take_undefined(Warp *warp, const Instruction *i, uint32_t mask, const Lanes *asked, uint32_t absent) {
+    const uint32_t there = undefined_row(warp, i->source[0]);
+    uint32_t taken = absent;
+    for (uint32_t rest = there ? mask & ~absent : 0; rest; rest &= rest - 1)
+        taken |= (there >> each_of(asked)[__builtin_ctz(rest)] & 1) << __builtin_ctz(rest);
+    if (taken && (!warp->launch->uses || i->d >= REGISTERS)) fail(warp, i, HAZARD, __builtin_ctz(taken), 0);
+    if (!warp->launch->uses || !i->d_width || i->d >= REGISTERS) return;
+    set_undefined(warp->undefined, warp->undefined_in, i->d, mask, taken);
+    note_undefined(warp);
 }
 
 /* The usual cases, in short, where no copy is under way; else `verdict_on` has to look. A write or a copy comes after all
@@ -863,7 +943,7 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
         request = &first;
         known = 0;
     }
-    if (warp->holds && space != LOCAL && warp->launch->uses[i->index].copied == TO_MEMORY)
+    if (warp->holds & HOLDS_UNWRITTEN && space != LOCAL && warp->launch->uses[i->index].copied == TO_MEMORY)
         use_held(warp, i, &warp->launch->uses[i->index], request->active);
     if (space == GLOBAL) check_global(warp, i, slot, request, width, touch, known);
     else if (space == LOCAL) check_local(warp, i, request, width, touch);
@@ -880,7 +960,7 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
 }
 
 void check_named(Warp *warp, const Instruction *i, uint32_t mask) {
-    uint32_t named = (uint32_t)i->number[3];
+    uint32_t named = ~(uint32_t)i->number[3];
     if (i->width[3]) {
         const Lanes each = source(warp, i, 3);
         named = each[__builtin_ctz(mask)];
@@ -888,7 +968,8 @@ void check_named(Warp *warp, const Instruction *i, uint32_t mask) {
             if (each[__builtin_ctz(rest)] != named) fail(warp, i, NOT_MODELLED, __builtin_ctz(rest), 0);
     }
     if (!warp->launch->checking) return;
-    uint32_t outside = named ? mask & ~named : 0, missing = warp->launch->meets_anywhere ? named & warp->living & ~mask : 0;
+    const int is_known = i->width[3] || i->number[3];
+    uint32_t outside = mask & ~named, missing = warp->launch->meets_anywhere && is_known ? named & warp->living & ~mask : 0;
     if (outside | missing) fail(warp, i, HAZARD, __builtin_ctz(mask), 0);
 }
 

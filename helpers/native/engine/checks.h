@@ -46,8 +46,16 @@ void note_barrier(Block *block, Results *results);
 /* An instruction is about to be executed by the lanes of `mask` while registers hold what nobody wrote. */
 void follow_held(Warp *warp, const Instruction *i, uint32_t mask);
 
+/* An instruction is about to be executed by the lanes of `mask`, of the group `here`, while registers or predicates hold what is
+ * not defined. It fails where such a value may be used: sanitizer/undefined_values.py finds out whether it is. */
+void follow_undefined(Warp *warp, const Instruction *i, uint32_t here, uint32_t mask);
+
+/* The lanes of `mask` take from a row what the lanes `asked` of their warp hold, of which those of `absent` take from lanes that do
+ * not take part. */
+void take_undefined(Warp *warp, const Instruction *i, uint32_t mask, const Lanes *asked, uint32_t absent);
+
 /* LDGDEPBAR and DEPBAR: the warp's asynchronous copies since the last one are a group; all but `pending` groups are there. */
-/* A function of the warp whose mask is the constant number[3], 0 if it is not known: it must name who calls it. */
+/* A function of the warp: its mask, the complement of number[3] if it is known, must name who calls it. */
 void check_named(Warp *warp, const Instruction *i, uint32_t mask);
 void close_copies(Warp *warp, const Instruction *i, uint32_t mask);
 void await_copies(Warp *warp, const Instruction *i, uint32_t mask);

@@ -22,11 +22,13 @@ static void shuffle(Warp *warp, const Instruction *i, uint32_t mask) {
     }
     inside = i->number[0] == SHUFFLE_UP ? chosen >= (SignedLanes)highest : chosen <= (SignedLanes)highest;
     const Lanes asked = choose((Lanes)inside, (Lanes)chosen & 31, LANE);
-    const uint32_t in_range = gather_bits(inside), absent = warp->launch->checking ? lanes_of(warp) & ~mask : 0;
-    /* Up and down, lanes at the end ask beyond the others as a matter of course, and do not use the answer. */
-    const uint32_t asks = absent && (i->number[0] == IDX || i->number[0] == BFLY) ? in_range & mask : 0;
-    for (uint32_t rest = asks; rest; rest &= rest - 1)
-        if (absent >> each_of(&asked)[__builtin_ctz(rest)] & 1) fail(warp, i, HAZARD, __builtin_ctz(rest), 0);
+    const uint32_t in_range = gather_bits(inside);
+    if (warp->launch->checking && (mask != (uint32_t)ALL_LANES || warp->holds & HOLDS_UNDEFINED)) {
+        uint32_t absent = 0;
+        for (uint32_t rest = in_range & mask; rest; rest &= rest - 1)
+            absent |= (~mask >> each_of(&asked)[__builtin_ctz(rest)] & 1) << __builtin_ctz(rest);
+        if (absent || warp->holds & HOLDS_UNDEFINED) take_undefined(warp, i, mask, &asked, absent);
+    }
     uint32_t answers[WARP];
     Lanes moved;
     for (int lane = 0; lane < WARP; lane++) answers[lane] = each_of(&value)[each_of(&asked)[lane]];

@@ -60,15 +60,17 @@ typedef struct {
     uint8_t spare[2];
 } Instruction;
 
-enum { REGISTERS = 256 };
+enum { REGISTERS = 256, MOST_WARPS = 32 /* of a block */ };
 
 /* The registers that an instruction reads and writes, a bit for each, and whether it is a load from shared memory whose
  * value may go unused. copied: 0, or that it only copies, 1 + the register from which | the one into which << 16; or
- * TO_MEMORY, for a store in code for a debugger, which is a copy if it goes to local memory. */
+ * TO_MEMORY, for a store in code for a debugger, which is a copy if it goes to local memory. role: of the results, whether each
+ * lane computes its own, OF_LANES, from one of two sources, SELECTS, or takes it from another lane, SHUFFLES. */
 enum { TO_MEMORY = 0xffff };
+enum { OF_LANES = 1, SELECTS, SHUFFLES };
 typedef struct {
     uint64_t reads[REGISTERS / 64], writes[REGISTERS / 64];
-    uint32_t may_go_unused, copied;
+    uint32_t may_go_unused, copied, role, spare;
 } RegisterUse;
 
 /* An array of global memory. */
@@ -240,6 +242,9 @@ typedef struct {
     int32_t turns_left; /* before `run_blocks` returns for a moment */
     int32_t partings; /* how often threads that others held up have had to go on alone */
     int32_t is_timed; /* whether a clock was read */
+    int64_t apart; /* blocks whose warps passed a barrier at different places; of the first its number, and of the warps */
+    int64_t apart_block;
+    int32_t apart_at[MOST_WARPS]; /* the places, 0 of a warp that had ended */
     struct Execution *execution; /* what it goes on with then; see blocks.c */
 } Results;
 
@@ -296,6 +301,8 @@ typedef struct {
     Reader reader[FEW_READERS];
 } Clock;
 
+enum { HOLDS_UNWRITTEN = 1, HOLDS_UNDEFINED = 2 };
+
 enum { FEW_PLACES = 4 }; /* at which who waits may look by turns */
 
 typedef struct {
@@ -344,12 +351,14 @@ typedef struct {
     uint32_t met_others; /* when one of its threads made an atomic operation, */
     uint32_t met_at;     /* or one in shared memory; */
     uint32_t has_news;   /* and whether it has heard of other blocks what others of its block have not, perhaps */
-    /* Registers that hold what nobody wrote: a bit for each. */
+    /* Registers that hold what nobody wrote, and registers and predicates that hold what is not defined: a bit for each. `holds`:
+     * whether there are some, HOLDS_UNWRITTEN and HOLDS_UNDEFINED. */
     uint32_t holds;
-    uint64_t held[REGISTERS / 64];
+    uint64_t held[REGISTERS / 64], undefined[REGISTERS / 64], undefined_truth[PREDICATES / 64];
     /* What a warp begins with is zeros up to here, and up to `group` where hazards are looked for. */
     Order order;
     uint32_t held_by[REGISTERS]; /* the lanes whose registers these are */
+    uint32_t undefined_in[REGISTERS], undefined_truth_in[PREDICATES];
     Group group[WARP];
     int32_t token[MEETINGS][WARP]; /* by convergence barrier: lanes with the same token meet */
     Agreed agreed[AGREED]; /* by token % AGREED: a lane may keep its token in a register for a while */

@@ -16,7 +16,6 @@
 enum { IDLE_TURNS = 4 }; /* in which threads may look for changes before others of their warp get a turn */
 /* How often threads have had to go on alone until all turns in which a warp looks at others are short. */
 enum { SOME_PARTINGS = 3 };
-enum { MOST_WARPS = 32 }; /* of a block */
 
 static Operation *const *operations(void);
 
@@ -182,9 +181,18 @@ static void pass_barrier(Block *block) {
 
 enum { ONLY_ARRIVES = 1, ANSWERS = 2 }; /* of a barrier of the block */
 
+/* The warps of a block pass a barrier at different places. */
+static void note_apart(const Block *block, Results *results) {
+    if (results->apart++) return;
+    results->apart_block = block->id;
+    for (int w = 0; w < MOST_WARPS; w++)
+        results->apart_at[w] = w < block->warps && block->warp[w].groups ? block->warp[w].group[0].pc : 0;
+}
+
 static void release_block(Warp *warp, const Instruction *i) {
     Block *block = warp->block;
     int32_t pc = -1, where = 0;
+    int are_apart = 0;
     for (int w = 0; w < block->warps; w++) {
         const Warp *one = &block->warp[w];
         for (int g = 0; g < one->groups; g++) {
@@ -196,10 +204,11 @@ static void release_block(Warp *warp, const Instruction *i) {
     for (int w = 0; w < block->warps; w++) {
         Warp *one = &block->warp[w];
         for (int g = 0; g < one->groups; g++) {
-            if (pc >= 0 && one->group[g].pc != pc && where == AT_BARRIER) {
+            if (g && one->group[g].pc != pc && where == AT_BARRIER) { /* of one warp */
                 fail(warp, i, BARRIERS_DIFFER, 0, 0);
                 return;
             }
+            are_apart |= pc >= 0 && one->group[g].pc != pc && where == AT_BARRIER;
             pc = one->group[g].pc;
             one->group[g].waits = 0;
         }
@@ -207,9 +216,13 @@ static void release_block(Warp *warp, const Instruction *i) {
         block->voters += __builtin_popcount(one->living);
     }
     if (pc < 0) return;
-    const Instruction *at = &warp->launch->code[pc - 1];
-    for (int w = 0; at->flags & ANSWERS && w < block->warps; w++)
-        if (block->warp[w].living) barrier_result(&block->warp[w], at, block->warp[w].living);
+    if (are_apart) note_apart(block, warp->results);
+    for (int w = 0; w < block->warps; w++) {
+        Warp *one = &block->warp[w];
+        if (!one->groups) continue;
+        const Instruction *at = &warp->launch->code[one->group[0].pc - 1];
+        if (at->flags & ANSWERS && one->living) barrier_result(one, at, one->living);
+    }
     pass_barrier(block);
 }
 
@@ -807,8 +820,9 @@ int run_turn(Warp *warp) {
                 active &= predicate_of(warp, i->guard);
                 results->guarded[i->index] += __builtin_popcount(active);
             }
-            if (warp->holds && active) {
-                follow_held(warp, i, active);
+            if (warp->holds) {
+                if (active && warp->holds & HOLDS_UNWRITTEN) follow_held(warp, i, active);
+                if (warp->holds & HOLDS_UNDEFINED) follow_undefined(warp, i, g->mask, active);
                 if (results->fault) return 0;
             }
             if (i->kind == COMPUTES) {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,12 +20,12 @@ from helpers.simulator.engine import clusters, compiled
 from helpers.simulator.engine.memory import GlobalMemory, product
 from helpers.simulator.engine.observers import together
 from helpers.simulator.engine.run import Launch, Prepared
-from helpers.simulator.errors import KernelError, LaunchError, SimulatorError
+from helpers.simulator.errors import BarrierWarning, KernelError, LaunchError, SimulatorError, UnsupportedInstruction
 from helpers.simulator.recording import sampling
 from helpers.simulator.recording.recorded import Captured, LaunchFacts, RecordedLaunch
 from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.unique_sectors import SectorObserver
-from helpers.simulator.sanitizer.checks import Checker, FoundEnough, Report, error_for
+from helpers.simulator.sanitizer.checks import WARNINGS, Checker, FoundEnough, Report, error_for
 from helpers.simulator.sanitizer.constant_arrays import NO_CONSTANTS
 from helpers.simulator.sanitizer.shared_checks import Patterns
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 
 A_MOMENT = 4096  # instructions
+A_WHILE = 200_000
+FEW_THREADS = 1 << 11  # of the first blocks, and of the last ones, that are executed at PTX level, too
 MOST_BLOCKS_OF_CLUSTER = 8  # of any kernel; some GPUs take more of one that was allowed to (cudaFuncAttribute…)
 MOST_THREADS = 1 << 30  # in a launch: for each, with checks, some bytes of address space are asked for
 CONSTANTS = "the __constant__ variables"
@@ -128,11 +131,10 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         return
     checker = None
     if settings.checks != "off":
-        patterns = _learnt(kernel.learnt, program.level, geometry)
-        checker = Checker(
-            program, run.grid, run.block, memory, kernel.pointers.written, run.shared_names, patterns, run.named_lanes,
-            settings.checks != "raise",
-        )  # fmt: skip
+        checker = _checker(kernel, run, settings, _learnt(kernel.learnt, program.level, geometry))
+        is_given = program.level == "sass" and kernel.forms.given_masks
+        if (is_given or any(kernel.forms.never_set)) and not kernel.cooperative:
+            _check_at_ptx_level(kernel, geometry, args, settings, checker)
     recorded = None
     try:
         if settings.recording is None:
@@ -207,6 +209,47 @@ def again(kernel: Kernel, captured: Captured) -> Captured:
     return Captured(launched, kernel.compiled, captured.shared_mem)
 
 
+def _checker(
+    kernel: Kernel,
+    run: Launch,
+    settings: Settings,
+    patterns: Patterns | None = None,
+    unset: Collection[int] = (),
+    folded: Collection[int] = (),
+) -> Checker:
+    """The sanitizer of a launch."""
+    return Checker(
+        run.program, run.grid, run.block, run.global_memory, kernel.pointers.written, run.shared_names, patterns,
+        run.named_lanes, settings.checks != "raise", unset, folded,
+    )  # fmt: skip
+
+
+def _check_at_ptx_level(
+    kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings, checker: Checker
+) -> None:
+    """Add to the findings of a launch what only the PTX shows: masks that ptxas trusts, variables that are never set.
+
+    It is executed, too, by some blocks, the first and the last ones, and changes nothing.
+    """
+    try:
+        prepared = kernel.forms.ptx
+    except UnsupportedInstruction:
+        return
+    few = replace(settings, max_instructions=min(settings.max_instructions, A_WHILE))
+    run = _launch_of(kernel, prepared, geometry, args, few.max_instructions)
+    numbers = np.arange(product(run.grid), dtype=np.int64)
+    half = -(-FEW_THREADS // run.threads)
+    numbers = np.union1d(numbers[:half], numbers[-half:])
+    if run.blocks_of_cluster > 1:
+        numbers = clusters.whole(run.grid, run.cluster, numbers)
+    run = replace(run, only_blocks=numbers)
+    trial = _checker(kernel, run, few, None, *kernel.forms.never_set)
+    with suppress(KernelError, FoundEnough), compiled.unchanged(run, kernel.pointers.written):
+        replace(run, observers=together(trial)).run()
+    run.global_memory.put_back()
+    checker.take_from(trial)
+
+
 def _may_point_to_them(kernel: Kernel) -> bool:
     """Whether functions may be given pointers to parameters, as the language allows of `__grid_constant__` ones."""
     return "__grid_constant__" in kernel.compiled.source
@@ -259,6 +302,8 @@ def _compiled(
         raise endless
     if result is not None and checker is not None:
         checker.counts = result.checked
+        for block, threads in result.apart:
+            checker.note_warps_apart(block, threads)
     return result
 
 
@@ -321,8 +366,12 @@ def _tell(report: Report, settings: Settings) -> None:
         settings.recording.reports.append(report)
     if settings.reports is not None:
         settings.reports.append(report)
-    if settings.checks == "raise" and report.findings:
+    if settings.checks != "raise":
+        return
+    if any(finding.kind not in WARNINGS for finding in report.findings):
         raise error_for(report)
+    for finding in report.findings:
+        warnings.warn(finding.message, BarrierWarning, stacklevel=4)
 
 
 def _as_sizes(sizes):

@@ -6,11 +6,11 @@
 
 from functools import cached_property, lru_cache
 
-from helpers.compiler import CompiledKernel, DisassemblyError
+from helpers.compiler import CompiledKernel, DisassemblyError, ptx
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import SimulatorError, UnsupportedInstruction
-from helpers.simulator.sanitizer import constant_arrays, local_accesses, pointers
+from helpers.simulator.sanitizer import constant_arrays, local_accesses, pointers, undefined_values, warp_masks
 from helpers.simulator.sanitizer.constant_arrays import ConstantArrays
 from helpers.simulator.sanitizer.local_arrays import NO_ARRAYS, LocalArrays
 from helpers.simulator.sanitizer.pointers import Pointers
@@ -78,6 +78,35 @@ class Forms:
         if level not in self._named_lanes:
             self._named_lanes[level] = self.pointers.named_lanes(self.at(level)[0].program)
         return self._named_lanes[level]
+
+    @cached_property
+    def given_masks(self) -> bool:
+        """Whether functions of the warp are called with masks that a launch is given: see `warp_masks`."""
+        function = ptx.parse(self.compiled.ptx).functions.get(self.compiled.lowered_name)
+        return function is not None and warp_masks.given_masks(function)
+
+    @cached_property
+    def never_set(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Of its PTX the registers that may be read before they are set, and the instructions with constants for what
+        is computed from such ones: see `undefined_values`. Both are empty where it cannot be executed."""
+        function = ptx.parse(self.compiled.ptx).functions.get(self.compiled.lowered_name)
+        texts = "\n".join((self.compiled.source, *(text for _, text in self.compiled.headers)))
+        folded = undefined_values.has_folded(self.compiled.ptx, texts)
+        if function is None or self.compiled.debug:
+            return frozenset(), frozenset()
+        names = undefined_values.never_set(function)
+        if not names and not folded:
+            return frozenset(), frozenset()
+        try:
+            program = self.ptx.program
+        except UnsupportedInstruction:
+            return frozenset(), frozenset()
+        constants = (
+            one.index
+            for one in program.instructions
+            if folded and any(constant in one.text for constant in undefined_values.FOLDED)
+        )
+        return frozenset(program.registers[name] for name in names if name in program.registers), frozenset(constants)
 
     def local_arrays(self, level: str) -> LocalArrays:
         """The arrays of each thread's own as its program of a level, "sass" or "ptx", accesses them."""

@@ -135,8 +135,9 @@ def sanitize(checks: bool | str = "raise", *, max_instructions: int | None = Non
     """Choose what the sanitizer does in the launches inside the `with`; yields the list of their reports.
 
     Args: `checks` is "raise" (also True; the default everywhere): after a launch with a hazard, raise RaceError,
-    UninitializedRead, AsyncCopyError or WarpMaskError, with the results in the arrays; "report": only add to the list
-    of reports; "off" (also False): do not look. `max_instructions`: how many instructions a thread may execute before
+    UninitializedRead, AsyncCopyError or WarpMaskError, with the results in the arrays, and where whole warps pass one
+    barrier at different places, warn by a BarrierWarning; "report": only add to the list of reports; "off" (also
+    False): do not look. `max_instructions`: how many instructions a thread may execute before
     the kernel is taken for an infinite loop; by default as outside.
     """
     reports: list[Report] = []

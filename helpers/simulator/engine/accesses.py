@@ -16,7 +16,6 @@ from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, active_addresses
 from helpers.simulator.engine.observers import (
-    AbsentLaneRead,
     Access,
     Arrived,
     AsyncCopy,
@@ -24,6 +23,7 @@ from helpers.simulator.engine.observers import (
     CopyGroup,
     Fence,
     LanesNamed,
+    LanesTaken,
     PhaseFound,
 )
 
@@ -402,24 +402,26 @@ def active_lanes(wave, mask):
     return by_warp(wave, np.broadcast_to(True, wave.shape) if mask is None else mask)
 
 
-def _tell_absent(wave, mask, chosen, inside, named) -> None:
-    """Tell observers who asks for the value of a lane that is elsewhere.
+def gone(wave) -> np.ndarray:
+    """The threads that have ended, or have nothing left to do but to end, bool (B, T)."""
+    if wave.pcs is None:
+        return ~wave.alive()
+    ended = np.array([*wave.launch.prepared.only_exits, True])
+    return ended[np.minimum(wave.pcs, len(ended) - 1)]
 
-    (Up and down, lanes at the end ask beyond the others as a matter of course, and do not use the answer.) At PTX
-    level, where `named` are the masks, the threads of a branch may come in several groups: there it counts who is not
-    named, or has nothing left to do but to end.
+
+def _absent(wave, mask, chosen, inside, named) -> np.ndarray:
+    """Which active lanes ask for the value of a lane that does not take part, bool (B, warps, 32).
+
+    At PTX level, where `named` are the masks, the threads of a branch may come in several groups: of lanes elsewhere
+    those do not take part that are not named, or have nothing left to do but to end.
     """
     active = active_lanes(wave, mask)
-    elsewhere = active_lanes(wave, None) & ~active
-    asked = np.take_along_axis(elsewhere, np.broadcast_to(chosen, elsewhere.shape), axis=2)
-    if named is not None:
-        ended = np.array([*wave.launch.prepared.only_exits, True])
-        at_end = np.zeros(wave.shape, bool) if wave.pcs is None else ended[np.minimum(wave.pcs, len(ended) - 1)]
-        at_end = np.take_along_axis(by_warp(wave, at_end), np.broadcast_to(chosen, elsewhere.shape), axis=2)
-        asked &= at_end | (by_warp(wave, named).astype(np.int64) >> chosen & 1 == 0)
-    wrong = active & inside & asked
-    if wrong.any():
-        wave.observers.tell(AbsentLaneRead(wave, by_thread(wave, wrong)))
+    absent = np.take_along_axis(~active, chosen, axis=2)
+    if named is not None and absent.any():
+        living = np.take_along_axis(active_lanes(wave, ~gone(wave)), chosen, axis=2)
+        absent &= ~living | (by_warp(wave, named).astype(np.int64) >> chosen & 1 == 0)
+    return absent & active & inside
 
 
 def shuffle(mode: str, value: Reader, lane: Reader, control: Reader, named: Reader | None = None):
@@ -449,9 +451,11 @@ def shuffle(mode: str, value: Reader, lane: Reader, control: Reader, named: Read
             inside = chosen <= highest
         chosen = np.where(inside, chosen, numbers)
         values = by_warp(wave, value(registers))
-        if wave.observers is not None and mode in ("idx", "bfly") and mask is not None:
-            _tell_absent(wave, mask, chosen, inside, None if named is None else named(registers))
-        moved = np.take_along_axis(values, np.broadcast_to(chosen, values.shape), axis=2)
+        chosen = np.broadcast_to(chosen, values.shape)
+        if wave.observers is not None:
+            absent = _absent(wave, mask, chosen, inside, None if named is None else named(registers))
+            wave.observers.tell(LanesTaken(wave, mask, chosen, absent))
+        moved = np.take_along_axis(values, chosen, axis=2)
         return by_thread(wave, moved), by_thread(wave, np.broadcast_to(inside, values.shape))
 
     return execute

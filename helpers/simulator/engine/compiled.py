@@ -23,6 +23,7 @@ from helpers.simulator.engine.machine_layout import (
     REGISTER_USE,
     REGISTERS,
     SPACES,
+    CResults,
     library,
     operations,
 )
@@ -44,6 +45,7 @@ NO_SPARE = (0,) * 2
 LOADS_AND_STORES = ("load", "store", "load tile", "store tile")
 WIDE_ATOMICS, NARROW_ATOMICS = (2, 3, 5), (8, 9, 10)  # types of 64 bits, and of 16
 ANYWHERE = (-(1 << 31), (1 << 31) - 1)
+OF_LANES, SELECTS, SHUFFLES = 1, 2, 3
 STORES, TO_MEMORY = ("ST.", "STL"), 0xFFFF  # to where code for a debugger has its local arrays
 MOST_NAMED = 3  # groups of threads that a message names
 MOST_SPARE = 2**26  # bytes
@@ -107,17 +109,30 @@ class Machine:
                 yield index, -(-end // width) * width
 
     def uses(self, program: Program) -> np.ndarray:
-        """By instruction what it does with registers; empty if no load from shared memory may go unused."""
+        """By instruction what it does with registers; empty if no value is to be followed: no load from shared memory
+        may go unused, and there is no shuffle."""
         if self._uses is None:
             loads = {index for index, space, op, _ in self.requests if (space, op) == (1, "ld")}
             doubtful = loads & uses_of(program).doubtful
-            instructions = program.instructions if doubtful else ()
+            takes = (self.code["operation"] == operations()["shuffle"]).any()
+            instructions = program.instructions if doubtful or takes else ()
             self._uses = np.zeros(len(instructions), REGISTER_USE)
             self._uses["reads"] = self._rows(instruction.reads for instruction in instructions)
             self._uses["writes"] = self._rows(instruction.writes for instruction in instructions)
             self._uses["may_go_unused"] = [instruction.index in doubtful for instruction in instructions]
             self._uses["copied"] = [self._copied(program, instruction) for instruction in instructions]
+            self._uses["role"] = [self._role(instruction) for instruction in instructions]
         return self._uses
+
+    def _role(self, instruction: Instruction) -> int:
+        """`role` of a RegisterUse."""
+        operation = self.code["operation"][instruction.index]
+        named = operations()
+        if operation == named["shuffle"]:
+            return SHUFFLES
+        if operation in (named["select"], named["select wide"]):
+            return SELECTS
+        return OF_LANES if instruction.kind is Kind.ALU and operation != named["pack predicates"] else 0
 
     def _rows(self, slots_of_each: Iterable[Sequence[int | None]]) -> np.ndarray:
         """Which of the first rows some slots have, as bits: (n, words)."""
@@ -259,7 +274,10 @@ def let_meet_anywhere(machine: Machine, program: Program, prepared) -> None:
 
 @dataclass(slots=True)
 class Result:
-    """What a launch did: as in `RecordedLaunch`, and `Checker.counts` of a checked one."""
+    """What a launch did: as in `RecordedLaunch`, and `Checker.counts` of a checked one.
+
+    apart: blocks whose warps have passed a barrier at different places, and the threads by the indices of these places.
+    """
 
     block_warps: np.ndarray
     block_lanes: np.ndarray
@@ -267,6 +285,7 @@ class Result:
     counts: Mapping[Key, Counts]
     traces: Traces
     checked: dict[str, int]
+    apart: Sequence[tuple[tuple[int, int, int], Mapping[int, np.ndarray]]] = ()
 
 
 def execute(
@@ -287,13 +306,7 @@ def execute(
     machine = launch.prepared.machine if library() is not None else None
     if machine is None or (launch.only_blocks is not None and not len(launch.only_blocks)):
         return None
-    kept = _may_change(launch, written)
-    if machine.uses_images:
-        kept += [one.image.bytes_ for one in OBJECTS.living().values() if isinstance(one, Surface)]
-    if checking:
-        watches = (one.watch for one in launch.global_memory.allocations if one.watch is not None)
-        kept += [watch.unwritten for watch in watches if watch.unwritten is not None]
-    with _kept(kept) as put_back:
+    with _kept(_changing(launch, written, checking)) as put_back:
         for closely in (False, True):
             plan = machine.plans.take(launch, counting, traced, together, checking, closely)
             plan.execute(launch)
@@ -354,6 +367,27 @@ def _kept(arrays: Sequence[np.ndarray]) -> Iterator[Callable[[], None]]:
     yield put_back
     if not _SPARE and memory.size <= MOST_SPARE:
         _SPARE.append(memory)
+
+
+@contextmanager
+def unchanged(launch: Launch, written: frozenset[str] | None) -> Iterator[None]:
+    """What is executed inside the `with` leaves no trace in arrays. For `written` see `execute`."""
+    with _kept(_changing(launch, written, True)) as put_back:
+        try:
+            yield
+        finally:
+            put_back()
+
+
+def _changing(launch: Launch, written: frozenset[str] | None, checking: bool) -> list[np.ndarray]:
+    """All that a launch may write to, with what the sanitizer keeps of arrays."""
+    kept = _may_change(launch, written)
+    if launch.prepared.machine is not None and launch.prepared.machine.uses_images:
+        kept += [one.image.bytes_ for one in OBJECTS.living().values() if isinstance(one, Surface)]
+    if checking:
+        watches = (one.watch for one in launch.global_memory.allocations if one.watch is not None)
+        kept += [watch.unwritten for watch in watches if watch.unwritten is not None]
+    return kept
 
 
 def _first_faulty(runs: list[Run]) -> Run | None:
@@ -461,8 +495,15 @@ def _gathered(launch: Launch, machine: Machine, plan: Plan) -> Result:
         block_warps, block_lanes, Found(lambda: _by_place(guarded)),
         Found(lambda: _requests(engine, launch, machine).counts(requests)),
         Traces(lambda: _requests(engine, launch, machine).accesses(traces)),
-        _checked(runs) if plan.like.checking else {},
+        _checked(runs) if plan.like.checking else {}, [_apart(launch, run.c) for run in runs if run.c.apart],
     )  # fmt: skip
+
+
+def _apart(launch: Launch, found: CResults) -> tuple[tuple[int, int, int], dict[int, np.ndarray]]:
+    """The first block whose warps passed a barrier at different places, and its threads by where they did."""
+    at = np.repeat(np.array(found.apart_at), WARP)[: launch.threads]
+    threads = {place - 1: np.flatnonzero(at == place) for place in np.unique(at[at > 0]).tolist()}
+    return unravel(found.apart_block, launch.grid), threads
 
 
 def _by_place(numbers: np.ndarray) -> dict[int, int]:

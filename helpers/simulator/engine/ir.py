@@ -178,6 +178,7 @@ class Program:
     shared_base: int = 0
     cluster: tuple[int, int, int] | None = None
     start: Callable[[Any], None] | None = None
+    registers: Mapping[str, int] = field(default_factory=dict)  # of PTX: their slots
     banks: Callable[[Any], dict[int, bytes]] | None = None
     constant_bytes: int = 0
     order: Callable[[Any], Any] | None = None  # whose turn it is among diverged threads, the smallest; else the block's

@@ -69,9 +69,10 @@ GLOBAL_LINE = _struct(
     ("writer", "u4"), ("reader", "u4"), ("written", "u4"), ("read", "u4"), ("bytes_written", "u1"),
     ("bytes_read", "u1"), ("is_split", "u1"), ("has_others", "u1"),
 )  # fmt: skip
-REGISTERS = 256
+REGISTERS, MOST_WARPS = 256, 32
 REGISTER_USE = _struct(
     ("reads", "u8", REGISTERS // 64), ("writes", "u8", REGISTERS // 64), ("may_go_unused", "u4"), ("copied", "u4"),
+    ("role", "u4"), ("spare", "u4"),
 )  # fmt: skip
 IMAGE = _struct(
     ("bytes", "u8"), ("pitch", "i8"), ("handle", "u4"), ("outside", "u4", 4), ("size", "i4", 3), ("dims", "i4"),
@@ -118,7 +119,8 @@ class CResults(ctypes.Structure):
         ("now", ctypes.c_uint32), ("fenced", ctypes.c_uint32), ("waiter_count", ctypes.c_int32),
         ("waiter_room", ctypes.c_int32), ("fault", ctypes.c_int32), ("fault_instruction", ctypes.c_int32),
         ("fault_thread", ctypes.c_int32), ("turns_left", ctypes.c_int32), ("partings", ctypes.c_int32),
-        ("is_timed", ctypes.c_int32),
+        ("is_timed", ctypes.c_int32), ("apart", ctypes.c_int64), ("apart_block", ctypes.c_int64),
+        ("apart_at", ctypes.c_int32 * MOST_WARPS),
         ("execution", ctypes.c_void_p),
     ]  # fmt: skip
 

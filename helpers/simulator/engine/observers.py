@@ -67,6 +67,18 @@ class BarrierPassed:
 
 
 @dataclass(frozen=True, slots=True)
+class WarpsApart:
+    """Whole warps of the wave's `block` pass one barrier at different instructions.
+
+    `threads` are the linear numbers of those that wait there, by the index of each instruction.
+    """
+
+    wave: Any
+    block: int
+    threads: Mapping[int, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Arrived:
     """The threads of `mask` have changed mbarriers at `addresses` in `space`, "shared" or "cluster"; by those of
     `ended` phases have ended."""
@@ -142,11 +154,14 @@ class LanesNamed:
 
 
 @dataclass(frozen=True, slots=True)
-class AbsentLaneRead:
-    """The threads of `mask` take by a shuffle what lanes hold that do not take part."""
+class LanesTaken:
+    """The threads of `mask` take by a shuffle what the lanes of their warps numbered `lanes` hold, int (blocks, warps,
+    32), of which those do not take part that are `absent`, bool."""
 
     wave: Any
     mask: Any
+    lanes: Any
+    absent: Any
 
 
 @dataclass(frozen=True, slots=True)

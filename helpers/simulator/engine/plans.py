@@ -52,6 +52,7 @@ NAME_LANES = ("shuffle", "vote", "reduce warp", "match", "lanes together")
 FENCES = ("fence", "ordered load", "ordered store", "ordered atomic")
 PLACES = 32  # patterns of requests that are remembered of an instruction, as in machine.h
 MOST_WAITERS = 64
+EVERY_LANE = 0xFFFFFFFF
 CORES = os.cpu_count() or 1
 SMALL = 64 * WARP  # threads of a launch that is not worth a second thread of the host
 MOST_PLANS = 3  # of a kernel that are kept
@@ -133,7 +134,7 @@ class Plan:
             code["number"][index, :2] = (starts[bank], len(banks[bank])) if bank in banks else (0, 0)
         for index, lanes in launch.named_lanes.items() if like.checking else ():
             if code["operation"][index] in {operations()[name] for name in NAME_LANES}:
-                code["number"][index, 3] = np.uint32(lanes).view(np.int32)
+                code["number"][index, 3] = np.uint32(~lanes & EVERY_LANE).view(np.int32)
         for index, strength in launch.shared_names.strengths.items():
             is_strong = strength in (Strength.VOLATILE, Strength.STRONG)
             code["is_strong"][index] = is_strong or program.instructions[index].begins_swap

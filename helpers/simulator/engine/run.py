@@ -44,6 +44,7 @@ from helpers.simulator.engine.observers import (
     LanesMissed,
     Observers,
     WarpBarrierReached,
+    WarpsApart,
     WaveBegins,
     WaveEnds,
 )
@@ -112,6 +113,7 @@ class Wave:
         )
         self.special = self._special_registers()
         self.observers = launch.observers
+        self.follower = None  # an observer that may want to see single instructions: sanitizer.undefined_values
         self.parameters = launch.parameters
         self.call_parameters: dict = {}  # the arguments of a call of the system that is being made
         self.call_result: np.ndarray | np.generic = np.int32(0)  # and what the last one gave back
@@ -382,9 +384,31 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
     return (lambda wave, registers: step(wave, registers, False)), (lambda wave, registers: step(wave, registers, True))
 
 
+def _followed(instruction: Instruction, step: Step) -> Step:
+    """The step of an instruction that a follower sees before it is executed."""
+
+    def show_and_execute(wave, registers):
+        wave.follower.before(instruction)
+        step(wave, registers)
+
+    return show_and_execute
+
+
 def _sees_others(instruction: Instruction) -> bool:
     """Whether an instruction may see what other threads do: a load from shared memory, a strong access, a fence."""
     return instruction.loads_shared or instruction.strong or instruction.opcode.startswith(MEETS_OTHERS)
+
+
+def _steps_of(instruction: Instruction, keep: frozenset[int]) -> list[tuple[Step, Step]]:
+    """The two forms of an instruction, none of one that only says where its basic block goes on."""
+    if instruction.kind is Kind.EFFECT:
+        return [_effect_steps(instruction)]
+    if instruction.kind is not Kind.ALU:
+        return []
+    plain, masked = _alu_steps(instruction, keep)
+    if instruction.chooses is not None:
+        plain, masked = _telling(instruction, plain), _telling(instruction, masked)
+    return [(plain, masked)]
 
 
 class Prepared:
@@ -397,6 +421,7 @@ class Prepared:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._reaches: dict[int, np.ndarray] = {}
+        self._followed: dict[int, tuple[list[Step], list[Step]]] = {}
         self._machine = None
         self._decoding = Lock()  # a cell and an explorer's thread may launch the same kernel
         self.not_decoded = ""  # why the compiled engine cannot execute it
@@ -443,6 +468,27 @@ class Prepared:
         every = frozenset(range(len(self.program.initial)))
         return [self._steps(block, every)[1] for block in self.program.blocks]
 
+    def followed(self, pc: int) -> tuple[list[Step], list[Step]]:
+        """The same of one block, for all threads together and for some of them, with the wave's follower looking on."""
+        if pc not in self._followed:
+            every = frozenset(range(len(self.program.initial)))
+            block = self.program.blocks[pc]
+            both = [
+                (_followed(one, plain), _followed(one, masked))
+                for one in self.program.instructions[block.start : block.stop]
+                for plain, masked in _steps_of(one, every)
+            ]
+            self._followed[pc] = [plain for plain, _ in both], [masked for _, masked in both]
+        return self._followed[pc]
+
+    @cached_property
+    def takes_from_lanes(self) -> list[bool]:
+        """By basic block, whether there is a shuffle in it."""
+        return [
+            any(i.opcode.startswith(("SHFL", "shfl")) for i in self.program.instructions[block.start : block.stop])
+            for block in self.program.blocks
+        ]
+
     @cached_property
     def sees_others(self) -> list[bool]:
         """By basic block, whether what other threads do may be seen in it."""
@@ -460,18 +506,10 @@ class Prepared:
         """The two forms of a block: for all threads together, and for some, whose writes leave `keep` of the others."""
         plain, masked = [], []
         for instruction in gather(self.program.instructions[block.start : block.stop]):
-            if isinstance(instruction, list):
-                both = batch_steps(instruction, keep, put)
-            elif instruction.kind is Kind.ALU:
-                both = _alu_steps(instruction, keep)
-                if instruction.chooses is not None:
-                    both = tuple(_telling(instruction, step) for step in both)
-            elif instruction.kind is Kind.EFFECT:
-                both = _effect_steps(instruction)
-            else:
-                continue
-            plain.append(both[0])
-            masked.append(both[1])
+            batched = isinstance(instruction, list)
+            for both in [batch_steps(instruction, keep, put)] if batched else _steps_of(instruction, keep):
+                plain.append(both[0])
+                masked.append(both[1])
         return plain, masked
 
     # ---- where barriers are, for messages
@@ -648,8 +686,10 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
             _endless(wave, block)
         if observers is not None:
             observers.tell(Executed(wave, pc))
-        for step in _steps(wave, prepared)[pc]:
+        for step in _steps(wave, prepared, pc):
             step(wave, registers)
+        if wave.follower is not None and wave.follower.follows:
+            wave.follower.decides(prepared.last[pc])
         pc = _after(wave, prepared, pc)
 
 
@@ -693,11 +733,13 @@ def times_along(wave: Wave, prepared: Prepared, path: Sequence[int], most: int) 
     return most
 
 
-def _steps(wave: Wave, prepared: Prepared) -> list[list[Step]]:
-    """The form of the basic blocks for the threads that go on now."""
+def _steps(wave: Wave, prepared: Prepared, pc: int) -> list[Step]:
+    """The form of a basic block for the threads that go on now."""
+    if wave.follower is not None and (wave.follower.follows or prepared.takes_from_lanes[pc]):
+        return prepared.followed(pc)[wave.pcs is not None]
     if wave.pcs is None:
-        return prepared.plain
-    return prepared.masked if wave.turns.in_order else prepared.apart
+        return prepared.plain[pc]
+    return prepared.masked[pc] if wave.turns.in_order else prepared.apart[pc]
 
 
 def _condition(wave: Wave, last: Instruction):
@@ -951,7 +993,8 @@ def _phase_wait(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> i
 
 
 def _release(wave: Wave, prepared: Prepared) -> None:
-    """The blocks whose living threads all wait at a barrier go on; it must be the same barrier."""
+    """The blocks whose living threads all wait at a barrier go on. It counts warps, as on a GPU: they may have come to
+    different ones, but not the threads of one warp."""
     if wave.cluster is not None:
         wave.cluster.complete(wave)
     if wave.named is not None and wave.named.waiting.any():
@@ -962,9 +1005,8 @@ def _release(wave: Wave, prepared: Prepared) -> None:
         return
     lowest = np.where(waiting, wave.pcs, DONE).min(axis=1)
     highest = np.where(waiting, wave.pcs, -1).max(axis=1)
-    different = done & (lowest != highest)
-    if different.any():
-        _different_barriers(wave, prepared, int(different.argmax()))
+    for block in np.flatnonzero(done & (lowest != highest)).tolist():
+        _come_to_different_barriers(wave, prepared, block)
     wave.waiting[done] = False
     if wave.observers is not None:
         wave.observers.tell(BarrierPassed(wave, done))
@@ -988,39 +1030,49 @@ def _let_others_past(wave: Wave, pc: int, following: int, taken: np.ndarray) -> 
     wave.mask = active & taken
 
 
-def _threads(wave: Wave, threads: np.ndarray) -> str:
-    first = coordinates(wave.thread_index(int(threads[0])))
+def _threads(block: tuple[int, int, int], threads: np.ndarray) -> str:
+    first = coordinates(unravel(int(threads[0]), block))
     return f"thread {first}" if len(threads) == 1 else f"{len(threads)} threads (the first is {first})"
 
 
-def _different_barriers(wave: Wave, prepared: Prepared, block: int) -> None:
-    """Threads of one block wait at different `__syncthreads()`."""
-    waiting = np.flatnonzero(wave.waiting[block])
-    groups = []
-    for following in sorted(set(wave.pcs[block, waiting].tolist())):
-        threads = waiting[wave.pcs[block, waiting] == following]
-        groups.append((_barrier_before(prepared, following).line, threads))
-    groups.sort(key=lambda group: group[0])
+def _come_to_different_barriers(wave: Wave, prepared: Prepared, block: int) -> None:
+    """Threads of one block wait at different `__syncthreads()`: a BarrierError if those of one warp do."""
+    waiting = np.flatnonzero(_at_syncthreads(wave)[block])
+    at = wave.pcs[block, waiting]
+    groups = {_barrier_before(prepared, number).index: waiting[at == number] for number in np.unique(at).tolist()}
+    warps = [set((threads // WARP).tolist()) for threads in groups.values()]
+    if sum(map(len, warps)) == len(set().union(*warps)):
+        if wave.observers is not None:
+            wave.observers.tell(WarpsApart(wave, block, groups))
+        return
     where = wave.block_index(block)
-    lines = list(dict.fromkeys(line for line, _ in groups))
-    if len(lines) == 1:
-        text = f"do not wait at line {lines[0]} together: " + ", ".join(
-            f"{_threads(wave, threads)} in {'one' if number == 0 else 'another'} round of the loop"
-            for number, (_, threads) in enumerate(groups)
-        )
-    else:
-        text = "wait at different barriers: " + "; ".join(
-            f"{_threads(wave, threads)} at line {line}" for line, threads in groups
-        )
+    lines, text = apart_in_words(wave.program, wave.launch.block, groups)
     raise BarrierError(
         f"{wave.program.name}: the threads of block {coordinates(where)} {text}.\n"
         + "".join(wave.launch.quote(line) for line in lines)
         + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
         kernel=wave.program.name,
-        line=groups[0][0],
+        line=lines[0],
         lines=tuple(lines),
         block=where,
-        thread=wave.thread_index(int(groups[0][1][0])),
+        thread=wave.thread_index(min(int(threads[0]) for threads in groups.values())),
+    )
+
+
+def apart_in_words(
+    program: Program, block: tuple[int, int, int], groups: Mapping[int, np.ndarray]
+) -> tuple[list[int], str]:
+    """(the source lines, what the threads do) of threads of a block that wait at barriers with different indices."""
+    line_of = {index: program.instructions[index].line for index in groups}
+    by_line = [(line_of[index], groups[index]) for index in sorted(groups, key=line_of.get)]
+    lines = list(dict.fromkeys(line for line, _ in by_line))
+    if len(lines) == 1:
+        return lines, f"do not wait at line {lines[0]} together: " + ", ".join(
+            f"{_threads(block, threads)} in {'one' if number == 0 else 'another'} round of the loop"
+            for number, (_, threads) in enumerate(by_line)
+        )
+    return lines, "wait at different barriers: " + "; ".join(
+        f"{_threads(block, threads)} at line {line}" for line, threads in by_line
     )
 
 
@@ -1064,7 +1116,7 @@ def _not_apart(wave: Wave, prepared: Prepared, passing: np.ndarray, waiting: np.
     where = wave.block_index(block)
     raise BarrierError(
         f"{wave.program.name}: a barrier separates the threads of a warp of block {coordinates(where)}: "
-        f"{_threads(wave, here)} at line {barrier.line}; {_threads(wave, there)} beyond it. "
+        f"{_threads(wave.launch.block, here)} at line {barrier.line}; {_threads(wave.launch.block, there)} beyond it. "
         "On a GPU that is not defined, and may hang.\n"
         + wave.launch.quote(barrier.line)
         + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
@@ -1088,13 +1140,13 @@ def _unreached_barrier(wave: Wave) -> None:
     if not len(waiting) and (wave.groups.waiting == WARPSYNC).any():
         _lanes_never_come(wave, prepared)
     lines = sorted({_barrier_before(prepared, int(pc)).line for pc in wave.pcs[block, waiting]})
-    text = f"{_threads(wave, waiting)} at line {', '.join(map(str, lines))}" if len(waiting) else ""
+    text = f"{_threads(wave.launch.block, waiting)} at line {', '.join(map(str, lines))}" if len(waiting) else ""
     advice = "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop."
     if wave.named is not None and (named := waiting[wave.named.waiting[block, waiting]]).size:
         text += f" for {wave.named.in_words(block, int(named[0]))}"
         advice = "A barrier with a number is passed when as many threads have come to it as it names, of whole warps."
     if len(others):
-        text += f"{'; ' * bool(text)}{_threads(wave, others)} elsewhere, for those to come along"
+        text += f"{'; ' * bool(text)}{_threads(wave.launch.block, others)} elsewhere, for those to come along"
     raise BarrierError(
         f"{wave.program.name}: the threads of block {coordinates(where)} wait for ever: {text}.\n"
         + "".join(wave.launch.quote(line) for line in lines)

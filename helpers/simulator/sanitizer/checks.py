@@ -2,11 +2,11 @@
 
 It watches every access and reports reads of memory that nobody wrote (of shared memory, if the value is used), races in
 shared and in global memory, and asynchronous copies that are used before they are waited for, or never waited for.
-(Accesses outside the arrays, misaligned ones and barriers that not all threads reach stop a launch at once, whether the
-sanitizer is on or off.)
+(Accesses outside the arrays, misaligned ones and barriers that a part of a warp reaches stop a launch at once, whether
+the sanitizer is on or off. That whole warps come to one barrier at different places is a warning: a GPU counts them.)
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -21,7 +21,6 @@ from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Program, at_mbarrier
 from helpers.simulator.engine.memory import Allocation, GlobalMemory, LocalMemory, SharedMemory, out_of_bounds, product
 from helpers.simulator.engine.observers import (
-    AbsentLaneRead,
     Access,
     Arrived,
     AsyncCopy,
@@ -37,14 +36,17 @@ from helpers.simulator.engine.observers import (
     Handlers,
     LanesMissed,
     LanesNamed,
+    LanesTaken,
     NamedBarrierReached,
     Observer,
     PhaseEnded,
     PhaseFound,
     WarpBarrierReached,
+    WarpsApart,
     WaveBegins,
     WaveEnds,
 )
+from helpers.simulator.engine.run import apart_in_words
 from helpers.simulator.errors import (
     AsyncCopyError,
     HazardError,
@@ -64,16 +66,19 @@ from helpers.simulator.sanitizer.loaded_values import uses_of
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
 from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
 from helpers.simulator.sanitizer.shared_epoch import Hazard
+from helpers.simulator.sanitizer.undefined_values import NeverSet, UndefinedValues, Use
 from helpers.simulator.sanitizer.warp_masks import MissedLanes
 
 SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
 UNWRITTEN_SHARED, UNWRITTEN_GLOBAL = "unwritten shared memory", "unwritten global memory"
 UNWRITTEN_LOCAL, WARP_MASK = "unwritten local memory", "mask of a warp"
-ASYNC_COPY = "asynchronous copy"
+NEVER_SET = "variable that is never set"
+ASYNC_COPY, BARRIERS = "asynchronous copy", "different barriers"
+WARNINGS = frozenset((BARRIERS,))  # of what a GPU does as it is done here
 ERRORS: dict[str, type[HazardError]] = {
     SHARED_RACE: RaceError, GLOBAL_RACE: RaceError, UNWRITTEN_SHARED: UninitializedRead,
     UNWRITTEN_GLOBAL: UninitializedRead, ASYNC_COPY: AsyncCopyError,
-    UNWRITTEN_LOCAL: UninitializedRead, WARP_MASK: WarpMaskError,
+    UNWRITTEN_LOCAL: UninitializedRead, WARP_MASK: WarpMaskError, NEVER_SET: UninitializedRead,
 }  # fmt: skip
 MOST_FINDINGS = 20  # different ones; more of the same are counted
 MOST_IN_A_MESSAGE = 3
@@ -171,8 +176,8 @@ def combined(reports: Iterable[Report]) -> Report:
 
 
 def error_for(report: Report) -> HazardError:
-    """The exception that stands for a report with findings; its type is that of the first."""
-    first = report.findings[0]
+    """The exception that stands for a report with findings that are no WARNINGS; its type is that of the first."""
+    first = next(one for one in report.findings if one.kind not in WARNINGS)
     texts = [finding.message for finding in report.findings[:MOST_IN_A_MESSAGE]]
     if len(report.findings) > MOST_IN_A_MESSAGE:
         texts.append(f"… and {len(report.findings) - MOST_IN_A_MESSAGE} more: see error.report.findings.")
@@ -192,7 +197,8 @@ class Checker(Observer):
 
     Args: the launch's `program` and `memory`; the geometry `grid` and `block`; `written`, the parameters and variables
     that the kernel may write through (None: any); `names` of its shared memory; `patterns` learnt in earlier launches;
-    `named_lanes`, by instruction the constant mask of a function of the warp. Unless it `goes_on`, FoundEnough is
+    `named_lanes`, by instruction the constant mask of a function of the warp; `unset` and `folded`: see
+    UndefinedValues. Unless it `goes_on`, FoundEnough is
     raised some time after the first finding: threads that wait for each other may go round their loops for seconds.
     """
 
@@ -207,6 +213,8 @@ class Checker(Observer):
         patterns: Patterns | None = None,
         named_lanes: Mapping[int, int] | None = None,
         goes_on: bool = True,
+        unset: Collection[int] = (),
+        folded: Collection[int] = (),
     ) -> None:
         self._goes_on, self._since = goes_on, 0
         self._named = _by_block(program, named_lanes or {})
@@ -225,6 +233,7 @@ class Checker(Observer):
         self._mask: np.ndarray | None = None
         self._lanes = 0
         self._missed = MissedLanes(self._not_come)
+        self._undefined = UndefinedValues(program, self._undefined_value, unset, folded)
         copies_in_bulk = any(map(_copies_in_bulk, program.opcodes))
         self._bulk = BulkWatch(self._shared_hazard) if copies_in_bulk else None
         if program.orders_some_warps:
@@ -278,16 +287,18 @@ class Checker(Observer):
             WaveBegins: self.begin, WaveEnds: self.end, Executed: self.executed, Guarded: self.guarded,
             Chosen: self.chosen, BarrierPassed: self.barrier, WarpBarrierReached: self.warp_barrier, Fence: self.fence,
             NamedBarrierReached: self.named_barrier,
-            LanesNamed: self.lanes_named, LanesMissed: self.lanes_missed, AbsentLaneRead: self.absent_lane_read,
+            LanesNamed: self.lanes_named, LanesMissed: self.lanes_missed, LanesTaken: self._undefined.lanes_taken,
             ClusterBarrierPassed: self.cluster_barrier,
             Access: self.access, AsyncCopy: self.copy_async, CopyGroup: self.copy_group, BulkCopy: self.copy_in_bulk,
-            BulkGroup: self.bulk_group, Arrived: self.arrived, PhaseEnded: self.phase_ended,
-            PhaseFound: self.phase_found,
+            WarpsApart: self.warps_apart, BulkGroup: self.bulk_group, Arrived: self.arrived,
+            PhaseEnded: self.phase_ended, PhaseFound: self.phase_found,
         }  # fmt: skip
 
     def begin(self, event: WaveBegins) -> None:
         self._mask = None
         self._missed.begin()
+        self._undefined.begin(event.wave)
+        event.wave.follower = self._undefined
         self._aggregated.begin()
         if self._bystanders is not None:
             self._bystanders.begin(event.wave)
@@ -305,13 +316,14 @@ class Checker(Observer):
         self.shared.end(event.wave)
 
     def executed(self, event: Executed) -> None:
-        if self.found and not self._goes_on:
+        if not self._goes_on and any(one.kind not in WARNINGS for one in self.found.values()):
             self._since += 1
             if self._since > ENOUGH:
                 self.notes.append(f"{self.program.name} was not executed to its end.")
                 raise FoundEnough
         self.shared.executed(event.block, event.wave.mask)
         self._missed.executed(event.wave, event.block, event.wave.mask)
+        self._undefined.executed(event.block, event.wave.mask)
         self._aggregated.executed(event.wave, event.block, event.wave.mask)
         for instruction, named in self._named.get(event.block, ()):
             self._named_by(event.wave, event.wave.mask, np.uint32(named), instruction)
@@ -336,6 +348,21 @@ class Checker(Observer):
         else:
             self._bystanders.passed(event.number, event.threads)
             self._bystanders.forget(event.number, blocks)
+
+    def warps_apart(self, event: WarpsApart) -> None:
+        """Warps pass one barrier at different places."""
+        self.note_warps_apart(event.wave.block_index(event.block), event.threads)
+
+    def note_warps_apart(self, block: Index, threads: Mapping[int, np.ndarray]) -> None:
+        """The same of a block, (x, y, z), by the indices of the barriers."""
+        lines, text = apart_in_words(self.program, self.messages.size, threads)
+
+        def make() -> Finding:
+            first, other = sorted(self.messages.thread_index(int(each[0])) for each in list(threads.values())[:2])
+            message = self.messages.warps_apart(block, lines, text)
+            return Finding(BARRIERS, tuple(lines), block, first, "", (), message, block, other)
+
+        self._keep((BARRIERS, *lines), 1, make)
 
     def cluster_barrier(self, event: ClusterBarrierPassed) -> None:
         """Clusters have arrived as a whole: for a block it is a barrier, and what they did before is known to all."""
@@ -376,6 +403,12 @@ class Checker(Observer):
             bits = int(np.broadcast_to(named, wave.shape)[row, thread])
             self._warp_mask(wave, instruction, row, thread, partial(self.messages.not_named, mask=bits))
 
+    def take_from(self, at_ptx: "Checker") -> None:
+        """Of what a watch at PTX level found, what shows there alone: masks that do not name who calls, and variables
+        that are never set."""
+        shown = (self.messages.not_named.__func__, NEVER_SET)
+        self.found |= {key: one for key, one in at_ptx.found.items() if not set(shown).isdisjoint(key)}
+
     def lanes_named(self, event: LanesNamed) -> None:
         """At PTX level threads call a function of their warp."""
         named, instruction = np.asarray(event.named).view(np.uint32), event.wave.instruction.index
@@ -397,10 +430,24 @@ class Checker(Observer):
         write = partial(message, absent=self.messages.thread_index(absent))
         self._warp_mask(wave, instruction, row, thread, write)
 
-    def absent_lane_read(self, event: AbsentLaneRead) -> None:
-        """Threads take by a shuffle what absent lanes hold."""
-        row, thread = (int(i) for i in np.argwhere(event.mask)[0])
-        self._warp_mask(event.wave, event.wave.instruction.index, row, thread, partial(self.messages.absent_lane))
+    def _undefined_value(self, wave, use: Use) -> None:
+        """A thread uses a value that is not defined."""
+        if isinstance(use.origin, NeverSet):
+            self._never_set(wave, use)
+            return
+        self._warp_mask(wave, use.origin.instruction, use.row, use.thread, partial(self.messages.absent_lane, use=use))
+
+    def _never_set(self, wave, use: Use) -> None:
+        """A thread uses what was computed from a variable that is never set."""
+        first = use.instruction if use.origin.instruction < 0 else use.origin.instruction
+        lines = tuple(dict.fromkeys((*self.messages.lines(first), *self.messages.lines(use.instruction))))
+        block, index = wave.block_index(use.row), self.messages.thread_index(use.thread)
+
+        def make() -> Finding:
+            name, message = self.messages.never_set(first, use, block, index)
+            return Finding(NEVER_SET, lines, block, index, name, (), message)
+
+        self._keep((NEVER_SET, self.messages.lines(first)), 1, make)
 
     def _warp_mask(self, wave, instruction: int, row: int, thread: int, write: partial[str]) -> None:
         lines, block, index = (
@@ -412,7 +459,7 @@ class Checker(Observer):
         def make() -> Finding:
             return Finding(WARP_MASK, lines, block, index, "", (), write(instruction, block, index))
 
-        self._keep((WARP_MASK, write.func, *lines), 1, make)
+        self._keep((WARP_MASK, write.func.__func__, *lines), 1, make)
 
     def fence(self, event: Fence) -> None:
         everyone = self._aggregated.all_of(event.wave, event.mask)
@@ -422,6 +469,8 @@ class Checker(Observer):
     def access(self, event: Access) -> None:
         wave, mask = event.wave, event.mask
         self.counts["shared" if event.space == "cluster" else event.space] += self._active(wave, mask)
+        if self._undefined.follows:
+            self._undefined.access(event)
         if self._clusters is not None and event.space in ("shared", "cluster"):
             self._clusters.access(event)
         if event.space == "cluster":
@@ -510,6 +559,8 @@ class Checker(Observer):
                 self.shared.once_used((hazard, 1), wave.instruction.index, missing, Fraction(part, registers))
 
     def copy_async(self, event: AsyncCopy) -> None:
+        if self._undefined.follows:
+            self._undefined.address(event.wave, event.mask)
         active = self._active(event.wave, event.mask)
         self.counts["copies"] += active
         self.counts["shared"] += active

@@ -1,6 +1,7 @@
 """The sanitizer's sentences: what happened, where, and what to try."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from helpers.devices import WARP, unravel
 from helpers.simulator.engine.ir import Program
@@ -10,12 +11,19 @@ from helpers.simulator.sanitizer.cluster_checks import ClusterHazard
 from helpers.simulator.sanitizer.global_checks import GlobalHazard
 from helpers.simulator.sanitizer.shared_epoch import Hazard, Side
 from helpers.simulator.sanitizer.strengths import Strength
+from helpers.simulator.sanitizer.undefined_values import Absence, Use
 
 CLOSE = 8  # instructions between the load and the store of a statement such as `x[i] += 1`
 OF_FLAGS = (
     " Where one waits for a flag that the other raises, __threadfence_block() must come before the flag is raised, and "
     "behind the wait."
 )
+WORD = re.compile(r"\b[A-Za-z_]\w*\b")
+# A declaration without first values, `float a, b[4];`
+DECLARED = re.compile(
+    r"(?:^|[;{}(])\s*(?P<type>(?:\w+::)*\w+(?:<[^;]*?>)?)\s+(?P<names>\w+\s*(?:\[[^\]]*\]\s*)*(?:,\s*\w+\s*(?:\[[^\]]*\]\s*)*)*);"
+)
+NO_TYPES = ("return", "else", "goto", "typename", "using", "namespace", "class", "struct")
 Index = tuple[int, int, int]
 
 
@@ -260,6 +268,23 @@ class Messages:
             "`float sums[8] = {};` sets all to 0."
         )
 
+    # ---- barriers
+    @property
+    def size(self) -> Index:
+        """That of a block."""
+        return self._block
+
+    def warps_apart(self, block: Index, lines: Sequence[int], text: str) -> str:
+        """Whole warps pass one barrier at different `__syncthreads()`."""
+        source = self._program.source_lines
+        quoted = [f"  line {line}: {source[line - 1].strip()}\n" for line in lines if 1 <= line <= len(source)]
+        return (
+            f"{self._program.name}: the threads of block {coordinates(block)} {text}.\n{''.join(quoted)}"
+            "A GPU counts the warps that have come, wherever, and lets them go on, and so it was done here. By CUDA's "
+            "guide __syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop. "
+            "Warps with different work may have a barrier with a number, `bar.sync 1, threads`."
+        )
+
     # ---- masks of warps
     def not_named(self, instruction: int, block: Index, thread: Index, mask: int) -> str:
         """A thread calls a function of its warp with a mask without its own bit."""
@@ -291,14 +316,78 @@ class Messages:
             "block: move it out of the `if` or the loop."
         )
 
-    def absent_lane(self, instruction: int, block: Index, thread: Index) -> str:
-        """A thread takes the value of a lane that does not take part."""
+    def absent_lane(self, instruction: int, block: Index, thread: Index, use: Use) -> str:
+        """A thread uses what a shuffle took from a lane that does not take part."""
+        taker, lane, absence = use.taken
+        who = "it" if taker == use.thread else f"thread {coordinates(self.thread_index(taker))}"
+        lanes = product(self._block) - taker // WARP * WARP
+        why, advice = {
+            Absence.NO_THREAD: (
+                f"which does not exist: the block of {product(self._block)} threads gives this warp {lanes}",
+                "Launch whole warps and let threads without an element bring the identity element (0 for a sum, "
+                "-INFINITY for a maximum), or exchange among the lanes that there are: a smaller first offset, or the "
+                "width as the last argument.",
+            ),
+            Absence.ENDED: (
+                "which has ended",
+                "Let all lanes come to the shuffle, without a `return` before it: those without an element bring the "
+                "identity element (0 for a sum, -INFINITY for a maximum).",
+            ),
+            Absence.ELSEWHERE: (
+                "which does not take part in it: it is elsewhere, or the mask does not name it",
+                "Take values only from lanes that a mask of __ballot_sync(0xffffffff, condition), computed before the "
+                "branch, names; or let all lanes come, those without an element with the identity element (0 for a "
+                "sum, -INFINITY for a maximum).",
+            ),
+        }[absence]
+        at = "" if self.lines(use.instruction) == self.lines(instruction) else self._quote(use.instruction)
         return (
-            f"{self._program.name}: {lane_name(block, thread)} takes by a shuffle the value of a lane that does not "
-            "take part in it.\n"
-            + self._quote(instruction)
-            + "On a GPU the value is not defined. Take it from a lane that comes there, too, and that the mask names."
+            f"{self._program.name}: {lane_name(block, thread)} {use.how.format('a value that is not defined')}: {who} "
+            f"took it by a shuffle from lane {lane} of its warp, {why}.\n{self._quote(instruction)}{at}{advice}"
         )
+
+    # ---- variables
+    def never_set(self, first: int, use: Use, block: Index, thread: Index) -> tuple[str, str]:
+        """(a variable, what is wrong) where a thread uses what was computed by `first` from one that is never set."""
+        name, declared, advice = self._unset_variable((*self.lines(first), *self.lines(use.instruction)))
+        at = "" if self.lines(use.instruction) == self.lines(first) else self._quote(use.instruction)
+        what = f"{name}, a variable that is never set" if name else "a variable that is never set"
+        return name, (
+            f"{self._program.name}: {lane_name(block, thread)} {use.how.format('what was computed from ' + what)}.\n"
+            f"{declared}{self._quote(first)}{at}{advice}"
+        )
+
+    def _unset_variable(self, lines: Sequence[int]) -> tuple[str, str, str]:
+        """(the name, the quoted declaration, what to write) of a variable without a first value that these source lines
+        name; what to write in general where there is none, or more than one that they do not add to."""
+        source = self._program.source_lines
+        texts = [source[line - 1] for line in lines if 1 <= line <= len(source)]
+        found = {word: place for text in texts for word in WORD.findall(text) if (place := self._declaration(word))}
+        grows = r"mma_sync\s*\(\s*{0}\b|\b{0}\b[^;=]*[-+*/|&^]=(?!=)"  # a sum, also of tensor cores
+        grown = [word for word in found for text in texts if re.search(grows.format(word), text)]
+        if not grown and len(found) != 1:
+            return "", "", "Give each variable its first value where it is declared: float sum = 0; float sums[4] = {};"
+        word = (grown or [*found])[0]
+        number, declared = found[word]
+        quoted = "" if number in lines else f"  line {number}: {source[number - 1].strip()}\n"
+        if "fragment" in declared["type"]:
+            return word, quoted, f"Fill it before it is used: wmma::fill_fragment({word}, 0.0f);"
+        sizes = re.search(rf"\b{word}\s*((?:\[[^\]]*\]\s*)*)", declared["names"])[1].strip()
+        value = "{}" if sizes else "0"
+        return (
+            word,
+            quoted,
+            f"Give it its first value where it is declared: {declared['type']} {word}{sizes} = {value};",
+        )
+
+    def _declaration(self, word: str) -> tuple[int, re.Match] | None:
+        """(the source line, the match of DECLARED) of a variable that is declared without a first value."""
+        for number, text in enumerate(self._program.source_lines, 1):
+            for one in DECLARED.finditer(text) if word in text and "__shared__" not in text else ():
+                names = (re.split(r"[\[\s]", name.strip())[0] for name in one["names"].split(","))
+                if word in names and one["type"] not in NO_TYPES:
+                    return number, one
+        return None
 
     # ---- global memory
     def global_unwritten(self, hazard: GlobalHazard, array: str, place: str, block: Index, thread: Index) -> str:

@@ -3,6 +3,9 @@
 There the lanes that are together carry such a function out, and nobody waits: so it is noted whom the mask names, too.
 These may come by another way to a call of their own. If instead they go on to what lies behind the call, they have gone
 past it. (At the level of machine code lanes do wait for each other, and `convergence` knows who is missed.)
+
+Of a mask that is the same for all lanes nothing is left in machine code, as ptxas trusts it. A constant one stands in
+the PTX; one that a launch is given, as an argument or in memory, is known there only while it runs (`given_masks`).
 """
 
 from collections.abc import Callable
@@ -10,9 +13,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from helpers.compiler import ptx
 from helpers.devices import WARP
+from helpers.simulator.frontends.ptx.flow import registers_of, written
 
 EVERY_LANE = np.uint32(0xFFFFFFFF)
+WARP_FUNCTIONS = ("shfl", "vote", "match", "redux")
+LOADS = ("ld", "ldu")
+MADE_BY_LANES = ("vote", "match", "activemask", "atom")
+
+
+def given_masks(function: ptx.Function) -> bool:
+    """Whether a function of the warp is called with a mask that is loaded, and not made by a vote of the lanes."""
+    masks = [
+        name
+        for statement in function.statements
+        if (statement.name in WARP_FUNCTIONS and "sync" in statement.opcode) or "warp" in statement.opcode
+        for name in registers_of(statement.operands[-1])
+    ]
+    if not masks:
+        return False
+    made_by: dict[str, list[ptx.Statement]] = {}
+    for statement in function.statements:
+        for name in written(statement):
+            made_by.setdefault(name, []).append(statement)
+    return any(_is_given(name, made_by) for name in set(masks))
+
+
+def _is_given(mask: str, made_by: dict[str, list[ptx.Statement]]) -> bool:
+    known, todo, makers = {mask}, [mask], set()
+    while todo:
+        for statement in made_by.get(todo.pop(), ()):
+            makers.add(statement.name)
+            if statement.name not in LOADS:
+                sources = {name for operand in statement.operands[1:] for name in registers_of(operand)} - known
+                todo += sources
+                known |= sources
+    return not makers.isdisjoint(LOADS) and makers.isdisjoint(MADE_BY_LANES)
 
 
 @dataclass

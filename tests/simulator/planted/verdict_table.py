@@ -6,6 +6,7 @@
 import json
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ sys.path += [str(ROOT), str(ROOT / "tests")]
 os.environ.setdefault("GEMM_COURSE_BACKEND", "simulator")
 
 from helpers import gpu, simulator  # noqa: E402 (the path is set above)
+from helpers.simulator.sanitizer import checks  # noqa: E402
 from tests.simulator.planted import bugs  # noqa: E402
 
 GOLDEN = ROOT / "tests/simulator/goldens/sanitizer.json"
@@ -25,6 +27,7 @@ KINDS = {
     simulator.Misaligned: bugs.MISALIGNED,
     simulator.BarrierError: bugs.BARRIER,
 }
+WARNINGS = {checks.BARRIERS: bugs.BARRIER}
 # The simulator's arrays under CuPy's names.
 ARRAYS = SimpleNamespace(asarray=gpu.asarray, zeros=gpu.zeros, empty=simulator.empty)
 
@@ -44,8 +47,8 @@ def module(file: str):
 
 
 def simulate(planted: bugs.Planted, level: str = "auto") -> tuple[simulator.KernelError | None, simulator.Recording]:
-    """The error of a simulated launch, if it has one, and the recording."""
-    with simulator.record(level=level) as recording:
+    """The error of a simulated launch, if it has one, and the recording; warnings are only in that."""
+    with simulator.record(level=level) as recording, warnings.catch_warnings(action="ignore"):
         try:
             bugs.launch(planted, module(planted.file), ARRAYS)
         except simulator.KernelError as error:
@@ -53,10 +56,11 @@ def simulate(planted: bugs.Planted, level: str = "auto") -> tuple[simulator.Kern
     return None, recording
 
 
-def kinds_and_lines(error: simulator.KernelError | None) -> tuple[set[str], set[int]]:
+def kinds_and_lines(error: simulator.KernelError | None, recording: simulator.Recording) -> tuple[set[str], set[int]]:
     """What was found: kinds of `bugs`, and all source lines that are named."""
     if error is None:
-        return set(), set()
+        found = recording.checks.findings
+        return {WARNINGS[one.kind] for one in found}, {line for one in found for line in one.lines}
     if isinstance(error, simulator.HazardError):
         return {finding.kind for finding in error.report.findings}, set(error.lines)
     return {KINDS[type(error)]}, set(error.lines)
@@ -74,7 +78,7 @@ def table(planted: Sequence[bugs.Planted]) -> list[str]:
     rows = [f"{'kernel':28} {'planted':24} {'simulator':9} " + " ".join(f"{tool:9}" for tool in TOOLS)]
     found = dict.fromkeys(("simulator", *TOOLS, "any tool"), 0)
     for bug in planted:
-        kinds, lines = kinds_and_lines(simulate(bug)[0])
+        kinds, lines = kinds_and_lines(*simulate(bug))
         mine = "found" if bug.kind in kinds and bug.lines <= lines else "-" if not kinds else "other"
         verdicts = {tool: tool_verdict(recorded()[bug.kernel]["verdicts"][tool]) for tool in TOOLS}
         found["simulator"] += mine == "found"

@@ -67,6 +67,7 @@ def translate(kernel: CompiledKernel) -> Program:
         cluster=kernel.cluster,
         debug=kernel.debug,
         may_be_reserved=may_be_reserved,
+        registers={name: slot for name, slot in operands.slots.items() if name in function.registers},
     )
     mark_looks(program)
     if text.calls:

@@ -377,7 +377,8 @@ def copies_arrive(t: Operands, s: sass.Statement) -> Effect:
     else:
         update = lambda old, _: mbarrier.arrive_at_ampere(old)  # noqa: E731
     address = address_of(t, address_operand(place), "shared")
-    return Effect((), accesses.copies_arrive("shared", update, address))
+    of_ampere = update not in (mbarrier.arrive, mbarrier.complete)  # whose phase plain loads look at
+    return Effect((), accesses.copies_arrive("shared", update, address), looked_at=of_ampere)
 
 
 def _arrive_at_ampere(t: Operands, destination: sass.Operand, address: Reader) -> Effect:

@@ -35,6 +35,7 @@ STACK_RESERVE = 1024
 FOR_THE_LINKER = re.compile(r"32@(lo|hi)\(([.$\w]+)\)$")
 CHECKS_STACK = sass.Special("SR_LMEMHIOFF")  # only code for a debugger does
 UNKNOWN = "?"  # the opcode of an instruction that is not modelled
+NEAR = 16  # instructions
 
 
 @uncollected
@@ -89,6 +90,7 @@ def translate(kernel: CompiledKernel) -> Program:
     )
     program.blocks = basic_blocks(instructions)
     mark_looks(program)
+    _mark_counts_of_copies(instructions)
     addresses = image.addresses(4, kernel.lowered_name)
     symbols = {symbol.name: symbol for symbol in image.symbols}
     linked = {offset: (symbols[name], 0) for name, offset in linked.items() if name in symbols}
@@ -126,6 +128,20 @@ def _machine(prepared, statements: list[sass.Statement], kind: Family, translato
     compiled.describe_atomics(machine, prepared.program)
     compiled.guard_barriers(machine, prepared.program, prepared)
     return machine
+
+
+def _mark_counts_of_copies(instructions: list[Instruction]) -> None:
+    """On Ampere a thread whose copies shall arrive at an mbarrier makes it wait for one more, `ATOMS.ADD.S32 RZ,
+    [barrier+4], -1; …; ARRIVES.LDGSTSBAR.64 [barrier]`: at what that changes plain loads look, too."""
+    for index, arrives in enumerate(instructions):
+        if arrives.opcode.startswith("ARRIVES") and arrives.looked_at:
+            for before in instructions[max(0, index - NEAR) : index]:
+                if (
+                    before.opcode.startswith("ATOMS.ADD.S32")
+                    and set(before.writes) <= {None}
+                    and before.line == arrives.line
+                ):
+                    before.looked_at = True
 
 
 def _uses_stack(function: sass.Function) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helpers.compiler.ptx import Immediate, Statement
+from helpers.compiler.ptx import Statement
 from helpers.simulator.frontends.decoded import Decoded, NotDecoded
 from helpers.simulator.frontends.ptx.decoding.decoder import Decoder
 from helpers.simulator.frontends.ptx.operands import items_of
 
 
 def _named(t: Decoder, i: Decoded, mask: Sequence) -> Decoded:
-    """The lanes that a function of the warp names: a constant is known by the launch, a register is looked at."""
-    if mask and not isinstance(mask[0], Immediate):
+    """The lanes that a function of the warp names."""
+    if mask:
         t.read(i, 3, mask[0], "u32")
     return i
 
