@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -18,8 +18,16 @@ from helpers.simulator.cuda.settings import Settings
 from helpers.simulator.engine import clusters, compiled
 from helpers.simulator.engine.memory import GlobalMemory, product
 from helpers.simulator.engine.observers import together
+from helpers.simulator.engine.printf import Held, Output
 from helpers.simulator.engine.run import Launch
-from helpers.simulator.errors import KernelError, LaunchError, SimulatorError
+from helpers.simulator.errors import (
+    KernelError,
+    LaunchError,
+    OutOfBounds,
+    SimulatorError,
+    UnprovenAccess,
+    UnsupportedInstruction,
+)
 from helpers.simulator.recording import sampling
 from helpers.simulator.recording.recorded import Captured, LaunchFacts, RecordedLaunch
 from helpers.simulator.recording.recorder import LaunchRecorder
@@ -118,7 +126,58 @@ def _check_cluster(name: str, grid: tuple[int, int, int], cluster: tuple[int, in
 
 def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings) -> None:
     """Run a kernel; what was recorded and what the sanitizer found go where `settings` says."""
-    prepared, note = kernel.forms.at(settings.level)
+    while True:
+        try:
+            _launch(kernel, geometry, args, settings)
+            return
+        except UnprovenAccess as access:
+            _decide(kernel, geometry, args, settings, access)
+
+
+def _decide(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings, access: UnprovenAccess) -> None:
+    """Find out by the PTX whether an access of the machine code belongs to the array of its place in the source.
+
+    Where the launch goes outside that array at that line at the level of PTX, too, it does, and where it comes to its
+    end it does not. Raises OutOfBounds if it goes outside anything else: that is wrong, whichever level says so. What
+    the PTX cannot be asked about belongs to the array if it has the addresses that the PTX computes there.
+    """
+    index, forms = access.instruction, kernel.forms
+    array, line = kernel.shared_names("sass").used[index], forms.sass.program.instructions[index].line
+    try:
+        run, memory = _prepared(kernel, geometry, args, "ptx", settings.max_instructions)
+        if settings.sampled or settings.only_traced:
+            alone = np.array([access.block], np.int64)
+            run = replace(run, only_blocks=clusters.whole(run.grid, run.cluster, alone))
+        _try(kernel, replace(run, output=Output(0)))
+    except OutOfBounds as error:
+        if (error.array, error.line) != (array.symbol, line):
+            raise
+        forms.prove(index)
+    except (KernelError, UnsupportedInstruction):
+        (forms.prove if forms.has_address_of_its_array(index) else forms.refute)(index)
+    else:
+        forms.refute(index)
+
+
+def _try(kernel: Kernel, run: Launch) -> None:
+    """Run a launch, and leave the arrays as they were. Raises what goes wrong, but for hazards."""
+    written = kernel.pointers.written
+    try:
+        with compiled.kept(run, written) as put_back:
+            try:
+                if not compiled.execute(run, False, frozenset(), written, _held_together(kernel, run), False):
+                    run.run()
+            finally:
+                put_back()
+    finally:
+        run.global_memory.put_back()
+
+
+def _prepared(
+    kernel: Kernel, geometry: Geometry, args: Sequence, level: str, max_instructions: int
+) -> tuple[Launch, GlobalMemory]:
+    """A launch that nothing watches yet, and the memory that it works in."""
+    prepared = kernel.prepared(level)
     program, memory = prepared.program, GlobalMemory(prepared.program)
     cooperative = kernel.cooperative
     parameters = pack_arguments(kernel.name, program.parameters, args, memory)
@@ -130,7 +189,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         memory,
         parameters,
         kernel.variables.place(program, memory),
-        settings.max_instructions,
+        max_instructions,
         kernel.shared_names(program.level),
         kernel.forms.local_arrays(program.level),
         kernel.forms.constant_arrays if program.level == "sass" else NO_CONSTANTS,
@@ -141,10 +200,19 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     )
     if run.constants_at is not None:
         memory.find(run.constants_at).bytes_[:] = np.frombuffer(program.banks(run)[3], np.uint8)
-    if cooperative:
+    return run, memory
+
+
+def _launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings) -> None:
+    """As `launch`. Raises UnprovenAccess, with the arrays as they were."""
+    note = kernel.forms.at(settings.level)[1]
+    run, memory = _prepared(kernel, geometry, args, settings.level, settings.max_instructions)
+    program = run.program
+    if kernel.cooperative:
         _check_that_all_blocks_fit(kernel, run)
     if settings.captured is not None:
-        settings.captured.append(Captured(run, kernel.compiled, geometry.shared_mem))
+        captured = replace(run, shared_names=run.shared_names.proven())
+        settings.captured.append(Captured(captured, kernel.compiled, geometry.shared_mem))
         return
     checker = None
     if settings.checks != "off":
@@ -157,7 +225,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     try:
         if settings.recording is None:
             if not _compiled(kernel, run, checker, False, frozenset()):
-                replace(run, observers=together(checker)).run()
+                _in_numpy(kernel, replace(run, observers=together(checker)))
         else:
             recorded = _recorded(kernel, geometry, run, checker, settings, note)
             settings.recording.launches.append(recorded)
@@ -201,7 +269,8 @@ def _recorded(
     )  # fmt: skip
     if settings.sampled:
         _check_that_blocks_do_not_meet(kernel)
-        recorded = sampling.execute(run, facts, code, checker, sectors, kernel.pointers.written)
+        with _doubting(run):
+            recorded = sampling.execute(run, facts, code, checker, sectors, kernel.pointers.written)
         return replace(recorded, captured=captured)
     if executed is not None:
         run = replace(run, only_blocks=executed)
@@ -211,9 +280,38 @@ def _recorded(
             done.traces, compiled=code, captured=captured,
         )  # fmt: skip
     recorder = LaunchRecorder(run.program, facts, traced)
-    replace(run, observers=together(recorder, checker, sectors)).run()
+    _in_numpy(kernel, replace(run, observers=together(recorder, checker, sectors)))
     recorded = recorder.finish(code, None if sectors is None else sectors.finish(whole=executed is None))
     return replace(recorded, captured=captured)
+
+
+def _in_numpy(kernel: Kernel, run: Launch) -> None:
+    """Run a launch in NumPy. Raises UnprovenAccess, with the arrays as they were and nothing printed."""
+    if not run.shared_names.unproven:
+        run.run()
+        return
+    output = Held()
+    try:
+        with compiled.kept(run, kernel.pointers.written) as put_back, _doubting(run, put_back):
+            replace(run, output=output).run()
+    except UnprovenAccess:
+        output.texts.clear()
+        raise
+    finally:
+        output.release()
+
+
+@contextmanager
+def _doubting(run: Launch, put_back: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Turn OutOfBounds into UnprovenAccess where it is not known whether the access belongs to the array."""
+    try:
+        yield
+    except OutOfBounds as error:
+        if error.instruction not in run.shared_names.unproven:
+            raise
+        put_back()
+        x, y, z = error.block
+        raise UnprovenAccess(error.instruction, x + run.grid[0] * (y + run.grid[1] * z)) from None
 
 
 def _compiled(
@@ -225,7 +323,7 @@ def _compiled(
     if result is None and checker is not None and (endless := compiled.never_ends(run, written, at_once)):
         # The engine in NumPy would take minutes to its limit; what it finds in a moment is most likely the cause.
         with suppress(KernelError):
-            replace(run, observers=together(checker), max_instructions=A_MOMENT).run()
+            _in_numpy(kernel, replace(run, observers=together(checker), max_instructions=A_MOMENT))
         raise endless
     if result is not None and checker is not None:
         checker.counts = result.checked

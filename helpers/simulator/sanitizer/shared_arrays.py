@@ -3,7 +3,8 @@
 import ast
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from math import prod
 
@@ -116,7 +117,8 @@ class SharedNames:
 
     Args: `arrays` in the order of their offsets; `used` gives by the index of an instruction the one array that it
     accesses, where it is known; `source` and `entry` declare their shapes; `strengths` are those of the instructions
-    whose opcode does not tell, or tells less.
+    whose opcode does not tell, or tells less; `unproven` are the instructions among `used` that may belong to another
+    array.
     """
 
     def __init__(
@@ -126,11 +128,28 @@ class SharedNames:
         source: str = "",
         entry: str = "",
         strengths: Mapping[int, Strength] | None = None,
+        unproven: Iterable[int] = (),
     ) -> None:
         self.arrays = arrays
-        self.used = used or {}
+        self.used = dict(used or {})
+        self.unproven = set(unproven)
         self._declared = declarations(source, entry) if self.arrays else {}
         self.strengths = strengths or {}
+
+    def attribute(self, instruction: int, array: SharedArray | None) -> None:
+        """From now on an instruction belongs to this array without proof, or to none that is known."""
+        self.used.pop(instruction, None)
+        self.unproven.discard(instruction)
+        if array is not None:
+            self.used[instruction] = array
+            self.unproven.add(instruction)
+
+    def proven(self) -> "SharedNames":
+        """The same names, but each access that may belong to another array may go wherever shared memory is."""
+        proven = copy(self)
+        proven.used = {index: array for index, array in self.used.items() if index not in self.unproven}
+        proven.unproven = set()
+        return proven
 
     def strength(self, instruction: Instruction) -> Strength:
         """That of a load or a store to shared memory."""
