@@ -6,7 +6,8 @@ slot is fixed, its dtype is not: whoever reads a slot views its bits as the type
 """
 
 import gc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, wraps
@@ -239,23 +240,42 @@ def is_answered(program: Program, instruction: Instruction) -> bool:
     return any(slot is not None and is_used(program, instruction.index, slot) for slot in instruction.writes)
 
 
-LOADS, FROM_THE_STACK = ("LDS", "LDG", "LD.", "LDL", "ld."), ("LDL", "ld.local")
+LOADS = ("LDS", "LDG", "LD.", "LDL", "ld.")
+FROM_THE_STACK, TO_THE_STACK = ("LDL", "ld.local"), ("STL", "st.local")
+GENERIC_LOADS, GENERIC_STORES = ("LD.", "ld."), ("ST.", "st.")  # by which code for a debugger reaches the stack, too
+_ON_THE_STACK = re.compile(r"\[(?:R1|%SPL?)(?:\+(\w+))?\]")
+LOAD_FOR = {"ATOMS": "LDS", "ATOM": "LD"}  # what loads from where a compare-and-swap works
+_COMPARED, _LOADED = re.compile(r"\],\s*(\w+)"), re.compile(r"\s(\w+),")  # registers of these two
 
 
-def mark_looks(program: Program) -> None:
+def mark_looks(program: Program, lines: Container[int] | None = None) -> None:
     """Say of the loads with which a compare-and-swap begins that they are some.
 
     `old = *x; do old = atomicCAS(x, was = old, f(was)); while (old != was);` is right whatever it finds at first, as
     the comparison finds out. So is `if (*x == 0) atomicCAS(x, 0, 1);`. A load is none of these if, before the next
-    barrier, neither is its value given to a swap, nor does it decide whether there is one. Where values go through the
-    stack, or back to who called a function, more loads are taken for such ones than there are.
+    barrier, neither is its value given to a swap, nor does it decide whether there is one. Where values go through
+    addresses of the stack that are not constant, or back to the caller of a function, more loads are taken for such
+    ones than there are.
+
+    `lines` are those on which the source has a compare-and-swap, None for all. At others it is the compiler that made
+    it of an atomic operation which the machine does not have. Of such a loop only the load of what is compared is one:
+    what goes into the operation must not race.
     """
     instructions = program.instructions
-    if not any(one.swaps for one in instructions):
+    swaps = [one for one in instructions if one.swaps]
+    if not swaps:
         return
-    # By basic block, at its beginning: the registers that a swap needs, and a bit below them, whether there is a swap.
+    own = {one.index for one in swaps if lines is None or one.line in lines}
+    looks = _loads_of_loops(instructions, [one for one in swaps if one.index not in own])
+    for one in instructions:
+        one.begins_swap = one.index in looks
+    if not own:
+        return
+    stack = _StackWords(program)
+    # By basic block, at its beginning: what a swap needs, registers and words of the stack, and a bit below them,
+    # whether there is a swap.
     needed = [0] * len(program.blocks)
-    looks: set[int] = set()
+    looks = set()
     changed = True
     while changed:
         changed = False
@@ -271,17 +291,55 @@ def mark_looks(program: Program) -> None:
                 gives, guard = now & writes, () if one.guard is None else one.guard[:1]
                 if not guard:
                     now &= ~writes
-                if one.swaps:
+                if one.index in own:
                     now |= 1
                 if gives and one.opcode.startswith(LOADS):
                     looks.add(one.index)
-                elif gives or one.swaps or (one.kind is Kind.BRANCH and now & 1):
+                    now |= stack.read_by(one)
+                elif gives or one.index in own or now & stack.written_by(one) or (one.kind is Kind.BRANCH and now & 1):
                     now |= bits((*one.reads, *guard)) << 1
             changed |= now != needed[block.index]
             needed[block.index] = now
-    by_stack = program.debug or any(instructions[index].opcode.startswith(FROM_THE_STACK) for index in looks)
-    for one in instructions:
-        one.begins_swap = one.opcode.startswith(LOADS) and (by_stack or one.index in looks)
+    for index in looks:
+        instructions[index].begins_swap = True
+
+
+def _loads_of_loops(instructions: Sequence[Instruction], swaps: Sequence[Instruction]) -> set[int]:
+    """The loads of what these compare-and-swaps compare, where the compiler made the loops: all on one line."""
+    matches = [(one, _COMPARED.search(one.text)) for one in swaps]
+    compared = {(one.line, found[1], LOAD_FOR[one.opcode.split(".")[0]]) for one, found in matches if found}
+    return {
+        one.index
+        for one in instructions
+        if (found := _LOADED.search(one.text)) and (one.line, found[1], one.opcode.split(".")[0]) in compared
+    }
+
+
+class _StackWords:
+    """Bits for the words of a thread's stack, above those of the registers."""
+
+    def __init__(self, program: Program) -> None:
+        self._loads = FROM_THE_STACK + (GENERIC_LOADS if program.debug else ())
+        self._stores = TO_THE_STACK + (GENERIC_STORES if program.debug else ())
+        self._first = len(program.initial) + 1
+        self._all = (1 << -(-program.local_bytes // 4)) - 1 << self._first
+
+    def read_by(self, load: Instruction) -> int:
+        """The words that a load may read."""
+        return self._words(load) if load.opcode.startswith(self._loads) else 0
+
+    def written_by(self, store: Instruction) -> int:
+        """The words that a store may write."""
+        return self._words(store) if store.opcode.startswith(self._stores) else 0
+
+    def _words(self, access: Instruction) -> int:
+        found = _ON_THE_STACK.search(access.text)
+        if found is None:
+            return self._all
+        first, parts = int(found[1] or "0", 0) // 4, access.opcode.split(".")
+        words = next((bits // 32 for bits in (64, 128) if any(part.endswith(str(bits)) for part in parts)), 1)
+        words *= next((int(part[1]) for part in parts if part in ("v2", "v4")), 1)
+        return ((1 << words) - 1 << first + self._first) & self._all or self._all
 
 
 def basic_blocks(

@@ -88,7 +88,8 @@ def translate(kernel: CompiledKernel) -> Program:
         cluster=kernel.cluster,
     )
     program.blocks = basic_blocks(instructions)
-    mark_looks(program)
+    if any(one.swaps for one in instructions):
+        mark_looks(program, _lines_of_swaps(kernel))
     addresses = image.addresses(4, kernel.lowered_name)
     symbols = {symbol.name: symbol for symbol in image.symbols}
     linked = {offset: (symbols[name], 0) for name, offset in linked.items() if name in symbols}
@@ -98,6 +99,12 @@ def translate(kernel: CompiledKernel) -> Program:
     program.start = _starter(translator, program)
     program.decode = lambda prepared: _machine(prepared, function.statements, kind, translator)
     return program
+
+
+def _lines_of_swaps(kernel: CompiledKernel) -> set[int]:
+    """The lines of the source that have a compare-and-swap, and not only an atomic operation that becomes one."""
+    functions = ptx.parse(kernel.ptx).functions.values()
+    return {one.line for function in functions for one in function.statements if {"atom", "cas"} <= {*one.opcode}}
 
 
 @uncollected
