@@ -142,7 +142,8 @@ PROGRAMS = {
     "both halves of a warp meet, each by itself": (1, 32, """
         __shared__ int d[32]; const unsigned half = l < 16 ? 0xffff : 0xffff0000;
         d[l] = a[l]; [[__syncwarp(half);]] out[l] = d[l ^ 1]; [[__syncwarp(half);]] d[l] = 5;"""),
-    # Of these the machine code is a loop of compare-and-swaps, each of which begins with a plain load.
+    # Of these the machine code is a loop of compare-and-swaps, each of which begins with a plain load: that alone may
+    # race with them.
     "a sum of floats": (2, 64, """
         __shared__ float sum; if (t == 0) sum = 0; [[BARRIER]] atomicAdd(&sum, a[t] + 1.0f); [[BARRIER]]
         if (t == 0) out[bl] = sum;"""),
@@ -154,6 +155,13 @@ PROGRAMS = {
         for (int r = 0; r < a[0] + 2; ++r) {
             if (t == 0) sum = 0; [[BARRIER]] atomicAdd(&sum, t + 1.0f); [[BARRIER]] out[t] += sum; [[BARRIER]]
         }"""),
+    "a sum of sums of floats": (1, 64, """
+        __shared__ float bins[64], total; bins[t] = 0; if (t == 0) total = 0; [[BARRIER]]
+        atomicAdd(&bins[t % 8], a[t] + 1.0f); [[BARRIER]] atomicAdd(&total, bins[(t + 1) % 8]); [[BARRIER]]
+        out[t] = total;"""),
+    "a sum of floats from the stack beside a read": (1, 64, """
+        __shared__ float bins[64]; float own[64]; for (int i = 0; i < 64; ++i) own[i] = a[(t + i) % 64];
+        bins[t] = 0; [[BARRIER]] atomicAdd(&bins[t % 8], own[f[t] & 63]); [[BARRIER]] out[t] = bins[(t + 1) % 8];"""),
     "a maximum by compare-and-swap that is read": (1, 64, """
         int old = a[0], was; do { was = old; old = atomicCAS(a, was, max(was, t)); } while (old != was);
         [[BARRIER]] out[t] = a[0];"""),
