@@ -55,7 +55,13 @@ class Forms:
                 used = used | same_places.arrays_of(self.compiled, program, undecided)
             code, unproven = self.compiled, used if level == "sass" else ()
             self._shared_names[level] = SharedNames(
-                self.pointers.shared_arrays, used, code.source, code.entry, self._strengths(program), unproven
+                self.pointers.shared_arrays,
+                used,
+                code.source,
+                code.entry,
+                self._strengths(program),
+                unproven,
+                self.pointers.updated_beside_halves,
             )
         return self._shared_names[level]
 

@@ -244,11 +244,11 @@ LOADS = ("LDS", "LDG", "LD.", "LDL", "ld.")
 FROM_THE_STACK, TO_THE_STACK = ("LDL", "ld.local"), ("STL", "st.local")
 GENERIC_LOADS, GENERIC_STORES = ("LD.", "ld."), ("ST.", "st.")  # by which code for a debugger reaches the stack, too
 _ON_THE_STACK = re.compile(r"\[(?:R1|%SPL?)(?:\+(\w+))?\]")
-LOAD_FOR = {"ATOMS": "LDS", "ATOM": "LD"}  # what loads from where a compare-and-swap works
-_COMPARED, _LOADED = re.compile(r"\],\s*(\w+)"), re.compile(r"\s(\w+),")  # registers of these two
+_COMPARED = re.compile(r"\],\s*(\w+)")  # the register with what a compare-and-swap compares
+_WRITTEN = re.compile(r"\s(U?R\d+),.*?(?:\b(U?R\d+)(?:\.\w+)?)?$")  # the first register, and the last
 
 
-def mark_looks(program: Program, lines: Container[int] | None = None) -> None:
+def mark_looks(program: Program, own: Container[int] | None = None) -> None:
     """Say of the loads with which a compare-and-swap begins that they are some.
 
     `old = *x; do old = atomicCAS(x, was = old, f(was)); while (old != was);` is right whatever it finds at first, as
@@ -257,16 +257,16 @@ def mark_looks(program: Program, lines: Container[int] | None = None) -> None:
     addresses of the stack that are not constant, or back to the caller of a function, more loads are taken for such
     ones than there are.
 
-    `lines` are those on which the source has a compare-and-swap, None for all. At others it is the compiler that made
-    it of an atomic operation which the machine does not have. Of such a loop only the load of what is compared is one:
-    what goes into the operation must not race.
+    `own` are those compare-and-swaps that the source has, None for all. The others the compiler made of an atomic
+    operation which the machine does not have. Of such a loop only the load of what is compared is one: what goes into
+    the operation must not race.
     """
     instructions = program.instructions
     swaps = [one for one in instructions if one.swaps]
     if not swaps:
         return
-    own = {one.index for one in swaps if lines is None or one.line in lines}
-    looks = _loads_of_loops(instructions, [one for one in swaps if one.index not in own])
+    own = {one.index for one in swaps if own is None or one.index in own}
+    looks = _loads_of_loops(program, [one for one in swaps if one.index not in own])
     for one in instructions:
         one.begins_swap = one.index in looks
     if not own:
@@ -304,15 +304,35 @@ def mark_looks(program: Program, lines: Container[int] | None = None) -> None:
         instructions[index].begins_swap = True
 
 
-def _loads_of_loops(instructions: Sequence[Instruction], swaps: Sequence[Instruction]) -> set[int]:
-    """The loads of what these compare-and-swaps compare, where the compiler made the loops: all on one line."""
-    matches = [(one, _COMPARED.search(one.text)) for one in swaps]
-    compared = {(one.line, found[1], LOAD_FOR[one.opcode.split(".")[0]]) for one, found in matches if found}
-    return {
-        one.index
-        for one in instructions
-        if (found := _LOADED.search(one.text)) and (one.line, found[1], one.opcode.split(".")[0]) in compared
-    }
+def _loads_of_loops(program: Program, swaps: Iterable[Instruction]) -> set[int]:
+    """The loads of what these compare-and-swaps compare: from there a register is followed back, through copies."""
+    before: dict[int, list[int]] = {block.index: [] for block in program.blocks}
+    for block in program.blocks:
+        for successor in block.successors:
+            before[successor].append(block.index)
+    loads = set()
+    for swap in swaps:
+        compared = _COMPARED.search(swap.text)
+        inside = next(block for block in program.blocks if block.start <= swap.index < block.stop)
+        ways = [(swap.index, inside, compared[1])] if compared else []
+        known = set()
+        while ways:
+            stop, block, name = ways.pop()
+            for one in reversed(program.instructions[block.start : stop]):
+                written = _WRITTEN.search(one.text)
+                if written is None or written[1] != name:
+                    continue
+                if one.opcode.startswith(LOADS):
+                    loads.add(one.index)
+                elif one.copies and written[2]:
+                    ways.append((one.index, block, written[2]))
+                if one.guard is None:
+                    break
+            else:
+                following = {(number, name) for number in before[block.index]} - known
+                known |= following
+                ways += [(program.blocks[number].stop, program.blocks[number], name) for number, _ in following]
+    return loads
 
 
 class _StackWords:

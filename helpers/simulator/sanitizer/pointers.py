@@ -20,6 +20,7 @@ WARP_FUNCTIONS = ("shfl", "vote", "match", "redux")
 EVERY_LANE = 0xFFFFFFFF
 ATOMIC = ("atom", "red")
 WRITES = ("st", *ATOMIC)
+HALVES = ("f16", "bf16", "b16")
 IN_ONE_STEP = ("b32", "u32", "s32")  # types of atomic operations that machine code has for shared memory
 OF_THREADS = ("ld", "ldu", *WRITES)
 OTHER_SPACES = frozenset(("global", "local", "const"))
@@ -44,6 +45,8 @@ class Pointers:
     instructions there that may access shared memory, each with its array (None: not known); `by_lanes` are those whose
     lanes access what they name, no rows of a matrix.
 
+    `updated_beside_halves`: if there are atomic operations on 16 bits, the arrays of all (None: not known), else none.
+
     `masks`: by line, the constant mask of the lanes that its functions of the warp name, where it is not all of them.
 
     `strengths`: by the index of a PTX instruction, that of a volatile or ordered access to shared memory;
@@ -55,6 +58,7 @@ class Pointers:
     shared: dict[int, SharedArray] = field(default_factory=dict)
     accesses: dict[Place, dict[int, SharedArray | None]] = field(default_factory=dict)
     by_lanes: frozenset[int] = frozenset()
+    updated_beside_halves: frozenset[SharedArray | None] = frozenset()
     updated: tuple[str, ...] = ()
     masks: dict[int, int] = field(default_factory=dict)
     strengths: dict[int, Strength] = field(default_factory=dict)
@@ -168,6 +172,8 @@ def find(kernel: CompiledKernel) -> Pointers:
     shared: dict[int, SharedArray] = {}
     accesses: dict[Place, dict[int, SharedArray | None]] = {}
     by_lanes: set[int] = set()
+    of_atomics: set[SharedArray | None] = set()
+    has_halves = False
     in_shared_memory: dict[int, Place] = {}
     masks: dict[int, set[int]] = {}
     constants: dict[str, Immediate] | None = None
@@ -196,6 +202,9 @@ def find(kernel: CompiledKernel) -> Pointers:
                 accesses.setdefault((statement.line, False), {})[index] = only
             if statement.name in OF_THREADS:
                 by_lanes.add(index)
+            if statement.name in ATOMIC:
+                of_atomics.add(only)
+                has_halves |= statement.opcode[-1] in HALVES
             if statement.name in OF_THREADS and not OTHER_SPACES.intersection(statement.opcode):
                 in_shared_memory[index] = place_in_source
         if _puts_in_bulk(statement.opcode):
@@ -222,7 +231,7 @@ def find(kernel: CompiledKernel) -> Pointers:
     constant = {line: mask for line, (mask, *others) in masks.items() if not others and mask != EVERY_LANE}
     return Pointers(
         None if ANYTHING in written else frozenset(written), ordered, shared, accesses, frozenset(by_lanes),
-        tuple(updated), constant, strengths, strengths_at,
+        frozenset(of_atomics if has_halves else ()), tuple(updated), constant, strengths, strengths_at,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import ast
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from math import prod
@@ -118,7 +118,7 @@ class SharedNames:
     Args: `arrays` in the order of their offsets; `used` gives by the index of an instruction the one array that it
     accesses, where it is known; `source` and `entry` declare their shapes; `strengths` are those of the instructions
     whose opcode does not tell, or tells less; `unproven` are the instructions among `used` that may belong to another
-    array.
+    array; `updated_beside_halves` as in `Pointers`.
     """
 
     def __init__(
@@ -129,10 +129,12 @@ class SharedNames:
         entry: str = "",
         strengths: Mapping[int, Strength] | None = None,
         unproven: Iterable[int] = (),
+        updated_beside_halves: Collection[SharedArray | None] = (),
     ) -> None:
         self.arrays = arrays
         self.used = dict(used or {})
         self.unproven = set(unproven)
+        self._updated_beside_halves = updated_beside_halves
         self._declared = declarations(source, entry) if self.arrays else {}
         self.strengths = strengths or {}
 
@@ -155,6 +157,12 @@ class SharedNames:
         """That of a load or a store to shared memory."""
         own = Strength.STRONG if instruction.strong or instruction.begins_swap else Strength.PLAIN
         return self.strengths.get(instruction.index, own)
+
+    def only_puts_back(self, instruction: Instruction, byte: int) -> bool:
+        """Whether a compare-and-swap leaves a byte as it is: one for 16 bits takes the word around them, in which
+        another array may begin or end."""
+        updated = self._updated_beside_halves
+        return instruction.swaps and bool(updated) and None not in updated and self.around(byte) not in updated
 
     def limits(self, instruction: int) -> tuple[int, int] | None:
         """The bytes [start, stop) of the array that an instruction accesses; None if that is not known."""
