@@ -190,6 +190,17 @@ RIGHT = {
             BARRIER if (t == 0) changed = false; BARRIER if (rounds++ < 3) changed = true; BARRIER
         } while (changed);"""),
 }  # fmt: skip
+HALVES = """#include <cuda_fp16.h>
+extern "C" __global__ void kernel(const float *x, float *y) {
+    __shared__ __half total, beside[65];
+    const int t = threadIdx.x;
+    if (t == 0) total = 0.0f;
+    beside[t] = x[t];
+    __syncthreads();
+    atomicAdd(&total, READ);
+    __syncthreads();
+    y[t] = total;
+}"""
 # Like these, and wrong.
 WRONG = {
     "one stores something else": (1, 64, """
@@ -242,6 +253,16 @@ def test_without_one_piece_it_is_a_race(name, level):
         left = re.sub(r"\[\[|\]\]", "", body[: piece.start()] + body[piece.end() :])
         with pytest.raises(simulator.RaceError, match="race in (global|shared) memory"):
             launched(left, blocks, threads, level)
+
+
+@pytest.mark.parametrize("arch", ("sm_75", "sm_90", "sm_120"))
+def test_a_sum_of_halves_leaves_the_half_beside_it_alone(arch):
+    """It is a compare-and-swap of the word in which both lie, perhaps on the line of something else."""
+    x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
+    for read in ("beside[t]", "__half(float(int(float(beside[(t + 2) % 64]) * 1.0f)))"):
+        kernel = simulator.RawModule(code=HALVES.replace("READ", read), arch=arch).get_function("kernel")
+        kernel((1,), (64,), (x, y))
+        assert y.tolist() == [64] * 64
 
 
 @pytest.mark.parametrize("level", LEVELS)

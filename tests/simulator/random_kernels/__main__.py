@@ -16,13 +16,13 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.simulator.random_kernels.trial import Found, Task, gpu_name, tried
+from tests.simulator.random_kernels.trial import Found, Task, tried
 
 ARCHITECTURES = ("sm_75", "sm_90", "sm_120")
 LEVELS = ("sass", "ptx")
@@ -59,24 +59,37 @@ class Counts:
         return sum(each.total() - each["right"] for each in self.right.values())
 
 
-def _tasks(arguments: argparse.Namespace) -> Iterator[Task]:
+def _tasks(arguments: argparse.Namespace) -> list[Task]:
+    """Right ones and planted ones of all architectures by turns, so that a run that is cut short has tried of each."""
+    found = []
     for seeds, planted in ((arguments.seeds, False), (arguments.planted, True)):
         for each, arch in enumerate(arguments.arch):
             of_arch = [seed for seed in seeds if seed % len(arguments.arch) == each]
             for first in range(0, len(of_arch), BATCH):
-                yield Task(tuple(of_arch[first : first + BATCH]), planted, arch, tuple(arguments.level), arguments.gpu)
+                some = tuple(of_arch[first : first + BATCH])
+                task = Task(some, planted, arch, tuple(arguments.level), arguments.gpu)
+                found.append((first / len(of_arch), len(found), task))
+    return [task for *_, task in sorted(found, key=lambda each: each[:2])]
 
 
-def counted(tasks: Sequence[Task], workers: int) -> Counts:
-    """What becomes of all of them, tried by so many processes."""
-    counts, begun = Counts(), time.monotonic()
+def counted(tasks: Sequence[Task], workers: int, seconds: float, write: Callable[[Counts], None]) -> Counts:
+    """What becomes of all of them, tried by so many processes for so many seconds; `write` is called now and then."""
+    counts, begun, written = Counts(), time.monotonic(), 0.0
     with get_context("spawn").Pool(workers) as pool:
-        for number, every in enumerate(pool.imap_unordered(tried, tasks), 1):
+        results = pool.imap_unordered(tried, tasks)
+        for number in range(1, len(tasks) + 1):
+            try:
+                every = results.next(max(0.1, begun + seconds - time.monotonic()))
+            except TimeoutError:
+                print(f"  {number - 1} of {len(tasks)} modules were tried in {seconds:.0f} s.")
+                break
             for found in every:
                 counts.add(found)
-            if number % 50 == 0:
+            if time.monotonic() - written > 10:
+                written = time.monotonic()
                 so_far = f"{counts.stopped} right ones stopped, {counts.share:.2%} of the faults found"
-                print(f"  {number} of {len(tasks)} modules, {time.monotonic() - begun:.0f} s, {so_far}", flush=True)
+                print(f"  {number} of {len(tasks)} modules, {written - begun:.0f} s, {so_far}", flush=True)
+                write(counts)
     return counts
 
 
@@ -109,21 +122,25 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 1))
     parser.add_argument("--gpu", action="store_true", help="run the right ones on this machine's GPU, too")
     parser.add_argument("--share", type=float, default=0.99, help="of the faults that must be found")
+    parser.add_argument("--seconds", type=float, default=1e6, help="after which it stops")
     parser.add_argument("--json", type=Path, help="a file for the counts and the failures")
     arguments = parser.parse_args()
     os.environ["GEMM_COURSE_BACKEND"] = "simulator"
     begun = time.monotonic()
+    about = {"machine": platform.node(), "python": platform.python_version(), "command": sys.argv[1:]}
+
+    def write(counts: Counts) -> None:
+        if arguments.json:
+            text = {**about, "seconds": time.monotonic() - begun, "right": counts.right, "planted": counts.planted,
+                    "share": counts.share, "failures": [asdict(one) for one in counts.failures]}  # fmt: skip
+            arguments.json.write_text(json.dumps(text, indent=1) + "\n")
+
     with TemporaryDirectory() as folder:  # none of these is compiled again in another run
         os.environ["GEMM_COURSE_CACHE"] = folder
-        counts = counted(list(_tasks(arguments)), arguments.workers)
+        counts = counted(_tasks(arguments), arguments.workers, arguments.seconds, write)
     _printed(counts)
     print(f"{time.monotonic() - begun:.0f} s with {arguments.workers} processes.")
-    if arguments.json:
-        about = {"machine": platform.node(), "python": platform.python_version(), "command": sys.argv[1:]}
-        about |= {"gpu": gpu_name()} if arguments.gpu else {}
-        text = {**about, "right": counts.right, "planted": counts.planted, "share": counts.share,
-                "failures": [asdict(one) for one in counts.failures]}  # fmt: skip
-        arguments.json.write_text(json.dumps(text, indent=1) + "\n")
+    write(counts)
     return int(counts.stopped > 0 or counts.share < arguments.share)
 
 

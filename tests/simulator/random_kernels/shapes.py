@@ -22,7 +22,8 @@ from tests.simulator.random_kernels.language import (
     Statement,
 )
 
-INCLUDES = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda/atomic>\n"
+INCLUDES_OF_HALVES = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+INCLUDES = f"{INCLUDES_OF_HALVES}#include <cuda/atomic>\n"
 LENGTH = 1024  # of x and w
 TILES = ("float", "float", "float", "int", "short", "double", "signed char", "__half", "__nv_bfloat16")
 BINS = ("int", "unsigned", "unsigned long long", "float", "double", "__half", "__nv_bfloat16")

@@ -43,65 +43,78 @@ class Found:
         return self.outcome == "right" if self.kind == "right" else self.outcome not in ("right", "wrong numbers")
 
 
-def _module(task: Task) -> tuple[list[tuple[Kernel, Fault | None, str, np.ndarray]], str]:
-    """(kernel, fault, kind, result without the fault) of each, and the source of all."""
-    made = []
-    for seed in task.seeds:
-        if task.planted:
-            kernel, fault, kind = shapes.planted(seed)
-            made.append((kernel, fault, kind, np.zeros(0, np.float32)))
-        else:
-            kernel, _, y = shapes.right(seed)
-            made.append((kernel, None, "right", y))
-    texts = [kernel.source(f"k{number}", fault) for number, (kernel, fault, _, _) in enumerate(made)]
-    return made, shapes.INCLUDES + "\n".join(texts)
+class Made(NamedTuple):
+    """A kernel of a module: its seed, what was planted, and its result without that."""
+
+    seed: int
+    kernel: Kernel
+    fault: Fault | None
+    kind: str
+    wanted: np.ndarray
+
+    @property
+    def text(self) -> str:
+        """Its source, by itself."""
+        return self.kernel.source("k", self.fault)
+
+
+def _made(seed: int, planted: bool) -> Made:
+    if planted:
+        return Made(seed, *shapes.planted(seed), np.zeros(0, np.float32))
+    kernel, _, y = shapes.right(seed)
+    return Made(seed, kernel, None, "right", y)
 
 
 def tried(task: Task) -> list[Found]:
-    """Compile and run some kernels."""
-    made, source = _module(task)
+    """Compile and run some kernels: those that need the headers of cuda::atomic_ref, which are long, by themselves."""
     found = []
-    for level in task.levels:
-        found += _simulated(task, made, source, level)
-    if task.gpu and not task.planted:
-        found += _on_gpu(task, made, source)
+    made = [_made(seed, task.planted) for seed in task.seeds]
+    for with_headers in (False, True):
+        group = [one for one in made if ("atomic_ref" in one.text) == with_headers]
+        source = (shapes.INCLUDES if with_headers else shapes.INCLUDES_OF_HALVES) + "\n".join(
+            one.kernel.source(f"k{number}", one.fault) for number, one in enumerate(group)
+        )
+        for level in task.levels if group else ():
+            found += _simulated(task, group, source, level)
+        if group and task.gpu and not task.planted:
+            found += _on_gpu(group, source)
     return found
 
 
-def _simulated(task: Task, made, source: str, level: str) -> Iterator[Found]:
+def _simulated(task: Task, group: list[Made], source: str, level: str) -> Iterator[Found]:
     from helpers import simulator
 
     module = simulator.RawModule(code=source, options=OPTIONS, arch=task.arch)
-    for number, (seed, (kernel, fault, kind, wanted)) in enumerate(zip(task.seeds, made, strict=True)):
+    for number, one in enumerate(group):
+        kernel, outcome, message = one.kernel, "right", ""
         y = np.zeros(kernel.blocks * kernel.threads, np.float32)
-        outcome, message = "right", ""
         try:
             with simulator.record(level=level, blocks=(), checks="raise"):
                 module.get_function(f"k{number}")(
                     (kernel.blocks,), (kernel.threads,), (kernel.x.copy(), kernel.w.copy(), y, np.int32(kernel.n))
                 )
-            if len(wanted) and not np.array_equal(y, wanted):
+            if len(one.wanted) and not np.array_equal(y, one.wanted):
                 outcome = "wrong numbers"
         except Exception as error:  # a crash is a failure of that kernel, too
             outcome, message = type(error).__name__, str(error)
-        yield Found(seed, kind, task.arch, level, outcome, message, kernel.source("k", fault))
+        yield Found(one.seed, one.kind, task.arch, level, outcome, message, one.text)
 
 
-def _on_gpu(task: Task, made, source: str) -> Iterator[Found]:
+def _on_gpu(group: list[Made], source: str) -> Iterator[Found]:
     import cupy
 
     module = cupy.RawModule(code=source, options=(*OPTIONS, *_include_options()))
-    for number, (seed, (kernel, _, kind, wanted)) in enumerate(zip(task.seeds, made, strict=True)):
-        outcome, message = "right", ""
+    for number, one in enumerate(group):
+        kernel, outcome, message = one.kernel, "right", ""
         y = cupy.zeros(kernel.blocks * kernel.threads, np.float32)
         arguments = cupy.asarray(kernel.x), cupy.asarray(kernel.w), y, np.int32(kernel.n)
         try:
             module.get_function(f"k{number}")((kernel.blocks,), (kernel.threads,), arguments)
-            if not np.array_equal(y.get(), wanted):
+            if not np.array_equal(y.get(), one.wanted):
                 outcome = "wrong numbers"
         except Exception as error:
             outcome, message = type(error).__name__, str(error)
-        yield Found(seed, kind, gpu_name(), "gpu", outcome, message, kernel.source("k"))
+        yield Found(one.seed, one.kind, gpu_name(), "gpu", outcome, message, one.text)
 
 
 def gpu_name() -> str:
