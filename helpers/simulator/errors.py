@@ -81,7 +81,29 @@ class OutOfBounds(KernelError, IndexError):
     kept in memory: there all local memory is the limit. And of an array that the compiler keeps in registers, machine
     code has no address that could be wrong. A `__constant__` array is held to its bytes; in machine code where a line
     reads no other one at an index.
+
+    Machine code does not name the shared array that it accesses. An access outside the array of its source line is
+    reported if the PTX of the same launch, which does name it, goes there too; else it belongs to another array.
+
+    Attributes:
+        array: the symbol of the shared array that was left, "" for other memory.
+        instruction: the index of the instruction, -1 for other memory.
     """
+
+    array: str = ""
+    instruction: int = -1
+
+
+class UnprovenAccess(Exception):
+    """An access of machine code is outside the array of its source line, and it is not known whether it belongs to it.
+
+    Never seen outside of a launch, which looks at the PTX for an answer.
+    """
+
+    def __init__(self, instruction: int, block: int) -> None:
+        super().__init__(instruction, block)
+        self.instruction = instruction
+        self.block = block  # linear number
 
 
 class TextureError(KernelError):

@@ -55,6 +55,7 @@ TWO_ON_A_LINE = {
     "an index each": "o[t] = s + weights[w] * behind[n];",
     "an index with numbers": "o[t] = s + weights[w - n + 3] * before[n + 2] - behind[n - 1];",
     "indices that differ from thread to thread": "o[t] = s + weights[(t & 7) + w - 7] * behind[(t + n) & 7];",
+    "indices that were in memory": "o[t] = s + weights[x[w]] * behind[x[n]];",
     "a loop": "for (int k = 0; k <= w; ++k) s += weights[k] * x[k] + before[k & 7];\no[t] = s;",
 }
 
@@ -66,8 +67,8 @@ def test_an_index_beyond_one_of_two_constant_arrays_of_a_line_is_found(name, lev
         launched(level, TWO_ON_A_LINE[name], 9)
 
 
-def test_in_machine_code_nothing_is_said_of_two_constant_arrays_of_a_line_whose_index_was_in_memory():
-    body = "o[t] = s + weights[x[w]] * behind[x[n]];"
+def test_constant_arrays_at_indices_of_other_lanes_are_unknown():
+    body = "o[t] = s + weights[__shfl_sync(~0u, w, 1)] * behind[__shfl_sync(~0u, n, 2)];"
     assert (launched("sass", body, 8) == launched("sass", body, 8)).all()
     launched("sass", body, 9)
     with pytest.raises(simulator.OutOfBounds, match="index 9 of weights"):

@@ -142,7 +142,8 @@ PROGRAMS = {
     "both halves of a warp meet, each by itself": (1, 32, """
         __shared__ int d[32]; const unsigned half = l < 16 ? 0xffff : 0xffff0000;
         d[l] = a[l]; [[__syncwarp(half);]] out[l] = d[l ^ 1]; [[__syncwarp(half);]] d[l] = 5;"""),
-    # Of these the machine code is a loop of compare-and-swaps, each of which begins with a plain load.
+    # Of these the machine code is a loop of compare-and-swaps, each of which begins with a plain load: that alone may
+    # race with them.
     "a sum of floats": (2, 64, """
         __shared__ float sum; if (t == 0) sum = 0; [[BARRIER]] atomicAdd(&sum, a[t] + 1.0f); [[BARRIER]]
         if (t == 0) out[bl] = sum;"""),
@@ -154,6 +155,13 @@ PROGRAMS = {
         for (int r = 0; r < a[0] + 2; ++r) {
             if (t == 0) sum = 0; [[BARRIER]] atomicAdd(&sum, t + 1.0f); [[BARRIER]] out[t] += sum; [[BARRIER]]
         }"""),
+    "a sum of sums of floats": (1, 64, """
+        __shared__ float bins[64], total; bins[t] = 0; if (t == 0) total = 0; [[BARRIER]]
+        atomicAdd(&bins[t % 8], a[t] + 1.0f); [[BARRIER]] atomicAdd(&total, bins[(t + 1) % 8]); [[BARRIER]]
+        out[t] = total;"""),
+    "a sum of floats from the stack beside a read": (1, 64, """
+        __shared__ float bins[64]; float own[64]; for (int i = 0; i < 64; ++i) own[i] = a[(t + i) % 64];
+        bins[t] = 0; [[BARRIER]] atomicAdd(&bins[t % 8], own[f[t] & 63]); [[BARRIER]] out[t] = bins[(t + 1) % 8];"""),
     "a maximum by compare-and-swap that is read": (1, 64, """
         int old = a[0], was; do { was = old; old = atomicCAS(a, was, max(was, t)); } while (old != was);
         [[BARRIER]] out[t] = a[0];"""),
@@ -182,6 +190,17 @@ RIGHT = {
             BARRIER if (t == 0) changed = false; BARRIER if (rounds++ < 3) changed = true; BARRIER
         } while (changed);"""),
 }  # fmt: skip
+HALVES = """#include <cuda_fp16.h>
+extern "C" __global__ void kernel(const float *x, float *y) {
+    __shared__ __half total, beside[65];
+    const int t = threadIdx.x;
+    if (t == 0) total = 0.0f;
+    beside[t] = x[t];
+    __syncthreads();
+    atomicAdd(&total, READ);
+    __syncthreads();
+    y[t] = total;
+}"""
 # Like these, and wrong.
 WRONG = {
     "one stores something else": (1, 64, """
@@ -234,6 +253,16 @@ def test_without_one_piece_it_is_a_race(name, level):
         left = re.sub(r"\[\[|\]\]", "", body[: piece.start()] + body[piece.end() :])
         with pytest.raises(simulator.RaceError, match="race in (global|shared) memory"):
             launched(left, blocks, threads, level)
+
+
+@pytest.mark.parametrize("arch", ("sm_75", "sm_90", "sm_120"))
+def test_a_sum_of_halves_leaves_the_half_beside_it_alone(arch):
+    """It is a compare-and-swap of the word in which both lie, perhaps on the line of something else."""
+    x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
+    for read in ("beside[t]", "__half(float(int(float(beside[(t + 2) % 64]) * 1.0f)))"):
+        kernel = simulator.RawModule(code=HALVES.replace("READ", read), arch=arch).get_function("kernel")
+        kernel((1,), (64,), (x, y))
+        assert y.tolist() == [64] * 64
 
 
 @pytest.mark.parametrize("level", LEVELS)

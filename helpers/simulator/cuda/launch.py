@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -19,8 +19,17 @@ from helpers.simulator.cuda.settings import Settings
 from helpers.simulator.engine import clusters, compiled
 from helpers.simulator.engine.memory import GlobalMemory, product
 from helpers.simulator.engine.observers import together
+from helpers.simulator.engine.printf import Held, Output
 from helpers.simulator.engine.run import Launch, Prepared
-from helpers.simulator.errors import BarrierWarning, KernelError, LaunchError, SimulatorError, UnsupportedInstruction
+from helpers.simulator.errors import (
+    BarrierWarning,
+    KernelError,
+    LaunchError,
+    OutOfBounds,
+    SimulatorError,
+    UnprovenAccess,
+    UnsupportedInstruction,
+)
 from helpers.simulator.recording import sampling
 from helpers.simulator.recording.recorded import Captured, LaunchFacts, RecordedLaunch
 from helpers.simulator.recording.recorder import LaunchRecorder
@@ -121,13 +130,59 @@ def _check_cluster(name: str, grid: tuple[int, int, int], cluster: tuple[int, in
 
 def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings) -> None:
     """Run a kernel; what was recorded and what the sanitizer found go where `settings` says."""
+    while True:
+        try:
+            _launch(kernel, geometry, args, settings)
+            return
+        except UnprovenAccess as access:
+            _decide(kernel, geometry, args, settings, access)
+
+
+def _decide(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings, access: UnprovenAccess) -> None:
+    """Find out by the PTX whether an access of the machine code belongs to the array of its place in the source.
+
+    Where the launch goes outside that array at that line at the level of PTX, too, it does, and where it comes to its
+    end it does not. Raises OutOfBounds if it goes outside anything else: that is wrong, whichever level says so. What
+    the PTX cannot be asked about belongs to the array if it has the addresses that the PTX computes there.
+    """
+    index, forms = access.instruction, kernel.forms
+    array, line = kernel.shared_names("sass").used[index], forms.sass.program.instructions[index].line
+    try:
+        run = _launch_of(kernel, kernel.forms.ptx, geometry, args, settings.max_instructions)
+        if settings.sampled or settings.only_traced:
+            alone = np.array([access.block], np.int64)
+            run = replace(run, only_blocks=clusters.whole(run.grid, run.cluster, alone))
+        _try(kernel, replace(run, output=Output(0)))
+    except OutOfBounds as error:
+        if (error.array, error.line) != (array.symbol, line):
+            raise
+        forms.prove(index)
+    except (KernelError, UnsupportedInstruction):
+        (forms.prove if forms.has_address_of_its_array(index) else forms.refute)(index)
+    else:
+        forms.refute(index)
+
+
+def _try(kernel: Kernel, run: Launch) -> None:
+    """Run a launch, and leave the arrays as they were. Raises what goes wrong, but for hazards."""
+    written = kernel.pointers.written
+    try:
+        with compiled.unchanged(run, written):
+            if not compiled.execute(run, False, frozenset(), written, _held_together(kernel, run), False):
+                run.run()
+    finally:
+        run.global_memory.put_back()
+
+
+def _launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings) -> None:
+    """As `launch`. Raises UnprovenAccess, with the arrays as they were."""
     prepared, note = kernel.forms.at(settings.level)
     program, run = prepared.program, _launch_of(kernel, prepared, geometry, args, settings.max_instructions)
     memory = run.global_memory
     if kernel.cooperative:
         _check_that_all_blocks_fit(kernel, run)
     if settings.captured is not None:
-        settings.captured.append(Captured(run, kernel.compiled, geometry.shared_mem))
+        settings.captured.append(_captured(kernel, run, geometry.shared_mem))
         return
     checker = None
     if settings.checks != "off":
@@ -139,7 +194,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     try:
         if settings.recording is None:
             if not _compiled(kernel, run, checker, False, frozenset()):
-                replace(run, observers=together(checker)).run()
+                _in_numpy(kernel, replace(run, observers=together(checker)))
         else:
             recorded = _recorded(kernel, geometry, run, checker, settings, note)
             settings.recording.launches.append(recorded)
@@ -206,7 +261,12 @@ def again(kernel: Kernel, captured: Captured) -> Captured:
     prepared, _ = kernel.forms.at("sass")
     kernel.variables.prepare(prepared.program)
     launched = _executable(kernel, prepared, geometry, run.global_memory, run.parameters, run.max_instructions)
-    return Captured(launched, kernel.compiled, captured.shared_mem)
+    return _captured(kernel, launched, captured.shared_mem)
+
+
+def _captured(kernel: Kernel, run: Launch, shared_mem: int) -> Captured:
+    """A launch for others to execute, which name no array that an access is not proven to belong to."""
+    return Captured(replace(run, shared_names=run.shared_names.proven()), kernel.compiled, shared_mem)
 
 
 def _checker(
@@ -274,7 +334,8 @@ def _recorded(
     )  # fmt: skip
     if settings.sampled:
         _check_that_blocks_do_not_meet(kernel)
-        recorded = sampling.execute(run, facts, code, checker, sectors, kernel.pointers.written)
+        with _doubting(run):
+            recorded = sampling.execute(run, facts, code, checker, sectors, kernel.pointers.written)
         return replace(recorded, captured=captured)
     if executed is not None:
         run = replace(run, only_blocks=executed)
@@ -284,9 +345,38 @@ def _recorded(
             done.traces, compiled=code, captured=captured,
         )  # fmt: skip
     recorder = LaunchRecorder(run.program, facts, traced)
-    replace(run, observers=together(recorder, checker, sectors)).run()
+    _in_numpy(kernel, replace(run, observers=together(recorder, checker, sectors)))
     recorded = recorder.finish(code, None if sectors is None else sectors.finish(whole=executed is None))
     return replace(recorded, captured=captured)
+
+
+def _in_numpy(kernel: Kernel, run: Launch) -> None:
+    """Run a launch in NumPy. Raises UnprovenAccess, with the arrays as they were and nothing printed."""
+    if not run.shared_names.unproven:
+        run.run()
+        return
+    output = Held()
+    try:
+        with compiled.kept(run, kernel.pointers.written) as put_back, _doubting(run, put_back):
+            replace(run, output=output).run()
+    except UnprovenAccess:
+        output.texts.clear()
+        raise
+    finally:
+        output.release()
+
+
+@contextmanager
+def _doubting(run: Launch, put_back: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Turn OutOfBounds into UnprovenAccess where it is not known whether the access belongs to the array."""
+    try:
+        yield
+    except OutOfBounds as error:
+        if error.instruction not in run.shared_names.unproven:
+            raise
+        put_back()
+        x, y, z = error.block
+        raise UnprovenAccess(error.instruction, x + run.grid[0] * (y + run.grid[1] * z)) from None
 
 
 def _compiled(
@@ -298,7 +388,7 @@ def _compiled(
     if result is None and checker is not None and (endless := compiled.never_ends(run, written, at_once)):
         # The engine in NumPy would take minutes to its limit; what it finds in a moment is most likely the cause.
         with suppress(KernelError):
-            replace(run, observers=together(checker), max_instructions=A_MOMENT).run()
+            _in_numpy(kernel, replace(run, observers=together(checker), max_instructions=A_MOMENT))
         raise endless
     if result is not None and checker is not None:
         checker.counts = result.checked

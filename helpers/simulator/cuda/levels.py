@@ -53,11 +53,45 @@ class Forms:
                 from helpers.simulator.sanitizer import same_places  # few kernels need it, and it loads PTX's rules
 
                 used = used | same_places.arrays_of(self.compiled, program, undecided)
-            code = self.compiled
+            code, unproven = self.compiled, used if level == "sass" else ()
             self._shared_names[level] = SharedNames(
-                self.pointers.shared_arrays, used, code.source, code.entry, self._strengths(program)
+                self.pointers.shared_arrays,
+                used,
+                code.source,
+                code.entry,
+                self._strengths(program),
+                unproven,
+                self.pointers.updated_beside_halves,
             )
         return self._shared_names[level]
+
+    def prove(self, instruction: int) -> None:
+        """An access of the machine code belongs to the array of its place in the source."""
+        self.shared_names("sass").unproven.discard(instruction)
+
+    def refute(self, instruction: int) -> None:
+        """An access of the machine code does not belong to the array of its place in the source.
+
+        Then the other accesses of that place belong to it only as far as they have the addresses of the PTX's.
+        """
+        from helpers.simulator.sanitizer import same_places
+
+        names, prepared = self.shared_names("sass"), self.sass
+        alike = self.pointers.alike(prepared.program, instruction)
+        by_address = same_places.arrays_of(self.compiled, prepared.program, alike)
+        for other in {*alike, instruction} & names.unproven:
+            names.attribute(other, None if other == instruction else by_address.get(other))
+        if prepared.machine is not None:
+            prepared.machine.forget_limits()
+
+    def has_address_of_its_array(self, instruction: int) -> bool:
+        """Whether an access of the machine code has the addresses of accesses of the PTX, all to the array of its
+        place in the source."""
+        from helpers.simulator.sanitizer import same_places
+
+        alike = self.pointers.alike(self.sass.program, instruction)
+        found = same_places.arrays_of(self.compiled, self.sass.program, alike).get(instruction)
+        return found is not None and found == self.shared_names("sass").used.get(instruction)
 
     def _strengths(self, program: Program) -> dict[int, Strength]:
         """Those of the loads and stores of shared memory, where the opcode does not tell: the strongest that they may

@@ -31,7 +31,7 @@ from helpers.simulator.engine.memory import lane_name
 from helpers.simulator.engine.plans import Plan, Plans, Rows, Run
 from helpers.simulator.engine.run import Launch, Wave, too_many_steps
 from helpers.simulator.engine.textures import OBJECTS, Surface
-from helpers.simulator.errors import StepLimitExceeded
+from helpers.simulator.errors import StepLimitExceeded, UnprovenAccess
 from helpers.simulator.frontends.decoded import ELEMENTS, RETURNS_OLD, Decoded, Word
 from helpers.simulator.recording.recorded import Counts, Found, Key
 from helpers.simulator.recording.trace import Traces
@@ -49,7 +49,7 @@ OF_LANES, SELECTS, SHUFFLES = 1, 2, 3
 STORES, TO_MEMORY = ("ST.", "STL"), 0xFFFF  # to where code for a debugger has its local arrays
 MOST_NAMED = 3  # groups of threads that a message names
 MOST_SPARE = 2**26  # bytes
-_SPARE: list[np.ndarray] = []  # the memory of `_kept` while no launch has it
+_SPARE: list[np.ndarray] = []  # the memory of `kept` while no launch has it
 
 
 @dataclass(slots=True)
@@ -96,6 +96,11 @@ class Machine:
                 found[index, 0, 1] = end
             self._limits[launch.shared_bytes] = found
         return found
+
+    def forget_limits(self) -> None:
+        """Of some instructions it became known which arrays they do not access."""
+        self._limits.clear()
+        self.plans = Plans(self)
 
     def _ends_beyond(self, launch: Launch, ends: np.ndarray) -> Iterator[tuple[int, int]]:
         """(instruction, where it may end) of the wide loads that may end behind their array, where no other one is:
@@ -301,12 +306,12 @@ def execute(
     counting: whether requests are counted.  traced: the blocks whose addresses are kept, None for all.  written: the
     parameters that the kernel may write through, None for any.  together: blocks that the device holds at once.
     checking: whether None is to be answered where there may be something for the sanitizer, which watches the arrays.
-    Raises StepLimitExceeded.
+    Raises StepLimitExceeded, and UnprovenAccess, with the arrays as they were.
     """
     machine = launch.prepared.machine if library() is not None else None
     if machine is None or (launch.only_blocks is not None and not len(launch.only_blocks)):
         return None
-    with _kept(_changing(launch, written, checking)) as put_back:
+    with kept(launch, written) as put_back:
         for closely in (False, True):
             plan = machine.plans.take(launch, counting, traced, together, checking, closely)
             plan.execute(launch)
@@ -315,7 +320,11 @@ def execute(
                 if first_faulty is None and not (checking and _meet(plan)):
                     return _gathered(launch, machine, plan)
                 _refuse_endless(launch, first_faulty)
+                _doubt(launch, first_faulty)
                 is_clear = first_faulty is not None and first_faulty.c.fault != HAZARD
+            except UnprovenAccess:
+                put_back()
+                raise
             finally:
                 machine.plans.give_back(plan)
             put_back()
@@ -329,7 +338,7 @@ def never_ends(launch: Launch, written: frozenset[str] | None, together: int) ->
     machine = launch.prepared.machine if library() is not None else None
     if machine is None:
         return None
-    with _kept(_may_change(launch, written)) as put_back:
+    with kept(launch, written) as put_back:
         plan = machine.plans.take(launch, False, frozenset(), together, False)
         plan.execute(launch)
         put_back()
@@ -343,12 +352,22 @@ def never_ends(launch: Launch, written: frozenset[str] | None, together: int) ->
 
 
 @contextmanager
-def _kept(arrays: Sequence[np.ndarray]) -> Iterator[Callable[[], None]]:
-    """Keep what arrays of bytes or bools hold; the function that this gives puts it back.
+def kept(launch: Launch, written: frozenset[str] | None) -> Iterator[Callable[[], None]]:
+    """Keep what the arrays hold that a launch may change; the function that this gives puts it back.
 
     The copies lie where those of the last launch were: the system clears the pages of new memory, which takes longer
     than the copies do.
+
+    written: the parameters that the kernel may write through, None for any.
     """
+    arrays = [
+        one.bytes_
+        for one in launch.global_memory.allocations
+        if one.writable and (written is None or not written.isdisjoint(one.names))
+    ]
+    arrays += [one.image.bytes_ for one in OBJECTS.living().values() if isinstance(one, Surface)]
+    watches = (one.watch for one in launch.global_memory.allocations if one.watch is not None)
+    arrays += [watch.unwritten for watch in watches if watch.unwritten is not None]
     ends = np.cumsum([one.nbytes for one in arrays], dtype=np.int64).tolist()
     try:
         memory = _SPARE.pop()
@@ -371,23 +390,12 @@ def _kept(arrays: Sequence[np.ndarray]) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def unchanged(launch: Launch, written: frozenset[str] | None) -> Iterator[None]:
-    """What is executed inside the `with` leaves no trace in arrays. For `written` see `execute`."""
-    with _kept(_changing(launch, written, True)) as put_back:
+    """What is executed inside the `with` leaves no trace in arrays. For `written` see `kept`."""
+    with kept(launch, written) as put_back:
         try:
             yield
         finally:
             put_back()
-
-
-def _changing(launch: Launch, written: frozenset[str] | None, checking: bool) -> list[np.ndarray]:
-    """All that a launch may write to, with what the sanitizer keeps of arrays."""
-    kept = _may_change(launch, written)
-    if launch.prepared.machine is not None and launch.prepared.machine.uses_images:
-        kept += [one.image.bytes_ for one in OBJECTS.living().values() if isinstance(one, Surface)]
-    if checking:
-        watches = (one.watch for one in launch.global_memory.allocations if one.watch is not None)
-        kept += [watch.unwritten for watch in watches if watch.unwritten is not None]
-    return kept
 
 
 def _first_faulty(runs: list[Run]) -> Run | None:
@@ -402,6 +410,17 @@ def _refuse_endless(launch: Launch, run: Run | None) -> None:
         too_many_steps(Wave(launch, block, 1), at, 0, run.c.fault_thread)
     if run is not None and run.c.fault == DEADLOCK:
         _name_who_waits(launch, run.waiters[: run.c.waiter_count])
+
+
+def _doubt(launch: Launch, run: Run | None) -> None:
+    """Raise UnprovenAccess if a run went outside an array that the instruction may not belong to.
+
+    (Of a wide load that goes unused in part the engine in NumPy finds out whether it went there: `memory._is_widened`.)
+    """
+    if run is not None and run.c.fault == OUT_OF_BOUNDS:
+        index = int(run.c.fault_instruction)
+        if index in launch.shared_names.unproven and index not in uses_of(launch.program).doubtful:
+            raise UnprovenAccess(index, int(run.c.fault_block))
 
 
 def _name_who_waits(launch: Launch, waiters: np.ndarray) -> None:
@@ -472,15 +491,6 @@ def _several_and_one_writes(notes: Sequence[np.ndarray], unknown: Sequence[np.nd
     writes = [(one["writer"] != 0) | split for one, split in zip(notes, unknown, strict=True)]
     touched = [one | (note["reader"] != 0) for one, note in zip(writes, notes, strict=True)]
     return (sum(one.astype(np.uint8) for one in touched) > 1) & np.logical_or.reduce(writes)
-
-
-def _may_change(launch: Launch, written: frozenset[str] | None) -> list[np.ndarray]:
-    """The bytes of the arrays that a launch may write to. For `written` see `execute`."""
-    return [
-        one.bytes_
-        for one in launch.global_memory.allocations
-        if one.writable and (written is None or not written.isdisjoint(one.names))
-    ]
 
 
 def _gathered(launch: Launch, machine: Machine, plan: Plan) -> Result:

@@ -6,7 +6,8 @@ slot is fixed, its dtype is not: whoever reads a slot views its bits as the type
 """
 
 import gc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, wraps
@@ -240,23 +241,42 @@ def is_answered(program: Program, instruction: Instruction) -> bool:
     return any(slot is not None and is_used(program, instruction.index, slot) for slot in instruction.writes)
 
 
-LOADS, FROM_THE_STACK = ("LDS", "LDG", "LD.", "LDL", "ld."), ("LDL", "ld.local")
+LOADS = ("LDS", "LDG", "LD.", "LDL", "ld.")
+FROM_THE_STACK, TO_THE_STACK = ("LDL", "ld.local"), ("STL", "st.local")
+GENERIC_LOADS, GENERIC_STORES = ("LD.", "ld."), ("ST.", "st.")  # by which code for a debugger reaches the stack, too
+_ON_THE_STACK = re.compile(r"\[(?:R1|%SPL?)(?:\+(\w+))?\]")
+_COMPARED = re.compile(r"\],\s*(\w+)")  # the register with what a compare-and-swap compares
+_WRITTEN = re.compile(r"\s(U?R\d+),.*?(?:\b(U?R\d+)(?:\.\w+)?)?$")  # the first register, and the last
 
 
-def mark_looks(program: Program) -> None:
+def mark_looks(program: Program, own: Container[int] | None = None) -> None:
     """Say of the loads with which a compare-and-swap begins that they are some.
 
     `old = *x; do old = atomicCAS(x, was = old, f(was)); while (old != was);` is right whatever it finds at first, as
     the comparison finds out. So is `if (*x == 0) atomicCAS(x, 0, 1);`. A load is none of these if, before the next
-    barrier, neither is its value given to a swap, nor does it decide whether there is one. Where values go through the
-    stack, or back to who called a function, more loads are taken for such ones than there are.
+    barrier, neither is its value given to a swap, nor does it decide whether there is one. Where values go through
+    addresses of the stack that are not constant, or back to the caller of a function, more loads are taken for such
+    ones than there are.
+
+    `own` are those compare-and-swaps that the source has, None for all. The others the compiler made of an atomic
+    operation which the machine does not have. Of such a loop only the load of what is compared is one: what goes into
+    the operation must not race.
     """
     instructions = program.instructions
-    if not any(one.swaps for one in instructions):
+    swaps = [one for one in instructions if one.swaps]
+    if not swaps:
         return
-    # By basic block, at its beginning: the registers that a swap needs, and a bit below them, whether there is a swap.
+    own = {one.index for one in swaps if own is None or one.index in own}
+    looks = _loads_of_loops(program, [one for one in swaps if one.index not in own])
+    for one in instructions:
+        one.begins_swap = one.index in looks
+    if not own:
+        return
+    stack = _StackWords(program)
+    # By basic block, at its beginning: what a swap needs, registers and words of the stack, and a bit below them,
+    # whether there is a swap.
     needed = [0] * len(program.blocks)
-    looks: set[int] = set()
+    looks = set()
     changed = True
     while changed:
         changed = False
@@ -272,17 +292,75 @@ def mark_looks(program: Program) -> None:
                 gives, guard = now & writes, () if one.guard is None else one.guard[:1]
                 if not guard:
                     now &= ~writes
-                if one.swaps:
+                if one.index in own:
                     now |= 1
                 if gives and one.opcode.startswith(LOADS):
                     looks.add(one.index)
-                elif gives or one.swaps or (one.kind is Kind.BRANCH and now & 1):
+                    now |= stack.read_by(one)
+                elif gives or one.index in own or now & stack.written_by(one) or (one.kind is Kind.BRANCH and now & 1):
                     now |= bits((*one.reads, *guard)) << 1
             changed |= now != needed[block.index]
             needed[block.index] = now
-    by_stack = program.debug or any(instructions[index].opcode.startswith(FROM_THE_STACK) for index in looks)
-    for one in instructions:
-        one.begins_swap = one.opcode.startswith(LOADS) and (by_stack or one.index in looks)
+    for index in looks:
+        instructions[index].begins_swap = True
+
+
+def _loads_of_loops(program: Program, swaps: Iterable[Instruction]) -> set[int]:
+    """The loads of what these compare-and-swaps compare: from there a register is followed back, through copies."""
+    before: dict[int, list[int]] = {block.index: [] for block in program.blocks}
+    for block in program.blocks:
+        for successor in block.successors:
+            before[successor].append(block.index)
+    loads = set()
+    for swap in swaps:
+        compared = _COMPARED.search(swap.text)
+        inside = next(block for block in program.blocks if block.start <= swap.index < block.stop)
+        ways = [(swap.index, inside, compared[1])] if compared else []
+        known = set()
+        while ways:
+            stop, block, name = ways.pop()
+            for one in reversed(program.instructions[block.start : stop]):
+                written = _WRITTEN.search(one.text)
+                if written is None or written[1] != name:
+                    continue
+                if one.opcode.startswith(LOADS):
+                    loads.add(one.index)
+                elif one.copies and written[2]:
+                    ways.append((one.index, block, written[2]))
+                if one.guard is None:
+                    break
+            else:
+                following = {(number, name) for number in before[block.index]} - known
+                known |= following
+                ways += [(program.blocks[number].stop, program.blocks[number], name) for number, _ in following]
+    return loads
+
+
+class _StackWords:
+    """Bits for the words of a thread's stack, above those of the registers."""
+
+    def __init__(self, program: Program) -> None:
+        self._loads = FROM_THE_STACK + (GENERIC_LOADS if program.debug else ())
+        self._stores = TO_THE_STACK + (GENERIC_STORES if program.debug else ())
+        self._first = len(program.initial) + 1
+        self._all = (1 << -(-program.local_bytes // 4)) - 1 << self._first
+
+    def read_by(self, load: Instruction) -> int:
+        """The words that a load may read."""
+        return self._words(load) if load.opcode.startswith(self._loads) else 0
+
+    def written_by(self, store: Instruction) -> int:
+        """The words that a store may write."""
+        return self._words(store) if store.opcode.startswith(self._stores) else 0
+
+    def _words(self, access: Instruction) -> int:
+        found = _ON_THE_STACK.search(access.text)
+        if found is None:
+            return self._all
+        first, parts = int(found[1] or "0", 0) // 4, access.opcode.split(".")
+        words = next((bits // 32 for bits in (64, 128) if any(part.endswith(str(bits)) for part in parts)), 1)
+        words *= next((int(part[1]) for part in parts if part in ("v2", "v4")), 1)
+        return ((1 << words) - 1 << first + self._first) & self._all or self._all
 
 
 def basic_blocks(

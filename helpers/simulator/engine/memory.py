@@ -438,7 +438,13 @@ def out_of_bounds(wave, memory, verb: str, width: int, address: int, block: int,
     if wave.program.may_be_reserved and isinstance(memory, SharedMemory) and address % RANK_BYTES >= RESERVED_AT:
         raise in_reserved_memory(wave.program.name)
     what = f"{verb} {width} bytes {memory.outside(wave, address)}"
-    wave.fail(OutOfBounds, what, memory.advise(wave, address), block, thread)
+    try:
+        wave.fail(OutOfBounds, what, memory.advise(wave, address), block, thread)
+    except OutOfBounds as error:
+        index = wave.instruction.index
+        if isinstance(memory, SharedMemory) and (array := wave.launch.shared_names.used.get(index)):
+            error.array, error.instruction = array.symbol, index
+        raise
 
 
 def _is_widened(wave, memory, addresses: np.ndarray, width: int) -> bool:

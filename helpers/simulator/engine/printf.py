@@ -29,6 +29,22 @@ class Output:
         sys.stdout.write(text)
 
 
+class Held(Output):
+    """The buffer of a launch that may be executed once more: nothing is printed before it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def write(self, text: str) -> None:
+        self.texts.append(text)
+
+    def release(self) -> None:
+        """Print what was held."""
+        for text in self.texts:
+            super().write(text)
+
+
 def _text(wave, address: int, block: int, thread: int, what: str) -> str:
     """The zero-terminated string at a generic address; OutOfBounds, of `what` a thread gave to printf, if none is."""
     if address >= LOCAL_WINDOW:

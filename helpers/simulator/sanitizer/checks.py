@@ -679,6 +679,9 @@ class Checker(Observer):
             self._local_hazard(wave, hazard)
             return
         second = hazard.second
+        sides = [side.instruction for side in (hazard.first, second) if side is not None and hazard.kind == "race"]
+        if any(self.names.only_puts_back(self.program.instructions[side], hazard.byte) for side in sides):
+            return
         name, index, place = self.names.place(second.instruction, hazard.byte)
         lines = self.messages.lines(second.instruction)
         if hazard.first is not None:

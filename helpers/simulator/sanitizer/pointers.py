@@ -20,6 +20,8 @@ WARP_FUNCTIONS = ("shfl", "vote", "match", "redux")
 EVERY_LANE = 0xFFFFFFFF
 ATOMIC = ("atom", "red")
 WRITES = ("st", *ATOMIC)
+HALVES = ("f16", "bf16", "b16")
+IN_ONE_STEP = ("b32", "u32", "s32")  # types of atomic operations that machine code has for shared memory
 OF_THREADS = ("ld", "ldu", *WRITES)
 OTHER_SPACES = frozenset(("global", "local", "const"))
 MACHINE_ACCESSES = ("LDS", "LD.", "STS", "ST.", "ATOM")  # to shared memory, and those that may lead there
@@ -39,11 +41,11 @@ class Pointers:
     that blocks meet at: atomic operations return what was there, and the kernel looks at it.
 
     `shared_arrays`: the __shared__ arrays in the order of their offsets; `shared`: by the index of a PTX instruction,
-    the one array that its address is made from, where there is only one; `alone`: the same by place in the source,
-    where all accesses of a place go to one array.
+    the one array that its address is made from, where there is only one; `accesses`: by place in the source the PTX
+    instructions there that may access shared memory, each with its array (None: not known); `by_lanes` are those whose
+    lanes access what they name, no rows of a matrix.
 
-    `several`: by a place in the source where accesses go to more than one variable, some of them arrays, the PTX
-    instructions there, each with its array (None: not known).
+    `updated_beside_halves`: if there are atomic operations on 16 bits, the arrays of all (None: not known), else none.
 
     `masks`: by line, the constant mask of the lanes that its functions of the warp name, where it is not all of them.
 
@@ -54,9 +56,10 @@ class Pointers:
     written: frozenset[str] | None = frozenset()
     shared_arrays: tuple[SharedArray, ...] = ()
     shared: dict[int, SharedArray] = field(default_factory=dict)
-    alone: dict[Place, SharedArray] = field(default_factory=dict)
+    accesses: dict[Place, dict[int, SharedArray | None]] = field(default_factory=dict)
+    by_lanes: frozenset[int] = frozenset()
+    updated_beside_halves: frozenset[SharedArray | None] = frozenset()
     updated: tuple[str, ...] = ()
-    several: dict[Place, dict[int, SharedArray | None]] = field(default_factory=dict)
     masks: dict[int, int] = field(default_factory=dict)
     strengths: dict[int, Strength] = field(default_factory=dict)
     strengths_at: dict[Place, dict[int, Strength]] = field(default_factory=dict)
@@ -74,33 +77,47 @@ class Pointers:
         }
 
     def used_by(self, program: Program) -> dict[int, SharedArray]:
-        """By the index of an instruction of `program`, the one __shared__ array that it accesses, where that is known.
+        """By the index of an instruction of `program`, the one __shared__ array that it accesses, where there is one.
 
-        Machine code does not say which array an address is made from: there it is known by the place in the source. An
-        array none of whose lines is left there is accessed at lines of others, which then say nothing either.
+        Machine code does not say which array an address is made from. There it is the one that the PTX accesses at the
+        same place in the source, if it is one: no proof, since the compiler merges what branches do, and gives the
+        result the place of one of them (see `Forms.decide`).
         """
         if program.level == "ptx":
             return self.shared
-        places = self._places_in(program)
-        left = {place: array for place, array in self.alone.items() if place in places.values()}
-        remaining = {(writes, array) for (_, writes), array in left.items()}
-        moved = {writes for (_, writes), array in self.alone.items() if (writes, array) not in remaining}
+        arrays = {place: set(of.values()) for place, of in self.accesses.items()}
+        alone = {place: array for place, (array, *others) in arrays.items() if not others}
         return {
-            index: left[place]
-            for index, place in places.items()
-            if place in left
-            and place[1] not in moved
-            and not _may_reach_beyond(program.instructions[index], left[place])
+            index: alone[place]
+            for index, place in self._places_in(program).items()
+            if alone.get(place) is not None and not _may_reach_beyond(program.instructions[index], alone[place])
         }
 
     def undecided(self, program: Program) -> dict[int, dict[int, SharedArray | None]]:
-        """By the index of an access of the machine code at a place of `several`, what it may come from."""
-        places = self._places_in(program)
-        others = ("LDSM", "STSM", "ATOMG")  # whose lanes name rows, or that never reach shared memory
+        """By the index of an access of the machine code at a place of several variables, some of them arrays, what it
+        may come from."""
+        several = {}
+        for place, of in self.accesses.items():
+            if len(set(of.values())) > 1 and any(one and one.bytes > LARGEST_VARIABLE for one in of.values()):
+                several[place] = self._by_lanes(of)
         return {
-            index: self.several[place]
-            for index, place in places.items()
-            if place in self.several and not program.instructions[index].opcode.startswith(others)
+            index: several[place]
+            for index, place in self._places_in(program).items()
+            if place in several and _has_address(program.instructions[index])
+        }
+
+    def alike(self, program: Program, index: int) -> dict[int, dict[int, SharedArray | None]]:
+        """By the index of each access of the machine code at the place of this one, the accesses of that kind in the
+        whole of the PTX."""
+        places = self._places_in(program)
+        of_kind: dict[int, SharedArray | None] = {}
+        for (_, writes), of in self.accesses.items():
+            if writes == places[index][1]:
+                of_kind |= self._by_lanes(of)
+        return {
+            other: of_kind
+            for other, place in places.items()
+            if place == places[index] and _has_address(program.instructions[other])
         }
 
     def may_be_of_strength(self, program: Program) -> dict[int, dict[int, Strength]]:
@@ -116,6 +133,9 @@ class Pointers:
                     if number in self.strengths or not one.strong
                 }
         return found
+
+    def _by_lanes(self, accesses: dict[int, SharedArray | None]) -> dict[int, SharedArray | None]:
+        return {index: array for index, array in accesses.items() if index in self.by_lanes}
 
     @staticmethod
     def _places_in(program: Program) -> dict[int, Place]:
@@ -150,7 +170,10 @@ def find(kernel: CompiledKernel) -> Pointers:
     written: set[str] = set()
     updated: dict[str, None] = {}
     shared: dict[int, SharedArray] = {}
-    by_line: dict[Place, dict[int, SharedArray | None]] = {}
+    accesses: dict[Place, dict[int, SharedArray | None]] = {}
+    by_lanes: set[int] = set()
+    of_atomics: set[SharedArray | None] = set()
+    has_halves = False
     in_shared_memory: dict[int, Place] = {}
     masks: dict[int, set[int]] = {}
     constants: dict[str, Immediate] | None = None
@@ -174,9 +197,14 @@ def find(kernel: CompiledKernel) -> Pointers:
             shared[index] = only
         if touched or ANYTHING in reached or not reached:
             place_in_source = (statement.line, not _loads(statement))
-            by_line.setdefault(place_in_source, {})[index] = only
-            if statement.name == "mbarrier":  # what tests one is a load, where there are no instructions for it
-                by_line.setdefault((statement.line, False), {})[index] = only
+            accesses.setdefault(place_in_source, {})[index] = only
+            if statement.name == "mbarrier" or _becomes_a_loop(statement):
+                accesses.setdefault((statement.line, False), {})[index] = only
+            if statement.name in OF_THREADS:
+                by_lanes.add(index)
+            if statement.name in ATOMIC:
+                of_atomics.add(only)
+                has_halves |= statement.opcode[-1] in HALVES
             if statement.name in OF_THREADS and not OTHER_SPACES.intersection(statement.opcode):
                 in_shared_memory[index] = place_in_source
         if _puts_in_bulk(statement.opcode):
@@ -190,16 +218,6 @@ def find(kernel: CompiledKernel) -> Pointers:
     if any(s.opcode[0] == "call" and not _harmless(s) for s in function.statements):
         written.add(ANYTHING)  # what the called function writes is not looked at
     ordered = tuple(sorted(arrays.values(), key=lambda array: array.offset))
-    alone, several = {}, {}
-    for where, found in by_line.items():
-        array, *others = set(found.values())
-        if others:
-            if any(one is not None and one.bytes > LARGEST_VARIABLE for one in found.values()):
-                several[where] = {
-                    index: one for index, one in found.items() if function.statements[index].opcode[0] in OF_THREADS
-                }
-        elif array is not None:
-            alone[where] = array
     for index in range(len(function.statements), len(text.function.statements)):  # of functions that are called
         statement = text.function.statements[index]
         if statement.name in OF_THREADS and not OTHER_SPACES.intersection(statement.opcode):
@@ -212,8 +230,8 @@ def find(kernel: CompiledKernel) -> Pointers:
             strengths_at[where][index] = strengths.get(index, Strength.PLAIN)
     constant = {line: mask for line, (mask, *others) in masks.items() if not others and mask != EVERY_LANE}
     return Pointers(
-        None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated), several, constant,
-        strengths, strengths_at,
+        None if ANYTHING in written else frozenset(written), ordered, shared, accesses, frozenset(by_lanes),
+        frozenset(of_atomics if has_halves else ()), tuple(updated), constant, strengths, strengths_at,
     )  # fmt: skip
 
 
@@ -225,6 +243,17 @@ def _may_reach_beyond(access: Instruction, array: SharedArray) -> bool:
     parts = access.opcode.split(".")
     width = next((bits // 8 for bits in (64, 128) if str(bits) in parts), 4)
     return width > max(4, array.bytes) or (parts[0].startswith("ATOM") and (array.offset | array.bytes) % 4 != 0)
+
+
+def _has_address(access: Instruction) -> bool:
+    """Whether it is the lanes' own addresses in shared memory that are accessed, not rows that some of them name."""
+    return not access.opcode.startswith(("LDSM", "STSM", "ATOMG"))
+
+
+def _becomes_a_loop(access: ptx.Statement) -> bool:
+    """Whether machine code does this atomic operation by a loop of a load and a compare-and-swap, as it has none on
+    numbers of these types in shared memory."""
+    return access.opcode[0] in ATOMIC and access.opcode[-1] not in IN_ONE_STEP
 
 
 def _puts_in_bulk(opcode: tuple[str, ...]) -> bool:

@@ -6,9 +6,10 @@ arguments drawn at random: two accesses whose addresses agree for all of the sam
 compiler went to compute them.
 
 In a loop it is the address of the first round that is compared, and since ptxas unrolls loops, the machine's may be
-that of a later round. Behind a loop it is the address for no rounds at all. What cannot be computed ahead, because it
-was loaded from memory, say, is unknown: random numbers, different ones in each row of the sample, so that what depends
-on them shows by its rows.
+that of a later round. Behind a loop it is the address for no rounds at all. What is loaded from global or shared memory
+is a random number that depends on the address, so that both levels load the same from the same place. What cannot be
+computed ahead otherwise is unknown: random numbers that the levels do not share. All these are different ones in each
+row of the sample, so that what depends on them shows by its rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +29,10 @@ from helpers.simulator.frontends.ptx.program import addresses_alone
 
 ROWS, THREADS = 3, 64  # of the sample: in all rows the same threads, but other unknown values
 ENOUGH = THREADS // 4  # of which an address must be known to be compared
-READ_AHEAD = ("S2R", "S2UR", "CS2R", "R2UR", "mov", "ld.param")  # effects whose result is known before the launch
+READ_AHEAD = (  # effects whose result is known before the launch, and loads
+    "S2R", "S2UR", "CS2R", "R2UR", "mov", "LDG", "LDS", "LD.", "ld.",
+)  # fmt: skip
+MIXING, FAR = np.uint64(0x9E3779B97F4A7C15), np.uint64(1 << 48)
 PARAMETERS = "c[0x0]["  # so are loads from there, which code for a debugger has with an index in a register
 LOOPS_IN_A_ROW = 2  # how many may come one after the other, each going on where the last one ended
 ADDRESS_BITS = 0xFFFFFFFF  # of shared and of local memory
@@ -62,12 +66,14 @@ class Reached(Exception):
 
 @dataclass(frozen=True)
 class _Private:
-    """In place of shared or of local memory: says what is reached."""
+    """In place of shared or of local memory: says what is reached by the access that is looked at."""
 
     space: str
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
-        raise Reached(self.space, addresses, dtype.itemsize * count)
+        if wave.looks_at or self.space == "local":
+            raise Reached(self.space, addresses, dtype.itemsize * count)
+        return _contents(np.bitwise_and(addresses, ADDRESS_BITS), dtype, count)
 
     def store(self, wave, addresses, mask, values) -> None:
         raise Reached(self.space, addresses, values[0].dtype.itemsize * len(values))
@@ -85,12 +91,12 @@ class _Constants:
 
 
 class _Global:
-    """In place of global memory, where PTX has the constants, too: zeros everywhere."""
+    """In place of global memory, where PTX has the constants, too."""
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
         if wave.looks_at == "const":
             raise Reached("const", addresses, dtype.itemsize * count)
-        return (np.zeros(wave.shape, dtype),) * count
+        return _contents(addresses, dtype, count)
 
     def store(self, wave, addresses, mask, values) -> None:
         """Nobody reads it."""
@@ -347,14 +353,14 @@ class Places:
         unknown, registers = state.unknown, state.registers
         if instruction.guard is not None and instruction.guard[0] in unknown:
             return None
-        if instruction.index in self._accesses or not unknown.isdisjoint(instruction.reads):
+        if not unknown.isdisjoint(instruction.reads):
             return None
         if instruction.kind is Kind.ALU and instruction.writes:
             values = instruction.evaluate(registers)
         elif instruction.kind is Kind.EFFECT and _is_read_ahead(instruction):
             try:
                 values = instruction.execute(self._sample, registers, None)
-            except KeyError:
+            except (KeyError, Reached):
                 return None
         else:
             return None
@@ -446,7 +452,19 @@ def _rounds(address: np.ndarray, place: Place) -> int | None:
 
 
 def _is_read_ahead(effect: Instruction) -> bool:
+    if effect.opcode.startswith("LDSM"):
+        return False
     return effect.opcode.startswith(READ_AHEAD) or (effect.opcode.startswith("LDC") and PARAMETERS in effect.text)
+
+
+def _contents(addresses, dtype: np.dtype, count: int) -> tuple[np.ndarray, ...]:
+    """What memory holds there: bytes that depend on their addresses and on the row, but not on how they are loaded."""
+    bytes_ = np.broadcast_to(addresses, (ROWS, THREADS)).astype(np.uint64)[..., None]
+    rows = np.arange(ROWS, dtype=np.uint64)[:, None, None]
+    bytes_ = bytes_ + np.arange(dtype.itemsize * count, dtype=np.uint64) + rows * FAR
+    bytes_ = (bytes_ ^ bytes_ >> np.uint64(29)) * MIXING
+    values = np.ascontiguousarray((bytes_ >> np.uint64(56)).astype(np.uint8)).view(dtype)
+    return tuple(values[..., part] for part in range(count))
 
 
 def _goes_on(a, b) -> bool:

@@ -3,7 +3,8 @@
 import ast
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from math import prod
 
@@ -121,7 +122,8 @@ class SharedNames:
 
     Args: `arrays` in the order of their offsets; `used` gives by the index of an instruction the one array that it
     accesses, where it is known; `source` and `entry` declare their shapes; `strengths` are those of the instructions
-    whose opcode does not tell, or tells less.
+    whose opcode does not tell, or tells less; `unproven` are the instructions among `used` that may belong to another
+    array; `updated_beside_halves` as in `Pointers`.
     """
 
     def __init__(
@@ -131,16 +133,41 @@ class SharedNames:
         source: str = "",
         entry: str = "",
         strengths: Mapping[int, Strength] | None = None,
+        unproven: Iterable[int] = (),
+        updated_beside_halves: Collection[SharedArray | None] = (),
     ) -> None:
         self.arrays = arrays
-        self.used = used or {}
+        self.used = dict(used or {})
+        self.unproven = set(unproven)
+        self._updated_beside_halves = updated_beside_halves
         self._declared = declarations(source, entry) if self.arrays else {}
         self.strengths = strengths or {}
+
+    def attribute(self, instruction: int, array: SharedArray | None) -> None:
+        """From now on an instruction belongs to this array without proof, or to none that is known."""
+        self.used.pop(instruction, None)
+        self.unproven.discard(instruction)
+        if array is not None:
+            self.used[instruction] = array
+            self.unproven.add(instruction)
+
+    def proven(self) -> "SharedNames":
+        """The same names, but each access that may belong to another array may go wherever shared memory is."""
+        proven = copy(self)
+        proven.used = {index: array for index, array in self.used.items() if index not in self.unproven}
+        proven.unproven = set()
+        return proven
 
     def strength(self, instruction: Instruction) -> Strength:
         """That of a load or a store to shared memory."""
         own = Strength.STRONG if instruction.strong or instruction.begins_swap else Strength.PLAIN
         return self.strengths.get(instruction.index, own)
+
+    def only_puts_back(self, instruction: Instruction, byte: int) -> bool:
+        """Whether a compare-and-swap leaves a byte as it is: one for 16 bits takes the word around them, in which
+        another array may begin or end."""
+        updated = self._updated_beside_halves
+        return instruction.swaps and bool(updated) and None not in updated and self.around(byte) not in updated
 
     def limits(self, instruction: int) -> tuple[int, int] | None:
         """The bytes [start, stop) of the array that an instruction accesses; None if that is not known."""

@@ -89,7 +89,8 @@ def translate(kernel: CompiledKernel) -> Program:
         cluster=kernel.cluster,
     )
     program.blocks = basic_blocks(instructions)
-    mark_looks(program)
+    if any(one.swaps for one in instructions):
+        mark_looks(program, _swaps_of_source(kernel, instructions))
     _mark_counts_of_copies(instructions)
     addresses = image.addresses(4, kernel.lowered_name)
     symbols = {symbol.name: symbol for symbol in image.symbols}
@@ -101,6 +102,21 @@ def translate(kernel: CompiledKernel) -> Program:
     program.start = _starter(translator, program)
     program.decode = lambda prepared: _machine(prepared, function.statements, kind, translator)
     return program
+
+
+def _swaps_of_source(kernel: CompiledKernel, instructions: list[Instruction]) -> set[int]:
+    """The compare-and-swaps that the source has, and not only an atomic operation that becomes one.
+
+    The compiler may give one the line of something else. Of such a line it is the source's if that has any.
+    """
+    functions = ptx.parse(kernel.ptx).functions.values()
+    lines: dict[bool, set[int]] = {True: set(), False: set()}  # of compare-and-swaps, and of other atomic operations
+    for function in functions:
+        for one in function.statements:
+            if one.opcode[0] in ("atom", "red"):
+                lines["cas" in one.opcode].add(one.line)
+    swaps = [one for one in instructions if one.swaps and "CAST" not in one.opcode and lines[True]]
+    return {one.index for one in swaps if one.line in lines[True] or one.line not in lines[False]}
 
 
 @uncollected
