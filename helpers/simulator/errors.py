@@ -83,7 +83,9 @@ class OutOfBounds(KernelError, IndexError):
     reads no other one at an index.
 
     Machine code does not name the shared array that it accesses. An access outside the array of its source line is
-    reported if the PTX of the same launch, which does name it, goes there too; else it belongs to another array.
+    reported if the PTX of the same launch, which does name it, goes there too; else it belongs to another array. Where
+    a line accesses several, it is the one whose addresses it has. If these cannot be computed ahead, as with an index
+    from another lane, all shared memory is the limit: `python -m tests.simulator.random_kernels` counts what is missed.
 
     Attributes:
         array: the symbol of the shared array that was left, "" for other memory.

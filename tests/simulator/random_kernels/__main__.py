@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from multiprocessing import TimeoutError as NothingYet
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -80,7 +81,7 @@ def counted(tasks: Sequence[Task], workers: int, seconds: float, write: Callable
         for number in range(1, len(tasks) + 1):
             try:
                 every = results.next(max(0.1, begun + seconds - time.monotonic()))
-            except TimeoutError:
+            except NothingYet:
                 print(f"  {number - 1} of {len(tasks)} modules were tried in {seconds:.0f} s.")
                 break
             for found in every:
