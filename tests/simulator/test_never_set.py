@@ -84,6 +84,11 @@ RIGHT = {
         "a[2 * t + k] * w[k];\n    y[t] = sum;",
         lambda x: x.view(np.uint8)[:64].reshape(32, 2).astype(int) @ x.view(np.uint16)[:2].astype(int),
     ),
+    "counted at a barrier": (
+        "    const int count = __syncthreads_count(x[t] > 4), any = __syncthreads_or(x[t] > 8);\n"
+        "    y[t] = count + any;",
+        lambda x: np.full(32, (x > 4).sum()),
+    ),
     "a fragment that is filled": (FRAGMENTS.replace("FILL", "wmma::fill_fragment(sums, 0.0f);"), None),
     "not a number on purpose": (
         '    y[t] = t < n ? x[t] : nanf("");', lambda x: np.where(np.arange(32) < 20, x, np.nan)

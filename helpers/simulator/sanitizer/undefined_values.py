@@ -62,7 +62,8 @@ def never_set(function: ptx.Function) -> frozenset[str]:
         written: set[str] = set()
         for statement in statements[start:stop]:
             result, *sources = operands = statement.operands or (None,)
-            if statement.name in READ_ONLY or not isinstance(result, Register | Vector):
+            counts = statement.name in ("bar", "barrier") and "red" in statement.opcode  # and leaves a result
+            if (statement.name in READ_ONLY and not counts) or not isinstance(result, Register | Vector):
                 result, sources = None, operands
             for operand in (*sources, statement.guard):
                 if operand is not None:
@@ -338,7 +339,11 @@ class UndefinedValues:
             return
         slots = [*last.reads, *(last.guard or ())[:1]]
         codes = self._any_of([slot for slot in slots if slot in self._slots])
-        codes = np.where(self._active(self._wave.mask), codes, 0)
+        active = self._active(self._wave.mask)
+        codes = np.where(active, codes, 0)
+        for slot in last.writes:
+            if slot in self._slots:
+                self._put(slot, active, 0)
         if not codes.any() or (last.kind is Kind.BRANCH and self._only_selects(last, codes)):
             return
         self._use(last.index, codes, DECIDES)
