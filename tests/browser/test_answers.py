@@ -13,6 +13,7 @@ from playwright.sync_api import Page
 
 from helpers import plan
 from helpers.authoring.notebooks import form
+from tests.browser.axe import OF_THE_COURSE, serious
 from tests.browser.lab import TOKEN, Lab
 
 FOLDER = "every"
@@ -114,6 +115,7 @@ def test_no_answer_is_seen_before_its_prediction_is_committed(page, file):
     page.evaluate(OPEN, f"{FOLDER}/{file}")
     page.wait_for_function("() => window.opened.content.widgets.every(cell => !cell.placeholder)")
     before = page.evaluate(SEEN)
+    assert serious(page, *OF_THE_COURSE) == []
     assert set(waits) <= set(before["all"])
     assert not set(waits) & set(before["seen"])
     assert set(waits) <= set(before["lines"])
