@@ -67,7 +67,8 @@ def belongs(cells: list[dict]) -> dict[int, list[int]]:
             found[number], fresh = questions, True
         elif heads(cell):
             fresh = True
-    return {number: waits for number, waits in found.items() if waits}
+    shows = {number for number, cell in enumerate(cells) if cell.get("outputs", True)}  # a stored explorer is nothing
+    return {number: waits for number, waits in found.items() if waits and number in shows}
 
 
 def heads(cell: dict) -> bool:
