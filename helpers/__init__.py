@@ -19,6 +19,6 @@ def _command() -> str:
 
 if _command() and (missing := [name for name in _NEEDED if find_spec(name) is None]):
     sys.exit(
-        f"{sys.executable} is not the course's Python: it lacks {', '.join(missing)}. `make lab` in its folder "
-        f"makes one; then `.venv/bin/python -m {_command()} …` there."
+        f"{sys.executable} is not the course's Python: it lacks {', '.join(missing)}. `make lab` in the course's "
+        f"folder makes one; then `.venv/bin/python -m {_command()} …` there."
     )

@@ -100,7 +100,7 @@ class Stage(ipywidgets.VBox):
     def on_paper(self) -> dict[str, str]:
         """The picture on the stage by its MIME type; empty for a sentence or a text."""
         shown = self.picture.value
-        return {"image/png": base64.b64encode(shown).decode()} if isinstance(shown, bytes) and shown else {}
+        return {"image/png": base64.b64encode(shown).decode()} if shown and not isinstance(shown, str) else {}
 
     def tell(self, note: str) -> None:
         """Replace the line under the picture."""

@@ -152,6 +152,21 @@ def run_all(page: Page) -> None:
                 raise
 
 
+def bring_into_view(page: Page, text: str) -> None:
+    """Scroll the notebook, which keeps only the cells near the window, until the cell with this code is there."""
+    cell, panel = page.locator(".jp-CodeCell", has_text=text), page.locator(".jp-WindowedPanel-outer")
+    deadline = time.monotonic() + PATIENCE / 1000
+    while time.monotonic() < deadline:
+        panel.evaluate("panel => panel.scrollTo(0, 0)")
+        for _ in range(80):
+            if cell.count():
+                cell.first.scroll_into_view_if_needed()
+                return
+            panel.evaluate("panel => panel.scrollBy(0, 500)")
+            page.wait_for_timeout(60)
+    pytest.fail(f"no cell with {text!r} in the notebook")
+
+
 def drawn(picture: Locator) -> Locator:
     """A picture that has its size: one that was only just put in its place has that of its words."""
     picture.evaluate("image => image.decode()")

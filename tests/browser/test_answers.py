@@ -13,6 +13,7 @@ from playwright.sync_api import Page
 
 from helpers import plan
 from helpers.authoring.notebooks import form
+from tests.browser.axe import OF_THE_COURSE, serious
 from tests.browser.lab import TOKEN, Lab
 
 FOLDER = "every"
@@ -66,7 +67,8 @@ def belongs(cells: list[dict]) -> dict[int, list[int]]:
             found[number], fresh = questions, True
         elif heads(cell):
             fresh = True
-    return {number: waits for number, waits in found.items() if waits}
+    shows = {number for number, cell in enumerate(cells) if cell.get("outputs", True)}  # a stored explorer is nothing
+    return {number: waits for number, waits in found.items() if waits and number in shows}
 
 
 def heads(cell: dict) -> bool:
@@ -114,6 +116,7 @@ def test_no_answer_is_seen_before_its_prediction_is_committed(page, file):
     page.evaluate(OPEN, f"{FOLDER}/{file}")
     page.wait_for_function("() => window.opened.content.widgets.every(cell => !cell.placeholder)")
     before = page.evaluate(SEEN)
+    assert serious(page, *OF_THE_COURSE) == []
     assert set(waits) <= set(before["all"])
     assert not set(waits) & set(before["seen"])
     assert set(waits) <= set(before["lines"])

@@ -3,6 +3,7 @@
 They are moved by keyboard alone, on a light and on a dark page, and interrupted; a slider of a learner's own redraws.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,8 @@ from nbformat import v4
 from playwright.sync_api import Locator, Page, expect
 
 from helpers.authoring import setup_environment
-from tests.browser.lab import ERROR, STDERR, Lab, drawn, put, run_all
+from tests.browser.axe import OF_THE_COURSE, serious
+from tests.browser.lab import ERROR, STDERR, Lab, bring_into_view, drawn, put, run_all
 
 SLOW = """
 import time
@@ -47,6 +49,8 @@ CELLS = (
     "from helpers.exercises import n01\nn01.predict_flops()",
     SLOW.strip(),
     OWN.strip(),
+    "from helpers.explore import coalescing\ncoalescing.explore_steps('naive')",
+    "from helpers.explore import thread_map\nthread_map.explore()",
     "print('reached', 'the end')",
 )
 
@@ -58,15 +62,14 @@ def page(lab: Lab) -> Iterator[Page]:
     put(lab.folder, "explorers.ipynb", v4.new_notebook(cells=cells))
     with lab.opened("explorers.ipynb") as shown:
         run_all(shown)
-        shown.get_by_text("reached the end", exact=True).or_(shown.locator(ERROR)).first.wait_for()
+        shown.get_by_text("reached the end", exact=True).or_(shown.locator(ERROR)).first.wait_for(state="attached")
         assert shown.locator(ERROR).count() == 0, shown.locator(ERROR).first.inner_text()
         yield shown
 
 
 def cell_of(page: Page, text: str) -> Locator:
-    cell = page.locator(".jp-CodeCell", has_text=text)
-    cell.scroll_into_view_if_needed()
-    return cell
+    bring_into_view(page, text)
+    return page.locator(".jp-CodeCell", has_text=text)
 
 
 def frame_height(cell: Locator) -> float:
@@ -120,6 +123,62 @@ def test_a_slider_of_a_learners_own_redraws_and_no_question_about_news_lies_over
     # JupyterLab would ask where set-up did not make the environment.
     greeting = page.get_by_text("Would you like to get notified about official Jupyter news?")
     assert greeting.count() == 0 or not (Path(sys.prefix) / setup_environment.STAMP).exists()
+
+
+# The controls of explorers that reach out of their cell.
+CUT = """() => [...document.querySelectorAll(".gemm-explorer")].flatMap(explorer => {
+  const room = explorer.closest(".jp-OutputArea").getBoundingClientRect();
+  const parts = "button, select, input, .noUi-target, .widget-readout, .widget-label, img";
+  return [...explorer.querySelectorAll(parts)].filter(one => {
+    const box = one.getBoundingClientRect();
+    return box.width && (box.right > room.right + 1 || box.left < room.left - 1);
+  }).map(one => one.textContent || one.className);
+})"""
+# Of the frames of their pictures, height over width in per cent.
+SHAPES = """() => [...document.querySelectorAll(".gemm-explorer [class*='gemm-frame-']")].filter(
+  frame => frame.offsetWidth).map(frame => Math.round(100 * frame.offsetHeight / frame.offsetWidth))"""
+
+
+@pytest.mark.browser
+def test_nothing_of_an_explorer_is_cut_on_a_narrow_page(page):
+    cell_of(page, "thread_map.explore")
+    page.keyboard.press("Control+b")  # the list of files goes
+    shapes = page.evaluate(SHAPES)
+    assert len(shapes) >= 3
+    for width in (1280, 768, 650, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(f"() => document.querySelector('.jp-Notebook').offsetWidth < {width}")
+        assert page.evaluate(CUT) == []
+        narrow = page.evaluate(SHAPES)
+        assert len(narrow) == len(shapes) and max(map(abs, map(int.__sub__, narrow, shapes))) <= 1
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.keyboard.press("Control+b")
+
+
+@pytest.mark.browser
+def test_controls_have_names_and_states_in_words(page):
+    thread_map = cell_of(page, "thread_map.explore")
+    block = thread_map.get_by_role("slider", name="shape of C")
+    expect(block).to_have_attribute("aria-valuetext", "64 × 64")
+    block.focus()
+    page.keyboard.press("ArrowRight")
+    expect(block).to_have_attribute("aria-valuetext", "24 × 100")
+    page.keyboard.press("ArrowLeft")
+    readout = thread_map.locator(".gemm-list .widget-readout").first
+    expect(readout).to_have_attribute("contenteditable", "false")
+    expect(cell_of(page, "coalescing.explore").get_by_role("button", name="Play k", exact=True)).to_be_attached()
+    expect(cell_of(page, "predict_flops").get_by_role("radiogroup")).to_have_attribute(
+        "aria-label", re.compile("^Predict. Multiplications")
+    )
+    board = cell_of(page, "bank_board.explore").get_by_role("slider", name="padding, floats")
+    expect(board).to_have_attribute("tabindex", "-1")  # a kernel's own padding cannot be moved
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_explorers_and_predictions(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    assert serious(page, *OF_THE_COURSE) == []
 
 
 @pytest.mark.browser

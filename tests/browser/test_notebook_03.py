@@ -7,7 +7,6 @@ their order. Slides have tests of their own, in test_live_slides.py.
 
 import re
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from helpers import exercises
 from helpers.authoring.notebooks import form
-from tests.browser.lab import ERROR, PATIENCE, STDERR, Lab, put, run_all
+from tests.browser.lab import ERROR, PATIENCE, STDERR, Lab, bring_into_view, put, run_all
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "03_coalescing.ipynb"
 
@@ -43,21 +42,6 @@ def wait_at_the_end(page: Page, shown: Locator) -> None:
             return
         page.wait_for_timeout(250)
     pytest.fail("the notebook did not come to its end")
-
-
-def bring_into_view(page: Page, text: str) -> None:
-    """Scroll the notebook, which keeps only the cells near the window, until the cell with this code is there."""
-    cell, panel = page.locator(".jp-CodeCell", has_text=text), page.locator(".jp-WindowedPanel-outer")
-    deadline = time.monotonic() + PATIENCE / 1000
-    while time.monotonic() < deadline:
-        panel.evaluate("panel => panel.scrollTo(0, 0)")
-        for _ in range(80):
-            if cell.count():
-                cell.first.scroll_into_view_if_needed()
-                return
-            panel.evaluate("panel => panel.scrollBy(0, 500)")
-            page.wait_for_timeout(60)
-    pytest.fail(f"no cell with {text!r} in the notebook")
 
 
 def press_and_expect_a_new_picture(page: Page, cell, slider, key: str) -> None:

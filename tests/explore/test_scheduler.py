@@ -1,5 +1,7 @@
 """The explorer of a scheduler, and what its pictures say."""
 
+import base64
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,10 @@ def test_every_setting_of_the_explorer_shows_a_picture(monkeypatch):
 
 def test_the_picture_is_of_the_courses_width():
     assert np.isclose(scheduler.picture_of(Choice()).get_size_inches()[0], theme.WIDTH)
+
+
+def test_an_output_keeps_the_picture_for_the_next_day():
+    explorer = scheduler.explore()
+    kept = explorer._repr_mimebundle_()["image/png"]
+    assert base64.b64decode(kept) == bytes(explorer.stage.picture.value)
+    assert len(kept) < 100_000

@@ -79,3 +79,7 @@ def test_the_explorer_begins_with_the_kernel_that_the_step_is_a_change_to():
     assert explorer.stage.note.value.startswith("An exclusive or permutes")
     explorer.old.value = get("swizzled")
     assert "are the same code" in explorer.stage.picture.value
+
+
+def test_an_output_of_a_text_keeps_no_picture():
+    assert "image/png" not in diff.explore("swizzled")._repr_mimebundle_()
