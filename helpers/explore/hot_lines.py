@@ -19,7 +19,7 @@ from helpers.draw import theme
 from helpers.draw.asked import FIGURE_HEIGHT, asked_figure
 from helpers.explore.controls import choice_list
 from helpers.explore.live import LiveExplorer
-from helpers.explore.own import Own, taken
+from helpers.explore.own import Own, multiplication
 from helpers.explore.speeds import PREDICTED_SIZE, speed_of
 from helpers.explore.widgets import number_slider
 
@@ -135,6 +135,6 @@ def _told(kernel: Kernel | OwnKernel, line: Line) -> str:
 
 def explore(own: Own = None, *, kernel: str = KERNEL) -> HotLinesExplorer:
     """The explorer, beginning with a kernel of the ladder, or with a learner's own."""
-    own = taken(own)
+    own = multiplication(own, "which lane asks for which float of a matrix or a tile")
     tiles = [get(KERNEL).replace(**dict(zip(("BM", "BN", "BK", "TM", "TN"), one, strict=True))) for one in TILES]
     return HotLinesExplorer([*([own] if own else []), *LADDER, *tiles], own or get(kernel))

@@ -206,7 +206,7 @@ def test_shared_memory_executes_more_loads_than_fmas():
     first, last = (mix.mix(name).parts for name in (NAMES[0], NAMES[-1]))
     assert first["lsu"] > first["fma"] > 1 > 9 * last["lsu"]
     counted = mix.by_name(get("shared_memory").launch(256, 256, 512), ("FFMA", "LDS"))
-    assert counted["FFMA"] == 1 < counted["LDS"] < first["lsu"]
+    assert 1 <= counted["FFMA"] < 1.01 < counted["LDS"] < first["lsu"]
 
 
 def test_the_lanes_of_line_46_are_eight_floats_apart():
