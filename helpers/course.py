@@ -69,7 +69,7 @@ LAUNCH = {one.name for one in fields(OwnKernel) if one.init} - {"source"}
 WAY_SIZE = 4096  # M = N = K
 PICTURES = (
     "thread_map", "coalescing", "tile_phases", "barriers", "occupancy", "register_tile", "bank_board", "vector_width",
-    "pipeline", "hierarchy", "roofline", "heat_source", "diff",
+    "pipeline", "hierarchy", "roofline", "heat_source", "hot_lines", "diff",
 )  # the explorers of any kernel  # fmt: skip
 QUOTED = re.compile(r"^( *line \d+): .*$", re.MULTILINE)  # a line of the source in a message
 PROGRAMS = Path(gemm_kernels.__file__).with_name("host")

@@ -39,6 +39,7 @@ def mix(kernel: str, gpu: str = devices.DEFAULT.name) -> Mix:
 
 def by_name(launch: Launch, names: Sequence[str]) -> dict[str, float]:
     """How often a launch of whole tiles executes these instructions of machine code, per FMA of its product."""
-    recording = run.record(launch)
-    fmas = recording.instructions("FFMA")
+    recording = run.record(launch)  # of one block
+    rows, columns = launch.tile
+    fmas = rows * columns * launch.shape[2] / WARP
     return {name: recording.instructions(name) / fmas for name in names}

@@ -106,9 +106,9 @@ class BankBoardExplorer(LiveExplorer):
         return picture_of(launch, self.place.value, self.request.value, self.warp.value, whole=True), note
 
     def later(self) -> Callable[[], str] | None:
-        """How fast the kernel is, behind where it was counted."""
+        """How fast the kernel is."""
         launch = self.launch.value
-        return launch and partial(_told, launch)
+        return launch and partial(speed_of_launch, launch)
 
     def _offer(self, found: list[Place]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""
@@ -117,10 +117,6 @@ class BankBoardExplorer(LiveExplorer):
             before = self.place.value
             self.place.options = options
             self.place.value = before if before in found else found[0]
-
-
-def _told(launch: Launch) -> str:
-    return f"{run.counted_in(run.record(launch))} {speed_of_launch(launch)}"
 
 
 def explore(own: Own = None, *, kernel: str | None = None, tile: Tile | None = None) -> BankBoardExplorer:

@@ -109,10 +109,9 @@ class HierarchyExplorer(LiveExplorer):
         return picture, run.counted_in(run.record(shown))
 
     def later(self) -> Callable[[], str] | None:
-        """How fast the kernel is with the lanes as it has them, behind where it was counted."""
-        launch = self.launch.value
-        kernel = self.timed.get(launch) if self.lane_map.value == ZIGZAG else None
-        return kernel and partial(_told, launch, kernel)
+        """How fast the kernel is with the lanes as it has them."""
+        kernel = self.timed.get(self.launch.value) if self.lane_map.value == ZIGZAG else None
+        return kernel and partial(_told, kernel)
 
 
 def explore(own: Own = None) -> HierarchyExplorer:
@@ -133,9 +132,9 @@ def _timed(shape: Sequence[int]) -> Kernel | None:
     return None
 
 
-def _told(launch: Launch, kernel: Kernel | OwnKernel) -> str:
+def _told(kernel: Kernel | OwnKernel) -> str:
     speed = speed_of(kernel)
-    return f"{run.counted_in(run.record(launch))} {speed and f'{kernel.name} at {speed}.'}"
+    return speed and f"{kernel.name} at {speed}."
 
 
 def _label(shape: Sequence[int]) -> str:

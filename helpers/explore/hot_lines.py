@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,8 +20,8 @@ from helpers.draw import theme
 from helpers.draw.asked import FIGURE_HEIGHT, asked_figure
 from helpers.explore.controls import choice_list
 from helpers.explore.live import LiveExplorer
-from helpers.explore.own import Own, taken
-from helpers.explore.speeds import PREDICTED_SIZE, speed_of
+from helpers.explore.own import Own, multiplication
+from helpers.explore.speeds import PREDICTED_SIZE, recorded
 from helpers.explore.widgets import number_slider
 
 KERNEL = "block_tile_2d"
@@ -56,23 +57,26 @@ def picture_of(choice: Choice, *, whole: bool = False) -> theme.Figure:
 
 
 def cost_of(launch: Launch, line: Line) -> str:
-    """'Line 46: 128 requests of a block's warps, 8 wavefronts each.': counted on the first block."""
+    """'Line 46: 1 024 requests of 8 wavefronts': counted on the first block."""
     counted = next(one for one in run.record(launch).by_line() if one.line == line.number)
     space, unit = ("global", "sectors") if line.array in "ABC" else ("shared", "wavefronts")
     requests = counted.total("requests", space, line.op)
     each = counted.total(unit, space, line.op) / max(requests, 1)
-    return f"Line {line.number}, one block: {theme.plural(requests, 'request')}, {theme.number(each)} {unit} each."
+    return f"Line {line.number}: {theme.plural(requests, 'request')} of {theme.number(each)} {unit}"
 
 
 def time_of(kernel: Kernel | OwnKernel, line: Line) -> str:
-    """'20 % of the predicted time passes in line 46. 4 096³: 31 632 GFLOPS, recorded on …': of the whole launch."""
-    speed = speed_of(kernel)
-    try:
+    """', 6% of the predicted time. 31 632 GFLOPS at 4 096³, recorded on NVIDIA H200.': of the whole launch."""
+    share = speed = ""
+    with suppress(*cycles.CANNOT):
         found = cycles.predict(kernel.launch(*(PREDICTED_SIZE,) * 3))
-    except cycles.CANNOT:
-        return speed and f"{speed}."
-    share = sum(found.by_line().get(line.number, {}).values()) * (1 - found.time["empty"])
-    return f"{share:.0%} of the time passes in line {line.number} ({found.label}). {speed and f'{speed}.'}"
+        part = sum(found.by_line().get(line.number, {}).values()) * (1 - found.time["empty"])
+        gflops = theme.thousands(2e-6 * PREDICTED_SIZE**3 / found.ms)
+        share = f", {part:.0%} of the predicted time"
+        speed = f"{gflops} GFLOPS at {theme.thousands(PREDICTED_SIZE)}³, {found.label}."
+    if isinstance(kernel, Kernel) and (measured := recorded(kernel)):
+        speed = f"{theme.thousands(measured.gflops)} GFLOPS at {theme.thousands(measured.M)}³, {measured.label}."
+    return f"{share}. {speed}"
 
 
 class HotLinesExplorer(LiveExplorer):
@@ -105,7 +109,7 @@ class HotLinesExplorer(LiveExplorer):
         with self.quiet():
             self._offer(list(found))
             self.request.max = len(found[self.line.value]) - 1
-        return picture_of(self.choice, whole=True), cost_of(launch, self.line.value)
+        return picture_of(self.choice, whole=True), f"{cost_of(launch, self.line.value)}."
 
     def later(self) -> Callable[[], str] | None:
         """What the line takes of the predicted time, and how fast the kernel is, behind what was counted."""
@@ -130,11 +134,11 @@ def _named(kernel: Kernel | OwnKernel) -> str:
 
 
 def _told(kernel: Kernel | OwnKernel, line: Line) -> str:
-    return f"{cost_of(shown(kernel), line)} {time_of(kernel, line)}"
+    return f"{cost_of(shown(kernel), line)}{time_of(kernel, line)}"
 
 
 def explore(own: Own = None, *, kernel: str = KERNEL) -> HotLinesExplorer:
     """The explorer, beginning with a kernel of the ladder, or with a learner's own."""
-    own = taken(own)
+    own = multiplication(own, "which lane asks for which float of a matrix or a tile")
     tiles = [get(KERNEL).replace(**dict(zip(("BM", "BN", "BK", "TM", "TN"), one, strict=True))) for one in TILES]
     return HotLinesExplorer([*([own] if own else []), *LADDER, *tiles], own or get(kernel))

@@ -35,7 +35,6 @@ from helpers.explore.widgets import choice_slider, number_slider
 
 KERNELS = ("coalesced", "transposed", "interleaved", "vectorized", "vectorized_ptx", "async_copy", "warptiled")
 COPY = "a copy of four floats a lane"
-COMPILED = f"Compiled for {devices.DEFAULT.arch}, the architecture of the {devices.DEFAULT.short}."
 STRIDES = (128, 129, 130, 132, 136, 256, 1000, 1023, 1024)
 
 
@@ -90,12 +89,12 @@ class VectorWidthExplorer(LiveExplorer):
             if self.line.value is None:
                 raise CannotShow(f"No line of {launch.name} accesses memory. Choose another kernel.")
             picture = picture_of_line(launch, self.line.value)
-        return picture, COMPILED
+        return picture, f"Compiled for {devices.DEFAULT.arch}, the architecture of the {devices.DEFAULT.short}."
 
     def later(self) -> Callable[[], str] | None:
-        """How fast the kernel is, behind what it was compiled for."""
+        """How fast the kernel is."""
         launch = self.launch.value
-        return launch and partial(_told, launch)
+        return launch and partial(speed_of_launch, launch)
 
     def _offer(self, found: Sequence[LineCode]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""
@@ -104,10 +103,6 @@ class VectorWidthExplorer(LiveExplorer):
             before = self.line.value
             self.line.options = options
             self.line.value = before if before in found else options[0][1]
-
-
-def _told(launch: Launch) -> str:
-    return f"{COMPILED} {speed_of_launch(launch)}"
 
 
 def explore(

@@ -76,3 +76,10 @@ def test_every_shape_keeps_the_rules_of_the_kernel():
 def test_the_static_twin_compares_the_lane_maps():
     caption = hierarchy.small_multiples(SHAPES[3]).caption
     assert "zigzag: A 2, B 2; row by row: A 2, B 4; column by column: A 4, B 2" in caption
+
+
+def test_the_note_says_how_fast_the_kernel_is_with_its_own_lanes():
+    explorer = hierarchy.explore()
+    assert "47\u202f741 GFLOPS" in explorer.later()().replace("\u00a0", "\u202f")
+    explorer.lane_map.value = "row by row"
+    assert explorer.later() is None

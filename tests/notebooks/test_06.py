@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from gemm_kernels import get, launch_of
-from helpers import course, exercises, run
+from helpers import course, cycles, exercises, run
 from helpers.analysis.vector_width import lines_of
 from helpers.draw.patch_places import Block
 from helpers.exercises import pairs
@@ -158,3 +158,11 @@ def test_in_a_line_two_registers_more_cost_a_block_and_speed():
     assert blocks[1] == blocks[0] - 1
     before, after = pairs.speeds(pairs.PATCH, pairs.IN_A_LINE)
     assert after.gflops < 0.8 * before.gflops
+
+
+def test_a_block_in_a_line_is_slower_for_its_registers_alone():
+    square, line = (pairs.launches()[name] for name in (pairs.PATCH, pairs.IN_A_LINE))
+    bounded = line.with_source(line.source.replace("void sgemm(", "void __launch_bounds__(256, 4) sgemm("))
+    assert run.compiled(bounded).registers == run.compiled(square).registers
+    as_square, as_line, mended = (cycles.predict(one).ms for one in (square, line, bounded))
+    assert as_line > mended and abs(mended - as_square) < 0.1 * as_square

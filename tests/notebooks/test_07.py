@@ -206,7 +206,7 @@ def test_shared_memory_executes_more_loads_than_fmas():
     first, last = (mix.mix(name).parts for name in (NAMES[0], NAMES[-1]))
     assert first["lsu"] > first["fma"] > 1 > 9 * last["lsu"]
     counted = mix.by_name(get("shared_memory").launch(256, 256, 512), ("FFMA", "LDS"))
-    assert counted["FFMA"] == 1 < counted["LDS"] < first["lsu"]
+    assert 1 <= counted["FFMA"] < 1.01 < counted["LDS"] < first["lsu"]
 
 
 def test_the_lanes_of_line_46_are_eight_floats_apart():
@@ -214,7 +214,7 @@ def test_the_lanes_of_line_46_are_eight_floats_apart():
     (number, taken, best) = said("07", r"names line (\d+): its loads take (\d) wavefronts where (\d) would do")
     launch = hot_lines.shown(kernel)
     line = hot_lines.line_of(launch, "= Bs[k]")
-    assert line.number == number and f"{taken} wavefronts each" in hot_lines.cost_of(launch, line)
+    assert line.number == number and hot_lines.cost_of(launch, line).endswith(f"of {taken} wavefronts")
     (request, *_) = asked(launch)[line]
     assert request.groups == {(0, 8 * lane): (lane, lane + 16) for lane in range(16)} and request.floats == best
     (waste,) = (one for one in profile(kernel.launch(SIZE, SIZE, SIZE)).wastes if one.line == number)

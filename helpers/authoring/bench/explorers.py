@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import devices, run
+from helpers.analysis.asked import asked
 from helpers.analysis.banks import places
 from helpers.analysis.bytes_moved import sectors_of_a_block
 from helpers.analysis.counters import counted
@@ -40,6 +41,7 @@ from helpers.explore import (
     diff,
     heat_source,
     hierarchy,
+    hot_lines,
     ladder,
     occupancy,
     pipeline,
@@ -281,6 +283,16 @@ def tuning_moves(positions: int | None = None) -> Iterator[Move]:
     return moves_of("tuning", explorer, ranges, positions)
 
 
+def hot_lines_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 07: a kernel that is shown for the first time is compiled and recorded."""
+    run.forget()
+    asked.cache_clear()
+    explorer = hot_lines.explore()
+    kernels = [kernel for _, kernel in explorer.kernel.options[1:6]]
+    ranges = {"kernel": kernels, "request": (0, 1, 2, 3), "warp": (0, 1, 2, 3)}
+    return moves_of("hot_lines", explorer, ranges, positions, ("kernel",))
+
+
 def heat_source_moves(positions: int | None = None) -> Iterator[Move]:
     """A kernel that is shown for the first time is compiled and counted."""
     run.forget()
@@ -328,6 +340,7 @@ EXPLORERS: dict[str, Callable[[int | None], Iterator[Move]]] = {
     "hierarchy": hierarchy_moves,
     "tuning": tuning_moves,
     "ladder": ladder_moves,
+    "hot_lines": hot_lines_moves,
     "heat_source": heat_source_moves,
     "diff": diff_moves,
 }
@@ -337,7 +350,7 @@ MODULES: dict[str, Any] = {
     module.__name__.rsplit(".", 1)[-1]: module
     for module in (
         roofline, thread_map, coalescing, tile_phases, barriers, occupancy, scheduler, register_tile, bank_board,
-        vector_width, pipeline, hierarchy, tuning, ladder, heat_source, diff,
+        vector_width, pipeline, hierarchy, tuning, ladder, hot_lines, heat_source, diff,
     )
 }  # fmt: skip
 
