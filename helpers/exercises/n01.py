@@ -76,7 +76,7 @@ def predict_slack() -> Prediction:
     )
 
 
-FIVE = ("A100 80GB", "RTX A6000", "RTX 6000 Ada", "H20", "H200")
+FIVE = ("A100 80GB", "RTX A6000", "RTX 6000 Ada", "H20", devices.DEFAULT.name)
 
 
 def floors() -> Table:
