@@ -61,22 +61,22 @@ def predict_slack() -> Prediction:
     floor = roofline.fastest_time(A6000, *CUBE, beta=1.0)
     slack = floor.compute_ms / floor.memory_ms
     reasons = {
-        1: "Then it would be memory bound already, and the operations would take less time than the bytes.",
-        2: "A and B are two matrices, but the question is about the two times: divide one by the other.",
+        1: "Then the bytes would take as long as the operations already.",
+        2: "There are two matrices to multiply. But the question is about two times: divide one by the other.",
         10: f"The operations take {floor.compute_ms:.2f} ms and the bytes {floor.memory_ms:.2f} ms: {slack:.1f} times "
         "as long. Up to there the bytes are still moved while the multipliers work.",
         1000: "A float is used 4096 times, but that says how often it is needed, not what the memory has time for.",
     }
     return predict(
         f"4096 × 4096 × 4096 with the old C, on an {A6000.short} with {A6000.peak_fp32_gflops / 1e3:.1f} TFLOPS and "
-        f"{A6000.memory_gb_per_s} GB/s. A kernel whose limit is arithmetic may move the least number of bytes about so "
-        "many times over:",
+        f"{A6000.memory_gb_per_s} GB/s. About how many times the least number of bytes can a kernel move before memory "
+        "becomes its limit?",
         reasons=reasons,
         answer=min(reasons, key=lambda times: abs(math.log(times / slack))),
     )
 
 
-FIVE = ("A100 80GB", "RTX A6000", "RTX 6000 Ada", "H20", "H200")
+FIVE = ("A100 80GB", "RTX A6000", "RTX 6000 Ada", "H20", devices.DEFAULT.name)
 
 
 def floors() -> Table:

@@ -111,7 +111,7 @@ def test_the_picture_is_there_before_anything_is_predicted(make, monkeypatch):
     said = []
     monkeypatch.setattr(speeds, "_said", {})
     monkeypatch.setattr(speeds, "_predicted", lambda launch: said.append(launch) or "7 GFLOPS, predicted")
-    monkeypatch.setattr(coalescing, "recorded", lambda *_: None)
+    monkeypatch.setattr(speeds, "recorded", lambda *_: None)
     monkeypatch.setattr(recordings, "find", lambda *_: None)
     explorer = make()
     assert explorer.stage.picture.value and not said
