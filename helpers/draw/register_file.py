@@ -79,7 +79,7 @@ def queue_row(axes: Axes, top: float, number: int, before: Fma | None, fma: Fma,
             x = QUEUES[bank] + 3 * (BOX + 3) + waiting * (DEBT + 2)
             page.fill(axes, page.boxes(x, middle - DEBT / 2, DEBT, DEBT), theme.TROUBLE)
     if step.lost:
-        page.text(axes, page.WIDTH - page.MARGIN - 8, middle, f"+{step.lost}", ha="right", color=theme.TROUBLE,
+        page.text(axes, page.WIDTH - page.MARGIN - 8, middle, f"+{step.lost}", ha="right", color=theme.INK,
                   weight="bold", size=theme.TEXT)  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from helpers.authoring.gallery import small_pictures
 from helpers.draw import theme
 from helpers.draw.machine import machine_figure
 from helpers.draw.warp_states import warp_states_figure
-from helpers.exercises import n07
+from helpers.exercises import n07, one_fma, settings
 from helpers.explore import (
     bank_board,
     barriers,
@@ -31,8 +31,10 @@ from helpers.explore import (
     ladder,
     occupancy,
     pipeline,
+    raster,
     register_tile,
     roofline,
+    roofs,
     scheduler,
     thread_map,
     tile_phases,
@@ -129,6 +131,22 @@ def _line(name: str, text: str) -> Callable[[], theme.Figure]:
         return vector_width.picture_of_line(launch, line)
 
     return draw
+
+
+def _fma(lanes: str, order: str, number: int) -> Callable[[], theme.Figure]:
+    return lambda: one_fma.picture_of(one_fma.Choice(lanes, order, number, lane=13))
+
+
+def _setting(*setting: int) -> Callable[[], theme.Figure]:
+    return lambda: settings.picture_of(setting, lane=5)
+
+
+def _grid(size: int, tile: tuple[int, int], rows: int) -> Callable[[], theme.Figure]:
+    return lambda: raster.picture_of(raster.Choice(size, tile, rows))
+
+
+def _precisions(device: str, size: int) -> Callable[[], theme.Figure]:
+    return lambda: roofs.picture_of(roofs.Choice(devices.get(device), size))
 
 
 def _pipeline(stages: int, warps: int = 1) -> Callable[[], theme.Figure]:
@@ -311,6 +329,16 @@ PICTURES: tuple[Picture, ...] = (
         ("pairs below each other", small_pictures.drawn_by("three_maps", "pairs_below")),
         ("pairs by columns again", small_pictures.drawn_by("three_maps", "by_columns_again")),
     )),
+    Picture("12-one-fma", "What do 32 lanes do in one FMA, and which bank falls behind?", (
+        ("row by row", _fma("unmerged", "row by row", 9)),
+        ("back and there", _fma("unmerged", "rows, back and there", 4)),
+        ("the zigzag's lanes", _fma("zigzag", "column by column", 31)),
+    )),
+    Picture("13-settings", "Who computes what with five numbers?", (
+        ("the fastest at 4096", _setting(64, 128, 16, 8, 4)),
+        ("one warp", _setting(32, 32, 16, 4, 8)),
+        ("many warps", _setting(128, 64, 8, 4, 4)),
+    )),
     Picture("13-tuning", "Where are the good configurations?", (
         ("tiles of the block", _landscape("BM", "BN", "occupancy")),
         ("tiles of the thread", _landscape("TM", "TN", "floats_a_fma")),
@@ -328,10 +356,21 @@ PICTURES: tuple[Picture, ...] = (
         ("whole columns", small_pictures.drawn_by("raster", "whole_columns")),
         ("along the rows", small_pictures.drawn_by("raster", "along_rows")),
     )),
+    Picture("14-grid", "Which block takes which tile, and who runs together?", (
+        ("one turn", _grid(2048, (128, 256), 8)),
+        ("too few blocks", _grid(512, (128, 256), 1)),
+        ("many small tiles", _grid(4096, (64, 64), 4)),
+    )),
     Picture("14-schedule", "Who multiplies what, and when?", (
         ("equal shares", small_pictures.drawn_by("shares")),
         ("split-K", small_pictures.split_k(2, 8, 4)),
         ("many tiles", small_pictures.split_k(9, 4, 2)),
+    )),
+    Picture("15-roofs", "What can each precision give?", (
+        ("an H200, recorded", _precisions("H200", 8192)),
+        ("an A6000", _precisions("A6000", 4096)),
+        ("a small square on an H20", _precisions("H20", 256)),
+        (TWIN, roofs.small_multiples),
     )),
     Picture("heat-source", "Which line costs?", (
         ("one element a thread", _heat("naive", "sass")),
