@@ -123,7 +123,7 @@ def _read_unit(image: Cubin, data: _Bytes, found: dict[str, dict[int, Place]]) -
                 rows = []
                 section, address, line, file, context = "", 0, 1, 1, 0
             elif kind == _SET_ADDRESS:
-                symbol, addend = addresses[data.position]
+                symbol, addend, _ = addresses[data.position]
                 section, address = symbol.section, symbol.offset + addend
             elif kind == _INLINED_CALL:
                 context = data.unsigned()
