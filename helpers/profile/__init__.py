@@ -7,6 +7,6 @@ print(page.text(show)); page.page(show)      # terminal, HTML
 """
 
 from helpers.profile.facts import Profile, profile
-from helpers.profile.page import Page, compared, page, text
+from helpers.profile.page import Page, compared, document, page, text
 
-__all__ = ["Page", "Profile", "compared", "page", "profile", "text"]
+__all__ = ["Page", "Profile", "compared", "document", "page", "profile", "text"]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from helpers import compiler, cycles, devices, run, simulator
-from helpers.profile import Profile, compared, page, profile, text
+from helpers.profile import Profile, compared, document, profile, text
 from helpers.profile.arguments import BadArgument, argument
 from helpers.sentences import say
 
@@ -26,8 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         first = _profiled(options.file, options)
         second = _profiled(options.compare, options) if options.compare else None
         if options.html:
-            pages = "".join(page(one) for one in (first, second) if one is not None)
-            options.html.write_text(f"<!doctype html><meta charset=utf-8>{pages}", encoding="utf-8")
+            options.html.write_text(document(*filter(None, (first, second))), encoding="utf-8")
     except OSError as error:
         print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
         return 1

@@ -138,12 +138,36 @@ _STYLE = """<style>
 .profile .part td:first-child { white-space: nowrap; }
 .profile .bar { height: 0.9em; display: inline-block; }
 .profile .hazard { border-left: 4px solid #CD4022; padding-left: 10px; white-space: pre-wrap; }
-.profile .heat { padding: 0 6px; } .profile pre { margin: 0 0 0 2em; font-size: 85%; }
+.profile .heat { padding: 0 6px; } .profile pre { margin: 0 0 0 2em; font-size: 85%; overflow-x: auto; }
+.profile table { display: block; overflow-x: auto; }
 </style>"""
+_DOCUMENT = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }} body {{ margin: 0 1rem; }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #111; color: #ddd; }} }}
+</style>
+</head>
+<body><main>
+<h1>What limits {title}?</h1>
+{pages}
+</main></body>
+</html>
+"""
+
+
+def document(*profiles: Profile) -> str:
+    """The pages of profiles as an HTML file, for light and dark screens of any width."""
+    title = html.escape(" and ".join(dict.fromkeys(one.name for one in profiles)))
+    return _DOCUMENT.format(title=title, pages="\n".join(map(page, profiles)))
 
 
 def page(profile: Profile) -> str:
-    """The page as HTML: no script, nothing that is fetched."""
+    """The page as HTML, for a notebook or a file: no script, nothing that is fetched."""
     p = profile.prediction
     out = [_STYLE, '<div class="profile">', f"<h2>{html.escape(profile.name)}</h2>"]
     out.append(f"<p><b>{html.escape(p.limiter)}</b></p>")
