@@ -275,6 +275,11 @@ PICTURES: tuple[Picture, ...] = (
         ("a patch per thread", small_pictures.issued("block_tile_2d", 4000, 300)),
         ("one sum per thread", small_pictures.issued("shared_memory", 4000, 300)),
     )),
+    Picture("07-mix", "Of which kinds are a kernel's instructions?", (
+        ("the notebook's three", small_pictures.mixes("shared_memory", "block_tile_1d", "block_tile_2d")),
+        ("one sum per thread", small_pictures.mixes("naive", "coalesced")),
+        ("two buffers", small_pictures.mixes("vectorized", "double_buffered", "ping_pong")),
+    )),
     Picture("07-host-timeline", "What happens between the kernels?", (
         ("one stream and several", small_pictures.timelines(host_timeline.ONE_STREAM, host_timeline.SEVERAL_STREAMS)),
         ("one stream", small_pictures.timelines(host_timeline.ONE_STREAM)),

@@ -10,7 +10,7 @@ import numpy as np
 
 from gemm_kernels import LADDER, Kernel, at_shape, get
 from helpers import devices, exercises, plan, run
-from helpers.analysis import host_timeline, memories, schedule, stages
+from helpers.analysis import host_timeline, memories, mix, schedule, stages
 from helpers.analysis.access import warp_access
 from helpers.analysis.block_shapes import BlockShape, Cost, counted
 from helpers.analysis.order import events_of
@@ -25,6 +25,7 @@ from helpers.draw.error_map import ErrorMap, error_map_figure
 from helpers.draw.host_timeline import timelines_figure
 from helpers.draw.layouts import layout_figure
 from helpers.draw.machine import here_figure
+from helpers.draw.mix import mix_figure
 from helpers.draw.numbering import numbering_figure
 from helpers.draw.occupancy_speed import Dot, occupancy_speed_figure
 from helpers.draw.order import order_figure
@@ -84,6 +85,11 @@ def clocked(*kernels: str) -> Draw:
         return stages_figure(found, "Two iterations of one block", f"Cycles of an iteration at barriers: {waits}.")
 
     return draw
+
+
+def mixes(*kernels: str) -> Draw:
+    """The instructions of some kernels, by pipe."""
+    return lambda: mix_figure([mix.mix(name) for name in kernels], "What the kernels execute")
 
 
 def drawn_by(blank: str, version: str = "solution") -> Draw:
