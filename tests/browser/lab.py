@@ -153,7 +153,10 @@ def run_all(page: Page) -> None:
 
 
 def bring_into_view(page: Page, text: str) -> None:
-    """Scroll the notebook, which keeps only the cells near the window, until the cell with this code is there."""
+    """Scroll the notebook, which keeps only the cells near the window, until the cell with this code is there.
+
+    What it shows is opened, if it waits for a prediction.
+    """
     cell, panel = page.locator(".jp-CodeCell", has_text=text), page.locator(".jp-WindowedPanel-outer")
     deadline = time.monotonic() + PATIENCE / 1000
     while time.monotonic() < deadline:
@@ -161,6 +164,9 @@ def bring_into_view(page: Page, text: str) -> None:
         for _ in range(80):
             if cell.count():
                 cell.first.scroll_into_view_if_needed()
+                closed = cell.first.locator(".jp-CourseAnswer-line")
+                if closed.is_visible():
+                    closed.click()
                 return
             panel.evaluate("panel => panel.scrollBy(0, 500)")
             page.wait_for_timeout(60)
