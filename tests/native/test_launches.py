@@ -119,8 +119,62 @@ def test_requests_of_a_pattern_are_counted_for_the_array_that_each_of_them_reach
             sums[threadIdx.x] = sum;
         }"""
     a, b, sums = (gpu.ones(256, np.float32) for _ in range(3))
-    with simulator.record(level="sass") as recording:
+    with simulator.record(level="sass", checks="off") as recording:
         gpu.RawKernel(source, "k")((1,), (32,), (a, b, sums))
     loads = {array: counts for (_, _, op, array), counts in recording.launches[0].counts.items() if op == "ld"}
     assert {array: (one.requests, one.sectors) for array, one in loads.items()} == {"a": (4, 16), "b": (2, 8)}
     assert gpu.asnumpy(sums)[:32].tolist() == [6] * 32
+
+
+# Each lane leaves the loop in a round of its own.
+TRIANGLE = r"""
+extern "C" __global__ void k(const int *x, int *y) {
+    __shared__ int total;
+    if (threadIdx.x == 0) total = 0;
+    __syncthreads();
+    #pragma unroll 1
+    for (int i = 0; i <= threadIdx.x; ++i) atomicAdd(&total, x[i]);
+    __syncwarp();
+    y[threadIdx.x] = total * x[threadIdx.x + 1] + x[threadIdx.x + 2];
+}"""
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_120"])
+def test_thirty_two_lanes_apart_become_one_warp_again(monkeypatch, arch):
+    x, function = np.arange(34, dtype=np.int32), simulator.RawModule(code=TRIANGLE, arch=arch).get_function("k")
+    recordings = []
+    for library in (compiled.library, lambda: None):
+        monkeypatch.setattr(compiled, "library", library)
+        y = np.zeros(32, np.int32)
+        with simulator.record(level="sass", checks="off") as recording:
+            function(1, 32, (x, y))
+        assert y.tolist() == [5456 * (t + 1) + t + 2 for t in range(32)]  # the 32nd tetrahedral number, from 0 on
+        recordings.append(recording.launches[0])
+    assert recordings[0].block_warps.tolist() == recordings[1].block_warps.tolist()
+    for recording in recordings:  # the warp makes one request
+        assert [one.requests for (_, *what, _), one in recording.counts.items() if what == ["global", "st"]] == [1]
+
+
+# For Blackwell ptxas counts the rounds in a uniform register, though lanes that add to the same bin diverge.
+SUMS = r"""
+extern "C" __global__ void k(const double *x, double *y, int rounds) {
+    __shared__ double bins[4];
+    if (threadIdx.x < 4) bins[threadIdx.x] = 0;
+    __syncthreads();
+    #pragma unroll 1
+    for (int round = 0; round < rounds; ++round) atomicAdd_block(&bins[int(x[threadIdx.x]) % 4], x[threadIdx.x]);
+    __syncthreads();
+    if (threadIdx.x < 4) y[threadIdx.x] = bins[threadIdx.x];
+}"""
+
+
+@pytest.mark.parametrize("engine", ["C", "NumPy"])
+@pytest.mark.parametrize("arch", ["sm_90", "sm_100", "sm_120"])
+def test_each_lane_counts_its_own_rounds(monkeypatch, arch, engine):
+    if engine == "NumPy":
+        monkeypatch.setattr(compiled, "library", lambda: None)
+    x, y = np.arange(64.0), np.zeros(4)
+    function = simulator.RawModule(code=SUMS, arch=arch).get_function("k")
+    with simulator.record(level="sass", checks="raise"):
+        function(1, 64, (x, y, np.int32(5)))
+    assert y.tolist() == [5 * x[first::4].sum() for first in range(4)]

@@ -55,26 +55,23 @@ static uint32_t waiting_at(const Warp *warp, int32_t what) {
     return lanes;
 }
 
-/* These lanes wait no longer; those at the same place become one group. */
+/* These lanes wait no longer; those at the same place become one group. Their old groups go first: with the new ones beside
+ * them there may be more than a warp has lanes. */
 static void join(Warp *warp, uint32_t lanes) {
-    int before = warp->groups;
-    for (int g = 0; g < before; g++) {
+    uint32_t joined[WARP];
+    int32_t at[WARP];
+    int places = 0;
+    for (int g = 0; g < warp->groups; g++) {
         uint32_t part = warp->group[g].mask & lanes;
         if (!part) continue;
-        int32_t pc = warp->group[g].pc;
-        int same = before;
-        while (same < warp->groups && warp->group[same].pc != pc) same++;
+        int same = 0;
+        while (same < places && at[same] != warp->group[g].pc) same++;
+        if (same == places) joined[same] = 0, at[same] = warp->group[g].pc, places++;
+        joined[same] |= part;
         warp->group[g].mask &= ~part;
-        if (same < warp->groups) {
-            warp->group[same].mask |= part;
-        } else if (!warp->group[g].mask && warp->groups == WARP) { /* no room, and none is needed: it stays alone */
-            warp->group[g].mask = part;
-            warp->group[g].waits = 0;
-        } else {
-            add_group(warp, part, pc);
-        }
     }
     remove_empty(warp);
+    for (int place = 0; place < places; place++) add_group(warp, joined[place], at[place]);
 }
 
 /* ---- without convergence barriers: the order is that of basic blocks, in which threads meet as early as they can. Who is in
@@ -752,12 +749,13 @@ static int waits_for_block(const Warp *warp) {
     return 0;
 }
 
-/* Which lanes write a register that the warp shares: all, unless another group is at the same place, which on a GPU would
- * come after this one. */
-static uint32_t uniform_lanes(const Warp *warp, const Group *g, int32_t pc, uint32_t active) {
+/* Which lanes write a register that the warp shares: all but those of other groups that can go on. Code is compiled for each
+ * thread: where threads have diverged each counts its own rounds, though it is in such a register. */
+static uint32_t uniform_lanes(const Warp *warp, const Group *g) {
+    uint32_t lanes = (uint32_t)ALL_LANES;
     for (int other = 0; other < warp->groups; other++)
-        if (&warp->group[other] != g && warp->group[other].pc == pc && !warp->group[other].waits) return active;
-    return (uint32_t)ALL_LANES;
+        if (&warp->group[other] != g && !warp->group[other].waits) lanes &= ~warp->group[other].mask;
+    return lanes;
 }
 
 int run_turn(Warp *warp) {
@@ -827,12 +825,7 @@ int run_turn(Warp *warp) {
             }
             if (i->kind == COMPUTES) {
                 if (!active) continue;
-                if (i->uniform && !is_alone) {
-                    g->pc = i->index;
-                    execute[i->operation](warp, i, uniform_lanes(warp, g, i->index, active));
-                } else {
-                    execute[i->operation](warp, i, i->uniform ? (uint32_t)ALL_LANES : active);
-                }
+                execute[i->operation](warp, i, i->uniform ? uniform_lanes(warp, g) : active);
                 if (results->fault) return 0;
                 continue;
             }
@@ -855,7 +848,7 @@ int run_turn(Warp *warp) {
                 case RETURNS: return_to(warp, g, i, active); break;
                 case TAKES_TIME:
                     g->pc++;
-                    if (active && i->uniform) active = is_alone ? (uint32_t)ALL_LANES : uniform_lanes(warp, g, i->index, active);
+                    if (active && i->uniform) active = uniform_lanes(warp, g);
                     if (active) execute[i->operation](warp, i, active);
                     if (is_granted || !is_ahead(warp)) break;
                     warp->ran = g->mask;
