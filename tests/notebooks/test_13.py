@@ -13,7 +13,7 @@ from helpers.analysis import landscape
 from helpers.analysis.block_shapes import rank_correlation
 from helpers.exercises import n13, settings
 from helpers.measure.tuning import busy, space, suits
-from tests.notebooks.support import H200, answered, gain, linked_terms, prose, said, sources, speeds, suite
+from tests.notebooks.support import H200, answered, cells, gain, linked_terms, prose, said, sources, speeds, suite
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -284,3 +284,17 @@ def test_an_order_is_better_than_dice_if_it_knows_what_limits_the_kernel_at_this
 def test_a_speed_that_a_search_found_is_not_labelled_like_one_that_was_timed_in_turns():
     searched, in_turns = landscape.landscape_of(H200, 1024).source, suite("ladder").source
     assert searched.startswith(in_turns) and "cost of a launch included" in searched.removeprefix(in_turns)
+
+
+def test_a_longer_key_costs_a_search_and_a_short_one_speed():
+    (cell,) = (one for one in cells("13") if one.source.startswith("for key, name in"))
+    found = re.findall(r"(\d+) measurements, then (\d+)% of the best at 4096", cell.outputs[0].text)
+    (long, best), (short, less) = ((int(count), int(share)) for count, share in found)
+    assert (long, short) == (2 * len([*settings.settings()]), len([*settings.settings()]))
+    assert best == 100 and less == round(100 * speed_of(512) / max(settings.speeds(4096).values()))
+
+
+def speed_of(size):
+    """At 4096, of the setting that is the best at another size."""
+    there = settings.speeds(size)
+    return settings.speeds(4096)[max(there, key=there.get)]

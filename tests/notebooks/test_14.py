@@ -6,13 +6,25 @@ import numpy as np
 import pytest
 
 from gemm_kernels import LADDER, autotuned, get
-from helpers.analysis import raster
+from helpers import run
+from helpers.analysis import raster, strassen
 from helpers.analysis.ladder import ladder_of
 from helpers.exercises import n14
 from helpers.measure import recordings
 from helpers.measure.states import states
 from helpers.measure.tuning import busy
-from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said, speeds, suite
+from tests.notebooks.support import (
+    H200,
+    answered,
+    counters,
+    gain,
+    linked_terms,
+    prose,
+    said,
+    sources,
+    speeds,
+    suite,
+)
 
 SQUARES, OTHERS = suite("ladder"), suite("shapes")
 MOVED = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
@@ -213,3 +225,51 @@ def test_autotuned_by_hand_is_ahead_on_an_h100_at_large_squares():
     data = ladder_of("NVIDIA H100 80GB HBM3", "fastest")
     ahead = {shape[0] for shape in data.shapes if data.at(shape)["autotuned"].of_cublas > 1}
     assert ahead == {2048, 4096, 6144, 8192}
+
+
+def defined(name: str):
+    """A function as the cell that begins with it defines it."""
+    (source,) = (source for source in sources("14", "code") if source.startswith(f"def {name}("))
+    known = {"np": np}
+    exec(source.partition("\n\n\n")[0], known)
+    return known[name]
+
+
+def test_a_cluster_adds_its_parts_without_global_memory():
+    tile = get("clustered").params
+    tile = {name: tile[name] for name in ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES", "STAGES")}
+    pair = get("stream_k").replace(**tile, WORKERS=32), get("clustered")
+    apart, together = (run.record_whole(one.launch(64, 64, 512)).counters for one in pair)
+    copies = "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum"
+    assert apart[copies] == together[copies] > 0
+    loads, parts = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum", 8 * 64 * 64 // 8
+    assert (apart[loads], together[loads]) == (parts, 0)
+    atomics = "smsp__sass_inst_executed_op_global_atom.sum"
+    assert (apart[atomics] > 0, together[atomics]) == (True, 0)
+
+
+def test_strassens_seven_products_make_the_product():
+    multiply, random = defined("strassen"), np.random.default_rng(3)
+    A, B = random.integers(-9, 9, (2, 16, 16))
+    assert all(np.array_equal(multiply(A, B, levels), A @ B) for levels in range(5))
+    by_hand = dict(re.findall(r"\| ([p-v]) = (−?\d+)", prose("14")))
+    p, q, r, s, t, u, v = (int(by_hand[name].replace("−", "-")) for name in "pqrstuv")
+    assert [[p + s - t + v, r + t], [q + s, p - q + r + u]] == [[19, 22], [43, 50]]
+
+
+def test_strassen_counts_what_a_hand_counts():
+    assert strassen.counted(2, 1) == (7, 18, 18) and strassen.counted(4, 0) == (64, 48, 0)
+
+
+def test_one_level_of_strassen_could_save_three_lose():
+    rows = strassen.rows(defined("strassen"))
+    fp32, bf16, cost, error, eight = (np.array([float(row[column]) for row in rows]) for column in range(3, 8))
+    assert fp32[1] > cost[1] and fp32[3] < cost[3] and bf16[1] < cost[1] / 2
+    assert all(np.diff(error / eight) > 0)
+
+
+def test_a_layout_gives_the_offset_that_numpy_uses():
+    offset, buffer = defined("offset"), np.arange(8 * 36).reshape(8, 36)
+    tile = buffer[:, :32].T
+    stride = [step // tile.itemsize for step in tile.strides]
+    assert all(offset((row, k), stride) == tile[row, k] for row in range(32) for k in range(8))

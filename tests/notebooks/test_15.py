@@ -10,7 +10,7 @@ from gemm_kernels import tensor
 from helpers import gpu, simulator
 from helpers.analysis import fragments, precisions
 from helpers.exercises import n15
-from tests.notebooks.support import H200, prose, said
+from tests.notebooks.support import H200, prose, said, sources
 
 
 @pytest.mark.parametrize(("name", "kept"), [("FP32", 23), ("TF32", 10), ("FP16", 10), ("BF16", 7), ("E4M3", 3)])
@@ -205,3 +205,15 @@ def test_lane_13_names_and_receives_what_the_table_says():
     (other,) = said("15", r"Lane (\d+) has named the row that lane 13 receives in a1")
     first, last = said("15", r"row that lane 13 has named goes to lanes (\d+) to (\d+)")
     assert named[13, 1] == other and np.flatnonzero((named == 13).any(axis=1)).tolist() == [*range(first, last + 1)]
+
+
+@pytest.mark.parametrize("tile", [7, 32, 512])
+def test_attention_by_tiles_is_the_direct_one(tile):
+    (source,) = (source for source in sources("15", "code") if source.startswith("def attention("))
+    known = {"np": np}
+    exec(source.partition("\n\n\n")[0], known)
+    Q, K, V = np.random.default_rng(4).standard_normal((3, 96, 16))
+    Q *= 400  # exp of these sums would be infinite
+    S = Q @ K.T
+    P = np.exp(S - S.max(axis=1, keepdims=True))
+    assert np.allclose(known["attention"](Q, K, V, tile), P @ V / P.sum(axis=1, keepdims=True))
