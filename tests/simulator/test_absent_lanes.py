@@ -176,6 +176,10 @@ WRONG = {
     "a match with mask 0": (32, 32, 0, "y[t] = __match_any_sync(0u, t & 3);", "0x00000000, does not name it"),
     "a barrier with mask 0": (32, 32, 0, "y[t] = 1; __syncwarp(0u);", "0x00000000, does not name it"),
     "a constant mask": (32, 32, 0, "y[t] = __shfl_xor_sync(0xffffu, x[t], 1);", "0x0000ffff, does not name it"),
+    "masks of an unrolled loop": (
+        32, 32, 0, "float v = x[t]; for (int o = 16; o; o /= 2) v += __shfl_down_sync(o, v, 1); y[t] = v;",
+        "0x00000010, does not name it",
+    ),
     "a given mask": (32, 32, 0xFF, "y[t] = __shfl_down_sync(m, x[t], 4);", "0x000000ff, does not name it"),
     "a given mask of a vote": (32, 32, 0xFF, "y[t] = __ballot_sync(m, x[t] > 0);", "0x000000ff, does not name it"),
     "a computed mask": (32, 8, 0, "y[t] = __any_sync((1u << n) - 1, x[t] > 0);", "0x000000ff, does not name it"),
