@@ -1,6 +1,8 @@
 """What a shuffle takes from a lane that does not take part is no finding before it is used, and masks that a launch is
 given must name who calls: at both levels, of patterns that public kernels have."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -174,6 +176,10 @@ WRONG = {
     "a match with mask 0": (32, 32, 0, "y[t] = __match_any_sync(0u, t & 3);", "0x00000000, does not name it"),
     "a barrier with mask 0": (32, 32, 0, "y[t] = 1; __syncwarp(0u);", "0x00000000, does not name it"),
     "a constant mask": (32, 32, 0, "y[t] = __shfl_xor_sync(0xffffu, x[t], 1);", "0x0000ffff, does not name it"),
+    "masks of an unrolled loop": (
+        32, 32, 0, "float v = x[t]; for (int o = 16; o; o /= 2) v += __shfl_down_sync(o, v, 1); y[t] = v;",
+        "0x00000010, does not name it",
+    ),
     "a given mask": (32, 32, 0xFF, "y[t] = __shfl_down_sync(m, x[t], 4);", "0x000000ff, does not name it"),
     "a given mask of a vote": (32, 32, 0xFF, "y[t] = __ballot_sync(m, x[t] > 0);", "0x000000ff, does not name it"),
     "a computed mask": (32, 8, 0, "y[t] = __any_sync((1u << n) - 1, x[t] > 0);", "0x000000ff, does not name it"),
@@ -244,3 +250,69 @@ def test_right_reductions_need_no_second_execution(modules, monkeypatch):
         launched(modules("sm_90"), number, "sass", threads, n, 0)
     names = list(RIGHT)
     assert {names[int(one[1:])] for one in handed_on} <= {"an argument of the maximum by a branch"}
+
+
+# name: (body, what y holds). All lanes call, each in its branch: allowed since Volta (CUDA guide, 'Independent Thread
+# Scheduling').
+WITHOUT_GROUPS = HEAD.partition("cooperative_groups;")[2]  # they take most of the time to compile
+T = np.arange(64)
+LOW = T % 32 < 16
+IN_BRANCHES = {
+    "a shuffle": (
+        "if (lane < 16) y[t] = __shfl_xor_sync(FULL, x[t] * 10, 16) + 1;"
+        " else y[t] = __shfl_xor_sync(FULL, x[t] * 7, 16) + 2;",
+        np.where(LOW, ((T ^ 16) + 1) * 7 + 1, ((T ^ 16) + 1) * 10 + 2),
+    ),
+    "a result that one branch drops": (
+        "float w = x[t] * 3; if (lane < 16) { __shfl_xor_sync(FULL, w, 16); y[t] = w; }"
+        " else { w = __shfl_xor_sync(FULL, w * 5, 16); y[t] = w; }",
+        np.where(LOW, (T + 1) * 3, ((T ^ 16) + 1) * 3),
+    ),
+    "a vote": (
+        "if (lane < 16) y[t] = __popc(__ballot_sync(FULL, lane % 3 == 0)) + 1;"
+        " else y[t] = __popc(__ballot_sync(FULL, lane % 5 == 0));",
+        np.where(LOW, 6 + 3 + 1, 6 + 3),  # 0, 3, …, 15 of the lower lanes; 20, 25, 30 of the upper ones
+    ),
+    "three branches": (
+        "if (lane < 8) y[t] = __shfl_sync(FULL, x[t], 31) + 1;"
+        " else if (lane < 20) y[t] = __shfl_sync(FULL, x[t] * 2, 31) + 2;"
+        " else y[t] = __shfl_sync(FULL, x[t] * 3, 31) + 3;",
+        (T // 32 + 1) * 32 * 3 + np.select([T % 32 < 8, T % 32 < 20], [1, 2], 3),
+    ),
+}  # fmt: skip
+WITHIN_BRANCHES = "if (lane < 16) y[t] = __shfl_xor_sync(FULL, x[t], 1); else y[t] = __shfl_xor_sync(FULL, x[t], 2);"
+
+
+@cache
+def in_branches(arch: str) -> simulator.RawModule:
+    bodies = [*(body for body, _ in IN_BRANCHES.values()), WITHIN_BRANCHES]
+    kernels = (WITHOUT_GROUPS.replace("void k(", f"void k{i}(") + body + "\n}" for i, body in enumerate(bodies))
+    return simulator.RawModule(code="".join(kernels), arch=arch)
+
+
+def branched(arch: str, level: str, number: int) -> np.ndarray:
+    y = np.zeros(64, F)
+    with simulator.record(level=level, blocks=()):
+        function = in_branches(arch).get_function(f"k{number}")
+        function(1, 64, ((T + 1).astype(F), y, np.int32(0), np.uint32(0)))
+    return y
+
+
+@pytest.mark.parametrize("has_library", (True, False))
+@pytest.mark.parametrize("arch", ("sm_80", "sm_90", "sm_120"))
+def test_lanes_of_different_branches_exchange_values(arch, has_library, monkeypatch):
+    if not has_library:
+        monkeypatch.setattr(compiled, "library", lambda: None)
+    for number, (name, (_, expected)) in enumerate(IN_BRANCHES.items()):
+        np.testing.assert_array_equal(branched(arch, "sass", number), expected, err_msg=name)
+
+
+def test_ptx_level_refuses_an_exchange_between_branches():
+    for number in range(len(IN_BRANCHES)):
+        with pytest.raises(simulator.KernelError, match="in another branch, which only machine code shows"):
+            branched("sm_90", "ptx", number)
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+def test_lanes_of_each_branch_exchange_values(level):
+    np.testing.assert_array_equal(branched("sm_90", level, len(IN_BRANCHES)), np.where(LOW, T ^ 1, T ^ 2) + 1)

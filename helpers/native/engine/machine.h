@@ -317,7 +317,8 @@ typedef struct {
     int32_t current; /* the group that executes */
     int32_t serial;      /* of the last token, */
     uint32_t has_tokens; /* and the convergence barriers, a bit for each, that have been used: see `tokens_of` */
-    int8_t together[WARP]; /* the first lane of the group before WARPSYNC.COLLECTIVE, -1 */
+    int8_t together[WARP]; /* the first lane of the group before WARPSYNC.COLLECTIVE, -1, */
+    int32_t resumes[WARP]; /* and where that goes on after ENDCOLLECTIVE */
     int64_t steps;
     uint32_t saw_others; /* since its turn began: SEES_BLOCK, SEES_GRID */
     uint32_t arrived, owes; /* threads that others of the cluster have not come to yet, and that have not waited yet */

@@ -527,7 +527,8 @@ static uint32_t named_alike(const Warp *warp, const Instruction *i, uint32_t lan
 }
 
 /* WARPSYNC mask; flags: .COLLECTIVE and .EXCLUSIVE, after which the lanes of a mask are one group, with .COLLECTIVE for a
- * while. Lanes that go on together anyway need not part for the other. */
+ * while. Lanes that go on together anyway need not part for the other. Lanes of different branches that come to the same
+ * collective instruction execute the copy of it that is at `target`, and each goes on behind its own. */
 static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
     if (warp->launch->meets_anywhere) { /* nobody waits: who is there has met */
         g->pc++;
@@ -552,9 +553,16 @@ static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t 
         note_warp_barrier(warp, warp->living);
         return;
     }
-    if (i->flags & COLLECTIVE)
-        for (uint32_t rest = before; rest; rest &= rest - 1)
+    if (i->flags & COLLECTIVE) {
+        const Instruction *end = i;
+        while (end->kind != PARTS) end++;
+        for (uint32_t rest = before; rest; rest &= rest - 1) {
             warp->together[__builtin_ctz(rest)] = (int8_t)__builtin_ctz(before);
+            warp->resumes[__builtin_ctz(rest)] = end->target;
+        }
+        for (int each = 0; each < warp->groups; each++)
+            if (warp->group[each].mask & before) warp->group[each].pc = i->target;
+    }
     g->wanted = i->width[0] ? source(warp, i, 0)[__builtin_ctz(g->mask)] : 0xffffffffu;
     g->waits = AT_WARPSYNC;
     release_warpsync(warp);
@@ -571,8 +579,9 @@ static void part(Warp *warp, Group *g, const Instruction *i) {
             if (warp->together[__builtin_ctz(lanes)] == leader) same |= lanes & (0u - lanes);
         for (uint32_t lanes = same; lanes; lanes &= lanes - 1) warp->together[__builtin_ctz(lanes)] = -1;
         rest &= ~same;
-        if (is_first) g->mask = same, g->pc = i->target, is_first = 0;
-        else add_group(warp, same, i->target);
+        const int32_t pc = leader < 0 ? i->target : warp->resumes[__builtin_ctz(same)];
+        if (is_first) g->mask = same, g->pc = pc, is_first = 0;
+        else add_group(warp, same, pc);
     }
 }
 

@@ -115,7 +115,9 @@ class Forms:
 
     @cached_property
     def given_masks(self) -> bool:
-        """Whether functions of the warp are called with masks that a launch is given: see `warp_masks`."""
+        """Whether functions of the warp are called with masks that only the PTX shows: see `warp_masks`."""
+        if self.pointers.has_lines_of_masks:
+            return True
         function = ptx.parse(self.compiled.ptx).functions.get(self.compiled.lowered_name)
         return function is not None and warp_masks.given_masks(function)
 

@@ -38,7 +38,8 @@ class Convergence:
         self.tokens: dict[int, np.ndarray] = {}
         self.waiting = np.zeros(self.living.shape, np.int8)
         self.wanted = np.zeros(self.living.shape, np.uint32)
-        self.together = np.full(self.living.shape, -1, np.int8)  # the leader before WARPSYNC.COLLECTIVE, else -1
+        self.together = np.full(self.living.shape, -1, np.int8)  # the leader before WARPSYNC.COLLECTIVE, else -1,
+        self.resumes = np.zeros(self.living.shape, np.int32)  # and where the thread goes on after ENDCOLLECTIVE
         self.left: dict[int, np.ndarray] = {}  # by barrier: the warps whose meeting goes on without some of the threads
         self._serial = 0
         self._at_first = self.living.copy()
@@ -182,16 +183,22 @@ class Convergence:
         self.wanted[active] = self.rows(np.asarray(named).view(np.uint32))[active]
         self._release_warpsync(self.rows(pcs))
 
-    def gather(self, mask: np.ndarray) -> None:
-        """WARPSYNC.COLLECTIVE: remember the groups of the active threads, which will be one for a while."""
+    def gather(self, mask: np.ndarray, resumes: int) -> None:
+        """WARPSYNC.COLLECTIVE: remember the groups of the active threads, which will be one for a while, and where they
+        resume then."""
         active = self.rows(mask)
         self.together[active] = self.leader[active]
+        self.resumes[active] = resumes
 
-    def part(self, mask: np.ndarray) -> None:
-        """ENDCOLLECTIVE: the active threads are the groups again that they were."""
+    def part(self, mask: np.ndarray, end: int) -> np.ndarray:
+        """ENDCOLLECTIVE: the active threads are the groups again that they were.
+
+        Returns where the threads go on, (blocks, threads): those that were not gathered at `end`.
+        """
         active = self.rows(mask) & (self.together >= 0)
         self.leader[active] = self.together[active]
         self.together[active] = -1
+        return self.threads(np.where(active, self.resumes, np.int32(end)))
 
     def read(self, barrier: int) -> np.ndarray:
         """BMOV from a barrier: its tokens, int32 (blocks, threads)."""

@@ -386,8 +386,7 @@ def basic_blocks(
         stop = starts[number + 1] if number + 1 < len(starts) else len(instructions)
         last = instructions[stop - 1]
         successors = []
-        if last.kind is Kind.BRANCH:
-            successors += [block_of[t] for t in (last.targets or (last.target,)) if t in block_of]
+        successors += [block_of[t] for t in (last.targets or (last.target,)) if t in block_of]
         unconditional = last.kind in (Kind.BRANCH, Kind.EXIT) and last.guard is None and last.condition is None
         if not unconditional and stop in block_of:
             successors.append(block_of[stop])

@@ -772,6 +772,8 @@ def _branch(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     if last.select is None or last.guard is not None:
         taken = _condition(wave, last)
     destination = np.int32(targets[0])
+    if wave.groups is not None and last.opcode == "ENDCOLLECTIVE":
+        destination = wave.groups.part(np.True_ if wave.mask is None else wave.mask, targets[0])
     if last.select is not None:
         destination = np.asarray(targets, np.int32)[last.select(wave.registers)]
     if last.execute is not None and taken is not False:
@@ -942,7 +944,8 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     if not whole_block:
         if wave.groups is not None and last.select is not None:
             if last.barrier == COLLECTIVE:
-                wave.groups.gather(active)
+                wave.groups.gather(active, prepared.targets[following][0])
+                wave.pcs[active] = prepared.targets[pc][0]
             wave.groups.arrive_at_warpsync(last.select(wave.registers), active, wave.pcs)
         return _schedule(wave)
     wave.waiting |= active

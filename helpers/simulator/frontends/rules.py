@@ -80,6 +80,7 @@ class Effect(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Branch:
     """Goes to one of the statements `targets`: the only one, or the one whose place in it `select(registers)` gives.
+    Without `select` a thread goes to the first one, or to that of its own branch (see `Convergence.part`).
 
     It is taken where `condition(wave, registers)` is true if there is one, else where the guard is. `leave(wave,
     registers, mask)` is carried out by those that take it, after they have selected where they go.
@@ -123,13 +124,13 @@ class ClusterBarrier:
 @dataclass(frozen=True, slots=True)
 class WarpBarrier:
     """Waits for the lanes of the warp that `lanes(registers)` names, bit by bit; `collective`, `exclusive`: they are a
-    group of their own, `collective` for a while.
+    group of their own, `collective` for a while, in which they execute the statements from this one on.
 
     None for `lanes`: those that are there. At PTX level, where diverged threads meet wherever they can, nobody waits.
     """
 
     lanes: Reader | None = None
-    collective: bool = False
+    collective: int | None = None
     exclusive: bool = False
 
 
@@ -171,7 +172,7 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
             instruction.strong, instruction.looked_at = outcome.strong, outcome.looked_at
         case Branch():
             instruction.kind = Kind.BRANCH
-            if outcome.select is None:
+            if len(outcome.targets) == 1 and outcome.select is None:
                 (instruction.target,) = outcome.targets
             else:
                 instruction.targets, instruction.select = outcome.targets, outcome.select
@@ -186,7 +187,9 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
             instruction.kind = Kind.CLUSTER_BARRIER
         case WarpBarrier():
             instruction.kind, instruction.select = Kind.WARP_BARRIER, outcome.lanes
-            instruction.barrier = COLLECTIVE if outcome.collective else EXCLUSIVE if outcome.exclusive else -1
+            instruction.barrier = EXCLUSIVE if outcome.exclusive else -1
+            if outcome.collective is not None:
+                instruction.barrier, instruction.target = COLLECTIVE, outcome.collective
         case PhaseWait():
             instruction.kind, instruction.writes, instruction.look = Kind.PHASE_WAIT, (outcome.target,), outcome.look
         case Meeting():

@@ -287,7 +287,7 @@ class Checker(Observer):
             WaveBegins: self.begin, WaveEnds: self.end, Executed: self.executed, Guarded: self.guarded,
             Chosen: self.chosen, BarrierPassed: self.barrier, WarpBarrierReached: self.warp_barrier, Fence: self.fence,
             NamedBarrierReached: self.named_barrier,
-            LanesNamed: self.lanes_named, LanesMissed: self.lanes_missed, LanesTaken: self._undefined.lanes_taken,
+            LanesNamed: self.lanes_named, LanesMissed: self.lanes_missed, LanesTaken: self.lanes_taken,
             ClusterBarrierPassed: self.cluster_barrier,
             Access: self.access, AsyncCopy: self.copy_async, CopyGroup: self.copy_group, BulkCopy: self.copy_in_bulk,
             WarpsApart: self.warps_apart, BulkGroup: self.bulk_group, Arrived: self.arrived,
@@ -414,6 +414,11 @@ class Checker(Observer):
         named, instruction = np.asarray(event.named).view(np.uint32), event.wave.instruction.index
         self._named_by(event.wave, event.mask, named, instruction)
         self._missed.called(event.wave, instruction, event.mask, named)
+
+    def lanes_taken(self, event: LanesTaken) -> None:
+        """Threads take values of other lanes by a shuffle."""
+        self._missed.taken(event.wave, event.wave.instruction.index, event.mask, event.lanes)
+        self._undefined.lanes_taken(event)
 
     def lanes_missed(self, event: LanesMissed) -> None:
         """Threads have ended that others wait for."""

@@ -48,6 +48,7 @@ class Pointers:
     `updated_beside_halves`: if there are atomic operations on 16 bits, the arrays of all (None: not known), else none.
 
     `masks`: by line, the constant mask of the lanes that its functions of the warp name, where it is not all of them.
+    `has_lines_of_masks`: some line has different ones, as of an unrolled loop: which is whose only the PTX shows.
 
     `strengths`: by the index of a PTX instruction, that of a volatile or ordered access to shared memory;
     `strengths_at`: the same of all accesses of a place in the source, where there are such.
@@ -61,6 +62,7 @@ class Pointers:
     updated_beside_halves: frozenset[SharedArray | None] = frozenset()
     updated: tuple[str, ...] = ()
     masks: dict[int, int] = field(default_factory=dict)
+    has_lines_of_masks: bool = False
     strengths: dict[int, Strength] = field(default_factory=dict)
     strengths_at: dict[Place, dict[int, Strength]] = field(default_factory=dict)
 
@@ -228,10 +230,11 @@ def find(kernel: CompiledKernel) -> Pointers:
     for index, where in in_shared_memory.items() if strengths else ():
         if where in strengths_at and text.function.statements[index].name not in ATOMIC:
             strengths_at[where][index] = strengths.get(index, Strength.PLAIN)
+    differ = any(len(of_line) > 1 for of_line in masks.values())
     constant = {line: mask for line, (mask, *others) in masks.items() if not others and mask != EVERY_LANE}
     return Pointers(
         None if ANYTHING in written else frozenset(written), ordered, shared, accesses, frozenset(by_lanes),
-        frozenset(of_atomics if has_halves else ()), tuple(updated), constant, strengths, strengths_at,
+        frozenset(of_atomics if has_halves else ()), tuple(updated), constant, differ, strengths, strengths_at,
     )  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 There the lanes that are together carry such a function out, and nobody waits: so it is noted whom the mask names, too.
 These may come by another way to a call of their own. If instead they go on to what lies behind the call, they have gone
-past it. (At the level of machine code lanes do wait for each other, and `convergence` knows who is missed.)
+past it. (At the level of machine code lanes do wait for each other, and `convergence` knows who is missed.) Between
+calls in different branches no values are exchanged at PTX level: a launch in which they would be stops with a sentence.
 
 Of a mask that is the same for all lanes nothing is left in machine code, as ptxas trusts it. A constant one stands in
 the PTX; one that a launch is given, as an argument or in memory, is known there only while it runs (`given_masks`).
@@ -15,6 +16,7 @@ import numpy as np
 
 from helpers.compiler import ptx
 from helpers.devices import WARP
+from helpers.simulator.errors import KernelError
 from helpers.simulator.frontends.ptx.flow import registers_of, written
 
 EVERY_LANE = np.uint32(0xFFFFFFFF)
@@ -56,12 +58,13 @@ def _is_given(mask: str, made_by: dict[str, list[ptx.Statement]]) -> bool:
 class _Missed:
     """Lanes that a call names, and those of them that have gone past it, as bits (blocks, warps).
 
-    `callers` are those that call.
+    `callers` are those that call, and `asked` the lanes whose values they ask for.
     """
 
     lanes: np.ndarray
     past: np.ndarray
     callers: np.ndarray
+    asked: np.ndarray
 
 
 class MissedLanes:
@@ -70,6 +73,7 @@ class MissedLanes:
     def __init__(self, report: Callable[[object, int, int, int, int], None]) -> None:
         self._report = report
         self._missed: dict[tuple[str, int], _Missed] = {}
+        self._called_before = np.uint32(0)  # lanes that have called what is called now, elsewhere
 
     def begin(self) -> None:
         """A new wave."""
@@ -83,20 +87,52 @@ class MissedLanes:
         active = _bits(here)
         kind = wave.program.instructions[instruction].opcode.partition(".")[0]
         there = active.copy()  # and those that have called before, elsewhere, and named these
-        for (other, _), missed in self._missed.items():
+        wanted = np.bitwise_or.reduce(_by_warp(np.where(here, named, np.uint32(0)), np.uint32(0)), axis=2)
+        for (other, index), missed in self._missed.items():
             if other == kind:
+                if index != instruction:
+                    self._exchange_apart(
+                        wave, np.where(wanted & missed.callers, missed.asked & missed.lanes & active, 0)
+                    )
                 there |= np.where(missed.lanes & active, missed.callers, np.uint32(0))
                 missed.lanes &= ~active
                 missed.past &= ~active
-        wanted = np.bitwise_or.reduce(_by_warp(np.where(here, named, np.uint32(0)), np.uint32(0)), axis=2)
+        self._called_before = wanted & there & ~active
         lanes = wanted & _bits(wave.alive()) & ~there
         if not lanes.any():
             return
-        new = _Missed(lanes, np.zeros_like(lanes), np.where(lanes, active, np.uint32(0)))
+        none = np.zeros_like(lanes)
+        asked = none if kind in ("shfl", "bar", "barrier") else lanes  # a shuffle says whom it asks: `taken`
+        new = _Missed(lanes, none.copy(), np.where(lanes, active, np.uint32(0)), asked.copy())
         known = self._missed.setdefault((kind, instruction), new)
         if known is not new:
             known.lanes |= new.lanes
             known.callers |= new.callers
+            known.asked |= new.asked
+
+    def taken(self, wave, instruction: int, mask: np.ndarray | None, lanes: np.ndarray) -> None:
+        """The threads of `mask` ask by a shuffle for the values of these lanes, (blocks, warps, 32)."""
+        missed = self._missed.get((wave.program.instructions[instruction].opcode.partition(".")[0], instruction))
+        if missed is None and not np.any(self._called_before):
+            return
+        here = _by_warp(np.broadcast_to(wave.alive() if mask is None else mask, wave.shape), False)
+        asked = np.bitwise_or.reduce(np.where(here, np.uint32(1) << lanes.astype(np.uint32), np.uint32(0)), axis=2)
+        self._exchange_apart(wave, asked & self._called_before)
+        if missed is not None:
+            missed.asked |= asked & missed.lanes
+
+    @staticmethod
+    def _exchange_apart(wave, lanes: np.ndarray) -> None:
+        """Stop the launch if lanes of a warp exchange values with these ones, which call from another branch."""
+        for row, warp in np.argwhere(lanes)[:1].tolist():
+            wave.fail(
+                KernelError,
+                "exchanges values by a _sync function with lanes of its warp that call it in another branch, which "
+                "only machine code shows",
+                'Execute that: simulator.record(level="sass").',
+                row,
+                warp * WARP + _lowest(int(lanes[row, warp])),
+            )
 
     def executed(self, wave, block: int, mask: np.ndarray | None) -> None:
         """The threads of `mask` go on with a basic block."""

@@ -286,25 +286,24 @@ def warp_barrier(t: Operands, s: sass.Statement) -> WarpBarrier:
     """WARPSYNC mask, WARPSYNC.ALL: `__syncwarp()`.
 
     WARPSYNC.COLLECTIVE mask, label: the lanes that it names are one group up to ENDCOLLECTIVE, then what they were.
+    They may come from different branches, in each of which the compiler has put a copy of what they execute together:
+    then they execute one of the copies (CUDA guide, 'Independent Thread Scheduling').
     WARPSYNC.EXCLUSIVE mask: they are one group up to the next BSYNC.
     """
     everybody = np.int32(-1)
     lanes = (lambda registers: everybody) if s.has("ALL") else t.read(at_least(s, 1, 2)[0], I4)
-    return WarpBarrier(lanes, collective=s.has("COLLECTIVE"), exclusive=s.has("EXCLUSIVE"))
+    copy = t.code.collective_copies.get(s.address) if s.has("COLLECTIVE") else None
+    if s.has("COLLECTIVE") and copy is None:
+        raise Unknown("a beginning without an end")
+    return WarpBarrier(lanes, copy, s.has("EXCLUSIVE"))
 
 
 def end_collective(t: Operands, s: sass.Statement) -> Branch:
-    """ENDCOLLECTIVE: the threads go on at the label of WARPSYNC.COLLECTIVE, in the groups that they were in."""
-    end = t.code.collective_ends.get(s.address)
-    if end is None:
+    """ENDCOLLECTIVE: the threads go on at the label of their WARPSYNC.COLLECTIVE, in the groups that they were in."""
+    ends = t.code.collective_ends.get(s.address)
+    if ends is None:
         raise Unknown("an end without a beginning")
-
-    def part(wave, registers):
-        if wave.groups is not None:
-            wave.groups.part(np.True_ if wave.mask is None else wave.mask)
-        return np.True_
-
-    return Branch((end,), condition=part)
+    return Branch(ends)
 
 
 def begin_meeting(t: Operands, s: sass.Statement) -> Effect:

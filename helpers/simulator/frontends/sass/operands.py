@@ -98,7 +98,10 @@ class Code:
     labels: Mapping[str, int] = field(default_factory=dict)
     addresses: Mapping[int, int] = field(default_factory=dict)  # address of a statement → its index
     return_points: tuple[int, ...] = ()  # what follows calls
-    collective_ends: Mapping[int, int] = field(default_factory=dict)  # address of an ENDCOLLECTIVE → where to go on
+    # Address of a WARPSYNC.COLLECTIVE → where the first copy of what follows begins; address of an ENDCOLLECTIVE →
+    # where to go on, and where lanes of the other copies do.
+    collective_copies: Mapping[int, int] = field(default_factory=dict)
+    collective_ends: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     functions: tuple[int, ...] = ()  # where functions begin, other than the kernel
     branch_targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # addresses, of computed branches
     reductions: Mapping[int, sass.Statement] = field(default_factory=dict)  # address of a B2R → the BAR.RED before it

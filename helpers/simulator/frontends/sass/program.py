@@ -171,19 +171,13 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -
         for i, s in enumerate(statements)
         if s.base == "CALL" and any(isinstance(o, sass.Label) for o in s.operands)
     ]
-    ends: dict[int, int] = {}
-    collective = -1
-    for s in statements:
-        if s.base == "WARPSYNC" and s.has("COLLECTIVE"):
-            label = s.operands[-1] if s.operands else None
-            collective = function.labels.get(label.name, -1) if isinstance(label, sass.Label) else -1
-        elif s.base == "ENDCOLLECTIVE" and collective >= 0:
-            ends[s.address] = collective
+    copies, ends = _collectives(function)
     return Code(
         labels=function.labels,
         addresses={s.address: i for i, s in enumerate(statements)},
         return_points=tuple(dict.fromkeys(calls)),
         collective_ends=ends,
+        collective_copies=copies,
         functions=tuple(dict.fromkeys(at for name, at in function.labels.items() if at and not name.startswith("."))),
         branch_targets=image.branch_targets(kernel.lowered_name),
         reductions=_reductions(statements),
@@ -192,6 +186,28 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -
         loaded_floats=cache(lambda: _loaded_floats(statements)),
         binary=image.code(kernel.lowered_name),
     )
+
+
+def _collectives(function: sass.Function) -> tuple[dict[int, int], dict[int, tuple[int, ...]]]:
+    """What lanes execute together between WARPSYNC.COLLECTIVE and ENDCOLLECTIVE: `Code.collective_copies` and
+    `Code.collective_ends`."""
+    statements = function.statements
+    copies: dict[int, int] = {}
+    ended: list[tuple[int, int, tuple[str, ...]]] = []  # (address, where to go on, what was executed)
+    first: dict[tuple[str, ...], int] = {}
+    begin = end = -1
+    for i, s in enumerate(statements):
+        if s.base == "WARPSYNC" and s.has("COLLECTIVE"):
+            label = s.operands[-1] if s.operands else None
+            begin, end = i + 1, function.labels.get(label.name, -1) if isinstance(label, sass.Label) else -1
+        elif s.base == "ENDCOLLECTIVE" and end >= 0:
+            text = tuple(one.text for one in statements[begin:i])
+            copies[statements[begin - 1].address] = first.setdefault(text, begin)
+            ended.append((s.address, end, text))
+    return copies, {
+        address: (end, *(other for _, other, of in ended if of == text and other != end))
+        for address, end, text in ended
+    }
 
 
 def _reductions(statements: list[sass.Statement]) -> dict[int, sass.Statement]:

@@ -138,11 +138,15 @@ def warp_barrier(t: Decoder, s: sass.Statement) -> Decoded:
     i = Decoded(kind=form.WAITS_FOR_LANES, flags=s.has("COLLECTIVE") | s.has("EXCLUSIVE") << 1)
     if not s.has("ALL"):
         t.read(i, 0, s.operands[0])
+    if s.has("COLLECTIVE"):
+        i.target = t.code.collective_copies.get(s.address, -1)
+        if i.target < 0:
+            raise NotDecoded("a beginning without an end")
     return i
 
 
 def end_collective(t: Decoder, s: sass.Statement) -> Decoded:
-    end = t.code.collective_ends.get(s.address)
-    if end is None:
+    ends = t.code.collective_ends.get(s.address)
+    if ends is None:
         raise NotDecoded("an end without a beginning")
-    return Decoded(kind=form.PARTS, target=end)
+    return Decoded(kind=form.PARTS, target=ends[0])
