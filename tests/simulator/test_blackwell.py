@@ -154,7 +154,7 @@ def test_one_instruction_computes_a_pair_of_float32_as_two_instructions_do(arch,
     pairs, single = np.zeros((2, 160, 2), np.float32)
     with simulator.record(level=level):
         kernel = simulator.RawModule(code=IN_PAIRS, arch=arch).get_function("kernel")
-        kernel((1,), (32,), (x, pairs, single, np.array([1e-40, -7.5], np.float32).view(np.float64)[0]))
+        kernel((1,), (32,), (x, pairs, single, np.array([1e-40, -7.5], np.float32).view(np.complex64)[0]))
     assert pairs.view(np.uint32).tolist() == single.view(np.uint32).tolist()
     assert np.count_nonzero(pairs) > 300
 
