@@ -90,6 +90,21 @@ def test_a_prediction_on_a_slide_can_be_committed_to(page):
 
 
 @pytest.mark.browser
+def test_live_slides_can_be_read_from_the_last_row(page):
+    assert [str(one) for one in live_slides.problems(page, BOOK.name, None)] == []
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.browser
+def test_the_check_of_live_slides_finds_what_is_planted(page):
+    planted = ".course-slide code { font-size: 13px !important } .words { width: 90px; word-break: break-all }"
+    page.add_style_tag(content=planted)
+    found = " ".join(map(str, live_slides.problems(page, BOOK.name, None)))
+    assert "has letters of 19.5 pixels, less than 24" in found and "breaks a line inside of" in found
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.browser
 def test_the_show_leaves_the_notebook_as_it_was_and_is_not_on_at_the_next_visit(page):
     begin(page, FILM)
     page.keyboard.press("Escape")
@@ -120,18 +135,3 @@ def test_a_workshops_part_of_the_notebook_is_shown_and_goes_on_in_the_next_one(p
     expect(shown.locator("h1")).to_have_text(share.then.title)
     page.keyboard.press("Escape")
     expect(page.locator(".jp-Notebook h1:visible")).to_have_text(re.compile("^What comes next"))
-
-
-@pytest.mark.browser
-def test_live_slides_can_be_read_from_the_last_row(page):
-    assert [str(one) for one in live_slides.problems(page, BOOK.name, None)] == []
-    page.keyboard.press("Escape")
-
-
-@pytest.mark.browser
-def test_the_check_of_live_slides_finds_what_is_planted(page):
-    planted = ".course-slide code { font-size: 13px !important } .words { width: 90px; word-break: break-all }"
-    page.add_style_tag(content=planted)
-    found = " ".join(map(str, live_slides.problems(page, BOOK.name, None)))
-    assert "has letters of 19.5 pixels, less than 24" in found and "breaks a line inside of" in found
-    page.keyboard.press("Escape")
