@@ -27,7 +27,7 @@ def test_without_a_gpu_the_command_says_why_and_what_can_be_read(arguments, caps
     assert main(arguments) == 2
     said = capsys.readouterr().err
     assert "Measuring needs a GPU. GEMM_COURSE_BACKEND=simulator asks for the simulator." in said
-    assert "Recordings to read without one: NVIDIA H200" in said
+    assert "Recordings to read without one: NVIDIA H100 80GB HBM3, NVIDIA H200" in said
 
 
 def test_bench_without_a_gpu_points_to_the_recordings():
