@@ -52,14 +52,14 @@ def scanned(apply: Callable, before: np.ndarray, operands: Sequence[np.ndarray])
     That is so of operations without one, and of floats among which is a NaN, an infinity or a subnormal number.
     before: what it holds, an array of one.
     """
-    ufunc, values = SCANS.get(apply), operands[-1]
-    if any(one.dtype != before.dtype for one in operands):
+    ufunc = SCANS.get(apply)
+    if not operands or any(one.dtype != before.dtype for one in operands):  # an arrival at a barrier has no operand
         return None
     if apply is OPERATIONS["cas"]:
         return _swapped(before[0], *operands)
     if ufunc is None or (before.dtype.kind == "f" and ufunc is not np.add):
         return None
-    every = np.concatenate((before, values))
+    every = np.concatenate((before, operands[-1]))
     found = ufunc.accumulate(every, dtype=before.dtype)
     if before.dtype.kind == "f":
         sizes = np.abs(np.concatenate((every, found)))
