@@ -42,6 +42,31 @@ def memory_goes_back() -> Iterator[None]:
     yield
     if levels := sys.modules.get("helpers.simulator.cuda.levels"):
         levels.forms_of.cache_clear()
+    _trim()
+
+
+@pytest.fixture(autouse=True)
+def garbage_is_bounded() -> Iterator[None]:
+    """A launch that stops leaves few objects, and with them all its memory: the collector, which counts objects, would
+    let gigabytes gather."""
+    before = _resident()
+    yield
+    if _resident() > max(before, MOST_RESIDENT):
+        gc.collect()
+        _trim()
+
+
+MOST_RESIDENT = 600 << 20  # bytes of a process
+
+
+def _resident() -> int:
+    """Bytes of this process that are in memory; 0 where the system does not say so."""
+    with contextlib.suppress(OSError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    return 0
+
+
+def _trim() -> None:
     with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 

@@ -102,6 +102,13 @@ class Convergence:
         led[warps, self.leader[warps, lanes]] = True
         return self.threads(np.take_along_axis(led, self.leader.astype(np.int64), axis=1) & self.living)
 
+    def whole_warps(self, mask: np.ndarray) -> np.ndarray:
+        """The active threads, and all lanes of the warps of which only one group is active."""
+        active = self.rows(mask)
+        low = np.where(active, self.leader, WARP).min(axis=1, keepdims=True)
+        high = np.where(active, self.leader, -1).max(axis=1, keepdims=True)
+        return self.threads(active | (low == high))
+
     # ---- what happens to groups
     def split(self, active: np.ndarray, destination: np.ndarray) -> None:
         """The active threads go to different places: those of a group that go to the same one stay together."""

@@ -232,16 +232,13 @@ class Wave:
         """The threads that have not exited, bool (blocks, threads)."""
         return np.ones(self.shape, bool) if self.exited is None else ~self.exited
 
-    def uniform_mask(self, mask: np.ndarray | None) -> np.ndarray | None:
-        """Where a register that a warp shares is written: for all its lanes but those of other groups that can go on.
-
-        Code is compiled for each thread: where threads have diverged each counts its own rounds, though it is in such
-        a register.
-        """
-        if mask is None:
-            return None
-        warps = by_warps(mask, self.shape)
-        return warps if self.groups is None else warps & (mask | self.groups.blocked() | self.waiting | ~self.alive())
+    def uniform_mask(self, mask: np.ndarray | None, here: np.ndarray | None) -> np.ndarray | None:
+        """Where a register that a warp shares is written: for all its lanes, unless the warp has diverged groups here,
+        which on a GPU would come one after the other. here: `mask`, and the other groups whose turn it is."""
+        if mask is None or self.groups is None:
+            return None if mask is None else by_warps(mask, self.shape)
+        whole = self.groups.whole_warps(mask)
+        return whole if mask is here else whole & (mask | ~here)
 
     # ---- counting of warps
     def warps_of(self, mask: np.ndarray | None) -> np.ndarray | int:
@@ -311,7 +308,7 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
     uniform = bool(instruction.uniform)
 
     def write(wave, registers, values, mask, always):
-        mask = wave.uniform_mask(mask) if uniform else mask
+        mask = wave.uniform_mask(mask, mask) if uniform else mask
         values = values if len(writes) > 1 else (values,)
         for slot, value in zip(writes, values, strict=True):
             if slot is not None:
@@ -380,7 +377,7 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
             for slot, value in zip(writes, values, strict=True):
                 if slot is not None:
                     if keep_old:
-                        put(registers, slot, wave.uniform_mask(layer) if slot in uniform else layer, value)
+                        put(registers, slot, wave.uniform_mask(layer, mask) if slot in uniform else layer, value)
                     else:
                         registers[slot] = value
 
