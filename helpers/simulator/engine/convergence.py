@@ -16,6 +16,7 @@ from helpers.devices import WARP
 
 LANE = np.arange(WARP, dtype=np.int8)
 WARPSYNC = 100  # what `waiting` holds at a WARPSYNC; 1 + n at BSYNC Bn, 0 for who runs
+ANYWHERE = -1  # where lanes resume that come to their ENDCOLLECTIVE by themselves
 NO_MEETING = -1  # the token of a thread that has left a meeting, or was never named
 NOBODY = np.array(NO_MEETING)
 BITS = np.uint32(1) << LANE.astype(np.uint32)
@@ -192,7 +193,7 @@ class Convergence:
 
     def gather(self, mask: np.ndarray, resumes: int) -> None:
         """WARPSYNC.COLLECTIVE: remember the groups of the active threads, which will be one for a while, and where they
-        resume then."""
+        resume then; ANYWHERE: behind the ENDCOLLECTIVE that they come to."""
         active = self.rows(mask)
         self.together[active] = self.leader[active]
         self.resumes[active] = resumes
@@ -205,7 +206,7 @@ class Convergence:
         active = self.rows(mask) & (self.together >= 0)
         self.leader[active] = self.together[active]
         self.together[active] = -1
-        return self.threads(np.where(active, self.resumes, np.int32(end)))
+        return self.threads(np.where(active & (self.resumes != ANYWHERE), self.resumes, np.int32(end)))
 
     def read(self, barrier: int) -> np.ndarray:
         """BMOV from a barrier: its tokens, int32 (blocks, threads)."""

@@ -22,7 +22,7 @@ from helpers.simulator.engine import clusters
 from helpers.simulator.engine.batching import batch_steps, gather
 from helpers.simulator.engine.circles import Circles
 from helpers.simulator.engine.clock import Clock
-from helpers.simulator.engine.convergence import WARPSYNC, Convergence
+from helpers.simulator.engine.convergence import ANYWHERE, WARPSYNC, Convergence
 from helpers.simulator.engine.heap import Heap
 from helpers.simulator.engine.ir import (
     COLLECTIVE,
@@ -941,7 +941,8 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     if not whole_block:
         if wave.groups is not None and last.select is not None:
             if last.barrier == COLLECTIVE:
-                wave.groups.gather(active, prepared.targets[following][0])
+                ends = prepared.targets[following]  # none where other blocks lie between, in code for a debugger
+                wave.groups.gather(active, ends[0] if ends else ANYWHERE)
                 wave.pcs[active] = prepared.targets[pc][0]
             wave.groups.arrive_at_warpsync(last.select(wave.registers), active, wave.pcs)
         return _schedule(wave)
