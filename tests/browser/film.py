@@ -9,7 +9,6 @@ notebooks/images. `make film` calls it; it needs a Chromium.
 from __future__ import annotations
 
 import io
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -21,10 +20,9 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from helpers import exercises, plan
-from helpers.authoring import labextension
 from helpers.authoring.slides import check
-from helpers.exercises.framework import kept, progress
-from tests.browser.lab import put, run_all, running_lab
+from helpers.exercises.framework import kept
+from tests.browser.lab import course_lab, put, run_all
 
 SIZE = {"width": 1000, "height": 720}
 NAME = "film.ipynb"
@@ -105,13 +103,7 @@ def main(arguments: list[str]) -> int:
         sys.exit("No Chromium or Chrome found; install one (Debian, Ubuntu: apt install chromium).")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        shutil.copytree(labextension.BUILT, folder / "jupyter" / "labextensions" / "gemm-course-cuda-cells")
-        variables = {
-            "JUPYTER_PATH": str(folder / "jupyter"),
-            progress.ENVIRONMENT_VARIABLE: str(folder / "progress.json"),
-            kept.ENVIRONMENT_VARIABLE: str(folder / "my"),
-        }
-        with running_lab(folder, chromium, **variables) as lab:
+        with course_lab(folder, chromium, **{kept.ENVIRONMENT_VARIABLE: str(folder / "my")}) as lab:
             for scheme in ("light", "dark"):
                 put(folder, NAME, notebook())
                 with lab.opened(NAME) as page:

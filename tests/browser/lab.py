@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,7 +19,9 @@ import pytest
 from nbformat import NotebookNode
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect, sync_playwright
 
+from helpers.authoring import labextension
 from helpers.authoring.notebooks import form
+from helpers.exercises.framework import progress
 
 TOKEN = "browser-test"
 START = 60  # seconds that a server may take to answer
@@ -94,6 +97,15 @@ def running_lab(folder: Path, chromium: str, **variables: str) -> Iterator[Lab]:
     finally:
         server.terminate()
         server.wait(timeout=20)
+
+
+@contextmanager
+def course_lab(folder: Path, chromium: str, **variables: str) -> Iterator[Lab]:
+    """A `running_lab` with the extension as it lies in the project, and without any learner's progress."""
+    shutil.copytree(labextension.BUILT, folder / "jupyter" / "labextensions" / "gemm-course-cuda-cells")
+    own = {"JUPYTER_PATH": str(folder / "jupyter"), progress.ENVIRONMENT_VARIABLE: str(folder / "progress.json")}
+    with running_lab(folder, chromium, **own, **variables) as running:
+        yield running
 
 
 def _follow_the_systems_theme(settings: Path) -> None:

@@ -9,7 +9,6 @@ off or broken. `make slides CHECK=1` calls it behind the check of the hand-outs.
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,11 +17,9 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from helpers import plan
-from helpers.authoring import labextension
 from helpers.authoring.notebooks import form
 from helpers.authoring.slides import check
-from helpers.exercises.framework import progress
-from tests.browser.lab import Lab, put, run_all, running_lab
+from tests.browser.lab import Lab, course_lab, put, run_all
 
 SCREEN = {"width": 1920, "height": 1080}
 LARGER = SCREEN["width"] / check.WIDTH  # than a hand-out's page
@@ -96,12 +93,7 @@ def main(arguments: list[str]) -> int:
     wrong = 0
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        shutil.copytree(labextension.BUILT, folder / "jupyter" / "labextensions" / "gemm-course-cuda-cells")
-        variables = {
-            "JUPYTER_PATH": str(folder / "jupyter"),
-            progress.ENVIRONMENT_VARIABLE: str(folder / "progress.json"),
-        }
-        with running_lab(folder, chromium, **variables) as lab:
+        with course_lab(folder, chromium) as lab:
             for path in options.paths or sorted(plan.FOLDER.glob("*.ipynb")):
                 found = examined(lab, path, options.screenshots)
                 wrong += len(found)
