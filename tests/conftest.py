@@ -48,15 +48,19 @@ def memory_goes_back() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def garbage_is_bounded() -> Iterator[None]:
     """A launch that stops leaves few objects, and with them all its memory: the collector, which counts objects, would
-    let gigabytes gather."""
-    before = _resident()
+    let gigabytes gather. To look through everything takes half a second, so it is done for each half gigabyte."""
     yield
-    if _resident() > max(before, MOST_RESIDENT):
+    if _resident() > _Seen.resident + MOST_GARBAGE:
         gc.collect()
         _trim()
+        _Seen.resident = _resident()
 
 
-MOST_RESIDENT = 600 << 20  # bytes of a process
+class _Seen:
+    resident = 0  # bytes of this process after the last collection
+
+
+MOST_GARBAGE = 500 << 20  # bytes
 
 
 def _resident() -> int:

@@ -134,7 +134,7 @@ def test_constant_pointers_of_code_and_data_are_equal():
     extern "C" __global__ void k(int *to, const float *b, int which) {
         const float *p = which ? a : b;
         to[0] = *p;
-        to[1] = table[1] - p;
+        to[1] = table[which] - p;
     }"""
     to = np.zeros(2, np.int32)
     simulator.RawModule(code=source).get_function("k")((1,), (1,), (to, np.zeros(2, np.float32), np.int32(1)))
@@ -172,3 +172,16 @@ def test_an_array_that_dies_while_it_is_listed_is_left_out():
     fixed._arrays[1] = (Dying(array), 512)
     assert [(one is array, address) for one, address in fixed.arrays()] == [(True, 512)]
     assert fixed.arrays() == []
+
+
+def test_only_variables_that_the_code_reads_are_placed():
+    source = """
+    #include <cuda/atomic>
+    __device__ int used = 3, unused = 4;
+    extern "C" __global__ void k(int *to) {
+        cuda::atomic_ref<int, cuda::thread_scope_device>(to[0]).fetch_add(used);
+    }"""
+    kernel = simulator.RawModule(code=source, options=("-std=c++17",)).get_function("k")
+    assert list(kernel.forms.sass.program.global_variables) == ["used"]
+    kernel((1,), (2,), (to := np.zeros(1, np.int32),))
+    assert to.tolist() == [6]

@@ -216,7 +216,7 @@ def _launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settin
 
 def _launch_of(kernel: Kernel, prepared: Prepared, geometry: Geometry, args: Sequence, most: int) -> Launch:
     """A launch of a kernel at one of its levels, with these arguments in memory. most: instructions of a thread."""
-    kernel.variables.prepare(prepared.program, args)
+    kernel.variables.prepare(prepared.program, args, kernel.pointers.written)
     memory = GlobalMemory(prepared.program)
     parameters = pack_arguments(kernel.compiled, args, memory)
     return _executable(kernel, prepared, geometry, memory, parameters, most)
@@ -259,7 +259,7 @@ def again(kernel: Kernel, captured: Captured) -> Captured:
     kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, captured.shared_mem)
     geometry = checked(kernel, run.grid, run.block, captured.shared_mem)
     prepared, _ = kernel.forms.at("sass")
-    kernel.variables.prepare(prepared.program)
+    kernel.variables.prepare(prepared.program, (), kernel.pointers.written)
     launched = _executable(kernel, prepared, geometry, run.global_memory, run.parameters, run.max_instructions)
     return _captured(kernel, launched, captured.shared_mem)
 

@@ -1,7 +1,7 @@
 """`__device__` and `__constant__` variables: they belong to a module, and keep their values from launch to launch."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
@@ -22,16 +22,16 @@ class ModuleVariables:
     def __init__(self) -> None:
         self._storage: dict[str, np.ndarray] = {}
 
-    def prepare(self, program: Program, args: Iterable = ()) -> None:
+    def prepare(self, program: Program, args: Iterable = (), written: Collection[str] | None = None) -> None:
         """Allocate the variables that a program can reach, before the memory of its launch is made.
 
-        A variable of the type of a pointer may keep an address for the next launch: then they and the arrays among the
-        arguments keep theirs, as on a GPU.
+        A variable of the type of a pointer, if it is among those `written` (None: any may be), may keep an address for
+        the next launch: then they and the arrays among the arguments keep theirs, as on a GPU.
         """
         named, declared = _named(program)
         self._allocate(named, declared)
         reached = list(reached_from(named, declared))
-        if any(one.may_hold_pointers for one in reached):
+        if any(one.may_hold_pointers and (written is None or one.name in written) for one in reached):
             for array in (*(self._storage[one.name] for one in reached), *args):
                 if isinstance(array, np.ndarray):
                     FIXED.address(array)

@@ -291,7 +291,8 @@ class GlobalMemory:
     def by_allocation(self, wave, addresses, mask, width, verb):
         """Yield (allocation, lanes) for all active lanes; OutOfBounds if one is nowhere."""
         remaining = mask.copy()
-        for allocation in self.allocations:
+        before = np.searchsorted(self._bases, addresses[mask], "right") - 1  # each lane's, if it is inside one
+        for allocation in map(self.allocations.__getitem__, np.unique(before[before >= 0])):
             lanes = remaining & (addresses >= allocation.base) & (addresses + width <= allocation.reaches(width))
             if lanes.any():
                 remaining &= ~lanes
@@ -303,7 +304,8 @@ class GlobalMemory:
     def refuse(self, wave, address: int, width: int, verb: str, block: int, thread: int) -> None:
         """Raise OutOfBounds for an address that no array has."""
         allocation = self.find(address)
-        following = next((a for a in self.allocations if a.base > address), None)
+        behind = bisect_right(self._bases, address)
+        following = self.allocations[behind] if behind < len(self.allocations) else None
         if following is not None and (allocation is None or following.base - address < address - allocation.end):
             allocation = following
         if address < 4096:

@@ -5,7 +5,7 @@ of registers and constants. Here they are put together; what constants are in a 
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 import numpy as np
@@ -34,6 +34,7 @@ STACK_RESERVE = 1024
 # What stands for an address that the linker puts in, with -G: a word of LINKED_BANK
 FOR_THE_LINKER = re.compile(r"32@(lo|hi)\(([.$\w]+)\)$")
 CHECKS_STACK = sass.Special("SR_LMEMHIOFF")  # only code for a debugger does
+BANK_4, ADDRESS_OF_BANK_4 = "[0x4][", re.compile(r"\[0x4\]\[(?:U?RZ\+?)?(0x[0-9a-f]+)?\]")
 UNKNOWN = "?"  # the opcode of an instruction that is not modelled
 NEAR = 16  # instructions
 
@@ -92,7 +93,7 @@ def translate(kernel: CompiledKernel) -> Program:
     if any(one.swaps for one in instructions):
         mark_looks(program, _swaps_of_source(kernel, instructions))
     _mark_counts_of_copies(instructions)
-    addresses = image.addresses(4, kernel.lowered_name)
+    addresses = _read(instructions, image.addresses(4, kernel.lowered_name))
     symbols = {symbol.name: symbol for symbol in image.symbols}
     linked = {offset: (symbols[name], 0) for name, offset in linked.items() if name in symbols}
     program.global_variables = _variables(translator, image, kernel.ptx, (*addresses.values(), *linked.values()))
@@ -332,6 +333,24 @@ def _link_variables(function: sass.Function) -> dict[str, int]:
                 operands[place] = sass.Constant(LINKED_BANK, offset)
         function.statements[number] = statement._replace(operands=tuple(operands))
     return offsets
+
+
+def _read(
+    instructions: list[Instruction], addresses: Mapping[int, tuple[cubin.Symbol, int]]
+) -> dict[int, tuple[cubin.Symbol, int]]:
+    """Those of bank 4's addresses that the code reads: with one header of libcu++ the bank holds a thousand.
+
+    They are all kept where an offset is computed.
+    """
+    texts = [one.text for one in instructions if BANK_4 in one.text]
+    read: set[int] = set()
+    for text in texts:
+        offsets = [int(offset or "0", 16) for offset in ADDRESS_OF_BANK_4.findall(text)]
+        if not offsets:
+            return dict(addresses)
+        for offset in offsets:  # -4: the upper half of an address is read alone
+            read |= {offset, offset - 4, offset + 8 if ".128" in text else offset}
+    return {offset: one for offset, one in addresses.items() if offset in read}
 
 
 def _variables(
