@@ -113,7 +113,7 @@ def test_a_struct_is_copied_with_its_padding_but_not_without_a_member(level, set
         launch(body, "Pair* o", out, **arguments)
         assert np.array_equal(out.reshape(32, 2)[:, 1], np.arange(31, -1, -1))
     else:
-        with pytest.raises(simulator.UninitializedRead, match="of s, which no thread has written"):
+        with pytest.raises(simulator.UninitializedRead, match=r"byte 4 of s\[\d+\], which no thread has written"):
             launch(body, "Pair* o", out, **arguments)
 
 

@@ -372,7 +372,7 @@ PICTURES: tuple[Picture, ...] = (
         ("many tiles", small_pictures.split_k(9, 4, 2)),
     )),
     Picture("15-roofs", "What can each precision give?", (
-        ("an H200, recorded", _precisions("H200", 8192)),
+        ("the default GPU, recorded", _precisions(devices.DEFAULT.name, 8192)),
         ("an A6000", _precisions("A6000", 4096)),
         ("a small square on an H20", _precisions("H20", 256)),
         (TWIN, roofs.small_multiples),

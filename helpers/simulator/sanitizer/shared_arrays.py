@@ -53,11 +53,12 @@ class SharedArray:
 class Declared:
     """How the source declares an array: bytes an element, and the sizes of its dimensions (None: they are not known).
 
-    A variable that is no array has the sizes ().
+    A variable that is no array has the sizes (). `has_members`: the elements are structs.
     """
 
     item_bytes: int
     sizes: tuple[int, ...] | None
+    has_members: bool = False
 
     def index(self, byte: int) -> tuple[int, ...]:
         """The element of a byte of the array, one number a dimension; only one number if the shape is unknown."""
@@ -112,7 +113,7 @@ def declaration_of(array: SharedArray, declared: Mapping[str, list[Declared]]) -
             return candidate
     for candidate in candidates:
         if not candidate.item_bytes and candidate.sizes and array.bytes % prod(candidate.sizes) == 0 < array.bytes:
-            return Declared(array.bytes // prod(candidate.sizes), candidate.sizes)
+            return Declared(array.bytes // prod(candidate.sizes), candidate.sizes, has_members=True)
     unsized = (c for c in candidates if c.item_bytes and (array.bytes == 0 or c.sizes is None))
     return next((Declared(c.item_bytes, None) for c in unsized), None)
 
@@ -183,7 +184,10 @@ class SharedNames:
         if declared is None:
             return array.name, (byte - array.offset,), f"byte {byte - array.offset} of {array.name}"
         index = declared.index(byte - array.offset)
-        return array.name, index, array.name + "".join(f"[{i}]" for i in index)
+        element = array.name + "".join(f"[{i}]" for i in index)
+        if declared.has_members:
+            element = f"byte {(byte - array.offset) % declared.item_bytes} of {element}"
+        return array.name, index, element
 
     def outside(self, instruction: int, byte: int, size: int) -> str:
         """A byte outside the limits in words; `size` is that of all shared memory."""
@@ -196,7 +200,8 @@ class SharedNames:
             has = f"{' × '.join(map(str, declared.sizes))} elements"
         elif declared is not None:
             has = f"{array.bytes // declared.item_bytes} elements"
-        text = f"outside {array.name}: {self.place(instruction, byte)[2]}, but {array.name} has {has}"
+        element = self.place(instruction, byte)[2].rpartition(" of ")[2] if declared else f"byte {byte - array.offset}"
+        text = f"outside {array.name}: {element}, but {array.name} has {has}"
         neighbour = self.around(byte)
         if neighbour is not None and neighbour is not array:
             text += f" (that byte is part of {self.place(-1, byte)[2]})"
