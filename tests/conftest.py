@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import ctypes
+import functools
 import gc
 import os
 import shutil
@@ -42,7 +43,21 @@ def memory_goes_back() -> Iterator[None]:
     yield
     if levels := sys.modules.get("helpers.simulator.cuda.levels"):
         levels.forms_of.cache_clear()
+    if _resident() > MOST_KEPT:
+        _clear_caches()
+        gc.collect()
     _trim()
+
+
+MOST_KEPT = 500 << 20  # bytes of a process, kernels and launches that functools.lru_cache keeps among them
+
+
+def _clear_caches() -> None:
+    """Empty the bounded caches of the project's functions: the next file asks for other kernels."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("helpers.")]
+    for one in [one for module in modules for one in vars(module).values()]:
+        if isinstance(one, functools._lru_cache_wrapper) and one.cache_parameters()["maxsize"]:
+            one.cache_clear()
 
 
 @pytest.fixture(autouse=True)
