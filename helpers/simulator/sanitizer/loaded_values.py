@@ -221,15 +221,18 @@ class _Held:
 
 
 class LoadedValues:
-    """Follows the values of doubtful loads through a wave; `report(what)` is called for those that are used."""
+    """Follows the values of doubtful loads through a wave.
 
-    def __init__(self, uses: Uses, report: Callable[[Any], None]) -> None:
+    `report(wave, hazard, times)` is called for those that are used; `what` is held of them, (hazard, times).
+    """
+
+    def __init__(self, uses: Uses, report: Callable[[Any, Any, int], None]) -> None:
         self.uses = uses
         self._report = report
-        self.begin()
 
-    def begin(self) -> None:
+    def begin(self, wave: Any) -> None:
         """A new wave: what the last one has not used by now is not used at all."""
+        self._wave = wave
         self._trace: list[_Passage] = []
         self._held: list[_Held] = []
         self._lost = False
@@ -282,7 +285,7 @@ class LoadedValues:
         held = self._loaded(what, load, lanes, share)
         passages = [n for n, passage in enumerate(self._trace) if passage.mark <= mark and passage.block == block]
         if self._lost or not passages:
-            self._report(what)
+            self._report(self._wave, *what)
             return
         held.seen = self._trace[-1]
         after = load
@@ -295,7 +298,7 @@ class LoadedValues:
     def hold_now(self, what: Any, load: int, lanes: np.ndarray, share: Fraction) -> None:
         """As `hold`, of a load that is being executed: what its basic block does with the value comes yet."""
         if self._lost:
-            self._report(what)
+            self._report(self._wave, *what)
         else:
             held = self._loaded(what, load, lanes, share)
             held.load = load
@@ -321,7 +324,7 @@ class LoadedValues:
             if step.index <= after:
                 continue
             if step.asked and any(_some(lanes, passage.mask) for lanes, kept in held.parts if kept & step.asked):
-                self._report(held.what)
+                self._report(self._wave, *held.what)
                 return False
             if guard is False:
                 continue
@@ -333,10 +336,10 @@ class LoadedValues:
                         active = active if mask is None else active & mask
                     if active.any():
                         if step.reads & registers & ~_handed_on(step) and step.index not in passage.kept:
-                            self._report(held.what)
+                            self._report(self._wave, *held.what)
                             return False
                         if step.chooses and _decide_each_other(step, passage, active, registers):
-                            self._report(held.what)
+                            self._report(self._wave, *held.what)
                             return False
                         rest = lanes & ~active
                         if rest.any():
