@@ -113,7 +113,7 @@ def test_a_struct_is_copied_with_its_padding_but_not_without_a_member(level, set
         launch(body, "Pair* o", out, **arguments)
         assert np.array_equal(out.reshape(32, 2)[:, 1], np.arange(31, -1, -1))
     else:
-        with pytest.raises(simulator.UninitializedRead, match="of s, which no thread has written"):
+        with pytest.raises(simulator.UninitializedRead, match=r"reads s\[31\], which no thread has written"):
             launch(body, "Pair* o", out, **arguments)
 
 
@@ -254,3 +254,53 @@ def test_a_neighbour_that_others_write_meanwhile_does_not_matter_to_a_wide_load_
 def test_who_uses_what_a_wide_load_found_behind_the_array_reads_outside_of_it(shared, said, level):
     with pytest.raises(simulator.OutOfBounds, match=said):
         solve(6, level, shared=shared, goes_on="j <= i + 1")
+
+
+# As HeCBench's laplace3d keeps three planes: the first round copies one that is not there, and does not use it.
+PLANES = """
+    __shared__ float u[3][64];
+    const int t = threadIdx.x;
+    u[2][t] = x[t];
+    for (int k = 0; k < n; ++k) {
+        COPIES
+        u[1][t] = u[2][t];
+        u[2][t] = x[64 * (k + 1) + t];
+        __syncthreads();
+        o[64 * k + t] = k < FIRST ? u[1][63 - t] : u[0][63 - t] + u[1][63 - t] + u[2][63 - t];
+        __syncthreads();
+    }"""
+COPIES = (
+    "u[0][t] = u[1][t];",
+    "if (t % 2) u[0][t] = u[1][t]; else u[0][t] = u[1][t];",
+    "float v = u[1][t]; u[0][t] = v;",
+)
+
+
+def planes(first: int, level: str, copies: str = COPIES[0]) -> np.ndarray:
+    x, out = np.arange(64 * 9, dtype=np.float32), np.zeros((8, 64), np.float32)
+    body = PLANES.replace("FIRST", str(first)).replace("COPIES", copies)
+    launch(body, "float* o, const float* x, int n", out, x, np.int32(8), level=level, threads=64)
+    return out
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("copies", COPIES)
+def test_unwritten_memory_may_be_copied_within_shared_memory(copies, level):
+    planes_of_x = np.arange(64 * 9, dtype=np.float32).reshape(9, 64)[:, ::-1]
+    expected = planes_of_x[:8] + np.r_[np.zeros((1, 64)), planes_of_x[:7] + planes_of_x[2:9]]
+    assert np.array_equal(planes(1, level, copies), expected)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_copy_of_unwritten_memory_is_found_where_it_is_used(level):
+    with pytest.raises(
+        simulator.UninitializedRead, match=r"reads u\[0\]\[\d+\], which no thread has written"
+    ) as caught:
+        planes(0, level)
+    assert caught.value.line == 11
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_unwritten_memory_that_is_changed_and_stored_again_is_used(level):
+    with pytest.raises(simulator.UninitializedRead, match=r"reads u\[1\]\[\d+\], which no thread has written"):
+        planes(1, level, "u[0][t] = u[1][t] + 1;")

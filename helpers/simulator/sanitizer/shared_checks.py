@@ -138,6 +138,7 @@ class SharedChecks:
         self._names = names
         self._compared = False  # whether the last analysis had to compare stored values
         self.doubtful = frozenset() if uses is None else uses.doubtful
+        self._copies = {} if uses is None else uses.copies
         self._overwriting: set[int] = set()
         self._loaded = LoadedValues(uses, report) if self.doubtful else None
 
@@ -392,6 +393,7 @@ class SharedChecks:
             rows,
             self.doubtful,
             self._overwriting,
+            self._copies,
         )
         result = epoch.analyse()
         self._compared = result.depends_on_values
