@@ -200,3 +200,20 @@ def test_the_word_of_an_atomic_half_belongs_to_its_array():
 
 def test_loads_that_were_moved_to_a_barrier_have_arrays():
     assert loads_by_array(MOVED, "LDS") == {"a": 5, "b": 12}
+
+
+def test_a_captured_launch_holds_accesses_to_proven_arrays(prepared_afresh):
+    source = MOVED.replace("a[j % 64]", "a[j % 64 + 64]")
+    kernel = simulator.RawModule(code=source, arch="sm_90").get_function("kernel")
+    arguments = (1,), (64,), (np.ones(64, np.float32), np.zeros(64, np.float32))
+
+    def captured() -> simulator.Captured:
+        with simulator.capture() as launches:
+            kernel(*arguments)
+        return launches[0]
+
+    captured().run.run()
+    with pytest.raises(simulator.OutOfBounds, match=r"outside a: a\[\d+\]"):
+        kernel(*arguments)
+    with pytest.raises(simulator.OutOfBounds, match=r"outside a: a\[\d+\]"):
+        captured().run.run()
