@@ -35,7 +35,7 @@ def disassemble(kernel: CompiledKernel) -> str:
         DisassemblyError: it is, but refuses this machine code; the message has its words.
     """
     names = (kernel.filename, *(name for name, _ in kernel.headers))
-    return _section(with_given_names(module_text(kernel), names), kernel)
+    return with_given_names(_section(module_text(kernel), kernel), names)
 
 
 def module_text(kernel: CompiledKernel) -> str:
@@ -106,12 +106,17 @@ def _stamp(program: Path) -> str:
 
 
 def _section(text: str, kernel: CompiledKernel) -> str:
-    marks = list(_SECTION.finditer(text))
-    sections = {
-        mark[1]: text[mark.start() : following.start() if following else None]
-        for mark, following in zip(marks, [*marks[1:], None], strict=True)
-    }
+    head, sections = _sections(text)
     wanted = cubin.read(kernel.cubin).code_sections(kernel.lowered_name)
     if wanted[0] in sections:
-        return text[: marks[0].start()] + "".join(sections.get(name, "") for name in wanted)
+        return head + "".join(sections.get(name, "") for name in wanted)
     raise DisassemblyError(f"nvdisasm printed no section .text.{kernel.lowered_name} for {kernel.entry}")
+
+
+@functools.lru_cache(maxsize=2)  # the kernels of a module are asked for one after the other
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """What stands before the first section of a module, and the text of each by its name."""
+    marks = list(_SECTION.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    found = {mark[1]: text[mark.start() : end] for mark, end in zip(marks, ends, strict=True)} if marks else {}
+    return text[: marks[0].start()] if marks else text, found

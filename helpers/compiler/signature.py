@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 IGNORED = re.compile(
     r'(?P<raw>\bR"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)")'
@@ -65,8 +66,12 @@ def signatures(source: str, macros: Sequence[str] = ()) -> tuple[Signature, ...]
 
     ``macros`` holds definitions as the compiler's ``-D`` takes them: ``"REAL=float"``.
     """
-    tokens = _tokens(source, macros)
-    return tuple(_signatures(tokens))
+    return _signatures_of(source, tuple(macros))
+
+
+@lru_cache(maxsize=4)  # each kernel of a module asks for all of them
+def _signatures_of(source: str, macros: tuple[str, ...]) -> tuple[Signature, ...]:
+    return tuple(_signatures(_tokens(source, macros)))
 
 
 def kernel_names(source: str) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """An access of machine code is outside an array only if the PTX, which names its arrays, goes there, too."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -161,3 +163,57 @@ def test_reads_in_branches_of_an_unrolled_loop_are_right():
     t, k = np.mgrid[:64, :8]
     a, b = (t + k) % 64, 63 - (t + k) % 64
     assert y.tolist() == (b + np.where(k % 2, a, a)).sum(axis=1).tolist()
+
+
+# The compiler moves the loads of the unrolled loop to the barrier in front of it, and gives them its line.
+MOVED = """extern "C" __global__ void kernel(const float *x, float *y) {
+    __shared__ float a[64], b[64];
+    const int t = threadIdx.x;
+    float s = 0;
+    a[t] = x[t];
+    __syncthreads();
+    b[t] = a[t];
+    __syncthreads();
+    #pragma unroll
+    for (int j = 0; j < 16; ++j) {
+        if (j % 3 == 1)
+            s += a[j % 64];
+        else
+            s += b[(t / 4 + j) % 64];
+    }
+    y[t] = s;
+}"""
+
+
+def loads_by_array(source: str, opcode: str) -> Counter:
+    """How many loads of the machine code with this opcode are attributed to which array."""
+    kernel = simulator.RawModule(code=source, arch="sm_90").get_function("kernel")
+    program, used = kernel.prepared("sass").program, kernel.shared_names("sass").used
+    of_opcode = (used.get(one.index) for one in program.instructions if one.opcode == opcode)
+    return Counter(array and array.name for array in of_opcode)
+
+
+def test_the_word_of_an_atomic_half_belongs_to_its_array():
+    source = ADDED.replace("TYPE", "__half").replace("STATEMENT", PLACES["two loads"])
+    assert loads_by_array(source, "LD.E") == {"bins": 1}
+
+
+def test_loads_that_were_moved_to_a_barrier_have_arrays():
+    assert loads_by_array(MOVED, "LDS") == {"a": 5, "b": 12}
+
+
+def test_a_captured_launch_holds_accesses_to_proven_arrays(prepared_afresh):
+    source = MOVED.replace("a[j % 64]", "a[j % 64 + 64]")
+    kernel = simulator.RawModule(code=source, arch="sm_90").get_function("kernel")
+    arguments = (1,), (64,), (np.ones(64, np.float32), np.zeros(64, np.float32))
+
+    def captured() -> simulator.Captured:
+        with simulator.capture() as launches:
+            kernel(*arguments)
+        return launches[0]
+
+    captured().run.run()
+    with pytest.raises(simulator.OutOfBounds, match=r"outside a: a\[\d+\]"):
+        kernel(*arguments)
+    with pytest.raises(simulator.OutOfBounds, match=r"outside a: a\[\d+\]"):
+        captured().run.run()

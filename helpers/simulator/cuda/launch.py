@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -135,7 +136,22 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
             _launch(kernel, geometry, args, settings)
             return
         except UnprovenAccess as access:
-            _decide(kernel, geometry, args, settings, access)
+            try:
+                _decide(kernel, geometry, args, settings, access)
+            except SimulatorError as error:
+                _clear_frames(error)
+                raise
+        except SimulatorError as error:
+            _clear_frames(error)
+            raise
+
+
+def _clear_frames(error: BaseException | None) -> None:
+    """Leave of the frames of an error only their lines: callers keep errors, IPython the last one, and with the
+    variables of its frames that would keep all memory of the launch."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__
 
 
 def _decide(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings, access: UnprovenAccess) -> None:
@@ -207,7 +223,7 @@ def _launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settin
     finally:
         memory.put_back()
     if checker is not None:
-        kernel.learnt = Learnt(program.level, geometry.block, geometry.shared_mem, checker.shared.patterns.first)
+        kernel.learnt = Learnt(program.level, geometry.block, geometry.shared_mem, checker.shared.first)
         report = checker.finish()
         if recorded is not None and recorded.sampling is not None:
             report = replace(report, notes=(*report.notes, str(recorded.sampling)))
@@ -265,7 +281,12 @@ def again(kernel: Kernel, captured: Captured) -> Captured:
 
 
 def _captured(kernel: Kernel, run: Launch, shared_mem: int) -> Captured:
-    """A launch for others to execute, which name no array that an access is not proven to belong to."""
+    """A launch for others to execute, in which an access is held to its own __shared__ array only where an earlier
+    launch has proven that it belongs to it (`_decide`), else to shared memory as a whole.
+
+    So an index that runs from one array into another may be missed: of 49 overruns that were planted in random kernels
+    (seeds 500000 to 500059 of `tests.simulator.random_kernels`, sm_90) a launch finds all, a captured one 20.
+    """
     return Captured(replace(run, shared_names=run.shared_names.proven()), kernel.compiled, shared_mem)
 
 
@@ -393,7 +414,7 @@ def _compiled(
     if result is not None and checker is not None:
         checker.counts = result.checked
         for block, threads in result.apart:
-            checker.note_warps_apart(block, threads)
+            checker.findings.warps_apart(block, threads)
     return result
 
 

@@ -192,12 +192,12 @@ class Forms:
         try:
             return self.sass, self.doubt
         except NOT_EXECUTABLE as error:
-            unreadable = error
+            unreadable = str(error)
         try:
             why = f"{self.compiled.entry} was executed at the level of PTX, not of its machine code. {unreadable}"
             return self.ptx, why
         except UnsupportedInstruction as unknown:
-            reasons = "\n".join(dict.fromkeys((str(unreadable), str(unknown))))  # one, where both levels say the same
+            reasons = "\n".join(dict.fromkeys((unreadable, str(unknown))))  # one, where both levels say the same
             raise UnsupportedInstruction(
                 f"{self.compiled.entry} can be executed neither as machine code nor as PTX.\n{reasons}\n"
                 "On a machine with a GPU the same cell runs this kernel."

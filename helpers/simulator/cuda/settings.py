@@ -151,6 +151,9 @@ def sanitize(checks: bool | str = "raise", *, max_instructions: int | None = Non
 def capture(level: str = "sass") -> Iterator[list[Captured]]:
     """Execute none of the launches inside the `with`; yields the list of them, for those who execute parts of them.
 
+    They are to be measured, not checked: an index that runs from one __shared__ array into another is mostly found in a
+    launch alone.
+
     level: as for `record`.
     """
     levels.checked(level)

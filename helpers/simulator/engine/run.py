@@ -187,6 +187,11 @@ class Wave:
             return (self.clock.shows(index, of_all) >> 32).astype(np.int32)
         return self.clock.read(self, index, mask, of_all).astype(CLOCKS[name])
 
+    def leave(self) -> None:
+        """It is over. Observers may have kept it: without them, and the launch that has them, no circle of references
+        keeps all memory of the launch until Python's collector comes by."""
+        self.observers = self.follower = self.launch = None
+
     # ---- where things are, for messages
     def block_index(self, block: int) -> tuple[int, int, int]:
         """(x, y, z) of the wave's `block`-th block."""
@@ -662,11 +667,14 @@ class Launch:
         with np.errstate(all="ignore"):
             for first in range(0, len(self.block_ids), per_wave):
                 wave = Wave(self, first, min(per_wave, len(self.block_ids) - first))
-                if self.observers is not None:
-                    self.observers.tell(WaveBegins(wave))
-                _run_wave(wave, self.prepared)
-                if self.observers is not None:
-                    self.observers.tell(WaveEnds(wave))
+                try:
+                    if self.observers is not None:
+                        self.observers.tell(WaveBegins(wave))
+                    _run_wave(wave, self.prepared)
+                    if self.observers is not None:
+                        self.observers.tell(WaveEnds(wave))
+                finally:
+                    wave.leave()
 
 
 def _run_wave(wave: Wave, prepared: Prepared) -> None:

@@ -6,11 +6,10 @@ shared and in global memory, and asynchronous copies that are used before they a
 the sanitizer is on or off. That whole warps come to one barrier at different places is a warning: a GPU counts them.)
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -46,7 +45,6 @@ from helpers.simulator.engine.observers import (
     WaveBegins,
     WaveEnds,
 )
-from helpers.simulator.engine.run import apart_in_words
 from helpers.simulator.errors import (
     AsyncCopyError,
     HazardError,
@@ -54,77 +52,47 @@ from helpers.simulator.errors import (
     RaceError,
     UninitializedRead,
     WarpMaskError,
-    coordinates,
 )
 from helpers.simulator.sanitizer.aggregated import Aggregated
 from helpers.simulator.sanitizer.bulk_checks import BulkWatch
 from helpers.simulator.sanitizer.bystanders import Bystanders
-from helpers.simulator.sanitizer.cluster_checks import ClusterChecks, ClusterHazard
-from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, GlobalWatch
+from helpers.simulator.sanitizer.cluster_checks import ClusterChecks
+from helpers.simulator.sanitizer.findings import (
+    ASYNC_COPY,
+    BARRIERS,
+    GLOBAL_RACE,
+    NEVER_SET,
+    SHARED_RACE,
+    UNWRITTEN_GLOBAL,
+    UNWRITTEN_LOCAL,
+    UNWRITTEN_SHARED,
+    WARP_MASK,
+    Finding,
+    Findings,
+    Index,
+    LocalHazard,
+)
+from helpers.simulator.sanitizer.global_checks import Clock, GlobalWatch
 from helpers.simulator.sanitizer.hazard_messages import Messages
 from helpers.simulator.sanitizer.loaded_values import uses_of
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
 from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
-from helpers.simulator.sanitizer.shared_epoch import Hazard
-from helpers.simulator.sanitizer.undefined_values import NeverSet, UndefinedValues, Use
+from helpers.simulator.sanitizer.undefined_values import UndefinedValues
 from helpers.simulator.sanitizer.warp_masks import MissedLanes
 
-SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
-UNWRITTEN_SHARED, UNWRITTEN_GLOBAL = "unwritten shared memory", "unwritten global memory"
-UNWRITTEN_LOCAL, WARP_MASK = "unwritten local memory", "mask of a warp"
-NEVER_SET = "variable that is never set"
-ASYNC_COPY, BARRIERS = "asynchronous copy", "different barriers"
 WARNINGS = frozenset((BARRIERS,))  # of what a GPU does as it is done here
 ERRORS: dict[str, type[HazardError]] = {
     SHARED_RACE: RaceError, GLOBAL_RACE: RaceError, UNWRITTEN_SHARED: UninitializedRead,
     UNWRITTEN_GLOBAL: UninitializedRead, ASYNC_COPY: AsyncCopyError,
     UNWRITTEN_LOCAL: UninitializedRead, WARP_MASK: WarpMaskError, NEVER_SET: UninitializedRead,
 }  # fmt: skip
-MOST_FINDINGS = 20  # different ones; more of the same are counted
 MOST_IN_A_MESSAGE = 3
 ENOUGH = 1024  # basic blocks that are still executed after the first finding, where findings are raised
 MOST_WATCHED_BYTES = 128 << 20  # of an array that is watched for races: the watch takes up to eight times as much
-Index = tuple[int, int, int]
 
 
 class FoundEnough(Exception):
     """Something was found long ago, and the rest of a launch that will raise an error need not be executed."""
-
-
-class LocalHazard(NamedTuple):
-    """A thread, by its row of the wave, has read a byte of its local memory that it had not written."""
-
-    instruction: int
-    row: int
-    thread: int
-    byte: int
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One hazard: a pair of source lines, or one line, where it was first found.
-
-    `lines` holds the source lines concerned, the earlier access's first, each followed by the lines that its function
-    was called from; `block` and `thread` belong to the later access, `other_block` and `other_thread` to the earlier
-    one of a pair. `index` is the element of `array` (row and column for two dimensions). `count` tells how often it was
-    found.
-    """
-
-    kind: str
-    lines: tuple[int, ...]
-    block: Index
-    thread: Index
-    array: str
-    index: tuple[int, ...]
-    message: str
-    other_block: Index | None = None
-    other_thread: Index | None = None
-    count: int = 1
-
-    @property
-    def line(self) -> int:
-        """The first source line."""
-        return self.lines[0] if self.lines else 0
 
 
 @dataclass(frozen=True)
@@ -220,25 +188,22 @@ class Checker(Observer):
         self._named = _by_block(program, named_lanes or {})
         self.program = program
         self.threads = product(block)
-        self.messages = Messages(program, grid, block, names.strengths)
+        self.findings = Findings(program, grid, block, names)
         self.memory = memory
         self.written = written
-        self.names = names
-        self.found: dict[tuple, Finding] = {}
         self.notes: list[str] = []
         self.counts = {"shared": 0, "global": 0, "local": 0, "barriers": 0, "copies": 0}
-        self.shared = SharedChecks(self._shared_hazard, names, patterns, uses_of(program))
+        self.shared = SharedChecks(self.findings.shared_hazard, names, patterns, uses_of(program))
         self.clock = Clock(product(grid), self.threads)
         self._aggregated = Aggregated(program)
         self._mask: np.ndarray | None = None
         self._lanes = 0
-        self._missed = MissedLanes(self._not_come)
-        self._undefined = UndefinedValues(program, self._undefined_value, unset, folded)
+        self._missed = MissedLanes(self.findings.not_come)
+        self._undefined = UndefinedValues(program, self.findings.undefined_value, unset, folded)
         copies_in_bulk = any(map(_copies_in_bulk, program.opcodes))
-        self._bulk = BulkWatch(self._shared_hazard) if copies_in_bulk else None
-        if program.orders_some_warps:
-            self.clock.bystanders = Bystanders(self._shared_hazard, self.clock.tick)
-        self._bystanders = self.clock.bystanders
+        self._bulk = BulkWatch(self.findings.shared_hazard) if copies_in_bulk else None
+        report = self.findings.shared_hazard
+        self._bystanders = Bystanders(report, self.clock.tick) if program.orders_some_warps else None
         clusters = product(program.cluster or ()) > 1
         if clusters and any(map(_arrives_elsewhere, program.opcodes)):
             clusters = False
@@ -246,7 +211,7 @@ class Checker(Observer):
                 f"{program.name} has barriers in shared memory at which other blocks of the cluster arrive: what these "
                 "do to each other was not checked."
             )
-        self._clusters = ClusterChecks(self._cluster_hazard, self.shared.is_written) if clusters else None
+        self._clusters = ClusterChecks(self.findings.cluster_hazard, self.shared.is_written) if clusters else None
         self._watch(memory.allocations)
 
     def _watch(self, allocations: Iterable[Allocation]) -> None:
@@ -261,7 +226,8 @@ class Checker(Observer):
                 written = False
                 self.notes.append(f"{allocation.name} is so large that races in it were not looked for.")
             if written or unwritten is not None:
-                allocation.watch = GlobalWatch(allocation, unwritten, written, self.clock, self._global_hazard)
+                report = self.findings.global_hazard
+                allocation.watch = GlobalWatch(allocation, unwritten, written, self.clock, report, self._bystanders)
 
     def finish(self) -> Report:
         """What was found."""
@@ -277,7 +243,7 @@ class Checker(Observer):
             )
         counts = self.counts
         return Report(
-            self.program.name, tuple(self.found.values()), counts["shared"], counts["global"], counts["local"],
+            self.program.name, tuple(self.findings.found.values()), counts["shared"], counts["global"], counts["local"],
             counts["barriers"], counts["copies"], tuple(notes),
         )  # fmt: skip
 
@@ -316,7 +282,7 @@ class Checker(Observer):
         self.shared.end(event.wave)
 
     def executed(self, event: Executed) -> None:
-        if not self._goes_on and any(one.kind not in WARNINGS for one in self.found.values()):
+        if not self._goes_on and any(one.kind not in WARNINGS for one in self.findings.found.values()):
             self._since += 1
             if self._since > ENOUGH:
                 self.notes.append(f"{self.program.name} was not executed to its end.")
@@ -351,18 +317,7 @@ class Checker(Observer):
 
     def warps_apart(self, event: WarpsApart) -> None:
         """Warps pass one barrier at different places."""
-        self.note_warps_apart(event.wave.block_index(event.block), event.threads)
-
-    def note_warps_apart(self, block: Index, threads: Mapping[int, np.ndarray]) -> None:
-        """The same of a block, (x, y, z), by the indices of the barriers."""
-        lines, text = apart_in_words(self.program, self.messages.size, threads)
-
-        def make() -> Finding:
-            first, other = sorted(self.messages.thread_index(int(each[0])) for each in list(threads.values())[:2])
-            message = self.messages.warps_apart(block, lines, text)
-            return Finding(BARRIERS, tuple(lines), block, first, "", (), message, block, other)
-
-        self._keep((BARRIERS, *lines), 1, make)
+        self.findings.warps_apart(event.wave.block_index(event.block), event.threads)
 
     def cluster_barrier(self, event: ClusterBarrierPassed) -> None:
         """Clusters have arrived as a whole: for a block it is a barrier, and what they did before is known to all."""
@@ -401,13 +356,14 @@ class Checker(Observer):
         if outside.any():
             row, thread = (int(i) for i in np.argwhere(np.broadcast_to(outside, wave.shape))[0])
             bits = int(np.broadcast_to(named, wave.shape)[row, thread])
-            self._warp_mask(wave, instruction, row, thread, partial(self.messages.not_named, mask=bits))
+            write = partial(self.findings.messages.not_named, mask=bits)
+            self.findings.warp_mask(wave, instruction, row, thread, write)
 
     def take_from(self, at_ptx: "Checker") -> None:
         """Of what a watch at PTX level found, what shows there alone: masks that do not name who calls, and variables
         that are never set."""
-        shown = (self.messages.not_named.__func__, NEVER_SET)
-        self.found |= {key: one for key, one in at_ptx.found.items() if not set(shown).isdisjoint(key)}
+        shown, found = {Messages.not_named, NEVER_SET}, at_ptx.findings.found
+        self.findings.found |= {key: one for key, one in found.items() if not shown.isdisjoint(key)}
 
     def lanes_named(self, event: LanesNamed) -> None:
         """At PTX level threads call a function of their warp."""
@@ -426,45 +382,7 @@ class Checker(Observer):
         warp = slice(thread // WARP * WARP, (thread // WARP + 1) * WARP)
         absent = int(np.flatnonzero(event.absent[row, warp])[0]) + warp.start
         waits_at = self.program.blocks[int(event.wave.pcs[row, thread])].start - 1
-        self._not_come(event.wave, waits_at, row, thread, absent)
-
-    def _not_come(self, wave, instruction: int, row: int, thread: int, absent: int) -> None:
-        """A thread waits for another one of its warp, which goes past."""
-        is_barrier = wave.launch.prepared.gathers_for_barrier(instruction)
-        message = self.messages.not_at_barrier if is_barrier else self.messages.not_come
-        write = partial(message, absent=self.messages.thread_index(absent))
-        self._warp_mask(wave, instruction, row, thread, write)
-
-    def _undefined_value(self, wave, use: Use) -> None:
-        """A thread uses a value that is not defined."""
-        if isinstance(use.origin, NeverSet):
-            self._never_set(wave, use)
-            return
-        self._warp_mask(wave, use.origin.instruction, use.row, use.thread, partial(self.messages.absent_lane, use=use))
-
-    def _never_set(self, wave, use: Use) -> None:
-        """A thread uses what was computed from a variable that is never set."""
-        first = use.instruction if use.origin.instruction < 0 else use.origin.instruction
-        lines = tuple(dict.fromkeys((*self.messages.lines(first), *self.messages.lines(use.instruction))))
-        block, index = wave.block_index(use.row), self.messages.thread_index(use.thread)
-
-        def make() -> Finding:
-            name, message = self.messages.never_set(first, use, block, index)
-            return Finding(NEVER_SET, lines, block, index, name, (), message)
-
-        self._keep((NEVER_SET, self.messages.lines(first)), 1, make)
-
-    def _warp_mask(self, wave, instruction: int, row: int, thread: int, write: partial[str]) -> None:
-        lines, block, index = (
-            self.messages.lines(instruction),
-            wave.block_index(row),
-            self.messages.thread_index(thread),
-        )
-
-        def make() -> Finding:
-            return Finding(WARP_MASK, lines, block, index, "", (), write(instruction, block, index))
-
-        self._keep((WARP_MASK, write.func.__func__, *lines), 1, make)
+        self.findings.not_come(event.wave, waits_at, row, thread, absent)
 
     def fence(self, event: Fence) -> None:
         everyone = self._aggregated.all_of(event.wave, event.mask)
@@ -541,7 +459,8 @@ class Checker(Observer):
                 try:
                     out_of_bounds(wave, memory, "read", 4, int(first[row, thread]), row, thread)
                 except OutOfBounds as error:
-                    self.shared.once_used((error, 1), index, wrong, Fraction(part, registers))
+                    what = (error.with_traceback(None), 1)  # without this frame, which holds the launch
+                    self.shared.once_used(what, index, wrong, Fraction(part, registers))
         return active & ~beyond
 
     def _local(self, event: Access) -> None:
@@ -666,110 +585,6 @@ class Checker(Observer):
         everyone = self._aggregated.all_of(wave, mask)
         self.clock.atomic(wave, mask, event.op, addresses, event.width, everyone)
         self.shared.meet(everyone, event.op)
-
-    # ---- findings
-    def _keep(self, key: tuple, count: int, make: Callable[[], Finding]) -> None:
-        """Make a finding of the first hazard of a kind and a pair of lines, and count the others."""
-        known = self.found.get(key)
-        if known is not None:
-            self.found[key] = replace(known, count=known.count + count)
-        elif len(self.found) < MOST_FINDINGS:
-            self.found[key] = replace(make(), count=count)
-
-    def _shared_hazard(self, wave, hazard: Hazard | LocalHazard | OutOfBounds, times: int) -> None:
-        """A hazard of shared memory, or of local memory, becomes a finding; an error is raised."""
-        if isinstance(hazard, OutOfBounds):
-            raise hazard
-        if isinstance(hazard, LocalHazard):
-            self._local_hazard(wave, hazard)
-            return
-        second = hazard.second
-        sides = [side.instruction for side in (hazard.first, second) if side is not None and hazard.kind == "race"]
-        if any(self.names.only_puts_back(self.program.instructions[side], hazard.byte) for side in sides):
-            return
-        name, index, place = self.names.place(second.instruction, hazard.byte)
-        lines = self.messages.lines(second.instruction)
-        if hazard.first is not None:
-            lines = tuple(dict.fromkeys((*self.messages.lines(hazard.first.instruction), *lines)))
-        kind = {
-            "race": SHARED_RACE, "unwritten": UNWRITTEN_SHARED, "pending": ASYNC_COPY, "left over": ASYNC_COPY,
-            "bulk early": ASYNC_COPY, "bulk over": SHARED_RACE, "bulk unread": ASYNC_COPY,
-        }[hazard.kind]  # fmt: skip
-
-        def make() -> Finding:
-            block = wave.block_index(second.row)
-            thread = self.messages.thread_index(second.thread)
-            other = None if hazard.first is None else self.messages.thread_index(hazard.first.thread)
-            write = {
-                "race": self.messages.shared_race, "unwritten": self.messages.shared_unwritten,
-                "pending": self.messages.copy_too_early, "left over": self.messages.copy_left_over,
-                "bulk early": self.messages.bulk_too_early, "bulk over": self.messages.bulk_over,
-                "bulk unread": self.messages.bulk_unread,
-            }[hazard.kind]  # fmt: skip
-            message = write(hazard, place, block)
-            return Finding(kind, lines, block, thread, name, index, message, None if other is None else block, other)
-
-        self._keep((kind, hazard.kind, name, *lines), hazard.words * times, make)
-
-    def _cluster_hazard(self, wave, hazard: ClusterHazard) -> None:
-        """A hazard between blocks of a cluster becomes a finding."""
-        second, first = hazard.second, hazard.first
-        name, index, place = self.names.place(-1, hazard.byte)
-        lines = self.messages.lines(second.instruction)
-        if first is not None:
-            lines = tuple(dict.fromkeys((*self.messages.lines(first.instruction), *lines)))
-        kind = UNWRITTEN_SHARED if hazard.kind == "unwritten" else SHARED_RACE
-
-        def make() -> Finding:
-            owner, block = wave.block_index(hazard.row), wave.block_index(second.row)
-            other = None if first is None else (wave.block_index(first.row), self.messages.thread_index(first.thread))
-            thread = self.messages.thread_index(second.thread)
-            write = {
-                "race": self.messages.cluster_race, "unwritten": self.messages.cluster_unwritten,
-                "ended": self.messages.cluster_ended,
-            }[hazard.kind]  # fmt: skip
-            message = write(hazard, f"{place} of block {coordinates(owner)}", other, (block, thread))
-            return Finding(kind, lines, block, thread, name, index, message, *(other or (None, None)))
-
-        self._keep((kind, hazard.kind, name, *lines), hazard.bytes_, make)
-
-    def _local_hazard(self, wave, hazard: LocalHazard) -> None:
-        lines = self.messages.lines(hazard.instruction)
-
-        def make() -> Finding:
-            block, thread = wave.block_index(hazard.row), self.messages.thread_index(hazard.thread)
-            message = self.messages.local_unwritten(hazard.instruction, block, thread)
-            return Finding(UNWRITTEN_LOCAL, lines, block, thread, "local memory", (hazard.byte,), message)
-
-        self._keep((UNWRITTEN_LOCAL, *lines), 1, make)
-
-    def _global_hazard(self, wave, allocation: Allocation, hazard: GlobalHazard, count: int) -> None:
-        """A hazard of global memory becomes a finding."""
-        second, first = hazard.second, hazard.first
-        lines = self.messages.lines(second.instruction)
-        if first is not None:
-            lines = tuple(dict.fromkeys((*self.messages.lines(first.instruction), *lines)))
-        kind = GLOBAL_RACE if hazard.kind == "race" else UNWRITTEN_GLOBAL
-
-        def make() -> Finding:
-            block, thread = (
-                self.messages.block_index(second.thread // self.threads),
-                self.messages.thread_index(second.thread % self.threads),
-            )
-            element = hazard.byte // allocation.dtype.itemsize
-            size = product(allocation.shape)
-            inside = element < size and len(allocation.shape) > 1
-            index = tuple(int(i) for i in np.unravel_index(element, allocation.shape)) if inside else (element,)
-            place = f"{allocation.name}[{', '.join(map(str, index))}]"
-            if first is None:
-                message = self.messages.global_unwritten(hazard, allocation.name, place, block, thread)
-                return Finding(kind, lines, block, thread, allocation.name, index, message)
-            other_block = self.messages.block_index(first.thread // self.threads)
-            other_thread = self.messages.thread_index(first.thread % self.threads)
-            message = self.messages.global_race(hazard, place, (other_block, other_thread), (block, thread))
-            return Finding(kind, lines, block, thread, allocation.name, index, message, other_block, other_thread)
-
-        self._keep((kind, allocation.name, *lines), count, make)
 
 
 def _copies_in_bulk(opcode: str) -> bool:

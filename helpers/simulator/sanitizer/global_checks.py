@@ -22,14 +22,17 @@ the old value knows.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from helpers.devices import WARP
 from helpers.simulator.engine.bulk import UNIT as BULK_UNIT
 from helpers.simulator.engine.ir import is_answered, overwrites
+from helpers.simulator.engine.memory import Allocation
 from helpers.simulator.engine.schedule import by_warps
+from helpers.simulator.sanitizer.bystanders import Bystanders
 
 MOST_BLOCKS = 1024  # of a grid in which it is kept which block has heard of which
 MEETING_PLACES = 1021  # at which blocks may meet: words of memory share them
@@ -133,7 +136,6 @@ class Clock:
         self.fenced = False
         self._answered: dict[int, bool] = {}
         self.passes_on = False  # whether something may have been handed on in a block alone
-        self.bystanders: Any = None  # what warps know of each other where barriers are of some warps (`bystanders`)
         few = blocks <= MOST_BLOCKS
         self.warps = -(-threads // WARP)
         self.heard = np.zeros((blocks, blocks), np.int64) if few else None
@@ -363,10 +365,24 @@ class _Accesses:
 
 
 class GlobalWatch:
-    """Watches one array of a launch."""
+    """Watches one array of a launch.
 
-    def __init__(self, allocation, unwritten: np.ndarray | None, written: bool, clock: Clock, report: Callable) -> None:
-        self.allocation = allocation
+    Args: `report(wave, allocation, hazard, times)` is called for what is found. `bystanders`: what warps know of each
+    other where barriers are of some warps.
+    """
+
+    def __init__(
+        self,
+        allocation: Allocation,
+        unwritten: np.ndarray | None,
+        written: bool,
+        clock: Clock,
+        report: Callable,
+        bystanders: Bystanders | None = None,
+    ) -> None:
+        # The allocation itself has this watch: a copy keeps the two from waiting for Python's collector.
+        self.allocation = replace(allocation, watch=None)
+        self._bystanders = bystanders
         self.unwritten = unwritten
         self.written = written
         self.clock = clock
@@ -544,10 +560,10 @@ class GlobalWatch:
         ordered = same & (clock.barriers[row] > times)
         lane, other_lane = who % threads, others % threads
         same_warp = same & (lane // WARP == other_lane // WARP)
-        if clock.bystanders is not None and ordered.any():
+        if self._bystanders is not None and ordered.any():
             between = ordered & ~same_warp
             warps = (each[between] // WARP for each in (lane, other_lane))
-            ordered[between] = clock.bystanders.knows(row[between], *warps, times[between])
+            ordered[between] = self._bystanders.knows(row[between], *warps, times[between])
         if same_warp.any():
             both = np.minimum(clock.warp_barriers[row, lane], clock.warp_barriers[row, other_lane])
             ordered |= same_warp & (both > times)

@@ -8,11 +8,15 @@ takes the other: `v = s[63 - t]; w = inside ? v : 0` loads first and asks afterw
 used where a thread decides by it, and not where another condition decides alone, as in `inside & (v < w)`. Of a wide
 load each register is followed by itself: of four floats at the end of an array two may be used.
 
+To store a value in shared memory again, as it was loaded in the same basic block (`u[0][t] = u[1][t]`), is no use: what
+nobody has written is not written there either (`Epoch`), and who reads it from there may use it.
+
 In code for a debugger (-G) local variables are in memory, so that a store there is a copy, too. It is not followed.
 The first bits of a word that are stored, a bit-field's, are put among the others, which nobody has written, and the one
 byte of an object without members is taken out of a register and put into another one (`MASKS`).
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,6 +29,9 @@ from helpers.simulator.engine.ir import FROM_THE_STACK, Instruction, Program, Re
 MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count as used
 
 MASKS = ("LOP3", "PRMT", "and.b", "or.b")
+_LOADED = re.compile(r"(?:LDS|ld\.shared)\S* (%?\w+), \[")
+_STORED = re.compile(r"(?:STS|st\.shared)\S* (\[[^\]]*\]), (%?\w+)$")
+_BITS = re.compile(r"(?<![A-Za-z])[A-Za-z]?(8|16|32|64|128)$")
 MAYBE_LOCAL = ("STL", "ST.", "st.local", *(f"st.{kind}" for kind in ("u", "s", "b", "f", "v2", "v4")))
 
 
@@ -47,15 +54,42 @@ class _Step(NamedTuple):
     certain: bool  # whether what it reads is certainly used
 
 
-def _step(instruction: Instruction, debug: bool) -> _Step:
+def _copies(program: Program) -> dict[int, int]:
+    """By the index of a store to shared memory the load from there, in its basic block, of the value that it stores."""
+    found = {}
+    for block in program.blocks:
+        holds: dict[str, Instruction] = {}  # by the name of a register what loaded it
+        for one in program.instructions[block.start : block.stop]:
+            stored = _STORED.search(one.text)
+            load = holds.get(stored[2]) if stored and stored[2] not in stored[1] else None
+            if load is not None and load.guard == one.guard and _width(load) == _width(one):
+                found[one.index] = load.index
+            written = bits(slot for slot in one.writes if slot is not None)
+            for name, other in list(holds.items()):
+                guard = () if other.guard is None else other.guard[:1]
+                if written & bits((*(slot for slot in other.writes if slot is not None), *guard)):
+                    del holds[name]
+            if loaded := _LOADED.search(one.text):
+                holds[loaded[1]] = one
+    return found
+
+
+def _width(access: Instruction) -> int:
+    """The bits of an access of one number."""
+    sizes = (_BITS.search(part) for part in access.opcode.split("."))
+    return next((int(size[1]) for size in sizes if size), 32)
+
+
+def _step(instruction: Instruction, debug: bool, stored_again: int) -> _Step:
     writes = [slot for slot in instruction.writes if slot is not None]
     copies = instruction.copies and len(instruction.reads) == len(writes) == 1
     source = instruction.reads[0] if copies else -1
+    reads = bits(instruction.reads) & ~stored_again
     first, second = map(bits, instruction.chosen)
     if debug and instruction.opcode.startswith(MASKS):
         first |= bits(instruction.reads)
     return _Step(
-        instruction.index, bits(instruction.reads), bits(writes), instruction.guard, source, first, second,
+        instruction.index, reads, bits(writes), instruction.guard, source, first, second,
         instruction.chooses is not None, 0 if instruction.guard is None else 1 << instruction.guard[0],
         instruction.guard is None and not (debug and instruction.opcode.startswith(MAYBE_LOCAL)),
     )  # fmt: skip
@@ -67,10 +101,12 @@ def _handed_on(step: _Step) -> int:
 
 
 class Uses:
-    """Of a program: `doubtful` are the indices of the loads from shared memory whose value may go unused."""
+    """Of a program: `doubtful` are the indices of the loads from shared memory whose value may go unused, `copies` the
+    stores there that store such a value again, each with its load."""
 
     def __init__(self, program: Program) -> None:
         self.doubtful: frozenset[int] = frozenset()
+        self.copies: dict[int, int] = {}
         loads = {
             i.index
             for i in program.instructions
@@ -80,8 +116,14 @@ class Uses:
             return
         blocks = program.blocks
         self.debug = program.debug
+        self.copies = _copies(program)
+        again = {
+            store: bits(slot for slot in program.instructions[load].writes if slot is not None)
+            for store, load in self.copies.items()
+        }
         self._steps = [
-            [_step(i, program.debug) for i in program.instructions[block.start : block.stop]] for block in blocks
+            [_step(i, program.debug, again.get(i.index, 0)) for i in program.instructions[block.start : block.stop]]
+            for block in blocks
         ]
         certain = self._certain(program)
         doubtful, followed = set(), 0
@@ -221,15 +263,18 @@ class _Held:
 
 
 class LoadedValues:
-    """Follows the values of doubtful loads through a wave; `report(what)` is called for those that are used."""
+    """Follows the values of doubtful loads through a wave.
 
-    def __init__(self, uses: Uses, report: Callable[[Any], None]) -> None:
+    `report(wave, hazard, times)` is called for those that are used; `what` is held of them, (hazard, times).
+    """
+
+    def __init__(self, uses: Uses, report: Callable[[Any, Any, int], None]) -> None:
         self.uses = uses
         self._report = report
-        self.begin()
 
-    def begin(self) -> None:
+    def begin(self, wave: Any) -> None:
         """A new wave: what the last one has not used by now is not used at all."""
+        self._wave = wave
         self._trace: list[_Passage] = []
         self._held: list[_Held] = []
         self._lost = False
@@ -282,7 +327,7 @@ class LoadedValues:
         held = self._loaded(what, load, lanes, share)
         passages = [n for n, passage in enumerate(self._trace) if passage.mark <= mark and passage.block == block]
         if self._lost or not passages:
-            self._report(what)
+            self._report(self._wave, *what)
             return
         held.seen = self._trace[-1]
         after = load
@@ -295,7 +340,7 @@ class LoadedValues:
     def hold_now(self, what: Any, load: int, lanes: np.ndarray, share: Fraction) -> None:
         """As `hold`, of a load that is being executed: what its basic block does with the value comes yet."""
         if self._lost:
-            self._report(what)
+            self._report(self._wave, *what)
         else:
             held = self._loaded(what, load, lanes, share)
             held.load = load
@@ -321,7 +366,7 @@ class LoadedValues:
             if step.index <= after:
                 continue
             if step.asked and any(_some(lanes, passage.mask) for lanes, kept in held.parts if kept & step.asked):
-                self._report(held.what)
+                self._report(self._wave, *held.what)
                 return False
             if guard is False:
                 continue
@@ -333,10 +378,10 @@ class LoadedValues:
                         active = active if mask is None else active & mask
                     if active.any():
                         if step.reads & registers & ~_handed_on(step) and step.index not in passage.kept:
-                            self._report(held.what)
+                            self._report(self._wave, *held.what)
                             return False
                         if step.chooses and _decide_each_other(step, passage, active, registers):
-                            self._report(held.what)
+                            self._report(self._wave, *held.what)
                             return False
                         rest = lanes & ~active
                         if rest.any():

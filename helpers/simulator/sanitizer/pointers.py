@@ -97,25 +97,28 @@ class Pointers:
 
     def undecided(self, program: Program) -> dict[int, dict[int, SharedArray | None]]:
         """By the index of an access of the machine code at a place of several variables, some of them arrays, what it
-        may come from."""
-        several = {}
-        for place, of in self.accesses.items():
-            if len(set(of.values())) > 1 and any(one and one.bytes > LARGEST_VARIABLE for one in of.values()):
-                several[place] = self._by_lanes(of)
-        return {
-            index: several[place]
+        may come from.
+
+        ptxas moves accesses, also to places where the PTX has none: such a one may come from any of its kind.
+        """
+        may_be = {place: self._by_lanes(of) for place, of in self.accesses.items() if len(set(of.values())) > 1}
+        of_kind = {writes: self._of_kind(writes) for writes in (False, True)}
+        found = {
+            index: may_be[place] if place in may_be else of_kind[place[1]]
             for index, place in self._places_in(program).items()
-            if place in several and _has_address(program.instructions[index])
+            if (place in may_be or place not in self.accesses) and _has_address(program.instructions[index])
+        }
+        return {
+            index: of
+            for index, of in found.items()
+            if any(array is not None and array.bytes > LARGEST_VARIABLE for array in of.values())
         }
 
     def alike(self, program: Program, index: int) -> dict[int, dict[int, SharedArray | None]]:
         """By the index of each access of the machine code at the place of this one, the accesses of that kind in the
         whole of the PTX."""
         places = self._places_in(program)
-        of_kind: dict[int, SharedArray | None] = {}
-        for (_, writes), of in self.accesses.items():
-            if writes == places[index][1]:
-                of_kind |= self._by_lanes(of)
+        of_kind = self._of_kind(places[index][1])
         return {
             other: of_kind
             for other, place in places.items()
@@ -134,6 +137,14 @@ class Pointers:
                     for number, strength in self.strengths_at[place].items()
                     if number in self.strengths or not one.strong
                 }
+        return found
+
+    def _of_kind(self, writes: bool) -> dict[int, SharedArray | None]:
+        """The accesses of the whole PTX that write, or that read, each with its array."""
+        found: dict[int, SharedArray | None] = {}
+        for (_, of_place), accesses in self.accesses.items():
+            if of_place == writes:
+                found |= self._by_lanes(accesses)
         return found
 
     def _by_lanes(self, accesses: dict[int, SharedArray | None]) -> dict[int, SharedArray | None]:

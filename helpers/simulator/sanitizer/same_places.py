@@ -35,6 +35,7 @@ READ_AHEAD = (  # effects whose result is known before the launch, and loads
 MIXING, FAR = np.uint64(0x9E3779B97F4A7C15), np.uint64(1 << 48)
 PARAMETERS = "c[0x0]["  # so are loads from there, which code for a debugger has with an index in a register
 LOOPS_IN_A_ROW = 2  # how many may come one after the other, each going on where the last one ended
+HALF, WORD = 2, 4  # bytes
 ADDRESS_BITS = 0xFFFFFFFF  # of shared and of local memory
 SIZES = (96, 5, 3)  # of blocks and of the grid; they stand for any
 Array = TypeVar("Array")  # of shared memory, or of a thread's own
@@ -372,7 +373,7 @@ class Places:
             instruction.execute(self._sample, state.registers, None)
         except Reached as found:
             if found.space in self._spaces:
-                reached[instruction.index] = found
+                reached[instruction.index] = found.with_traceback(None)  # its frames have hold of `reached`
         self._sample.looks_at = ""
 
 
@@ -412,15 +413,21 @@ class _Candidates(Generic[Array]):
     def __init__(self, accesses: list[tuple[Place, Array | None]]) -> None:
         self._accesses = accesses
         self._at: dict[bytes, list[tuple[int, Array | None]]] = {}
+        self._around: dict[bytes, list[tuple[int, Array | None]]] = {}  # by the words that they lie in
         for place, array in accesses:
             self._at.setdefault(place.first.tobytes(), []).append((place.width, array))
+            if place.width == HALF:  # what is atomic for 16 bits works on a word in machine code
+                self._around.setdefault((place.first & -WORD).tobytes(), []).append((WORD, array))
 
     def array(self, place: Place) -> Array | None:
         """The one array that an access reaches with all its bytes: ptxas may have joined several into a wide one."""
         byte, reached = 0, set()
         while byte < place.width:
             address = place.first + byte
-            found = self._at.get(address.tobytes()) or self._in_a_later_round(address)
+            found = self._at.get(address.tobytes())
+            if not found and place.width == WORD:
+                found = self._around.get(address.tobytes())
+            found = found or self._in_a_later_round(address)
             if not found:
                 return None
             reached |= {array for _, array in found}

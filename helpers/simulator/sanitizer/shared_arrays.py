@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from helpers.simulator.engine.ir import Instruction
@@ -141,8 +142,12 @@ class SharedNames:
         self.used = dict(used or {})
         self.unproven = set(unproven)
         self._updated_beside_halves = updated_beside_halves
-        self._declared = declarations(source, entry) if self.arrays else {}
+        self._source, self._entry = source, entry
         self.strengths = strengths or {}
+
+    @cached_property
+    def _declared(self) -> dict[str, list[Declared]]:
+        return declarations(self._source, self._entry) if self.arrays else {}
 
     def attribute(self, instruction: int, array: SharedArray | None) -> None:
         """From now on an instruction belongs to this array without proof, or to none that is known."""

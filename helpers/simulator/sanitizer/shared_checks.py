@@ -64,13 +64,11 @@ class State:
 class Patterns:
     """What is known about a kernel's logs, from launch to launch: arrays and states by number, and logs by state.
 
-    `word` is the size of the smallest access so far, in bytes. Each launch begins with the widest words, `first`, so
-    that it counts what it finds as the one before.
+    `word` is the size of the smallest access so far, in bytes.
     """
 
-    def __init__(self, word: int = WIDEST, first: "Patterns | None" = None) -> None:
+    def __init__(self, word: int = WIDEST) -> None:
         self.word = word
-        self.first = self if word == WIDEST else first or Patterns()
         self._finer: dict[int, Patterns] = {}
         self.arrays: list[np.ndarray] = []
         self.states: list[State] = []
@@ -107,7 +105,7 @@ class Patterns:
         """The same arrays, but smaller words, `words` in all; and the number of `state` there."""
         new = self._finer.get(word)
         if new is None:
-            new = self._finer[word] = Patterns(word, self.first)
+            new = self._finer[word] = Patterns(word)
             new.arrays, new._numbers, new.bytes = self.arrays, self._numbers, self.bytes
         initialised = np.repeat(state.initialised, self.word // word, axis=1)[:, :words]
         return new, new.state_number(State(initialised, state.pending))
@@ -135,13 +133,14 @@ class SharedChecks:
         uses: Uses | None = None,
     ) -> None:
         self.cut = 0  # how often a log became too long to keep
-        self.patterns = patterns or Patterns()
+        self._use(patterns or Patterns())
         self._report = report
         self._names = names
         self._compared = False  # whether the last analysis had to compare stored values
         self.doubtful = frozenset() if uses is None else uses.doubtful
+        self._copies = {} if uses is None else uses.copies
         self._overwriting: set[int] = set()
-        self._loaded = LoadedValues(uses, lambda what: report(self._wave, *what)) if self.doubtful else None
+        self._loaded = LoadedValues(uses, report) if self.doubtful else None
 
     # ---- the life of a wave
     def begin(self, wave) -> None:
@@ -150,14 +149,20 @@ class SharedChecks:
         self._size = wave.shared.size
         self._fenced = False
         if self.patterns.bytes > MOST_PATTERN_BYTES:
-            self.patterns = Patterns(self.patterns.word)
+            self._use(Patterns(self.patterns.word))
         self._mask: np.ndarray | None = None
         self._mask_number = EVERYBODY
         self._starts: np.ndarray | None = None  # of each block, where its epoch starts in the log, once blocks differ
         self._state = self.patterns.state_number(State(np.zeros((1, self._words()), bool)))
         if self._loaded is not None:
-            self._loaded.begin()
+            self._loaded.begin(wave)
         self._clear()
+
+    def _use(self, patterns: Patterns) -> None:
+        """From now on these are the patterns. Each launch begins with the widest words, `first`, so that it counts what
+        it finds as the one before."""
+        self.patterns = patterns
+        self.first = patterns if patterns.word == WIDEST else Patterns()
 
     def _words(self) -> int:
         return -(-self._size // self.patterns.word)
@@ -344,7 +349,8 @@ class SharedChecks:
         if found is None:
             state, hazards = self._analyse(self._log, self._values, None)
             if self.patterns.bytes > MOST_PATTERN_BYTES:
-                self.patterns, self._state = self.patterns.emptied(state)
+                emptied, self._state = self.patterns.emptied(state)
+                self._use(emptied)
                 self._mask, self._mask_number = None, EVERYBODY
                 self._tell(hazards)
                 return
@@ -387,6 +393,7 @@ class SharedChecks:
             rows,
             self.doubtful,
             self._overwriting,
+            self._copies,
         )
         result = epoch.analyse()
         self._compared = result.depends_on_values

@@ -20,8 +20,9 @@ The rules:
   threads see it after a barrier that follows the wait (PTX ISA, 'Asynchronous copy').
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -121,7 +122,8 @@ class Epoch:
     Args: `shape` (rows, threads); `blocks` how many blocks one row stands for; `word` bytes; `array(number)` gives the
     addresses and masks that entries name; `values[i]` are what entry i stored, (blocks of the wave, threads) each;
     `rows` selects rows, None for all; `initialised` (rows, words) is changed in place; `doubtful` are loads whose value
-    may go unused, `overwriting` are exchanges whose old value nobody uses.
+    may go unused, `overwriting` are exchanges whose old value nobody uses, `copies` are stores of what a load has
+    loaded, each with its load.
     """
 
     def __init__(
@@ -137,9 +139,10 @@ class Epoch:
         rows: np.ndarray | None = None,
         doubtful: Container[int] = (),
         overwriting: Container[int] = (),
+        copies: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         self.shape = shape
-        self.doubtful, self.overwriting = doubtful, overwriting
+        self.doubtful, self.overwriting, self.copies = doubtful, overwriting, copies
         self.blocks = blocks
         self.word = word
         self.log = log
@@ -296,6 +299,8 @@ class Epoch:
         for number in starts.get(-1, ()):
             self._start(copies, number, pending)
         all_known = bool(known.all())
+        copied = frozenset(self.copies.values())
+        unset: dict[int, np.ndarray] = {}  # by load, of those that are stored again, the words that a lane found unset
         if all_known and not copies and not self.somebody_writes:
             return
         for time, entry in enumerate(self.log):
@@ -307,6 +312,10 @@ class Epoch:
                     if early.any():
                         self._too_early(entry, index[early], position[early], copies, pending)
                 if not all_known and entry.kind != COPY:
+                    if entry.instruction in copied:
+                        of_lanes = np.zeros((len(self.position), entry.width // self.word), bool)
+                        of_lanes[position, np.arange(len(position)) % of_lanes.shape[1]] = ~known[index]
+                        unset[entry.instruction] = of_lanes
                     if entry.kind not in STORES:
                         missing = self._unwritten(~known[index], entry)
                         if missing.any():
@@ -314,7 +323,9 @@ class Epoch:
                             missing &= (flags[index] == 0) | (self.owner[index] == self.thread[position])
                             missing = missing if early is None else missing & ~early
                             self._missing(time, entry, index, position, missing)
-                    if entry.kind not in LOADS:
+                    if (load := self.copies.get(entry.instruction)) in unset:
+                        known[index] = ~unset[load][position, np.arange(len(position)) % unset[load].shape[1]]
+                    elif entry.kind not in LOADS:
                         known[index] = True
                 if entry.kind <= GLANCE and self.somebody_writes:
                     hit = flags[index] != 0

@@ -27,7 +27,7 @@ from tests.simulator.random_kernels.trial import Found, Task, tried
 
 ARCHITECTURES = ("sm_75", "sm_90", "sm_120")
 LEVELS = ("sass", "ptx")
-BATCH = 24  # kernels of a module
+BATCH = 96  # kernels of a module: the headers, which take the compiler a second, are read once for all
 SHOWN = 10  # failures whose sources are printed
 
 

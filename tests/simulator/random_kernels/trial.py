@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,18 +75,18 @@ def tried(task: Task) -> list[Found]:
         source = (shapes.INCLUDES if with_headers else shapes.INCLUDES_OF_HALVES) + "\n".join(
             one.kernel.source(f"k{number}", one.fault) for number, one in enumerate(group)
         )
-        for level in task.levels if group else ():
-            found += _simulated(task, group, source, level)
+        if group and task.levels:
+            found += _simulated(task, group, source)
         if group and task.gpu and not task.planted:
             found += _on_gpu(group, source)
     return found
 
 
-def _simulated(task: Task, group: list[Made], source: str, level: str) -> Iterator[Found]:
+def _simulated(task: Task, group: list[Made], source: str) -> Iterator[Found]:
     from helpers import simulator
 
     module = simulator.RawModule(code=source, options=OPTIONS, arch=task.arch)
-    for number, one in enumerate(group):
+    for (number, one), level in product(enumerate(group), task.levels):
         kernel, outcome, message = one.kernel, "right", ""
         y = np.zeros(kernel.blocks * kernel.threads, np.float32)
         try:

@@ -149,6 +149,8 @@ def _callees(module: Module, text: Function, index: int, pointed_at: Iterable[st
 
 def _pointed_at(module: Module) -> Iterator[str]:
     """The functions of a module whose addresses are taken, by a variable or by an instruction."""
+    if not module.called:
+        return
     texts = (*module.functions.values(), *module.called.values())
     names = [pointer.name for variable in module.variables for pointer in variable.pointers]
     for text in texts:
