@@ -55,9 +55,10 @@ def argmin(x: np.ndarray) -> int:
 class OverArray:
     """A kernel over one array: `kernel(n, x, …, output)`.
 
-    entry: its name.  output: what sentences call the judged array.  threads: of a block.  blocks: of the grid, None for
-    as many as there are `threads` elements.  right: (x, blocks, threads) -> what must come out.  before: what the output
-    holds before the launch.  workspace: of n, blocks -> the arrays between x and the output.  inputs: case -> x.
+    entry: its name.  output: what sentences call the judged array.  threads: of a block.
+    blocks: of the grid, None for as many as there are `threads` elements.
+    right: (x, blocks, threads) -> what must come out.  before: what the output holds before the launch.
+    workspace: number of blocks -> the arrays between x and the output.  inputs: case -> x.
     """
 
     entry: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.judge import Goal
@@ -26,7 +25,8 @@ PREFIX = Blank(
     notebook="16",
     title="A challenge: a scan",
     difficulty=3,
-    task="One block of 128 threads computes all running sums: y[i] = x[0] + … + x[i]. It goes through x in rounds of 128 "
+    task="One block of 128 threads computes all running sums: y[i] = x[0] + … + x[i]. It goes through x in rounds "
+        "of 128 "
     "elements, of any number n.",
     hints=(
         "In a warp: after the step with offset 1 lane i holds the sum of its own and one more element, after offset 2 "
@@ -44,9 +44,11 @@ PREFIX = Blank(
         Wrong("one_lane_too_few", "Lane number offset has a lane so far below it, lane 0: compare by >=, not by >.",
               (("lane >= offset", "lane > offset"),)),
         Wrong("in_a_branch", "Lanes below offset do not come to the shuffle, and the mask names all 32: shuffle first, "
-              "ask afterwards.", (("const float left = __shfl_up_sync(FULL, v, offset);\n            if (lane >= offset) "
+              "ask afterwards.", (("const float left = __shfl_up_sync(FULL, v, offset);\n            if (lane >= "
+              "offset) "
                                    "v += left;", "if (lane >= offset) v += __shfl_up_sync(FULL, v, offset);"),)),
-        Wrong("one_step_short", "The last step, with offset 16, is missing: the upper half of the warp lacks the lower.",
+        Wrong("one_step_short", "The last step, with offset 16, is missing: the upper half of the warp lacks the "
+                "lower.",
               (("offset < 32", "offset < 16"),)),
         Wrong("by_one", "offset grows by one, so that the same elements come again and again: it doubles.",
               (("offset *= 2", "offset += 1"),)),
@@ -105,7 +107,8 @@ KEEP_POSITIVE = Blank(
         Wrong("the_lane", "(1u << lane) is the lane's own bit: the bits below it are (1u << lane) - 1.",
               (("((1u << lane) - 1)", "(1u << lane)"),)),
         Wrong("not_counted", "votes is a pattern of bits, not a number of lanes: __popc counts its ones.",
-              (("const int below = __popc(votes & ((1u << lane) - 1))", "const int below = votes & ((1u << lane) - 1)"),)),
+              (("const int below = __popc(votes & ((1u << lane) - 1))", "const int below = votes & ((1u << lane) - "
+               "1)"),)),
         Wrong("stands_still", "Each round stores over the one before: kept must grow by all that are kept.",
               (("        kept += __popc(votes);\n", ""),)),
         Wrong("grows_by_32", "kept grows by 32 in each round, so that gaps stay: it grows by the number of votes.",
@@ -116,7 +119,8 @@ KEEP_POSITIVE = Blank(
               (("v > 0.0f", "v >= 0.0f"),)),
         Wrong("negative", "You keep what is below 0.", (("v > 0.0f", "v < 0.0f"),)),
         Wrong("in_a_branch", "Only lanes with something to keep come to the ballot, and its mask names all 32.",
-              (("        const unsigned votes = __ballot_sync(FULL, v > 0.0f);\n        const int below = __popc(votes & "
+              (("        const unsigned votes = __ballot_sync(FULL, v > 0.0f);\n        const int below = "
+               "__popc(votes & "
                 "((1u << lane) - 1));\n        if (v > 0.0f) y[kept + below] = v;\n        kept += __popc(votes);\n",
                 "        if (v > 0.0f) {\n            const unsigned votes = __ballot_sync(FULL, v > 0.0f);\n"
                 "            y[kept + __popc(votes & ((1u << lane) - 1))] = v;\n            kept += __popc(votes);\n"
@@ -145,7 +149,8 @@ HISTOGRAM = Blank(
     notebook="16",
     title="Write it: a histogram for each block",
     difficulty=2,
-    task=f"Three blocks of 128 threads count how often each of {BINS} numbers occurs in x, each in shared memory, and add "
+    task=f"Three blocks of 128 threads count how often each of {BINS} numbers occurs in x, each in shared memory, "
+        f"and add "
     f"what they counted to bins, which holds 0 before. n is any number. The goal: at most {MOST_REQUESTS} atomic "
     "requests to global memory.",
     hints=(
@@ -174,7 +179,8 @@ HISTOGRAM = Blank(
               (("1);\n    __syncthreads();\n", "1);\n"),)),
         Wrong("no_barriers", "Nobody waits: neither for the zeros nor for the counts of others.",
               (("    __syncthreads();\n", ""),)),
-        Wrong("plain_count", "Two threads may load the same bin and store the same number: counting needs atomicAdd, in "
+        Wrong("plain_count", "Two threads may load the same bin and store the same number: counting needs "
+                "atomicAdd, in "
               "shared memory, too.", ((COUNT, "++mine[x[i]]"),)),
         Wrong("plain_add", "Two blocks may load the same bin and store their own sum: adding to bins needs atomicAdd.",
               (("atomicAdd(&bins[b], mine[b])", "bins[b] += mine[b]"),)),
@@ -187,7 +193,8 @@ HISTOGRAM = Blank(
               (("i = blockIdx.x * THREADS + t", "i = t"),)),
         Wrong("step_of_block", "From one element to the next it is as far as the launch has threads.",
               (("i += gridDim.x * THREADS", "i += THREADS"),)),
-        Wrong("the_value", "x[i] says which bin: it grows by 1, not by x[i].", ((COUNT, "atomicAdd(&mine[x[i]], x[i])"),)),
+        Wrong("the_value", "x[i] says which bin: it grows by 1, not by x[i].", ((COUNT, "atomicAdd(&mine[x[i]], "
+                "x[i])"),)),
         Wrong("every_element", "Right, but every element updates bins in global memory: count in mine first.",
               ((COUNT, "atomicAdd(&bins[x[i]], 1)"),)),
     ),
@@ -214,12 +221,13 @@ ARGMIN = Blank(
         "With the value travels its place: two shuffles per step. When two values are equal, the place decides.",
         "Every comparison with NaN is false. So if w has to be smaller than v to be taken, a NaN is never taken; and v "
         "begins as infinity, at a place that is larger than every index.",
-        "take: if (w < v || (w == v && from < place)) both are replaced. Then a loop over i, five steps of two shuffles "
+        "take: if (w < v || (w == v && from < place)) both are replaced. Then a loop over i, five steps of two "
+        "shuffles "
         "each, lane 0 stores, a barrier, and thread 0 takes those of warps 1 to WARPS - 1.",
     ),
     problem=OverArray(
         "argmin", "at", 128, place_of_smallest,
-        (*_of_values((128, 100), (300, 5), (1000, 900), (33, 2), (1, 1)),
+        (*_of_values((128, 100), (300, 5), (982, 900), (33, 2), (1, 1)),
          Case({"n": 200, "values": 9, "numbers": 6}), Case({"n": 40, "values": 3, "numbers": 0}),
          Case({"n": 70, "from": 66})),
         blocks=1, before=-7, inputs=few_values,
@@ -230,11 +238,14 @@ ARGMIN = Blank(
               "equal, the smaller place decides.", ((BETTER, "w < v"),)),
         Wrong("last_of_them", "Of equal values the last one stays: compare by <, and let the place decide where they "
               "are equal.", ((BETTER, "w <= v"),)),
-        Wrong("larger_place", "Of equal values the one with the larger index stays.", (("from < place", "from > place"),)),
-        Wrong("largest", "That is the place of the largest.", (("w < v ||", "w > v ||"), ("v = INFINITY", "v = -INFINITY"))),
+        Wrong("larger_place", "Of equal values the one with the larger index stays.", (("from < place", "from > "
+                "place"),)),
+        Wrong("largest", "That is the place of the largest.", (("w < v ||", "w > v ||"), ("v = INFINITY", "v = "
+                "-INFINITY"))),
         Wrong("not_smaller", "A NaN is taken: !(w >= v) is true for it. Ask for w < v, which is false.",
               ((BETTER, "!(w >= v) || (w == v && from < place)"),)),
-        Wrong("value_only", "The place stays behind when the value is replaced.", (("            place = from;\n", ""),)),
+        Wrong("value_only", "The place stays behind when the value is replaced.", (("            place = from;\n",
+                ""),)),
         Wrong("place_only", "The value stays behind when the place is replaced.", (("            v = w;\n", ""),)),
         Wrong("own_place", "The value comes from another lane, and its place is taken for one's own: shuffle both.",
               (("take(w, from);", "take(w, place);"),)),

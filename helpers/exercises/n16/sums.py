@@ -1,4 +1,4 @@
-"""A sum in five steps that the learner writes: by atomics, in a block, in a warp, on two levels, over the whole grid."""
+"""A sum in five steps that the learner writes: by atomics, in a block, in a warp, on two levels, over the grid."""
 
 from __future__ import annotations
 
@@ -156,7 +156,8 @@ WARP_TREE = Blank(
               "lanes 0 to 15.", (("v, offset)", "v, offset, 16)"),)),
         Wrong("from_lane", "__shfl_sync takes from lane number offset, which is the same for all lanes. "
               "__shfl_down_sync takes from lane + offset.", (("__shfl_down_sync", "__shfl_sync"),)),
-        Wrong("last_lane", "Lane 31 has no lane above it, so its sum is its own v many times over. The sum of all is in "
+        Wrong("last_lane", "Lane 31 has no lane above it, so its sum is its own v many times over. The sum of all "
+                "is in "
               "lane 0.", (("lane == 0", "lane == 31"),)),
         Wrong("all_store", "All lanes store in the same element, and only lane 0 has the sum.",
               (("if (lane == 0) ", ""),)),
@@ -172,7 +173,8 @@ TWO_LEVELS = Blank(
     notebook="16",
     title="Write it: many elements per thread, and two levels",
     difficulty=2,
-    task="Few blocks share a long x: every thread first adds up its elements in a register, then a block of 256 threads "
+    task="Few blocks share a long x: every thread first adds up its elements in a register, then a block of 256 "
+        "threads "
     "adds up on two levels, warps and block. n is any number, also smaller than the launch. One barrier is enough, and "
     "there are three blocks: at most 3 barriers.",
     hints=(
@@ -210,7 +212,8 @@ TWO_LEVELS = Blank(
               "blocks.", ((LOOP_OF_GRID, "i += gridDim.x"),)),
         Wrong("own_block", "Every block begins with the same elements: block b begins at b * THREADS.",
               (("i = blockIdx.x * THREADS + threadIdx.x", "i = threadIdx.x"),)),
-        Wrong("first_warp_only", ONE_WARP, (("v = lane < WARPS ? of_warp[lane] : 0.0f;\n        v = warp_sum(v);\n        ", ""),)),
+        Wrong("first_warp_only", ONE_WARP, (("v = lane < WARPS ? of_warp[lane] : 0.0f;\n        v = warp_sum(v);\n  "
+                "      ", ""),)),
         Wrong("no_second_level", ONE_WARP, (("        v = warp_sum(v);\n", ""),)),
         Wrong("no_first_level", "of_warp gets the elements of lane 0 alone: add up the warp by warp_sum before.",
               (("    v = warp_sum(v);\n    if (lane", "    if (lane"),)),
@@ -249,7 +252,8 @@ LAST_BLOCK = Blank(
     title="Write it: the last block adds up the parts",
     difficulty=2,
     task="The block that is the last to store its part adds up all of them: one launch, no atomic on a float, the same "
-    "order whichever block comes last. block_sum is given. *total grows by the sum of x in every launch, and *arrived is 0 "
+    "order whichever block comes last. block_sum is given. *total grows by the sum of x in every launch, and "
+    "*arrived is 0 "
     "only before the first one.",
     hints=(
         "Only thread 0 counts its block in. How do the other threads of the block learn whether it is the last? last "
@@ -276,7 +280,8 @@ LAST_BLOCK = Blank(
               "atomicAdd.", ((COUNT_IN, "last = *arrived == gridDim.x - 1;\n        *arrived += 1;"),)),
         Wrong("all_count", "All threads of a block count, and the number of blocks is reached before all blocks are "
               "there: one thread counts its block in.",
-              ((f"        {COUNT_IN}\n        __threadfence();\n    }}\n", f"    }}\n    {COUNT_IN}\n    __threadfence();\n"),)),
+              ((f"        {COUNT_IN}\n        __threadfence();\n    }}\n", f"    }}\n    {COUNT_IN}\n    "
+               f"__threadfence();\n"),)),
         Wrong("no_barrier", "The other threads read last before thread 0 has stored it: a barrier belongs in between.",
               (("    }\n    __syncthreads();\n    if (!last)", "    }\n    if (!last)"),)),
         Wrong("own_v_kept", "v still holds the block's own sum, which is in parts, too: it counts twice. Begin at 0.",
@@ -316,7 +321,8 @@ LOCKSTEP = KernelExercise(
               "it yet: __syncwarp() belongs before the loop and behind each step."),
         Wrong("only_in_the_loop", "The first step reads what other lanes have stored before the loop: they must meet "
               "there, too."),
-        Wrong("only_before", "Behind a step nobody waits: the next one reads partial sums that other lanes may not have "
+        Wrong("only_before", "Behind a step nobody waits: the next one reads partial sums that other lanes may not "
+                "have "
               "stored yet.", ((SYNC_IN_LOOP, ""),)),
         Wrong("half_a_mask", "The mask names lanes 0 to 15, and all 32 come to it: without a mask __syncwarp() names "
               "all.", ((SYNC_IN_LOOP, "        __syncwarp(0xffffu);\n"),)),
