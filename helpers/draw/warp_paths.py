@@ -58,7 +58,7 @@ def _warp(axes, warp: WarpPath, y: float, step: float) -> None:
 
 
 def caption(groups: Sequence[tuple[str, Sequence[WarpPath]]]) -> str:
-    """'By lane a warp issues 55 instructions with 63% of its lanes; by warp a warp issues 35 instructions with 100% …'"""
+    """'By lane a warp issues 55 instructions with 63% of its lanes; …'"""
     told = []
     for name, warps in groups:
         most, use = max(warp.issued for warp in warps), np.mean([warp.use for warp in warps])
