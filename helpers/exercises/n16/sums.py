@@ -7,7 +7,7 @@ import numpy as np
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
-from helpers.exercises.framework.pictures import Drawn
+from helpers.exercises.framework.pictures import LEARNERS, Drawn, OrderOf
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.n16 import pictures
 from helpers.exercises.n16.arrays import OverArray, block_sums, of_lengths, the_sum, twice_the_sum
@@ -315,7 +315,7 @@ LOCKSTEP = KernelExercise(
         "One __syncwarp() before the loop, and one in it, behind the if.",
     ),
     problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 1, 33)),
-    picture=Drawn(pictures.tree),
+    picture=OrderOf(Case({"n": 64}), LEARNERS, 4 * 32),
     wrong=(
         Wrong("starter", "Lanes read what other lanes of the warp have stored, and nothing says that they have stored "
               "it yet: __syncwarp() belongs before the loop and behind each step."),
