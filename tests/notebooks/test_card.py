@@ -9,9 +9,12 @@ from tests.notebooks.support import NUMBERS, cells
 FROM = "12"  # the notebooks that keep all of it
 KEPT = [number for number in NUMBERS if number >= FROM]
 LAUNCH = re.compile(r"gpu\.RawModule\(|course\.(multiply|run_program)\(")
-MEASURED = re.compile(r"measure\.performance\(|lane_speeds\.tflops\(|settings\.measure_at\(|precisions\.speeds\(")
+MEASURED = re.compile(
+    r"measure\.performance\(|lane_speeds\.tflops\(|settings\.measure_at\(|precisions\.speeds\(|reductions\.\w+\("
+)
 MAP_OF_THREADS = re.compile(
-    r"(one_fma|settings|lanes)\.picture_of\(|schedules_figure\(|raster\.show\(|thread_map|hierarchy|fragments"
+    r"(one_fma|settings|lanes)\.picture_of\(|schedules_figure\(|(raster|two_levels)\.show\(|thread_map|hierarchy|"
+    r"fragments"
 )
 FIXED = re.compile(r"\b(h200|H200|DEFAULT)\.(peak_fp32_gflops|clock_mhz|sms)\b|recorded_on\(")
 
