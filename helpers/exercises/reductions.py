@@ -320,6 +320,17 @@ def table(tasks: Sequence[str], found: Measured | None = None) -> Table:
     return Table(head, tuple(rows), f"{theme.thousands(N)} elements, in turns ({found.label})", frozenset(lost))
 
 
+def bits_table() -> Table:
+    """How many different results the same sum gave, launch by launch, and their bits."""
+    found = speeds()
+    rows = [
+        (name, str(len(ones)), str(len(set(ones))), ", ".join(list(dict.fromkeys(ones))[:4]))
+        for name, ones in found.bits.items()
+    ]
+    head = ("way", "launches", "different results", "the bits of the first of them, as hexadecimal digits")
+    return Table(head, tuple(rows), f"{theme.thousands(N)} floats ({found.label})", words=frozenset({3}))
+
+
 def record(folder: Path = recordings.FOLDER, budget_s: float = 5.0) -> Path:
     """Measure on the GPU at hand, and write reductions.json."""
     found = measured(budget_s=budget_s)
@@ -341,5 +352,5 @@ if __name__ == "__main__":
     print(record())
     known = recorded(gpu.name())
     print(repr(table((SUM, SCAN, ARGMIN, COUNTS), known)))
-    for what, ones in known.bits.items():
-        print(f"{what}: {len(set(ones))} different results in {len(ones)} launches")
+    for what, results in known.bits.items():
+        print(f"{what}: {len(set(results))} different results in {len(results)} launches")
