@@ -21,11 +21,7 @@ from helpers.explore.live import LiveExplorer
 from helpers.explore.widgets import choice_slider
 
 BLOCKS = (32, 64, 128)
-ORDERS = {
-    "the first half adds": "half",
-    "every second thread adds": "modulo",
-    "the first threads add neighbours": "stride",
-}
+ORDERS = ("the first half adds", "every second thread adds", "the first threads add neighbours")
 # A block adds up x in one of three orders. They need the same steps, and differ in who adds, and where.
 SOURCE = """
 template <int THREADS, int ORDER>
@@ -55,10 +51,15 @@ class Choice:
     step: int = 1
 
 
+def entry(threads: int, order: str) -> str:
+    """The instantiation of SOURCE for a block and an order."""
+    return f"block_sum<{threads}, {ORDERS.index(order)}>"
+
+
 @lru_cache(maxsize=16)
 def exchanged(threads: int, order: str) -> Exchange:
     """All steps of a block, as recorded."""
-    kernel = run.simulated(SOURCE, f"block_sum<{threads}, {list(ORDERS).index(order)}>")
+    kernel = run.simulated(SOURCE, entry(threads, order))
     x, total = np.arange(threads, dtype=np.float32), np.zeros(1, np.float32)
     recording = run.recorded(kernel, (1,), (threads,), (x, total))
     if total[0] != x.sum():
