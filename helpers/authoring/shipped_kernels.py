@@ -18,11 +18,11 @@ import gemm_kernels
 from gemm_kernels import ladder
 from gemm_kernels.launch import OPTIONS
 from helpers import compiler, exercises
-from helpers.analysis import tile_store, vector_width
+from helpers.analysis import tile_store, vector_width, warp_paths
 from helpers.compiler import CompiledKernel, cache, cubin, disassembly, listing, shipped
 from helpers.compiler.build import include_options
 from helpers.exercises.framework.exercise import KernelExercise
-from helpers.explore import barriers, register_tile, tile_phases
+from helpers.explore import barriers, register_tile, shuffle, tile_phases, tree
 from helpers.explore.live import CannotShow
 from helpers.explore.register_tile import TELLING
 
@@ -42,7 +42,8 @@ def compiled(kernel: gemm_kernels.Kernel) -> CompiledKernel:
 
 
 def small_ones() -> list[tuple[str, str]]:
-    """(source, entry) of the kernels that explorers step through: tiles, tiles without a barrier, stores and copies."""
+    """(source, entry) of the kernels that explorers step through: tiles, tiles without a barrier, stores and copies,
+    trees, shuffles and a branch."""
     tiled = [tile_phases.shown(gemm_kernels.get("shared_memory", T=size)) for size in tile_phases.TILES]
     racing = [barriers.without(launch, number) for launch in tiled for _, number in barriers.REMOVED if number]
     settings = [{"BM": side, "BN": side, "BK": depth, "TM": patch, "TN": patch} for side, depth, patch in TELLING]
@@ -54,6 +55,8 @@ def small_ones() -> list[tuple[str, str]]:
     found = [(one.source, one.entry) for one in (*tiled, *racing, *patches)]
     found += [(tile_store.TILE_SOURCE, f"store_tile<{vector}>") for vector in tile_store.VECTORS.values()]
     found += [(vector_width.COPY_SOURCE, width.entry) for width in vector_width.WIDTHS]
+    found += [(tree.SOURCE, tree.entry(threads, order)) for threads in tree.BLOCKS for order in tree.ORDERS]
+    found += [(shuffle.SOURCE, "shuffled"), (warp_paths.SOURCE, "two_paths")]
     named = {(kernel.source, kernel.entry) for kernel in KERNELS}
     return [one for one in dict.fromkeys(found) if one not in named]
 

@@ -38,7 +38,7 @@ def test_every_figure_function_of_the_course_is_drawn_by_the_explorers_or_the_ga
     sources = "".join(
         path.read_text(encoding="utf-8")
         for room in (folder, house / "explore", house / "exercises")
-        for path in room.glob("*.py")
+        for path in room.rglob("*.py")
     )
     drawing = (house / "draw").glob("*.py")
     figures = {name for path in drawing for name in re.findall(r"^def (\w+_figure)\(", path.read_text(), re.MULTILINE)}

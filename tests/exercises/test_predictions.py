@@ -18,6 +18,7 @@ WITHOUT_PICTURE = {
     ("03", "predict_gap"),  # likewise
     ("06", "predict_speed"),
     ("13", "predict_legal"),
+    ("16", "predict_bits"),
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from gemm_kernels import LADDER, get
@@ -20,7 +21,7 @@ from helpers.authoring.gallery import small_pictures
 from helpers.draw import theme
 from helpers.draw.machine import machine_figure
 from helpers.draw.warp_states import warp_states_figure
-from helpers.exercises import n07, one_fma, settings
+from helpers.exercises import n07, n16, one_fma, settings
 from helpers.explore import (
     bank_board,
     barriers,
@@ -36,8 +37,10 @@ from helpers.explore import (
     roofline,
     roofs,
     scheduler,
+    shuffle,
     thread_map,
     tile_phases,
+    tree,
     tuning,
     vector_width,
 )
@@ -376,6 +379,22 @@ PICTURES: tuple[Picture, ...] = (
         ("an A6000", _precisions("A6000", 4096)),
         ("a small square on an H20", _precisions("H20", 256)),
         (TWIN, roofs.small_multiples),
+    )),
+    Picture("16-tree", "Who adds what, and at which banks?", (
+        ("the first half", partial(tree.picture_of, tree.Choice(128, "the first half adds", 2))),
+        ("neighbours first", partial(tree.picture_of, tree.Choice(64, "the first threads add neighbours", 4))),
+        ("every second thread", partial(tree.picture_of, tree.Choice(32, "every second thread adds", 1))),
+        (TWIN, tree.small_multiples),
+    )),
+    Picture("16-shuffle", "Which lane takes whose value?", (
+        ("lanes below", partial(shuffle.picture_of, shuffle.Choice("down", 16))),
+        ("eight at a time", partial(shuffle.picture_of, shuffle.Choice("xor", 4, 8))),
+        ("lanes that are not there", partial(shuffle.picture_of, shuffle.Choice("down", 8, 32, "lanes 0 to 19"))),
+    )),
+    Picture("16-warps", "Which lane gives, which takes, and what does a branch cost?", (
+        ("a sum", small_pictures.drawn_by("warp_tree")),
+        ("a scan", small_pictures.drawn_by("prefix")),
+        ("two paths", n16.paths_picture),
     )),
     Picture("heat-source", "Which line costs?", (
         ("one element a thread", _heat("naive", "sass")),

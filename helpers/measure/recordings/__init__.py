@@ -21,6 +21,7 @@ the log of the kernels, gemm_kernels/cuda/stream_k.md).
 host and the GPU did what in the seven steps of a launch (`helpers.measure.host_timeline`).
 `lines`: what warps wait for before the instructions of each line, by Nsight Compute (`helpers.measure.lines`).
 `stamps`: when each warp of a block begins each stage of an iteration (`helpers.measure.stamps`).
+`reductions`: sums, scans, argmin and histograms beside a copy of memory (`helpers.exercises.reductions`).
 `source_pairs`: sources that differ in one thing (`helpers.exercises.pairs`).
 `clocks`: the same launches, timed rightly and in four wrong ways (`helpers.measure.clocks`).
 `formats`: cuBLAS at every precision, in turns (`helpers.measure.formats`).

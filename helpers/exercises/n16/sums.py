@@ -1,0 +1,333 @@
+"""A sum in five steps that the learner writes: by atomics, in a block, in a warp, on two levels, over the grid."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.exercises.framework import goals
+from helpers.exercises.framework.blank import Blank
+from helpers.exercises.framework.exercise import KernelExercise, Wrong
+from helpers.exercises.framework.pictures import LEARNERS, Drawn, OrderOf
+from helpers.exercises.framework.problems import Case
+from helpers.exercises.n16 import pictures
+from helpers.exercises.n16.arrays import OverArray, block_sums, of_lengths, the_sum, twice_the_sum
+
+BEYOND = "The last block has threads beyond n, and they read past the end of x. The last element has the index n - 1."
+
+ONE_ATOMIC = Blank(
+    name="one_atomic",
+    notebook="16",
+    title="Write it: one atomic per element",
+    difficulty=1,
+    task="Every thread adds one element of x to *total, which holds 0 before the launch. n is any number, and blocks "
+    "have 128 threads.",
+    hints=(
+        "The index is the one of notebook 00. The grid is rounded up to whole blocks, so some threads have no element.",
+        "*total = *total + x[i] is a load, an addition and a store, and other threads do something in between.",
+        "i = blockIdx.x * blockDim.x + threadIdx.x; if i is below n: atomicAdd(total, x[i]).",
+    ),
+    problem=OverArray("sum", "total", 128, the_sum, of_lengths(256, 300, 128, 129, 31, 1, 1000), before=0.0),
+    picture=Drawn(pictures.who_reads),
+    wrong=(
+        Wrong("no_atomic", "Loading, adding and storing are three steps, and another thread may store in between, so "
+              "that its element is lost. atomicAdd does all three as one.",
+              (("atomicAdd(total, x[i])", "*total += x[i]"),)),
+        Wrong("no_guard", BEYOND, (("if (i < n) ", ""),)),
+        Wrong("one_too_many", BEYOND, (("i < n", "i <= n"),)),
+        Wrong("one_short", "The last element, x[n - 1], is missing.", (("i < n", "i < n - 1"),)),
+        Wrong("own_block", "Every block adds the first elements again: where a block begins, blockIdx.x * blockDim.x, "
+              "is missing.", (("blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x"),)),
+        Wrong("grid_for_block", "A block begins at blockIdx.x * blockDim.x: gridDim counts blocks, not threads.",
+              (("blockDim.x", "gridDim.x"),)),
+        Wrong("overlapping", "Neighbouring blocks begin one element apart, so most elements are added several times: "
+              "a block begins blockDim.x further than the one before.", (("blockIdx.x * blockDim.x", "blockIdx.x"),)),
+        Wrong("exchanged", "atomicExch replaces what is there, and returns it: only one element stays.",
+              (("atomicAdd", "atomicExch"),)),
+        Wrong("counted", "You add 1 for every element: that counts them.", (("x[i])", "1.0f)"),)),
+        Wrong("the_index", "You add the index, not the element at this index.", (("x[i])", "i)"),)),
+        Wrong("first_threads", "Only the first thread of each block adds its element.",
+              (("if (i < n)", "if (threadIdx.x == 0)"),)),
+        Wrong("each_its_own", "Each thread adds to an element of its own, and total has only one.",
+              (("atomicAdd(total,", "atomicAdd(total + i,"),)),
+    ),
+)  # fmt: skip
+
+NEIGHBOURS_FIRST = """    for (int step = 1; step < THREADS; step *= 2) {
+        const int at = 2 * step * t;
+        if (at < THREADS) s[at] += s[at + step];
+        __syncthreads();
+    }
+"""
+LOOP = """    for (int half = THREADS / 2; half > 0; half /= 2) {
+        if (t < half) s[t] += s[t + half];
+        __syncthreads();
+    }
+"""
+
+BLOCK_TREE = Blank(
+    name="block_tree",
+    notebook="16",
+    title="Write it: a tree in shared memory",
+    difficulty=1,
+    task="A block of 128 threads adds up 128 elements of x in seven steps, and stores the sum in parts[blockIdx.x]. n "
+    "is any number. The goal: no wavefront is lost to bank conflicts.",
+    hints=(
+        "In the first step thread t of the lower half adds s[t + 64] to s[t]. How many threads still have something to "
+        "do in the second step, and which floats are partial sums then?",
+        "A thread reads what another one has stored a step before: all threads must have arrived there. Where can the "
+        "barrier stand so that all threads of the block come to it?",
+        "s[t] = i < n ? x[i] : 0; barrier; for half = 64, 32, …, 1: if (t < half) s[t] += s[t + half], then the "
+        "barrier, outside of the if. Then thread 0 stores s[0].",
+    ),
+    problem=OverArray("block_sums", "parts", 128, block_sums, of_lengths(256, 300, 128, 1, 129, 640)),
+    picture=Drawn(pictures.tree),
+    goals=(goals.conflicts(),),
+    judged=Case({"n": 256}),
+    wrong=(
+        Wrong("no_first_barrier", "The first step reads floats that other warps may not have stored yet: a barrier "
+              "belongs before the loop.", (("0.0f;\n    __syncthreads();\n", "0.0f;\n"),)),
+        Wrong("no_barrier", "From one step to the next nobody waits: a warp reads partial sums that another warp has "
+              "not stored yet.", (("+ half];\n        __syncthreads();\n", "+ half];\n"),)),
+        Wrong("no_identity", "Beyond n a thread stores nothing, and the others add what happens to be in s: it must "
+              "store 0, which changes no sum.", (("s[t] = i < n ? x[i] : 0.0f;", "if (i < n) s[t] = x[i];"),)),
+        Wrong("no_guard", "The last block has threads beyond n, and they read past the end of x.",
+              (("i < n ? x[i] : 0.0f", "x[i]"),)),
+        Wrong("returns", "Threads beyond n return, and then they store no 0 in s, which the others read.",
+              (("s[t] = i < n ? x[i] : 0.0f;", "if (i >= n) return;\n    s[t] = x[i];"),)),
+        Wrong("one_step_short", "The last step is missing: it adds s[1] to s[0], with half equal to 1.",
+              (("half > 0", "half > 1"),)),
+        Wrong("first_half_twice", "The loop begins with half = THREADS, and s has no second half then.",
+              (("THREADS / 2", "THREADS"),)),
+        Wrong("quarter", "The loop begins with a quarter of the block: the upper half of s is never added.",
+              (("THREADS / 2", "THREADS / 4"),)),
+        Wrong("all_add", "The upper half adds, too: it reads behind the end of s, and changes floats that the lower "
+              "half reads. Only threads with t < half add.", (("if (t < half) ", ""),)),
+        Wrong("replaced", "Each step replaces the partial sum (=) instead of adding to it (+=).",
+              (("s[t] += s[t + half]", "s[t] = s[t + half]"),)),
+        Wrong("neighbours", "Each step adds the right neighbour: step by step the partial sums move closer together, "
+              "and the float to add lies half further.", (("s[t + half]", "s[t + 1]"),)),
+        Wrong("every_block_first", "All blocks store in parts[0]: each has its own element, parts[blockIdx.x].",
+              (("parts[blockIdx.x]", "parts[0]"),)),
+        Wrong("conflicts", "Right, but the lanes of a warp use floats 2 · step apart, which lie in few banks. Let "
+              "neighbouring threads use neighbouring floats: the lower half adds what lies half further.",
+              ((LOOP, NEIGHBOURS_FIRST),)),
+    ),
+)  # fmt: skip
+
+TAKE_DOWN = "v += __shfl_down_sync(FULL, v, offset)"
+
+WARP_TREE = Blank(
+    name="warp_tree",
+    notebook="16",
+    title="Write it: a warp adds up in registers",
+    difficulty=1,
+    task="A block is one warp and adds up 32 elements of x by shuffles, without shared memory and without a barrier: "
+    "the sum goes to parts[blockIdx.x]. n is any number.",
+    hints=(
+        "Beyond n there is no element, and the lane takes part all the same: what does it bring?",
+        "__shfl_down_sync(FULL, v, 16) is, for lane 3, the v of lane 19. After it lanes 0 to 15 hold all the sums that "
+        "matter, so the next offset is 8.",
+        "float v = i < n ? x[i] : 0; for offset = 16, 8, 4, 2, 1: v += __shfl_down_sync(FULL, v, offset). Lane 0 "
+        "stores.",
+    ),
+    problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 32, 1, 33, 320)),
+    picture=Drawn(pictures.shuffles),
+    wrong=(
+        Wrong("half_a_mask", "The mask names lanes 0 to 15, and the lanes from 16 on call as well: every lane that "
+              "calls must be named, so the mask is FULL.",
+              (("(FULL, v, offset)", "(0xffffu, v, offset)"),)),
+        Wrong("returns", "The lanes beyond n have returned, and the others take values from them. They must stay, and "
+              "bring 0.", (("float v = i < n ? x[i] : 0.0f;", "if (i >= n) return;\n    float v = x[i];"),)),
+        Wrong("in_a_branch", "Only lanes with an element come to the shuffle, and the mask names all 32.",
+              (("v += __shfl_down", "if (i < n) v += __shfl_down"),)),
+        Wrong("no_guard", "Lanes beyond n read past the end of x.", (("i < n ? x[i] : 0.0f", "x[i]"),)),
+        Wrong("identity_one", "A lane without an element brings 1, which changes the sum: it must be 0.",
+              (("x[i] : 0.0f", "x[i] : 1.0f"),)),
+        Wrong("starts_at_eight", "The lanes from 16 on are never added: the first offset is 16.",
+              (("offset = 16", "offset = 8"),)),
+        Wrong("starts_at_32", "The first offset is 32, and no lane lies 32 above another: where there is none, the "
+              "shuffle returns the lane's own v, which then counts twice.", (("offset = 16", "offset = 32"),)),
+        Wrong("one_step_short", "The last step is missing, with offset 1.", (("offset > 0", "offset > 1"),)),
+        Wrong("up", "__shfl_up_sync takes from the lane below, so the sum of all arrives at lane 31, and lane 0 takes "
+              "its own v again and again.", (("__shfl_down_sync", "__shfl_up_sync"),)),
+        Wrong("replaced", "Each step replaces v (=) by the other lane's instead of adding it (+=).",
+              (("v += __shfl", "v = __shfl"),)),
+        Wrong("halves", "With width 16 the warp falls into two halves that exchange nothing: lane 0 has the sum of "
+              "lanes 0 to 15.", (("v, offset)", "v, offset, 16)"),)),
+        Wrong("from_lane", "__shfl_sync takes from lane number offset, which is the same for all lanes. "
+              "__shfl_down_sync takes from lane + offset.", (("__shfl_down_sync", "__shfl_sync"),)),
+        Wrong("last_lane", "Lane 31 has no lane above it, so its sum is its own v many times over. The sum of all "
+                "is in "
+              "lane 0.", (("lane == 0", "lane == 31"),)),
+        Wrong("all_store", "All lanes store in the same element, and only lane 0 has the sum.",
+              (("if (lane == 0) ", ""),)),
+    ),
+)  # fmt: skip
+
+ONE_WARP = "What is stored is the sum of warp 0 alone: on the second level the lanes read of_warp, and add by warp_sum."
+LOOP_OF_GRID = "i += gridDim.x * THREADS"
+TO_SHARED = "    if (lane == 0) of_warp[warp] = v;\n    __syncthreads();\n"
+
+TWO_LEVELS = Blank(
+    name="two_levels",
+    notebook="16",
+    title="Write it: many elements per thread, and two levels",
+    difficulty=2,
+    task="Few blocks share a long x: every thread first adds up its elements in a register, then a block of 256 "
+        "threads "
+    "adds up on two levels, warps and block. n is any number, also smaller than the launch. One barrier is enough, and "
+    "there are three blocks: at most 3 barriers.",
+    hints=(
+        "With 3 blocks of 256 threads, thread 5 of block 1 has the elements 261, 261 + 768, 261 + 1536, … below n.",
+        "warp_sum leaves the sum of a warp in its lane 0, which stores it in of_warp. The first warp may read when all "
+        "have stored. It has 32 lanes, and of_warp has 8 floats.",
+        "for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) v += x[i]; v = warp_sum(v); "
+        "lane 0 stores; barrier; then in warp 0: v = lane < WARPS ? of_warp[lane] : 0, warp_sum again, lane 0 stores.",
+    ),
+    problem=OverArray(
+        "block_sums", "parts", 256, block_sums, of_lengths(768, 1000, 2304, 255, 33, 1, 1601), blocks=3
+    ),
+    picture=Drawn(pictures.who_reads),
+    goals=(goals.barriers(3),),
+    judged=Case({"n": 1000}),
+    wrong=(
+        Wrong("no_barrier", "The first warp reads the sums of warps that may not have stored them yet: a barrier "
+              "belongs in between.", (("= v;\n    __syncthreads();\n", "= v;\n"),)),
+        Wrong("barrier_in_branch", "The barrier stands where only lane 0 of each warp comes by: it is for all threads "
+              "of the block.", ((TO_SHARED, "    if (lane == 0) {\n        of_warp[warp] = v;\n"
+                                 "        __syncthreads();\n    }\n"),)),
+        Wrong("no_identity", "of_warp has a float for each warp, and lanes from WARPS on read behind its end: they "
+              "bring 0.", (("lane < WARPS ? of_warp[lane] : 0.0f", "of_warp[lane]"),)),
+        Wrong("only_some_lanes", "Only the lanes with a sum come to warp_sum, whose mask names all 32: the others take "
+              "part, too, and bring 0.",
+              (("    if (warp == 0) {\n", "    if (threadIdx.x < WARPS) {\n"),)),
+        Wrong("own_value", "Lanes from WARPS on still hold their own part of v, which the first warp has counted "
+              "already: they bring 0.", (("of_warp[lane] : 0.0f", "of_warp[lane] : v"),)),
+        Wrong("one_element", "Each thread adds one element, and those behind the launch's last thread are missing: it "
+              "needs a loop.", (("for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)",
+                                 "const int i = blockIdx.x * THREADS + threadIdx.x;\n    if (i < n)"),)),
+        Wrong("step_of_block", "From one element to the next it is as far as the whole launch has threads, gridDim.x * "
+              "THREADS: with THREADS alone, blocks add the same elements.", ((LOOP_OF_GRID, "i += THREADS"),)),
+        Wrong("step_of_grid", "From one element to the next it is as far as the launch has threads: gridDim.x counts "
+              "blocks.", ((LOOP_OF_GRID, "i += gridDim.x"),)),
+        Wrong("own_block", "Every block begins with the same elements: block b begins at b * THREADS.",
+              (("i = blockIdx.x * THREADS + threadIdx.x", "i = threadIdx.x"),)),
+        Wrong("first_warp_only", ONE_WARP, (("v = lane < WARPS ? of_warp[lane] : 0.0f;\n        v = warp_sum(v);\n  "
+                "      ", ""),)),
+        Wrong("no_second_level", ONE_WARP, (("        v = warp_sum(v);\n", ""),)),
+        Wrong("no_first_level", "of_warp gets the elements of lane 0 alone: add up the warp by warp_sum before.",
+              (("    v = warp_sum(v);\n    if (lane", "    if (lane"),)),
+        Wrong("last_lane", "warp_sum leaves the sum in lane 0, and you store that of lane 31.",
+              (("if (lane == 0) of_warp", "if (lane == 31) of_warp"),)),
+        Wrong("one_place", "All warps store in of_warp[0]: each has its own float, of_warp[warp].",
+              (("of_warp[warp] = v", "of_warp[0] = v"),)),
+        Wrong("two_barriers", "Right, but one of the two barriers is not needed: behind the first warp's sum nobody "
+              "reads what others store.", (("        if (lane == 0) parts[blockIdx.x] = v;\n    }\n",
+                                            "        if (lane == 0) parts[blockIdx.x] = v;\n    }\n"
+                                            "    __syncthreads();\n"),)),
+    ),
+)  # fmt: skip
+
+
+def _parts_and_count(blocks: int) -> tuple[np.ndarray, ...]:
+    return np.full(blocks, np.nan, np.float32), np.zeros(1, np.uint32)
+
+
+NO_FENCE = (
+    "Without __threadfence() before it the count may be seen before the part, and the last block reads what was in "
+    "parts before."
+)
+ONLY_ONCE = (
+    "After two launches *total has the sum once. Either *arrived was not set back to 0, so that no block of the second "
+    "launch was the last; or *total was replaced (=) and not added to (+=)."
+)
+WHO_IS_LAST = (
+    "atomicAdd returns how many blocks had arrived *before*: the last one gets gridDim.x - 1, and it alone may add."
+)
+COUNT_IN = "last = atomicAdd(arrived, 1) == gridDim.x - 1;"
+
+LAST_BLOCK = Blank(
+    name="last_block",
+    notebook="16",
+    title="Write it: the last block adds up the parts",
+    difficulty=2,
+    task="The block that is the last to store its part adds up all of them: one launch, no atomic on a float, the same "
+    "order whichever block comes last. block_sum is given. *total grows by the sum of x in every launch, and "
+    "*arrived is 0 "
+    "only before the first one.",
+    hints=(
+        "Only thread 0 counts its block in. How do the other threads of the block learn whether it is the last? last "
+        "is in shared memory.",
+        "What thread 0 stores in parts must be seen by all SMs before the count is: __threadfence() between the two. "
+        "And what the last block reads must not be older than the count: __threadfence() behind it.",
+        "In thread 0: parts[blockIdx.x] = v; __threadfence(); last = atomicAdd(arrived, 1) == gridDim.x - 1; "
+        "__threadfence(). Barrier. if (!last) return. Then a loop over parts, block_sum, and thread 0 adds to *total "
+        "and sets *arrived = 0.",
+    ),
+    problem=OverArray(
+        "sum", "total", 64, twice_the_sum, of_lengths(256, 300, 65, 1, 700, launches=2), blocks=5, before=0.0,
+        workspace=_parts_and_count,
+    ),
+    picture=Drawn(pictures.who_reads),
+    wrong=(
+        Wrong("no_fence", NO_FENCE, (("        __threadfence();\n", ""),)),
+        Wrong("fence_behind", NO_FENCE, (("= v;\n        __threadfence();\n", "= v;\n"),)),
+        Wrong("no_reset", ONLY_ONCE, (("        *arrived = 0;\n", ""),)),
+        Wrong("replaced", ONLY_ONCE, (("*total += v", "*total = v"),)),
+        Wrong("never_last", WHO_IS_LAST, (("== gridDim.x - 1", "== gridDim.x"),)),
+        Wrong("first_block", WHO_IS_LAST, (("== gridDim.x - 1", "== 0"),)),
+        Wrong("plain_count", "Two blocks may read the same *arrived and store the same number: counting needs "
+              "atomicAdd.", ((COUNT_IN, "last = *arrived == gridDim.x - 1;\n        *arrived += 1;"),)),
+        Wrong("all_count", "All threads of a block count, and the number of blocks is reached before all blocks are "
+              "there: one thread counts its block in.",
+              ((f"        {COUNT_IN}\n        __threadfence();\n    }}\n", f"    }}\n    {COUNT_IN}\n    "
+               f"__threadfence();\n"),)),
+        Wrong("no_barrier", "The other threads read last before thread 0 has stored it: a barrier belongs in between.",
+              (("    }\n    __syncthreads();\n    if (!last)", "    }\n    if (!last)"),)),
+        Wrong("own_v_kept", "v still holds the block's own sum, which is in parts, too: it counts twice. Begin at 0.",
+              (("    v = 0.0f;\n    for (int b", "    for (int b"),)),
+        Wrong("one_part_each", "There may be more parts than threads in a block: it needs a loop.",
+              (("for (int b = threadIdx.x; b < gridDim.x; b += THREADS) v += parts[b]",
+                "if (threadIdx.x < gridDim.x - 1) v += parts[threadIdx.x]"),)),
+        Wrong("without_first", "The loop begins at 1, and the part of block 0 is missing.",
+              (("b = threadIdx.x;", "b = threadIdx.x + 1;"),)),
+        Wrong("every_block", "Every block adds up the parts, also before all of them are there: only the last may.",
+              (("    if (!last) return;\n", ""),)),
+        Wrong("no_block_sum", "Thread 0 stores its own sum of parts: those of the other threads are missing.",
+              (("    v = block_sum(v);\n    if (threadIdx.x == 0) {\n        *total",
+                "    if (threadIdx.x == 0) {\n        *total"),)),
+    ),
+)  # fmt: skip
+
+SYNC_IN_LOOP = "        __syncwarp();\n"
+
+LOCKSTEP = KernelExercise(
+    name="lockstep",
+    notebook="16",
+    title="Bug hunt: a warp in lockstep?",
+    difficulty=1,
+    task="This kernel is from a time when the lanes of a warp were said to run in lockstep, so that a warp needed no "
+    "barrier. On today's GPUs it is wrong. Mend it, with the barrier of a warp, __syncwarp().",
+    hints=(
+        "Lane 3 reads what lane 19 has stored. What says that lane 19 has stored it by then?",
+        "Since Volta the lanes of a warp may be at different places. __syncwarp() makes them meet, and makes what they "
+        "have stored visible to each other.",
+        "One __syncwarp() before the loop, and one in it, behind the if.",
+    ),
+    problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 1, 33)),
+    picture=OrderOf(Case({"n": 64}), LEARNERS, 4 * 32),
+    wrong=(
+        Wrong("starter", "Lanes read what other lanes of the warp have stored, and nothing says that they have stored "
+              "it yet: __syncwarp() belongs before the loop and behind each step."),
+        Wrong("only_in_the_loop", "The first step reads what other lanes have stored before the loop: they must meet "
+              "there, too."),
+        Wrong("only_before", "Behind a step nobody waits: the next one reads partial sums that other lanes may not "
+                "have "
+              "stored yet.", ((SYNC_IN_LOOP, ""),)),
+        Wrong("half_a_mask", "The mask names lanes 0 to 15, and all 32 come to it: without a mask __syncwarp() names "
+              "all.", ((SYNC_IN_LOOP, "        __syncwarp(0xffffu);\n"),)),
+        Wrong("all_add", "All lanes add, so that some read behind the end of s. Only the lower half of the step adds.",
+              (("if (lane < half) ", ""),)),
+        Wrong("one_step_short", "The last step is missing, with half equal to 1.", (("half > 0", "half > 1"),)),
+    ),
+)  # fmt: skip

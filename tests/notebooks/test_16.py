@@ -1,0 +1,72 @@
+"""Notebook 16: the numbers in its prose are those of its kernels, its claims those of what was executed or recorded."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers import exercises
+from helpers.explore import shuffle, tree
+from tests.notebooks.support import H200, linked_terms, prose, said, sources
+
+TERMS = {
+    "atomic operation", "divergence", "fence", "identity element", "mask", "reduction", "scan", "shuffle", "vote",
+}  # fmt: skip
+
+
+def test_it_links_the_terms_that_it_explains_to_the_glossary():
+    assert linked_terms("16") >= TERMS
+
+
+def test_the_tree_by_hand_adds_what_it_shows():
+    (text,) = re.findall(r"```text\n(lane .*?)```", "\n".join(sources("16", "markdown")), re.DOTALL)
+    rows = [[int(n) for n in re.findall(r"\d+", line.split("lane + ")[-1][1 if "+ lane" in line else 0 :])]
+            for line in text.strip().splitlines()]  # fmt: skip
+    numbers, half = np.array(rows[1]), 4
+    for shown in rows[2:]:
+        numbers = numbers[:half] + numbers[half : 2 * half]
+        assert shown == numbers.tolist()
+        half //= 2
+    first, second, total = said("16", r"1 \+ 5 = (\d+) and 2 \+ 6 = (\d+)\. At the end lane 0 has (\d+)")
+    assert (first, second, total) == (6, 8, sum(range(1, 9)))
+
+
+def test_one_addition_per_cycle_takes_more_than_thirty_milliseconds():
+    (limit,) = [30] if "more than thirty *milliseconds*" in prose("16") else []
+    assert 2**26 / (H200.clock_mhz * 1e3) > limit
+
+
+def test_whole_warps_fall_out_as_the_prose_says():
+    half, every = "the first half adds", "every second thread adds"
+    assert [tree.busy_warps(tree.Choice(128, half, step)) for step in range(1, 8)] == [2, 1, 1, 1, 1, 1, 1]
+    assert [tree.busy_warps(tree.Choice(128, every, step)) for step in range(1, 8)] == [4, 4, 4, 4, 4, 2, 1]
+    assert "all four warps issue the additions of nearly every step" in prose("16")
+
+
+def test_what_a_lane_without_a_lane_above_it_gets():
+    assert "gets its own v" in prose("16")
+    got, _ = shuffle.executed(shuffle.Choice("down", 8))
+    assert got[24:].tolist() == [*range(24, 32)]
+    halves, _ = shuffle.executed(shuffle.Choice("xor", 4, 16))
+    assert (halves // 16 == np.arange(32) // 16).all()
+
+
+def test_barriers_and_rounds_of_two_levels_are_those_of_the_picture():
+    problem = exercises.get("two_levels").problem
+    n, blocks = problem.cases[1].sizes["n"], problem.blocks
+    assert "The picture is of 1000 elements and three blocks" in prose("16") and (n, blocks) == (1000, 3)
+    left = n - blocks * 256
+    assert left <= 256 and left % 32 == 8, "only block 0 finds something, and its last warp eight elements"
+    tree_source = exercises.get("block_tree").solved
+    assert tree_source.count("__syncthreads()") == 2 and np.log2(128) + 1 == 8
+
+
+def test_reads_of_the_bug_hunt_come_before_its_first_store():
+    picture = exercises.get("lockstep").show()
+    assert "there are 5 reads from shared memory" in picture.caption.replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize("name", [one.name for one in exercises.of_notebook("16")])
+def test_the_cell_of_an_exercise_is_its_starter(name):
+    (cell,) = (source for source in sources("16", "code") if source.startswith(f"%%cuda {name}\n"))
+    assert cell.partition("\n")[2].strip() == exercises.get(name).starter.strip()
