@@ -10,7 +10,7 @@
 #   make record       measure on the GPU at hand, into helpers/measure/recordings   ARGS="--suite fastest"
 #   make tune         search the tile parameters on the GPU at hand
 #   make kernels      the compiled kernels that come with the project, anew: after a change of a kernel or of the compiler
-#   make engine       the compiled programs that come with the project, anew: after a change of their C
+#   make engine       compile the programs in C for this machine: after a change of their source
 #   make labextension  JupyterLab's colours for %%cuda cells, anew: after a change of their source; needs Node.js
 #   make picture      the README's picture and tables of the ladder, from the recordings
 #   make film         the README's moving picture, from JupyterLab itself
@@ -54,11 +54,16 @@ PYTEST = $(VENV_PYTHON) -m pytest $(WORKERS) --nbval-current-env --nbval-cell-ti
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
 
+# Installing compiles them, too; this finds them there, or compiles what has changed since.
+COMPILE = @$(VENV_PYTHON) -I helpers/native/building.py
+
 setup:
 	@$(SETUP)
+	$(COMPILE)
 
 setup-test:
 	@$(SETUP) --extra test
+	$(COMPILE)
 
 lab: setup
 	$(VENV_PYTHON) -m jupyterlab $(AS_ROOT) --port=$(PORT) --LabApp.default_url="/lab/tree/$(FIRST_NOTEBOOK)" $(ARGS)
@@ -81,10 +86,10 @@ slides:
 	$(VENV_PYTHON) -m helpers.authoring.slides $(if $(CHECK),--check) $(NOTEBOOKS)
 	$(if $(CHECK),$(VENV_PYTHON) -m tests.browser.live_slides $(NOTEBOOKS))
 
-# uv installs from files but does not gather them; hatchling and editables build this project itself.
+# uv installs from files but does not gather them; hatchling, editables and ziglang build this project itself.
 wheelhouse: setup
 	$(VENV_PYTHON) -m pip download --disable-pip-version-check -q -d build/wheelhouse -c constraints.txt \
-		"hatchling>=1.27,<2" editables pip uv ".[$(if $(filter yes,$(GPU)),gpu$(COMMA))slides]"
+		"hatchling>=1.27,<2" editables pip uv ziglang ".[$(if $(filter yes,$(GPU)),gpu$(COMMA))slides]"
 	@echo "Without a network: make lab GPU=$(if $(filter yes,$(GPU)),yes,no) WHEELHOUSE=build/wheelhouse"
 
 gallery: setup
@@ -100,7 +105,7 @@ kernels: setup
 
 engine:
 	@$(SETUP) --extra native
-	$(VENV_PYTHON) -m helpers.authoring.native $(ARGS)
+	$(COMPILE)
 
 labextension: setup
 	$(VENV_PYTHON) -m helpers.authoring.labextension
@@ -129,5 +134,5 @@ pins: setup
 		--group setup --no-annotate --custom-compile-command "make pins" pyproject.toml -o constraints.txt
 
 clean:
-	rm -rf .venv build .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv build helpers/native/*/built .pytest_cache .ruff_cache .import_linter_cache
 	find gemm_kernels helpers tests notebooks -name __pycache__ -prune -exec rm -rf {} +
