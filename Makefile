@@ -105,7 +105,8 @@ kernels: setup
 
 engine:
 	@$(SETUP) --extra native
-	$(COMPILE)
+	rm -rf helpers/native/*/built
+	$(COMPILE) -Werror
 
 labextension: setup
 	$(VENV_PYTHON) -m helpers.authoring.labextension

@@ -98,9 +98,10 @@ def library(program: str) -> Path:
     return HOME / program / BUILT / name(program)
 
 
-def build(program: str, path: Path) -> None:
+def build(program: str, path: Path, *options: str) -> None:
     """Compile a program into the library `path`: all files at once, each by a process of its own.
 
+    options: of the compiler, beside FLAGS.
     Raises CannotBuild where there is no compiler, or where it refuses; OSError where the folder cannot be written.
     """
     command = compiler()
@@ -111,7 +112,8 @@ def build(program: str, path: Path) -> None:
         objects = {source: str(Path(folder) / f"{source.stem}.o") for source in sources(program)}
         with ThreadPoolExecutor(os.cpu_count()) as workers:
             steps = [
-                [*command, *FLAGS, f"-I{INCLUDE}", "-c", str(source), "-o", made] for source, made in objects.items()
+                [*command, *FLAGS, *options, f"-I{INCLUDE}", "-c", str(source), "-o", made]
+                for source, made in objects.items()
             ]
             list(workers.map(_run, steps, [program] * len(steps)))
         linked = Path(folder) / path.name
@@ -134,7 +136,7 @@ def words(command: Sequence[str]) -> str:
     return ZIG if ZIG in command else command[0]
 
 
-def build_all(programs: Iterable[str] = PROGRAMS) -> list[str]:
+def build_all(programs: Iterable[str] = PROGRAMS, *options: str) -> list[str]:
     """Build what is missing beside the sources, and remove what they have outgrown: a sentence for each that was built.
 
     Raises CannotBuild, and OSError where the folders cannot be written.
@@ -145,7 +147,7 @@ def build_all(programs: Iterable[str] = PROGRAMS) -> list[str]:
         if path.exists():
             continue
         started = time.perf_counter()
-        build(program, path)
+        build(program, path, *options)
         for old in path.parent.glob(f"{program}-*"):
             if old.name != path.name:
                 _remove(old)
@@ -160,7 +162,7 @@ def _remove(path: Path) -> None:
 
 if __name__ == "__main__":
     try:
-        for line in build_all():
+        for line in build_all(PROGRAMS, *sys.argv[1:]):
             print(f"set-up: {line}")
     except (CannotBuild, OSError) as error:  # the course runs without them, more slowly
         print(f"set-up: kernels will be executed in NumPy, 10 times slower. {error}")
