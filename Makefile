@@ -2,6 +2,7 @@
 #
 #   make lab          set up, then JupyterLab at the first notebook     PORT=8888  ARGS="--no-browser"
 #   make test         set up, then every test, without a GPU            ARGS="-k coalescing"
+#   make check        in a minute: the tests nearest to what was changed   ARGS="helpers/draw/sectors.py"
 #   make test-gpu     the same tests on a GPU, notebooks with live numbers
 #   make notebooks    run every notebook in the simulator and store its outputs   NOTEBOOKS="notebooks/03-….ipynb"
 #   make slides       the notebooks as slides to hand out, in build/slides        CHECK=1 measures them in a browser
@@ -49,7 +50,7 @@ AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 WORKERS := -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder
 PYTEST = $(VENV_PYTHON) -m pytest $(WORKERS) --nbval-current-env --nbval-cell-timeout=120 tests notebooks
 
-.PHONY: help lab test test-gpu notebooks slides wheelhouse gallery record kernels engine labextension tune picture film format pins clean setup setup-test
+.PHONY: help lab test check test-gpu notebooks slides wheelhouse gallery record kernels engine labextension tune picture film format pins clean setup setup-test
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -69,10 +70,14 @@ lab: setup
 	$(VENV_PYTHON) -m jupyterlab $(AS_ROOT) --port=$(PORT) --LabApp.default_url="/lab/tree/$(FIRST_NOTEBOOK)" $(ARGS)
 
 # Some containers forbid Python to keep what it compiles: then each of a hundred processes would compile all modules anew.
-test test-gpu: export PYTHONDONTWRITEBYTECODE :=
+test check test-gpu: export PYTHONDONTWRITEBYTECODE :=
 
 test: setup-test
 	$(SIMULATOR) $(PYTEST) --nbval $(ARGS)
+
+check: setup-test
+	$(VENV_PYTHON) -m ruff check .
+	$(SIMULATOR) $(VENV_PYTHON) -m tests.quick $(ARGS)
 
 # Measured numbers differ from run to run: --nbval-lax runs every cell and does not compare what it prints.
 test-gpu: setup-test
