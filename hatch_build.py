@@ -7,8 +7,6 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-ZIG = "ziglang>=0.13"  # 80 MB, for the time of the build alone
-
 
 class CompilePrograms(BuildHookInterface):
     """Libraries beside their sources, in `helpers/native/*/built`, for an editable course and for a wheel."""
@@ -16,7 +14,10 @@ class CompilePrograms(BuildHookInterface):
     def dependencies(self) -> list[str]:
         """What the build environment needs: zig's C compiler, but for libraries that are there."""
         building = _building(self.root)
-        return [] if all(building.library(program).exists() for program in building.PROGRAMS) else [ZIG]
+        if all(building.library(program).exists() for program in building.PROGRAMS):
+            return []
+        pins = (Path(self.root) / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        return [pin for pin in pins if pin.startswith(f"{building.ZIG}==")]  # 80 MB, for the time of the build alone
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile what is missing. A course without compiled programs works: it says what it lacks where it is slow."""

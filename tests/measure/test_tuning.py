@@ -48,12 +48,12 @@ def test_busy_is_the_part_of_the_sms_time_that_goes_into_c():
 
 
 def test_a_shape_asks_for_tiles_that_fit_it(space):
-    suits = {shape: [one for one in space if suits(one, shape, 132)] for shape in tuning.SHAPES}
-    assert all(suits.values())
-    assert {one["BM"] for one in suits[1, 4096, 4096]} == {16}
-    assert all(one["BM"] * one["BN"] <= 32 * 32 for one in suits[256, 256, 256])
-    assert {(one["BM"], one["BN"]) for one in suits[8192, 8192, 8192]} == {(128, 256), (256, 128)}
-    assert all(one["BK"] <= 128 for one in suits[4096, 4096, 128])
+    suitable = {shape: [one for one in space if suits(one, shape, 132)] for shape in tuning.SHAPES}
+    assert all(suitable.values())
+    assert {one["BM"] for one in suitable[1, 4096, 4096]} == {16}
+    assert all(one["BM"] * one["BN"] <= 32 * 32 for one in suitable[256, 256, 256])
+    assert {(one["BM"], one["BN"]) for one in suitable[8192, 8192, 8192]} == {(128, 256), (256, 128)}
+    assert all(one["BK"] <= 128 for one in suitable[4096, 4096, 128])
 
 
 def measured(size, ms, **params):
