@@ -14,7 +14,7 @@ class CompilePrograms(BuildHookInterface):
     def dependencies(self) -> list[str]:
         """What the build environment needs: zig's C compiler, but for libraries that are there."""
         building = _building(self.root)
-        if all(building.library(program).exists() for program in building.PROGRAMS):
+        if all(path.exists() for program in building.PROGRAMS for path in building.wanted(program).values()):
             return []
         pins = (Path(self.root) / "constraints.txt").read_text(encoding="utf-8").splitlines()
         return [pin for pin in pins if pin.startswith(f"{building.ZIG}==")]  # 80 MB, for the time of the build alone

@@ -42,13 +42,14 @@ def describe(program: str) -> str:
 @cache
 def _found(program: str) -> tuple[ctypes.CDLL, str] | str:
     """(the library, where it comes from), or a sentence that says why there is none."""
-    installed = building.library(program)
-    with contextlib.suppress(OSError):  # there is none, or it was cut short: built anew
-        return ctypes.CDLL(str(installed)), "compiled for this machine when the course was set up"
+    if installed := building.installed(program):
+        with contextlib.suppress(OSError):  # it was cut short: built anew
+            return ctypes.CDLL(str(installed)), "compiled for this machine when the course was set up"
     try:
-        path = _folder() / installed.name
+        level = building.levels()[0]
+        path = _folder() / building.name(program, level)
         if not path.exists():
-            building.build(program, path)
+            building.build(program, path, level)
         return ctypes.CDLL(str(path)), "compiled for this machine when it was first needed"
     except CannotBuild as error:
         return str(error)

@@ -57,8 +57,9 @@ def test_a_library_that_lacks_is_built_once_when_it_is_needed(fresh):
 
 @needs_a_compiler
 def test_a_library_that_was_cut_short_is_built_anew(fresh):
-    building.library(SMALL).parent.mkdir(parents=True)
-    building.library(SMALL).write_bytes(b"\x7fELF and no more")
+    for path in building.wanted(SMALL).values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"\x7fELF and no more")
     assert native.describe(SMALL) == "compiled for this machine when it was first needed"
 
 
@@ -72,26 +73,51 @@ def test_without_a_cache_a_library_is_kept_for_this_process_alone(fresh, monkeyp
 @needs_a_compiler
 def test_a_library_that_the_source_has_outgrown_is_removed(fresh, monkeypatch):
     building.build_all([SMALL])
-    before = building.library(SMALL)
+    before = building.wanted(SMALL)
     monkeypatch.setattr(building, "FLAGS", (*building.FLAGS, "-DANOTHER=1"))
     building.build_all([SMALL])
-    assert building.library(SMALL) != before
-    assert [path.name for path in before.parent.iterdir()] == [building.library(SMALL).name]
+    folder = building.installed(SMALL).parent
+    assert not set(before.values()) & set(building.wanted(SMALL).values())
+    assert set(folder.iterdir()) == set(building.wanted(SMALL).values())
 
 
-@pytest.mark.parametrize("changed", ["system", "processor"])
-def test_another_machine_asks_for_another_library(monkeypatch, changed):
-    before = building.library("engine")
-    monkeypatch.setattr(building, changed, lambda: "another")
-    assert building.library("engine") != before
+def test_another_system_asks_for_another_library(monkeypatch):
+    before = building.name("engine", 1)
+    monkeypatch.setattr(building, "system", lambda: "mips-plan9")
+    assert building.name("engine", 1) != before
+
+
+@pytest.mark.parametrize(
+    ("able", "levels", "built"),
+    [
+        (building.LEVELS[4], (4, 3, 1), {4, 3}),
+        (building.LEVELS[3], (3, 1), {3}),
+        (building.LEVELS[4] - {"fma"}, (1,), {1}),
+        (set(), (1,), {1}),
+    ],
+)
+def test_a_processor_gets_the_libraries_that_it_executes(monkeypatch, able, levels, built):
+    monkeypatch.setattr(building, "_abilities", lambda: set(able))
+    monkeypatch.setattr(building, "levels", building.levels.__wrapped__)
+    assert building.levels() == levels and building.wanted("engine").keys() == built
+
+
+def test_a_library_for_older_processors_serves_where_there_is_no_better_one(fresh, monkeypatch):
+    monkeypatch.setattr(building, "levels", lambda: (3, 1))
+    (building.HOME / SMALL / building.BUILT).mkdir()
+    plain = building.HOME / SMALL / building.BUILT / building.name(SMALL, 1)
+    plain.touch()
+    assert building.installed(SMALL) == plain
+    plain.with_name(building.name(SMALL, 4)).touch()  # which this processor cannot execute
+    assert building.installed(SMALL) == plain
 
 
 def test_a_changed_source_asks_for_another_library(monkeypatch, tmp_path):
     shutil.copytree(building.HOME, tmp_path / "native")
     monkeypatch.setattr(building, "HOME", tmp_path / "native")
-    before = building.name("engine")
+    before = building.name("engine", 1)
     (tmp_path / "native" / "engine" / "machine.h").open("a").write("\n/* changed */\n")
-    assert building.name("engine") != before
+    assert building.name("engine", 1) != before
 
 
 def test_without_a_compiler_a_sentence_says_what_to_install(fresh, monkeypatch):
