@@ -72,9 +72,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     kept = {id(item) for some in cases.values() for item in (some[0], some[-1])}
-    left = [item for item in items if id(item) not in kept or item.get_closest_marker("browser")]
-    config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if item not in set(left)]
+    kept -= {id(item) for item in items if item.get_closest_marker("browser")}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+    items[:] = [item for item in items if id(item) in kept]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
