@@ -2,6 +2,7 @@
 #
 #   make lab          set up, then JupyterLab at the first notebook     PORT=8888  ARGS="--no-browser"
 #   make test         set up, then every test, without a GPU            ARGS="-k coalescing"
+#   make check        in a minute: the tests nearest to what was changed   ARGS="helpers/draw/sectors.py"
 #   make test-gpu     the same tests on a GPU, notebooks with live numbers
 #   make notebooks    run every notebook in the simulator and store its outputs   NOTEBOOKS="notebooks/03-….ipynb"
 #   make slides       the notebooks as slides to hand out, in build/slides        CHECK=1 measures them in a browser
@@ -10,7 +11,7 @@
 #   make record       measure on the GPU at hand, into helpers/measure/recordings   ARGS="--suite fastest"
 #   make tune         search the tile parameters on the GPU at hand
 #   make kernels      the compiled kernels that come with the project, anew: after a change of a kernel or of the compiler
-#   make engine       the compiled programs that come with the project, anew: after a change of their C
+#   make engine       compile the programs in C for this machine: after a change of their source
 #   make labextension  JupyterLab's colours for %%cuda cells, anew: after a change of their source; needs Node.js
 #   make picture      the README's picture and tables of the ladder, from the recordings
 #   make film         the README's moving picture, from JupyterLab itself
@@ -49,25 +50,34 @@ AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 WORKERS := -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder
 PYTEST = $(VENV_PYTHON) -m pytest $(WORKERS) --nbval-current-env --nbval-cell-timeout=120 tests notebooks
 
-.PHONY: help lab test test-gpu notebooks slides wheelhouse gallery record kernels engine labextension tune picture film format pins clean setup setup-test
+.PHONY: help lab test check test-gpu notebooks slides wheelhouse gallery record kernels engine labextension tune picture film format pins clean setup setup-test
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
 
+# Installing compiles them, too; this finds them there, or compiles what has changed since.
+COMPILE = @$(VENV_PYTHON) -I helpers/native/building.py
+
 setup:
 	@$(SETUP)
+	$(COMPILE)
 
 setup-test:
 	@$(SETUP) --extra test
+	$(COMPILE)
 
 lab: setup
 	$(VENV_PYTHON) -m jupyterlab $(AS_ROOT) --port=$(PORT) --LabApp.default_url="/lab/tree/$(FIRST_NOTEBOOK)" $(ARGS)
 
 # Some containers forbid Python to keep what it compiles: then each of a hundred processes would compile all modules anew.
-test test-gpu: export PYTHONDONTWRITEBYTECODE :=
+test check test-gpu: export PYTHONDONTWRITEBYTECODE :=
 
 test: setup-test
 	$(SIMULATOR) $(PYTEST) --nbval $(ARGS)
+
+check: setup-test
+	$(VENV_PYTHON) -m ruff check .
+	$(SIMULATOR) $(VENV_PYTHON) -m tests.quick $(ARGS)
 
 # Measured numbers differ from run to run: --nbval-lax runs every cell and does not compare what it prints.
 test-gpu: setup-test
@@ -81,10 +91,10 @@ slides:
 	$(VENV_PYTHON) -m helpers.authoring.slides $(if $(CHECK),--check) $(NOTEBOOKS)
 	$(if $(CHECK),$(VENV_PYTHON) -m tests.browser.live_slides $(NOTEBOOKS))
 
-# uv installs from files but does not gather them; hatchling and editables build this project itself.
+# uv installs from files but does not gather them; hatchling, editables and ziglang build this project itself.
 wheelhouse: setup
 	$(VENV_PYTHON) -m pip download --disable-pip-version-check -q -d build/wheelhouse -c constraints.txt \
-		"hatchling>=1.27,<2" editables pip uv ".[$(if $(filter yes,$(GPU)),gpu$(COMMA))slides]"
+		"hatchling>=1.27,<2" editables pip uv ziglang ".[$(if $(filter yes,$(GPU)),gpu$(COMMA))slides]"
 	@echo "Without a network: make lab GPU=$(if $(filter yes,$(GPU)),yes,no) WHEELHOUSE=build/wheelhouse"
 
 gallery: setup
@@ -100,7 +110,8 @@ kernels: setup
 
 engine:
 	@$(SETUP) --extra native
-	$(VENV_PYTHON) -m helpers.authoring.native $(ARGS)
+	rm -rf helpers/native/*/built
+	$(COMPILE) -Werror
 
 labextension: setup
 	$(VENV_PYTHON) -m helpers.authoring.labextension
@@ -129,5 +140,5 @@ pins: setup
 		--group setup --no-annotate --custom-compile-command "make pins" pyproject.toml -o constraints.txt
 
 clean:
-	rm -rf .venv build .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv build helpers/native/*/built .pytest_cache .ruff_cache .import_linter_cache
 	find gemm_kernels helpers tests notebooks -name __pycache__ -prune -exec rm -rf {} +

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Of these the pinned version, whatever Colab has: other compilers make other machine code than the text tells of,
 # cuda-bindings for another CUDA calls another compiler, and Matplotlib has colours for hatches since 3.11.
 EXACT = ("cuda-bindings", "matplotlib", "nvidia-cuda-nvdisasm", "nvidia-cuda-nvrtc-cu12")
+COMPILER, PROGRAMS = "ziglang", "helpers/native/building.py"  # of C, and what compiles the course's programs with it
 # CuPy has a package for each major version of CUDA, and two of them in one environment do not work.
 OTHER_CUPY = ("cupy", "cupy-cuda11x", "cupy-cuda13x", "cupy-cuda14x")
 
@@ -69,12 +70,15 @@ def load_compiler() -> None:
 def set_up(
     root: Path = ROOT, run: Callable[..., object] = subprocess.run, load: Callable[[], None] = load_compiler
 ) -> None:
-    """Install what is wanted, and say what that was. RuntimeError with pip's last lines if it could not be had.
+    """Install what is wanted, compile the programs in C, and say what that was.
+
+    RuntimeError with pip's last lines if a package could not be had.
 
     Without dependencies of dependencies: Colab's own NumPy and its notebook server must keep their versions.
     """
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    packages = wanted(project["dependencies"], (root / "constraints.txt").read_text(encoding="utf-8"))
+    constraints = (root / "constraints.txt").read_text(encoding="utf-8")
+    packages = wanted([*project["dependencies"], COMPILER], constraints, installed_version)
     if packages:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", *packages]
         try:
@@ -87,6 +91,7 @@ def set_up(
             ) from error
         importlib.invalidate_caches()  # this process may have looked for them before they were there
     load()
+    run([sys.executable, str(root / PROGRAMS)], check=False)  # says itself what it did
     print(f"The course is in {root}; installed: {', '.join(packages) or 'nothing, all was there'}.")
     if "matplotlib" in sys.modules and any(package.startswith("matplotlib==") for package in packages):
         print("Matplotlib was in use already: choose Runtime, then Restart session, and run this cell again.")

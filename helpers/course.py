@@ -9,6 +9,9 @@ The cell is CUDA C++, line for line as the messages count it. If `naive` is an e
 verdict comes first, then the picture of what the learner's threads do. Under any other name it is compiled and kept as
 my/<name>.cu, with the compiler's warnings shown. `course.source(name)` is the kept text, and
 `course.kernel(name)` the kernel that `course.record` and the explorers take, for the cells after it.
+
+What draws, explores, profiles or reads recordings is loaded by the function that first needs it: matplotlib and the
+pictures would be two thirds of what a first cell waits for.
 """
 
 from __future__ import annotations
@@ -24,8 +27,7 @@ from importlib import import_module
 from inspect import isfunction
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-from unittest.mock import patch
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from IPython import get_ipython
@@ -37,28 +39,23 @@ from gemm_kernels import Launch, OwnKernel, launch_of
 from gemm_kernels import get as get_kernel
 from gemm_kernels.kernel import check_sizes
 from helpers import compiler, gpu, plan, run
-from helpers.analysis import memories
-from helpers.analysis.access import gemm_accesses
 from helpers.compiler import CompileError
-from helpers.draw import bars, theme
-from helpers.draw import machine as machine_picture
-from helpers.draw.sectors import sectors_figure
-from helpers.draw.tables import Table
-from helpers.exercises.framework import kept, rungs
+from helpers.exercises.framework import catalogue, kept
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import LEARNER, NOBODY, Blank, Plain
-from helpers.exercises.framework.catalogue import EXERCISES, get
 from helpers.exercises.framework.exercise import Exercise, KernelExercise
 from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.multiplications import LAST, SHOWN, kernel_of
 from helpers.exercises.framework.progress import short
-from helpers.explore.own import taken
-from helpers.explore.widgets import Explorer
-from helpers.measure.measurement import Measurement
-from helpers.measure.performance import performance
-from helpers.profile import Page
-from helpers.profile import profile as profile_of
 from helpers.sentences import BadInput, NoSuchName, names_one_of
 from helpers.simulator import Recording
+
+if TYPE_CHECKING:
+    from helpers.draw.tables import Table
+    from helpers.draw.theme import Figure
+    from helpers.explore.widgets import Explorer
+    from helpers.measure.measurement import Measurement
+    from helpers.profile import Page
 
 OPTIONS = ("-std=c++17",)
 WAY = {  # the kernels that stand for their notebooks where the course says where it leads
@@ -164,7 +161,7 @@ def kernel(name: str, shape: tuple[int, int, int] | None = None, **launch: Any) 
         raise BadInput(f"A launch has no {unknown[0]!r}; it has {', '.join(sorted(LAUNCH))}.")
     if isinstance(exercise, Blank) and isinstance(exercise.problem, Gemm):
         written = exercise.written
-        return replace(rungs.kernel_of(exercise, written.source), shape=shape, name=f"{name} ({written.by})", **launch)
+        return replace(kernel_of(exercise, written.source), shape=shape, name=f"{name} ({written.by})", **launch)
     if exercise is not None:
         raise BadInput(f"{name!r} is no multiplication to write; use OwnKernel(source, …) for a kernel of your own.")
     text = source(name)
@@ -198,6 +195,8 @@ def explore(kernel: OwnKernel, picture: str = "coalescing") -> Explorer:
 
 
 def _own(kernel: OwnKernel) -> OwnKernel:
+    from helpers.explore.own import taken
+
     own = taken(kernel)
     if own is None:
         raise BadInput('There is no kernel to look at: None was given. Try course.kernel("naive").')
@@ -214,9 +213,13 @@ def multiply(name: str, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return run.multiply(kernel(name), A, B)
 
 
-def sectors(name: str, block: tuple[int, int] | None = None) -> theme.Figure:
+def sectors(name: str, block: tuple[int, int] | None = None) -> Figure:
     """What warp 0 of that kernel asks memory for at k = 0, M = N = K = 1024. block: threads along x and y, if not
     those that the kernel was written for."""
+    from helpers.analysis.access import gemm_accesses
+    from helpers.draw import theme
+    from helpers.draw.sectors import sectors_figure
+
     launch = kernel(name).launch(1024, 1024, 1024)
     if block is not None:
         x, y, _ = kernel(name, block=block).block  # which refuses what is no block
@@ -236,10 +239,13 @@ def profile(launch: Launch | Recording, *, cold: bool = True) -> Page:
             f"A profile is made of a launch, not of {type(launch).__name__}: of kernel.launch(2048, 2048, 2048), as in "
             "course.profile(course.kernel('naive').launch(2048, 2048, 2048)), or of a recording."
         )
+    from helpers.profile import Page
+    from helpers.profile import profile as profile_of
+
     return Page(profile_of(launch, cold=cold))
 
 
-def my_ladder(size: int = rungs.SHOWN, until: str = rungs.LAST) -> Table:
+def my_ladder(size: int = SHOWN, until: str = LAST) -> Table:
     """Every multiplication that the learner wrote, beside the course's where a blank is still open; see `rungs`.
 
     until: the last notebook whose kernels are shown, "04".
@@ -247,14 +253,18 @@ def my_ladder(size: int = rungs.SHOWN, until: str = rungs.LAST) -> Table:
     check_sizes(size=size)
     if not names_one_of(until, plan.course().numbers):
         raise BadInput(f"There is no notebook {until!r}; there are {', '.join(plan.course().numbers)}.")
+    from helpers.exercises.framework import rungs
+
     return rungs.my_ladder(size, until)
 
 
-def speed(name: str, size: int = rungs.SHOWN, *, live: bool = False) -> Measurement:
+def speed(name: str, size: int = SHOWN, *, live: bool = False) -> Measurement:
     """The speed of the plain kernel that solves a blank, recorded at M = N = K = size (`.gflops`, `.label`).
 
     live: measured now where there is a GPU. ValueError, with a sentence, where it was not recorded.
     """
+    from helpers.exercises.framework import rungs
+
     check_sizes(size=size)
     found = rungs.recorded(name, size) if isinstance(name, str) else None
     if live and found is not None and gpu.backend() == "gpu":
@@ -266,12 +276,14 @@ def speed(name: str, size: int = rungs.SHOWN, *, live: bool = False) -> Measurem
     return found
 
 
-def way(size: int = WAY_SIZE) -> theme.Figure:
+def way(size: int = WAY_SIZE) -> Figure:
     """Where the course leads: its first and its last kernel beside cuBLAS, as recorded.
 
     Between them stands one kernel of every notebook that has one, without its speed: the notebooks ask for predictions
     of what each of them gains.
     """
+    from helpers.draw import bars, theme
+
     (number, first), *between, (end, last) = _way(size)
     rows = [bars.Bar(f"{number} {first.kernel}", first.gflops)]
     rows += [bars.Bar(f"{number} {speed.kernel}", None) for number, speed in between]
@@ -286,16 +298,21 @@ def ends_of_the_way(size: int = WAY_SIZE) -> tuple[tuple[str, float], tuple[str,
 
 
 def _way(size: int) -> list[tuple[str, Measurement]]:
+    from helpers.measure.performance import performance
+
     check_sizes(size=size)
     return [(number, performance(get_kernel(name), size, size, size).measurement) for number, name in WAY.items()]
 
 
-def machine() -> theme.Figure:
+def machine() -> Figure:
     """The picture of the GPU that the course records on: its memories, with their bandwidths and latencies."""
+    from helpers.analysis import memories
+    from helpers.draw import machine as machine_picture
+
     return machine_picture.machine_figure(memories.machine())
 
 
-def here(number: str) -> theme.Figure:
+def here(number: str) -> Figure:
     """The small picture of the same GPU at the head of a notebook, "04": what limits its kernel, now and afterwards.
 
     ValueError, with a sentence, for a notebook whose row in course.toml has no `now` and `then`.
@@ -303,6 +320,9 @@ def here(number: str) -> theme.Figure:
     notebook = plan.course().notebook(number)
     if notebook.now is None or notebook.then is None:
         raise BadInput(f"Notebook {number} makes no kernel faster: its row in {plan.FILE} has no now and no then.")
+    from helpers.analysis import memories
+    from helpers.draw import machine as machine_picture
+
     return machine_picture.here_figure(memories.machine(), notebook.now, notebook.then)
 
 
@@ -317,6 +337,8 @@ def run_program(name: str, kernel: str) -> None:
     Its `import cupy` brings CuPy where there is a GPU, and without one what answers to CuPy's calls here.
     RuntimeError where the program finds the result wrong; ValueError where a name is not known.
     """
+    from unittest.mock import patch
+
     file, text = _program(name), source(kernel)
     if file.suffix != ".py":
         raise BadInput(f"{name!r} is no program in Python; there is 'multiply.py'.")
@@ -349,13 +371,13 @@ def _answer(exercise: KernelExercise, text: str) -> None:
     if isinstance(exercise, Blank) if untouched else verdict.picture is not None:
         return  # an empty body does nothing that could be drawn; of a wrong kernel the map of the errors says more
     picture = exercise.show(text)
-    if isinstance(picture, theme.Figure):
+    if not isinstance(picture, Verdict):
         display(picture)
 
 
 def _exercise(name: str) -> Exercise | None:
     try:
-        return get(name)
+        return catalogue.get(name)
     except ValueError:
         return None
 
@@ -377,7 +399,8 @@ def _keep(name: str, text: str) -> None:
         return
     place = kept.keep(name, text)
     warnings = next((kernel.log for kernel in compiled.values()), "")
-    near = difflib.get_close_matches(name, [one.name for one in EXERCISES if isinstance(one, KernelExercise)], 1, 0.8)
+    others = [one.name for one in catalogue.EXERCISES if isinstance(one, KernelExercise)]
+    near = difflib.get_close_matches(name, others, 1, 0.8)
     asked = f"No exercise is called {name}; did you mean {near[0]}? Compiled only, not checked." if near else ""
     where = "" if place is None else short(place) if kept.told(place) else f"my/{place.name}"
     display(Verdict(None if near else True, str(Compiled(names, warnings, where, asked))))

@@ -124,13 +124,37 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip browser tests where there is no browser, except where CI is set: there its absence is a failure."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--whole", action="store_true", help="run every case of the tables that a run else takes some of")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take some cases of the large tables, unless --whole asks for all. Skip browser tests where there is no browser,
+    except where CI is set: there its absence is a failure."""
+    if not config.getoption("whole"):
+        left = _left_out(items)
+        config.hook.pytest_deselected(items=left)
+        gone = set(left)
+        items[:] = [item for item in items if item not in gone]
     if _chromium() is not None or os.environ.get("CI"):
         return
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.skip(reason="needs chromium (Debian, Ubuntu: apt install chromium)"))
+
+
+def _left_out(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The cases of a table, `@pytest.mark.table(keep=60)`, that are not among the so many which lie evenly in it."""
+    tables: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("table"):
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left = []
+    for cases in tables.values():
+        keep = min(cases[0].get_closest_marker("table").kwargs["keep"], len(cases))
+        kept = {round(number * (len(cases) - 1) / max(keep - 1, 1)) for number in range(keep)}
+        left += [case for number, case in enumerate(cases) if number not in kept]
+    return left
 
 
 def _chromium() -> str | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gemm_kernels import get, tensor
 from helpers import compiler, devices, gpu, peaks, simulator
-from helpers.measure import formats, recordings
+from helpers.measure import recordings
 from helpers.measure import tensor as measured
 from helpers.measure.measurement import MEASURED
 from helpers.measure.recordings import FOLDER
@@ -339,13 +339,13 @@ _CEILINGS = {"TF32": "tf32", "BF16": "bf16", "INT8": "s8"}
 
 def gpus() -> list[str]:
     """The GPUs on which cuBLAS was recorded at every precision."""
-    return recordings.gpus(suites=(formats.SUITE,))
+    return recordings.gpus(suites=(recordings.FORMATS,))
 
 
 def by_format(gpu: str, size: int) -> dict[str, float]:
     """Format → cuBLAS's TFLOPS there at M = N = K = size, all in turns; nothing where it was not recorded."""
     try:
-        rows = recordings.raw(gpu, formats.SUITE)["rows"]
+        rows = recordings.raw(gpu, recordings.FORMATS)["rows"]
     except recordings.NoRecording:
         return {}
     return {row["format"]: row["tflops"] for row in rows if row["size"] == size}

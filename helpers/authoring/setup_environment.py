@@ -32,7 +32,9 @@ INPUTS = (
     "helpers/authoring/setup_environment.py",
     "helpers/jupyter/cuda_cells/labextension/package.json",  # names the built files by their digests
     "helpers/jupyter/overrides.json",
+    "hatch_build.py",
 )
+COMPILED = "helpers/native"  # whose C files the installation compiles
 
 # uv's own package asks for this Python.
 OLDEST_FOR_UV = (3, 8)
@@ -157,8 +159,8 @@ def program(environment: Path, name: str) -> Path:
 def digest_of_inputs(root: Path) -> str:
     """A digest of every file that decides what is installed."""
     text = hashlib.sha256()
-    for name in INPUTS:
-        text.update((root / name).read_bytes())
+    for path in [root / name for name in INPUTS] + sorted((root / COMPILED).glob("*/*.[ch]")):
+        text.update(path.read_bytes())
     return text.hexdigest()
 
 

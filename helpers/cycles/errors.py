@@ -19,14 +19,15 @@ import numpy as np
 from gemm_kernels import get
 from helpers import cycles, devices, run, simulator
 from helpers.cycles import tags
-from helpers.cycles.machine import MEASURED, Machine, machine, unfitted
 from helpers.cycles.machine import SUITE as KEPT
+from helpers.cycles.machine import Machine, machine, unfitted
 from helpers.cycles.prediction import Prediction
 from helpers.cycles.prediction import predict as predict_trace
 from helpers.cycles.trace import Trace
 from helpers.measure import recordings
 from helpers.measure.calibrate import PITCH
-from helpers.measure.workloads import CALIBRATION, FURTHER, HELD_BACK, LEARNT, SUITE, VALIDATION, Workload, of_series
+from helpers.measure.series import CALIBRATION, FURTHER, HELD_BACK, LEARNT, SUITE, VALIDATION
+from helpers.measure.workloads import Workload, of_series
 
 LEARNT_ON = "NVIDIA H100 80GB HBM3"  # the second series was measured there
 LADDER_SIZES = (128, 256, 512, 1024)  # that constants are fitted to
@@ -264,7 +265,7 @@ def _steps(start: np.ndarray, slopes: np.ndarray, weight: np.ndarray, certainty:
 @cache
 def tag_banks(gpu: str = devices.DEFAULT.name) -> Mapping[str, float]:
     """The constants that say in which bank of L1 a line's tag lies; see `tags`. None where no pitch was measured."""
-    found = {name: cost for name, cost in recordings.raw(gpu, MEASURED)["measured"].items() if PITCH in name}
+    found = {name: cost for name, cost in recordings.raw(gpu, recordings.MACHINE)["measured"].items() if PITCH in name}
     if not found:
         return {}
     masks = tags.banks({int(name.removeprefix(PITCH)): cost for name, cost in found.items()})

@@ -17,7 +17,6 @@ from helpers import devices
 from helpers.cycles.ranges import Compared, Range, compared, range_for
 from helpers.devices import Device
 from helpers.measure import recordings
-from helpers.measure.calibrate import SUITE as MEASURED
 from helpers.sentences import Sentence
 
 SUITE = "cycles"
@@ -74,9 +73,9 @@ def machine(name: str) -> Machine:
 def unfitted(name: str) -> Machine:
     """What microbenchmarks tell of a GPU, and what is assumed where they do not. NoConstants."""
     try:
-        measured = recordings.raw(name, MEASURED)
+        measured = recordings.raw(name, recordings.MACHINE)
     except recordings.NoRecording:
-        known = ", ".join(recordings.gpus(suites=(MEASURED,))) or "no GPU"
+        known = ", ".join(recordings.gpus(suites=(recordings.MACHINE,))) or "no GPU"
         raise NoConstants(
             f"How long instructions take on {name} was not measured, so no time is predicted for it. On such a GPU "
             f"`python -m helpers.measure calibrate` measures it in a minute. Measured so far: {known}."

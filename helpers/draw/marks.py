@@ -10,11 +10,13 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 KIND = "mark"  # the group of the artists that carry words
 
@@ -34,6 +36,8 @@ def tell(axes: Axes, corners: np.ndarray, words: Sequence[str]) -> None:
     """Say what each of the boxes is, corners (n, 4, 2) as `page.boxes` makes them. A later one lies above."""
     if len(corners) != len(words):
         raise ValueError(f"There are {len(corners)} boxes, but words for {len(words)}.")
+    from matplotlib.collections import PolyCollection  # loaded by then: there are axes
+
     if len(corners):
         axes.add_artist(PolyCollection(corners, urls=list(words), gid=KIND, visible=False))
 

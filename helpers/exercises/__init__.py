@@ -38,10 +38,15 @@ goals, and what a learner is told who made the very mistake of a known wrong sol
 its promises without being told of it.
 """
 
-from helpers.exercises.framework import progress
+from typing import TYPE_CHECKING, Any
+
+from helpers.exercises.framework import catalogue, progress
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
-from helpers.exercises.framework.catalogue import EXERCISES, PREDICTIONS, QUESTIONS, get, of_notebook, progress_map
+from helpers.exercises.framework.catalogue import get, of_notebook, progress_map
 from helpers.exercises.framework.predict import Prediction, predict
+
+if TYPE_CHECKING:
+    from helpers.exercises.framework.catalogue import EXERCISES, PREDICTIONS, QUESTIONS
 
 __all__ = [
     "EXERCISES",
@@ -57,3 +62,10 @@ __all__ = [
     "progress",
     "progress_map",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """EXERCISES, PREDICTIONS and QUESTIONS, which load the modules of all notebooks, when they are asked for."""
+    if name not in ("EXERCISES", "PREDICTIONS", "QUESTIONS"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(catalogue, name)

@@ -11,10 +11,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import numpy as np
-
 from gemm_kernels import Kernel, Launch, OwnKernel, get
 from helpers import run
+from helpers.analysis.races import easiest
 from helpers.analysis.tile_phases import Race, TilePhases, phases_of
 from helpers.draw import theme
 from helpers.draw.race import race_figure
@@ -27,7 +26,6 @@ from helpers.explore.widgets import choice_buttons, choice_slider, labelled
 from helpers.simulator.sanitizer.checks import Finding
 
 BARRIER = re.compile(r"__syncthreads\s*\(\s*\)\s*;")
-WARP = 32
 ORDINALS = ("", "first", "second", "third", "fourth")
 UNQUOTED = "(a line of the course's kernel)"
 REMOVED = (("both in place", 0), ("without the first", 1), ("without the second", 2))
@@ -104,22 +102,8 @@ def race_in(findings: Sequence[Finding], data: TilePhases, source: str, removed:
     )  # fmt: skip
 
 
-def easiest(findings: Sequence[Finding], block: Sequence[int]) -> Finding:
-    """The race that is easiest to believe: one between two warps where there is one. block: its threads along x, …"""
-    size = np.array((*block, 1, 1)[:3])
-    return next((one for one in findings if _warp(one.thread, size) != _warp(one.other_thread, size)), findings[0])
-
-
 def _missing(removed: int) -> str:
     return f"the {ORDINALS[removed]} __syncthreads()"
-
-
-def _linear(thread: tuple[int, int, int], block: np.ndarray) -> int:
-    return int(thread[0] + block[0] * (thread[1] + block[1] * thread[2]))
-
-
-def _warp(thread: tuple[int, int, int] | None, block: np.ndarray) -> int:
-    return -1 if thread is None else _linear(thread, block) // WARP
 
 
 def picture_of(choice: Choice) -> theme.Figure:

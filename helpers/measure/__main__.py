@@ -11,17 +11,19 @@ from pathlib import Path
 from gemm_kernels import LADDER, Kernel, choices, get
 from helpers import gpu, run
 from helpers.measure import calibrate, choosing, compared, fastest_suite, recordings, side_by_side, states, tuning
-from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all, geometric_mean
+from helpers.measure.bench import NoGpu, NoProfiler, Refusal, bench_together, compile_all, geometric_mean
 from helpers.measure.clocks import record_clocks
 from helpers.measure.compared import Compared
 from helpers.measure.correctness import EVERY, Incorrect, record_correctness
-from helpers.measure.counters import NoProfiler, record_counters, write_cubins
+from helpers.measure.counters import record_counters, write_cubins
 from helpers.measure.fetched import record_fetched
 from helpers.measure.graphs import NoCublas
 from helpers.measure.lost import record_lost
 from helpers.measure.measurement import Measurement
 from helpers.measure.occupancy_answers import record_occupancy
 from helpers.measure.record import at_shape, record_golden, record_suite
+from helpers.measure.series import FURTHER, SUITE
+from helpers.measure.space import KERNEL, space, suits
 from helpers.measure.suites import (
     FASTEST,
     FETCHED,
@@ -41,7 +43,6 @@ from helpers.measure.suites import (
     sweep,
     tiles,
 )
-from helpers.measure.workloads import FURTHER, SUITE
 from helpers.measure.workloads.record import record_workloads
 
 
@@ -279,13 +280,13 @@ def _tune(options: argparse.Namespace) -> int:
         print(f"helpers.devices does not know {gpu.name()!r}: add its specification there first.", file=sys.stderr)
         return 2
     shapes_wanted = options.size or tuning.SHAPES
-    candidates = tuning.space(device)
-    wanted = [one for one in candidates if any(tuning.suits(one, shape, device.sms) for shape in shapes_wanted)]
+    candidates = space(device)
+    wanted = [one for one in candidates if any(suits(one, shape, device.sms) for shape in shapes_wanted)]
     print(
         f"{len(wanted)} of {len(candidates)} configurations suit {len(shapes_wanted)} shape(s); compiling", flush=True
     )
     options.cache.mkdir(parents=True, exist_ok=True)
-    compile_all([get(tuning.KERNEL).replace(**one) for one in wanted], _progress)
+    compile_all([get(KERNEL).replace(**one) for one in wanted], _progress)
     found: list[tuning.Found] = []
     print(HEADER)
     try:

@@ -25,6 +25,10 @@ class NoGpu(Sentence, Exception):
     """A measurement was asked for on a machine without a GPU; the message says what to use instead."""
 
 
+class NoProfiler(Exception):
+    """Nsight Compute cannot count here; the message says what it answered."""
+
+
 def bench(
     kernel: Kernel, M: int, N: int, K: int, *, alpha: float = ALPHA, beta: float = BETA, budget_s: float = 1.0
 ) -> Measurement:

@@ -20,7 +20,6 @@ from helpers.measure import probes, recordings
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import flusher
 
-SUITE = "machine"
 COPIES = 64  # of an instruction in the body of its loop
 REPEATS = 3  # of each launch; the least counts
 
@@ -272,7 +271,7 @@ def calibrate(folder=recordings.FOLDER) -> dict[str, Any]:
     """Run all microbenchmarks and write machine.json: {"gpu", "provenance", "measured": {name: cycles, …}}."""
     measured = {**_run_loops(), **_run_launches(), **_run_pitches(), **probes.run()}
     content = {"gpu": gpu.name(), "provenance": provenance(), "measured": measured}
-    recordings.write(recordings.path(gpu.name(), SUITE, folder), content)
+    recordings.write(recordings.path(gpu.name(), recordings.MACHINE, folder), content)
     return content
 
 

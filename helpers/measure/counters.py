@@ -22,6 +22,7 @@ from typing import Any
 from gemm_kernels import LADDER, Kernel, get
 from helpers import devices, gpu, run
 from helpers.measure import recordings
+from helpers.measure.bench import NoProfiler
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance
 
@@ -52,10 +53,6 @@ METRICS = (
     "launch__occupancy_limit_shared_mem",
     "sm__maximum_warps_per_active_cycle_pct",
 )
-
-
-class NoProfiler(Exception):
-    """Nsight Compute cannot count here; the message says what it answered."""
 
 
 def record_counters(

@@ -17,9 +17,9 @@ import numpy as np
 from gemm_kernels import Kernel, get
 from helpers import gpu, run
 from helpers.measure import recordings
-from helpers.measure.bench import cublas_sgemm, verify_twice
+from helpers.measure.bench import NoProfiler, cublas_sgemm, verify_twice
 from helpers.measure.compared import GRAPH, way
-from helpers.measure.counters import NoProfiler, ncu_version
+from helpers.measure.counters import ncu_version
 from helpers.measure.fastest_suite import copies_of, on_a_set
 from helpers.measure.graphs import cublas_on, interleave_graphs
 from helpers.measure.problem import ALPHA, BETA, Reference, problem

@@ -22,7 +22,6 @@ from helpers import gpu
 from helpers.measure import recordings
 from helpers.measure.bench import NoGpu
 
-SUITE = "formats"
 SIZES = (1024, 2048, 4096, 8192)  # M = N = K
 FORMATS = ("FP64", "FP32", "TF32", "FP16", "BF16", "INT8", "FP8")
 BUDGET_S = 3.0  # of timing a size
@@ -113,9 +112,9 @@ def record(folder: Path = recordings.FOLDER) -> Path:
     from helpers.measure.provenance import provenance
 
     if gpu.backend() != "gpu":
-        raise NoGpu(f"The suite {SUITE} is measured on a GPU. {gpu.reason()}")
+        raise NoGpu(f"The suite {recordings.FORMATS} is measured on a GPU. {gpu.reason()}")
     rows = [row for size in SIZES for row in measured(size)]
-    file = recordings.path(gpu.name(), SUITE, folder)
+    file = recordings.path(gpu.name(), recordings.FORMATS, folder)
     recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
     return file
 

@@ -15,7 +15,8 @@ from typing import Any
 import gemm_kernels
 from helpers import gpu, run
 from helpers.measure import recordings
-from helpers.measure.counters import NoProfiler, ncu_version
+from helpers.measure.bench import NoProfiler
+from helpers.measure.counters import ncu_version
 from helpers.measure.graphs import cublas_on
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance

@@ -36,7 +36,7 @@ from helpers import compiler, devices, gpu, run
 from helpers.compiler import patch
 from helpers.compiler.patch import Fma
 from helpers.measure import recordings
-from helpers.measure.counters import NoProfiler
+from helpers.measure.bench import NoProfiler
 from helpers.measure.measurement import Timing, recorded_on
 from helpers.measure.problem import Reference, problem
 from helpers.measure.provenance import provenance

@@ -18,7 +18,7 @@ from typing import Any
 from gemm_kernels import LADDER, at_shape, get
 from helpers import devices, gpu, run
 from helpers.measure import recordings
-from helpers.measure.counters import NoProfiler
+from helpers.measure.bench import NoProfiler
 from helpers.measure.measurement import recorded_on
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance

@@ -50,6 +50,12 @@ def test_what_is_read_is_what_was_written(folder):
     assert cache.read("other") is None
 
 
+def test_an_entry_is_half_of_what_it_holds_or_less(folder):
+    kernel = fresh()
+    (entry,) = folder.glob("module-*.zip")
+    assert 2 * entry.stat().st_size < len(kernel.cubin) + len(kernel.ptx.encode())
+
+
 def test_a_kernel_is_compiled_once_and_then_read_back_the_same(folder, runs):
     first = fresh()
     again = fresh()
@@ -183,7 +189,7 @@ def test_a_process_looks_through_the_folder_at_its_first_write_and_then_seldom(f
     trimmed = []
     monkeypatch.setattr(cache, "trim", lambda directory, limit: trimmed.append((directory, limit)))
     monkeypatch.setattr(cache, "_untrimmed", cache._TRIM_EVERY_BYTES)
-    part = b"x" * (cache._TRIM_EVERY_BYTES // 4)
+    part = os.urandom(cache._TRIM_EVERY_BYTES // 4)  # what cannot be compressed
     looked = []
     for number in range(6):
         cache.write(f"entry{number}", {"part": part})

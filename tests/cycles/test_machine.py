@@ -6,7 +6,7 @@ import pytest
 from helpers import cycles, devices, run, simulator
 from helpers.cycles import errors
 from helpers.measure import recordings
-from helpers.measure.calibrate import COPIES, SUITE, _loops
+from helpers.measure.calibrate import COPIES, _loops
 
 CHAINS = ("fma_chain", "imad_chain", "ex2_chain", "shuffle_chain", "redux_chain", "lds_chase", "lds64_chase",
           "lds128_chase", "ldg_ca_chase", "ldc_chase", "atoms_chase", "bar")  # fmt: skip
@@ -23,7 +23,7 @@ def predicted_cycles(loop, rounds):
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_a_chain_of_instructions_takes_as_long_in_the_model_as_on_the_gpu_that_gave_the_constant(name):
-    measured = recordings.raw(devices.DEFAULT.name, SUITE)["measured"]
+    measured = recordings.raw(devices.DEFAULT.name, recordings.MACHINE)["measured"]
     gpu = measured.get(f"{name} 1×32 /1") or measured[f"{name} all×32 /1"]
     of_loop = (predicted_cycles(LOOPS[name], 6) - predicted_cycles(LOOPS[name], 2)) / (4 * COPIES)
     assert of_loop == pytest.approx(gpu, rel=0.06 if name == "bar" else 0.02)

@@ -9,7 +9,8 @@ from gemm_kernels import get
 from helpers import cycles, devices, run, simulator
 from helpers.cycles import errors, prediction, tags
 from helpers.measure import ALPHA, BETA, calibrate, probes, recordings
-from helpers.measure.workloads import CALIBRATION, HELD_BACK, workloads
+from helpers.measure.series import CALIBRATION, HELD_BACK
+from helpers.measure.workloads import workloads
 from helpers.simulator.recording import counting
 
 

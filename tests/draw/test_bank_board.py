@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 from helpers.draw import bank_board as picture
 from helpers.draw import theme
@@ -113,7 +114,7 @@ def test_lanes_are_listed_as_they_fit():
 def test_colours_are_the_tiles():
     drawn = bank_board_figure(access(LANES, array="B"), "t")
     words = next(a for a in drawn.axes[0].collections if a.get_label() == "words")
-    assert theme.matplotlib.colors.to_hex(words.get_facecolor()[0]).upper() == theme.B
+    assert to_hex(words.get_facecolor()[0]).upper() == theme.B
 
 
 def test_small_boards_tell_the_worst_and_count_the_good_ones():

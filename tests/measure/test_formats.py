@@ -7,7 +7,7 @@ from helpers import devices, peaks
 from helpers.measure import formats, recordings
 from helpers.measure.bench import NoGpu
 
-GPUS = recordings.gpus(suites=(formats.SUITE,))
+GPUS = recordings.gpus(suites=(recordings.FORMATS,))
 
 
 def test_the_h200_is_among_the_recorded():
@@ -16,7 +16,7 @@ def test_the_h200_is_among_the_recorded():
 
 @pytest.mark.parametrize("gpu", GPUS)
 def test_every_format_was_recorded_at_every_size(gpu):
-    rows = recordings.raw(gpu, formats.SUITE)["rows"]
+    rows = recordings.raw(gpu, recordings.FORMATS)["rows"]
     assert {(row["format"], row["size"]) for row in rows} == {
         (name, size) for name in formats.FORMATS for size in formats.SIZES
     }
@@ -27,7 +27,7 @@ def test_every_format_was_recorded_at_every_size(gpu):
 def test_every_result_that_was_compared_was_right(gpu):
     """Errors against float64 of the very numbers that were multiplied; Hopper adds FP8 products with few bits."""
     most = {"FP64": 1e-15, "FP32": 3e-6, "TF32": 5e-4, "FP16": 1e-5, "BF16": 1e-5, "INT8": 0.0, "FP8": 3e-4}
-    for row in recordings.raw(gpu, formats.SUITE)["rows"]:
+    for row in recordings.raw(gpu, recordings.FORMATS)["rows"]:
         assert (row["error"] is None) == (row["size"] > formats.VERIFIED_UP_TO)
         assert row["error"] is None or row["error"] <= most[row["format"]]
 
@@ -35,7 +35,7 @@ def test_every_result_that_was_compared_was_right(gpu):
 @pytest.mark.parametrize("gpu", GPUS)
 def test_no_speed_is_above_its_roof(gpu):
     roofs = peaks.of(devices.get(gpu)).tflops
-    assert all(row["tflops"] < roofs[row["format"]] for row in recordings.raw(gpu, formats.SUITE)["rows"])
+    assert all(row["tflops"] < roofs[row["format"]] for row in recordings.raw(gpu, recordings.FORMATS)["rows"])
 
 
 def test_the_bytes_of_e4m3_are_in_the_order_of_their_values():

@@ -6,7 +6,7 @@ import gemm_kernels
 from gemm_kernels import get
 from helpers import devices, gpu
 from helpers.measure import fetched, lost, recordings
-from helpers.measure.counters import NoProfiler
+from helpers.measure.bench import NoProfiler
 from helpers.measure.states import STALL
 from helpers.measure.suites import FASTEST, LOST
 

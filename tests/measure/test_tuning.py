@@ -10,6 +10,8 @@ from gemm_kernels import autotuned, choices, get
 from helpers import devices, gpu
 from helpers.measure import Timing, choosing, recordings, tuning
 from helpers.measure.measurement import Measurement
+from helpers.measure.space import SPACE, THREADS, busy, suits
+from helpers.measure.space import space as parameters
 from helpers.models.tuning import CannotRun, predict
 
 H200 = devices.get("H200")
@@ -17,7 +19,7 @@ H200 = devices.get("H200")
 
 @pytest.fixture(scope="module")
 def space():
-    return tuning.space(H200)
+    return parameters(H200)
 
 
 def test_the_space_is_legal_without_repetition_and_nothing_in_it_is_predicted_to_spill(space):
@@ -26,32 +28,32 @@ def test_the_space_is_legal_without_repetition_and_nothing_in_it_is_predicted_to
         kernel = get("autotuned", **params)  # ValueError if it were not legal
         predicted = predict(H200, kernel)
         assert not predicted.spills and predicted.result.blocks >= params["BLOCKS"]
-        assert kernel.threads in tuning.THREADS
+        assert kernel.threads in THREADS
 
 
 def test_another_gpu_has_another_space(space):
-    few = tuning.space(devices.get("RTX A6000"))  # 100 KB of shared memory an SM, and 48 warps
+    few = parameters(devices.get("RTX A6000"))  # 100 KB of shared memory an SM, and 48 warps
     assert 0 < len(few) < len(space)
 
 
 def test_a_gpu_that_cannot_run_the_kernel_has_no_space_and_is_told_why():
     with pytest.raises(CannotRun, match="autotuned does not run on sm_75"):
-        tuning.space(devices.get("Tesla T4"))
+        parameters(devices.get("Tesla T4"))
 
 
 def test_busy_is_the_part_of_the_sms_time_that_goes_into_c():
-    assert tuning.busy(128, 256, 4096, 4096, 132) == pytest.approx(512 / (4 * 132))  # 512 tiles in 4 rounds
-    assert tuning.busy(16, 32, 128, 128, 132) == pytest.approx(32 / 132)
-    assert tuning.busy(128, 128, 129, 1, 132) == pytest.approx(129 / (132 * 128 * 128))  # two tiles, nearly empty
+    assert busy(128, 256, 4096, 4096, 132) == pytest.approx(512 / (4 * 132))  # 512 tiles in 4 rounds
+    assert busy(16, 32, 128, 128, 132) == pytest.approx(32 / 132)
+    assert busy(128, 128, 129, 1, 132) == pytest.approx(129 / (132 * 128 * 128))  # two tiles, nearly empty
 
 
 def test_a_shape_asks_for_tiles_that_fit_it(space):
-    suits = {shape: [one for one in space if tuning.suits(one, shape, 132)] for shape in tuning.SHAPES}
-    assert all(suits.values())
-    assert {one["BM"] for one in suits[1, 4096, 4096]} == {16}
-    assert all(one["BM"] * one["BN"] <= 32 * 32 for one in suits[256, 256, 256])
-    assert {(one["BM"], one["BN"]) for one in suits[8192, 8192, 8192]} == {(128, 256), (256, 128)}
-    assert all(one["BK"] <= 128 for one in suits[4096, 4096, 128])
+    suitable = {shape: [one for one in space if suits(one, shape, 132)] for shape in tuning.SHAPES}
+    assert all(suitable.values())
+    assert {one["BM"] for one in suitable[1, 4096, 4096]} == {16}
+    assert all(one["BM"] * one["BN"] <= 32 * 32 for one in suitable[256, 256, 256])
+    assert {(one["BM"], one["BN"]) for one in suitable[8192, 8192, 8192]} == {(128, 256), (256, 128)}
+    assert all(one["BK"] <= 128 for one in suitable[4096, 4096, 128])
 
 
 def measured(size, ms, **params):
@@ -131,13 +133,13 @@ def test_the_autotuned_kernel_beats_cublas_on_most_recorded_shapes_and_by_the_ge
 def test_kernel_tuner_walks_exactly_what_was_chosen(space):
     searchspace = pytest.importorskip("kernel_tuner.searchspace", reason="needs Kernel Tuner (make tune)")
     shape = (64, 4096, 1024)
-    chosen = [one for one in space if tuning.suits(one, shape, 132)]
+    chosen = [one for one in space if suits(one, shape, 132)]
     values, restrictions = tuning.kernel_tuner_space(chosen)
     walked = searchspace.Searchspace(values, restrictions, 1024).list
     names = list(values)
-    found = {tuple(one[names.index(name)] for name in tuning.SPACE) for one in walked}
+    found = {tuple(one[names.index(name)] for name in SPACE) for one in walked}
     assert len(walked) == len(found)
     assert found == {tuple(one.values()) for one in chosen}
     for one in walked[::40]:
         params = dict(zip(names, one, strict=True))
-        assert get("autotuned", **{name: params[name] for name in tuning.SPACE}).threads == params["THREADS"]
+        assert get("autotuned", **{name: params[name] for name in SPACE}).threads == params["THREADS"]

@@ -12,7 +12,7 @@ from helpers import exercises
 from helpers.analysis import landscape
 from helpers.analysis.block_shapes import rank_correlation
 from helpers.exercises import n13, settings
-from helpers.measure.tuning import busy, space, suits
+from helpers.measure.space import busy, space, suits
 from tests.notebooks.support import H200, answered, cells, gain, linked_terms, prose, said, sources, speeds, suite
 
 

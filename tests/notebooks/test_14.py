@@ -11,8 +11,8 @@ from helpers.analysis import raster, strassen
 from helpers.analysis.ladder import ladder_of
 from helpers.exercises import n14
 from helpers.measure import recordings
+from helpers.measure.space import busy
 from helpers.measure.states import states
-from helpers.measure.tuning import busy
 from tests.notebooks.support import (
     H200,
     answered,

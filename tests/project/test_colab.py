@@ -125,19 +125,24 @@ def test_what_is_there_stays_and_only_what_must_be_exact_gets_the_pinned_version
     assert colab.wanted(needed, PINS, found.get) == expected
 
 
-def test_pip_is_called_once_without_dependencies_and_its_failure_is_a_sentence(tmp_path, capsys):
+def test_pip_is_called_once_without_dependencies_and_its_failure_is_a_sentence(tmp_path, capsys, monkeypatch):
     (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["no-such-package-of-the-course"]\n')
     (tmp_path / "constraints.txt").write_text(PINS)
     commands, loaded = [], []
+    monkeypatch.setattr(colab, "installed_version", lambda name: None)
     colab.set_up(tmp_path, lambda command, **_: commands.append(command), lambda: loaded.append("compiler"))
     assert loaded == ["compiler"]
+    needed = ["no-such-package-of-the-course", "ziglang"]
     assert commands == [
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "no-such-package-of-the-course"]
+        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", *needed],
+        [sys.executable, str(tmp_path / "helpers" / "native" / "building.py")],
     ]
-    assert "installed: no-such-package-of-the-course." in capsys.readouterr().out
+    assert "installed: no-such-package-of-the-course, ziglang." in capsys.readouterr().out
 
     def fails(command, **_):
         raise subprocess.CalledProcessError(1, command, stderr="a\nERROR: no network\n")
 
-    with pytest.raises(RuntimeError, match=r"could not install no-such-package-of-the-course:\na\nERROR: no network\n"):
+    with pytest.raises(
+        RuntimeError, match=r"could not install no-such-package-of-the-course, ziglang:\na\nERROR: no network\n"
+    ):
         colab.set_up(tmp_path, fails)

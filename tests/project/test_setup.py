@@ -271,6 +271,13 @@ def test_set_up_returns_at_once_where_the_stamp_matches(course):
     assert (outcome.returncode, outcome.stdout) == (0, "set-up: .venv is up to date\n")
 
 
+def test_changed_c_is_set_up_again(course):
+    source = course / setup.COMPILED / "engine" / "machine.h"
+    source.parent.mkdir(parents=True)
+    digests = [source.write_text(text) and setup.digest_of_inputs(course) for text in ("/* 1 */", "/* 2 */")]
+    assert digests[0] != digests[1]
+
+
 def test_a_damaged_stamp_counts_as_none(tmp_path):
     for text in ('{"root": "/course"', "[]"):
         (tmp_path / setup.STAMP).write_text(text)

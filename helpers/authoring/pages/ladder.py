@@ -18,7 +18,7 @@ from PIL import Image
 from gemm_kernels import LADDER
 from helpers import devices
 from helpers.authoring.pages.markers import Markers, command_line
-from helpers.draw import theme
+from helpers.draw import figures, theme
 from helpers.draw.theme import thousands
 from helpers.explore import ladder as explorer
 from helpers.measure import Measurement, geometric_mean, recordings
@@ -113,7 +113,7 @@ def pictures() -> dict[Path, bytes]:
     size = (SIZES[-1],) * 3
     drawn = explorer.picture_of(explorer.Choice(devices.DEFAULT.name, "ladder", size, LAST))
     pixels = np.asarray(Image.open(io.BytesIO(drawn.png())).convert("RGB"))
-    used = np.flatnonzero((pixels < theme.LIGHTEST).any(axis=(1, 2)))[-1] + MARGIN
+    used = np.flatnonzero((pixels < figures.LIGHTEST).any(axis=(1, 2)))[-1] + MARGIN
     light = pixels[:used]
     dark = (255 * theme.in_the_dark(light / 255)).round().astype(np.uint8)
     return {PICTURE: theme.in_few_colours(light), DARK: theme.in_few_colours(dark)}

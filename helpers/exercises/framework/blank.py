@@ -14,11 +14,10 @@ import numpy as np
 
 from helpers.draw import theme
 from helpers.exercises.framework import kept, trial
-from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.answers import LEARNERS, Verdict
 from helpers.exercises.framework.card import Hints
 from helpers.exercises.framework.exercise import KernelExercise, code_of
 from helpers.exercises.framework.judge import Examination
-from helpers.exercises.framework.pictures import LEARNERS
 
 LEARNER, SKIPPED, NOBODY = "yours", "the course's solution, which you chose to go on with", "the course's solution"
 

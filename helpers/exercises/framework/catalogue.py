@@ -4,54 +4,80 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
+import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from helpers.exercises.framework import progress
 from helpers.exercises.framework.exercise import Exercise
-from helpers.exercises.framework.predict import Prediction
-from helpers.exercises.framework.questions import Question
 from helpers.sentences import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from helpers.exercises.framework.predict import Prediction
+    from helpers.exercises.framework.questions import Question
+
+    # Each notebook's, in the order in which it asks them: questions that come before a picture, questions with a check
+    # of their own, exercises.
+    PREDICTIONS: Mapping[str, tuple[Callable[..., Prediction], ...]]
+    QUESTIONS: Mapping[str, tuple[Question, ...]]
+    EXERCISES: tuple[Exercise, ...]
 
 PACKAGE, _, _ = __package__.rpartition(".")
 FOLDER = Path(__file__).parents[1]
 
 
-def _modules() -> dict[str, ModuleType]:
-    """Number of a notebook -> the module n03.py, or the package n03, that says what notebook 03 asks."""
-    names = sorted(found.name for found in pkgutil.iter_modules([str(FOLDER)]) if re.fullmatch(r"n\d\d", found.name))
-    return {name[1:]: import_module(f"{PACKAGE}.{name}") for name in names}
+def _name(number: str) -> str:
+    """The module n03, or the package n03, that says what notebook 03 asks."""
+    return f"{PACKAGE}.n{number}"
 
 
-_MODULES = _modules()
+@cache
+def _numbers() -> tuple[str, ...]:
+    """The notebooks that have such a module."""
+    names = (found.name for found in pkgutil.iter_modules([str(FOLDER)]))
+    return tuple(sorted(name[1:] for name in names if re.fullmatch(r"n\d\d", name)))
 
-# Each notebook's, in the order in which it asks them: questions that come before a picture, questions with a check of
-# their own, exercises.
-PREDICTIONS: Mapping[str, tuple[Callable[..., Prediction], ...]] = {
-    number: module.PREDICTIONS for number, module in _MODULES.items()
-}
-QUESTIONS: Mapping[str, tuple[Question, ...]] = {number: module.QUESTIONS for number, module in _MODULES.items()}
-EXERCISES: tuple[Exercise, ...] = tuple(exercise for module in _MODULES.values() for exercise in module.EXERCISES)
+
+def _module(number: str) -> ModuleType:
+    return import_module(_name(number))
+
+
+def __getattr__(name: str) -> Any:
+    """EXERCISES, PREDICTIONS and QUESTIONS: asking for one loads the modules of all notebooks (PEP 562)."""
+    if name not in ("EXERCISES", "PREDICTIONS", "QUESTIONS"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    by_notebook = {number: getattr(_module(number), name) for number in _numbers()}
+    found = tuple(one for some in by_notebook.values() for one in some) if name == "EXERCISES" else by_notebook
+    globals()[name] = found
+    return found
 
 
 def get(name: str) -> Exercise:
-    """The exercise with this name. ValueError, with the names there are, if there is none."""
-    for exercise in EXERCISES:
-        if isinstance(name, str) and exercise.name == name:
-            return exercise
-    raise BadInput(f"There is no exercise {name!r}; there are {', '.join(one.name for one in EXERCISES)}.")
+    """The exercise with this name. ValueError, with the names there are, if there is none.
+
+    Of the notebooks' modules those are asked first that are loaded: a notebook's own exercises load no other's.
+    """
+    for number in sorted(_numbers(), key=lambda number: _name(number) not in sys.modules):
+        for exercise in _module(number).EXERCISES:
+            if isinstance(name, str) and exercise.name == name:
+                return exercise
+    known = (exercise.name for number in _numbers() for exercise in _module(number).EXERCISES)
+    raise BadInput(f"There is no exercise {name!r}; there are {', '.join(known)}.")
 
 
 def of_notebook(notebook: str) -> tuple[Exercise, ...]:
     """The exercises of a notebook, "04", in their order."""
-    return tuple(exercise for exercise in EXERCISES if exercise.notebook == notebook)
+    return tuple(_module(notebook).EXERCISES) if notebook in _numbers() else ()
 
 
 def progress_map() -> progress.ProgressMap:
     """What is open, tried and solved: a row for each notebook, its questions before its exercises."""
-    asked = {number: (*QUESTIONS[number], *of_notebook(number)) for number in _MODULES}
+    asked = {number: (*_module(number).QUESTIONS, *of_notebook(number)) for number in _numbers()}
     return progress.progress_map(
         [progress.Row(number, tuple((one.name, one.title) for one in some)) for number, some in asked.items() if some]
     )

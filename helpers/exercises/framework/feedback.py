@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from helpers.analysis.races import easiest
 from helpers.draw import theme
-from helpers.draw.error_map import ErrorMap, error_map_figure
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.judge import Examination, Goal
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
-from helpers.explore.barriers import easiest
 from helpers.simulator.errors import GUARD, SimulatorError, coordinates
 from helpers.simulator.sanitizer.checks import SHARED_RACE, Finding
 
@@ -174,6 +173,8 @@ def _picture(failure: Outcome, problem: Problem) -> theme.Figure | None:
         return None
     if not 1 < failure.wrong.size <= MOST_ELEMENTS:
         return None
+    from helpers.draw.error_map import ErrorMap, error_map_figure  # the first picture loads matplotlib
+
     wrong, before = failure.wrong, problem.prepare(failure.case).output
     unwritten = wrong & trial.same(failure.output, before)
     shown = [problem.as_matrix(array) for array in (wrong, unwritten)]

@@ -23,14 +23,13 @@ from helpers.draw.sectors import sectors_figure
 from helpers.draw.thread_map import thread_map_figure
 from helpers.draw.tile_phases import tile_phases_figure
 from helpers.exercises.framework import trial
+from helpers.exercises.framework.answers import LEARNERS
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.trial import output_name
 from helpers.explore.barriers import race_in
 from helpers.models.write_port import cycles
 from helpers.simulator import Kernel, Recording
 from helpers.simulator.sanitizer.checks import SHARED_RACE
-
-LEARNERS = "your kernel"  # in the title of a picture
 
 
 @dataclass(frozen=True)

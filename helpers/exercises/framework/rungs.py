@@ -15,15 +15,14 @@ from functools import cache, partial
 
 import numpy as np
 
-from gemm_kernels import Launch, OwnKernel
+from gemm_kernels import Launch
 from helpers import cycles, devices, gpu, run
 from helpers.analysis.block_shapes import sectors_per_request
 from helpers.draw import theme
 from helpers.draw.tables import Table
 from helpers.exercises.framework.blank import LEARNER, Blank
-from helpers.exercises.framework.catalogue import EXERCISES
 from helpers.exercises.framework.exercise import code_of
-from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.multiplications import LAST, SHOWN, kernel_of, rungs
 from helpers.measure import recordings
 from helpers.measure.bench import cublas_sgemm
 from helpers.measure.measurement import MEASURED, Measurement, Timing
@@ -33,26 +32,7 @@ from helpers.measure.timing import interleave
 
 SUITE = "plain"
 SIZES = (1024, 2048, 4096)  # M = N = K; every tile divides them
-SHOWN = 2048
 COUNTED = (128, 128, 64)  # M, N, K of the launch whose requests are counted
-LAST = "11"  # the last notebook whose kernel is a rung; those of notebook 14 show one idea on a small kernel
-
-
-def rungs() -> tuple[Blank, ...]:
-    """The blanks that multiply matrices, in the order of the course. One with alpha and beta, or with another room for
-    its tiles, completes the rung before it, and is none of its own."""
-    blanks = (one for one in EXERCISES if isinstance(one, Blank) and one.notebook <= LAST)
-    return tuple(one for one in blanks if type(one.problem) is Gemm and not one.problem.scaled)
-
-
-def kernel_of(blank: Blank, source: str) -> OwnKernel:
-    """A source for a blank, with the launch that the blank has. blank: one of a multiplication."""
-    problem_ = blank.problem
-    assert isinstance(problem_, Gemm)
-    return OwnKernel(
-        source, problem_.entry, problem_.block, problem_.tile, problem_.tiles.BK or 1, None, problem_.shared_bytes,
-        name=blank.name, rows_along=problem_.rows_along, scaled=problem_.scaled,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)

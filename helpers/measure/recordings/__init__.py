@@ -46,6 +46,8 @@ from helpers.measure.suites import FASTEST, SEARCHES, TIMED_SUITES
 from helpers.sentences import Sentence
 
 FOLDER = Path(__file__).parent
+FORMATS = "formats"  # the suite of cuBLAS at every precision
+MACHINE = "machine"  # the suite of the microbenchmarks, which `calibrate` measures and `helpers.cycles` reads
 KEY = ("kernel", "params", "M", "N", "K")  # two rows of a suite that agree in these measure the same thing
 ROW_A_LINE = ("rows", "searched", "candidates", "fastest", "trees")  # lists that are written with a line for each
 

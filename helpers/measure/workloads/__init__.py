@@ -1,11 +1,7 @@
 """Launches of many kinds of kernels that are no step of the ladder: what `helpers.cycles` is judged by.
 
-Each is timed on a GPU as the ladder is, with a cold L2 (`python -m helpers.measure record --suite workloads`). They are
-split in two by a rule that looks at the kernel's name alone, written before anything was measured: `CALIBRATION` is
-what constants may be fitted to, of `HELD_BACK` only the errors are reported.
-
-The second series, `further`, was written when the model had learnt all that the first half of the first series could
-teach it, and was split in the same way: `LEARNT` is for mechanisms and constants, `VALIDATION` for their errors.
+Each is timed on a GPU as the ladder is, with a cold L2 (`python -m helpers.measure record --suite workloads`).
+`helpers.measure.series` says how they are split.
 """
 
 from __future__ import annotations
@@ -17,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-SUITE, FURTHER = "workloads", "further"
-CALIBRATION, HELD_BACK = "calibration", "held back"
-LEARNT, VALIDATION = "further, learnt", "further, validation"
+from helpers.measure.series import CALIBRATION, FURTHER, HELD_BACK, LEARNT, SUITE, VALIDATION
+
 M = 2**20
 
 

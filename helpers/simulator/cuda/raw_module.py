@@ -1,21 +1,25 @@
 """CuPy's `RawModule` without a GPU: compile CUDA C++, and call its kernels."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from helpers import compiler, devices
 from helpers.compiler import CompiledKernel, cubin
 from helpers.simulator.cuda import settings
 from helpers.simulator.cuda.arrays import MemoryPointer
-from helpers.simulator.cuda.launch import Learnt, checked, launch
 from helpers.simulator.cuda.levels import forms_of
 from helpers.simulator.cuda.variables import ModuleVariables, variable_called
 from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import ArgumentError, SimulatorError
 from helpers.simulator.sanitizer.pointers import Pointers, name_in_source
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
+
+if TYPE_CHECKING:
+    from helpers.simulator.cuda.launch import Learnt
 
 ATTRIBUTES = (
     "max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes", "num_regs", "ptx_version",
@@ -99,7 +103,7 @@ class RawModule:
         """The kernels that the source names, without templates, whose arguments only a caller knows."""
         return [name for name in compiler.kernel_names(self.code) if "<" not in name]
 
-    def get_function(self, name: str) -> "Kernel":
+    def get_function(self, name: str) -> Kernel:
         """The kernel `name`: a plain name, or one of the name expressions."""
         compiler.check_texts(self.code, (name,))
         if name not in self._kernels:
@@ -250,6 +254,8 @@ class Kernel:
                 f"{self.name} was not launched: a launch takes the grid, the block and a tuple of arguments, "
                 f"{self.name}((…,), (…,), ({wanted}{',' * (len(self.compiled.parameters) == 1)}))."
             )
+        from helpers.simulator.cuda.launch import checked, launch  # the executors: most of the simulator
+
         geometry = checked(self, grid, block, shared_mem)
         if geometry.shared_mem and len(self.compiled.dynamic_arrays) > 1:
             first, second, *_ = map(name_in_source, self.compiled.dynamic_arrays)

@@ -11,7 +11,6 @@ import numpy as np
 
 from helpers import devices
 from helpers.occupancy import Occupancy, certain_shared_limit, occupancy
-from helpers.simulator.frontends.sass import opcodes
 from helpers.simulator.recording.recorded import QUANTITIES, LaunchFacts
 
 FEWEST_REGISTERS = 16  # what the driver gives a thread of compute capability 9.0 at least
@@ -58,6 +57,8 @@ def of_sass(launches: Iterable) -> dict[str, int | float]:
     how often they loop; and groups of a diverged warp that come to a BSYNC within a few cycles, which the hardware lets
     execute it as one: then `smsp__inst_executed` here is too large by some of these BSYNCs.
     """
+    from helpers.simulator.frontends.sass import opcodes  # its rules were loaded when the launch was prepared
+
     launches = tuple(launches)
     rows = [(row, opcodes.of(row.opcode)) for launch in launches for row in executed(launch)]
     threads, lanes = sum(row.threads for row, _ in rows), sum(row.predicated_on for row, _ in rows)
@@ -214,6 +215,8 @@ class _Totals:
     """Sums over the accesses of launches, by space and op, LDGSTS apart from other loads: through L1 or past it."""
 
     def __init__(self, launches: tuple) -> None:
+        from helpers.simulator.frontends.sass import opcodes
+
         self._sums: dict[tuple[str, str, str, str], int] = {}
         self.bypass = any(  # whether the code has copies past L1, executed or not
             instruction.opcode.startswith("LDGSTS") and ".BYPASS" in instruction.opcode

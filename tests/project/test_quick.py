@@ -1,0 +1,62 @@
+"""Which tests `make check` runs, and of how many cases."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from tests import quick
+
+
+@pytest.mark.parametrize(
+    ("path", "tests"),
+    [
+        ("helpers/draw/sectors.py", ["tests/draw/test_sectors.py"]),
+        ("helpers/course.py", ["tests/test_course.py"]),
+        ("helpers/exercises/framework/slips.py", ["tests/exercises/test_slips.py"]),
+        ("helpers/exercises/n04.py", ["tests/exercises/test_n04.py"]),
+        ("notebooks/04_shared_memory.ipynb", ["tests/notebooks/test_04.py", "tests/notebooks/test_every_notebook.py"]),
+        ("gemm_kernels/ladder.py", ["tests/gemm_kernels/test_ladder.py"]),
+        ("tests/draw/test_sectors.py", ["tests/draw/test_sectors.py"]),
+        ("README.md", []),
+    ],
+)
+def test_the_tests_of_a_file_are_found_by_its_name(path, tests):
+    assert quick.tests_of(path) == tests
+
+
+@pytest.mark.parametrize("path", ["helpers/native/engine/memory.c", "helpers/native/building.py"])
+def test_a_file_without_tests_of_its_own_has_its_rooms(path):
+    found = quick.tests_of(path)
+    assert "tests/native/test_libraries.py" in found and all(one.startswith("tests/native/") for one in found)
+
+
+def test_the_rules_come_first_and_no_file_twice():
+    found = quick.chosen(["helpers/draw/sectors.py", "tests/draw/test_sectors.py"])
+    assert found == [*quick.ALWAYS, "tests/draw/test_sectors.py"]
+
+
+def test_of_many_cases_the_first_and_the_last_are_kept():
+    items = [Item(f"test_a.py::test_one[{number}]") for number in range(9)]
+    items += [Item("test_a.py::test_two"), Item("test_a.py::test_in_a_browser", SimpleNamespace())]
+    left = []
+    config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: left.extend(items)))
+    quick.pytest_collection_modifyitems(config, items)
+    assert [item.nodeid.partition("::")[2] for item in items] == ["test_one[0]", "test_one[8]", "test_two"]
+    assert len(left) == 8
+
+
+def test_after_a_minute_the_rest_is_skipped(monkeypatch):
+    monkeypatch.setenv(quick.STARTED, str(time.time() - 60))
+    with pytest.raises(pytest.skip.Exception, match="make test"):
+        quick.pytest_runtest_setup(None)
+    monkeypatch.delenv(quick.STARTED)
+    quick.pytest_runtest_setup(None)
+
+
+class Item:
+    def __init__(self, nodeid, mark=None):
+        self.nodeid, self.mark = nodeid, mark
+
+    def get_closest_marker(self, name):
+        return self.mark
