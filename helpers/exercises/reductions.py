@@ -31,6 +31,7 @@ N = 2**26  # floats, 256 MiB: more than any L2 holds
 FAST = Path(measure.__file__).parent / "at_memory_speed.cu"
 FAST_THREADS, FAST_BINS, SCAN_TILE = 512, 256, 4096  # as at_memory_speed.cu has them
 AGAIN = 12  # launches whose bits are compared
+NOT_YET = "Not recorded yet. With a GPU this cell measures it."
 COPY = "copy of x"
 SUM, SCAN, ARGMIN, COUNTS = "sum", "scan", "argmin", "histogram"
 
@@ -309,25 +310,31 @@ def speeds() -> Measured:
 
 def table(tasks: Sequence[str], found: Measured | None = None) -> Table:
     """The ways to do these tasks beside the copy: launches, time, bandwidth, share of the copy's, error."""
-    found = found or speeds()
+    head = ("way", "launches", "µs", "GB/s", "of the copy", "error")
+    try:
+        found = found or speeds()
+    except recordings.NoRecording:
+        return Table(head, (("–",) * len(head),), NOT_YET)
     rows, lost = [], set()
     for number, way in enumerate(one for one in found.ways if one.name == COPY or one.task in tasks):
         error = "–" if way.name == COPY else f"{way.error:.0e}" if way.error else "0"
         lost |= {(number, 5)} if way.error > 1e-4 else set()
         rows.append((way.name, str(way.launches or "–"), theme.thousands(1e3 * way.time.median_ms),
                      theme.thousands(way.bandwidth), f"{found.of_copy(way):.0%}", error))  # fmt: skip
-    head = ("way", "launches", "µs", "GB/s", "of the copy", "error")
     return Table(head, tuple(rows), f"{theme.thousands(N)} elements, in turns ({found.label})", frozenset(lost))
 
 
 def bits_table() -> Table:
     """How many different results the same sum gave, launch by launch, and their bits."""
-    found = speeds()
+    head = ("way", "launches", "different results", "the bits of the first of them, as hexadecimal digits")
+    try:
+        found = speeds()
+    except recordings.NoRecording:
+        return Table(head, (("–",) * len(head),), NOT_YET, words=frozenset({3}))
     rows = [
         (name, str(len(ones)), str(len(set(ones))), ", ".join(list(dict.fromkeys(ones))[:4]))
         for name, ones in found.bits.items()
     ]
-    head = ("way", "launches", "different results", "the bits of the first of them, as hexadecimal digits")
     return Table(head, tuple(rows), f"{theme.thousands(N)} floats ({found.label})", words=frozenset({3}))
 
 
