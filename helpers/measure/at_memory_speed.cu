@@ -28,7 +28,7 @@ __device__ float block_sum(float v) {
 
 // --- the sum: four loads of 128 bits on the way, and the last block adds up the parts in their order
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 3)   // blocks of an SM: the grid has no more, so none waits
 sum(int n, const float *x, float *parts, unsigned *arrived, float *total) {
     __shared__ bool last;
     const float4 *quad = reinterpret_cast<const float4 *>(x);
@@ -76,7 +76,7 @@ __device__ unsigned ordered(float v) {
 }
 
 // *best is all ones before the launch, and stays so where x holds no number; else its lower half is the place.
-extern "C" __global__ void __launch_bounds__(THREADS) argmin(int n, const float *x, unsigned long long *best) {
+extern "C" __global__ void __launch_bounds__(THREADS, 4) argmin(int n, const float *x, unsigned long long *best) {
     __shared__ unsigned long long of_warp[WARPS];
     const float4 *quad = reinterpret_cast<const float4 *>(x);
     const int quads = quads_of(x, n), step = gridDim.x * THREADS, first = blockIdx.x * THREADS + threadIdx.x;
@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) argmin(int n, const float 
 #define COPIES (WARPS / 2)
 
 // bins, which hold 0 before the launch, count how often 0 ... BINS - 1 occur in x.
-extern "C" __global__ void __launch_bounds__(THREADS) histogram(int n, const int *x, int *bins) {
+extern "C" __global__ void __launch_bounds__(THREADS, 4) histogram(int n, const int *x, int *bins) {
     __shared__ int counted[COPIES][BINS];
     int *mine = counted[threadIdx.x / 64];
     for (int b = threadIdx.x; b < COPIES * BINS; b += THREADS) counted[0][b] = 0;

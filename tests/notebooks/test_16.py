@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import exercises
+from helpers.exercises import reductions
 from helpers.explore import shuffle, tree
 from tests.notebooks.support import H200, linked_terms, prose, said, sources
 
@@ -70,3 +71,43 @@ def test_reads_of_the_bug_hunt_come_before_its_first_store():
 def test_the_cell_of_an_exercise_is_its_starter(name):
     (cell,) = (source for source in sources("16", "code") if source.startswith(f"%%cuda {name}\n"))
     assert cell.partition("\n")[2].strip() == exercises.get(name).starter.strip()
+
+
+RECORDED = reductions.recorded()
+
+
+def test_the_fast_sum_is_no_slower_than_cupys():
+    assert "*sum at memory speed* is no slower than `cupy.sum`" in prose("16")
+    mine, cupys = map(RECORDED.find, ("sum at memory speed", "cupy.sum"))
+    assert mine.time.median_ms < 1.03 * cupys.time.median_ms
+    assert RECORDED.of_copy(mine) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("mine", "cupys"),
+    [
+        ("scan at memory speed", "cupy.cumsum"),
+        ("argmin at memory speed", "cupy.argmin"),
+        ("histogram at memory speed", "cupy.histogram"),
+    ],
+)
+def test_the_others_are_faster_than_cupys_own(mine, cupys):
+    assert RECORDED.find(mine).time.median_ms < RECORDED.find(cupys).time.median_ms
+    assert RECORDED.of_copy(RECORDED.find(mine)) > 0.8
+
+
+def test_one_atomic_per_element_stops_at_two_to_the_24():
+    assert "its result is 2²⁴, about half of the sum" in prose("16")
+    x = reductions._inputs(2**12)[0]
+    assert x.min() > 0 and x.max() < 1 and np.float32(2**24) + x.max() == np.float32(2**24)
+    exact = 2**26 / 2  # the mean of so many is nearly a half
+    assert RECORDED.find("one_atomic").error == pytest.approx(1 - 2**24 / exact, abs=0.001)
+
+
+def test_every_other_sum_is_near_float64():
+    assert all(way.error < 1e-6 for way in RECORDED.ways if way.task == "sum" and way.name != "one_atomic")
+
+
+def test_a_fixed_order_has_one_result_and_atomics_have_several():
+    different = {name: len(set(ones)) for name, ones in RECORDED.bits.items()}
+    assert different["last_block"] == 1 < different[reductions.ATOMIC_PARTS]
