@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,10 +13,10 @@ from typing import Any
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.draw.diff import Diff, source_diff
-from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress, speed, text_slips
+from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress, reasons, speed, text_slips
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
-from helpers.exercises.framework.judge import Examination, Goal
+from helpers.exercises.framework.judge import Examination, Goal, Judged
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.run import simulated
 from helpers.simulator import Kernel
@@ -30,12 +31,14 @@ class Wrong:
     """A known wrong solution.
 
     version: its name; without changes a version of the marked source.  because: what the learner is told about it.
-    changes: (text, other text), made to the solution.
+    changes: (text, other text), made to the solution.  text: a pattern that the learner's source must have, for a reason
+    that speaks of certain code.
     """
 
     version: str
     because: str
     changes: tuple[tuple[str, str], ...] = ()
+    text: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +77,8 @@ class KernelExercise(Exercise):
     """A CUDA kernel to change: sources/<name>.cu.
 
     problem: what the kernel computes.  picture: what `show` draws.  wrong: known wrong solutions.  goals, judged:
-    numbers to reach besides being right, counted in the machine code, and the case they are measured on.
+    numbers to reach besides being right, counted in the machine code, and the case they are measured on.  remark: what
+    an accepted kernel still lacks, measured on that case, "" if nothing.
     """
 
     problem: Problem
@@ -82,6 +86,7 @@ class KernelExercise(Exercise):
     wrong: tuple[Wrong, ...]
     goals: tuple[Goal, ...] = ()
     judged: Case | None = None
+    remark: Callable[[Judged], str] = lambda _: ""
 
     @cached_property
     def marked(self) -> marked.Marked:
@@ -132,7 +137,7 @@ class KernelExercise(Exercise):
         if not feedback.passed(found, self.goals):
             because: tuple[str, ...] = ()  # the starter is there to be understood by its learner
             if not untouched:
-                because = self._because(found)
+                because = self._because(found, text)
                 progress.note(self.name, solved=False)
             return feedback.verdict(found, self.problem, self.goals, because, starter=untouched)
         device = on_gpu.run(text, self.problem)
@@ -141,19 +146,45 @@ class KernelExercise(Exercise):
         progress.note(self.name, solved=True)
         told = any(goal.predicted for goal in self.goals)
         fast = "" if told else speed.line(found.kernel, text, self.problem)
-        more = f"{fast}{device.sentence}"
+        more = f"{fast}{device.sentence}{self._remarks(found)}"
         return feedback.verdict(found, self.problem, self.goals, (), starter=False, more=more)
+
+    def _remarks(self, found: Examination) -> str:
+        """What an accepted kernel still lacks, each remark in a line of its own."""
+        assert found.kernel is not None
+        judged_ = judge.measured(found.kernel, self.problem, self.judged)
+        return "".join(f"\n{one}" for one in (self.remark(judged_),) if one)
 
     def examine(self, source: str) -> Examination:
         """Everything that `check` finds out in the simulator."""
         return judge.examine(source, self.problem, self.goals, self.judged)
 
-    def _because(self, found: Examination) -> tuple[str, ...]:
-        """The sentences of the known slip that reproduces what was found, else what its missed goals can tell."""
+    def _because(self, found: Examination, source: str) -> tuple[str, ...]:
+        """Why a source fails, as far as it is proven: it is a known wrong one, or it leaves the very numbers that a
+        slip leaves, or its text and its launches show it; else what its missed goals can tell.
+
+        Numbers tell slips apart where there are any. Where elements are merely not written, or NaN, or where the kernel
+        was stopped, many slips leave the same: there the text is asked first.
+        """
         if found.kernel is None:
-            return ()
-        slips = judge.library_slips(found.outcomes, self.problem) if found.first_failure else ()
-        return slips or self._known(found) or found.explained
+            why = text_slips.of_compiler(found.message, source)
+            return (why,) if why else ()
+        same_text = [one for one in self.wrong if self._fits(one, source) and alike(self.wrong_source(one), source)]
+        if same_text:
+            return (same_text[0].because,)
+        if found.first_failure is None:
+            return self._known(found, source) or found.explained
+        if judge.has_wrong_numbers(found.outcomes):
+            return (
+                judge.library_slips(found.outcomes, self.problem)
+                or self._known(found, source)
+                or reasons.of(source, found, self.problem)
+            )
+        return (
+            reasons.of(source, found, self.problem)
+            or judge.library_slips(found.outcomes, self.problem)
+            or self._known(found, source)
+        )
 
     def wrong_source(self, known: Wrong) -> str:
         """The complete text of a known wrong solution. ValueError if what it changes is not in the solution."""
@@ -166,13 +197,18 @@ class KernelExercise(Exercise):
             text = text.replace(before, after)
         return text
 
-    def _known(self, found: Examination) -> tuple[str, ...]:
+    def _known(self, found: Examination, source: str) -> tuple[str, ...]:
         """The sentence of the known wrong solution that does exactly what was found, if there is one."""
         for known in self.wrong:
-            source = self.wrong_source(known)
-            if judge.does_the_same(source, found, self.problem, self.goals, self.judged):
+            if self._fits(known, source) and judge.does_the_same(
+                self.wrong_source(known), found, self.problem, self.goals, self.judged
+            ):
                 return (known.because,)
         return ()
+
+    def _fits(self, known: Wrong, source: str) -> bool:
+        """Whether a source has the code that the reason for a known wrong solution speaks of."""
+        return re.search(known.text, "\n".join(code_of(source))) is not None
 
     def solution(self) -> Diff:
         """What changes from the starter to the solution."""
@@ -182,6 +218,30 @@ class KernelExercise(Exercise):
         """The notebook cells in which the exercise is solved."""
         head = f'{self.name} = exercises.get("{self.name}")\n{self.name}'
         return head, f"%%cuda {self.name}{self.starter}".rstrip("\n"), f"{self.name}.hint()"
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two sources are the same but for comments, spaces and the names of their variables."""
+    return _tokens(one) == _tokens(other)
+
+
+def _tokens(source: str) -> list[str]:
+    """The words of a source; its names, but for those that CUDA gives, are numbered in the order of their coming."""
+    text = "\n".join(code_of(source))
+    known = {*re.findall(r"[.#]\s*(\w+)", text), *KEYWORDS}
+    numbers: dict[str, str] = {}
+    words = re.findall(r'"[^"]*"|[A-Za-z_]\w*|[\d.]\w*|\S', text)
+    return [
+        numbers.setdefault(word, f"name {len(numbers)}") if re.match(r"[A-Za-z_]", word) and word not in known else word
+        for word in words
+    ]
+
+
+KEYWORDS = frozenset((
+    "int", "float", "float4", "double", "bool", "auto", "const", "void", "if", "else", "for", "while", "return",
+    "unsigned", "extern", "template", "constexpr", "static_assert", "reinterpret_cast", "threadIdx", "blockIdx",
+    "blockDim", "gridDim", "__shared__", "__device__", "__global__", "__syncthreads", "__syncwarp", "wmma",
+))  # fmt: skip
 
 
 def code_of(source: str) -> list[str]:

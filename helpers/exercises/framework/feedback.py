@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,6 +20,12 @@ from helpers.simulator.sanitizer.checks import SHARED_RACE, Finding
 
 MOST_ELEMENTS = 200_000  # of a picture
 NO_GUARD = "In this exercise every thread has an element, so that no guard is missing: it is the index that is wrong."
+
+
+BOTH_STORE = (
+    "Both store, so that it is chance which value stays. Neither a barrier nor an atomic function mends that: each "
+    "element must be stored by one thread."
+)
 
 
 def verdict(
@@ -41,7 +48,7 @@ def verdict(
     picture = None
     if failure is not None:
         text = _failure(found, failure, problem, explained=bool(because))
-        picture = _picture(failure, problem)
+        picture = _picture(found, failure, problem)
     else:
         text = _checked(found, problem)
         text += f"\n{found.message}" if found.message else _measured(found, goals)
@@ -49,10 +56,11 @@ def verdict(
     done = failure is None and not found.message and _reached(found, goals)
     if done:
         return Verdict(True, f"{text}{more}")
-    reasons = "".join(f"\nWhy: {sentence}" for sentence in because)
     if starter:
-        return Verdict(None, f"This is the kernel that the exercise begins with. {text}{reasons}", picture)
-    return Verdict(False, f"{text}{reasons}", picture)
+        return Verdict(None, f"This is the kernel that the exercise begins with. {text}", picture)
+    reasons = [f"Why: {sentence}" for sentence in because]
+    first = failure is not None and bool(failure.report.findings)  # else what is long stands before what is short
+    return Verdict(False, "\n".join([*reasons, text] if first else [text, *reasons]), picture)
 
 
 def passed(found: Examination, goals: Sequence[Goal]) -> bool:
@@ -121,7 +129,7 @@ def _failure(found: Examination, failure: Outcome, problem: Problem, *, explaine
         if told_first.kind == SHARED_RACE and block:
             told_first = easiest([one for one in failure.report.findings if one.kind == SHARED_RACE], block)
         more = _others(told_first, failure.report.findings)
-        first = told_first.message
+        first = _without_false_advice(told_first.message, problem, explained)
         told = block and UNWRITTEN in first
         threads = f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if told else ""
         return f"{launch}:\n{first}{more}{threads}{already}"
@@ -134,6 +142,18 @@ def _stopped(error: SimulatorError, explained: bool, whole: bool) -> str:
     if not advice.startswith(GUARD) or not (explained or whole):
         return str(error)
     return what if explained else f"{what}\n{NO_GUARD}"
+
+
+_SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+) \w+\[", re.MULTILINE)
+
+
+def _without_false_advice(message: str, problem: Problem, explained: bool) -> str:
+    """A hazard's sentences; where two threads store one element, without the advice to put a barrier between them, or to
+    add by an atomic function, which in no exercise is the answer."""
+    if set(_SIDE.findall(message)) - {"writes"} or not _SIDE.search(message):
+        return message
+    what = message.rpartition("\n")[0]
+    return what if explained else f"{what}\n{BOTH_STORE}"
 
 
 def _others(told: Finding, findings: Sequence[Finding]) -> str:
@@ -168,14 +188,14 @@ def _short(index: tuple[int, int, int]) -> str:
     return f"({index[0]}, {index[1]})" if index[2] == 0 else coordinates(index)
 
 
-def _picture(failure: Outcome, problem: Problem) -> theme.Figure | None:
+def _picture(found: Examination, failure: Outcome, problem: Problem) -> theme.Figure | None:
     """The map of the errors; none where a single element, or the sentence alone, says as much."""
     if failure.output is None or failure.expected.ndim != 2 or not failure.wrong.any():
         return None
     if not 1 < failure.wrong.size <= MOST_ELEMENTS:
         return None
-    wrong, before = failure.wrong, problem.prepare(failure.case).output
-    unwritten = wrong & trial.same(failure.output, before)
+    wrong = failure.wrong
+    unwritten = wrong & ~trial.stored(found.kernel, problem, failure.case)  # type: ignore[arg-type]
     shown = [problem.as_matrix(array) for array in (wrong, unwritten)]
     first = problem.index(tuple(int(i) for i in np.argwhere(wrong)[0]))
     data = ErrorMap(problem.output, shown[0], shown[1], first, problem.tile)

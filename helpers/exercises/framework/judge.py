@@ -182,6 +182,15 @@ def _traffic(found: Judged) -> frozenset[tuple[Any, ...]]:
     return frozenset(totals | {("barriers", found.barriers), ("addresses", hash(frozenset(addresses.items())))})
 
 
+def has_wrong_numbers(outcomes: Sequence[Outcome]) -> bool:
+    """Whether a case left numbers that are wrong: then they tell which slip it was. NaN, what was not written, and a
+    kernel that was stopped do not."""
+    return any(
+        one.output is not None and not one.report.findings and np.isfinite(one.output[one.wrong]).any()
+        for one in outcomes
+    )
+
+
 def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:
     """The sentences of the first slip, or pair of slips, that reproduces all outcomes bit for bit; () if there is none.
 

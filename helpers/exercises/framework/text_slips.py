@@ -1,8 +1,13 @@
-"""Slips that stand in the text of a kernel: it compiles, and may run right by luck, but cannot be what is meant."""
+"""Slips that stand in the text of a kernel: it compiles, and may run right by luck, but cannot be what is meant; or it
+does not compile, and the compiler's words do not say why."""
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Callable
+
+from helpers.exercises.framework import integers
 
 NEVER_SET = "A sum must begin somewhere: the variable is declared without a value, and the loop only adds to it."
 COMMA_IN_INDEX = (
@@ -10,6 +15,36 @@ COMMA_IN_INDEX = (
     "is A[k]. An array that the kernel was given has one index, A[row * K + k]; one that is declared with two sizes "
     "has two pairs of brackets, As[y][k]."
 )
+BUILT_IN = (
+    "threadIdx",
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "__syncthreads",
+    "__syncwarp",
+    "__shared__",
+    "reinterpret_cast",
+)
+
+# In the brackets of if, while or for, or behind them, and in any other place: why that cannot be meant. {0} is all that
+# was found, {1} and so on are its groups.
+_CONDITIONS = (
+    (re.compile(r"(?<![=!<>\w])\b(\w+)\s*=(?!=)\s*([\w.]+)"),
+     "= assigns, == compares: the condition sets {1} to {2}, and then asks whether that is 0."),
+    (re.compile(r"\w+\s*<=?\s*\w+\s*<=?\s*\w+"),
+     "C++ compares in turns: the first comparison gives 0 or 1, and that is compared with what follows. Write two "
+     "conditions and && between them."),
+)  # fmt: skip
+_BODIES = {
+    "for": "The ; behind for (…) is its whole body: the loop does nothing, and what follows runs once.",
+    "if": "The ; behind if (…) is all that depends on the condition: what follows is done in any case.",
+}
+_PATTERNS = (
+    (re.compile(r"__sync(?:threads|warp)\s*;"),
+     "The name of a function alone calls nothing: without () there is no barrier. Write __syncthreads();"),
+    (re.compile(r"\w+(?:\[[^][]*\])?\s*=\+\s*\w+"), "=+ assigns what follows it, with a sign; += adds."),
+    (re.compile(r"(?m)^\s*(\w+)(?:\[[^][]*\])?\s*==[^=;]*;"), "== compares, and the result is thrown away; = assigns."),
+)  # fmt: skip
 
 
 def found_in(source: str) -> str | None:
@@ -17,11 +52,123 @@ def found_in(source: str) -> str | None:
     text = "\n".join(raw.split("//")[0] for raw in source.splitlines())
     comma = re.search(r"\b\w+\s*\[[^][(){};]*,[^][(){};]*\]", text)
     if comma is not None:
-        line = text.count("\n", 0, comma.start()) + 1
-        return f"Line {line} has {comma[0]}.\nWhy: {COMMA_IN_INDEX}"
+        return _told(text, comma, COMMA_IN_INDEX)
+    for pattern, why in _PATTERNS:
+        if found := pattern.search(text):
+            return _told(text, found, why)
+    if said := _in_conditions(text):
+        return said
     for found in re.finditer(r"\b(?:float|double|int|unsigned)\s+(\w+)\s*;", text):
         name = re.escape(found[1])
         if re.search(rf"\b{name}\s*\+=", text) and not re.search(rf"\b{name}\s*=[^=]|&\s*{name}\b", text):
             line = text.count("\n", 0, found.start()) + 1
             return f"{found[1]}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
+    return _of_its_own(text)
+
+
+def _in_conditions(text: str) -> str | None:
+    """What cannot be meant in the brackets of an if, a while or a for, or right behind them."""
+    for found in re.finditer(r"\b(if|while|for)\s*\(", text):
+        inside, behind = integers.bracketed(text[found.end() :])
+        line = text.count("\n", 0, found.start()) + 1
+        start = f"Line {line} has {found[1]} ({' '.join(inside.split())})"
+        if behind.startswith(";") and found[1] in _BODIES:
+            return f"{start};\nWhy: {_BODIES[found[1]]}"
+        for pattern, why in _CONDITIONS if found[1] != "for" else ():
+            if slip := pattern.search(inside):
+                return f"{start}.\nWhy: {why.format(slip[0], *slip.groups())}"
     return None
+
+
+def _told(text: str, found: re.Match[str], why: str) -> str:
+    line = text.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
+    return f"Line {line} has {' '.join(found[0].split())}\nWhy: {why}"
+
+
+def _of_its_own(text: str) -> str | None:
+    """An array of each thread's own that is indexed by the thread's number, as only a shared one can be meant."""
+    if "__syncthreads" not in text:
+        return None
+    sizes = {f"{name}.{axis}": 32 for name in ("blockDim", "gridDim") for axis in "xyz"}
+    sizes |= {f"blockIdx.{axis}": 0 for axis in "xyz"}
+    first, other = ({f"threadIdx.{axis}": number for axis in "xyz"} for number in (0, 1))
+    for declared in re.finditer(
+        r"(?m)^(?!.*\b(?:__shared__|extern|__device__)\b)[ \t]*float\s+(\w+)\s*\[[^\]]*\].*;", text
+    ):
+        name, line = declared[1], text.count("\n", 0, declared.start()) + 1
+        for index in re.findall(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
+            one, two = (integers.value(index, integers.names_in(text, sizes | thread)) for thread in (first, other))
+            if one is not None and two is not None and one != two:
+                return (
+                    f"Line {line} declares {name}, which is indexed by the number of the thread.\nWhy: Declared without "
+                    f"__shared__, {name} is each thread's own array, of which it fills one element: what other threads "
+                    f"load is not in it. Write __shared__ float {name}…"
+                )
+    return None
+
+
+# --- what does not compile
+
+
+def _unknown_name(found: re.Match[str], source: str) -> str:
+    name = found[1]
+    names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", source)} - {name}
+    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
+    same = [one for one in names if one.lower() == name.lower()]
+    loop = re.search(rf"\bfor\s*\(\s*(?:unsigned\s+)?(?:int|size_t)\s+{re.escape(name)}\b", source)
+    behind = integers.bracketed(source[source.index("(", loop.start()) + 1 :])[1] if loop else "{"
+    if loop and not behind.lstrip().startswith("{") and not (same or (near and near[0] in BUILT_IN)):
+        line = source.count("\n", 0, loop.start()) + 1
+        return (
+            f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
+            "the loop. Put braces round all that is to be repeated."
+        )
+    return f"Did you mean {(same or near)[0]}?" if same or near else ""
+
+
+def _define_with_semicolon(source: str) -> str:
+    found = re.search(r"(?m)^\s*#define\s+(\w+)\s+[^\n/]*;\s*(?://.*)?$", source)
+    if found is None:
+        return ""
+    line = source.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
+    return (
+        f"No ; after #define: line {line} puts everything that follows {found[1]}, with its ;, in place of each "
+        f"{found[1]} below."
+    )
+
+
+def _comment_in_formula(source: str) -> str:
+    for number, line in enumerate(source.splitlines(), 1):
+        code, slashes, rest = line.partition("//")
+        if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;\s*$", rest) and "=" in code:
+            return f"// begins a comment in C++: what follows it in line {number} is not read. Whole numbers are divided by /."
+    return ""
+
+
+# What the compiler says, and the sentence for a source about which it says that; "" where it does not follow.
+_COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
+    (r'identifier "(\w+)" is undefined', _unknown_name),
+    (r'must have arithmetic[^\n]*type[^\n]*\n[^\n]*', lambda found, source: (
+        "One of the two is a pointer, the place where the floats of an array begin; a float of it has an index, such as "
+        "B[i]." if re.search(r"float\s*\*", source) else "")),
+    (r'(?:invalid type conversion|cast to type "float4" is not allowed|no suitable (?:constructor|conversion)[^\n]*float4)',
+     lambda found, source: (
+        "Four neighbouring floats are read through a pointer: take the address of the first, cast it, and follow it, "
+        "*reinterpret_cast<const float4 *>(&B[i])." if re.search(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>", source)
+        else "")),
+    (r'no operator "\+=" matches[^\n]*\n|no operator "[*+]" matches', lambda found, source: (
+        "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "
+        "v.w." if "float4" in source else "")),
+    (r'must be a modifiable lvalue', lambda found, source: "What is const keeps its value: it cannot be set again."),
+)  # fmt: skip
+
+
+def of_compiler(message: str, source: str) -> str:
+    """The sentence that explains why a source does not compile, "" where the compiler's words are all there is."""
+    for sentence in (_define_with_semicolon(source), _comment_in_formula(source)):
+        if sentence:
+            return sentence
+    for pattern, explain in _COMPILER:
+        if (found := re.search(pattern, message)) and (sentence := explain(found, source)):
+            return sentence
+    return ""

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from helpers import simulator
 from helpers.compiler import CompileError
 from helpers.devices import unravel
 from helpers.exercises.framework.problems import Case, Problem, Setup
@@ -132,6 +133,12 @@ def record(
         )  # fmt: skip
 
 
+def run_quietly(kernel: Kernel, setup: Setup) -> None:
+    """One launch, whatever it prints, and whatever the sanitizer would think of it. Raises SimulatorError."""
+    with redirect_stdout(io.StringIO()), simulator.sanitize("off", max_instructions=MAX_INSTRUCTIONS):
+        launch(kernel, setup)
+
+
 def output_name(kernel: Kernel, setup: Setup) -> str:
     """What the learner's kernel calls the array that is judged."""
     return kernel.compiled.parameters[setup.position].name
@@ -144,6 +151,24 @@ def launch(kernel: Any, setup: Setup) -> None:
 
 def _launch(setup: Setup) -> tuple[Any, ...]:
     return setup.grid, setup.block, setup.args, setup.shared_bytes
+
+
+def stored(kernel: Kernel, problem: Problem, case: Case) -> np.ndarray:
+    """Bool, of the output's shape: which elements a thread stores in a launch. What ends early has stored so far."""
+    setup = problem.prepare(case)
+    found = np.zeros(setup.output.size, bool)
+    try:
+        traces = record(kernel, setup).launches[-1].traces
+    except SimulatorError:
+        return found.reshape(setup.output.shape)
+    name = output_name(kernel, setup)
+    for trace in traces:
+        if trace.space == "global" and trace.op != "ld" and trace.array == name:
+            active = trace.addresses if trace.active is None else trace.addresses[trace.active]
+            first = (active - trace.base) // 4
+            for part in range(max(trace.width // 4, 1)):
+                found[first + part] = True
+    return found.reshape(setup.output.shape)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,359 @@
+"""Why a kernel fails, proven by its text and by numbers: what holds for every exercise.
+
+Each function looks for one kind of cause, and returns the sentence, or "". A sentence says only what was computed: the
+value of an index for the thread that went wrong, a condition that sent a thread home, the products of a sum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from helpers.devices import unravel
+from helpers.exercises.framework import integers, products, trial
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.judge import Examination
+from helpers.exercises.framework.probes import Probe
+from helpers.exercises.framework.problems import Problem
+from helpers.exercises.framework.trial import Outcome
+from helpers.simulator.errors import KernelError, OutOfBounds
+from helpers.simulator.sanitizer.checks import GLOBAL_RACE, SHARED_RACE
+
+Index = tuple[int, int, int]
+_SUBSCRIPTS = r"((?:\[(?:[^][]|\[[^][]*\])*\])+)"  # with brackets in them, one level deep
+_PART = re.compile(r"\[((?:[^][]|\[[^][]*\])*)\]")
+_OUTSIDE = re.compile(r"index (-?\d+) of (\w+)")
+MOST_THREADS = 1 << 18  # of a launch whose indices are all computed
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A learner's source and one case in which it fails."""
+
+    source: str
+    found: Examination
+    failure: Outcome
+    problem: Problem
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the source without their comments."""
+        return [line.split("//")[0] for line in self.source.splitlines()]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @cached_property
+    def setup(self) -> Any:
+        return self.problem.prepare(self.failure.case)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """The kernel's parameters, as the learner calls them, and their arguments."""
+        return dict(zip((one.name for one in self.found.kernel.compiled.parameters), self.setup.args, strict=False))
+
+    def values(self, block: Any, thread: Any) -> dict[str, Any]:
+        """The names of the source for a thread, or for arrays of threads, as far as the text says what they are."""
+        given = {name: int(arg) for name, arg in self.parameters.items() if isinstance(arg, np.integer)}
+        for name, index in (("blockIdx", block), ("threadIdx", thread)):
+            given |= {f"{name}.{axis}": one for axis, one in zip("xyz", index, strict=True)}
+        for name, sizes in (("blockDim", self.setup.block), ("gridDim", self.setup.grid)):
+            given |= {f"{name}.{axis}": (*sizes, 1, 1)[n] for n, axis in enumerate("xyz")}
+        return integers.names_in(self.text, given)
+
+    @cached_property
+    def all_threads(self) -> dict[str, Any]:
+        """The names of the source for every thread of the launch, threads of a block beside each other."""
+        grid, block = ((*sizes, 1, 1)[:3] for sizes in (self.setup.grid, self.setup.block))
+        blocks = unravel(np.arange(int(np.prod(grid)))[:, None], grid)
+        threads = unravel(np.arange(int(np.prod(block)))[None, :], block)
+        return self.values(blocks, threads)
+
+    def accesses(self, line: int, name: str) -> list[tuple[str, ...]]:
+        """The indices of an array in a line, as they are written."""
+        if not 0 < line <= len(self.lines):
+            return []
+        found = re.findall(rf"\b{re.escape(name)}\s*{_SUBSCRIPTS}", self.lines[line - 1])
+        return [tuple(_PART.findall(one)) for one in found]
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The sizes with which an array is declared in the kernel, () if it is not, or if they are not known."""
+        declared = re.search(
+            rf"\b(?:float|double|int|half|__half|float4)\s+(?:[^;()]*,\s*)?{name}\s*{_SUBSCRIPTS}\s*[;=,]", self.text
+        )
+        if declared is None:
+            return ()
+        sizes = [integers.value(one, self.values((0, 0, 0), (0, 0, 0))) for one in _PART.findall(declared[1])]
+        return () if None in sizes else tuple(sizes)
+
+
+def of(source: str, found: Examination, problem: Problem) -> tuple[str, ...]:
+    """The reasons for the first failure, one or two that belong together; () if none is proven."""
+    failure = found.first_failure
+    if failure is None or found.kernel is None:
+        return ()
+    facts = Facts(source, found, failure, problem)
+    for look in (
+        leaves_its_row,
+        same_buffer,
+        leaves_the_matrix,
+        sent_home,
+        wrong_products,
+        of_another_element,
+        stored_twice,
+    ):
+        told = look(facts)
+        if told:
+            return (told,) if isinstance(told, str) else told
+    return ()
+
+
+def _where(thread: Index) -> str:
+    return f"({thread[0]}, {thread[1]})" if thread[2] == 0 else f"({thread[0]}, {thread[1]}, {thread[2]})"
+
+
+# --- shared memory
+
+
+def _concerned(facts: Facts) -> Iterator[tuple[int, str, Index, Index]]:
+    """(line, array, block, thread) of the accesses in shared memory that went wrong."""
+    error = facts.failure.error
+    if isinstance(error, KernelError) and error.thread is not None and error.block is not None:
+        for name in dict.fromkeys(re.findall(r"\b(\w+)\s*\[", facts.lines[error.line - 1] if error.line else "")):
+            yield error.line, name, error.block, error.thread
+    for one in facts.failure.report.findings:
+        for line in one.lines:
+            yield line, one.array, one.block, one.thread
+            if one.other_thread is not None:
+                yield line, one.array, one.other_block or one.block, one.other_thread
+
+
+def leaves_its_row(facts: Facts) -> str:
+    """An index of a tile that is as large as the tile is wide, for a thread that went wrong there."""
+    for line, name, block, thread in _concerned(facts):
+        shape = facts.shape(name)
+        names = facts.values(block, thread) if shape else {}
+        for written in facts.accesses(line, name) if shape else ():
+            if len(written) != len(shape):
+                continue
+            for place, (text, size) in enumerate(zip(written, shape, strict=True)):
+                index = integers.value(text, names)
+                if index is None or 0 <= index < size:
+                    continue
+                what = _axis(place, len(shape))
+                declared = name + "".join(f"[{one}]" for one in shape)
+                return (
+                    f"In line {line}, {name}{''.join(f'[{one}]' for one in written)}: `{text}` is {int(index)} for thread "
+                    f"{_where(thread)}, but {declared} has {size} {what}."
+                )
+    return ""
+
+
+def _axis(place: int, of: int) -> str:
+    return "elements" if of == 1 else "columns" if place == of - 1 else "rows" if place == of - 2 else "tiles"
+
+
+def same_buffer(facts: Facts) -> str:
+    """Of several tiles in one array, the one that is read is stored to."""
+    for one in facts.failure.report.findings:
+        shape = facts.shape(one.array)
+        if one.kind != SHARED_RACE or len(shape) != 3 or len(one.lines) < 2:
+            continue
+        lines = [line for line in one.lines if facts.accesses(line, one.array)]
+        stores = [line for line in lines if re.search(rf"\b{one.array}\s*{_SUBSCRIPTS}\s*=[^=]", facts.lines[line - 1])]
+        reads = [line for line in lines if line not in stores]
+        if not stores or not reads:
+            continue
+        stored, read = facts.accesses(stores[0], one.array)[0], facts.accesses(reads[0], one.array)[0]
+        if stored[0] == read[0]:
+            return (
+                f"Line {stores[0]} stores into {one.array}[{stored[0]}], and line {reads[0]} reads {one.array}[{read[0]}]: "
+                "that is the tile which other threads still multiply. The next one belongs into another buffer."
+            )
+    return ""
+
+
+# --- outside of the matrices
+
+
+def leaves_the_matrix(facts: Facts) -> str:
+    """Which part of an index is too large: the row, the column, or the length of a row that it is made with."""
+    error = facts.failure.error
+    if not isinstance(error, OutOfBounds) or error.thread is None or not isinstance(facts.problem, Gemm):
+        return ""
+    outside = _OUTSIDE.search(str(error))
+    if outside is None or facts.problem.column_major:
+        return ""
+    index, name = int(outside[1]), outside[2]
+    matrix = facts.parameters.get(name)
+    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2:
+        return ""
+    rows, width = matrix.shape
+    names = facts.values(error.block, error.thread)
+    sizes = {value: key for key, value in facts.failure.case.sizes.items()}
+    for (text,) in (one for one in facts.accesses(error.line, name) if len(one) == 1):
+        split = _row_and_column(text)
+        if split is None:
+            continue
+        row, stride, col = split
+        length = integers.value(stride, names)
+        if length is None:
+            continue
+        if length != width:
+            return (
+                f"In line {error.line}, {name}[{text}] takes the rows of {name} to be `{stride}` = {length} floats long; "
+                f"they have {sizes.get(width, '')} = {width}."
+            )
+        y, x = integers.value(row, names), integers.value(col, names)
+        x = index - y * length if x is None and y is not None else x
+        y = (index - x) // length if y is None and x is not None else y
+        if y is None or x is None:
+            continue
+        told = _beyond(row, int(y), rows, f"{name} has {rows} rows") or _beyond(
+            col, int(x), width, f"a row of {name} has {width} floats"
+        )
+        if told:
+            return f"In line {error.line}, for thread {_where(error.thread)} of block {_where(error.block)}: {told}."
+    return ""
+
+
+def _beyond(text: str, value: int, size: int, what: str) -> str:
+    return "" if 0 <= value < size else f"`{text}` is {value}, and {what}, 0 to {size - 1}"
+
+
+def _row_and_column(text: str) -> tuple[str, str, str] | None:
+    """('row', 'K', 'k') of 'row * K + k': the last product with a sum behind it, or before it."""
+    parts = _summands(text)
+    made = [n for n, part in enumerate(parts) if re.fullmatch(r"(.+)\*\s*([\w.]+)", part)]
+    if len(made) != 1 or len(parts) < 2:
+        return None
+    row, stride = re.fullmatch(r"(.+)\*\s*([\w.]+)", parts[made[0]]).groups()  # type: ignore[union-attr]
+    row = row.strip()
+    row = row[1:-1] if row.startswith("(") and row.endswith(")") else row
+    return row, stride, " + ".join(part for n, part in enumerate(parts) if n != made[0])
+
+
+def _summands(text: str) -> list[str]:
+    parts, depth, begin = [], 0, 0
+    for place, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if character == "+" and depth == 0:
+            parts.append(text[begin:place].strip())
+            begin = place + 1
+    return [*parts, text[begin:].strip()]
+
+
+# --- conditions
+
+
+def sent_home(facts: Facts) -> str:
+    """An element that is not written although the index of a thread is its: the condition that keeps the thread away."""
+    output = facts.failure.output
+    if output is None or facts.setup.output.size > MOST_THREADS:
+        return ""
+    name = trial.output_name(facts.found.kernel, facts.setup)  # type: ignore[arg-type]
+    unwritten = facts.failure.wrong & trial.same(output, facts.setup.output)
+    if not unwritten.any():
+        return ""
+    element = int(np.flatnonzero(unwritten)[0])
+    if trial.writer(facts.found.kernel, facts.problem, facts.failure.case, element) is not None:  # type: ignore[arg-type]
+        return ""
+    for number, line in enumerate(facts.lines, 1):
+        for (text,) in (one for one in facts.accesses(number, name) if len(one) == 1):
+            if not re.search(rf"\b{name}\s*\[{re.escape(text)}\]\s*[-+*/]?=[^=]", line):
+                continue
+            index = integers.value(text, facts.all_threads)
+            if index is None:
+                continue
+            owners = np.argwhere(np.broadcast_to(index, _threads(facts)) == element)
+            where = ", ".join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))
+            if len(owners) == 0:
+                reached = np.unique(index)
+                return (
+                    f"No thread's index is that of {name}[{where}]: `{text}` in line {number} takes {len(reached)} different "
+                    f"values, and {name} has {output.size} elements."
+                )
+            kept = _kept_away(facts, *map(int, owners[0]))
+            if kept:
+                return f"{kept} But {name}[{where}] is its element."
+    return ""
+
+
+def _threads(facts: Facts) -> tuple[int, int]:
+    return int(np.prod(facts.setup.grid)), int(np.prod(facts.setup.block))
+
+
+def _kept_away(facts: Facts, block: int, thread: int) -> str:
+    """The first condition by which a thread leaves, or is not let in."""
+    grid, size = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
+    where = tuple(map(int, unravel(block, grid))), tuple(map(int, unravel(thread, size)))
+    names = facts.values(*where)
+    for number, line in enumerate(facts.lines, 1):
+        for found in re.finditer(r"\bif\s*\(", line):
+            condition, rest = integers.bracketed(line[found.end() :])
+            holds = integers.value(condition, names)
+            if holds is None or bool(holds) != rest.lstrip(" {").startswith("return"):
+                continue
+            known = sorted({w for w in re.findall(r"\b[a-zA-Z_]\w*\b", condition) if np.ndim(names.get(w, [0])) == 0})
+            told = ", ".join(f"{one} is {int(names[one])}" for one in known)
+            does = "holds, so it returns" if bool(holds) else "does not hold"
+            return f"For thread {_where(where[1])} of block {_where(where[0])}, `{condition}` in line {number} {does} ({told})."
+    return ""
+
+
+# --- values
+
+
+def wrong_products(facts: Facts) -> tuple[str, ...]:
+    """Which products of a multiplication are wrong."""
+    findings = {one.kind for one in facts.failure.report.findings}
+    if not isinstance(facts.problem, Gemm) or findings - {GLOBAL_RACE}:
+        return ()
+    inputs = facts.problem._inputs(facts.failure.case)
+    probe = Probe(facts.found.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
+    return products.explained(probe, inputs.tiles)
+
+
+def of_another_element(facts: Facts) -> str:
+    """All wrong elements hold what belongs to other ones."""
+    output, expected, wrong = facts.failure.output, facts.failure.expected, facts.failure.wrong
+    if output is None or facts.failure.report.findings or isinstance(facts.problem, Gemm):
+        return ""
+    wrong = wrong & ~np.isnan(output)
+    values, places, often = np.unique(expected, return_index=True, return_counts=True)
+    if wrong.sum() < 4 or (often > 1).mean() > 0.1:
+        return ""
+    found = np.searchsorted(values, output[wrong])
+    if (found >= len(values)).any() or (values[np.minimum(found, len(values) - 1)] != output[wrong]).any():
+        return ""
+    name = facts.problem.output
+    first = tuple(int(n) for n in np.argwhere(wrong)[0])
+    other = np.unravel_index(int(places[found[0]]), expected.shape)
+    return (
+        f"{name}[{', '.join(map(str, first))}] holds the value of {name}[{', '.join(str(int(n)) for n in other)}], and so "
+        "does every wrong element that of another one: the element that is read is not the one that is written."
+    )
+
+
+def stored_twice(facts: Facts) -> str:
+    """Two threads store one element, and none another one."""
+    races = [one for one in facts.failure.report.findings if one.kind == GLOBAL_RACE]
+    if not races or facts.failure.output is None:
+        return ""
+    output, before = facts.failure.output, facts.setup.output
+    unwritten = np.argwhere(facts.failure.wrong & trial.same(output, before))
+    if not np.isnan(before).any() or not len(unwritten):
+        return ""
+    name = facts.problem.output
+    where = ", ".join(map(str, facts.problem.index(tuple(int(n) for n in unwritten[0]))))
+    twice = ", ".join(map(str, races[0].index))
+    return (
+        f"{name}[{twice}] is stored by more than one thread, and {name}[{where}] by none: the index of the store in line "
+        f"{races[0].lines[-1]} gives several threads the same element."
+    )
