@@ -43,7 +43,7 @@ def verdict(
     exercise begins with: no cross for it.  more: what to add for a kernel that passed.
     """
     if found.kernel is None:
-        return Verdict(False, found.message)
+        return Verdict(False, "\n".join([found.message, *(f"Why: {sentence}" for sentence in because)]))
     failure = found.first_failure
     picture = None
     if failure is not None:

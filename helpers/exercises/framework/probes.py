@@ -69,6 +69,11 @@ class Probe:
         return self._launch(*self._of_ones())
 
     @cached_property
+    def with_beta(self) -> np.ndarray:
+        """What `count` is with beta = 1, where C is 0 before the launch."""
+        return self._launch(*self._of_ones(), beta=1.0)
+
+    @cached_property
     def old_C(self) -> np.ndarray:
         """How often the C of before the launch is in each element: 1 where it is not written."""
         return (self._launch(*self._of_ones(), before=OLD) - self._ones) / OLD
@@ -150,9 +155,9 @@ class Probe:
         rows, cols = np.broadcast_arrays(np.arange(ROOM * K)[:, None], np.arange(N)[None, :])
         return Taken(k, *(self._launch(A, B.astype(float)) for B in (np.ones((ROOM * K, N)), rows, cols)))
 
-    def _launch(self, A: np.ndarray, B: np.ndarray, before: float = 0) -> np.ndarray:
+    def _launch(self, A: np.ndarray, B: np.ndarray, before: float = 0, beta: float = 0) -> np.ndarray:
         """C, full of `before` until the launch, given A (ROOM · M, K) and B (ROOM · K, N), of which all but the first lie behind the matrices."""
-        case = Case(self.case.sizes, block=self.case.block)
+        case = Case(self.case.sizes, beta=beta, block=self.case.block)
         setup = self.problem.prepare(case)
         position = setup.position
         C = np.full(2 * setup.output.size, before, np.float32)

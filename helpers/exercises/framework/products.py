@@ -142,7 +142,7 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
     if not written.any():
         return
     if not probe.count[written].any():
-        if K > 1:
+        if K > 1 and not probe.with_beta.any():
             yield "No product is in the sums that are stored: nothing is added, or the sum begins again after that."
         return
     degrees = probe.degrees

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from helpers.devices import unravel
-from helpers.exercises.framework import integers, products, trial
+from helpers.draw import theme
+from helpers.exercises.framework import integers, products, slips, trial
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
-from helpers.exercises.framework.probes import Probe
+from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
 from helpers.simulator.errors import KernelError, OutOfBounds
@@ -99,19 +100,15 @@ def of(source: str, found: Examination, problem: Problem) -> tuple[str, ...]:
     if failure is None or found.kernel is None:
         return ()
     facts = Facts(source, found, failure, problem)
-    for look in (
-        leaves_its_row,
-        same_buffer,
-        leaves_the_matrix,
-        sent_home,
-        wrong_products,
-        of_another_element,
-        stored_twice,
-    ):
+    for look in LOOKS:
         told = look(facts)
         if told:
             return (told,) if isinstance(told, str) else told
     return ()
+
+
+def _probe(facts: Facts) -> Probe:
+    return Probe(facts.found.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
 
 
 def _where(thread: Index) -> str:
@@ -142,8 +139,10 @@ def leaves_its_row(facts: Facts) -> str:
         for written in facts.accesses(line, name) if shape else ():
             if len(written) != len(shape):
                 continue
+            said = _said_index(facts, name) or (None,) * len(shape)
             for place, (text, size) in enumerate(zip(written, shape, strict=True)):
                 index = integers.value(text, names)
+                index = said[place] if index is None and len(said) == len(shape) else index
                 if index is None or 0 <= index < size:
                     continue
                 what = _axis(place, len(shape))
@@ -153,6 +152,12 @@ def leaves_its_row(facts: Facts) -> str:
                     f"{_where(thread)}, but {declared} has {size} {what}."
                 )
     return ""
+
+
+def _said_index(facts: Facts, name: str) -> tuple[int, ...]:
+    """The indices of an array in the simulator's words on an access outside of it: (8, 0) for As[8][0]."""
+    said = re.search(rf"outside {name}: {name}((?:\[-?\d+\])+)", str(facts.failure.error or ""))
+    return tuple(map(int, re.findall(r"-?\d+", said[1]))) if said else ()
 
 
 def _axis(place: int, of: int) -> str:
@@ -274,15 +279,35 @@ def sent_home(facts: Facts) -> str:
             owners = np.argwhere(np.broadcast_to(index, _threads(facts)) == element)
             where = ", ".join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))
             if len(owners) == 0:
-                reached = np.unique(index)
-                return (
-                    f"No thread's index is that of {name}[{where}]: `{text}` in line {number} takes {len(reached)} different "
-                    f"values, and {name} has {output.size} elements."
-                )
+                return _out_of_reach(facts, number, text, f"{name}[{where}]")
             kept = _kept_away(facts, *map(int, owners[0]))
             if kept:
                 return f"{kept} But {name}[{where}] is its element."
     return ""
+
+
+def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
+    """That no thread stores an element: which rows and columns the threads' indices are, and which there are."""
+    start = f"No thread's index in line {line} is that of {element}"
+    split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
+    reached = [integers.value(part, facts.all_threads) for part in (split[0], split[2])] if split else [None]
+    if None in [one if one is None else 0 for one in reached]:
+        values = len(np.unique(integers.value(text, facts.all_threads)))
+        return (
+            f"{start}: `{text}` takes {values} different values, and there are {facts.failure.expected.size} elements."
+        )
+    stride, sizes_ = integers.value(split[1], facts.all_threads), facts.failure.case.sizes  # type: ignore[index]
+    if np.ndim(stride) == 0 and stride is not None and len(shape) == 2 and stride != shape[1]:
+        names = [key for key, size in sizes_.items() if size == shape[1]]
+        return (
+            f"{start}: `{text}` takes rows to be `{split[1]}` = {stride} floats long, and they have "  # type: ignore[index]
+            f"{names[0] if names else ''} = {shape[1]}."
+        )
+    sets = [np.unique(one).tolist() for one in reached]
+    told = " and ".join(f"`{part}` is {theme.runs(one)}" for part, one in zip((split[0], split[2]), sets, strict=True))  # type: ignore[index]
+    sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
+    swapped = len(shape) == 2 and shape[0] != shape[1] and [len(one) for one in sets] == [shape[1], shape[0]]
+    return f"{start}: {told}, and there are {sizes}.{' Row and column trade places: see which of them x is.' if swapped else ''}"
 
 
 def _threads(facts: Facts) -> tuple[int, int]:
@@ -307,6 +332,36 @@ def _kept_away(facts: Facts, block: int, thread: int) -> str:
     return ""
 
 
+def not_sent_home(facts: Facts) -> str:
+    """A thread without an element that a condition ought to have stopped: it would have, if it asked for more."""
+    error = facts.failure.error
+    if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None:
+        return ""
+    names = facts.values(error.block, error.thread)
+    for number, line in enumerate(facts.lines, 1):
+        for found in re.finditer(r"\bif\s*\(", line):
+            condition, rest = integers.bracketed(line[found.end() :])
+            leaves = rest.lstrip(" {").startswith("return")
+            holds = integers.value(condition, names)
+            if holds is None or bool(holds) == leaves or not re.search(r"[<>]", condition):
+                continue
+            joined = condition.replace("&&", "||") if leaves else condition.replace("||", "&&")
+            exact = condition.replace("<=", "<") if not leaves else re.sub(r">(?!=)", ">=", condition)
+            for better, why in (
+                (joined, f"one of the two is enough: {'||' if leaves else '&&'}"),
+                (exact, "an index that is equal to the size has no element, either"),
+            ):
+                if better != condition and bool(integers.value(better, names)) == leaves:
+                    known = sorted({w for w in re.findall(r"\b[a-zA-Z_]\w*\b", condition) if w in names})
+                    told = ", ".join(f"{one} is {int(names[one])}" for one in known)
+                    does = "does not hold, so it goes on" if leaves else "holds, so it goes on"
+                    return (
+                        f"For thread {_where(error.thread)} of block {_where(error.block)}, `{condition}` in line {number} "
+                        f"{does} ({told}): {why}."
+                    )
+    return ""
+
+
 # --- values
 
 
@@ -315,9 +370,30 @@ def wrong_products(facts: Facts) -> tuple[str, ...]:
     findings = {one.kind for one in facts.failure.report.findings}
     if not isinstance(facts.problem, Gemm) or findings - {GLOBAL_RACE}:
         return ()
+    if facts.failure.error is not None and any(one.passed for one in facts.found.outcomes):
+        return ()  # the products are right where every thread has an element
     inputs = facts.problem._inputs(facts.failure.case)
-    probe = Probe(facts.found.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
-    return products.explained(probe, inputs.tiles)
+    return products.explained(_probe(facts), inputs.tiles)
+
+
+def reads_old(facts: Facts) -> str:
+    """The old contents of the output, NaN, are in the new ones."""
+    output, name = facts.failure.output, facts.problem.output
+    if output is None or not np.isnan(output).any():
+        return ""
+    added = re.search(rf"\b{trial.output_name(facts.found.kernel, facts.setup)}\s*\[[^;=]*\]\s*\+=", facts.text)  # type: ignore[arg-type]
+    if isinstance(facts.problem, Gemm):
+        try:
+            if not _probe(facts).spoilt.any():
+                return ""
+        except CannotProbe:
+            return ""
+    elif not added or not np.isnan(output[trial.stored(facts.found.kernel, facts.problem, facts.failure.case)]).any():  # type: ignore[arg-type]
+        return ""
+    if added:
+        line = facts.text.count("\n", 0, added.start()) + 1
+        return f"Line {line} adds to {name} (+=), and before the launch {name} is NaN: the result must replace it (=)."
+    return slips.sentence("C_read_when_beta_0") if facts.problem.scalars else f"{name} is read, and begins with NaN."
 
 
 def of_another_element(facts: Facts) -> str:
@@ -357,3 +433,9 @@ def stored_twice(facts: Facts) -> str:
         f"{name}[{twice}] is stored by more than one thread, and {name}[{where}] by none: the index of the store in line "
         f"{races[0].lines[-1]} gives several threads the same element."
     )
+
+
+# The text and the indices of the thread that went wrong before numbers, which many causes leave alike.
+LOOKS = (
+    leaves_its_row, same_buffer, not_sent_home, leaves_the_matrix, reads_old, sent_home, wrong_products, of_another_element, stored_twice,
+)  # fmt: skip

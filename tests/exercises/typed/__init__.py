@@ -87,4 +87,6 @@ def _read(name: str) -> Iterator[Typed]:
 
 
 def _pairs(texts: list[str]) -> tuple[tuple[str, str], ...]:
-    return tuple(zip(texts[::2], texts[1::2], strict=True))
+    """Texts in turns with those that take their place; \\n is a line break."""
+    lines = [text.replace("\\n", "\n") for text in texts]
+    return tuple(zip(lines[::2], lines[1::2], strict=True))
