@@ -219,6 +219,7 @@ TURNED = Blank(
     picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="st"),
     goals=(goals.shared_loads_per_fma(0.14), goals.neighbours_read(4)),
     judged=Case({"M": 64, "N": 64, "K": 16}),
+    before="patch",
     wrong=(
         Wrong("as_before", "Right, but the A tile is as it was in notebook 06: the neighbours of an element are other k "
               "of its row. Keep k as the first index, As[k][row], so that the four rows are neighbours.",
@@ -259,6 +260,7 @@ TWO_GROUPS = Blank(
     picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="ld"),
     goals=(goals.conflicts("ld"),),
     judged=Case({"M": 64, "N": 64, "K": 16}),
+    before="turned",
     wrong=(
         Wrong("neighbours", "The two groups of a thread lie side by side, so lanes begin eight floats apart, and lane "
               "4 is back at the banks of lane 0."),

@@ -165,6 +165,7 @@ NEXT_TILE = Blank(
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
     goals=(goals.barriers(16), goals.reads_before_store(READS, TILE_BYTES)),
     judged=WHOLE_TILES,
+    before="tiled",
     wrong=(
         Wrong("first_not_awaited", NOT_AWAITED),
         Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
@@ -206,6 +207,7 @@ THREE_STAGES = Blank(
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
     goals=(goals.barriers(12), goals.copies_under_way(2)),
     judged=WHOLE_TILES,
+    before="next_tile",
     wrong=(
         Wrong("waits_for_all", "Right, but wait<0>() waits for both tiles that are under way, also for the one that "
               "is needed an iteration later: only one is under way during the products. wait<1>() waits for the older "

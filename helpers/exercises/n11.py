@@ -346,6 +346,7 @@ WARP_TILE = Blank(
     picture=ThreadMapOf("C", Case({"M": 64, "N": 64, "K": 8}), "your kernel", thread=100),
     goals=(goals.rows_and_columns_of_a_warp((64, 64), 48), goals.load_wavefronts(768)),
     judged=Case({"M": 64, "N": 64, "K": 16}),
+    before="turned",
     wrong=(
         Wrong("no_warp_tiles", "Every patch has its thread, but a warp has no tile of its own: it takes two whole "
               "rows of patches, and reads more of B than it needs."),

@@ -78,7 +78,8 @@ class KernelExercise(Exercise):
 
     problem: what the kernel computes.  picture: what `show` draws.  wrong: known wrong solutions.  goals, judged:
     numbers to reach besides being right, counted in the machine code, and the case they are measured on.  remark: what
-    an accepted kernel still lacks, measured on that case, "" if nothing.
+    an accepted kernel still lacks, measured on that case, "" if nothing.  before: the exercise whose kernel this one
+    improves on, "" for none.
     """
 
     problem: Problem
@@ -87,6 +88,7 @@ class KernelExercise(Exercise):
     goals: tuple[Goal, ...] = ()
     judged: Case | None = None
     remark: Callable[[Judged], str] = lambda _: ""
+    before: str = ""
 
     @cached_property
     def marked(self) -> marked.Marked:
@@ -145,7 +147,7 @@ class KernelExercise(Exercise):
             return Verdict(False, device.sentence)
         progress.note(self.name, solved=True)
         told = any(goal.predicted for goal in self.goals)
-        fast = "" if told else speed.line(found.kernel, text, self.problem)
+        fast = "" if told else speed.line(found.kernel, text, self.problem, self.name, self.before)
         more = f"{fast}{device.sentence}{self._remarks(found)}"
         return feedback.verdict(found, self.problem, self.goals, (), starter=False, more=more)
 
@@ -178,10 +180,10 @@ class KernelExercise(Exercise):
             return (
                 judge.library_slips(found.outcomes, self.problem)
                 or self._known(found, source)
-                or reasons.of(source, found, self.problem)
+                or reasons.of(source, found, self.problem, self.solved)
             )
         return (
-            reasons.of(source, found, self.problem)
+            reasons.of(source, found, self.problem, self.solved)
             or judge.library_slips(found.outcomes, self.problem)
             or self._known(found, source)
         )

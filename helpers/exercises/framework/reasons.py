@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,8 @@ from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
-from helpers.simulator.errors import KernelError, OutOfBounds
+from helpers.run import simulated
+from helpers.simulator.errors import KernelError, OutOfBounds, SimulatorError
 from helpers.simulator.sanitizer.checks import GLOBAL_RACE, SHARED_RACE
 
 Index = tuple[int, int, int]
@@ -40,6 +41,7 @@ class Facts:
     found: Examination
     failure: Outcome
     problem: Problem
+    solution: str
 
     @cached_property
     def lines(self) -> list[str]:
@@ -94,12 +96,12 @@ class Facts:
         return () if None in sizes else tuple(sizes)
 
 
-def of(source: str, found: Examination, problem: Problem) -> tuple[str, ...]:
+def of(source: str, found: Examination, problem: Problem, solution: str) -> tuple[str, ...]:
     """The reasons for the first failure, one or two that belong together; () if none is proven."""
     failure = found.first_failure
     if failure is None or found.kernel is None:
         return ()
-    facts = Facts(source, found, failure, problem)
+    facts = Facts(source, found, failure, problem, solution)
     for look in LOOKS:
         told = look(facts)
         if told:
@@ -417,6 +419,65 @@ def of_another_element(facts: Facts) -> str:
     )
 
 
+def other_elements(facts: Facts) -> str:
+    """Of what is no multiplication: the first wrong element is made of other elements of an input than it should be, or
+    of more or fewer. What it should be made of, the solution is asked."""
+    if facts.failure.output is None or facts.failure.report.findings or isinstance(facts.problem, Gemm):
+        return ""
+    inputs = [n for n, arg in enumerate(facts.setup.args) if isinstance(arg, np.ndarray) and n != facts.setup.position]
+    first = int(np.flatnonzero(facts.failure.wrong)[0])
+    solution = simulated(facts.solution, facts.problem.entry)
+    where = ", ".join(map(str, facts.problem.index(np.unravel_index(first, facts.failure.expected.shape))))
+    element = f"{facts.problem.output}[{where}]"
+    for chosen in inputs:
+        shape = facts.setup.args[chosen].shape
+        name = list(facts.parameters)[chosen]
+        ids = np.indices(shape)
+        try:
+            mine, needed = (
+                [_made_of(kernel, facts, chosen, one)[first] for one in (np.ones(shape), *ids)]
+                for kernel in (facts.found.kernel, solution)
+            )
+        except SimulatorError:
+            return ""
+        if not np.isfinite([*mine, *needed]).all() or needed[0] == 0:
+            continue
+        if mine[0] != needed[0]:
+            share = mine[0] / needed[0]
+            return (
+                f"{element} has {name} {share:g} times, and once is needed."
+                if not _whole(needed[0])
+                else (f"{element} is made of {mine[0]:g} elements of {name}, and {needed[0]:g} are needed.")
+            )
+        if mine[1:] != needed[1:] and abs(needed[0]) == abs(_one(facts)):
+            found, right = (", ".join(f"{one / made[0]:g}" for one in made[1:]) for made in (mine, needed))
+            return f"{element} is made of {name}[{found}], and {name}[{right}] is needed."
+        if mine[1:] != needed[1:]:
+            return f"{element} is made of other elements of {name} than it should be, as many as are needed."
+    return ""
+
+
+def _one(facts: Facts) -> float:
+    """What an element that is taken once counts."""
+    return facts.failure.case.alpha if facts.problem.scalars else 1.0
+
+
+def _whole(number: float) -> bool:
+    return number > 1 and float(number).is_integer()
+
+
+def _made_of(kernel: Any, facts: Facts, chosen: int, values: np.ndarray) -> np.ndarray:
+    """The output, flat, of a launch with these values in one input, and 0 in the others."""
+    setup = facts.problem.prepare(facts.failure.case)
+    args = tuple(
+        values.astype(np.float32) if n == chosen
+        else np.zeros_like(arg) if isinstance(arg, np.ndarray) and n != setup.position else arg
+        for n, arg in enumerate(setup.args)
+    )  # fmt: skip
+    trial.run_quietly(kernel, replace(setup, args=args))
+    return setup.output.reshape(-1)
+
+
 def stored_twice(facts: Facts) -> str:
     """Two threads store one element, and none another one."""
     races = [one for one in facts.failure.report.findings if one.kind == GLOBAL_RACE]
@@ -437,5 +498,6 @@ def stored_twice(facts: Facts) -> str:
 
 # The text and the indices of the thread that went wrong before numbers, which many causes leave alike.
 LOOKS = (
-    leaves_its_row, same_buffer, not_sent_home, leaves_the_matrix, reads_old, sent_home, wrong_products, of_another_element, stored_twice,
+    leaves_its_row, same_buffer, not_sent_home, leaves_the_matrix, reads_old, sent_home, wrong_products, other_elements, of_another_element,
+    stored_twice,
 )  # fmt: skip
