@@ -68,7 +68,7 @@ def timed(check) -> Verdict:
 def fails_because(exercise: KernelExercise, wrong, source: str) -> None:
     verdict = timed(lambda: exercise.check(source))
     assert verdict.passed is False
-    assert verdict.sentence.endswith(f"Why: {wrong.because}"), verdict.sentence
+    assert f"Why: {wrong.because}" in verdict.sentence.removeprefix("✘ ").splitlines(), verdict.sentence
 
 
 # --- kernels

@@ -271,8 +271,10 @@ def test_a_race_for_a_tile_is_drawn_with_its_two_threads():
 
 
 def test_a_kernel_that_passed_learns_what_it_would_take_and_a_wrong_one_does_not():
-    assert "M = 512, N = 512, K = 512: " in (told := BETA.check(BETA.solved).sentence)
-    low, likely, high = (float(re.search(form, told)[1]) for form in (r"\((\S+) to", r": (\S+) µs \(", r"to (\S+)\),"))
+    assert "M = N = K = 2048: " in (told := BETA.check(BETA.solved).sentence)
+    low, likely, high = (
+        float(re.search(form, told)[1]) for form in (r"\((\S+) to", r": (\S+) [mµ]s \(", r"to (\S+)\),")
+    )
     assert low < likely < high and "predicted for NVIDIA H200; the limit is " in told
     assert "predicted" not in BETA.check(BETA.wrong_source(BETA.wrong[0])).sentence
 
@@ -310,8 +312,8 @@ def test_on_a_gpu_the_verdict_says_what_was_measured_beside_what_was_predicted(m
     kernel = run.simulated(BETA.solved, BETA.problem.entry)
     told = speed.line(kernel, BETA.solved, BETA.problem)
     assert re.fullmatch(
-        r"\nM = 512, N = 512, K = 512: \S+ µs \(\S+ to \S+\), predicted for NVIDIA H200; the limit is .+; "
-        r"31 µs, measured here \(NVIDIA H200\)\.", told
+        r"\nM = N = K = 2048: \S+ [mµ]s \(\S+ to \S+\), predicted for NVIDIA H200; the limit is .+; "
+        r"31 µs, measured here \(NVIDIA H200\)\. So wide a range held \d+ of \d+ .+\.", told
     )  # fmt: skip
     assert launched[0][0] == BETA.solved
     monkeypatch.setattr(speed.gpu, "backend", lambda: "simulator")

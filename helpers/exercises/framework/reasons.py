@@ -101,7 +101,17 @@ def of(source: str, found: Examination, problem: Problem, solution: str) -> tupl
     failure = found.first_failure
     if failure is None or found.kernel is None:
         return ()
-    facts = Facts(source, found, failure, problem, solution)
+    told = _told(Facts(source, found, failure, problem, solution))
+    if told:
+        return told
+    for other in found.outcomes:  # a case with wrong numbers may say more than one with a hazard
+        if other is not failure and other.wrong.any() and other.output is not None and not other.report.findings:
+            told = _told(Facts(source, found, other, problem, solution))
+            return tuple(f"With {other.case.label(problem.scalars)}: {one}" for one in told)
+    return ()
+
+
+def _told(facts: Facts) -> tuple[str, ...]:
     for look in LOOKS:
         told = look(facts)
         if told:
@@ -372,7 +382,8 @@ def wrong_products(facts: Facts) -> tuple[str, ...]:
     findings = {one.kind for one in facts.failure.report.findings}
     if not isinstance(facts.problem, Gemm) or findings - {GLOBAL_RACE}:
         return ()
-    if facts.failure.error is not None and any(one.passed for one in facts.found.outcomes):
+    passed = (one.case.sizes.values() for one in facts.found.outcomes if one.passed)
+    if facts.failure.error is not None and any(min(sizes) > 1 for sizes in passed):
         return ()  # the products are right where every thread has an element
     inputs = facts.problem._inputs(facts.failure.case)
     return products.explained(_probe(facts), inputs.tiles)
@@ -478,6 +489,47 @@ def _made_of(kernel: Any, facts: Facts, chosen: int, values: np.ndarray) -> np.n
     return setup.output.reshape(-1)
 
 
+def of_another_block(facts: Facts) -> str:
+    """A block stores to another tile of C than its own."""
+    problem = facts.problem
+    if not isinstance(problem, Gemm) or facts.failure.output is None or problem.rows_along not in ("x", "y"):
+        return ""
+    across = 0 if problem.rows_along == "y" else 1
+    down, wide = problem.tile if not facts.failure.case.block else facts.failure.case.block[::-1]
+    mine, right = ({block: places for block, places in _stores(facts, kernel)} for kernel in (
+        facts.found.kernel, simulated(facts.solution, problem.entry)
+    ))  # fmt: skip
+    for block, (rows, cols) in sorted(mine.items()):
+        first = down * block[1 - across], wide * block[across]
+        if block not in right or (right[block][0].min(), right[block][1].min()) != first:
+            return ""  # an exercise that gives blocks other tiles
+        inside = (rows // down == block[1 - across]) & (cols // wide == block[across])
+        if not inside.any():
+            own_rows, own_cols = (theme.runs(np.unique(one).tolist()) for one in right[block])
+            its_rows, its_cols = (theme.runs(np.unique(one).tolist()) for one in (rows, cols))
+            return (
+                f"Block {_where(block)} stores to rows {its_rows} and columns {its_cols} of C. Its tile is rows {own_rows} "
+                f"and columns {own_cols}."
+            )
+    return ""
+
+
+def _stores(facts: Facts, kernel: Any) -> Iterator[tuple[Index, tuple[np.ndarray, np.ndarray]]]:
+    """(block, (rows, columns)) of all elements of the output that a block stores to."""
+    setup = facts.problem.prepare(facts.failure.case)
+    try:
+        traces = trial.record(kernel, setup).launches[-1].traces
+    except SimulatorError:
+        return
+    name, found = trial.output_name(kernel, setup), {}
+    for trace in traces:
+        if trace.space == "global" and trace.op != "ld" and trace.array == name:
+            found.setdefault(trace.block, []).append(trial.elements(trace))
+    for block, places in found.items():
+        rows, cols = np.unravel_index(np.unique(np.concatenate(places)), setup.output.shape)
+        yield block, facts.problem.index((rows, cols))  # type: ignore[arg-type, misc]
+
+
 def stored_twice(facts: Facts) -> str:
     """Two threads store one element, and none another one."""
     races = [one for one in facts.failure.report.findings if one.kind == GLOBAL_RACE]
@@ -499,5 +551,5 @@ def stored_twice(facts: Facts) -> str:
 # The text and the indices of the thread that went wrong before numbers, which many causes leave alike.
 LOOKS = (
     leaves_its_row, same_buffer, not_sent_home, leaves_the_matrix, reads_old, sent_home, wrong_products, other_elements, of_another_element,
-    stored_twice,
+    of_another_block, stored_twice,
 )  # fmt: skip

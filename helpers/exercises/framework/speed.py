@@ -64,7 +64,7 @@ def _prediction(kernel: Kernel, problem: Problem, case: Case) -> cycles.Predicti
 def _told(found: cycles.Prediction | None) -> str:
     if found is None:
         return ""
-    likely, least, most = (_time(ms) for ms in (found.ms, *found.range_ms))
+    likely, (least, most) = _time(found.ms), (_time(ms, found.ms)[: -len(" ms")] for ms in found.range_ms)
     limit = re.split("[:,]", WHAT[found.kind])[0]
     return f"{likely} ({least} to {most}), {found.label}; the limit is {limit}"
 
@@ -81,12 +81,13 @@ def _beside(ms: float, name: str, before: str) -> str:
     share = (own.median_ms / earlier.median_ms if slower else earlier.median_ms / own.median_ms) - 1
     return (
         f"{told} The model puts the two in the wrong order: the course's own {name} was recorded at {_time(own.median_ms)}, "
-        f"{share:.0%} {'slower' if slower else 'faster'} than {before}. Go by the recording."
+        f"{100 * share:.0f} % {'slower' if slower else 'faster'} than {before}. Go by the recording."
     )
 
 
-def _time(ms: float) -> str:
-    return f"{ms:.3g} ms" if ms >= 1 else f"{1e3 * ms:.3g} µs"
+def _time(ms: float, unit_of: float | None = None) -> str:
+    """A time in ms or in µs, whichever suits it, or suits `unit_of`."""
+    return f"{ms:.3g} ms" if (unit_of or ms) >= 1 else f"{1e3 * ms:.3g} µs"
 
 
 def recorded(name: str, size: int = SIDE, gpu_name: str = devices.DEFAULT.name) -> Measurement | None:

@@ -91,7 +91,7 @@ def _of_its_own(text: str) -> str | None:
         return None
     sizes = {f"{name}.{axis}": 32 for name in ("blockDim", "gridDim") for axis in "xyz"}
     sizes |= {f"blockIdx.{axis}": 0 for axis in "xyz"}
-    first, other = ({f"threadIdx.{axis}": number for axis in "xyz"} for number in (0, 1))
+    first, other = ({f"threadIdx.{axis}": number for axis in "xyz"} for number in (0, 11))
     for declared in re.finditer(
         r"(?m)^(?!.*\b(?:__shared__|extern|__device__)\b)[ \t]*float\s+(\w+)\s*\[[^\]]*\].*;", text
     ):

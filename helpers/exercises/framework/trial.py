@@ -22,6 +22,7 @@ from helpers.exercises.framework.problems import Case, Problem, Setup
 from helpers.run import call, checked, recorded, unoptimised
 from helpers.simulator import Kernel, Recording, Report
 from helpers.simulator.errors import KernelError, OutOfBounds, SimulatorError
+from helpers.simulator.recording.trace import Trace
 
 # The longest solution needs a quarter of this, and a loop without end is stopped within a second.
 MAX_INSTRUCTIONS = 16_000
@@ -164,11 +165,15 @@ def stored(kernel: Kernel, problem: Problem, case: Case) -> np.ndarray:
     name = output_name(kernel, setup)
     for trace in traces:
         if trace.space == "global" and trace.op != "ld" and trace.array == name:
-            active = trace.addresses if trace.active is None else trace.addresses[trace.active]
-            first = (active - trace.base) // 4
-            for part in range(max(trace.width // 4, 1)):
-                found[first + part] = True
+            found[elements(trace)] = True
     return found.reshape(setup.output.shape)
+
+
+def elements(trace: Trace) -> np.ndarray:
+    """The floats of an array that an instruction accesses, by linear index."""
+    active = trace.addresses if trace.active is None else trace.addresses[trace.active]
+    first = (active - trace.base) // 4
+    return (first[:, None] + np.arange(max(trace.width // 4, 1))).reshape(-1)
 
 
 @dataclass(frozen=True)
