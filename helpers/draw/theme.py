@@ -315,7 +315,8 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def runs(numbers: Sequence[int]) -> str:
-    """'4 to 31 and 36 to 63': numbers in words, as the set that they are; of more than MOST_RUNS runs the first and the last."""
+    """'4 to 31 and 36 to 63': numbers in words, as the set that they are; of more than MOST_RUNS runs the first and
+    the last."""
     numbers = sorted(numbers)
     begins = [n for place, n in enumerate(numbers) if place == 0 or n != numbers[place - 1] + 1]
     ends = [n for place, n in enumerate(numbers) if place + 1 == len(numbers) or numbers[place + 1] != n + 1]

@@ -180,7 +180,8 @@ SCALE = KernelExercise(
     wrong=(
         Wrong("starter", BEGINS_AGAIN),
         Wrong("every_thread_all", EVERY_THREAD_ALL,
-              (("    const int index = blockIdx.x * blockDim.x + threadIdx.x;\n    if (index < N) B[index] = c * A[index];",
+              (("    const int index = blockIdx.x * blockDim.x + threadIdx.x;\n    if (index < N) B[index] = c * "
+                "A[index];",
                 "    for (int i = 0; i < N; ++i) B[i] = c * A[i];"),)),
         Wrong("blocks_overlap", "Block 1 begins only one element after block 0. How many elements does one block take "
               "care of?", ((_INDEX, "blockIdx.x + threadIdx.x"),)),

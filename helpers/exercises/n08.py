@@ -205,7 +205,8 @@ TURNED = Blank(
     difficulty=1,
     task="The kernel of notebook 06 reads the four elements of A from four rows of its tile. Keep the tile "
     "transposed, so "
-    "that they are neighbours, and let the compiler load them by one instruction: at most 0.14 shared loads per FMA, and "
+    "that they are neighbours, and let the compiler load them by one instruction: at most 0.14 shared loads per "
+    "FMA, and "
     "no more than four neighbouring floats of a tile for a thread. M and N are multiples of 64, K is a multiple of 8.",
     hints=(
         "As has BK rows now, one for each k. Element i of the tile comes from row i / BK and k = i % BK: which of the "
@@ -221,8 +222,8 @@ TURNED = Blank(
     judged=Case({"M": 64, "N": 64, "K": 16}),
     before="patch",
     wrong=(
-        Wrong("as_before", "Right, but the A tile is as it was in notebook 06: the neighbours of an element are other k "
-              "of its row. Keep k as the first index, As[k][row], so that the four rows are neighbours.",
+        Wrong("as_before", "Right, but the A tile is as it was in notebook 06: the neighbours of an element are other "
+              "k of its row. Keep k as the first index, As[k][row], so that the four rows are neighbours.",
               (("As[BK][BM]", "As[BM][BK]"), ("As[i % BK][i / BK]", "As[i / BK][i % BK]"),
                ("As[k][row + i]", "As[row + i][k]"))),
         Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "

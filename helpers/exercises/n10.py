@@ -70,7 +70,8 @@ TWO_BUFFERS = KernelExercise(
     title="Bug hunt: two buffers and one barrier",
     difficulty=1,
     task="With two buffers one barrier per iteration is enough: a warp may store the next tiles into one pair while "
-    "others still multiply the other. Something here does not take turns. Keep it at 16 barriers for M = N = 32 and K = 48.",
+    "others still multiply the other. Something here does not take turns. Keep it at 16 barriers for M = N = 32 and "
+    "K = 48.",
     hints=(
         "In one iteration, which buffer is read in step 2, and which one is written in step 1?",
         "A fast warp may be loading while a slow one still multiplies: they must not touch the same buffer.",

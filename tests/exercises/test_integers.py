@@ -10,7 +10,8 @@ NAMES = {"threadIdx.x": 37, "blockIdx.x": 2, "N": 5}
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("threadIdx.x / 8 % 3", 1), ("(N + 3) * 2 - 1", 15), ("N ^ 4 + 2", 3), ("N >> 1 | 8", 10), ("!(N < 5) && N == 5", True),
+    [("threadIdx.x / 8 % 3", 1), ("(N + 3) * 2 - 1", 15), ("N ^ 4 + 2", 3), ("N >> 1 | 8", 10),
+     ("!(N < 5) && N == 5", True),
      ("N < 5 || N > 7", False), ("-N", -5)],
 )  # fmt: skip
 def test_an_expression_has_the_value_that_it_has_in_c(text, value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
 from helpers.exercises.framework.judge import Examination, Goal, Judged
 from helpers.exercises.framework.problems import Case, Problem
+from helpers.exercises.framework.trial import Outcome
 from helpers.run import simulated
 from helpers.simulator import Kernel
 from helpers.simulator.errors import SimulatorError
+from helpers.simulator.sanitizer.checks import SHARED_RACE
 
 SOURCES = Path(__file__).parents[1] / "sources"
 Picture = Callable[[Kernel, Problem], theme.Figure]
@@ -31,8 +33,8 @@ class Wrong:
     """A known wrong solution.
 
     version: its name; without changes a version of the marked source.  because: what the learner is told about it.
-    changes: (text, other text), made to the solution.  text: a pattern that the learner's source must have, for a reason
-    that speaks of certain code.
+    changes: (text, other text), made to the solution.  text: a pattern that the learner's source must have, for a
+    reason that speaks of certain code.
     """
 
     version: str
@@ -134,14 +136,15 @@ class KernelExercise(Exercise):
         slip = text_slips.found_in(text)
         if slip is not None:
             progress.note(self.name, solved=False)
-            return Verdict(False, slip)
+            return Verdict(False, slip, alone=True)
         found = self.examine(text)
         if not feedback.passed(found, self.goals):
             because: tuple[str, ...] = ()  # the starter is there to be understood by its learner
             if not untouched:
                 because = self._because(found, text)
                 progress.note(self.name, solved=False)
-            return feedback.verdict(found, self.problem, self.goals, because, starter=untouched)
+            said = feedback.verdict(found, self.problem, self.goals, because, starter=untouched)
+            return replace(said, alone=not untouched and not self._draws(found.first_failure))
         device = on_gpu.run(text, self.problem)
         if not device.passed:
             return Verdict(False, device.sentence)
@@ -150,6 +153,12 @@ class KernelExercise(Exercise):
         fast = "" if told else speed.line(found.kernel, text, self.problem, self.name, self.before)
         more = f"{fast}{device.sentence}{self._remarks(found)}"
         return feedback.verdict(found, self.problem, self.goals, (), starter=False, more=more)
+
+    def _draws(self, failure: Outcome | None) -> bool:
+        """Whether the picture shows what is wrong: it is made from a launch of its own, in which another case's failure
+        need not be seen."""
+        race = failure is not None and any(one.kind == SHARED_RACE for one in failure.report.findings)
+        return failure is None or (race and getattr(self.picture, "draws_races", False))
 
     def _remarks(self, found: Examination) -> str:
         """What an accepted kernel still lacks, each remark in a line of its own."""

@@ -148,7 +148,8 @@ _SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+) \w+\[", re.MULTILINE)
 
 
 def _without_false_advice(message: str, problem: Problem, explained: bool) -> str:
-    """A hazard's sentences; where two threads store one element, without the advice to put a barrier between them, or to
+    """A hazard's sentences; where two threads store one element, without the advice to put a barrier between them,
+    or to
     add by an atomic function, which in no exercise is the answer."""
     if set(_SIDE.findall(message)) - {"writes"} or not _SIDE.search(message):
         return message

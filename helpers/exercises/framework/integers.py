@@ -106,11 +106,11 @@ def _parts(text: str) -> list[str]:
     return [*parts, text[begin:]]
 
 
-def bracketed(text: str) -> tuple[str, str]:
+def bracketed(text: str, pair: str = "()") -> tuple[str, str]:
     """What stands inside of the brackets that were just opened, and what follows them."""
     depth = 1
     for place, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
+        depth += (character == pair[0]) - (character == pair[1])
         if depth == 0:
             return text[:place].strip(), text[place + 1 :]
     return text, ""

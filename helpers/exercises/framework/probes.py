@@ -118,7 +118,8 @@ class Probe:
         return np.ones((ROOM * M, K)), np.ones((ROOM * K, N))
 
     def ks(self, of_A: bool) -> np.ndarray | None:
-        """How often each k of A, or of B, is in the sum of each element: (M, N, K); None where one is in it too often to
+        """How often each k of A, or of B, is in the sum of each element: (M, N, K); None where one is in it too
+        often to
         be counted."""
         M, N, K = self.shape
         if K > MOST_K:
@@ -156,7 +157,8 @@ class Probe:
         return Taken(k, *(self._launch(A, B.astype(float)) for B in (np.ones((ROOM * K, N)), rows, cols)))
 
     def _launch(self, A: np.ndarray, B: np.ndarray, before: float = 0, beta: float = 0) -> np.ndarray:
-        """C, full of `before` until the launch, given A (ROOM · M, K) and B (ROOM · K, N), of which all but the first lie behind the matrices."""
+        """C, full of `before` until the launch, given A (ROOM · M, K) and B (ROOM · K, N), of which all but the
+        first lie behind the matrices."""
         case = Case(self.case.sizes, beta=beta, block=self.case.block)
         setup = self.problem.prepare(case)
         position = setup.position

@@ -160,7 +160,8 @@ def leaves_its_row(facts: Facts) -> str:
                 what = _axis(place, len(shape))
                 declared = name + "".join(f"[{one}]" for one in shape)
                 return (
-                    f"In line {line}, {name}{''.join(f'[{one}]' for one in written)}: `{text}` is {int(index)} for thread "
+                    f"In line {line}, {name}{''.join(f'[{one}]' for one in written)}: `{text}` is {int(index)} for "
+                    f"thread "
                     f"{_where(thread)}, but {declared} has {size} {what}."
                 )
     return ""
@@ -190,7 +191,8 @@ def same_buffer(facts: Facts) -> str:
         stored, read = facts.accesses(stores[0], one.array)[0], facts.accesses(reads[0], one.array)[0]
         if stored[0] == read[0]:
             return (
-                f"Line {stores[0]} stores into {one.array}[{stored[0]}], and line {reads[0]} reads {one.array}[{read[0]}]: "
+                f"Line {stores[0]} stores into {one.array}[{stored[0]}], and line {reads[0]} reads "
+                f"{one.array}[{read[0]}]: "
                 "that is the tile which other threads still multiply. The next one belongs into another buffer."
             )
     return ""
@@ -224,7 +226,8 @@ def leaves_the_matrix(facts: Facts) -> str:
             continue
         if length != width:
             return (
-                f"In line {error.line}, {name}[{text}] takes the rows of {name} to be `{stride}` = {length} floats long; "
+                f"In line {error.line}, {name}[{text}] takes the rows of {name} to be `{stride}` = {length} floats "
+                f"long; "
                 f"they have {sizes.get(width, '')} = {width}."
             )
         y, x = integers.value(row, names), integers.value(col, names)
@@ -270,7 +273,8 @@ def _summands(text: str) -> list[str]:
 
 
 def sent_home(facts: Facts) -> str:
-    """An element that is not written although the index of a thread is its: the condition that keeps the thread away."""
+    """An element that is not written although the index of a thread is its: the condition that keeps the thread
+    away."""
     output = facts.failure.output
     if output is None or facts.setup.output.size > MOST_THREADS:
         return ""
@@ -319,7 +323,8 @@ def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
     told = " and ".join(f"`{part}` is {theme.runs(one)}" for part, one in zip((split[0], split[2]), sets, strict=True))  # type: ignore[index]
     sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
     swapped = len(shape) == 2 and shape[0] != shape[1] and [len(one) for one in sets] == [shape[1], shape[0]]
-    return f"{start}: {told}, and there are {sizes}.{' Row and column trade places: see which of them x is.' if swapped else ''}"
+    why = " Row and column trade places: see which of them x is." if swapped else ""
+    return f"{start}: {told}, and there are {sizes}.{why}"
 
 
 def _threads(facts: Facts) -> tuple[int, int]:
@@ -340,7 +345,8 @@ def _kept_away(facts: Facts, block: int, thread: int) -> str:
             known = sorted({w for w in re.findall(r"\b[a-zA-Z_]\w*\b", condition) if np.ndim(names.get(w, [0])) == 0})
             told = ", ".join(f"{one} is {int(names[one])}" for one in known)
             does = "holds, so it returns" if bool(holds) else "does not hold"
-            return f"For thread {_where(where[1])} of block {_where(where[0])}, `{condition}` in line {number} {does} ({told})."
+            who = f"thread {_where(where[1])} of block {_where(where[0])}"
+            return f"For {who}, `{condition}` in line {number} {does} ({told})."
     return ""
 
 
@@ -368,7 +374,8 @@ def not_sent_home(facts: Facts) -> str:
                     told = ", ".join(f"{one} is {int(names[one])}" for one in known)
                     does = "does not hold, so it goes on" if leaves else "holds, so it goes on"
                     return (
-                        f"For thread {_where(error.thread)} of block {_where(error.block)}, `{condition}` in line {number} "
+                        f"For thread {_where(error.thread)} of block {_where(error.block)}, `{condition}` in line "
+                        f"{number} "
                         f"{does} ({told}): {why}."
                     )
     return ""
@@ -425,7 +432,8 @@ def of_another_element(facts: Facts) -> str:
     first = tuple(int(n) for n in np.argwhere(wrong)[0])
     other = np.unravel_index(int(places[found[0]]), expected.shape)
     return (
-        f"{name}[{', '.join(map(str, first))}] holds the value of {name}[{', '.join(str(int(n)) for n in other)}], and so "
+        f"{name}[{', '.join(map(str, first))}] holds the value of {name}[{', '.join(str(int(n)) for n in other)}], "
+        f"and so "
         "does every wrong element that of another one: the element that is read is not the one that is written."
     )
 
@@ -504,11 +512,12 @@ def of_another_block(facts: Facts) -> str:
         if block not in right or (right[block][0].min(), right[block][1].min()) != first:
             return ""  # an exercise that gives blocks other tiles
         inside = (rows // down == block[1 - across]) & (cols // wide == block[across])
-        if not inside.any():
+        if not inside.all():
             own_rows, own_cols = (theme.runs(np.unique(one).tolist()) for one in right[block])
             its_rows, its_cols = (theme.runs(np.unique(one).tolist()) for one in (rows, cols))
             return (
-                f"Block {_where(block)} stores to rows {its_rows} and columns {its_cols} of C. Its tile is rows {own_rows} "
+                f"Block {_where(block)} stores to rows {its_rows} and columns {its_cols} of C. Its tile is rows "
+                f"{own_rows} "
                 f"and columns {own_cols}."
             )
     return ""
@@ -543,13 +552,14 @@ def stored_twice(facts: Facts) -> str:
     where = ", ".join(map(str, facts.problem.index(tuple(int(n) for n in unwritten[0]))))
     twice = ", ".join(map(str, races[0].index))
     return (
-        f"{name}[{twice}] is stored by more than one thread, and {name}[{where}] by none: the index of the store in line "
+        f"{name}[{twice}] is stored by more than one thread, and {name}[{where}] by none: the index of the store in "
+        f"line "
         f"{races[0].lines[-1]} gives several threads the same element."
     )
 
 
 # The text and the indices of the thread that went wrong before numbers, which many causes leave alike.
 LOOKS = (
-    leaves_its_row, same_buffer, not_sent_home, leaves_the_matrix, reads_old, sent_home, wrong_products, other_elements, of_another_element,
-    of_another_block, stored_twice,
+    leaves_its_row, same_buffer, not_sent_home, leaves_the_matrix, reads_old, sent_home, wrong_products, other_elements,
+    of_another_element, of_another_block, stored_twice,
 )  # fmt: skip

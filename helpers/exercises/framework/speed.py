@@ -32,7 +32,8 @@ BUDGET_S = 0.1  # of measuring
 
 
 def line(kernel: Kernel, source: str, problem: Problem, name: str = "", before: str = "") -> str:
-    """'M = N = K = 2048: 1.1 ms (1.0 to 1.2), predicted for NVIDIA H200; the limit is latency. So wide a range held 53 of
+    """'M = N = K = 2048: 1.1 ms (1.0 to 1.2), predicted for NVIDIA H200; the limit is latency. So wide a range held
+    53 of
     67 such launches …' or '' where it cannot be predicted; on a GPU also '1.08 ms, measured here (NVIDIA H200)'.
 
     source: the kernel's.  name: of the exercise.  before: of the one whose kernel this one improves on, '' for none.
@@ -80,7 +81,8 @@ def _beside(ms: float, name: str, before: str) -> str:
     slower = own.median_ms > earlier.median_ms
     share = (own.median_ms / earlier.median_ms if slower else earlier.median_ms / own.median_ms) - 1
     return (
-        f"{told} The model puts the two in the wrong order: the course's own {name} was recorded at {_time(own.median_ms)}, "
+        f"{told} The model puts the two in the wrong order: the course's own {name} was recorded at "
+        f"{_time(own.median_ms)}, "
         f"{100 * share:.0f} % {'slower' if slower else 'faster'} than {before}. Go by the recording."
     )
 

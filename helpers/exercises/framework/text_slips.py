@@ -63,7 +63,7 @@ def found_in(source: str) -> str | None:
         if re.search(rf"\b{name}\s*\+=", text) and not re.search(rf"\b{name}\s*=[^=]|&\s*{name}\b", text):
             line = text.count("\n", 0, found.start()) + 1
             return f"{found[1]}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
-    return _of_its_own(text)
+    return _one_too_far(text) or _of_its_own(text)
 
 
 def _in_conditions(text: str) -> str | None:
@@ -85,6 +85,32 @@ def _told(text: str, found: re.Match[str], why: str) -> str:
     return f"Line {line} has {' '.join(found[0].split())}\nWhy: {why}"
 
 
+_LOOP = re.compile(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=[^;]*;\s*(\w+)\s*<=\s*([^;]+);[^)]*\)")
+
+
+def _one_too_far(text: str) -> str | None:
+    """A loop that goes up to the size of an array of the kernel, and indexes it by its variable."""
+    names = integers.names_in(text, {})
+    for loop in _LOOP.finditer(text):
+        last = integers.value(loop[3], names)
+        if last is None or loop[1] != loop[2]:
+            continue
+        body = text[loop.end() :].lstrip()
+        body = integers.bracketed(body[1:], "{}")[0] if body.startswith("{") else body.partition(";")[0]
+        for array, sizes in re.findall(r"\b(?:float|double|int|__half)\s+(?:[^;()]*,\s*)?(\w+)((?:\[[^][]+\])+)", text):
+            declared = [integers.value(one, names) for one in re.findall(r"\[([^][]+)\]", sizes)]
+            for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
+                for index, size in zip(re.findall(r"\[([^][]+)\]", used), declared, strict=False):
+                    if index.strip() == loop[1] and size == last:
+                        line = text.count("\n", 0, loop.start()) + 1
+                        return (
+                            f"Line {line} has {' '.join(loop[0].split())}.\nWhy: {loop[1]} goes up to {last}, and "
+                            f"{array}{sizes} "
+                            f"has no element {last} there: the last one is {last - 1}. Write <, not <=."
+                        )
+    return None
+
+
 def _of_its_own(text: str) -> str | None:
     """An array of each thread's own that is indexed by the thread's number, as only a shared one can be meant."""
     if "__syncthreads" not in text:
@@ -100,7 +126,8 @@ def _of_its_own(text: str) -> str | None:
             one, two = (integers.value(index, integers.names_in(text, sizes | thread)) for thread in (first, other))
             if one is not None and two is not None and one != two:
                 return (
-                    f"Line {line} declares {name}, which is indexed by the number of the thread.\nWhy: Declared without "
+                    f"Line {line} declares {name}, which is indexed by the number of the thread.\nWhy: Declared "
+                    f"without "
                     f"__shared__, {name} is each thread's own array, of which it fills one element: what other threads "
                     f"load is not in it. Write __shared__ float {name}…"
                 )
@@ -141,26 +168,48 @@ def _comment_in_formula(source: str) -> str:
     for number, line in enumerate(source.splitlines(), 1):
         code, slashes, rest = line.partition("//")
         if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;\s*$", rest) and "=" in code:
-            return f"// begins a comment in C++: what follows it in line {number} is not read. Whole numbers are divided by /."
+            return (
+                f"// begins a comment in C++: what follows it in line {number} is not read. Whole numbers are divided "
+                "by /."
+            )
     return ""
+
+
+def _pointer_for_a_float(found: re.Match[str], source: str) -> str:
+    if not re.search(r"float\s*\*", source):
+        return ""
+    return (
+        "One of the two is a pointer, the place where the floats of an array begin; a float of it has an index, such as "
+        "B[i]."
+    )
+
+
+def _float4_by_value(found: re.Match[str], source: str) -> str:
+    if not re.search(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>", source):
+        return ""
+    return (
+        "Four neighbouring floats are read through a pointer: take the address of the first, cast it, and follow it, "
+        "*reinterpret_cast<const float4 *>(&B[i])."
+    )
+
+
+def _float4_at_once(found: re.Match[str], source: str) -> str:
+    if "float4" not in source:
+        return ""
+    return (
+        "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "
+        "v.w."
+    )
 
 
 # What the compiler says, and the sentence for a source about which it says that; "" where it does not follow.
 _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r'identifier "(\w+)" is undefined', _unknown_name),
-    (r'must have arithmetic[^\n]*type[^\n]*\n[^\n]*', lambda found, source: (
-        "One of the two is a pointer, the place where the floats of an array begin; a float of it has an index, such as "
-        "B[i]." if re.search(r"float\s*\*", source) else "")),
-    (r'(?:invalid type conversion|cast to type "float4" is not allowed|no suitable (?:constructor|conversion)[^\n]*float4)',
-     lambda found, source: (
-        "Four neighbouring floats are read through a pointer: take the address of the first, cast it, and follow it, "
-        "*reinterpret_cast<const float4 *>(&B[i])." if re.search(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>", source)
-        else "")),
-    (r'no operator "\+=" matches[^\n]*\n|no operator "[*+]" matches', lambda found, source: (
-        "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "
-        "v.w." if "float4" in source else "")),
-    (r'must be a modifiable lvalue', lambda found, source: "What is const keeps its value: it cannot be set again."),
-)  # fmt: skip
+    (r"must have arithmetic", _pointer_for_a_float),
+    (r'invalid type conversion|cast to type "float4" is not allowed', _float4_by_value),
+    (r"no suitable (?:constructor|conversion)[^\n]*float4", _float4_by_value),
+    (r'no operator "(?:\+=|\+|\*|-)" matches', _float4_at_once),
+)
 
 
 def of_compiler(message: str, source: str) -> str:
