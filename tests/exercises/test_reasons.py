@@ -45,7 +45,7 @@ def test_a_right_kernel_takes_each_k_once_and_its_own_row():
         ("B[k * N + col]", "B[k % 4 * N + col]", "Every tile of B is the first one"),
         ("B[k * N + col]", "A[row * K + k]", "No number of B is in C"),
         ("C[row * N + col]", "C[row * N + (col ^ 8)]", "what is in C[0, 0] is the value of C[0, 8]"),
-        ("sum += ", "if (k == 5) sum = 0; sum += ", "lacks the products with k = 0 to 4"),
+        ("sum += ", "sum = (k == 5 ? 0 : sum) + ", "lacks the products with k = 0 to 4"),
     ],
 )
 def test_products_that_are_wrong_are_named_as_a_set(before, after, told):
@@ -92,7 +92,7 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
     ("name", "before", "after", "told"),
     [
         ("strip", "As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k]", "As[y][x] = A[(tile_row + y) * K + k0 + x]",
-         "`x` is 8 for thread (8, 0), but As[BM][BK] has 8 columns"),
+         "`x` is 8 for thread (8, 0), but As[32][8] has 8 columns"),
         ("beta", "row >= M || col >= N", "row >= M && col >= N", "one of the two is enough: ||"),
         ("tiled", "#define T 16", "#define T 16;", "No ; after #define: line 2"),
         ("tiled", "__shared__ float As", "float As", "As is each thread's own array"),

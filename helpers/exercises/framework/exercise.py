@@ -185,6 +185,9 @@ class KernelExercise(Exercise):
             return (same_text[0].because,)
         if found.first_failure is None:
             return self._known(found, source) or found.explained
+        by_text = reasons.of(source, found, self.problem, self.solved, reasons.BY_TEXT)
+        if by_text:
+            return by_text
         if judge.has_wrong_numbers(found.outcomes):
             return (
                 judge.library_slips(found.outcomes, self.problem)

@@ -16,7 +16,7 @@ from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
 from helpers.explore.barriers import easiest
 from helpers.simulator.errors import GUARD, SimulatorError, coordinates
-from helpers.simulator.sanitizer.checks import SHARED_RACE, Finding
+from helpers.simulator.sanitizer.checks import GLOBAL_RACE, SHARED_RACE, Finding
 
 MOST_ELEMENTS = 200_000  # of a picture
 NO_GUARD = "In this exercise every thread has an element, so that no guard is missing: it is the index that is wrong."
@@ -25,6 +25,10 @@ NO_GUARD = "In this exercise every thread has an element, so that no guard is mi
 BOTH_STORE = (
     "Both store, so that it is chance which value stays. Neither a barrier nor an atomic function mends that: each "
     "element must be stored by one thread."
+)
+ONE_OWNER = (
+    "One thread reads what another one writes, in any order. Neither a barrier nor an atomic function mends that: each "
+    "element of the result must be the business of one thread alone."
 )
 
 
@@ -129,7 +133,7 @@ def _failure(found: Examination, failure: Outcome, problem: Problem, *, explaine
         if told_first.kind == SHARED_RACE and block:
             told_first = easiest([one for one in failure.report.findings if one.kind == SHARED_RACE], block)
         more = _others(told_first, failure.report.findings)
-        first = _without_false_advice(told_first.message, problem, explained)
+        first = _without_false_advice(told_first, explained)
         told = block and UNWRITTEN in first
         threads = f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if told else ""
         return f"{launch}:\n{first}{more}{threads}{already}"
@@ -147,14 +151,15 @@ def _stopped(error: SimulatorError, explained: bool, whole: bool) -> str:
 _SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+) \w+\[", re.MULTILINE)
 
 
-def _without_false_advice(message: str, problem: Problem, explained: bool) -> str:
-    """A hazard's sentences; where two threads store one element, without the advice to put a barrier between them,
-    or to
-    add by an atomic function, which in no exercise is the answer."""
-    if set(_SIDE.findall(message)) - {"writes"} or not _SIDE.search(message):
+def _without_false_advice(finding: Finding, explained: bool) -> str:
+    """A hazard's sentences. Where two threads meet at an element of the result, or store to one of a tile, they do
+    without the advice to put a barrier between them, or to add by an atomic function, which no exercise asks for."""
+    message = finding.message
+    both_store = set(_SIDE.findall(message)) == {"writes"}
+    if finding.kind != GLOBAL_RACE and not both_store:
         return message
     what = message.rpartition("\n")[0]
-    return what if explained else f"{what}\n{BOTH_STORE}"
+    return what if explained else f"{what}\n{BOTH_STORE if both_store else ONE_OWNER}"
 
 
 def _others(told: Finding, findings: Sequence[Finding]) -> str:

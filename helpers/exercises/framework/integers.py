@@ -34,7 +34,7 @@ def value(expression: str, values: Values) -> Any:
     text = expression.strip()
     for word, other in _WORDS:
         text = text.replace(word, other)
-    text = _NOT.sub(" not ", text)
+    text = _NOT.sub(" not ", text).strip()
     try:
         with np.errstate(all="ignore"):
             return _of(ast.parse(text, mode="eval").body, values)

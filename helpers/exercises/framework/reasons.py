@@ -7,7 +7,7 @@ value of an index for the thread that went wrong, a condition that sent a thread
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,7 @@ from helpers.simulator.errors import KernelError, OutOfBounds, SimulatorError
 from helpers.simulator.sanitizer.checks import GLOBAL_RACE, SHARED_RACE
 
 Index = tuple[int, int, int]
+Look = Callable[["Facts"], str | tuple[str, ...]]
 _SUBSCRIPTS = r"((?:\[(?:[^][]|\[[^][]*\])*\])+)"  # with brackets in them, one level deep
 _PART = re.compile(r"\[((?:[^][]|\[[^][]*\])*)\]")
 _OUTSIDE = re.compile(r"index (-?\d+) of (\w+)")
@@ -96,23 +97,29 @@ class Facts:
         return () if None in sizes else tuple(sizes)
 
 
-def of(source: str, found: Examination, problem: Problem, solution: str) -> tuple[str, ...]:
-    """The reasons for the first failure, one or two that belong together; () if none is proven."""
+def of(
+    source: str, found: Examination, problem: Problem, solution: str, looks: Sequence[Look] | None = None
+) -> tuple[str, ...]:
+    """The reasons for the first failure, one or two that belong together; () if none is proven.
+
+    looks: for what; None for all that there is.
+    """
+    looks = LOOKS if looks is None else looks
     failure = found.first_failure
     if failure is None or found.kernel is None:
         return ()
-    told = _told(Facts(source, found, failure, problem, solution))
+    told = _told(Facts(source, found, failure, problem, solution), looks)
     if told:
         return told
     for other in found.outcomes:  # a case with wrong numbers may say more than one with a hazard
         if other is not failure and other.wrong.any() and other.output is not None and not other.report.findings:
-            told = _told(Facts(source, found, other, problem, solution))
+            told = _told(Facts(source, found, other, problem, solution), looks)
             return tuple(f"With {other.case.label(problem.scalars)}: {one}" for one in told)
     return ()
 
 
-def _told(facts: Facts) -> tuple[str, ...]:
-    for look in LOOKS:
+def _told(facts: Facts, looks: Sequence[Look]) -> tuple[str, ...]:
+    for look in looks:
         told = look(facts)
         if told:
             return (told,) if isinstance(told, str) else told
@@ -558,8 +565,9 @@ def stored_twice(facts: Facts) -> str:
     )
 
 
-# The text and the indices of the thread that went wrong before numbers, which many causes leave alike.
-LOOKS = (
-    leaves_its_row, same_buffer, not_sent_home, leaves_the_matrix, reads_old, sent_home, wrong_products, other_elements,
-    of_another_element, of_another_block, stored_twice,
+# What the text and the indices of the thread that went wrong prove comes before what numbers say.
+BY_TEXT: tuple[Look, ...] = (leaves_its_row, same_buffer, not_sent_home)
+LOOKS: tuple[Look, ...] = (
+    *BY_TEXT, leaves_the_matrix, reads_old, sent_home, wrong_products, other_elements, of_another_element,
+    of_another_block, stored_twice,
 )  # fmt: skip
