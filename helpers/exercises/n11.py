@@ -75,6 +75,9 @@ def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
     """
     if not isinstance(lane_y, str) or not isinstance(lane_x, str):
         return Verdict(False, 'Give both formulas as text, such as "lane / LANES_X".')
+    told = _cannot_be(lane_y, lane_x, kernel)
+    if told:
+        return Verdict(False, told)
     line = f"lane_y = {lane_y}, lane_x = {lane_x}"
     launch = hierarchy.shown(kernel)
     launch = launch.with_source(launch.source.replace(hierarchy.LANE_MAP, line))
@@ -97,6 +100,20 @@ def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
 
 _ROW_BY_ROW = hierarchy.LANE_MAPS["row by row"]
 _ZIGZAG_FORMULAS = tuple(part.partition(" = ")[2] for part in hierarchy.LANE_MAP.split(", "))
+
+
+def _cannot_be(lane_y: str, lane_x: str, kernel: Kernel) -> str:
+    """What is wrong with two formulas that can be seen without the compiler, or nothing."""
+    sizes = kernel.params
+    down, across = sizes["WM"] // sizes["TM"], sizes["WN"] // sizes["TN"]
+    for name, formula, size in (("lane_y", lane_y, down), ("lane_x", lane_x, across)):
+        if "//" in formula:
+            return f"{name} = {formula}: in C++ // begins a comment. Whole numbers are divided by /."
+        found = integers.value(formula, {"lane": np.arange(32), "LANES_Y": down, "LANES_X": across})
+        outside = [] if found is None else np.flatnonzero((found := np.broadcast_to(found, 32)) // size != 0)
+        if len(outside):
+            return f"{name} must be 0 … {size - 1}, and {formula} is {int(found[outside[0]])} for lane {outside[0]}."
+    return ""
 
 
 def _places(lane_y: str, lane_x: str, kernel: Kernel) -> list[object]:

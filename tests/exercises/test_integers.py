@@ -34,6 +34,12 @@ def test_a_name_with_two_values_has_none():
     assert integers.names_in("for (int k = 0;;) {} for (int k = 0;;) {}", NAMES)["k"] == 0
 
 
+def test_a_variable_that_is_set_again_has_no_value():
+    source = "int row = 0, n = 2;\n    row = n + 1;\nfor (int i = n; i < 9; i += 4) x += i;\n"
+    found = integers.names_in(source, NAMES)
+    assert "row" not in found and (found["n"], found["i"]) == (2, 2)
+
+
 def test_many_threads_are_evaluated_at_once():
     found = integers.names_in("int warp = threadIdx.x / 32;", {"threadIdx.x": np.arange(64)})
     assert found["warp"].tolist() == [0] * 32 + [1] * 32

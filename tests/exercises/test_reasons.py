@@ -97,7 +97,7 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("tiled", "#define T 16", "#define T 16;", "No ; after #define: line 2"),
         ("tiled", "__shared__ float As", "float As", "As is each thread's own array"),
         ("naive", "blockIdx.y", "blockidx.y", "Did you mean blockIdx?"),
-        ("add_scaled", "+ B[index]", "+ B", "such as B[i]"),
+        ("add_scaled", "+ B[index]", "+ B", "as in B[i]"),
         ("naive", "C[row * N + col] = ", "C[row * N + col] += ", "+="),
         ("coalesced", "float sum = 0.0f;", "int sum = 0;", "The sum is an int"),
     ],

@@ -26,6 +26,7 @@ _COMPARED = {
 _WORDS = (("&&", " and "), ("||", " or "))
 _NOT = re.compile(r"!(?!=)")
 _DECLARED = re.compile(r"\b(?:unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w+\s*=[^;]*)(?=;)")
+_SET_AGAIN = re.compile(r"(?:^|[;{}()])\s*(?:\+\+|--)?(\w+)\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)", re.MULTILINE)
 _DEFINED = re.compile(r"^[ \t]*#define[ \t]+(\w+)[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 
 
@@ -71,14 +72,16 @@ def _of(node: ast.AST, values: Values) -> Any:
 def names_in(source: str, given: Values) -> dict[str, Any]:
     """`given`, and the source's macros and variables with the first values that their declarations give them.
 
-    A name that is declared twice with different values is left out: which of them a line means depends on where it
-    stands.
+    A name that is declared twice with different values, or set again, is left out: what it is depends on the line. The
+    variable of a loop has the value with which the loop begins.
     """
     found: dict[str, Any] = dict(given)
     pending = list(_DEFINED.findall(source))
     for declaration in _DECLARED.findall(source):
         pending += [(name.strip(), first) for name, _, first in (one.partition("=") for one in _parts(declaration))]
     pending = list(dict.fromkeys(pending))
+    again = set(_SET_AGAIN.findall(_without_heads(source)))
+    pending = [(name, first) for name, first in pending if name not in again]
     names = [name for name, _ in pending]
     pending = [(name, first.strip()) for name, first in pending if names.count(name) == 1 and name not in given]
     for _ in pending:
@@ -93,6 +96,15 @@ def names_in(source: str, given: Values) -> dict[str, Any]:
             break
         pending = left
     return found
+
+
+def _without_heads(source: str) -> str:
+    """A source without what stands in the brackets of its loops."""
+    kept, rest = [], source
+    while found := re.search(r"\bfor\s*\(", rest):
+        kept.append(rest[: found.start()])
+        rest = ";" + bracketed(rest[found.end() :])[1]
+    return "".join([*kept, rest])
 
 
 def _parts(text: str) -> list[str]:

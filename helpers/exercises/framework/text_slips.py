@@ -179,7 +179,7 @@ def _pointer_for_a_float(found: re.Match[str], source: str) -> str:
     if not re.search(r"float\s*\*", source):
         return ""
     return (
-        "One of the two is a pointer, the place where the floats of an array begin; a float of it has an index, such as "
+        "One of the two is a pointer, the place where the floats of an array begin; a float of it has an index, as in "
         "B[i]."
     )
 
