@@ -109,6 +109,14 @@ def test_a_likely_slip_gets_its_own_reason(name, before, after, told):
     assert verdict.passed is False and told in verdict.sentence, verdict.sentence
 
 
+def test_a_right_kernel_that_loads_in_many_sectors_is_remarked():
+    strip = exercises.get("strip")
+    scattered = strip.solved.replace("thread / BK, a_k = thread % BK", "thread % BM, a_k = thread / BM")
+    verdict = strip.check(scattered)
+    assert verdict.passed and "a load request to A fetches" in verdict.sentence
+    assert "sectors on average" not in strip.check(strip.solved).sentence
+
+
 def test_two_stores_that_meet_are_not_answered_by_a_barrier():
     exercise = exercises.get("two_groups")
     verdict = exercise.check(exercise.solved.replace("tile_col + right + j] =", "tile_col + left + j + 4] ="))

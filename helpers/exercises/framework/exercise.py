@@ -20,7 +20,7 @@ from helpers.exercises.framework.judge import Examination, Goal, Judged
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.trial import Outcome
 from helpers.run import simulated
-from helpers.simulator import Kernel
+from helpers.simulator import Kernel, Recording
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.sanitizer.checks import SHARED_RACE
 
@@ -163,8 +163,9 @@ class KernelExercise(Exercise):
     def _remarks(self, found: Examination) -> str:
         """What an accepted kernel still lacks, each remark in a line of its own."""
         assert found.kernel is not None
-        judged_ = judge.measured(found.kernel, self.problem, self.judged)
-        return "".join(f"\n{one}" for one in (self.remark(judged_),) if one)
+        own = judge.measured(found.kernel, self.problem, self.judged)
+        course = judge.known_launch(simulated(self.solved, self.problem.entry), self.problem, self.judged)
+        return "".join(f"\n{one}" for one in (self.remark(own), _scattered(own, course)) if one)
 
     def examine(self, source: str) -> Examination:
         """Everything that `check` finds out in the simulator."""
@@ -232,6 +233,28 @@ class KernelExercise(Exercise):
         """The notebook cells in which the exercise is solved."""
         head = f'{self.name} = exercises.get("{self.name}")\n{self.name}'
         return head, f"%%cuda {self.name}{self.starter}".rstrip("\n"), f"{self.name}.hint()"
+
+
+MANY_SECTORS = 1.5  # times as many as the course's solution needs for a request
+
+
+def _scattered(own: Judged, course: Judged) -> str:
+    """Which array a right kernel loads in many more sectors per request than the course's solution does; "" if none."""
+    for mine, theirs in zip(own.kernel.compiled.parameters, course.kernel.compiled.parameters, strict=False):
+        sectors = [_sectors(one.recording, parameter.name) for one, parameter in ((own, mine), (course, theirs))]
+        if sectors[0] > MANY_SECTORS * sectors[1] > 0:
+            return (
+                f"Right, but a load request to {mine.name} fetches {sectors[0]:.1f} sectors on average, where "
+                f"{sectors[1]:.1f} "
+                "would do: threads that are neighbours do not read neighbours."
+            )
+    return ""
+
+
+def _sectors(recording: Recording, array: str) -> float:
+    return recording.total("sectors", "global", "ld", array) / max(
+        1, recording.total("requests", "global", "ld", array)
+    )
 
 
 def alike(one: str, other: str) -> bool:

@@ -230,7 +230,7 @@ def does_the_same(
         if not found.measures:
             return True
         # What a launch asked of memory is known at once; a goal may take launches of its own.
-        return _traffic(_known_launch(kernel, problem, judged)) == found.traffic and all(
+        return _traffic(known_launch(kernel, problem, judged)) == found.traffic and all(
             _known_measure(kernel, problem, judged, goal) == value
             for goal, value in zip(goals, found.measures, strict=True)
         )
@@ -245,10 +245,11 @@ def _outcome(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
 
 
 @lru_cache(maxsize=32)
-def _known_launch(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
+def known_launch(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
+    """`measured` of a kernel of the course's, which is asked for in every check of the same exercise."""
     return measured(kernel, problem, judged)
 
 
 @lru_cache(maxsize=128)
 def _known_measure(kernel: Kernel, problem: Problem, judged: Case | None, goal: Goal) -> float:
-    return goal.measure(_known_launch(kernel, problem, judged))
+    return goal.measure(known_launch(kernel, problem, judged))
