@@ -13,7 +13,7 @@ from helpers.exercises.__main__ import main as command
 from helpers.exercises.framework import contract, judge, kept, progress
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank, Plain
-from helpers.exercises.framework.exercise import KernelExercise
+from helpers.exercises.framework.exercise import KernelExercise, alike
 from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.text_slips import COMMA_IN_INDEX, NEVER_SET
 from helpers.exercises.framework.values import ValueExercise
@@ -72,6 +72,23 @@ def fails_because(exercise: KernelExercise, wrong, source: str) -> None:
 
 
 # --- kernels
+
+
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+def test_a_known_wrong_text_is_known_in_other_names(exercise):
+    for wrong in exercise.wrong:
+        source = rewritten(exercise.wrong_source(wrong))
+        same = [
+            one for one in exercise.wrong if exercise._fits(one, source) and alike(exercise.wrong_source(one), source)
+        ]
+        assert same and same[0].because == wrong.because, wrong.version
+
+
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+def test_a_reason_that_quotes_code_is_not_given_for_another_text(exercise):
+    for wrong in (one for one in exercise.wrong if one.text):
+        assert exercise._fits(wrong, exercise.wrong_source(wrong)), wrong.version
+        assert not exercise._fits(wrong, "// <= && wait<0>\n"), wrong.version
 
 
 @pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)

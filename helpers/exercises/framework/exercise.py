@@ -265,7 +265,7 @@ def alike(one: str, other: str) -> bool:
 def _tokens(source: str) -> list[str]:
     """The words of a source; its names, but for those that CUDA gives, are numbered in the order of their coming."""
     text = "\n".join(code_of(source))
-    known = {*re.findall(r"[.#]\s*(\w+)", text), *KEYWORDS}
+    known = {*re.findall(r"[.#]\s*(\w+)", re.sub(r'"[^"]*"', "", text)), *KEYWORDS}
     numbers: dict[str, str] = {}
     words = re.findall(r'"[^"]*"|[A-Za-z_]\w*|[\d.]\w*|\S', text)
     return [

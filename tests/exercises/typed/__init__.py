@@ -54,7 +54,7 @@ class Typed:
             return ACCEPTED
         if not self.says:
             return REFUSED
-        if re.search(self.says, verdict.sentence):
+        if re.search(self.says, verdict.sentence, re.IGNORECASE):
             return CAUSE
         return FALSE if "Why: " in verdict.sentence else NONE
 
