@@ -117,6 +117,12 @@ def test_a_right_kernel_that_loads_in_many_sectors_is_remarked():
     assert "sectors on average" not in strip.check(strip.solved).sentence
 
 
+def test_what_no_thread_stores_is_named_in_the_tile():
+    exercise = exercises.get("unmerged_lanes")
+    verdict = exercise.check(exercise.solved.replace("lane_y * TM", "lane_y * TN"))
+    assert "In every tile of C no thread stores rows 20 to 31 and 52 to 63" in verdict.sentence, verdict.sentence
+
+
 def test_two_stores_that_meet_are_not_answered_by_a_barrier():
     exercise = exercises.get("two_groups")
     verdict = exercise.check(exercise.solved.replace("tile_col + right + j] =", "tile_col + left + j + 4] ="))

@@ -530,8 +530,8 @@ def of_another_block(facts: Facts) -> str:
     return ""
 
 
-def _stores(facts: Facts, kernel: Any) -> Iterator[tuple[Index, tuple[np.ndarray, np.ndarray]]]:
-    """(block, (rows, columns)) of all elements of the output that a block stores to."""
+def _stores(facts: Facts, kernel: Any, each: bool = False) -> Iterator[tuple[Index, tuple[np.ndarray, ...]]]:
+    """(block, (rows, columns)) of all elements of the output that a block stores to; each: of every store."""
     setup = facts.problem.prepare(facts.failure.case)
     try:
         traces = trial.record(kernel, setup).launches[-1].traces
@@ -542,27 +542,56 @@ def _stores(facts: Facts, kernel: Any) -> Iterator[tuple[Index, tuple[np.ndarray
         if trace.space == "global" and trace.op != "ld" and trace.array == name:
             found.setdefault(trace.block, []).append(trial.elements(trace))
     for block, places in found.items():
-        rows, cols = np.unravel_index(np.unique(np.concatenate(places)), setup.output.shape)
-        yield block, facts.problem.index((rows, cols))  # type: ignore[arg-type, misc]
+        linear = np.concatenate(places)
+        index = np.unravel_index(linear if each else np.unique(linear), setup.output.shape)
+        yield block, index if each else facts.problem.index(index)  # type: ignore[arg-type, misc]
 
 
 def stored_twice(facts: Facts) -> str:
-    """Two threads store one element, and none another one."""
-    races = [one for one in facts.failure.report.findings if one.kind == GLOBAL_RACE]
-    if not races or facts.failure.output is None:
+    """Elements that no thread stores, while several threads store others: in each tile, where the tiles are alike."""
+    if facts.failure.output is None:
         return ""
-    output, before = facts.failure.output, facts.setup.output
-    unwritten = np.argwhere(facts.failure.wrong & trial.same(output, before))
-    if not np.isnan(before).any() or not len(unwritten):
+    stores = np.zeros(facts.failure.expected.size, int)
+    for _, index in _stores(facts, facts.found.kernel, each=True):
+        np.add.at(stores, np.ravel_multi_index(index, facts.failure.expected.shape), 1)
+    stores = facts.problem.as_matrix(stores.reshape(facts.failure.expected.shape))
+    none, several = np.argwhere(stores == 0), np.argwhere(stores > 1)
+    if not len(none):
         return ""
     name = facts.problem.output
-    where = ", ".join(map(str, facts.problem.index(tuple(int(n) for n in unwritten[0]))))
-    twice = ", ".join(map(str, races[0].index))
+    tiles = _tiles(stores, facts.problem.tile)
+    if tiles is not None and (tiles == tiles[:1]).all():
+        sets = [_rows_and_columns(one) for one in (tiles[0] == 0, tiles[0] > 1)]
+        more = f", and several threads store {sets[1]}" if sets[1] else ""
+        if sets[0]:
+            return f"In every tile of {name} no thread stores {sets[0]}{more}: the place of a thread's part is not its own."
+    if not len(several):
+        return ""
+    first, other = (f"{name}[{', '.join(map(str, one[0].tolist()))}]" for one in (none, several))
     return (
-        f"{name}[{twice}] is stored by more than one thread, and {name}[{where}] by none: the index of the store in "
-        f"line "
-        f"{races[0].lines[-1]} gives several threads the same element."
+        f"No thread stores {first}, and several threads store {other}: the index of the store gives them one element."
     )
+
+
+def _tiles(stores: np.ndarray, tile: tuple[int, int]) -> np.ndarray | None:
+    """A matrix cut into tiles (tiles, rows, columns); None if they are not whole, or if it is a single one."""
+    if stores.ndim != 2 or stores.shape[0] % tile[0] or stores.shape[1] % tile[1]:
+        return None
+    down, across = stores.shape[0] // tile[0], stores.shape[1] // tile[1]
+    return stores.reshape(down, tile[0], across, tile[1]).swapaxes(1, 2).reshape(-1, *tile)
+
+
+def _rows_and_columns(chosen: np.ndarray) -> str:
+    """'rows 20 to 31' of a tile, 'rows 0 to 3 of columns 4 to 7'; '' if these are no whole rows and columns."""
+    rows, cols = np.flatnonzero(chosen.any(axis=1)), np.flatnonzero(chosen.any(axis=0))
+    if not len(rows) or not chosen[np.ix_(rows, cols)].all():
+        return ""
+    words = [
+        f"{what}{'' if len(one) == 1 else 's'} {theme.runs(one.tolist())}"
+        for what, one, size in (("row", rows, chosen.shape[0]), ("column", cols, chosen.shape[1]))
+        if len(one) < size
+    ]
+    return " of ".join(words) or "any element"
 
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
