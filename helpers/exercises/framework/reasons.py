@@ -564,7 +564,8 @@ def stored_twice(facts: Facts) -> str:
         sets = [_rows_and_columns(one) for one in (tiles[0] == 0, tiles[0] > 1)]
         more = f", and several threads store {sets[1]}" if sets[1] else ""
         if sets[0]:
-            return f"In every tile of {name} no thread stores {sets[0]}{more}: the place of a thread's part is not its own."
+            why = "the place of a thread's part is not its own"
+            return f"In every tile of {name} no thread stores {sets[0]}{more}: {why}."
     if not len(several):
         return ""
     first, other = (f"{name}[{', '.join(map(str, one[0].tolist()))}]" for one in (none, several))
