@@ -40,6 +40,11 @@ def test_a_variable_that_is_set_again_has_no_value():
     assert "row" not in found and (found["n"], found["i"]) == (2, 2)
 
 
+def test_every_array_of_a_declaration_is_found():
+    source = "__shared__ float As[T][T + 1];\nfloat a[4] = {0, 1}, *p, b[N];\nx[3] = 1;"
+    assert integers.arrays(source) == [("As", "[T][T + 1]"), ("a", "[4]"), ("b", "[N]")]
+
+
 def test_many_threads_are_evaluated_at_once():
     found = integers.names_in("int warp = threadIdx.x / 32;", {"threadIdx.x": np.arange(64)})
     assert found["warp"].tolist() == [0] * 32 + [1] * 32

@@ -186,7 +186,8 @@ class KernelExercise(Exercise):
             return (same_text[0].because,)
         if found.first_failure is None:
             return self._known(found, source) or found.explained
-        by_text = reasons.of(source, found, self.problem, self.solved, reasons.BY_TEXT)
+        in_text = text_slips.explanation(source)
+        by_text = (in_text,) if in_text else reasons.of(source, found, self.problem, self.solved, reasons.BY_TEXT)
         if by_text:
             return by_text
         if judge.has_wrong_numbers(found.outcomes):

@@ -98,6 +98,16 @@ def names_in(source: str, given: Values) -> dict[str, Any]:
     return found
 
 
+def arrays(source: str) -> list[tuple[str, str]]:
+    """The arrays that a source declares: ('As', '[BM][BK]'). Parameters are none."""
+    found = []
+    for declaration in re.findall(r"\b(?:float4?|double|int|__half)\s+([^;()]*\[[^;()]*);", source):
+        for one in _parts(declaration):
+            if array := re.match(r"\s*(\w+)\s*((?:\[[^][]+\])+)", one):
+                found.append((array[1], array[2]))
+    return found
+
+
 def _without_heads(source: str) -> str:
     """A source without what stands in the brackets of its loops."""
     kept, rest = [], source

@@ -16,73 +16,78 @@ COMMA_IN_INDEX = (
     "has two pairs of brackets, As[y][k]."
 )
 BUILT_IN = (
-    "threadIdx",
-    "blockIdx",
-    "blockDim",
-    "gridDim",
-    "__syncthreads",
-    "__syncwarp",
-    "__shared__",
-    "reinterpret_cast",
-)
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__syncwarp", "__shared__", "reinterpret_cast",
+)  # fmt: skip
 
-# In the brackets of if, while or for, or behind them, and in any other place: why that cannot be meant. {0} is all that
-# was found, {1} and so on are its groups.
+# A part of a condition, and what may stand in any place, with why it cannot be meant. {1} and so on are groups.
 _CONDITIONS = (
-    (re.compile(r"(?<![=!<>\w])\b(\w+)\s*=(?!=)\s*([\w.]+)"),
+    (re.compile(r"[(\s]*(\w+)\s*=(?!=)\s*([\w.]+)[)\s]*"),
      "= assigns, == compares: the condition sets {1} to {2}, and then asks whether that is 0."),
-    (re.compile(r"\w+\s*<=?\s*\w+\s*<=?\s*\w+"),
+    (re.compile(r"[(\s]*[\w.]+\s*<=?\s*[\w.]+\s*<=?\s*[\w.]+[)\s]*"),
      "C++ compares in turns: the first comparison gives 0 or 1, and that is compared with what follows. Write two "
      "conditions and && between them."),
 )  # fmt: skip
-_BODIES = {
-    "for": "The ; behind for (…) is its whole body: the loop does nothing, and what follows runs once.",
-    "if": "The ; behind if (…) is all that depends on the condition: what follows is done in any case.",
-}
 _PATTERNS = (
     (re.compile(r"__sync(?:threads|warp)\s*;"),
      "The name of a function alone calls nothing: without () there is no barrier. Write __syncthreads();"),
     (re.compile(r"\w+(?:\[[^][]*\])?\s*=\+\s*\w+"), "=+ assigns what follows it, with a sign; += adds."),
-    (re.compile(r"(?m)^\s*(\w+)(?:\[[^][]*\])?\s*==[^=;]*;"), "== compares, and the result is thrown away; = assigns."),
+    (re.compile(r"(?<=[;{}])\s*(\w+)(?:\[[^][]*\])?\s*==[^=;]*;"),
+     "== compares, and the result is thrown away; = assigns."),
 )  # fmt: skip
+EMPTY_LOOP = "The ; behind for (…) is its whole body: the loop does nothing, and what follows runs once."
+EMPTY_IF = "The ; behind if (…) is all that depends on the condition: what follows is done in any case."
 
 
 def found_in(source: str) -> str | None:
-    """The sentence of the first slip in a source, with the line that it stands in; None if there is none."""
-    text = "\n".join(raw.split("//")[0] for raw in source.splitlines())
+    """The sentence of the first slip that makes a kernel right by luck alone, with its line; None if there is none."""
+    text = _without_comments(source)
     comma = re.search(r"\b\w+\s*\[[^][(){};]*,[^][(){};]*\]", text)
     if comma is not None:
-        return _told(text, comma, COMMA_IN_INDEX)
-    for pattern, why in _PATTERNS:
-        if found := pattern.search(text):
-            return _told(text, found, why)
-    if said := _in_conditions(text):
-        return said
+        return f"Line {_line(text, comma)} has {comma[0]}.\nWhy: {COMMA_IN_INDEX}"
     for found in re.finditer(r"\b(?:float|double|int|unsigned)\s+(\w+)\s*;", text):
         name = re.escape(found[1])
         if re.search(rf"\b{name}\s*\+=", text) and not re.search(rf"\b{name}\s*=[^=]|&\s*{name}\b", text):
-            line = text.count("\n", 0, found.start()) + 1
+            line = _line(text, found)
             return f"{found[1]}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
-    return _one_too_far(text) or _of_its_own(text)
+    return _one_too_far(text)
 
 
-def _in_conditions(text: str) -> str | None:
-    """What cannot be meant in the brackets of an if, a while or a for, or right behind them."""
-    for found in re.finditer(r"\b(if|while|for)\s*\(", text):
+def explanation(source: str) -> str:
+    """Of a kernel that fails: what stands in its text and cannot be meant, with its line; "" if there is nothing."""
+    text = _without_comments(source)
+    for pattern, why in _PATTERNS:
+        if found := pattern.search(text):
+            return f"Line {_line(text, found)} has {' '.join(found[0].split())} {why}"
+    return _in_conditions(text) or _of_its_own(text)
+
+
+def _without_comments(source: str) -> str:
+    return "\n".join(raw.split("//")[0] for raw in source.splitlines())
+
+
+def _line(text: str, found: re.Match[str]) -> int:
+    """The line in which what was found begins, without the spaces before it."""
+    return text.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
+
+
+def _in_conditions(text: str) -> str:
+    """What cannot be meant in the brackets of an if or a for, or right behind them."""
+    for found in re.finditer(r"\b(if|for)\s*\(", text):
         inside, behind = integers.bracketed(text[found.end() :])
-        line = text.count("\n", 0, found.start()) + 1
-        start = f"Line {line} has {found[1]} ({' '.join(inside.split())})"
-        if behind.startswith(";") and found[1] in _BODIES:
-            return f"{start};\nWhy: {_BODIES[found[1]]}"
-        for pattern, why in _CONDITIONS if found[1] != "for" else ():
-            if slip := pattern.search(inside):
-                return f"{start}.\nWhy: {why.format(slip[0], *slip.groups())}"
-    return None
-
-
-def _told(text: str, found: re.Match[str], why: str) -> str:
-    line = text.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
-    return f"Line {line} has {' '.join(found[0].split())}\nWhy: {why}"
+        has = f"Line {_line(text, found)} has {found[1]} ({' '.join(inside.split())})"
+        if found[1] == "for":
+            if behind.startswith(";") and re.search(
+                r";[^;]*;\s*(?:\+\+|--)?\w+(?:\+\+|--|\s*[-+]=\s*\w+)?\s*$", inside
+            ):
+                return f"{has}; {EMPTY_LOOP}"
+            continue
+        if behind.startswith(";") and not behind[1:].lstrip().startswith("else"):
+            return f"{has}; {EMPTY_IF}"
+        for part in re.split(r"&&|\|\|", inside):
+            for pattern, why in _CONDITIONS:
+                if slip := pattern.fullmatch(part):
+                    return f"{has}. {why.format(slip[0], *slip.groups())}"
+    return ""
 
 
 _LOOP = re.compile(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=[^;]*;\s*(\w+)\s*<=\s*([^;]+);[^)]*\)")
@@ -97,7 +102,9 @@ def _one_too_far(text: str) -> str | None:
             continue
         body = text[loop.end() :].lstrip()
         body = integers.bracketed(body[1:], "{}")[0] if body.startswith("{") else body.partition(";")[0]
-        for array, sizes in re.findall(r"\b(?:float|double|int|__half)\s+(?:[^;()]*,\s*)?(\w+)((?:\[[^][]+\])+)", text):
+        if re.search(r"\bif\b|\?", body):
+            continue
+        for array, sizes in integers.arrays(text):
             declared = [integers.value(one, names) for one in re.findall(r"\[([^][]+)\]", sizes)]
             for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
                 for index, size in zip(re.findall(r"\[([^][]+)\]", used), declared, strict=False):
@@ -111,10 +118,10 @@ def _one_too_far(text: str) -> str | None:
     return None
 
 
-def _of_its_own(text: str) -> str | None:
+def _of_its_own(text: str) -> str:
     """An array of each thread's own that is indexed by the thread's number, as only a shared one can be meant."""
     if "__syncthreads" not in text:
-        return None
+        return ""
     sizes = {f"{name}.{axis}": 32 for name in ("blockDim", "gridDim") for axis in "xyz"}
     sizes |= {f"blockIdx.{axis}": 0 for axis in "xyz"}
     first, other = ({f"threadIdx.{axis}": number for axis in "xyz"} for number in (0, 11))
@@ -126,12 +133,10 @@ def _of_its_own(text: str) -> str | None:
             one, two = (integers.value(index, integers.names_in(text, sizes | thread)) for thread in (first, other))
             if one is not None and two is not None and one != two:
                 return (
-                    f"Line {line} declares {name}, which is indexed by the number of the thread.\nWhy: Declared "
-                    f"without "
-                    f"__shared__, {name} is each thread's own array, of which it fills one element: what other threads "
-                    f"load is not in it. Write __shared__ float {name}…"
+                    f"Line {line} declares {name} without __shared__: each thread has an array of its own, of which it "
+                    f"fills one element, and what other threads load is not in it. Write __shared__ float {name}…"
                 )
-    return None
+    return ""
 
 
 # --- what does not compile
