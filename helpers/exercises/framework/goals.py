@@ -54,12 +54,13 @@ def store_sectors(at_most: int) -> Goal:
 
 
 def floats_loaded(at_most: int) -> Goal:
-    """Floats that the threads ask global memory for, each as often as it is asked for by a warp."""
-    return Goal(
-        "floats loaded from global memory",
-        lambda j: j.recording.total("useful_bytes", "global", "ld") / 4,
-        at_most,
-    )
+    """Floats that the threads ask global memory for, each as often as a thread asks for it."""
+
+    def measure(j: Judged) -> float:
+        traces = j.all_blocks().launches[-1].traces
+        return sum(len(trial.elements(one)) for one in traces if (one.space, one.op) == ("global", "ld"))
+
+    return Goal("floats loaded from global memory", measure, at_most)
 
 
 def stored_once(at_most: float = 1) -> Goal:
@@ -67,15 +68,10 @@ def stored_once(at_most: float = 1) -> Goal:
 
     def measure(j: Judged) -> float:
         traces = j.all_blocks().launches[-1].traces
-        places = np.concatenate([_places(one) for one in traces if (one.space, one.op) == ("global", "st")])
+        places = np.concatenate([trial.elements(one) for one in traces if (one.space, one.op) == ("global", "st")])
         return len(places) / max(1, len(np.unique(places)))
 
     return Goal("stores per element", measure, at_most, digits=1)
-
-
-def _places(trace: Trace) -> np.ndarray:
-    """The addresses that the active threads access."""
-    return trace.addresses if trace.active is None else trace.addresses[trace.active]
 
 
 def neighbours_read(at_most: int) -> Goal:
