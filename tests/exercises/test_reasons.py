@@ -121,6 +121,12 @@ def test_a_right_kernel_that_loads_in_many_sectors_is_remarked():
     assert "sectors on average" not in strip.check(strip.solved).sentence
 
 
+def test_an_index_with_a_loop_is_not_said_to_be_out_of_reach():
+    exercise = exercises.get("patch")
+    verdict = exercise.check(exercise.solved.replace("const int row = threadIdx.y * TM", "const int row = threadIdx.y"))
+    assert "No thread's index" not in verdict.sentence and "Why: " in verdict.sentence, verdict.sentence
+
+
 def test_what_no_thread_stores_is_named_in_the_tile():
     exercise = exercises.get("unmerged_lanes")
     verdict = exercise.check(exercise.solved.replace("lane_y * TM", "lane_y * TN"))

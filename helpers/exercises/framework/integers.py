@@ -27,6 +27,7 @@ _WORDS = (("&&", " and "), ("||", " or "))
 _NOT = re.compile(r"!(?!=)")
 _DECLARED = re.compile(r"\b(?:unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w+\s*=[^;]*)(?=;)")
 _SET_AGAIN = re.compile(r"(?:^|[;{}()])\s*(?:\+\+|--)?(\w+)\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)", re.MULTILINE)
+_LOOP_VARIABLE = re.compile(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+(\w+)")
 _DEFINED = re.compile(r"^[ \t]*#define[ \t]+(\w+)[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 
 
@@ -69,11 +70,11 @@ def _of(node: ast.AST, values: Values) -> Any:
     raise LookupError(ast.dump(node))
 
 
-def names_in(source: str, given: Values) -> dict[str, Any]:
+def names_in(source: str, given: Values, first_round: bool = False) -> dict[str, Any]:
     """`given`, and the source's macros and variables with the first values that their declarations give them.
 
-    A name that is declared twice with different values, or set again, is left out: what it is depends on the line. The
-    variable of a loop has the value with which the loop begins.
+    A name that is declared twice with different values, or set again, is left out: what it is depends on the line. So
+    is the variable of a loop, unless the first round is asked for: then it has the value with which the loop begins.
     """
     found: dict[str, Any] = dict(given)
     pending = list(_DEFINED.findall(source))
@@ -81,6 +82,7 @@ def names_in(source: str, given: Values) -> dict[str, Any]:
         pending += [(name.strip(), first) for name, _, first in (one.partition("=") for one in _parts(declaration))]
     pending = list(dict.fromkeys(pending))
     again = set(_SET_AGAIN.findall(_without_heads(source)))
+    again |= set() if first_round else set(_LOOP_VARIABLE.findall(source))
     pending = [(name, first) for name, first in pending if name not in again]
     names = [name for name, _ in pending]
     pending = [(name, first.strip()) for name, first in pending if names.count(name) == 1 and name not in given]

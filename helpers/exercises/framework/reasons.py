@@ -62,14 +62,17 @@ class Facts:
         """The kernel's parameters, as the learner calls them, and their arguments."""
         return dict(zip((one.name for one in self.found.kernel.compiled.parameters), self.setup.args, strict=False))
 
-    def values(self, block: Any, thread: Any) -> dict[str, Any]:
-        """The names of the source for a thread, or for arrays of threads, as far as the text says what they are."""
+    def values(self, block: Any, thread: Any, first_round: bool = False) -> dict[str, Any]:
+        """The names of the source for a thread, or for arrays of threads, as far as the text says what they are.
+
+        first_round: with what the variables of loops are at first.
+        """
         given = {name: int(arg) for name, arg in self.parameters.items() if isinstance(arg, np.integer)}
         for name, index in (("blockIdx", block), ("threadIdx", thread)):
             given |= {f"{name}.{axis}": one for axis, one in zip("xyz", index, strict=True)}
         for name, sizes in (("blockDim", self.setup.block), ("gridDim", self.setup.grid)):
             given |= {f"{name}.{axis}": (*sizes, 1, 1)[n] for n, axis in enumerate("xyz")}
-        return integers.names_in(self.text, given)
+        return integers.names_in(self.text, given, first_round)
 
     @cached_property
     def all_threads(self) -> dict[str, Any]:
@@ -154,7 +157,7 @@ def leaves_its_row(facts: Facts) -> str:
     """An index of a tile that is as large as the tile is wide, for a thread that went wrong there."""
     for line, name, block, thread in _concerned(facts):
         shape = facts.shape(name)
-        names = facts.values(block, thread) if shape else {}
+        names = facts.values(block, thread, first_round=True) if shape else {}
         for written in facts.accesses(line, name) if shape else ():
             if len(written) != len(shape):
                 continue

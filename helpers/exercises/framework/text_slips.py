@@ -130,7 +130,10 @@ def _of_its_own(text: str) -> str:
     ):
         name, line = declared[1], text.count("\n", 0, declared.start()) + 1
         for index in re.findall(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
-            one, two = (integers.value(index, integers.names_in(text, sizes | thread)) for thread in (first, other))
+            one, two = (
+                integers.value(index, integers.names_in(text, sizes | thread, first_round=True))
+                for thread in (first, other)
+            )
             if one is not None and two is not None and one != two:
                 return (
                     f"Line {line} declares {name} without __shared__: each thread has an array of its own, of which it "
