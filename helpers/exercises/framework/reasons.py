@@ -112,18 +112,22 @@ def of(
     if failure is None or found.kernel is None:
         return ()
     told = _told(Facts(source, found, failure, problem, solution), looks)
-    if told:
+    if told or SHARED_RACE in {one.kind for one in failure.report.findings}:
         return told
     for other in found.outcomes:  # a case with wrong numbers may say more than one with a hazard
         if other is not failure and other.wrong.any() and other.output is not None and not other.report.findings:
             told = _told(Facts(source, found, other, problem, solution), looks)
-            return tuple(f"With {other.case.label(problem.scalars)}: {one}" for one in told)
+            if told:
+                return tuple(f"With {other.case.label(problem.scalars)}: {one}" for one in told)
     return ()
 
 
 def _told(facts: Facts, looks: Sequence[Look]) -> tuple[str, ...]:
     for look in looks:
-        told = look(facts)
+        try:
+            told = look(facts)
+        except (LookupError, TypeError, ValueError, SimulatorError):  # a text like none before it: then it is not this
+            continue
         if told:
             return (told,) if isinstance(told, str) else told
     return ()
