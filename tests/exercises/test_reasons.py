@@ -152,3 +152,13 @@ def test_a_reason_stands_before_the_race_that_it_explains():
     lines = exercise.check(exercise.solved.replace("C[row * N + col]", "C[row * M + col]")).sentence.splitlines()
     assert lines[0].startswith("Why: C is written as if its rows were M elements long")
     assert any("race in global memory" in line for line in lines[1:])
+
+
+def test_a_picture_of_another_launch_than_the_failed_one_is_not_drawn():
+    scale, barriers = exercises.get("scale"), exercises.get("barriers")
+    assert scale.check(scale.solved.replace("blockIdx.x * blockDim.x", "blockIdx.x * 16")).alone
+    assert not scale.check().alone and not scale.check(scale.solved).alone
+    late = barriers.solved.replace(
+        "Bs[k][x];\n        __syncthreads();\n    }", "Bs[k][x];\n    }\n    __syncthreads();"
+    )
+    assert late != barriers.solved and not barriers.check(late).alone  # there the picture is of the race
