@@ -169,7 +169,7 @@ class Probe:
             for place, arg in enumerate(setup.args)
         )
         try:
-            trial.run_quietly(self.kernel, Setup(setup.grid, setup.block, setup.shared_bytes, args, C, C))
+            trial.record(self.kernel, Setup(setup.grid, setup.block, setup.shared_bytes, args, C, C), blocks=())
         except SimulatorError as error:
             raise CannotProbe from error
         if np.isfinite(before) and not np.isfinite(C).all():

@@ -507,7 +507,7 @@ def _made_of(kernel: Any, facts: Facts, chosen: int, values: np.ndarray) -> np.n
         else np.zeros_like(arg) if isinstance(arg, np.ndarray) and n != setup.position else arg
         for n, arg in enumerate(setup.args)
     )  # fmt: skip
-    trial.run_quietly(kernel, replace(setup, args=args))
+    trial.record(kernel, replace(setup, args=args), blocks=())
     return setup.output.reshape(-1)
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from helpers import simulator
 from helpers.compiler import CompileError
 from helpers.devices import unravel
 from helpers.exercises.framework.problems import Case, Problem, Setup
@@ -132,12 +131,6 @@ def record(
             kernel, *_launch(setup),
             blocks=blocks, only_traced=only_traced, checks=checks, max_instructions=MAX_INSTRUCTIONS,
         )  # fmt: skip
-
-
-def run_quietly(kernel: Kernel, setup: Setup) -> None:
-    """One launch, whatever it prints, and whatever the sanitizer would think of it. Raises SimulatorError."""
-    with redirect_stdout(io.StringIO()), simulator.sanitize("off", max_instructions=MAX_INSTRUCTIONS):
-        launch(kernel, setup)
 
 
 def output_name(kernel: Kernel, setup: Setup) -> str:
