@@ -99,6 +99,7 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("tiled", "#define T 16", "#define T 16;", "No ; after #define: line 2"),
         ("tiled", "__shared__ float As", "float As", "declares As without __shared__"),
         ("patch", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element 4"),
+        ("tunable", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element TM"),
         ("turned", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element 4"),
         ("naive", "blockIdx.y", "blockidx.y", "Did you mean blockIdx?"),
         ("add_scaled", "+ B[index]", "+ B", "as in B[i]"),

@@ -97,25 +97,30 @@ def _one_too_far(text: str) -> str | None:
     """A loop that goes up to the size of an array of the kernel, and indexes it by its variable."""
     names = integers.names_in(text, {})
     for loop in _LOOP.finditer(text):
-        last = integers.value(loop[3], names)
-        if last is None or loop[1] != loop[2]:
+        if loop[1] != loop[2]:
             continue
+        last = _size(loop[3], names)
         body = text[loop.end() :].lstrip()
         body = integers.bracketed(body[1:], "{}")[0] if body.startswith("{") else body.partition(";")[0]
         if re.search(r"\bif\b|\?", body):
             continue
         for array, sizes in integers.arrays(text):
-            declared = [integers.value(one, names) for one in re.findall(r"\[([^][]+)\]", sizes)]
+            declared = [_size(one, names) for one in re.findall(r"\[([^][]+)\]", sizes)]
             for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
                 for index, size in zip(re.findall(r"\[([^][]+)\]", used), declared, strict=False):
                     if index.strip() == loop[1] and size == last:
                         line = text.count("\n", 0, loop.start()) + 1
                         return (
                             f"Line {line} has {' '.join(loop[0].split())}.\nWhy: {loop[1]} goes up to {last}, and "
-                            f"{array}{sizes} "
-                            f"has no element {last} there: the last one is {last - 1}. Write <, not <=."
+                            f"{array}{sizes} has no element {last} there: the first one is 0. Write <, not <=."
                         )
     return None
+
+
+def _size(text: str, names: integers.Values) -> int | str:
+    """A size as a number, or as it is written: of a template's parameter no more is known."""
+    number = integers.value(text, names)
+    return text.strip() if number is None else int(number)
 
 
 def _of_its_own(text: str) -> str:
