@@ -534,6 +534,10 @@ def of_another_block(facts: Facts) -> str:
                 f"{own_rows} "
                 f"and columns {own_cols}."
             )
+    for block, (rows, cols) in sorted(right.items()):
+        if block not in mine and mine and (rows.min(), cols.min()) == (down * block[1 - across], wide * block[across]):
+            own_rows, own_cols = (theme.runs(np.unique(one).tolist()) for one in (rows, cols))
+            return f"Block {_where(block)} stores nothing. Its tile is rows {own_rows} and columns {own_cols} of C."
     return ""
 
 
