@@ -128,6 +128,12 @@ def test_an_index_with_a_loop_is_not_said_to_be_out_of_reach():
     assert "No thread's index" not in verdict.sentence and "Why: " in verdict.sentence, verdict.sentence
 
 
+def test_a_known_slip_is_not_named_where_its_line_is_right():
+    exercise = exercises.get("two_groups")  # as if b[4 + j] came from the left group: the numbers are the same
+    verdict = exercise.check(exercise.solved.replace("= sums[i][4 + j]", "= sums[i][j]"))
+    assert "are taken from the left group" not in verdict.sentence and "value of C[0, 0]" in verdict.sentence
+
+
 def test_what_no_thread_stores_is_named_in_the_tile():
     exercise = exercises.get("unmerged_lanes")
     verdict = exercise.check(exercise.solved.replace("lane_y * TM", "lane_y * TN"))

@@ -216,11 +216,18 @@ class KernelExercise(Exercise):
     def _known(self, found: Examination, source: str) -> tuple[str, ...]:
         """The sentence of the known wrong solution that does exactly what was found, if there is one."""
         for known in self.wrong:
-            if self._fits(known, source) and judge.does_the_same(
-                self.wrong_source(known), found, self.problem, self.goals, self.judged
-            ):
+            text = self.wrong_source(known)
+            if not self._fits(known, source) or self._is_right_there(text, source):
+                continue
+            if judge.does_the_same(text, found, self.problem, self.goals, self.judged):
                 return (known.because,)
         return ()
+
+    def _is_right_there(self, wrong: str, source: str) -> bool:
+        """Whether a source has, as the solution has them, all the lines in which a wrong one is another: then its mistake
+        is elsewhere, though it leaves the same numbers."""
+        missing = Counter(code_of(self.solved)) - Counter(code_of(wrong))
+        return bool(missing) and not missing - Counter(code_of(source))
 
     def _fits(self, known: Wrong, source: str) -> bool:
         """Whether a source has the code that the reason for a known wrong solution speaks of."""

@@ -230,6 +230,8 @@ def of_compiler(message: str, source: str) -> str:
     for sentence in (_define_with_semicolon(source), _comment_in_formula(source)):
         if sentence:
             return sentence
+    if "modifiable lvalue" in message and (sentence := explanation(source)):
+        return sentence
     for pattern, explain in _COMPILER:
         if (found := re.search(pattern, message)) and (sentence := explain(found, source)):
             return sentence
