@@ -224,8 +224,8 @@ class KernelExercise(Exercise):
         return ()
 
     def _is_right_there(self, wrong: str, source: str) -> bool:
-        """Whether a source has, as the solution has them, all the lines in which a wrong one is another: then its mistake
-        is elsewhere, though it leaves the same numbers."""
+        """Whether a source has, as the solution has them, all the lines in which a wrong one is another: then its
+        mistake is elsewhere, though it leaves the same numbers."""
         missing = Counter(code_of(self.solved)) - Counter(code_of(wrong))
         return bool(missing) and not missing - Counter(code_of(source))
 

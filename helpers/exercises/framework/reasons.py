@@ -165,10 +165,9 @@ def leaves_its_row(facts: Facts) -> str:
         for written in facts.accesses(line, name) if shape else ():
             if len(written) != len(shape):
                 continue
-            said = _said_index(facts, name) or (None,) * len(shape)
+            said = _said_index(facts, name)
             for place, (text, size) in enumerate(zip(written, shape, strict=True)):
-                index = integers.value(text, names)
-                index = said[place] if index is None and len(said) == len(shape) else index
+                index = said[place] if len(said) == len(shape) else integers.value(text, names)
                 if index is None or 0 <= index < size:
                     continue
                 what = _axis(place, len(shape))
