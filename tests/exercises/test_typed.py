@@ -8,8 +8,8 @@ from tests.exercises.typed import ACCEPTED, CAUSE, right, slips
 # Enough to see that the data are read, and that a change of the framework loses no kind of reason.
 SLIPS = slips()
 RIGHT = right()
-SOME = [one for one in SLIPS if one.exercise in ("beta", "tiled", "patch")][::6]
-SOME_RIGHT = [one for one in RIGHT if one.exercise in ("naive", "three_stages", "slices")][::3]
+SOME = [one for one in SLIPS if one.exercise in ("beta", "tiled", "patch")][::12]
+SOME_RIGHT = [one for one in RIGHT if one.exercise in ("naive", "three_stages", "slices")][::6]
 
 
 @pytest.fixture(autouse=True)
