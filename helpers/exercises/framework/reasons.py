@@ -374,24 +374,32 @@ def not_sent_home(facts: Facts) -> str:
             condition, rest = integers.bracketed(line[found.end() :])
             leaves = rest.lstrip(" {").startswith("return")
             holds = integers.value(condition, names)
-            if holds is None or bool(holds) == leaves or not re.search(r"[<>]", condition):
+            if holds is None or bool(holds) == leaves:
                 continue
-            joined = condition.replace("&&", "||") if leaves else condition.replace("||", "&&")
-            exact = condition.replace("<=", "<") if not leaves else re.sub(r">(?!=)", ">=", condition)
-            for better, why in (
-                (joined, f"one of the two is enough: {'||' if leaves else '&&'}"),
-                (exact, "an index that is equal to the size has no element, either"),
-            ):
+            for better, why in _better(condition, leaves):
                 if better != condition and bool(integers.value(better, names)) == leaves:
                     known = sorted({w for w in re.findall(r"\b[a-zA-Z_]\w*\b", condition) if w in names})
                     told = ", ".join(f"{one} is {int(names[one])}" for one in known)
                     does = "does not hold, so it goes on" if leaves else "holds, so it goes on"
                     return (
                         f"For thread {_where(error.thread)} of block {_where(error.block)}, `{condition}` in line "
-                        f"{number} "
-                        f"{does} ({told}): {why}."
+                        f"{number} {does} ({told}): {why}."
                     )
     return ""
+
+
+def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
+    """What a condition may have been meant to be, and why. leaves: a thread for which it holds returns."""
+    inside, outside = "<" in condition and ">" not in condition, ">" in condition and "<" not in condition
+    equal = "an index that is equal to the size has no element, either"
+    if leaves and inside:
+        return ((f"!({condition})", "it sends home the threads that have an element, and lets the others go on"),)
+    if leaves and outside:
+        joined = condition.replace("&&", "||")
+        return (joined, "one of the two is enough: ||"), (re.sub(r">(?!=)", ">=", condition), equal)
+    if not leaves and inside:
+        return (condition.replace("||", "&&"), "both must hold: &&"), (condition.replace("<=", "<"), equal)
+    return ()
 
 
 # --- values
