@@ -103,7 +103,6 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("tiled", "__shared__ float As", "float As", "declares As without __shared__"),
         ("deep_tiles", "As[y][k]", "As[k][y]", "`k` is 8 for thread (0, 0), but As[8][128] has 8 rows"),
         ("patch", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element 4"),
-        ("tunable", "__shared__ float As", "float As", "declares As without __shared__"),
         ("tunable", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element TM"),
         ("turned", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element 4"),
         ("naive", "blockIdx.y", "blockidx.y", "Did you mean blockIdx?"),

@@ -129,7 +129,6 @@ def _of_its_own(text: str) -> str:
         return ""
     sizes = {f"{name}.{axis}": 32 for name in ("blockDim", "gridDim") for axis in "xyz"}
     sizes |= {f"blockIdx.{axis}": 0 for axis in "xyz"}
-    sizes |= dict.fromkeys(re.findall(r"\b(?:template\s*<|,)\s*int\s+([A-Z]\w*)\b", text), 8)  # of a template: any
     first, other = ({f"threadIdx.{axis}": number for axis in "xyz"} for number in (0, 11))
     for declared in re.finditer(
         r"(?m)^(?!.*\b(?:__shared__|extern|__device__)\b)[ \t]*float\s+(\w+)\s*\[[^\]]*\].*;", text
