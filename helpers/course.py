@@ -368,6 +368,8 @@ def _answer(exercise: KernelExercise, text: str) -> None:
     verdict = exercise.check(text)
     display(verdict)
     untouched = verdict.passed is None
+    if verdict.alone:
+        return
     if isinstance(exercise, Blank) if untouched else verdict.picture is not None:
         return  # an empty body does nothing that could be drawn; of a wrong kernel the map of the errors says more
     picture = exercise.show(text)

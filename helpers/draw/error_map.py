@@ -1,6 +1,7 @@
 """Where is a result wrong? The picture that comes with a wrong answer: every element of C, right, wrong or not written.
 
-The bounding box of what is wrong is put into words: "all in columns 32 to 36" is half of the explanation.
+The rows and columns in which something is wrong are put into words: "all in columns 32 to 36" is half of the
+explanation.
 """
 
 from __future__ import annotations
@@ -68,20 +69,17 @@ def caption(data: ErrorMap) -> str:
     unwritten = int(data.unwritten.sum())
     if unwritten == wrong and wrong:
         return f"{text}: no thread wrote {'it' if wrong == 1 else 'them'}."
-    return f"{text}; {theme.thousands(unwritten)} of them were not written." if unwritten else f"{text}."
+    were = "was" if unwritten == 1 else "were"
+    return f"{text}; {theme.thousands(unwritten)} of them {were} not written." if unwritten else f"{text}."
 
 
 def place(wrong: np.ndarray) -> str:
-    """'rows 3 to 5, columns 32 to 36': the smallest box that holds all that is wrong, '' if that is everything."""
+    """'rows 3 to 5, columns 4 to 31 and 36 to 63': in which rows and columns something is wrong, '' if in all."""
     parts = []
     for axis, name in ((1, "row"), (0, "column")):
-        lines = np.flatnonzero(wrong.any(axis=axis))
-        if len(lines) and len(lines) < wrong.shape[1 - axis]:
-            first, last = int(lines[0]), int(lines[-1])
-            if first == last:
-                parts.append(f"{name} {first}")
-            elif last - first + 1 < wrong.shape[1 - axis]:
-                parts.append(f"{name}s {first} to {last}")
+        lines = np.flatnonzero(wrong.any(axis=axis)).tolist()
+        if 0 < len(lines) < wrong.shape[1 - axis]:
+            parts.append(f"{name}{'' if len(lines) == 1 else 's'} {theme.runs(lines)}")
     return ", ".join(parts)
 
 

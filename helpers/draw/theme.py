@@ -43,6 +43,7 @@ PAPER = "#FFFFFF"  # opaque: who does not know `in_the_dark` still sees a card t
 
 # 900 CSS pixels fit beside JupyterLab's file browser on a 1280 pixel laptop; 144 dpi is 1.44 pixels for each of them.
 WIDTH = 9.0  # inches, of every figure
+MOST_RUNS = 4  # of numbers, that are named in words
 CSS_DPI = 100  # inches to CSS pixels
 DPI = 144  # inches to the PNG's pixels
 
@@ -137,6 +138,20 @@ def cut(text: str, letters: int, points: float = SMALL) -> str:
 def signed(value: float, digits: int = 2) -> str:
     """−0.9 is '−0.90', with a true minus sign."""
     return f"{value:.{digits}f}".replace("-", "\u2212")
+
+
+def runs(numbers: Sequence[int]) -> str:
+    """'4 to 31 and 36 to 63': numbers in words, as the set that they are; of more than MOST_RUNS runs the first and
+    the last."""
+    numbers = sorted(numbers)
+    begins = [n for place, n in enumerate(numbers) if place == 0 or n != numbers[place - 1] + 1]
+    ends = [n for place, n in enumerate(numbers) if place + 1 == len(numbers) or numbers[place + 1] != n + 1]
+    parts = [
+        f"{a}" if a == b else f"{a} and {b}" if b == a + 1 else f"{a} to {b}" for a, b in zip(begins, ends, strict=True)
+    ]
+    if len(parts) > MOST_RUNS:
+        return f"{', '.join(parts[: MOST_RUNS - 1])}, …, {parts[-1]}"
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def plural(count: int, singular: str, ending: str = "s") -> str:

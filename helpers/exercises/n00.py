@@ -5,6 +5,7 @@ from __future__ import annotations
 from helpers.draw import theme
 from helpers.draw.software import software_figure
 from helpers.draw.tables import Table
+from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Slip, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -138,6 +139,10 @@ BEGINS_AGAIN = (
     "block it is in?"
 )
 _INDEX = "blockIdx.x * blockDim.x + threadIdx.x"
+EVERY_THREAD_ALL = (
+    "Every thread goes through the whole array, so that each element is computed once by every thread of the launch: "
+    "let a thread take care of one element, its own."
+)
 BEYOND = "The grid has more threads than the array has elements: a thread whose index is N or more must do nothing."
 
 
@@ -170,8 +175,14 @@ SCALE = KernelExercise(
         scaled=True,
     ),
     picture=StripOf(_scaled(40, 16)),
+    goals=(goals.stored_once(),),
+    judged=_scaled(40, 16),
     wrong=(
         Wrong("starter", BEGINS_AGAIN),
+        Wrong("every_thread_all", EVERY_THREAD_ALL,
+              (("    const int index = blockIdx.x * blockDim.x + threadIdx.x;\n    if (index < N) B[index] = c * "
+                "A[index];",
+                "    for (int i = 0; i < N; ++i) B[i] = c * A[i];"),)),
         Wrong("blocks_overlap", "Block 1 begins only one element after block 0. How many elements does one block take "
               "care of?", ((_INDEX, "blockIdx.x + threadIdx.x"),)),
         Wrong("grid_for_block", "Each block begins gridDim.x elements after the one before it, and gridDim.x is the "
@@ -222,7 +233,20 @@ ADD_SCALED = Blank(
         inputs=2,
     ),
     picture=StripOf(Case({"N": 40}, alpha=1.25)),
+    goals=(goals.stored_once(),),
+    judged=Case({"N": 200}, alpha=1.25),
     wrong=(
+        Wrong(
+            "every_thread_all",
+            EVERY_THREAD_ALL,
+            (
+                (
+                    f"    const int index = {_INDEX};\n\n    // 2. If there is such an element: C = c * A + B\n"
+                    "    if (index < N) C[index] = c * A[index] + B[index];",
+                    "    for (int i = 0; i < N; ++i) C[i] = c * A[i] + B[i];",
+                ),
+            ),
+        ),
         Wrong("thread_alone", "Every block computes the same elements: blockIdx is missing."),
         Wrong("block_alone", "All threads of a block compute the same element: threadIdx is missing."),
         Wrong("blocks_overlap", "The next block begins blockDim.x elements further on, not one."),

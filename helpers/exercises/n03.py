@@ -268,6 +268,7 @@ COALESCED = Blank(
     picture=SectorsOf(((3, "ld"), (4, "ld"), (5, "st")), Case({"M": 16, "N": 96, "K": 8}), "your kernel"),
     goals=(goals.sectors_a_load(2.6),),
     judged=Case({"M": 16, "N": 96, "K": 64}),
+    before="naive",
     wrong=(
         Wrong("naive_again", "x is the row index here, as in notebook 02: blockIdx.x and threadIdx.x belong to the "
               "column now."),

@@ -266,6 +266,7 @@ TILED = Blank(
     picture=TilePhasesOf(WHOLE_TILES, "your kernel"),
     goals=(goals.floats_loaded(4096),),
     judged=Case({"M": 2 * T, "N": 2 * T, "K": 2 * T}),
+    before="coalesced",
     wrong=(
         Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
               "have not stored yet."),

@@ -231,6 +231,7 @@ STRIP = Blank(
     picture=TilePhasesOf(Case({"M": 64, "N": 64, "K": 24}), "your kernel"),
     goals=(goals.shared_loads_per_fma(0.60), goals.rows_of_a_thread((32, 32), 4)),
     judged=Case({"M": 32, "N": 32, "K": 32}),
+    before="tiled",
     wrong=(
         Wrong("rows_apart", "Thread y has rows y * TM to y * TM + 3 of the tile, but reads rows y to y + 3 of As."),
         Wrong("one_sum", "All products go to the first sum: row i has its own, sums[i]."),
@@ -281,6 +282,7 @@ PATCH = Blank(
     picture=TilePhasesOf(Case({"M": 128, "N": 128, "K": 24}), "your kernel"),
     goals=(goals.shared_loads_per_fma(0.45),),
     judged=Case({"M": 64, "N": 64, "K": 16}),
+    before="strip",
     wrong=(
         Wrong("patches_overlap", "A patch is four rows and four columns: thread (x, y) begins at row y * TM, column "
               "x * TN."),

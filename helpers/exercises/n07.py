@@ -410,7 +410,7 @@ COLUMN_SUMS = Blank(
     ),
     problem=ColumnSums(),
     picture=Drawn(_drawn_profile),
-    goals=(goals.predicted_us(predicted, (WIDE, TALL), MOST_MICROSECONDS, f"{SIZES}"),),
+    goals=(goals.predicted_us(predicted, (WIDE, TALL), MOST_MICROSECONDS, f"{SIZES}"), goals.stored_once()),
     judged=Case({"M": 64, "N": 64}),
     wrong=(
         Wrong("one_column", "Every block takes the first 32 columns: block number blockIdx.x begins at column "

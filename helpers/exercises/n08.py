@@ -205,8 +205,9 @@ TURNED = Blank(
     difficulty=1,
     task="The kernel of notebook 06 reads the four elements of A from four rows of its tile. Keep the tile "
     "transposed, so "
-    "that they are neighbours, and let the compiler load them by one instruction: at most 0.14 shared loads per FMA. M "
-    "and N are multiples of 64, K is a multiple of 8.",
+    "that they are neighbours, and let the compiler load them by one instruction: at most 0.14 shared loads per "
+    "FMA, and "
+    "no more than four neighbouring floats of a tile for a thread. M and N are multiples of 64, K is a multiple of 8.",
     hints=(
         "As has BK rows now, one for each k. Element i of the tile comes from row i / BK and k = i % BK: which of the "
         "two is the first index of As?",
@@ -217,9 +218,14 @@ TURNED = Blank(
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
     picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="st"),
-    goals=(goals.shared_loads_per_fma(0.14),),
+    goals=(goals.shared_loads_per_fma(0.14), goals.neighbours_read(4)),
     judged=Case({"M": 64, "N": 64, "K": 16}),
+    before="patch",
     wrong=(
+        Wrong("as_before", "Right, but the A tile is as it was in notebook 06: the neighbours of an element are other "
+              "k of its row. Keep k as the first index, As[k][row], so that the four rows are neighbours.",
+              (("As[BK][BM]", "As[BM][BK]"), ("As[i % BK][i / BK]", "As[i / BK][i % BK]"),
+               ("As[k][row + i]", "As[row + i][k]"))),
         Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
               "belongs at the end of the loop, too."),
         Wrong("not_turned", "As is filled as if it were not transposed: the first index is k, the second the row."),
@@ -255,6 +261,7 @@ TWO_GROUPS = Blank(
     picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="ld"),
     goals=(goals.conflicts("ld"),),
     judged=Case({"M": 64, "N": 64, "K": 16}),
+    before="turned",
     wrong=(
         Wrong("neighbours", "The two groups of a thread lie side by side, so lanes begin eight floats apart, and lane "
               "4 is back at the banks of lane 0."),

@@ -192,6 +192,7 @@ WIDE = Blank(
     picture=SectorsOf(((4, "ld"), (5, "st")), WIDE_SHAPE, "your kernel"),
     goals=(goals.load_requests(16, 4, "B"), goals.store_requests(64)),
     judged=WIDE_SHAPE,
+    before="patch",
     wrong=(
         Wrong("always_wide", "Where N is no multiple of 4, rows of B do not begin at multiples of 16 bytes, and a "
               "float4 may not be read there."),

@@ -17,6 +17,7 @@ from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.judge import Judged
 from helpers.exercises.framework.pictures import OrderOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
@@ -52,13 +53,25 @@ WHOLE_TILES = Case({"M": 2 * T, "N": 2 * T, "K": 3 * T})
 TILES = Tiles(BM=T, BN=T, BK=T)
 NEXT_LOAD = "Nobody waits between the last read of a tile and the next load over it."
 
+
+def hides_nothing(j: Judged) -> str:
+    """What an accepted kernel of `two_buffers` still lacks: a thread's next floats are not under way meanwhile."""
+    if goals.reads_before_store(1, TILE_BYTES).measure(j) >= 1:
+        return ""
+    return (
+        "Right, and it saves a barrier. But it hides nothing yet: no read lies between a load and its store, so a "
+        "thread waits for its floats before it multiplies. The kernel next_tile mends that."
+    )
+
+
 TWO_BUFFERS = KernelExercise(
     name="two_buffers",
     notebook="10",
     title="Bug hunt: two buffers and one barrier",
     difficulty=1,
-    task="With two buffers one barrier per iteration is enough: while one pair of tiles is multiplied, the next is "
-    "loaded into the other. Something here does not take turns. Keep it at 16 barriers for M = N = 32 and K = 48.",
+    task="With two buffers one barrier per iteration is enough: a warp may store the next tiles into one pair while "
+    "others still multiply the other. Something here does not take turns. Keep it at 16 barriers for M = N = 32 and "
+    "K = 48.",
     hints=(
         "In one iteration, which buffer is read in step 2, and which one is written in step 1?",
         "A fast warp may be loading while a slow one still multiplies: they must not touch the same buffer.",
@@ -68,6 +81,7 @@ TWO_BUFFERS = KernelExercise(
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
     goals=(goals.barriers(16),),
     judged=WHOLE_TILES,
+    remark=hides_nothing,
     wrong=(
         Wrong("starter", "The next tiles are loaded over the ones that are multiplied in this round: they belong in "
               "the other buffer."),
@@ -152,6 +166,7 @@ NEXT_TILE = Blank(
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
     goals=(goals.barriers(16), goals.reads_before_store(READS, TILE_BYTES)),
     judged=WHOLE_TILES,
+    before="tiled",
     wrong=(
         Wrong("first_not_awaited", NOT_AWAITED),
         Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
@@ -193,10 +208,15 @@ THREE_STAGES = Blank(
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
     goals=(goals.barriers(12), goals.copies_under_way(2)),
     judged=WHOLE_TILES,
+    before="next_tile",
     wrong=(
         Wrong("waits_for_all", "Right, but wait<0>() waits for both tiles that are under way, also for the one that "
               "is needed an iteration later: only one is under way during the products. wait<1>() waits for the older "
-              "one alone.", (("wait<1>();", "wait<0>();"),)),
+              "one alone.", (("wait<1>();", "wait<0>();"),), text=r"wait\s*<\s*0\s*>"),
+        Wrong("started_late", "Right, but the new copies are started after the products: only one group is under way "
+              "during them. start(tile + 2) belongs between the barrier and the products.",
+              (("        start(tile + 2);\n", ""),
+               ("Bs[tile % STAGES][k][x];\n", "Bs[tile % STAGES][k][x];\n        start(tile + 2);\n"))),
         Wrong("one_started", "Only one tile is started before the loop: tile 1 is never copied."),
         Wrong("waits_too_little", ARRIVED),
         Wrong("never_waits", "Nobody waits for the copies: a barrier makes threads meet, it does not make copies "

@@ -14,7 +14,7 @@ from helpers.analysis.hierarchy import Loads, levels_of
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.draw.lane_maps import NOBODY, LaneMap, warp_maps_figure
-from helpers.exercises.framework import goals, trial
+from helpers.exercises.framework import goals, integers, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -75,6 +75,9 @@ def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
     """
     if not isinstance(lane_y, str) or not isinstance(lane_x, str):
         return Verdict(False, 'Give both formulas as text, such as "lane / LANES_X".')
+    told = _cannot_be(lane_y, lane_x, kernel)
+    if told:
+        return Verdict(False, told)
     line = f"lane_y = {lane_y}, lane_x = {lane_x}"
     launch = hierarchy.shown(kernel)
     launch = launch.with_source(launch.source.replace(hierarchy.LANE_MAP, line))
@@ -87,6 +90,8 @@ def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
         return Verdict(False, str(error).split("\n\n")[0])
     loads = data.loads[0]
     told = f"C is right. The loads of A take {_each(loads['As'])} wavefronts each, those of B {_each(loads['Bs'])}."
+    if _places(lane_y, lane_x, kernel) == _places(*_ZIGZAG_FORMULAS, kernel):
+        return Verdict(False, f"{told} But that is our zigzag: every lane stands where it stands there. Find another.")
     if loads["As"].each == loads["Bs"].each == 2:
         return Verdict(True, f"{told} Both are merged.")
     which = "Lanes i and i ^ 1, or else i and i ^ 2, must all read the same floats for a load to be merged."
@@ -94,6 +99,33 @@ def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
 
 
 _ROW_BY_ROW = hierarchy.LANE_MAPS["row by row"]
+_ZIGZAG_FORMULAS = tuple(part.partition(" = ")[2] for part in hierarchy.LANE_MAP.split(", "))
+
+
+def _cannot_be(lane_y: str, lane_x: str, kernel: Kernel) -> str:
+    """What is wrong with two formulas that can be seen without the compiler, or nothing."""
+    sizes = kernel.params
+    down, across = sizes["WM"] // sizes["TM"], sizes["WN"] // sizes["TN"]
+    for name, formula, size in (("lane_y", lane_y, down), ("lane_x", lane_x, across)):
+        if "//" in formula:
+            return f"{name} = {formula}: in C++ // begins a comment. Whole numbers are divided by /."
+        found = integers.value(formula, {"lane": np.arange(32), "LANES_Y": down, "LANES_X": across})
+        outside = [] if found is None else np.flatnonzero((found := np.broadcast_to(found, 32)) // size != 0)
+        if len(outside):
+            return f"{name} must be 0 … {size - 1}, and {formula} is {int(found[outside[0]])} for lane {outside[0]}."
+    return ""
+
+
+def _places(lane_y: str, lane_x: str, kernel: Kernel) -> list[object]:
+    """Where both formulas put the lanes; the formulas themselves where they are more than whole numbers."""
+    sizes = kernel.params
+    down, across = sizes["WM"] // sizes["TM"], sizes["WN"] // sizes["TN"]
+    names = {"lane": np.arange(32), "LANES_Y": down, "LANES_X": across}
+    found = [integers.value(one, names) for one in (lane_y, lane_x)]
+    return [
+        text if one is None else np.broadcast_to(one, 32).tolist()
+        for text, one in zip((lane_y, lane_x), found, strict=True)
+    ]
 
 
 def _each(loads: Loads) -> str:
@@ -331,6 +363,7 @@ WARP_TILE = Blank(
     picture=ThreadMapOf("C", Case({"M": 64, "N": 64, "K": 8}), "your kernel", thread=100),
     goals=(goals.rows_and_columns_of_a_warp((64, 64), 48), goals.load_wavefronts(768)),
     judged=Case({"M": 64, "N": 64, "K": 16}),
+    before="turned",
     wrong=(
         Wrong("no_warp_tiles", "Every patch has its thread, but a warp has no tile of its own: it takes two whole "
               "rows of patches, and reads more of B than it needs."),

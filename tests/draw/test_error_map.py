@@ -33,9 +33,9 @@ def test_the_box_of_the_errors_is_put_into_words(where, words):
     assert place(mask(19, 37, *where)) == words
 
 
-def test_errors_that_reach_from_end_to_end_have_no_box():
+def test_rows_and_columns_are_named_as_sets_not_as_ranges():
     scattered = mask(19, 37, slice(None, None, 18), slice(None, None, 36))
-    assert place(scattered) == ""
+    assert place(scattered) == "rows 0 and 18, columns 0 and 36"
 
 
 def test_the_caption_counts_wrong_and_unwritten_elements():

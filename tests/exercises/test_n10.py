@@ -26,3 +26,15 @@ def test_waiting_for_all_copies_is_refused_only_where_it_hides_nothing():
     assert refused.passed is False and "0.0 groups of copies under way during the products" in refused.sentence
     before_the_next = exercise.check(exercise.solved.replace(WAIT_LAST, WAIT_FIRST))
     assert before_the_next.passed is True and "1.0 groups of copies under way" in before_the_next.sentence
+
+
+def test_the_last_tile_may_be_waited_for_alone():
+    one, other = "        wait<1>();\n", "        if (tile + 1 < tiles) wait<1>(); else wait<0>();\n"
+    stages = exercises.get("three_stages")
+    assert one in stages.solved
+    assert stages.check(stages.solved.replace(one, other)).passed is True
+
+
+def test_a_second_buffer_that_hides_nothing_is_right_with_a_remark():
+    verdict = exercises.get("two_buffers").check(exercises.get("two_buffers").solved)
+    assert verdict.passed and "it hides nothing yet" in verdict.sentence

@@ -28,7 +28,7 @@ def test_rows_that_only_odd_lanes_name_wrong_are_found(mistake):
     row = "row = lane % 16"
     assert row in exercise.solved
     verdict = exercise.check(exercise.solved.replace(row, mistake))
-    assert verdict.passed is False and "expected" in verdict.sentence and "Why:" not in verdict.sentence
+    assert verdict.passed is False and "expected" in verdict.sentence
 
 
 @pytest.mark.parametrize("place", ["(chunk + row / 2) % 4", "chunk ^ (row >> 1 & 3)", "chunk ^ 3 - row / 2 % 4"])

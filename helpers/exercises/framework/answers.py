@@ -17,12 +17,14 @@ LEARNERS = "your kernel"  # in the title of a picture
 class Verdict:
     """passed: True, False, or None while nothing was answered yet.  sentence: what was found and what it means.
 
-    picture: drawn below the sentence, if there is one.
+    picture: drawn below the sentence, if there is one.  alone: whether a picture of what the kernel does would show
+    another launch than the one that the sentence speaks of.
     """
 
     passed: bool | None
     sentence: str
     picture: theme.Figure | None = None
+    alone: bool = False
 
     @property
     def mark(self) -> str:

@@ -10,14 +10,11 @@ import html
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from helpers.draw import theme
-from helpers.exercises.framework import kept, trial
+from helpers.exercises.framework import kept
 from helpers.exercises.framework.answers import LEARNERS, Verdict
 from helpers.exercises.framework.card import Hints
 from helpers.exercises.framework.exercise import KernelExercise, code_of
-from helpers.exercises.framework.judge import Examination
 
 LEARNER, SKIPPED, NOBODY = "yours", "the course's solution, which you chose to go on with", "the course's solution"
 
@@ -87,17 +84,6 @@ class Blank(KernelExercise):
         if kept.source(self.name) is None:
             kept.keep(self.name, self.solved)
         return Plain(self.solved)
-
-    def _because(self, found: Examination) -> tuple[str, ...]:
-        """The sentence of the known wrong solution that does exactly what was found, else of the slip that does.
-
-        A kernel that stores nothing leaves the same NaN as one that adds to C: who wrote the element tells them apart.
-        """
-        failure = found.first_failure
-        unwritten = failure is not None and failure.output is not None and np.isnan(failure.output).all()
-        if unwritten and trial.writer(found.kernel, self.problem, failure.case, 0) is None:  # type: ignore
-            return super()._because(found)
-        return self._known(found) or super()._because(found)
 
     @property
     def written(self) -> Written:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,16 @@ from typing import Any
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.draw.diff import Diff, source_diff
-from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress, text_slips
+from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress, reasons, text_slips
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
-from helpers.exercises.framework.judge import Examination, Goal
+from helpers.exercises.framework.judge import Examination, Goal, Judged
 from helpers.exercises.framework.problems import Case, Problem
+from helpers.exercises.framework.trial import Outcome
 from helpers.run import simulated
-from helpers.simulator import Kernel
+from helpers.simulator import Kernel, Recording
 from helpers.simulator.errors import SimulatorError
+from helpers.simulator.sanitizer.checks import SHARED_RACE
 
 SOURCES = Path(__file__).parents[1] / "sources"
 Picture = Callable[[Kernel, Problem], "theme.Figure"]
@@ -30,12 +33,14 @@ class Wrong:
     """A known wrong solution.
 
     version: its name; without changes a version of the marked source.  because: what the learner is told about it.
-    changes: (text, other text), made to the solution.
+    changes: (text, other text), made to the solution.  text: a pattern that the learner's source must have, for a
+    reason that speaks of certain code.
     """
 
     version: str
     because: str
     changes: tuple[tuple[str, str], ...] = ()
+    text: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +79,9 @@ class KernelExercise(Exercise):
     """A CUDA kernel to change: sources/<name>.cu.
 
     problem: what the kernel computes.  picture: what `show` draws.  wrong: known wrong solutions.  goals, judged:
-    numbers to reach besides being right, counted in the machine code, and the case they are measured on.
+    numbers to reach besides being right, counted in the machine code, and the case they are measured on.  remark: what
+    an accepted kernel still lacks, measured on that case, "" if nothing.  before: the exercise whose kernel this one
+    improves on, "" for none.
     """
 
     problem: Problem
@@ -82,6 +89,8 @@ class KernelExercise(Exercise):
     wrong: tuple[Wrong, ...]
     goals: tuple[Goal, ...] = ()
     judged: Case | None = None
+    remark: Callable[[Judged], str] = lambda _: ""
+    before: str = ""
 
     @cached_property
     def marked(self) -> marked.Marked:
@@ -127,14 +136,15 @@ class KernelExercise(Exercise):
         slip = text_slips.found_in(text)
         if slip is not None:
             progress.note(self.name, solved=False)
-            return Verdict(False, slip)
+            return Verdict(False, slip, alone=True)
         found = self.examine(text)
         if not feedback.passed(found, self.goals):
             because: tuple[str, ...] = ()  # the starter is there to be understood by its learner
             if not untouched:
-                because = self._because(found)
+                because = self._because(found, text)
                 progress.note(self.name, solved=False)
-            return feedback.verdict(found, self.problem, self.goals, because, starter=untouched)
+            said = feedback.verdict(found, self.problem, self.goals, because, starter=untouched)
+            return replace(said, alone=not untouched and not self._draws(found.first_failure))
         device = on_gpu.run(text, self.problem)
         if not device.passed:
             return Verdict(False, device.sentence)
@@ -142,20 +152,57 @@ class KernelExercise(Exercise):
         told = any(goal.predicted for goal in self.goals)
         from helpers.exercises.framework import speed  # a kernel that passed: now the model of its time is loaded
 
-        fast = "" if told else speed.line(found.kernel, text, self.problem)
-        more = f"{fast}{device.sentence}"
+        fast = "" if told else speed.line(found.kernel, text, self.problem, self.name, self.before)
+        more = f"{fast}{device.sentence}{self._remarks(found)}"
         return feedback.verdict(found, self.problem, self.goals, (), starter=False, more=more)
+
+    def _draws(self, failure: Outcome | None) -> bool:
+        """Whether the picture shows what is wrong: it is made from a launch of its own, in which another case's failure
+        need not be seen."""
+        race = failure is not None and any(one.kind == SHARED_RACE for one in failure.report.findings)
+        return failure is None or (race and getattr(self.picture, "draws_races", False))
+
+    def _remarks(self, found: Examination) -> str:
+        """What an accepted kernel still lacks, each remark in a line of its own."""
+        assert found.kernel is not None
+        own = judge.measured(found.kernel, self.problem, self.judged)
+        course = judge.known_launch(simulated(self.solved, self.problem.entry), self.problem, self.judged)
+        return "".join(f"\n{one}" for one in (self.remark(own), _scattered(own, course)) if one)
 
     def examine(self, source: str) -> Examination:
         """Everything that `check` finds out in the simulator."""
         return judge.examine(source, self.problem, self.goals, self.judged)
 
-    def _because(self, found: Examination) -> tuple[str, ...]:
-        """The sentences of the known slip that reproduces what was found, else what its missed goals can tell."""
+    def _because(self, found: Examination, source: str) -> tuple[str, ...]:
+        """Why a source fails, as far as it is proven: it is a known wrong one, or it leaves the very numbers that a
+        slip leaves, or its text and its launches show it; else what its missed goals can tell.
+
+        Numbers tell slips apart where there are any. Where elements are merely not written, or NaN, or where the kernel
+        was stopped, many slips leave the same: there the text is asked first.
+        """
         if found.kernel is None:
-            return ()
-        slips = judge.library_slips(found.outcomes, self.problem) if found.first_failure else ()
-        return slips or self._known(found) or found.explained
+            why = text_slips.of_compiler(found.message, source)
+            return (why,) if why else ()
+        same_text = [one for one in self.wrong if self._fits(one, source) and alike(self.wrong_source(one), source)]
+        if same_text:
+            return (same_text[0].because,)
+        if found.first_failure is None:
+            return self._known(found, source) or found.explained
+        in_text = text_slips.explanation(source)
+        by_text = (in_text,) if in_text else reasons.of(source, found, self.problem, self.solved, reasons.BY_TEXT)
+        if by_text:
+            return by_text
+        if judge.has_wrong_numbers(found.outcomes):
+            return (
+                judge.library_slips(found.outcomes, self.problem)
+                or self._known(found, source)
+                or reasons.of(source, found, self.problem, self.solved)
+            )
+        return (
+            reasons.of(source, found, self.problem, self.solved)
+            or judge.library_slips(found.outcomes, self.problem)
+            or self._known(found, source)
+        )
 
     def wrong_source(self, known: Wrong) -> str:
         """The complete text of a known wrong solution. ValueError if what it changes is not in the solution."""
@@ -168,13 +215,25 @@ class KernelExercise(Exercise):
             text = text.replace(before, after)
         return text
 
-    def _known(self, found: Examination) -> tuple[str, ...]:
+    def _known(self, found: Examination, source: str) -> tuple[str, ...]:
         """The sentence of the known wrong solution that does exactly what was found, if there is one."""
         for known in self.wrong:
-            source = self.wrong_source(known)
-            if judge.does_the_same(source, found, self.problem, self.goals, self.judged):
+            text = self.wrong_source(known)
+            if not self._fits(known, source) or self._is_right_there(text, source):
+                continue
+            if judge.does_the_same(text, found, self.problem, self.goals, self.judged):
                 return (known.because,)
         return ()
+
+    def _is_right_there(self, wrong: str, source: str) -> bool:
+        """Whether a source has, as the solution has them, all the lines in which a wrong one is another: then its
+        mistake is elsewhere, though it leaves the same numbers."""
+        missing = Counter(code_of(self.solved)) - Counter(code_of(wrong))
+        return bool(missing) and not missing - Counter(code_of(source))
+
+    def _fits(self, known: Wrong, source: str) -> bool:
+        """Whether a source has the code that the reason for a known wrong solution speaks of."""
+        return re.search(known.text, "\n".join(code_of(source))) is not None
 
     def solution(self) -> Diff:
         """What changes from the starter to the solution."""
@@ -184,6 +243,52 @@ class KernelExercise(Exercise):
         """The notebook cells in which the exercise is solved."""
         head = f'{self.name} = exercises.get("{self.name}")\n{self.name}'
         return head, f"%%cuda {self.name}{self.starter}".rstrip("\n"), f"{self.name}.hint()"
+
+
+MANY_SECTORS = 1.5  # times as many as the course's solution needs for a request
+
+
+def _scattered(own: Judged, course: Judged) -> str:
+    """Which array a right kernel loads in many more sectors per request than the course's solution does; "" if none."""
+    for mine, theirs in zip(own.kernel.compiled.parameters, course.kernel.compiled.parameters, strict=False):
+        sectors = [_sectors(one.recording, parameter.name) for one, parameter in ((own, mine), (course, theirs))]
+        if sectors[0] > MANY_SECTORS * sectors[1] > 0:
+            return (
+                f"Right, but a load request to {mine.name} fetches {sectors[0]:.1f} sectors on average, where "
+                f"{sectors[1]:.1f} "
+                "would do: threads that are neighbours do not read neighbours."
+            )
+    return ""
+
+
+def _sectors(recording: Recording, array: str) -> float:
+    return recording.total("sectors", "global", "ld", array) / max(
+        1, recording.total("requests", "global", "ld", array)
+    )
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two sources are the same but for comments, spaces and the names of their variables."""
+    return _tokens(one) == _tokens(other)
+
+
+def _tokens(source: str) -> list[str]:
+    """The words of a source; its names, but for those that CUDA gives, are numbered in the order of their coming."""
+    text = "\n".join(code_of(source))
+    known = {*re.findall(r"[.#]\s*(\w+)", re.sub(r'"[^"]*"', "", text)), *KEYWORDS}
+    numbers: dict[str, str] = {}
+    words = re.findall(r'"[^"]*"|[A-Za-z_]\w*|[\d.]\w*|\S', text)
+    return [
+        numbers.setdefault(word, f"name {len(numbers)}") if re.match(r"[A-Za-z_]", word) and word not in known else word
+        for word in words
+    ]
+
+
+KEYWORDS = frozenset((
+    "int", "float", "float4", "double", "bool", "auto", "const", "void", "if", "else", "for", "while", "return",
+    "unsigned", "extern", "template", "constexpr", "static_assert", "reinterpret_cast", "threadIdx", "blockIdx",
+    "blockDim", "gridDim", "__shared__", "__device__", "__global__", "__syncthreads", "__syncwarp", "wmma",
+))  # fmt: skip
 
 
 def code_of(source: str) -> list[str]:

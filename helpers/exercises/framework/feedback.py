@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,10 +15,20 @@ from helpers.exercises.framework.judge import Examination, Goal
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
 from helpers.simulator.errors import GUARD, SimulatorError, coordinates
-from helpers.simulator.sanitizer.checks import SHARED_RACE, Finding
+from helpers.simulator.sanitizer.checks import GLOBAL_RACE, SHARED_RACE, Finding
 
 MOST_ELEMENTS = 200_000  # of a picture
 NO_GUARD = "In this exercise every thread has an element, so that no guard is missing: it is the index that is wrong."
+
+
+BOTH_STORE = (
+    "Both store, so that it is chance which value stays. Neither a barrier nor an atomic function mends that: each "
+    "element must be stored by one thread."
+)
+ONE_OWNER = (
+    "One thread reads what another one writes, in any order. Neither a barrier nor an atomic function mends that: each "
+    "element of the result must be the business of one thread alone."
+)
 
 
 def verdict(
@@ -35,12 +46,12 @@ def verdict(
     exercise begins with: no cross for it.  more: what to add for a kernel that passed.
     """
     if found.kernel is None:
-        return Verdict(False, found.message)
+        return Verdict(False, "\n".join([found.message, *(f"Why: {sentence}" for sentence in because)]))
     failure = found.first_failure
     picture = None
     if failure is not None:
         text = _failure(found, failure, problem, explained=bool(because))
-        picture = _picture(failure, problem)
+        picture = _picture(found, failure, problem)
     else:
         text = _checked(found, problem)
         text += f"\n{found.message}" if found.message else _measured(found, goals)
@@ -48,10 +59,11 @@ def verdict(
     done = failure is None and not found.message and _reached(found, goals)
     if done:
         return Verdict(True, f"{text}{more}")
-    reasons = "".join(f"\nWhy: {sentence}" for sentence in because)
     if starter:
-        return Verdict(None, f"This is the kernel that the exercise begins with. {text}{reasons}", picture)
-    return Verdict(False, f"{text}{reasons}", picture)
+        return Verdict(None, f"This is the kernel that the exercise begins with. {text}", picture)
+    reasons = [f"Why: {sentence}" for sentence in because]
+    first = failure is not None and bool(failure.report.findings)  # else what is long stands before what is short
+    return Verdict(False, "\n".join([*reasons, text] if first else [text, *reasons]), picture)
 
 
 def passed(found: Examination, goals: Sequence[Goal]) -> bool:
@@ -120,7 +132,7 @@ def _failure(found: Examination, failure: Outcome, problem: Problem, *, explaine
         if told_first.kind == SHARED_RACE and block:
             told_first = easiest([one for one in failure.report.findings if one.kind == SHARED_RACE], block)
         more = _others(told_first, failure.report.findings)
-        first = told_first.message
+        first = _without_false_advice(told_first, explained)
         told = block and UNWRITTEN in first
         threads = f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if told else ""
         return f"{launch}:\n{first}{more}{threads}{already}"
@@ -133,6 +145,20 @@ def _stopped(error: SimulatorError, explained: bool, whole: bool) -> str:
     if not advice.startswith(GUARD) or not (explained or whole):
         return str(error)
     return what if explained else f"{what}\n{NO_GUARD}"
+
+
+_SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+) \w+\[", re.MULTILINE)
+
+
+def _without_false_advice(finding: Finding, explained: bool) -> str:
+    """A hazard's sentences. Where two threads meet at an element of the result, or store to one of a tile, they do
+    without the advice to put a barrier between them, or to add by an atomic function, which no exercise asks for."""
+    message = finding.message
+    both_store = set(_SIDE.findall(message)) == {"writes"}
+    if finding.kind != GLOBAL_RACE and not both_store:
+        return message
+    what = message.rpartition("\n")[0]
+    return what if explained else f"{what}\n{BOTH_STORE if both_store else ONE_OWNER}"
 
 
 def _others(told: Finding, findings: Sequence[Finding]) -> str:
@@ -167,7 +193,7 @@ def _short(index: tuple[int, int, int]) -> str:
     return f"({index[0]}, {index[1]})" if index[2] == 0 else coordinates(index)
 
 
-def _picture(failure: Outcome, problem: Problem) -> theme.Figure | None:
+def _picture(found: Examination, failure: Outcome, problem: Problem) -> theme.Figure | None:
     """The map of the errors; none where a single element, or the sentence alone, says as much."""
     if failure.output is None or failure.expected.ndim != 2 or not failure.wrong.any():
         return None
@@ -175,8 +201,8 @@ def _picture(failure: Outcome, problem: Problem) -> theme.Figure | None:
         return None
     from helpers.draw.error_map import ErrorMap, error_map_figure  # the first picture loads matplotlib
 
-    wrong, before = failure.wrong, problem.prepare(failure.case).output
-    unwritten = wrong & trial.same(failure.output, before)
+    wrong = failure.wrong
+    unwritten = wrong & ~trial.stored(found.kernel, problem, failure.case)  # type: ignore[arg-type]
     shown = [problem.as_matrix(array) for array in (wrong, unwritten)]
     first = problem.index(tuple(int(i) for i in np.argwhere(wrong)[0]))
     data = ErrorMap(problem.output, shown[0], shown[1], first, problem.tile)

@@ -87,12 +87,22 @@ class Gemm:
         inputs = self._inputs(case)
         expected = slips.result(slips.RIGHT, inputs, case.launches)
         A, B, C = (self._in_memory(matrix.astype(np.float32)) for matrix in (inputs.A, inputs.B, inputs.C))
-        sizes = tuple(np.int32(size) for size in (inputs.M, inputs.N, inputs.K))
+        return self._setup(case, A, B, C, self._in_memory(expected))
+
+    def _setup(self, case: Case, A: np.ndarray, B: np.ndarray, C: np.ndarray, expected: np.ndarray) -> Setup:
+        M, N, K = (case.sizes[name] for name in "MNK")
+        sizes = tuple(np.int32(size) for size in (M, N, K))
         scalars = (np.float32(case.alpha),), (np.float32(case.beta),)
         # Flat, if rows and columns of what NumPy sees are not the learner's: messages then speak of one index.
         arrays = tuple(array.reshape(-1) for array in (A, B, C)) if self.column_major else (A, B, C)
         args = (*sizes, *scalars[0], *arrays[:2], *scalars[1], arrays[2]) if self.scaled else (*sizes, *arrays)
-        return Setup(self._grid(inputs.M, inputs.N), self.block, self.shared_bytes, args, C, self._in_memory(expected))
+        return Setup(self._grid(M, N), self.block, self.shared_bytes, args, C, expected)
+
+    def unanswered(self, case: Case) -> Setup:
+        """A launch of a case on matrices of zeros, which says nothing of what is right: for its time alone."""
+        M, N, K = (case.sizes[name] for name in "MNK")
+        A, B, C = (self._in_memory(np.zeros(shape, np.float32)) for shape in ((M, K), (K, N), (M, N)))
+        return self._setup(case, A, B, C, C)
 
     def index(self, index: tuple[int, ...]) -> tuple[int, ...]:
         return index[::-1] if self.column_major else index

@@ -54,12 +54,40 @@ def store_sectors(at_most: int) -> Goal:
 
 
 def floats_loaded(at_most: int) -> Goal:
-    """Floats that the threads ask global memory for, each as often as it is asked for by a warp."""
-    return Goal(
-        "floats loaded from global memory",
-        lambda j: j.recording.total("useful_bytes", "global", "ld") / 4,
-        at_most,
-    )
+    """Floats that the threads ask global memory for, each as often as a thread asks for it."""
+
+    def measure(j: Judged) -> float:
+        traces = j.all_blocks().launches[-1].traces
+        return sum(len(trial.elements(one)) for one in traces if (one.space, one.op) == ("global", "ld"))
+
+    return Goal("floats loaded from global memory", measure, at_most)
+
+
+def stored_once(at_most: float = 1) -> Goal:
+    """Stores of threads for each element of the output: one, where every element is one thread's."""
+
+    def measure(j: Judged) -> float:
+        traces = j.all_blocks().launches[-1].traces
+        places = np.concatenate([trial.elements(one) for one in traces if (one.space, one.op) == ("global", "st")])
+        return len(places) / max(1, len(np.unique(places)))
+
+    return Goal("stores per element", measure, at_most, digits=1)
+
+
+def neighbours_read(at_most: int) -> Goal:
+    """The longest run of neighbouring floats in shared memory that thread (0, 0) of block (0, 0, 0) reads."""
+
+    def measure(j: Judged) -> float:
+        reads = [
+            trace.addresses[0] + np.arange(0, trace.width, FLOAT_BYTES)
+            for trace in j.recording.launches[-1].traces
+            if trace.space == "shared" and trace.op == "ld" and (trace.active is None or trace.active[0])
+        ]
+        floats = np.unique(np.concatenate([[-FLOAT_BYTES], *reads]) // FLOAT_BYTES)[1:]
+        runs = np.split(floats, np.flatnonzero(np.diff(floats) != 1) + 1)
+        return max(len(run) for run in runs)
+
+    return Goal("neighbouring floats of the tiles are read by thread (0, 0)", measure, at_most)
 
 
 def conflicts(op: str | None = None, at_most: int = 0) -> Goal:
@@ -265,20 +293,22 @@ def refused(entries: Sequence[str]) -> Goal:
 def copies_under_way(at_least: float) -> Goal:
     """Groups of asynchronous copies that nobody has waited for yet, the mean over all reads from shared memory.
 
-    Groups are counted in the order of the machine code, which in a loop is the order of each iteration.
+    Groups are counted in the order of the machine code, which in a loop is the order of each iteration. A wait that is
+    executed less often than another one is left out: that is how the last iterations wait, in which nothing is left to
+    copy.
     """
 
     def measure(j: Judged) -> float:
         closed, started, reads, under_way = 0, False, 0, 0
-        for one in j.recording.by_instruction():
-            if not one.predicated_on:
-                continue
+        executed = [one for one in j.recording.by_instruction() if one.predicated_on]
+        usual = max((one.predicated_on for one in executed if one.opcode.startswith("DEPBAR")), default=0)
+        for one in executed:
             if one.opcode.startswith("LDGSTS"):
                 started = True
             elif one.opcode.startswith("LDGDEPBAR"):
                 closed, started = closed + 1, False
             elif one.opcode.startswith("DEPBAR"):
-                closed = min(closed, _pending(one.text))
+                closed = min(closed, _pending(one.text)) if one.predicated_on == usual else closed
             elif one.opcode.startswith("LDS"):
                 reads += one.warps
                 under_way += one.warps * (closed + started)

@@ -182,6 +182,15 @@ def _traffic(found: Judged) -> frozenset[tuple[Any, ...]]:
     return frozenset(totals | {("barriers", found.barriers), ("addresses", hash(frozenset(addresses.items())))})
 
 
+def has_wrong_numbers(outcomes: Sequence[Outcome]) -> bool:
+    """Whether a case left numbers that are wrong: then they tell which slip it was. NaN, what was not written, and a
+    kernel that was stopped do not."""
+    return any(
+        one.output is not None and not one.report.findings and np.isfinite(one.output[one.wrong]).any()
+        for one in outcomes
+    )
+
+
 def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:
     """The sentences of the first slip, or pair of slips, that reproduces all outcomes bit for bit; () if there is none.
 
@@ -221,7 +230,7 @@ def does_the_same(
         if not found.measures:
             return True
         # What a launch asked of memory is known at once; a goal may take launches of its own.
-        return _traffic(_known_launch(kernel, problem, judged)) == found.traffic and all(
+        return _traffic(known_launch(kernel, problem, judged)) == found.traffic and all(
             _known_measure(kernel, problem, judged, goal) == value
             for goal, value in zip(goals, found.measures, strict=True)
         )
@@ -236,10 +245,11 @@ def _outcome(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
 
 
 @lru_cache(maxsize=32)
-def _known_launch(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
+def known_launch(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
+    """`measured` of a kernel of the course's, which is asked for in every check of the same exercise."""
     return measured(kernel, problem, judged)
 
 
 @lru_cache(maxsize=128)
 def _known_measure(kernel: Kernel, problem: Problem, judged: Case | None, goal: Goal) -> float:
-    return goal.measure(_known_launch(kernel, problem, judged))
+    return goal.measure(known_launch(kernel, problem, judged))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from gemm_kernels import get
 from helpers import run
@@ -64,6 +65,8 @@ class TilePhasesOf:
 
     If threads race for a tile, the picture is of them.
     """
+
+    draws_races: ClassVar[bool] = True
 
     case: Case
     title: str

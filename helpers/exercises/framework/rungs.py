@@ -16,13 +16,14 @@ from functools import cache, partial
 import numpy as np
 
 from gemm_kernels import Launch
-from helpers import cycles, devices, gpu, run
+from helpers import cycles, gpu, run
 from helpers.analysis.block_shapes import sectors_per_request
 from helpers.draw import theme
 from helpers.draw.tables import Table
 from helpers.exercises.framework.blank import LEARNER, Blank
 from helpers.exercises.framework.exercise import code_of
 from helpers.exercises.framework.multiplications import LAST, SHOWN, kernel_of, rungs
+from helpers.exercises.framework.speed import SUITE, recorded
 from helpers.measure import recordings
 from helpers.measure.bench import cublas_sgemm
 from helpers.measure.measurement import MEASURED, Measurement, Timing
@@ -30,7 +31,6 @@ from helpers.measure.problem import Reference, problem
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import interleave
 
-SUITE = "plain"
 SIZES = (1024, 2048, 4096)  # M = N = K; every tile divides them
 COUNTED = (128, 128, 64)  # M, N, K of the launch whose requests are counted
 
@@ -82,18 +82,6 @@ def _speed(blank: Blank, source: str, own: bool, size: int) -> Measurement | Non
         (measured,) = timed([kernel_of(blank, source).launch(size, size, size)])
         return measured
     return None if own else recorded(blank.name, size)
-
-
-def recorded(name: str, size: int, gpu_name: str = devices.DEFAULT.name) -> Measurement | None:
-    """The recorded speed of a plain kernel, the solution of a blank, at M = N = K = size; None if there is none."""
-    try:
-        rows = recordings.raw(gpu_name, SUITE)["rows"]
-    except recordings.NoRecording:
-        return None
-    for row in rows:
-        if (row["kernel"], row["M"], row["N"], row["K"]) == (name, size, size, size):
-            return Measurement.from_row({key: value for key, value in row.items() if key != "sha256"}, gpu_name)
-    return None
 
 
 def my_ladder(size: int = SHOWN, until: str = LAST) -> Table:

@@ -163,6 +163,14 @@ def _or_zero(matrix: np.ndarray, row: np.ndarray, col: np.ndarray) -> np.ndarray
     return np.where(inside, matrix[np.minimum(row, matrix.shape[0] - 1), np.minimum(col, matrix.shape[1] - 1)], 0.0)
 
 
+def _sum_cut_to_integer(i: Inputs) -> np.ndarray:
+    """The sum after each product without what follows its point."""
+    found = np.zeros((i.M, i.N))
+    for k in range(i.K):
+        found = np.trunc(found + i.A[:, k, None] * i.B[None, k])
+    return found
+
+
 def _sum_of_elements(i: Inputs) -> np.ndarray:
     return i.A.sum(axis=1)[:, None] + i.B.sum(axis=0)[None, :]
 
@@ -203,6 +211,10 @@ PRODUCTS: tuple[Slip, ...] = (
     Slip("row_col_swapped", "row and col trade places where A and B are read: C[row, col] holds what belongs to "
          "C[col, row].", _indexed(lambda i, row, col, k: col * i.K + k, lambda i, row, col, k: k * i.N + row)),
     Slip("sum_not_product", "A and B are added where they should be multiplied.", _sum_of_elements),
+    Slip("sum_is_an_int", "The sum is an int: after each product it is cut to a whole number. Make it a float.",
+         _sum_cut_to_integer),
+    Slip("product_subtracted", "The products are subtracted where they should be added: C has the wrong sign.",
+         lambda i: -(i.A @ i.B)),
     Slip("tail_of_k_missing", "The last k are missing where the tile's depth does not divide K: the number of tiles is "
          "rounded down, and it must be rounded up.", _some_k(lambda i, k: k < i.K // _BK(i) * _BK(i))),
     Slip("last_tile_of_k_missing", "The last tile along k is missing, whole or not: the loop over tiles ends one round "
@@ -275,7 +287,9 @@ EPILOGUES: tuple[Slip, ...] = (
     Slip("beta_on_both", "beta multiplies the product, too: it belongs to the old C alone.",
          lambda i, P: i.beta * (i.alpha * P + (i.C if i.beta else 0.0))),
     Slip("alpha_beta_swapped", "alpha and beta trade places.",
-         lambda i, P: i.beta * P + i.alpha * i.C),
+         lambda i, P: i.beta * P + (i.alpha * i.C if i.beta else 0.0)),
+    Slip("cut_to_integer", "The result is cut to a whole number: it passes through a variable of type int.",
+         lambda i, P: np.trunc(epilogue(i, P))),
     Slip("beta_taken_for_1", "The old C is added as it is: beta is missing.", lambda i, P: i.alpha * P + i.C),
     Slip("beta_left_out", "The old C is added without beta: it must be multiplied by it.",
          lambda i, P: i.alpha * P + (i.C if i.beta else 0.0)),

@@ -1,8 +1,13 @@
-"""Slips that stand in the text of a kernel: it compiles, and may run right by luck, but cannot be what is meant."""
+"""Slips that stand in the text of a kernel: it compiles, and may run right by luck, but cannot be what is meant; or it
+does not compile, and the compiler's words do not say why."""
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Callable
+
+from helpers.exercises.framework import integers
 
 NEVER_SET = "A sum must begin somewhere: the variable is declared without a value, and the loop only adds to it."
 COMMA_IN_INDEX = (
@@ -10,18 +15,224 @@ COMMA_IN_INDEX = (
     "is A[k]. An array that the kernel was given has one index, A[row * K + k]; one that is declared with two sizes "
     "has two pairs of brackets, As[y][k]."
 )
+BUILT_IN = (
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__syncwarp", "__shared__", "reinterpret_cast",
+)  # fmt: skip
+
+# A part of a condition, and what may stand in any place, with why it cannot be meant. {1} and so on are groups.
+_CONDITIONS = (
+    (re.compile(r"[(\s]*(\w+)\s*=(?!=)\s*([\w.]+)[)\s]*"),
+     "= assigns, == compares: the condition sets {1} to {2}, and then asks whether that is 0."),
+    (re.compile(r"[(\s]*[\w.]+\s*<=?\s*[\w.]+\s*<=?\s*[\w.]+[)\s]*"),
+     "C++ compares in turns: the first comparison gives 0 or 1, and that is compared with what follows. Write two "
+     "conditions and && between them."),
+)  # fmt: skip
+_PATTERNS = (
+    (re.compile(r"__sync(?:threads|warp)\s*;"),
+     "The name of a function alone calls nothing: without () there is no barrier. Write __syncthreads();"),
+    (re.compile(r"\w+(?:\[[^][]*\])?\s*=\+\s*\w+"), "=+ assigns what follows it, with a sign; += adds."),
+    (re.compile(r"(?<=[;{}])\s*(\w+)(?:\[[^][]*\])?\s*==[^=;]*;"),
+     "== compares, and the result is thrown away; = assigns."),
+)  # fmt: skip
+EMPTY_LOOP = "The ; behind for (…) is its whole body: the loop does nothing, and what follows runs once."
+EMPTY_IF = "The ; behind if (…) is all that depends on the condition: what follows is done in any case."
 
 
 def found_in(source: str) -> str | None:
-    """The sentence of the first slip in a source, with the line that it stands in; None if there is none."""
-    text = "\n".join(raw.split("//")[0] for raw in source.splitlines())
+    """The sentence of the first slip that makes a kernel right by luck alone, with its line; None if there is none."""
+    text = _without_comments(source)
     comma = re.search(r"\b\w+\s*\[[^][(){};]*,[^][(){};]*\]", text)
     if comma is not None:
-        line = text.count("\n", 0, comma.start()) + 1
-        return f"Line {line} has {comma[0]}.\nWhy: {COMMA_IN_INDEX}"
+        return f"Line {_line(text, comma)} has {comma[0]}.\nWhy: {COMMA_IN_INDEX}"
     for found in re.finditer(r"\b(?:float|double|int|unsigned)\s+(\w+)\s*;", text):
         name = re.escape(found[1])
         if re.search(rf"\b{name}\s*\+=", text) and not re.search(rf"\b{name}\s*=[^=]|&\s*{name}\b", text):
-            line = text.count("\n", 0, found.start()) + 1
+            line = _line(text, found)
             return f"{found[1]}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
+    return _one_too_far(text)
+
+
+def explanation(source: str) -> str:
+    """Of a kernel that fails: what stands in its text and cannot be meant, with its line; "" if there is nothing."""
+    text = _without_comments(source)
+    for pattern, why in _PATTERNS:
+        if found := pattern.search(text):
+            return f"Line {_line(text, found)} has {' '.join(found[0].split())} {why}"
+    return _in_conditions(text) or _of_its_own(text)
+
+
+def _without_comments(source: str) -> str:
+    return "\n".join(raw.split("//")[0] for raw in source.splitlines())
+
+
+def _line(text: str, found: re.Match[str]) -> int:
+    """The line in which what was found begins, without the spaces before it."""
+    return text.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
+
+
+def _in_conditions(text: str) -> str:
+    """What cannot be meant in the brackets of an if or a for, or right behind them."""
+    for found in re.finditer(r"\b(if|for)\s*\(", text):
+        inside, behind = integers.bracketed(text[found.end() :])
+        has = f"Line {_line(text, found)} has {found[1]} ({' '.join(inside.split())})"
+        if found[1] == "for":
+            if behind.startswith(";") and re.search(
+                r";[^;]*;\s*(?:\+\+|--)?\w+(?:\+\+|--|\s*[-+]=\s*\w+)?\s*$", inside
+            ):
+                return f"{has}; {EMPTY_LOOP}"
+            continue
+        if behind.startswith(";") and not behind[1:].lstrip().startswith("else"):
+            return f"{has}; {EMPTY_IF}"
+        for part in re.split(r"&&|\|\|", inside):
+            for pattern, why in _CONDITIONS:
+                if slip := pattern.fullmatch(part):
+                    return f"{has}. {why.format(slip[0], *slip.groups())}"
+    return ""
+
+
+_LOOP = re.compile(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=[^;]*;\s*(\w+)\s*<=\s*([^;]+);[^)]*\)")
+
+
+def _one_too_far(text: str) -> str | None:
+    """A loop that goes up to the size of an array of the kernel, and indexes it by its variable."""
+    names = integers.names_in(text, {})
+    for loop in _LOOP.finditer(text):
+        if loop[1] != loop[2]:
+            continue
+        last = _size(loop[3], names)
+        body = text[loop.end() :].lstrip()
+        body = integers.bracketed(body[1:], "{}")[0] if body.startswith("{") else body.partition(";")[0]
+        if re.search(r"\bif\b|\?", body):
+            continue
+        for array, sizes in integers.arrays(text):
+            declared = [_size(one, names) for one in re.findall(r"\[([^][]+)\]", sizes)]
+            for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
+                for index, size in zip(re.findall(r"\[([^][]+)\]", used), declared, strict=False):
+                    if index.strip() == loop[1] and size == last:
+                        line = text.count("\n", 0, loop.start()) + 1
+                        return (
+                            f"Line {line} has {' '.join(loop[0].split())}.\nWhy: {loop[1]} goes up to {last}, and "
+                            f"{array}{sizes} has no element {last} there: the first one is 0. Write <, not <=."
+                        )
     return None
+
+
+def _size(text: str, names: integers.Values) -> int | str:
+    """A size as a number, or as it is written: of a template's parameter no more is known."""
+    number = integers.value(text, names)
+    return text.strip() if number is None else int(number)
+
+
+def _of_its_own(text: str) -> str:
+    """An array of each thread's own that is indexed by the thread's number, as only a shared one can be meant."""
+    if "__syncthreads" not in text:
+        return ""
+    sizes = {f"{name}.{axis}": 32 for name in ("blockDim", "gridDim") for axis in "xyz"}
+    sizes |= {f"blockIdx.{axis}": 0 for axis in "xyz"}
+    first, other = ({f"threadIdx.{axis}": number for axis in "xyz"} for number in (0, 11))
+    for declared in re.finditer(
+        r"(?m)^(?!.*\b(?:__shared__|extern|__device__)\b)[ \t]*float\s+(\w+)\s*\[[^\]]*\].*;", text
+    ):
+        name, line = declared[1], text.count("\n", 0, declared.start()) + 1
+        for index in re.findall(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
+            one, two = (
+                integers.value(index, integers.names_in(text, sizes | thread, first_round=True))
+                for thread in (first, other)
+            )
+            if one is not None and two is not None and one != two:
+                return (
+                    f"Line {line} declares {name} without __shared__: each thread has an array of its own, of which it "
+                    f"fills one element, and what other threads load is not in it. Write __shared__ float {name}…"
+                )
+    return ""
+
+
+# --- what does not compile
+
+
+def _unknown_name(found: re.Match[str], source: str) -> str:
+    name = found[1]
+    names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", source)} - {name}
+    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
+    same = [one for one in names if one.lower() == name.lower()]
+    loop = re.search(rf"\bfor\s*\(\s*(?:unsigned\s+)?(?:int|size_t)\s+{re.escape(name)}\b", source)
+    behind = integers.bracketed(source[source.index("(", loop.start()) + 1 :])[1] if loop else "{"
+    if loop and not behind.lstrip().startswith("{") and not (same or (near and near[0] in BUILT_IN)):
+        line = source.count("\n", 0, loop.start()) + 1
+        return (
+            f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
+            "the loop. Put braces round all that is to be repeated."
+        )
+    return f"Did you mean {(same or near)[0]}?" if same or near else ""
+
+
+def _define_with_semicolon(source: str) -> str:
+    found = re.search(r"(?m)^\s*#define\s+(\w+)\s+[^\n/]*;\s*(?://.*)?$", source)
+    if found is None:
+        return ""
+    line = source.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
+    return (
+        f"No ; after #define: line {line} puts everything that follows {found[1]}, with its ;, in place of each "
+        f"{found[1]} below."
+    )
+
+
+def _comment_in_formula(source: str) -> str:
+    for number, line in enumerate(source.splitlines(), 1):
+        code, slashes, rest = line.partition("//")
+        if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;\s*$", rest) and "=" in code:
+            return (
+                f"// begins a comment in C++: what follows it in line {number} is not read. Whole numbers are divided "
+                "by /."
+            )
+    return ""
+
+
+def _pointer_for_a_float(found: re.Match[str], source: str) -> str:
+    if not re.search(r"float\s*\*", source):
+        return ""
+    return (
+        "One of the two is a pointer, the place where the floats of an array begin; a float of it has an index, as in "
+        "B[i]."
+    )
+
+
+def _float4_by_value(found: re.Match[str], source: str) -> str:
+    if not re.search(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>", source):
+        return ""
+    return (
+        "Four neighbouring floats are read through a pointer: take the address of the first, cast it, and follow it, "
+        "*reinterpret_cast<const float4 *>(&B[i])."
+    )
+
+
+def _float4_at_once(found: re.Match[str], source: str) -> str:
+    if "float4" not in source:
+        return ""
+    return (
+        "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "
+        "v.w."
+    )
+
+
+# What the compiler says, and the sentence for a source about which it says that; "" where it does not follow.
+_COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
+    (r'identifier "(\w+)" is undefined', _unknown_name),
+    (r"must have arithmetic", _pointer_for_a_float),
+    (r'invalid type conversion|cast to type "float4" is not allowed', _float4_by_value),
+    (r"no suitable (?:constructor|conversion)[^\n]*float4", _float4_by_value),
+    (r'no operator "(?:\+=|\+|\*|-)" matches', _float4_at_once),
+)
+
+
+def of_compiler(message: str, source: str) -> str:
+    """The sentence that explains why a source does not compile, "" where the compiler's words are all there is."""
+    for sentence in (_define_with_semicolon(source), _comment_in_formula(source)):
+        if sentence:
+            return sentence
+    if "modifiable lvalue" in message and (sentence := explanation(source)):
+        return sentence
+    for pattern, explain in _COMPILER:
+        if (found := re.search(pattern, message)) and (sentence := explain(found, source)):
+            return sentence
+    return ""

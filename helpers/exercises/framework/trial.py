@@ -21,6 +21,7 @@ from helpers.exercises.framework.problems import Case, Problem, Setup
 from helpers.run import call, checked, recorded, unoptimised
 from helpers.simulator import Kernel, Recording, Report
 from helpers.simulator.errors import KernelError, OutOfBounds, SimulatorError
+from helpers.simulator.recording.trace import Trace
 
 # The longest solution needs a quarter of this, and a loop without end is stopped within a second.
 MAX_INSTRUCTIONS = 16_000
@@ -144,6 +145,28 @@ def launch(kernel: Any, setup: Setup) -> None:
 
 def _launch(setup: Setup) -> tuple[Any, ...]:
     return setup.grid, setup.block, setup.args, setup.shared_bytes
+
+
+def stored(kernel: Kernel, problem: Problem, case: Case) -> np.ndarray:
+    """Bool, of the output's shape: which elements a thread stores in a launch. What ends early has stored so far."""
+    setup = problem.prepare(case)
+    found = np.zeros(setup.output.size, bool)
+    try:
+        traces = record(kernel, setup).launches[-1].traces
+    except SimulatorError:
+        return found.reshape(setup.output.shape)
+    name = output_name(kernel, setup)
+    for trace in traces:
+        if trace.space == "global" and trace.op != "ld" and trace.array == name:
+            found[elements(trace)] = True
+    return found.reshape(setup.output.shape)
+
+
+def elements(trace: Trace) -> np.ndarray:
+    """The floats of an array that an instruction accesses, by linear index."""
+    active = trace.addresses if trace.active is None else trace.addresses[trace.active]
+    first = (active - trace.base) // 4
+    return (first[:, None] + np.arange(max(trace.width // 4, 1))).reshape(-1)
 
 
 @dataclass(frozen=True)

@@ -96,8 +96,10 @@ BETA = Blank(
     picture=ThreadMapOf("C", Case({"M": 19, "N": 37, "K": 3}), "your kernel", thread=5),
     wrong=(
         Wrong("no_guard", NO_ELEMENT),
-        Wrong("one_too_many", NO_ELEMENT),
-        Wrong("guard_with_and", NO_ELEMENT),
+        Wrong("one_too_many", "Rows are 0 to M - 1 and columns 0 to N - 1: a thread whose row is M, or whose column is "
+              "N, has no element, either. Ask for >=, not for >.", text=r">\s*[MN]\b"),
+        Wrong("guard_with_and", "A thread is outside of C if its row is M or more, or if its column is N or more: one "
+              "of the two is enough: ||, not &&.", text="&&"),
         Wrong("guard_swapped", slips.sentence("guards_swapped")),
         Wrong("in_the_loop", "beta · C is added in every iteration of the loop, K times, and then multiplied by alpha: "
               "it belongs after the loop."),

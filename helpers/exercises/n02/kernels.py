@@ -215,7 +215,7 @@ FLAT_BLOCK = KernelExercise(
         Wrong("down_columns", "The ids are counted down the columns of the tile: thread 1 is below thread 0. Every "
               "element is computed, but neighbouring threads shall have neighbouring columns. A row of the tile has "
               "16 elements: divide by 16."),
-        Wrong("mask", "x & 7 keeps three bits, columns 0 to 7: a row of the tile has 16."),
+        Wrong("mask", "x & 7 keeps three bits, columns 0 to 7: a row of the tile has 16.", text=r"&\s*7"),
         Wrong("both_remainders", "row and column are both remainders, so that most of the tile has no thread."),
         Wrong("tile_not_scaled", "A block's tile begins at blockIdx.y * 8 and blockIdx.x * 16; here blocks begin one "
               "row or one column apart."),

@@ -1,0 +1,140 @@
+"""Whole-number expressions of a kernel's source, evaluated for its threads: what an index is, as it is written.
+
+It is used to prove what a verdict says about an index. What cannot be evaluated from the text alone is None.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+Values = Mapping[str, Any]  # name -> a number, or an array of one number for each thread
+
+_BINARY = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitXor: operator.xor,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
+}  # fmt: skip
+_COMPARED = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}  # fmt: skip
+_WORDS = (("&&", " and "), ("||", " or "))
+_NOT = re.compile(r"!(?!=)")
+_DECLARED = re.compile(r"\b(?:unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w+\s*=[^;]*)(?=;)")
+_SET_AGAIN = re.compile(r"(?:^|[;{}()])\s*(?:\+\+|--)?(\w+)\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)", re.MULTILINE)
+_LOOP_VARIABLE = re.compile(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+(\w+)")
+_DEFINED = re.compile(r"^[ \t]*#define[ \t]+(\w+)[ \t]+(.+?)[ \t]*$", re.MULTILINE)
+
+
+def value(expression: str, values: Values) -> Any:
+    """An expression of C++ over whole numbers, by C++'s rules for those that are not negative; None if it is more."""
+    text = expression.strip()
+    for word, other in _WORDS:
+        text = text.replace(word, other)
+    text = _NOT.sub(" not ", text).strip()
+    try:
+        with np.errstate(all="ignore"):
+            return _of(ast.parse(text, mode="eval").body, values)
+    except (SyntaxError, LookupError, TypeError, ValueError, ZeroDivisionError):
+        return None
+
+
+def _of(node: ast.AST, values: Values) -> Any:
+    match node:
+        case ast.Constant(value=int() as number):
+            return number
+        case ast.Name(id=name):
+            return values[name]
+        case ast.Attribute(value=ast.Name(id=name), attr=axis):
+            return values[f"{name}.{axis}"]
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return -_of(inner, values)
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return _of(left, values) // _of(right, values)
+        case ast.BinOp(left=left, op=ast.Mod(), right=right):
+            return _of(left, values) % _of(right, values)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            return _BINARY[type(op)](_of(left, values), _of(right, values))
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
+            return _COMPARED[type(op)](_of(left, values), _of(right, values))
+        case ast.BoolOp(op=op, values=parts):
+            known = [np.asarray(_of(part, values), bool) for part in parts]
+            return np.logical_and.reduce(known) if isinstance(op, ast.And) else np.logical_or.reduce(known)
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return np.logical_not(_of(inner, values))
+    raise LookupError(ast.dump(node))
+
+
+def names_in(source: str, given: Values, first_round: bool = False) -> dict[str, Any]:
+    """`given`, and the source's macros and variables with the first values that their declarations give them.
+
+    A name that is declared twice with different values, or set again, is left out: what it is depends on the line. So
+    is the variable of a loop, unless the first round is asked for: then it has the value with which the loop begins.
+    """
+    found: dict[str, Any] = dict(given)
+    pending = list(_DEFINED.findall(source))
+    for declaration in _DECLARED.findall(source):
+        pending += [(name.strip(), first) for name, _, first in (one.partition("=") for one in _parts(declaration))]
+    pending = list(dict.fromkeys(pending))
+    again = set(_SET_AGAIN.findall(_without_heads(source)))
+    again |= set() if first_round else set(_LOOP_VARIABLE.findall(source))
+    pending = [(name, first) for name, first in pending if name not in again]
+    names = [name for name, _ in pending]
+    pending = [(name, first.strip()) for name, first in pending if names.count(name) == 1 and name not in given]
+    for _ in pending:
+        left = []
+        for name, first in pending:
+            known = value(first, found)
+            if known is None:
+                left.append((name, first))
+            else:
+                found[name] = known
+        if len(left) == len(pending):
+            break
+        pending = left
+    return found
+
+
+def arrays(source: str) -> list[tuple[str, str]]:
+    """The arrays that a source declares: ('As', '[BM][BK]'). Parameters are none."""
+    found = []
+    for declaration in re.findall(r"\b(?:float4?|double|int|__half)\s+([^;()]*\[[^;()]*);", source):
+        for one in _parts(declaration):
+            if array := re.match(r"\s*(\w+)\s*((?:\[[^][]+\])+)", one):
+                found.append((array[1], array[2]))
+    return found
+
+
+def _without_heads(source: str) -> str:
+    """A source without what stands in the brackets of its loops."""
+    kept, rest = [], source
+    while found := re.search(r"\bfor\s*\(", rest):
+        kept.append(rest[: found.start()])
+        rest = ";" + bracketed(rest[found.end() :])[1]
+    return "".join([*kept, rest])
+
+
+def _parts(text: str) -> list[str]:
+    """A list of declarators, cut at the commas that stand outside of all brackets."""
+    parts, depth, begin = [], 0, 0
+    for place, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append(text[begin:place])
+            begin = place + 1
+    return [*parts, text[begin:]]
+
+
+def bracketed(text: str, pair: str = "()") -> tuple[str, str]:
+    """What stands inside of the brackets that were just opened, and what follows them."""
+    depth = 1
+    for place, character in enumerate(text):
+        depth += (character == pair[0]) - (character == pair[1])
+        if depth == 0:
+            return text[:place].strip(), text[place + 1 :]
+    return text, ""

@@ -1,0 +1,284 @@
+"""Which products of a multiplication are the wrong ones: what `probes` finds, in a sentence to the learner.
+
+A sentence is given only for what was found in every element, or it says of which element it speaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers.draw.theme import runs
+from helpers.exercises.framework.probes import CannotProbe, Probe, Taken
+from helpers.exercises.framework.slips import Tiles
+
+Index = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an element of C lies, and the k of a product: arrays that broadcast to (M, N).
+
+    row, col: in C.  y, x: in the block's tile.  in_tile: k inside the tile along k; for kernels without tiles y, x and
+    in_tile are those of the block alone.
+    """
+
+    M: int
+    N: int
+    K: int
+    row: np.ndarray
+    col: np.ndarray
+    k: np.ndarray
+    tiles: Tiles
+
+    @property
+    def y(self) -> np.ndarray:
+        return self.row % (self.tiles.BM or self.M)
+
+    @property
+    def x(self) -> np.ndarray:
+        return self.col % (self.tiles.BN or self.N)
+
+    @property
+    def in_tile(self) -> np.ndarray:
+        return self.k % (self.tiles.BK or self.K)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Another element than the one that is needed. index: (row, column) of the matrix, for a place."""
+
+    sentence: str
+    index: Callable[[Place], Index]
+
+
+def _linear(index: Any, width: int) -> Index:
+    return index // width, index % width
+
+
+# Of A the element in row `row` at k is needed, of B the one at k in column `col`.
+OF_A = (
+    Pattern("A is read in row `col` where row `row` is needed: A[col, k].", lambda p: (p.col, p.k)),
+    Pattern("A is read as if it were stored column by column, at row + k * M; it is row-major: row * K + k.",
+            lambda p: _linear(p.row + p.k * p.M, p.K)),
+    Pattern("A is read at k * K + row, as if row and k traded places; row-major it is row * K + k.",
+            lambda p: _linear(p.row + p.k * p.K, p.K)),
+    Pattern("A is read as if its rows were N floats long; they are K long: row * K + k.",
+            lambda p: _linear(p.row * p.N + p.k, p.K)),
+    Pattern("A is read as if its rows were M floats long; they are K long: row * K + k.",
+            lambda p: _linear(p.row * p.M + p.k, p.K)),
+    Pattern("A is read in row x of the block's tile where row y is needed.",
+            lambda p: (p.row - p.y + p.x, p.k)),
+    Pattern("The tile of A is filled in one order of its two indices and read in the other one: row and k trade places "
+            "inside the tile.", lambda p: (p.row - p.y + p.in_tile, p.k - p.in_tile + p.y)),
+    Pattern("The column in which A is read follows y, where it must follow x: x runs along A's k.",
+            lambda p: (p.row, p.k - p.in_tile + p.y)),
+    Pattern("Every tile of A is the first one: k0 is missing in A's column.", lambda p: (p.row, p.in_tile)),
+    Pattern("Every block takes its tile of A from the first rows: the row at which the block's tile begins is missing.",
+            lambda p: (p.y, p.k)),
+    Pattern("Every block takes its tile of A from the first rows, and each time the first one: the block's first row "
+            "and k0 are both missing.", lambda p: (p.y, p.in_tile)),
+    Pattern("A is read one k too far: at k + 1.", lambda p: _linear(p.row * p.K + p.k + 1, p.K)),
+    Pattern("A is read one row too far: in row + 1.", lambda p: (p.row + 1, p.k)),
+    Pattern("All rows of a thread's patch use its first row of A: the row does not move inside the patch.",
+            lambda p: (p.row - p.row % (p.tiles.TM or 1), p.k)),
+    Pattern("Every product uses the first k of A: the index does not move with k.", lambda p: (p.row, 0)),
+    Pattern("Every product of a tile uses its first k of A: the index does not move with k.",
+            lambda p: (p.row, p.k - p.in_tile)),
+    Pattern("The row of A's tile begins at the block's column: blockIdx.x and blockIdx.y trade places.",
+            lambda p: (p.col - p.x + p.y, p.k)),
+)  # fmt: skip
+OF_B = (
+    Pattern("B is read in column `row` where column `col` is needed: B[k, row].", lambda p: (p.k, p.row)),
+    Pattern("B is read as if it were stored column by column, at k + col * K; it is row-major: k * N + col.",
+            lambda p: _linear(p.k + p.col * p.K, p.N)),
+    Pattern("B is read at col * N + k, as if k and col traded places; row-major it is k * N + col.",
+            lambda p: _linear(p.k + p.col * p.N, p.N)),
+    Pattern("B is read as if its rows were K floats long; they are N long: k * N + col.",
+            lambda p: _linear(p.k * p.K + p.col, p.N)),
+    Pattern("B is read as if its rows were M floats long; they are N long: k * N + col.",
+            lambda p: _linear(p.k * p.M + p.col, p.N)),
+    Pattern("B is read in column y of the block's tile where column x is needed.",
+            lambda p: (p.k, p.col - p.x + p.y)),
+    Pattern("The tile of B is filled in one order of its two indices and read in the other one: k and column trade "
+            "places inside the tile.", lambda p: (p.k - p.in_tile + p.x, p.col - p.x + p.in_tile)),
+    Pattern("The row in which B is read follows x, where it must follow y: y runs along B's k.",
+            lambda p: (p.k - p.in_tile + p.x, p.col)),
+    Pattern("Every tile of B is the first one: k0 is missing in B's row.", lambda p: (p.in_tile, p.col)),
+    Pattern("Every block takes its tile of B from the first columns: the column at which the block's tile begins is "
+            "missing.", lambda p: (p.k, p.x)),
+    Pattern("Every block takes its tile of B from the first columns, and each time the first one: the block's first "
+            "column and k0 are both missing.", lambda p: (p.in_tile, p.x)),
+    Pattern("B is read one k too far: in row k + 1.", lambda p: (p.k + 1, p.col)),
+    Pattern("B is read one column too far: in column col + 1.", lambda p: _linear(p.k * p.N + p.col + 1, p.N)),
+    Pattern("All columns of a thread's patch use its first column of B: the column does not move inside the patch.",
+            lambda p: (p.k, p.col - p.col % (p.tiles.TN or 1))),
+    Pattern("Every product uses the first k of B: the index does not move with k.", lambda p: (0, p.col)),
+    Pattern("Every product of a tile uses its first k of B: the index does not move with k.",
+            lambda p: (p.k - p.in_tile, p.col)),
+    Pattern("The column of B's tile begins at the block's row: blockIdx.x and blockIdx.y trade places.",
+            lambda p: (p.k, p.row - p.y + p.x)),
+)  # fmt: skip
+
+
+MOST_COMPARED = 96  # elements of C on which two patterns are tried
+
+
+def explained(probe: Probe, tiles: Tiles) -> tuple[str, ...]:
+    """What is wrong with the products of a kernel's sums, in one or two sentences; () if they are the right ones, or if
+    the kernel cannot be asked."""
+    try:
+        return tuple(_explained(probe, tiles))
+    except CannotProbe:
+        return ()
+
+
+def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
+    M, N, K = probe.shape
+    written = ~probe.unwritten
+    if not written.any():
+        return
+    if not probe.count[written].any():
+        if K > 1 and not probe.with_beta.any():
+            yield "No product is in the sums that are stored: nothing is added, or the sum begins again after that."
+        return
+    degrees = probe.degrees
+    for name, other, degree in (("A", "B", degrees[0]), ("B", "A", degrees[1])):
+        if degree == 0:
+            yield f"No number of {name} is in C: each product is made of {other} alone."
+            return
+    if degrees != (1, 1):
+        return
+    A, B, C = probe.values
+    wrong = written & ((A[:M] @ B[:K]) != C)
+    if not wrong.any():
+        return
+    pair = _patterns(probe, wrong, tiles)
+    if pair:
+        yield from pair
+        return
+    first = tuple(int(n) for n in np.argwhere(wrong)[0])
+    asked = sorted({0, min(1, K - 1), min(2, K - 1), K // 2, K - 1})
+    with_B, with_A = [probe.of_A(k) for k in asked], [probe.of_B(k) for k in asked]
+    moved = _moved(probe, wrong, with_B, with_A, first)
+    if moved:
+        yield moved
+        return
+    uses_A, uses_B = probe.ks(of_A=True), probe.ks(of_A=False)
+    if uses_A is not None and uses_B is not None:
+        missed = uses_A[first] != 1
+        if missed.any() and np.array_equal(uses_A[first], uses_B[first]):
+            yield _missing(uses_A[first], first, K, tiles, same=bool((uses_A[wrong] == uses_A[first]).all()))
+            return
+    for k, of_A, of_B in zip(asked, with_B, with_A, strict=True):
+        sentence = _one_product(k, of_A, of_B, first)
+        if sentence:
+            yield sentence
+            return
+
+
+def _patterns(probe: Probe, wrong: np.ndarray, tiles: Tiles) -> tuple[str, ...]:
+    """The patterns, of A, of B, or one of each, by which the elements of C come out as they do, bit for bit."""
+    M, N, K = probe.shape
+    A, B, C = probe.values
+    places = np.argwhere(wrong)
+    chosen = places[:: max(1, len(places) // MOST_COMPARED)][: 2 * MOST_COMPARED]
+    if len(chosen) < 2:
+        return ()
+    row, col, k = chosen[:, 0][:, None], chosen[:, 1][:, None], np.arange(K)[None, :]
+    place = Place(M, N, K, row, col, k, tiles)
+    of_A = [(Pattern("", lambda p: (p.row, p.k)), A[row, k])]
+    of_B = [(Pattern("", lambda p: (p.k, p.col)), B[k, col])]
+    for patterns, matrix, known in ((OF_A, A, of_A), (OF_B, B, of_B)):
+        for one in patterns:
+            rows, cols = (np.broadcast_to(index, (len(chosen), K)) for index in one.index(place))
+            if rows.max() < len(matrix) and cols.max() < matrix.shape[1]:
+                known.append((one, matrix[rows, cols]))
+    wanted = C[row[:, 0], col[:, 0]]
+    for a, left in sorted(of_A, key=lambda one: one[0].sentence != ""):
+        for b, right in of_B:
+            if ((left * right).sum(axis=1) == wanted).all():
+                return tuple(one.sentence for one in (a, b) if one.sentence)
+    return ()
+
+
+def _at(first: tuple[int, ...], taken: Taken) -> str:
+    return f"{taken.row[first]:.0f}, {taken.col[first]:.0f}"
+
+
+def _moved(probe: Probe, wrong: np.ndarray, with_B: list[Taken], with_A: list[Taken], first: tuple[int, ...]) -> str:
+    """Wrong elements that hold the whole sum of another element."""
+    M, N, K = probe.shape
+    if (probe.count[wrong] != K).any() or any((one.count[wrong] != 1).any() for one in (*with_B, *with_A)):
+        return ""
+    rows, cols = with_B[0].row, with_A[0].col
+    if any((one.row[wrong] != rows[wrong]).any() or (one.col[wrong] != one.k).any() for one in with_B):
+        return ""
+    if any((one.col[wrong] != cols[wrong]).any() or (one.row[wrong] != one.k).any() for one in with_A):
+        return ""
+    row, col = int(rows[first]), int(cols[first])
+    if (row, col) == first:
+        return ""
+    if row >= M or col >= N:
+        return f"C[{first[0]}, {first[1]}] holds the sum of row {row} and column {col}, and C has {M} rows of {N}."
+    return (
+        f"The sum itself is whole: what is in C[{first[0]}, {first[1]}] is the value of C[{row}, {col}]. "
+        f"{_difference(wrong, rows, cols)}"
+    ).rstrip()
+
+
+def _difference(wrong: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> str:
+    """What all moved elements have in common."""
+    row, col = np.broadcast_arrays(np.arange(wrong.shape[0])[:, None], np.arange(wrong.shape[1])[None, :])
+    if (rows[wrong] == col[wrong]).all() and (cols[wrong] == row[wrong]).all():
+        return "In all of C, rows and columns trade places."
+    if (rows[wrong] == row[wrong]).all():
+        return "The rows are right everywhere; it is the column of the load or of the store that is not."
+    if (cols[wrong] == col[wrong]).all():
+        return "The columns are right everywhere; it is the row of the load or of the store that is not."
+    return "Where the thread loads from and where it stores to are not the same row and column."
+
+
+def _missing(uses: np.ndarray, first: tuple[int, ...], K: int, tiles: Tiles, same: bool) -> str:
+    """Products that are not there, or there more than once: as sets of k, and of tiles where those are whole."""
+    where = "Every wrong element" if same else f"C[{first[0]}, {first[1]}]"
+    missing, often = np.flatnonzero(uses == 0), np.flatnonzero(uses > 1)
+    parts = []
+    if len(missing):
+        parts.append(f"lacks the products with k = {runs(missing.tolist())}{_tiles(missing, K, tiles)}")
+    if len(often):
+        times = sorted({int(one) for one in uses[often]})
+        parts.append(f"has those with k = {runs(often.tolist())}{_tiles(often, K, tiles)} "
+                     f"{' or '.join('twice' if n == 2 else f'{n} times' for n in times)}")  # fmt: skip
+    return f"{where} {' and '.join(parts)}."
+
+
+def _tiles(ks: np.ndarray, K: int, tiles: Tiles) -> str:
+    """' (tile 2 of 3)' for whole tiles along k."""
+    depth = tiles.BK or 0
+    if depth < 2 or depth >= K:
+        return ""
+    numbers = sorted(set((ks // depth).tolist()))
+    whole = sum(min(depth, K - number * depth) for number in numbers)
+    if whole != len(ks):
+        return ""
+    return f" (tile {runs([n + 1 for n in numbers])} of {-(-K // depth)} along k)"
+
+
+def _one_product(k: int, of_A: Taken, of_B: Taken, first: tuple[int, ...]) -> str:
+    """The product with one k, where it is another one than needed."""
+    row, col = first
+    if of_A.count[first] == 1 and (of_A.row[first], of_A.col[first]) != (row, k):
+        return f"For C[{row}, {col}], row {k} of B is multiplied by A[{_at(first, of_A)}], and A[{row}, {k}] is needed."
+    if of_B.count[first] == 1 and (of_B.row[first], of_B.col[first]) != (k, col):
+        return (
+            f"For C[{row}, {col}], column {k} of A is multiplied by B[{_at(first, of_B)}], and B[{k}, {col}] is needed."
+        )
+    for name, other, count in (("column", "A", of_B.count[first]), ("row", "B", of_A.count[first])):
+        if count != 1:
+            times = "no product" if count == 0 else f"{count:.0f} products"
+            return f"For C[{row}, {col}], {name} {k} of {other} is in {times}, and one is needed."
+    return ""

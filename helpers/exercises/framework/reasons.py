@@ -1,0 +1,621 @@
+"""Why a kernel fails, proven by its text and by numbers: what holds for every exercise.
+
+Each function looks for one kind of cause, and returns the sentence, or "". A sentence says only what was computed: the
+value of an index for the thread that went wrong, a condition that sent a thread home, the products of a sum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from helpers.devices import unravel
+from helpers.draw import theme
+from helpers.exercises.framework import integers, products, slips, trial
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.judge import Examination
+from helpers.exercises.framework.probes import CannotProbe, Probe
+from helpers.exercises.framework.problems import Problem
+from helpers.exercises.framework.trial import Outcome
+from helpers.run import simulated
+from helpers.simulator.errors import KernelError, OutOfBounds, SimulatorError
+from helpers.simulator.sanitizer.checks import GLOBAL_RACE, SHARED_RACE
+
+Index = tuple[int, int, int]
+Look = Callable[["Facts"], str | tuple[str, ...]]
+_SUBSCRIPTS = r"((?:\[(?:[^][]|\[[^][]*\])*\])+)"  # with brackets in them, one level deep
+_PART = re.compile(r"\[((?:[^][]|\[[^][]*\])*)\]")
+_OUTSIDE = re.compile(r"index (-?\d+) of (\w+)")
+MOST_THREADS = 1 << 18  # of a launch whose indices are all computed
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A learner's source and one case in which it fails."""
+
+    source: str
+    found: Examination
+    failure: Outcome
+    problem: Problem
+    solution: str
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the source without their comments."""
+        return [line.split("//")[0] for line in self.source.splitlines()]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @cached_property
+    def setup(self) -> Any:
+        return self.problem.prepare(self.failure.case)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """The kernel's parameters, as the learner calls them, and their arguments."""
+        return dict(zip((one.name for one in self.found.kernel.compiled.parameters), self.setup.args, strict=False))
+
+    def values(self, block: Any, thread: Any, first_round: bool = False) -> dict[str, Any]:
+        """The names of the source for a thread, or for arrays of threads, as far as the text says what they are.
+
+        first_round: with what the variables of loops are at first.
+        """
+        given = {name: int(arg) for name, arg in self.parameters.items() if isinstance(arg, np.integer)}
+        for name, index in (("blockIdx", block), ("threadIdx", thread)):
+            given |= {f"{name}.{axis}": one for axis, one in zip("xyz", index, strict=True)}
+        for name, sizes in (("blockDim", self.setup.block), ("gridDim", self.setup.grid)):
+            given |= {f"{name}.{axis}": (*sizes, 1, 1)[n] for n, axis in enumerate("xyz")}
+        return integers.names_in(self.text, given, first_round)
+
+    @cached_property
+    def all_threads(self) -> dict[str, Any]:
+        """The names of the source for every thread of the launch, threads of a block beside each other."""
+        grid, block = ((*sizes, 1, 1)[:3] for sizes in (self.setup.grid, self.setup.block))
+        blocks = unravel(np.arange(int(np.prod(grid)))[:, None], grid)
+        threads = unravel(np.arange(int(np.prod(block)))[None, :], block)
+        return self.values(blocks, threads)
+
+    def accesses(self, line: int, name: str) -> list[tuple[str, ...]]:
+        """The indices of an array in a line, as they are written."""
+        if not 0 < line <= len(self.lines):
+            return []
+        found = re.findall(rf"\b{re.escape(name)}\s*{_SUBSCRIPTS}", self.lines[line - 1])
+        return [tuple(_PART.findall(one)) for one in found]
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The sizes with which an array is declared in the kernel, () if it is not, or if they are not known."""
+        declared = re.search(
+            rf"\b(?:float|double|int|half|__half|float4)\s+(?:[^;()]*,\s*)?{name}\s*{_SUBSCRIPTS}\s*[;=,]", self.text
+        )
+        if declared is None:
+            return ()
+        sizes = [integers.value(one, self.values((0, 0, 0), (0, 0, 0))) for one in _PART.findall(declared[1])]
+        return () if None in sizes else tuple(sizes)
+
+
+def of(
+    source: str, found: Examination, problem: Problem, solution: str, looks: Sequence[Look] | None = None
+) -> tuple[str, ...]:
+    """The reasons for the first failure, one or two that belong together; () if none is proven.
+
+    looks: for what; None for all that there is.
+    """
+    looks = LOOKS if looks is None else looks
+    failure = found.first_failure
+    if failure is None or found.kernel is None:
+        return ()
+    told = _told(Facts(source, found, failure, problem, solution), looks)
+    if told or SHARED_RACE in {one.kind for one in failure.report.findings}:
+        return told
+    for other in found.outcomes:  # a case with wrong numbers may say more than one with a hazard
+        if other is not failure and other.wrong.any() and other.output is not None and not other.report.findings:
+            told = _told(Facts(source, found, other, problem, solution), looks)
+            if told:
+                return tuple(f"With {other.case.label(problem.scalars)}: {one}" for one in told)
+    return ()
+
+
+def _told(facts: Facts, looks: Sequence[Look]) -> tuple[str, ...]:
+    for look in looks:
+        try:
+            told = look(facts)
+        except (LookupError, TypeError, ValueError, SimulatorError):  # a text like none before it: then it is not this
+            continue
+        if told:
+            return (told,) if isinstance(told, str) else told
+    return ()
+
+
+def _probe(facts: Facts) -> Probe:
+    return Probe(facts.found.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
+
+
+def _where(thread: Index) -> str:
+    return f"({thread[0]}, {thread[1]})" if thread[2] == 0 else f"({thread[0]}, {thread[1]}, {thread[2]})"
+
+
+# --- shared memory
+
+
+def _concerned(facts: Facts) -> Iterator[tuple[int, str, Index, Index]]:
+    """(line, array, block, thread) of the accesses in shared memory that went wrong."""
+    error = facts.failure.error
+    if isinstance(error, KernelError) and error.thread is not None and error.block is not None:
+        for name in dict.fromkeys(re.findall(r"\b(\w+)\s*\[", facts.lines[error.line - 1] if error.line else "")):
+            yield error.line, name, error.block, error.thread
+    for one in facts.failure.report.findings:
+        for line in one.lines:
+            yield line, one.array, one.block, one.thread
+            if one.other_thread is not None:
+                yield line, one.array, one.other_block or one.block, one.other_thread
+
+
+def leaves_its_row(facts: Facts) -> str:
+    """An index of a tile that is as large as the tile is wide, for a thread that went wrong there."""
+    for line, name, block, thread in _concerned(facts):
+        shape = facts.shape(name)
+        names = facts.values(block, thread, first_round=True) if shape else {}
+        for written in facts.accesses(line, name) if shape else ():
+            if len(written) != len(shape):
+                continue
+            said = _said_index(facts, name)
+            for place, (text, size) in enumerate(zip(written, shape, strict=True)):
+                index = said[place] if len(said) == len(shape) else integers.value(text, names)
+                if index is None or 0 <= index < size:
+                    continue
+                what = _axis(place, len(shape))
+                declared = name + "".join(f"[{one}]" for one in shape)
+                return (
+                    f"In line {line}, {name}{''.join(f'[{one}]' for one in written)}: `{text}` is {int(index)} for "
+                    f"thread "
+                    f"{_where(thread)}, but {declared} has {size} {what}."
+                )
+    return ""
+
+
+def _said_index(facts: Facts, name: str) -> tuple[int, ...]:
+    """The indices of an array in the simulator's words on an access outside of it: (8, 0) for As[8][0]."""
+    said = re.search(rf"outside {name}: {name}((?:\[-?\d+\])+)", str(facts.failure.error or ""))
+    return tuple(map(int, re.findall(r"-?\d+", said[1]))) if said else ()
+
+
+def _axis(place: int, of: int) -> str:
+    return "elements" if of == 1 else "columns" if place == of - 1 else "rows" if place == of - 2 else "tiles"
+
+
+def same_buffer(facts: Facts) -> str:
+    """Of several tiles in one array, the one that is read is stored to."""
+    for one in facts.failure.report.findings:
+        shape = facts.shape(one.array)
+        if one.kind != SHARED_RACE or len(shape) != 3 or len(one.lines) < 2:
+            continue
+        lines = [line for line in one.lines if facts.accesses(line, one.array)]
+        stores = [line for line in lines if re.search(rf"\b{one.array}\s*{_SUBSCRIPTS}\s*=[^=]", facts.lines[line - 1])]
+        reads = [line for line in lines if line not in stores]
+        if not stores or not reads:
+            continue
+        stored, read = facts.accesses(stores[0], one.array)[0], facts.accesses(reads[0], one.array)[0]
+        if stored[0] == read[0]:
+            return (
+                f"Line {stores[0]} stores into {one.array}[{stored[0]}], and line {reads[0]} reads "
+                f"{one.array}[{read[0]}]: "
+                "that is the tile which other threads still multiply. The next one belongs into another buffer."
+            )
+    return ""
+
+
+# --- outside of the matrices
+
+
+def leaves_the_matrix(facts: Facts) -> str:
+    """Which part of an index is too large: the row, the column, or the length of a row that it is made with."""
+    error = facts.failure.error
+    if not isinstance(error, OutOfBounds) or error.thread is None or not isinstance(facts.problem, Gemm):
+        return ""
+    outside = _OUTSIDE.search(str(error))
+    if outside is None or facts.problem.column_major:
+        return ""
+    index, name = int(outside[1]), outside[2]
+    matrix = facts.parameters.get(name)
+    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2:
+        return ""
+    rows, width = matrix.shape
+    names = facts.values(error.block, error.thread)
+    sizes = {value: key for key, value in facts.failure.case.sizes.items()}
+    for (text,) in (one for one in facts.accesses(error.line, name) if len(one) == 1):
+        split = _row_and_column(text)
+        if split is None:
+            continue
+        row, stride, col = split
+        length = integers.value(stride, names)
+        if length is None:
+            continue
+        if length != width:
+            return (
+                f"In line {error.line}, {name}[{text}] takes the rows of {name} to be `{stride}` = {length} floats "
+                f"long; "
+                f"they have {sizes.get(width, '')} = {width}."
+            )
+        y, x = integers.value(row, names), integers.value(col, names)
+        x = index - y * length if x is None and y is not None else x
+        y = (index - x) // length if y is None and x is not None else y
+        if y is None or x is None:
+            continue
+        told = _beyond(row, int(y), rows, f"{name} has {rows} rows") or _beyond(
+            col, int(x), width, f"a row of {name} has {width} floats"
+        )
+        if told:
+            return f"In line {error.line}, for thread {_where(error.thread)} of block {_where(error.block)}: {told}."
+    return ""
+
+
+def _beyond(text: str, value: int, size: int, what: str) -> str:
+    return "" if 0 <= value < size else f"`{text}` is {value}, and {what}, 0 to {size - 1}"
+
+
+def _row_and_column(text: str) -> tuple[str, str, str] | None:
+    """('row', 'K', 'k') of 'row * K + k': the last product with a sum behind it, or before it."""
+    parts = _summands(text)
+    made = [n for n, part in enumerate(parts) if re.fullmatch(r"(.+)\*\s*([\w.]+)", part)]
+    if len(made) != 1 or len(parts) < 2:
+        return None
+    row, stride = re.fullmatch(r"(.+)\*\s*([\w.]+)", parts[made[0]]).groups()  # type: ignore[union-attr]
+    row = row.strip()
+    row = row[1:-1] if row.startswith("(") and row.endswith(")") else row
+    return row, stride, " + ".join(part for n, part in enumerate(parts) if n != made[0])
+
+
+def _summands(text: str) -> list[str]:
+    parts, depth, begin = [], 0, 0
+    for place, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if character == "+" and depth == 0:
+            parts.append(text[begin:place].strip())
+            begin = place + 1
+    return [*parts, text[begin:].strip()]
+
+
+# --- conditions
+
+
+def sent_home(facts: Facts) -> str:
+    """An element that is not written although the index of a thread is its: the condition that keeps the thread
+    away."""
+    output = facts.failure.output
+    if output is None or facts.setup.output.size > MOST_THREADS:
+        return ""
+    name = trial.output_name(facts.found.kernel, facts.setup)  # type: ignore[arg-type]
+    unwritten = facts.failure.wrong & trial.same(output, facts.setup.output)
+    if not unwritten.any():
+        return ""
+    element = int(np.flatnonzero(unwritten)[0])
+    if trial.writer(facts.found.kernel, facts.problem, facts.failure.case, element) is not None:  # type: ignore[arg-type]
+        return ""
+    for number, line in enumerate(facts.lines, 1):
+        for (text,) in (one for one in facts.accesses(number, name) if len(one) == 1):
+            if not re.search(rf"\b{name}\s*\[{re.escape(text)}\]\s*[-+*/]?=[^=]", line):
+                continue
+            index = integers.value(text, facts.all_threads)
+            if index is None:
+                continue
+            owners = np.argwhere(np.broadcast_to(index, _threads(facts)) == element)
+            where = ", ".join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))
+            if len(owners) == 0:
+                return _out_of_reach(facts, number, text, f"{name}[{where}]")
+            kept = _kept_away(facts, *map(int, owners[0]))
+            if kept:
+                return f"{kept} But {name}[{where}] is its element."
+    return ""
+
+
+def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
+    """That no thread stores an element: which rows and columns the threads' indices are, and which there are."""
+    start = f"No thread's index in line {line} is that of {element}"
+    split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
+    reached = [integers.value(part, facts.all_threads) for part in (split[0], split[2])] if split else [None]
+    if None in [one if one is None else 0 for one in reached]:
+        values = len(np.unique(integers.value(text, facts.all_threads)))
+        return (
+            f"{start}: `{text}` takes {values} different values, and there are {facts.failure.expected.size} elements."
+        )
+    stride, sizes_ = integers.value(split[1], facts.all_threads), facts.failure.case.sizes  # type: ignore[index]
+    if np.ndim(stride) == 0 and stride is not None and len(shape) == 2 and stride != shape[1]:
+        names = [key for key, size in sizes_.items() if size == shape[1]]
+        return (
+            f"{start}: `{text}` takes rows to be `{split[1]}` = {stride} floats long, and they have "  # type: ignore[index]
+            f"{names[0] if names else ''} = {shape[1]}."
+        )
+    sets = [np.unique(one).tolist() for one in reached]
+    told = " and ".join(f"`{part}` is {theme.runs(one)}" for part, one in zip((split[0], split[2]), sets, strict=True))  # type: ignore[index]
+    sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
+    swapped = len(shape) == 2 and shape[0] != shape[1] and [len(one) for one in sets] == [shape[1], shape[0]]
+    why = " Row and column trade places: see which of them x is." if swapped else ""
+    return f"{start}: {told}, and there are {sizes}.{why}"
+
+
+def _threads(facts: Facts) -> tuple[int, int]:
+    return int(np.prod(facts.setup.grid)), int(np.prod(facts.setup.block))
+
+
+def _kept_away(facts: Facts, block: int, thread: int) -> str:
+    """The first condition by which a thread leaves, or is not let in."""
+    grid, size = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
+    where = tuple(map(int, unravel(block, grid))), tuple(map(int, unravel(thread, size)))
+    names = facts.values(*where)
+    for number, line in enumerate(facts.lines, 1):
+        for found in re.finditer(r"\bif\s*\(", line):
+            condition, rest = integers.bracketed(line[found.end() :])
+            holds = integers.value(condition, names)
+            if holds is None or bool(holds) != rest.lstrip(" {").startswith("return"):
+                continue
+            known = sorted({w for w in re.findall(r"\b[a-zA-Z_]\w*\b", condition) if np.ndim(names.get(w, [0])) == 0})
+            told = ", ".join(f"{one} is {int(names[one])}" for one in known)
+            does = "holds, so it returns" if bool(holds) else "does not hold"
+            who = f"thread {_where(where[1])} of block {_where(where[0])}"
+            return f"For {who}, `{condition}` in line {number} {does} ({told})."
+    return ""
+
+
+def not_sent_home(facts: Facts) -> str:
+    """A thread without an element that a condition ought to have stopped: it would have, if it asked for more."""
+    error = facts.failure.error
+    if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None:
+        return ""
+    names = facts.values(error.block, error.thread)
+    for number, line in enumerate(facts.lines, 1):
+        for found in re.finditer(r"\bif\s*\(", line):
+            condition, rest = integers.bracketed(line[found.end() :])
+            leaves = rest.lstrip(" {").startswith("return")
+            holds = integers.value(condition, names)
+            if holds is None or bool(holds) == leaves:
+                continue
+            for better, why in _better(condition, leaves):
+                if better != condition and bool(integers.value(better, names)) == leaves:
+                    known = sorted({w for w in re.findall(r"\b[a-zA-Z_]\w*\b", condition) if w in names})
+                    told = ", ".join(f"{one} is {int(names[one])}" for one in known)
+                    does = "does not hold, so it goes on" if leaves else "holds, so it goes on"
+                    return (
+                        f"For thread {_where(error.thread)} of block {_where(error.block)}, `{condition}` in line "
+                        f"{number} {does} ({told}): {why}."
+                    )
+    return ""
+
+
+def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
+    """What a condition may have been meant to be, and why. leaves: a thread for which it holds returns."""
+    inside, outside = "<" in condition and ">" not in condition, ">" in condition and "<" not in condition
+    equal = "an index that is equal to the size has no element, either"
+    if leaves and inside:
+        return ((f"!({condition})", "it sends home the threads that have an element, and lets the others go on"),)
+    if leaves and outside:
+        joined = condition.replace("&&", "||")
+        return (joined, "one of the two is enough: ||"), (re.sub(r">(?!=)", ">=", condition), equal)
+    if not leaves and inside:
+        return (condition.replace("||", "&&"), "both must hold: &&"), (condition.replace("<=", "<"), equal)
+    return ()
+
+
+# --- values
+
+
+def wrong_products(facts: Facts) -> tuple[str, ...]:
+    """Which products of a multiplication are wrong."""
+    findings = {one.kind for one in facts.failure.report.findings}
+    if not isinstance(facts.problem, Gemm) or findings - {GLOBAL_RACE}:
+        return ()
+    passed = (one.case.sizes.values() for one in facts.found.outcomes if one.passed)
+    if facts.failure.error is not None and any(min(sizes) > 1 for sizes in passed):
+        return ()  # the products are right where every thread has an element
+    inputs = facts.problem._inputs(facts.failure.case)
+    return products.explained(_probe(facts), inputs.tiles)
+
+
+def reads_old(facts: Facts) -> str:
+    """The old contents of the output, NaN, are in the new ones."""
+    output, name = facts.failure.output, facts.problem.output
+    if output is None or not np.isnan(output).any():
+        return ""
+    added = re.search(rf"\b{trial.output_name(facts.found.kernel, facts.setup)}\s*\[[^;=]*\]\s*\+=", facts.text)  # type: ignore[arg-type]
+    if isinstance(facts.problem, Gemm):
+        try:
+            if not _probe(facts).spoilt.any():
+                return ""
+        except CannotProbe:
+            return ""
+    elif not added or not np.isnan(output[trial.stored(facts.found.kernel, facts.problem, facts.failure.case)]).any():  # type: ignore[arg-type]
+        return ""
+    if added:
+        line = facts.text.count("\n", 0, added.start()) + 1
+        return f"Line {line} adds to {name} (+=), and before the launch {name} is NaN: the result must replace it (=)."
+    return slips.sentence("C_read_when_beta_0") if facts.problem.scalars else f"{name} is read, and begins with NaN."
+
+
+def of_another_element(facts: Facts) -> str:
+    """All wrong elements hold what belongs to other ones."""
+    output, expected, wrong = facts.failure.output, facts.failure.expected, facts.failure.wrong
+    if output is None or facts.failure.report.findings or isinstance(facts.problem, Gemm):
+        return ""
+    wrong = wrong & ~np.isnan(output)
+    values, places, often = np.unique(expected, return_index=True, return_counts=True)
+    if wrong.sum() < 4 or (often > 1).mean() > 0.1:
+        return ""
+    found = np.searchsorted(values, output[wrong])
+    if (found >= len(values)).any() or (values[np.minimum(found, len(values) - 1)] != output[wrong]).any():
+        return ""
+    name = facts.problem.output
+    first = tuple(int(n) for n in np.argwhere(wrong)[0])
+    other = np.unravel_index(int(places[found[0]]), expected.shape)
+    return (
+        f"{name}[{', '.join(map(str, first))}] holds the value of {name}[{', '.join(str(int(n)) for n in other)}], "
+        f"and so "
+        "does every wrong element that of another one: the element that is read is not the one that is written."
+    )
+
+
+def other_elements(facts: Facts) -> str:
+    """Of what is no multiplication: the first wrong element is made of other elements of an input than it should be, or
+    of more or fewer. What it should be made of, the solution is asked."""
+    if facts.failure.output is None or facts.failure.report.findings or isinstance(facts.problem, Gemm):
+        return ""
+    inputs = [n for n, arg in enumerate(facts.setup.args) if isinstance(arg, np.ndarray) and n != facts.setup.position]
+    first = int(np.flatnonzero(facts.failure.wrong)[0])
+    solution = simulated(facts.solution, facts.problem.entry)
+    where = ", ".join(map(str, facts.problem.index(np.unravel_index(first, facts.failure.expected.shape))))
+    element = f"{facts.problem.output}[{where}]"
+    for chosen in inputs:
+        shape = facts.setup.args[chosen].shape
+        name = list(facts.parameters)[chosen]
+        ids = np.indices(shape)
+        try:
+            mine, needed = (
+                [_made_of(kernel, facts, chosen, one)[first] for one in (np.ones(shape), *ids)]
+                for kernel in (facts.found.kernel, solution)
+            )
+        except SimulatorError:
+            return ""
+        if not np.isfinite([*mine, *needed]).all() or needed[0] == 0:
+            continue
+        if mine[0] != needed[0]:
+            share = mine[0] / needed[0]
+            return (
+                f"{element} has {name} {share:g} times, and once is needed."
+                if not _whole(needed[0])
+                else (f"{element} is made of {mine[0]:g} elements of {name}, and {needed[0]:g} are needed.")
+            )
+        if mine[1:] != needed[1:] and abs(needed[0]) == abs(_one(facts)):
+            found, right = (", ".join(f"{one / made[0]:g}" for one in made[1:]) for made in (mine, needed))
+            return f"{element} is made of {name}[{found}], and {name}[{right}] is needed."
+        if mine[1:] != needed[1:]:
+            return f"{element} is made of other elements of {name} than it should be, as many as are needed."
+    return ""
+
+
+def _one(facts: Facts) -> float:
+    """What an element that is taken once counts."""
+    return facts.failure.case.alpha if facts.problem.scalars else 1.0
+
+
+def _whole(number: float) -> bool:
+    return number > 1 and float(number).is_integer()
+
+
+def _made_of(kernel: Any, facts: Facts, chosen: int, values: np.ndarray) -> np.ndarray:
+    """The output, flat, of a launch with these values in one input, and 0 in the others."""
+    setup = facts.problem.prepare(facts.failure.case)
+    args = tuple(
+        values.astype(np.float32) if n == chosen
+        else np.zeros_like(arg) if isinstance(arg, np.ndarray) and n != setup.position else arg
+        for n, arg in enumerate(setup.args)
+    )  # fmt: skip
+    trial.record(kernel, replace(setup, args=args), blocks=())
+    return setup.output.reshape(-1)
+
+
+def of_another_block(facts: Facts) -> str:
+    """A block stores to another tile of C than its own."""
+    problem = facts.problem
+    if not isinstance(problem, Gemm) or facts.failure.output is None or problem.rows_along not in ("x", "y"):
+        return ""
+    across = 0 if problem.rows_along == "y" else 1
+    down, wide = problem.tile if not facts.failure.case.block else facts.failure.case.block[::-1]
+    mine, right = ({block: places for block, places in _stores(facts, kernel)} for kernel in (
+        facts.found.kernel, simulated(facts.solution, problem.entry)
+    ))  # fmt: skip
+    for block, (rows, cols) in sorted(mine.items()):
+        first = down * block[1 - across], wide * block[across]
+        if block not in right or (right[block][0].min(), right[block][1].min()) != first:
+            return ""  # an exercise that gives blocks other tiles
+        inside = (rows // down == block[1 - across]) & (cols // wide == block[across])
+        if not inside.all():
+            own_rows, own_cols = (theme.runs(np.unique(one).tolist()) for one in right[block])
+            its_rows, its_cols = (theme.runs(np.unique(one).tolist()) for one in (rows, cols))
+            return (
+                f"Block {_where(block)} stores to rows {its_rows} and columns {its_cols} of C. Its tile is rows "
+                f"{own_rows} "
+                f"and columns {own_cols}."
+            )
+    for block, (rows, cols) in sorted(right.items()):
+        if block not in mine and mine and (rows.min(), cols.min()) == (down * block[1 - across], wide * block[across]):
+            own_rows, own_cols = (theme.runs(np.unique(one).tolist()) for one in (rows, cols))
+            return f"Block {_where(block)} stores nothing. Its tile is rows {own_rows} and columns {own_cols} of C."
+    return ""
+
+
+def _stores(facts: Facts, kernel: Any, each: bool = False) -> Iterator[tuple[Index, tuple[np.ndarray, ...]]]:
+    """(block, (rows, columns)) of all elements of the output that a block stores to; each: of every store."""
+    setup = facts.problem.prepare(facts.failure.case)
+    try:
+        traces = trial.record(kernel, setup).launches[-1].traces
+    except SimulatorError:
+        return
+    name, found = trial.output_name(kernel, setup), {}
+    for trace in traces:
+        if trace.space == "global" and trace.op != "ld" and trace.array == name:
+            found.setdefault(trace.block, []).append(trial.elements(trace))
+    for block, places in found.items():
+        linear = np.concatenate(places)
+        index = np.unravel_index(linear if each else np.unique(linear), setup.output.shape)
+        yield block, index if each else facts.problem.index(index)  # type: ignore[arg-type, misc]
+
+
+def stored_twice(facts: Facts) -> str:
+    """Elements that no thread stores, while several threads store others: in each tile, where the tiles are alike."""
+    if facts.failure.output is None:
+        return ""
+    stores = np.zeros(facts.failure.expected.size, int)
+    for _, index in _stores(facts, facts.found.kernel, each=True):
+        np.add.at(stores, np.ravel_multi_index(index, facts.failure.expected.shape), 1)
+    stores = facts.problem.as_matrix(stores.reshape(facts.failure.expected.shape))
+    none, several = np.argwhere(stores == 0), np.argwhere(stores > 1)
+    if not len(none):
+        return ""
+    name = facts.problem.output
+    tiles = _tiles(stores, facts.problem.tile)
+    if tiles is not None and (tiles == tiles[:1]).all():
+        sets = [_rows_and_columns(one) for one in (tiles[0] == 0, tiles[0] > 1)]
+        more = f", and several threads store {sets[1]}" if sets[1] else ""
+        if sets[0]:
+            why = "the place of a thread's part is not its own"
+            return f"In every tile of {name} no thread stores {sets[0]}{more}: {why}."
+    if not len(several):
+        return ""
+    first, other = (f"{name}[{', '.join(map(str, one[0].tolist()))}]" for one in (none, several))
+    return (
+        f"No thread stores {first}, and several threads store {other}: the index of the store gives them one element."
+    )
+
+
+def _tiles(stores: np.ndarray, tile: tuple[int, int]) -> np.ndarray | None:
+    """A matrix cut into tiles (tiles, rows, columns); None if they are not whole, or if it is a single one."""
+    if stores.ndim != 2 or stores.shape[0] % tile[0] or stores.shape[1] % tile[1]:
+        return None
+    down, across = stores.shape[0] // tile[0], stores.shape[1] // tile[1]
+    return stores.reshape(down, tile[0], across, tile[1]).swapaxes(1, 2).reshape(-1, *tile)
+
+
+def _rows_and_columns(chosen: np.ndarray) -> str:
+    """'rows 20 to 31' of a tile, 'rows 0 to 3 of columns 4 to 7'; '' if these are no whole rows and columns."""
+    rows, cols = np.flatnonzero(chosen.any(axis=1)), np.flatnonzero(chosen.any(axis=0))
+    if not len(rows) or not chosen[np.ix_(rows, cols)].all():
+        return ""
+    words = [
+        f"{what}{'' if len(one) == 1 else 's'} {theme.runs(one.tolist())}"
+        for what, one, size in (("row", rows, chosen.shape[0]), ("column", cols, chosen.shape[1]))
+        if len(one) < size
+    ]
+    return " of ".join(words) or "any element"
+
+
+# What the text and the indices of the thread that went wrong prove comes before what numbers say.
+BY_TEXT: tuple[Look, ...] = (leaves_its_row, same_buffer, not_sent_home)
+LOOKS: tuple[Look, ...] = (
+    *BY_TEXT, leaves_the_matrix, reads_old, sent_home, wrong_products, other_elements, of_another_element,
+    of_another_block, stored_twice,
+)  # fmt: skip

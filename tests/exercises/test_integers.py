@@ -1,0 +1,51 @@
+"""What an index is for a thread, from the text of a kernel alone."""
+
+import numpy as np
+import pytest
+
+from helpers.exercises.framework import integers
+
+NAMES = {"threadIdx.x": 37, "blockIdx.x": 2, "N": 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("threadIdx.x / 8 % 3", 1), ("(N + 3) * 2 - 1", 15), ("N ^ 4 + 2", 3), ("N >> 1 | 8", 10),
+     ("!(N < 5) && N == 5", True),
+     ("N < 5 || N > 7", False), ("-N", -5)],
+)  # fmt: skip
+def test_an_expression_has_the_value_that_it_has_in_c(text, value):
+    assert integers.value(text, NAMES) == value
+
+
+@pytest.mark.parametrize("text", ["A[3]", "f(N)", "N +", "unknown", "1.5f", "N / 0"])
+def test_what_is_more_than_whole_numbers_has_no_value(text):
+    assert integers.value(text, NAMES) is None
+
+
+def test_variables_have_their_first_values_in_any_order():
+    source = "#define T 16\nconst int y = x + T, x = threadIdx.x % T;\nfor (int i = x; i < 9; i += T) {}\n"
+    found = integers.names_in(source, NAMES, first_round=True)
+    assert (found["x"], found["y"], found["i"], found["T"]) == (5, 21, 5, 16)
+    assert "i" not in integers.names_in(source, NAMES)
+
+
+def test_a_name_with_two_values_has_none():
+    assert "k" not in integers.names_in("for (int k = 0;;) {} for (int k = 1;;) {}", NAMES, first_round=True)
+    assert integers.names_in("for (int k = 0;;) {} for (int k = 0;;) {}", NAMES, first_round=True)["k"] == 0
+
+
+def test_a_variable_that_is_set_again_has_no_value():
+    source = "int row = 0, n = 2;\n    row = n + 1;\nfor (int i = n; i < 9; i += 4) x += i;\n"
+    found = integers.names_in(source, NAMES, first_round=True)
+    assert "row" not in found and (found["n"], found["i"]) == (2, 2)
+
+
+def test_every_array_of_a_declaration_is_found():
+    source = "__shared__ float As[T][T + 1];\nfloat a[4] = {0, 1}, *p, b[N];\nx[3] = 1;"
+    assert integers.arrays(source) == [("As", "[T][T + 1]"), ("a", "[4]"), ("b", "[N]")]
+
+
+def test_many_threads_are_evaluated_at_once():
+    found = integers.names_in("int warp = threadIdx.x / 32;", {"threadIdx.x": np.arange(64)})
+    assert found["warp"].tolist() == [0] * 32 + [1] * 32

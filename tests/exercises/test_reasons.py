@@ -1,0 +1,175 @@
+"""A reason is proven by the text or by what a kernel does on matrices that say where each number comes from."""
+
+import numpy as np
+import pytest
+
+from helpers import exercises
+from helpers.exercises.framework import products, text_slips
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.probes import CannotProbe, Probe
+from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.slips import Tiles
+from helpers.run import simulated
+
+KERNEL = """extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + col];
+    C[row * N + col] = sum;
+}"""
+TILES = Tiles(BM=8, BN=8, BK=4)
+PROBLEM = Gemm("sgemm", (8, 8), (8, 8), TILES, scaled=False, shapes=((8, 16, 12),))
+
+
+def probe(before: str = "", after: str = "") -> Probe:
+    assert before in KERNEL
+    return Probe(simulated(KERNEL.replace(before, after), "sgemm"), PROBLEM, Case({"M": 8, "N": 16, "K": 12}))
+
+
+def test_a_right_kernel_takes_each_k_once_and_its_own_row():
+    found = probe()
+    assert (found.count == 12).all() and not found.unwritten.any() and found.degrees == (1, 1)
+    assert (found.ks(of_A=True) == 1).all() and (found.of_A(5).col == 5).all()
+    assert (found.of_A(5).row == np.arange(8)[:, None]).all() and (found.of_B(5).col == np.arange(16)).all()
+    assert products.explained(found, TILES) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("k < K", "k + 4 < K", "lacks the products with k = 8 to 11 (tile 3 of 3 along k)"),
+        ("k = 0", "k = 2", "lacks the products with k = 0 and 1"),
+        ("++k) sum", "++k) for (int i = k == 3; i < 2; ++i) sum", "twice"),
+        ("A[row * K + k]", "A[k * K + row]", "row and k traded places"),
+        ("A[row * K + k]", "A[row * N + k]", "rows were N floats long"),
+        ("B[k * N + col]", "B[k % 4 * N + col]", "Every tile of B is the first one"),
+        ("B[k * N + col]", "A[row * K + k]", "No number of B is in C"),
+        ("C[row * N + col]", "C[row * N + (col ^ 8)]", "what is in C[0, 0] is the value of C[0, 8]"),
+        ("sum += ", "sum = (k == 5 ? 0 : sum) + ", "lacks the products with k = 0 to 4"),
+    ],
+)
+def test_products_that_are_wrong_are_named_as_a_set(before, after, told):
+    assert told in " ".join(products.explained(probe(before, after), TILES))
+
+
+def test_an_element_that_is_not_written_is_told_from_one_that_is_added_to():
+    assert probe("C[row * N + col] =", "if (col > 2) C[row * N + col] =").unwritten[:, :3].all()
+    added = probe("C[row * N + col] =", "C[row * N + col] +=")
+    assert not added.unwritten.any() and added.spoilt.all()
+
+
+def test_a_kernel_that_does_not_run_to_its_end_cannot_be_asked():
+    with pytest.raises(CannotProbe):
+        probe("C[row", "C[(1 << 28) + row").count  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("if (beta = 0) x = 1;", "= assigns, == compares"),
+        ("__syncthreads;", "without () there is no barrier"),
+        ("for (int i = 0; i < f(3); ++i);", "its whole body"),
+        ("if (row < M && col < N);", "is all that depends"),
+        ("sum =+ a;", "=+ assigns"),
+        ("if (0 <= row < M) x = 1;", "compares in turns"),
+    ],
+)
+def test_a_slip_in_the_text_is_named_with_its_line(line, told):
+    said = text_slips.explanation(f"int a;\n\n    {line}\n")
+    assert said.startswith("Line 3 has ") and told in said
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["if (a <= b && b >= c) x = 1;", "for (int i = 0; i < n; ++i) x = i;", "while (++k < K) x += 1;", "x = a == b;",
+     "__syncthreads();", "if (x != 0) return;", "const bool more = k0 + T < K;", "x = +1;",
+     "for (int k = 0; k < K; sum += a[k], ++k);", "const bool same =\n    x == y;", "if (a) ; else x = 1;",
+     "while ((k = next(k)) < K) x += k;"],
+)  # fmt: skip
+def test_what_only_looks_like_a_slip_is_left_alone(line):
+    assert text_slips.found_in(line) is None and text_slips.explanation(f"int a;\n{line}") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "told"),
+    [
+        ("strip", "As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k]", "As[y][x] = A[(tile_row + y) * K + k0 + x]",
+         "`x` is 8 for thread (8, 0), but As[32][8] has 8 columns"),
+        ("beta", "row >= M || col >= N", "row >= M && col >= N", "one of the two is enough: ||"),
+        ("column_major", "row >= M || col >= N", "row < M && col < N", "sends home the threads that have an element"),
+        ("rows_and_columns", "row < M && col < N", "row < M || col < N", "both must hold: &&"),
+        ("rows_and_columns", "row < M && col < N", "row <= M && col < N", "equal to the size"),
+        ("tiled", "#define T 16", "#define T 16;", "No ; after #define: line 2"),
+        ("tiled", "__shared__ float As", "float As", "declares As without __shared__"),
+        ("deep_tiles", "As[y][k]", "As[k][y]", "`k` is 8 for thread (0, 0), but As[8][128] has 8 rows"),
+        ("patch", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element 4"),
+        ("tunable", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element TM"),
+        ("turned", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element 4"),
+        ("naive", "blockIdx.y", "blockidx.y", "Did you mean blockIdx?"),
+        ("add_scaled", "+ B[index]", "+ B", "as in B[i]"),
+        ("naive", "C[row * N + col] = ", "C[row * N + col] += ", "+="),
+        ("coalesced", "float sum = 0.0f;", "int sum = 0;", "The sum is an int"),
+    ],
+)  # fmt: skip
+def test_a_likely_slip_gets_its_own_reason(name, before, after, told):
+    exercise = exercises.get(name)
+    assert before in exercise.solved
+    verdict = exercise.check(exercise.solved.replace(before, after))
+    assert verdict.passed is False and told in verdict.sentence, verdict.sentence
+
+
+def test_a_right_kernel_that_loads_in_many_sectors_is_remarked():
+    strip = exercises.get("strip")
+    scattered = strip.solved.replace("thread / BK, a_k = thread % BK", "thread % BM, a_k = thread / BM")
+    verdict = strip.check(scattered)
+    assert verdict.passed and "a load request to A fetches" in verdict.sentence
+    assert "sectors on average" not in strip.check(strip.solved).sentence
+
+
+def test_an_index_with_a_loop_is_not_said_to_be_out_of_reach():
+    exercise = exercises.get("patch")
+    verdict = exercise.check(exercise.solved.replace("const int row = threadIdx.y * TM", "const int row = threadIdx.y"))
+    assert "No thread's index" not in verdict.sentence and "Why: " in verdict.sentence, verdict.sentence
+
+
+def test_a_known_slip_is_not_named_where_its_line_is_right():
+    exercise = exercises.get("two_groups")  # as if b[4 + j] came from the left group: the numbers are the same
+    verdict = exercise.check(exercise.solved.replace("= sums[i][4 + j]", "= sums[i][j]"))
+    assert "are taken from the left group" not in verdict.sentence and "value of C[0, 0]" in verdict.sentence
+
+
+def test_what_no_thread_stores_is_named_in_the_tile():
+    exercise = exercises.get("unmerged_lanes")
+    verdict = exercise.check(exercise.solved.replace("lane_y * TM", "lane_y * TN"))
+    assert "In every tile of C no thread stores rows 20 to 31 and 52 to 63" in verdict.sentence, verdict.sentence
+
+
+def test_two_stores_that_meet_are_not_answered_by_a_barrier():
+    exercise = exercises.get("two_groups")
+    verdict = exercise.check(exercise.solved.replace("tile_col + right + j] =", "tile_col + left + j + 4] ="))
+    assert "race in global memory" in verdict.sentence
+    assert "Put __syncthreads()" not in verdict.sentence and "atomicAdd" not in verdict.sentence
+
+
+def test_nan_that_was_written_is_not_called_unwritten():
+    exercise = exercises.get("naive")
+    verdict = exercise.check(exercise.solved.replace("C[row * N + col] =", "C[row * N + col] +="))
+    assert "is NaN" in verdict.sentence and "wrote it" in verdict.sentence
+    assert "no thread wrote" not in verdict.picture.caption
+
+
+def test_a_reason_stands_before_the_race_that_it_explains():
+    exercise = exercises.get("naive")
+    lines = exercise.check(exercise.solved.replace("C[row * N + col]", "C[row * M + col]")).sentence.splitlines()
+    assert lines[0].startswith("Why: C is written as if its rows were M elements long")
+    assert any("race in global memory" in line for line in lines[1:])
+
+
+def test_a_picture_of_another_launch_than_the_failed_one_is_not_drawn():
+    scale, barriers = exercises.get("scale"), exercises.get("barriers")
+    assert scale.check(scale.solved.replace("blockIdx.x * blockDim.x", "blockIdx.x * 16")).alone
+    assert not scale.check().alone and not scale.check(scale.solved).alone
+    late = barriers.solved.replace(
+        "Bs[k][x];\n        __syncthreads();\n    }", "Bs[k][x];\n    }\n    __syncthreads();"
+    )
+    assert late != barriers.solved and not barriers.check(late).alone  # there the picture is of the race

@@ -1,0 +1,36 @@
+"""Some of the answers that learners type; `python -m tests.exercises.typed` checks them all."""
+
+import pytest
+
+from helpers.exercises.framework import kept, progress
+from tests.exercises.typed import ACCEPTED, CAUSE, right, slips
+
+# Enough to see that the data are read, and that a change of the framework loses no kind of reason.
+SLIPS = slips()
+RIGHT = right()
+SOME = [one for one in SLIPS if one.exercise in ("beta", "tiled", "patch")][::12]
+SOME_RIGHT = [one for one in RIGHT if one.exercise in ("naive", "three_stages", "slices")][::6]
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, "off")
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, "off")
+
+
+def test_every_typed_answer_changes_a_solution():
+    for one in (*SLIPS, *RIGHT):
+        assert one.source.strip() != "", one
+    assert len(SLIPS) >= 400 and len(RIGHT) >= 150
+
+
+@pytest.mark.parametrize("answer", SOME, ids=str)
+def test_a_typed_slip_is_answered_with_its_cause(answer):
+    verdict = answer.check()
+    assert answer.kind(verdict) == CAUSE, verdict.sentence
+
+
+@pytest.mark.parametrize("answer", SOME_RIGHT, ids=str)
+def test_a_right_kernel_in_other_words_is_accepted(answer):
+    verdict = answer.check()
+    assert answer.kind(verdict) == ACCEPTED, verdict.sentence
