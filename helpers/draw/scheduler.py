@@ -57,7 +57,9 @@ def caption(data: Timeline) -> str:
         text += f", {theme.plural(data.independent, 'independent instruction')}{' each' if data.warps > 1 else ''}"
     text += f", a result after {theme.plural(data.latency, 'cycle')}: the scheduler issues in {data.busy} of "
     text += f"{theme.plural(len(data.issued), 'cycle')}, {_share(data)}."
-    enough = warps_to_hide(data.latency, data.independent)
+    if data.every > 1:
+        text += f" The unit takes one in {data.every} cycles, at most {theme.percent(1 / data.every, 0)}."
+    enough = warps_to_hide(data.latency, data.independent, data.every)
     if data.warps < enough:
         return text + f" {theme.plural(enough, 'warp')} would keep it busy."
     return text + f" {theme.plural(enough, 'warp')} {'is' if enough == 1 else 'are'} enough to keep it busy."
@@ -122,6 +124,7 @@ def schedulers_figure(rows: Sequence[Timeline], title: str) -> theme.Figure:
 
 def _setting(row: Timeline, independent: bool) -> str:
     """'4 warps, 2 independent each'; '4 warps' where no row has more than one independent instruction."""
+    unit = f"; the unit: one in {row.every}" if row.every > 1 else ""
     if not independent:
-        return theme.plural(row.warps, "warp")
-    return f"{theme.plural(row.warps, 'warp')}, {row.independent} independent{' each' if row.warps > 1 else ''}"
+        return theme.plural(row.warps, "warp") + unit
+    return f"{theme.plural(row.warps, 'warp')}, {row.independent} independent{' each' if row.warps > 1 else ''}{unit}"

@@ -28,12 +28,12 @@ from helpers.models.pipeline import steady_state
 
 
 def predict_idle() -> Prediction:
-    """Cycles in which a double-buffered warp waits at each K-block. The answer comes from the pipeline model."""
+    """Cycles in which a double-buffered warp waits at each tile. The answer comes from the pipeline model."""
     work, latency = DEFAULT.work, DEFAULT.latency
     return predict(
         f"Issuing the loads takes {work.copy} cycles, and then they are on their way for {latency}. Storing takes "
         f"{work.store}, reading from shared memory and multiplying {work.multiply} cycles. With two buffers the warp "
-        "still waits at each K-block for so many cycles:",
+        "still waits at each tile for so many cycles:",
         reasons={
             0: f"That needs {latency} cycles of work while the copy is on its way. How long does it multiply?",
             work.multiply: "That is how long it multiplies: these cycles are hidden. Which are left?",
