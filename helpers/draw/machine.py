@@ -69,7 +69,9 @@ def machine_figure(data: Machine) -> theme.Figure:
     return drawn
 
 
-def here_figure(data: Machine, before: Mark, after: Mark, shares: tuple[float, ...] = (), source: str = "") -> theme.Figure:
+def here_figure(
+    data: Machine, before: Mark, after: Mark, shares: tuple[float, ...] = (), source: str = ""
+) -> theme.Figure:
     """The same ways from left to right, with the places where most cycles went before and go afterwards.
 
     shares: of cuBLAS, before and afterwards, or afterwards alone; () for no bar.  source: of the shares.
@@ -87,7 +89,8 @@ def here_figure(data: Machine, before: Mark, after: Mark, shares: tuple[float, .
             left = lefts[place] + HERE_WIDTH
             page.fill(axes, _centred(left, lefts[right], middle, floats * HERE_A_FLOAT), WAY, label=f"from {place}")
         for place, left in lefts.items():
-            _box(axes, place, left, HERE_TOP, HERE_WIDTH, HERE_BOX, theme.TROUBLE if place == after.place else theme.INK)
+            colour = theme.TROUBLE if place == after.place else theme.INK
+            _box(axes, place, left, HERE_TOP, HERE_WIDTH, HERE_BOX, colour)
             words = [word for word, mark in (("before", before), ("now", after)) if mark.place == place]
             page.text(
                 axes, left + HERE_WIDTH / 2, HERE_TOP + HERE_BOX + 17, " and ".join(words),
@@ -106,7 +109,8 @@ def _progress(axes: Axes, shares: tuple[float, ...], source: str) -> None:
     left, width = page.MARGIN, 4 * HERE_STEP + HERE_WIDTH
     whole = width / HERE_MOST
     for share, colour, label in zip(shares[::-1], (theme.SPEED, WAY), ("now", "before"), strict=False):
-        page.fill(axes, page.boxes(left, HERE_BAR_TOP, whole * min(share, HERE_MOST), HERE_BAR), colour, label=f"bar {label}")
+        box = page.boxes(left, HERE_BAR_TOP, whole * min(share, HERE_MOST), HERE_BAR)
+        page.fill(axes, box, colour, label=f"bar {label}")
     page.outline(axes, page.boxes(left, HERE_BAR_TOP, width, HERE_BAR), theme.MUTED, 1.0)
     page.lines(axes, [[(left + whole, HERE_BAR_TOP - 4), (left + whole, HERE_BAR_TOP + HERE_BAR + 4)]], theme.INK, 2.0)
     page.text(axes, left + whole - 6, HERE_BAR_TOP + HERE_BAR + 13, "cuBLAS", ha="right", color=theme.INK)
