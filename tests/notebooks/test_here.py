@@ -41,4 +41,3 @@ def test_small_matrices_make_fewer_blocks_than_there_are_sms_where_autotuning_be
     now = plan.course().notebook("13").now
     assert now.place == "lanes" and "fewer blocks than there are SMs" in now.why
     assert all(np.prod(get("serpentine").grid(size, size)) < H200.sms for size in (128, 256, 512, 1024))
-
