@@ -1,6 +1,6 @@
 """Where is a result wrong? The picture that comes with a wrong answer: every element of C, right, wrong or not written.
 
-The bounding box of what is wrong is put into words: "all in columns 32 to 36" is half of the explanation.
+The rows and columns with something wrong are put into words: "all in columns 32 to 36" is half of the explanation.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ MAP_X, MAP_Y, MAP_WIDTH, MAP_HEIGHT, CELL = 92.0, 92.0, 780.0, 240.0, 16.0
 LEGEND_Y = 48.0
 CAPTION_LINES = 2
 SEEN, FRAME = 7.0, 12.0  # an element that can be seen inside its frame; the frame of a smaller one
+FEW_RUNS = 3  # stretches of rows or columns that the caption names one by one
 LINES_FROM = 5.0  # pixels of a cell from which on it is outlined
 
 Cell = tuple[float, float]  # width and height of an element
@@ -68,20 +69,27 @@ def caption(data: ErrorMap) -> str:
     unwritten = int(data.unwritten.sum())
     if unwritten == wrong and wrong:
         return f"{text}: no thread wrote {'it' if wrong == 1 else 'them'}."
-    return f"{text}; {theme.thousands(unwritten)} of them were not written." if unwritten else f"{text}."
+    if not unwritten:
+        return f"{text}."
+    return f"{text}; {theme.thousands(unwritten)} of them {'was' if unwritten == 1 else 'were'} not written."
 
 
 def place(wrong: np.ndarray) -> str:
-    """'rows 3 to 5, columns 32 to 36': the smallest box that holds all that is wrong, '' if that is everything."""
+    """'rows 3 to 5, columns 4 to 31 and 36 to 63': all rows and columns with something wrong, '' if that is everything.
+
+    Of more than FEW_RUNS stretches only the number of rows or columns is told.
+    """
     parts = []
     for axis, name in ((1, "row"), (0, "column")):
         lines = np.flatnonzero(wrong.any(axis=axis))
-        if len(lines) and len(lines) < wrong.shape[1 - axis]:
-            first, last = int(lines[0]), int(lines[-1])
-            if first == last:
-                parts.append(f"{name} {first}")
-            elif last - first + 1 < wrong.shape[1 - axis]:
-                parts.append(f"{name}s {first} to {last}")
+        if not 0 < len(lines) < wrong.shape[1 - axis]:
+            continue
+        runs = np.split(lines, np.flatnonzero(np.diff(lines) > 1) + 1)
+        if len(runs) > FEW_RUNS:
+            parts.append(f"{len(lines)} of the {wrong.shape[1 - axis]} {name}s")
+            continue
+        words = [f"{run[0]} to {run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
+        parts.append(f"{name}{'s' * (len(lines) > 1)} {' and '.join(filter(None, (', '.join(words[:-1]), words[-1])))}")
     return ", ".join(parts)
 
 

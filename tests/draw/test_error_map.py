@@ -33,9 +33,9 @@ def test_the_box_of_the_errors_is_put_into_words(where, words):
     assert place(mask(19, 37, *where)) == words
 
 
-def test_errors_that_reach_from_end_to_end_have_no_box():
+def test_rows_and_columns_far_apart_are_named_one_by_one():
     scattered = mask(19, 37, slice(None, None, 18), slice(None, None, 36))
-    assert place(scattered) == ""
+    assert place(scattered) == "rows 0 and 18, columns 0 and 36"
 
 
 def test_the_caption_counts_wrong_and_unwritten_elements():
@@ -76,3 +76,12 @@ def test_the_first_wrong_element_is_seen_inside_its_frame_however_small_it_is():
         frame = next(one for one in figure.axes[0].get_children() if one.get_label() == "first")
         corners = frame.get_paths()[0].vertices
         assert np.ptp(corners[:, 0]) == pytest.approx(side)
+
+
+def test_two_stretches_are_named_as_two_and_many_are_counted():
+    wrong = np.zeros((8, 64), bool)
+    wrong[:, 4:32] = wrong[:, 36:64] = True
+    assert caption(data(wrong)).endswith("all in columns 4 to 31 and 36 to 63.")
+    stripes = np.zeros((8, 64), bool)
+    stripes[:, ::2] = True
+    assert caption(data(stripes)).endswith("all in 32 of the 64 columns.")

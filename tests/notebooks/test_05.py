@@ -157,3 +157,11 @@ def test_a_second_block_pays_where_there_are_blocks_for_it():
     blocks, sms = said("05", r"At 1024 the grid has (\d+) blocks for (\d+) SMs")
     grid = get("double_buffered").grid(1024, 1024)
     assert (blocks, sms) == (grid[0] * grid[1], H200.sms)
+
+
+def test_more_warps_help_only_until_a_unit_is_full():
+    loads, cycles_, schedulers = said(
+        "05", r"serves (\w+) per cycle for (\w+) schedulers, so a scheduler gets (\w+) in"
+    )[:3]
+    assert (loads, cycles_, schedulers) == (1, 4, 1)
+    assert latency.issue_rate(16, 1, 23, every=4) == latency.issue_rate(16, 4, 23, every=4) == 0.25
