@@ -36,7 +36,7 @@ class Choice:
 
 def timeline_of(choice: Choice) -> Timeline:
     """The first cycles of a scheduler: whole latencies, so that the share in which it issues is that of all time."""
-    cycles = MOST_CYCLES // choice.latency * choice.latency
+    cycles = MOST_CYCLES // choice.latency * choice.latency // choice.every * choice.every
     return latency.timeline(choice.warps, choice.independent, choice.latency, cycles, choice.every)
 
 
