@@ -25,6 +25,7 @@ MOST_WARPS = 8
 
 # CSS pixels
 LEFT, RIGHT = 126.0, page.WIDTH - page.MARGIN
+BARS_NAMED_FROM = 90.0  # pixels of a warp, so that its name and those of its two bars fit above each other
 WARPS_TOP, WARPS_HEIGHT = 68.0, 232.0
 SCHEDULER_TOP, SCHEDULER = WARPS_TOP + WARPS_HEIGHT + 8, 28.0
 AXIS_Y = SCHEDULER_TOP + SCHEDULER + 4
@@ -117,6 +118,9 @@ def _warp(axes: Axes, shown: Timeline, warp: int, top: float, height: float, sca
     _flights(axes, flights, top + 2, each, lanes, scale)
     spans = [span for span in shown.spans if span.warp == warp]
     _spans(axes, spans, top + 0.54 * height, 0.42 * height, scale)
+    if height >= BARS_NAMED_FROM:
+        for words, middle in (("on its way", 0.25), ("issues", 0.75)):
+            page.text(axes, LEFT - 8, top + middle * height, words, ha="right")
 
 
 def _flights(axes: Axes, flights: Sequence[Flight], top: float, each: float, lanes: int, scale: float) -> None:
