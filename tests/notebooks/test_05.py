@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from gemm_kernels import get
-from helpers import course
+from helpers import course, cycles
 from helpers.analysis.block_shapes import recorded
 from helpers.analysis.resources import resources_of
 from helpers.exercises import n05, residents
@@ -165,3 +165,9 @@ def test_more_warps_help_only_until_a_unit_is_full():
     )[:3]
     assert (loads, cycles_, schedulers) == (1, 4, 1)
     assert latency.issue_rate(16, 1, 23, every=4) == latency.issue_rate(16, 4, 23, every=4) == 0.25
+
+
+def test_both_blocks_of_one_row_ask_the_caches_for_nearly_all_they_give():
+    for shape in ((32, 1), (64, 1)):
+        kernel = get("coalesced", block_x=shape[0], block_y=shape[1])
+        assert max(cycles.predict(kernel.launch(2048, 2048, 2048)).units[unit] for unit in ("shared", "l2")) > 0.8

@@ -14,7 +14,7 @@ from tests.notebooks.support import FOLDER, LINKED_TERM, NUMBERS, cells, linked_
 ROWS = [(", ".join(one.terms), one.text, one.number) for one in glossary.entries()]
 
 LINKED_ENTRY = re.compile(r"\[\*\*([^\]*]+)\*\*\]\(glossary\.md(?:#([^)]*))?\)")
-EXERCISE = re.compile(r"exercises\.get\(|\.check\w*\(|\.hint\(|\A\w+\.show\(|\A%%cuda ")
+EXERCISE = re.compile(r"exercises\.get\(|\.check\w*\(|\.hint\(|\A\w+\.show\(|\A%%cuda |course\.here\(")
 
 
 def plain(text: str) -> str:
