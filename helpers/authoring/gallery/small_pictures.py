@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import LADDER, Kernel, at_shape, get
-from helpers import course, devices, exercises, run
-from helpers.analysis import host_timeline, mix, schedule, stages
+from helpers import devices, exercises, plan, run
+from helpers.analysis import host_timeline, memories, mix, schedule, stages
 from helpers.analysis.access import warp_access
 from helpers.analysis.block_shapes import BlockShape, Cost, counted
 from helpers.analysis.order import events_of
@@ -24,6 +24,7 @@ from helpers.draw.block_shapes import scatter_figure
 from helpers.draw.error_map import ErrorMap, error_map_figure
 from helpers.draw.host_timeline import timelines_figure
 from helpers.draw.layouts import layout_figure
+from helpers.draw.machine import here_figure
 from helpers.draw.mix import mix_figure
 from helpers.draw.numbering import numbering_figure
 from helpers.draw.occupancy_speed import Dot, occupancy_speed_figure
@@ -66,7 +67,8 @@ def strips() -> theme.Figure:
 
 def here(number: str) -> Draw:
     """Where most cycles of a notebook's kernels go."""
-    return lambda: course.here(number)
+    notebook = plan.course().notebook(number)
+    return lambda: here_figure(memories.machine(), notebook.now, notebook.then)
 
 
 def by_hand(multiply: int, *buffers: int) -> Draw:
