@@ -27,6 +27,7 @@ from importlib import import_module
 from inspect import isfunction
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +64,8 @@ WAY = {  # the kernels that stand for their notebooks where the course says wher
     "11": "warptiled", "14": "stream_k",
 }  # fmt: skip
 LAUNCH = {one.name for one in fields(OwnKernel) if one.init} - {"source"}
-WAY_SIZE = 4096  # M = N = K
+WAY_SIZE = 2048  # M = N = K
+USUAL = MappingProxyType({"block_x": 32, "block_y": 8})  # the block of naive and coalesced
 PICTURES = (
     "thread_map", "coalescing", "tile_phases", "barriers", "occupancy", "register_tile", "bank_board", "vector_width",
     "pipeline", "hierarchy", "roofline", "heat_source", "hot_lines", "diff",
@@ -301,7 +303,7 @@ def _way(size: int) -> list[tuple[str, Measurement]]:
     from helpers.measure.performance import performance
 
     check_sizes(size=size)
-    return [(number, performance(get_kernel(name), size, size, size).measurement) for number, name in WAY.items()]
+    return [(number, performance(usual(name), size, size, size).measurement) for number, name in WAY.items()]
 
 
 def machine() -> Figure:
@@ -313,17 +315,29 @@ def machine() -> Figure:
 
 
 def here(number: str) -> Figure:
-    """The small picture of the same GPU at the head of a notebook, "04": what limits its kernel, now and afterwards.
+    """The small picture of the same GPU at the end of a notebook, "04": where most cycles went before, and go now.
 
-    ValueError, with a sentence, for a notebook whose row in course.toml has no `now` and `then`.
+    Below it stands which share of cuBLAS's speed the kernels of both ends reach. ValueError, with a sentence, for a
+    notebook whose row in course.toml has no `now` and `then`.
     """
     notebook = plan.course().notebook(number)
     if notebook.now is None or notebook.then is None:
         raise BadInput(f"Notebook {number} makes no kernel faster: its row in {plan.FILE} has no now and no then.")
     from helpers.analysis import memories
     from helpers.draw import machine as machine_picture
+    from helpers.measure import recordings
 
-    return machine_picture.here_figure(memories.machine(), notebook.now, notebook.then)
+    names = dict.fromkeys(mark.kernel for mark in (notebook.now, notebook.then) if mark.kernel)
+    found = [recordings.gflops(usual(name), WAY_SIZE, WAY_SIZE, WAY_SIZE) for name in names]
+    source = f"M = N = K = {WAY_SIZE}, {found[0].label}" if found else ""
+    shares = tuple(one.of_cublas for one in found)
+    return machine_picture.here_figure(memories.machine(), notebook.now, notebook.then, shares, source)
+
+
+def usual(name: str) -> gemm_kernels.Kernel:
+    """A kernel of the ladder as the course launches it: where the block is free, in blocks of 32 × 8 threads."""
+    kernel = get_kernel(name)
+    return kernel.replace(**USUAL) if USUAL.keys() <= kernel.params.keys() else kernel
 
 
 def program(name: str) -> Plain:

@@ -27,10 +27,17 @@ class BrokenPlan(Sentence, ValueError):
 
 @dataclass(frozen=True)
 class Mark:
-    """What limits a kernel. place: one of PLACES, where it is.  why: how, as the end of a sentence."""
+    """Where most cycles of a kernel go.
+
+    Attributes:
+        place: one of PLACES.
+        why: what happens there, as the end of a sentence.
+        kernel: of the ladder, whose share of cuBLAS is shown; "" where the notebook has none.
+    """
 
     place: str
     why: str
+    kernel: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,10 +48,10 @@ class Notebook:
     title: its heading.
     trail: its name in the line under the heading that says where the reader is.
     idea: what it teaches, in one line.
-    minutes: for somebody who reads it and tries everything.
+    minutes: of its path, as counted by helpers/authoring/notebooks/lesson.py, rounded up to five.
     told: its idea in three sentences, one on a line, without a term that the course has not explained by then.
-    now: what limits the kernel at its beginning; None in a notebook that makes no kernel faster.
-    then: what limits the kernel at its end.
+    now: where most cycles of the kernel go that it begins with; None in a notebook that makes no kernel faster.
+    then: where those of the one go that it ends with.
     """
 
     file: str
@@ -201,7 +208,7 @@ def _notebook(number: int, row: Mapping[str, Any]) -> Notebook:
 
 
 def _mark(where: str, row: Mapping[str, Any]) -> Mark:
-    found = Mark(**_fields(where, row, {"place": str, "why": str}))
+    found = Mark(**_fields(where, row, {"place": str, "why": str, "kernel": str}, optional=("kernel",)))
     if found.place not in PLACES:
         raise BrokenPlan(f"{where}: the place is {found.place!r}, expected one of {', '.join(PLACES)}.")
     return found

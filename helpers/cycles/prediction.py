@@ -49,7 +49,8 @@ WHAT = {
     "launch": "the launch itself: {:.0%} of the time passes before and after the kernel's own work",
 }
 WORTH_SAYING = 0.005  # of the time, which is a percent when it is rounded
-BUSY = 0.7  # from here on a unit is what limits; below, it is latency
+BUSY = 0.7  # from here on a unit names the kind of a launch; below, it is latency
+FULL = 0.9  # from here on that unit is called the limit; below, it is only the busiest
 # Nsight Compute's titles of them, in the order of a bar: global memory, shared memory, other warps, the core.
 TITLES: Mapping[str, str] = {
     "long_scoreboard": "Long Scoreboard",
@@ -171,14 +172,16 @@ class Prediction:
 
     @property
     def limiter(self) -> str:
-        """What the time is limited by, with its number; and in which part of the time nothing is issued, and why, where
-        no unit is the limit or most schedulers have no warp."""
-        sentence = f"The limit is {WHAT[self.kind].format(self.busy)}."
+        """What the time is limited by, or which unit is the busiest, with its number; and in which part of the time
+        nothing is issued, and why, where no unit is the limit or most schedulers have no warp."""
+        unit = self.kind not in ("latency", "launch")
+        limits = not unit or self.busy >= FULL
+        sentence = f"The {'limit' if limits else 'busiest part'} is {WHAT[self.kind].format(self.busy)}."
         most = max(TITLES, key=self.time.__getitem__)
         cause = max(self.empty, key=self.empty.__getitem__)
         if self.empty[cause] > self.time[most] and cause != LAUNCH:
             return f"{sentence} In {self.empty[cause]:.0%} of the time a scheduler has no warp, because {cause}."
-        if self.kind in ("latency", "launch") and self.time[most] >= WORTH_SAYING:
+        if not (unit and limits) and self.time[most] >= WORTH_SAYING:
             sentence += (
                 f" In {self.time[most]:.0%} of the time nothing is issued because the warps wait for {WAITS[most]} "
                 f"({TITLES[most]})."

@@ -56,7 +56,7 @@ class Range:
             return "No launch on this GPU was compared with its prediction."
         of = "the course's own kernels" if self.seen else "kernels that the model had not seen"
         launches = "such launches" if self.alike else "launches"
-        return f"So wide a range held {self.inside} of {self.launches} {launches} of {of}."
+        return f"{self.inside} of {self.launches} {launches} of {of} took a time inside a range this wide."
 
 
 def compared(launches: Iterable[Sequence[Any]]) -> tuple[Compared, ...]:

@@ -73,16 +73,20 @@ def caption(access: SharedAccess) -> str:
     if access.wavefronts > access.needed:
         text += f" where {access.needed} would do. "
         busiest = max(access.cells, key=lambda cell: cell.turn)
-        whose = "" if phases == 1 else f" of phase {busiest.phase + 1}"
+        whose = "" if phases == 1 else f" of {_part(access)} {busiest.phase + 1}"
         return f"{text}Bank {busiest.bank} holds {busiest.turn + 1} of the words{whose} and serves one at a time."
     if access.needed < access.usual:
-        return f"{text} where {access.usual} are usual: lanes share addresses, so that two phases are served as one."
+        return f"{text} where {access.usual} are usual: lanes share addresses, so that two quarters are served as one."
     if len({cell.word for cell in access.cells}) == 1 and phases == 1:
         return f"{text}: one word broadcast to {theme.plural(int(access.active.sum()), 'lane')}."
     if phases > 1:
-        lanes = WARP // (access.width // WORD_BYTES)
-        return f"{text}, the fewest for {8 * access.width} bits per lane: one for each phase of {lanes} lanes."
+        return f"{text}, the fewest for {8 * access.width} bits per lane: one for each {_part(access)} of the warp."
     return f"{text}, the fewest there can be: no bank holds two of the words."
+
+
+def _part(access: SharedAccess) -> str:
+    """What lanes that are served together are of their warp: 'quarter', 'half'."""
+    return "quarter" if max(map(len, access.phases)) <= WARP // 4 else "half"
 
 
 def _columns(banks: Any) -> Any:
@@ -132,7 +136,7 @@ def _phase_brackets(axes: Axes, access: SharedAccess) -> None:
         left, right = float(_columns(lanes[0])) + 2, float(_columns(lanes[-1])) + CELL - 2
         path = [(left, top + 3), (left, top + 9), (right, top + 9), (right, top + 3)]
         page.lines(axes, [path], theme.MUTED, 1.2, label="lanes of a phase")
-        page.text(axes, (left + right) / 2, top + 21, f"phase {number + 1}", ha="center")
+        page.text(axes, (left + right) / 2, top + 21, f"{_part(access)} {number + 1}", ha="center")
 
 
 def _bank_numbers(axes: Axes) -> None:

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from helpers.draw import page, theme
 
 NOBODY = -1
-PAIR = "#E9DFEF"  # behind lanes 2 n and 2 n + 1 for even n, so that pairs can be seen
+PAIR = "#E9DFEF"  # behind lanes i and i ^ 1, where they stand side by side
+INSET = 4.0  # pixels between a pair and the cells around it
 
 # CSS pixels
 TOP, CELL, LETTER = 104.0, 40.0, 16.0
@@ -39,7 +40,7 @@ def warp_maps_figure(maps: Sequence[LaneMap], title: str) -> theme.Figure:
     height = TOP + CELL * max(one.lanes.shape[0] for one in maps) + 60
     drawn, axes = page.page(height, title, caption(maps), 2)
     with theme.style():
-        page.legend(axes, 46, [page.Key(PAIR, "pairs of lanes i and i ^ 1, every other pair tinted")])
+        page.legend(axes, 46, [page.Key(PAIR, "a pair of lanes, i and i ^ 1")])
         left = page.MARGIN + gap / 2
         for one, width in zip(maps, widths, strict=True):
             _map(axes, one, left)
@@ -64,8 +65,6 @@ def _map(axes: Axes, one: LaneMap, left: float) -> None:
     rows, columns = one.lanes.shape
     page.text(axes, left, TOP - 20, one.name, size=theme.TEXT, color=theme.INK, weight="bold")
     places = {int(lane): (row, column) for (row, column), lane in np.ndenumerate(one.lanes) if lane != NOBODY}
-    tinted = np.array([places[lane] for lane in sorted(places) if lane // 2 % 2 == 0], float).reshape(-1, 2)
-    page.fill(axes, page.boxes(left + CELL * tinted[:, 1], TOP + CELL * tinted[:, 0], CELL, CELL), PAIR, label="pairs")
     page.outline(
         axes,
         page.boxes(
@@ -77,6 +76,17 @@ def _map(axes: Axes, one: LaneMap, left: float) -> None:
         theme.FAINT,
         1.0,
     )
+    both = np.array(
+        [(places[lane], places[lane + 1]) for lane in sorted(places) if lane % 2 == 0 and lane + 1 in places]
+    )
+    beside = both[np.abs(both[:, 1] - both[:, 0]).sum(axis=1) == 1] if len(both) else both
+    if len(beside):
+        first, size = beside.min(axis=1), beside.max(axis=1) - beside.min(axis=1) + 1
+        corner = np.array([left, TOP]) + CELL * first[:, ::-1] + INSET
+        wide, high = (CELL * size[:, ::-1] - 2 * INSET).T
+        page.fill(
+            axes, page.boxes(corner[:, 0], corner[:, 1], wide, high), PAIR, edge=theme.WARP, line=0.8, label="pairs"
+        )
     middles = {lane: (left + CELL * (column + 0.5), TOP + CELL * (row + 0.5)) for lane, (row, column) in places.items()}
     for one_lane, other in zip(sorted(middles), sorted(middles)[1:], strict=False):
         _step(axes, middles[one_lane], middles[other])

@@ -1,7 +1,8 @@
 """What a GPU looks like to a kernel: its memories, how wide the way between them is, how long a float is on it.
 
-The large picture has them one above the other with their numbers. The small one stands at the head of a notebook and
-marks the place that limits its kernel, and the one that will limit it afterwards.
+The large picture has them one above the other with their numbers. The small one stands at the end of a notebook: it
+marks where most cycles of the kernel go that the notebook began with, where those of the one go that it ends with, and
+how far the two are on the way to cuBLAS.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ HEIGHT = FIRST + 4 * STEP + BOX + 16
 # of the small one
 HERE_BOX, HERE_STEP, HERE_WIDTH, HERE_TOP, HERE_HEIGHT = 44.0, 177.0, 150.0, 44.0, 122.0
 HERE_A_FLOAT = 0.17
+HERE_LINES = 2  # of its caption
+HERE_BAR_TOP, HERE_BAR, HERE_BAR_STEP, HERE_MOST = 122.0, 14.0, 46.0, 1.12  # the bar, which ends a little beyond cuBLAS
 
 
 def machine_figure(data: Machine) -> theme.Figure:
@@ -66,10 +69,17 @@ def machine_figure(data: Machine) -> theme.Figure:
     return drawn
 
 
-def here_figure(data: Machine, now: Mark, then: Mark) -> theme.Figure:
-    """The same ways from left to right, with the place that limits the kernel now, and the one that does afterwards."""
-    told = f"What limits your kernel now: {now.why}. Afterwards: {then.why}."
-    drawn, axes = page.page(HERE_HEIGHT, "You are here", told, 2)
+def here_figure(
+    data: Machine, before: Mark, after: Mark, shares: tuple[float, ...] = (), source: str = ""
+) -> theme.Figure:
+    """The same ways from left to right, with the places where most cycles went before and go afterwards.
+
+    shares: of cuBLAS, before and afterwards, or afterwards alone; () for no bar.  source: of the shares.
+    """
+    told = f"What costs most. Before: {before.why}. Now: {after.why}."
+    if before.why == after.why:
+        told = f"What costs most: {after.why}."
+    drawn, axes = page.page(HERE_HEIGHT + (HERE_BAR_STEP if shares else 0), "You are here", told, HERE_LINES)
     with theme.style():
         places = (*PLACES, LANES)
         lefts = {place: page.MARGIN + HERE_STEP * column for column, place in enumerate(places)}
@@ -79,18 +89,33 @@ def here_figure(data: Machine, now: Mark, then: Mark) -> theme.Figure:
             left = lefts[place] + HERE_WIDTH
             page.fill(axes, _centred(left, lefts[right], middle, floats * HERE_A_FLOAT), WAY, label=f"from {place}")
         for place, left in lefts.items():
-            _box(axes, place, left, HERE_TOP, HERE_WIDTH, HERE_BOX, theme.TROUBLE if place == now.place else theme.INK)
-            words = [word for word, mark in (("limits now", now), ("afterwards", then)) if mark.place == place]
-            weight = "bold" if place == now.place else "normal"
-            last = place == LANES  # whose words would leave the picture if they stood in the middle
+            colour = theme.TROUBLE if place == after.place else theme.INK
+            _box(axes, place, left, HERE_TOP, HERE_WIDTH, HERE_BOX, colour)
+            words = [word for word, mark in (("before", before), ("now", after)) if mark.place == place]
             page.text(
-                axes, left + HERE_WIDTH / (1 if last else 2), HERE_TOP + HERE_BOX + 17, ", and ".join(words),
-                size=theme.TEXT, color=theme.TROUBLE, ha="right" if last else "center", weight=weight,
+                axes, left + HERE_WIDTH / 2, HERE_TOP + HERE_BOX + 17, " and ".join(words),
+                size=theme.TEXT, color=theme.TROUBLE, ha="center", weight="bold" if place == after.place else "normal",
             )  # fmt: skip
-            if place == then.place != now.place:
+            if place == before.place != after.place:
                 box = page.boxes(left, HERE_TOP, HERE_WIDTH, HERE_BOX)
-                page.outline(axes, box, theme.TROUBLE, 2.0, dashed=True, label="afterwards")
+                page.outline(axes, box, theme.TROUBLE, 2.0, dashed=True, label="before")
+        if shares:
+            _progress(axes, shares, source)
     return drawn
+
+
+def _progress(axes: Axes, shares: tuple[float, ...], source: str) -> None:
+    """A bar that ends at cuBLAS, filled up to the share that was reached; what the notebook added is darker."""
+    left, width = page.MARGIN, 4 * HERE_STEP + HERE_WIDTH
+    whole = width / HERE_MOST
+    for share, colour, label in zip(shares[::-1], (theme.SPEED, WAY), ("now", "before"), strict=False):
+        box = page.boxes(left, HERE_BAR_TOP, whole * min(share, HERE_MOST), HERE_BAR)
+        page.fill(axes, box, colour, label=f"bar {label}")
+    page.outline(axes, page.boxes(left, HERE_BAR_TOP, width, HERE_BAR), theme.MUTED, 1.0)
+    page.lines(axes, [[(left + whole, HERE_BAR_TOP - 4), (left + whole, HERE_BAR_TOP + HERE_BAR + 4)]], theme.INK, 2.0)
+    page.text(axes, left + whole - 6, HERE_BAR_TOP + HERE_BAR + 13, "cuBLAS", ha="right", color=theme.INK)
+    words = " → ".join(theme.percent(share, 0) for share in shares)
+    page.text(axes, left, HERE_BAR_TOP + HERE_BAR + 13, f"{words} of cuBLAS's speed ({source})", color=theme.INK)
 
 
 def _sms(axes: Axes, top: float, bottom: float) -> None:

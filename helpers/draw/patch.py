@@ -1,4 +1,4 @@
-"""A patch of C, the column of A and the row of B that feed it in one step of k: how edges grow against an area."""
+"""A patch of C, the column of A and the row of B that feed it at one k: how edges grow against an area."""
 
 from __future__ import annotations
 
@@ -19,38 +19,45 @@ FIGURE_HEIGHT = page.full_height(TOP + EDGE + GAP + SIDE + 74, CAPTION_LINES)
 
 @dataclass(frozen=True)
 class Patch:
-    """rows, columns: of the patch.  roof: GFLOPS that the memory of a GPU can feed at its intensity, at most the
-    peak."""
+    """Rows and columns that one thread, warp or block computes.
+
+    Attributes:
+        roof: GFLOPS that the memory of a GPU can feed at its intensity, at most the peak.
+        groups: into which its columns are divided, at equal distances.
+    """
 
     rows: int
     columns: int
     roof: float
+    groups: int = 1
 
     @property
     def floats(self) -> int:
-        """Of A and of B in one step of k."""
+        """Of A and of B at one k."""
         return self.rows + self.columns
 
     @property
     def fmas(self) -> int:
-        """Multiply-adds in one step of k."""
+        """Multiply-adds at one k."""
         return self.rows * self.columns
 
 
-def patches_figure(patches: Sequence[Patch], device: str) -> theme.Figure:
+def patches_figure(patches: Sequence[Patch], device: str, side: int = 0) -> theme.Figure:
     """Patches side by side, each in a C that is as large as the largest of them; the caption is about the last one.
 
-    device: the GPU's name, of the roof.
+    device: the GPU's name, of the roof.  side: rows and columns of the tile of C that each patch is a part of: its
+    floats come from shared memory, so that the caption has no roof; 0 for none.
     """
     last = patches[-1]
     each = theme.number(last.floats / last.fmas, 4)
     told = (
         f"A patch of {last.rows} × {last.columns}: {theme.plural(last.floats, 'float')} feed "
-        f"{theme.plural(last.fmas, 'multiply-add')}, {each} for each. If all of them came from its main memory, an "
-        f"{device} could reach {theme.speed(last.roof)}."
+        f"{theme.plural(last.fmas, 'multiply-add')}, {each} for each."
     )
-    drawn, axes = page.page(TOP + EDGE + GAP + SIDE + 74, "One step of k: a column of A times a row of B", told, 2)
-    scale = SIDE / max(max(one.rows, one.columns) for one in patches)
+    if not side:
+        told += f" If all of them came from its main memory, an {device} could reach {theme.speed(last.roof)}."
+    drawn, axes = page.page(TOP + EDGE + GAP + SIDE + 74, "At one k: a column of A times a row of B", told, 2)
+    scale = SIDE / (side or max(max(one.rows, one.columns) for one in patches))
     with theme.style():
         keys = [page.Key(theme.A, "A"), page.Key(theme.B, "B"), page.Key(theme.C, "the patch of C")]
         page.legend(axes, 48, keys)
@@ -64,8 +71,10 @@ def _patch(axes: Axes, one: Patch, left: float, scale: float) -> None:
     high, wide = max(LEAST, one.rows * scale), max(LEAST, one.columns * scale)
     page.outline(axes, page.boxes(x, y, SIDE, SIDE), theme.FAINT, 1.0, label="C")
     page.fill(axes, page.boxes(left, y, EDGE, high), theme.A, label="A")
-    page.fill(axes, page.boxes(x, TOP, wide, EDGE), theme.B, label="B")
-    page.fill(axes, page.boxes(x, y, wide, high), theme.C, label="patch")
+    for group in range(one.groups):
+        at, part = x + group * SIDE / one.groups, wide / one.groups
+        page.fill(axes, page.boxes(at, TOP, part, EDGE), theme.B, label="B")
+        page.fill(axes, page.boxes(at, y, part, high), theme.C, label="patch")
     lines = (
         f"{one.rows} × {one.columns}",
         f"{theme.plural(one.floats, 'float')} feed",

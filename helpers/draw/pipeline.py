@@ -1,6 +1,6 @@
 """Picture 9: who waits for whom?
 
-Time runs to the right, in cycles of the pipeline model. Each warp has two bars: above, K-blocks on their way from
+Time runs to the right, in cycles of the pipeline model. Each warp has two bars: above, tiles on their way from
 memory, tiles of A and of B; below, what the scheduler issues for the warp. The last bar is the scheduler itself,
 hatched where no warp could go on. The axis ends where the single buffer would be done: time saved is room at the right.
 """
@@ -19,12 +19,13 @@ from helpers.models.pipeline import Flight, Pipeline, Span, Steady, Timeline, st
 ARTICLES = {1: "a single buffer", 2: "a double buffer", 3: "3 stages", 4: "4 stages"}
 NAMES = {1: "single buffer", 2: "double buffer", 3: "3 stages", 4: "4 stages"}
 MORE_WARPS = 8  # what a single warp is compared with
-MULTIPLY = (theme.C, "#00694C")  # of even and odd K-blocks
+MULTIPLY = (theme.C, "#00694C")  # of even and odd tiles
 MOVE = theme.SPEED  # instructions that copy and store
 MOST_WARPS = 8
 
 # CSS pixels
 LEFT, RIGHT = 126.0, page.WIDTH - page.MARGIN
+BARS_NAMED_FROM = 90.0  # pixels of a warp, so that its name and those of its two bars fit above each other
 WARPS_TOP, WARPS_HEIGHT = 68.0, 232.0
 SCHEDULER_TOP, SCHEDULER = WARPS_TOP + WARPS_HEIGHT + 8, 28.0
 AXIS_Y = SCHEDULER_TOP + SCHEDULER + 4
@@ -104,12 +105,12 @@ def caption(data: Comparison) -> str:
 
 def _legend(axes: Axes, y: float = 46) -> None:
     keys = [page.Key(theme.A, "tile n of A on its way"), page.Key(theme.B, "of B"), page.Key(MOVE, "copy, store")]
-    keys.append(page.Key(theme.C, "multiply K-block n"))
+    keys.append(page.Key(theme.C, "multiply tile n"))
     page.legend(axes, y, [*keys, page.Key(theme.WASTE, "idle: every warp waits", hatched=True)])
 
 
 def _warp(axes: Axes, shown: Timeline, warp: int, top: float, height: float, scale: float) -> None:
-    """A warp's K-blocks in flight, and below them what is issued for it."""
+    """A warp's tiles in flight, and below them what is issued for it."""
     page.lines(axes, [[(LEFT, top), (RIGHT, top)]], theme.FAINT, 0.8)
     flights = [flight for flight in shown.flights if flight.warp == warp]
     lanes = max(1, shown.pipeline.stages - 1)
@@ -117,10 +118,13 @@ def _warp(axes: Axes, shown: Timeline, warp: int, top: float, height: float, sca
     _flights(axes, flights, top + 2, each, lanes, scale)
     spans = [span for span in shown.spans if span.warp == warp]
     _spans(axes, spans, top + 0.54 * height, 0.42 * height, scale)
+    if height >= BARS_NAMED_FROM:
+        for words, middle in (("on its way", 0.25), ("issues", 0.75)):
+            page.text(axes, LEFT - 8, top + middle * height, words, ha="right")
 
 
 def _flights(axes: Axes, flights: Sequence[Flight], top: float, each: float, lanes: int, scale: float) -> None:
-    """A bar for each K-block on its way: A above, B below."""
+    """A bar for each tile on its way: A above, B below."""
     starts = LEFT + scale * np.array([flight.start for flight in flights])
     widths = scale * np.array([flight.stop - flight.start for flight in flights])
     tops = top + each * np.array([flight.block % lanes for flight in flights])
@@ -137,7 +141,7 @@ def _flights(axes: Axes, flights: Sequence[Flight], top: float, each: float, lan
 
 
 def _spans(axes: Axes, spans: Sequence[Span], top: float, height: float, scale: float) -> None:
-    """What the scheduler issues: copies and stores dark, products green with the K-block's number."""
+    """What the scheduler issues: copies and stores dark, products green with the tile's number."""
     if not spans:
         return
     starts = LEFT + scale * np.array([span.start for span in spans])
@@ -150,7 +154,7 @@ def _spans(axes: Axes, spans: Sequence[Span], top: float, height: float, scale: 
         wide = multiplies & (widths > 12)
         names = [str(span.block) for span, fits in zip(spans, wide, strict=True) if fits]
         size = min(LETTER, 0.9 * height)
-        page.labels(axes, names, (starts + widths / 2)[wide], top + height / 2, size, theme.PAPER, label="K-blocks")
+        page.labels(axes, names, (starts + widths / 2)[wide], top + height / 2, size, theme.PAPER, label="tiles")
 
 
 def _scheduler(axes: Axes, shown: Timeline, top: float, scale: float) -> None:
@@ -204,9 +208,9 @@ def _round_step(least: float) -> float:
 
 
 def _bars(axes: Axes, data: Comparison) -> None:
-    """For each number of stages the cycles of a K-block of every warp: issued, and idle."""
+    """For each number of stages the cycles of a tile of every warp: issued, and idle."""
     warps = data.shown.pipeline.warps
-    whose = "a K-block" if warps == 1 else f"a K-block of each of the {warps} warps"
+    whose = "a tile" if warps == 1 else f"a tile of each of the {warps} warps"
     page.text(axes, page.MARGIN, BARS_TOP - 12, f"cycles for {whose}, in the middle of a long loop")
     longest = max(steady.cycles for steady in data.steady.values())
     for number, (stages, steady) in enumerate(data.steady.items()):
@@ -226,12 +230,12 @@ def _bars(axes: Axes, data: Comparison) -> None:
 
 
 def pipelines_figure(timelines: Sequence[Timeline], title: str) -> theme.Figure:
-    """Several pipelines one above the other, on one axis of time; warp 0's K-blocks in flight, and the scheduler."""
+    """Several pipelines one above the other, on one axis of time; warp 0's tiles in flight, and the scheduler."""
     if not timelines:
         raise ValueError("There is no pipeline to draw: give at least one Timeline.")
     longest = max(shown.end / shown.pipeline.warps for shown in timelines)
     idle = [f"{_name(shown.pipeline)} {theme.number(steady_state(shown.pipeline).idle)}" for shown in timelines]
-    told = f"Model, not measured. Idle cycles for a K-block: {', '.join(one.replace(' ', NO_BREAK) for one in idle)}."
+    told = f"Model, not measured. Idle cycles for a tile: {', '.join(one.replace(' ', NO_BREAK) for one in idle)}."
     end = TWIN_TOP + TWIN_ROW * len(timelines)
     drawn, axes = page.page(end + 26, title, told, 2)
     scale = (RIGHT - LEFT - 24) / longest

@@ -165,7 +165,7 @@ def _gauge(axes: Axes, data: RegisterTile) -> None:
 
 def _counts(axes: Axes, data: RegisterTile, k: int, loaded: int, done: int) -> None:
     lines = (f"floats  {loaded} of {len(data.reads[k])}", f"FMAs  {done} of {data.fmas}")
-    page.text(axes, GAUGE_X, COUNTS_Y, f"step k = {data.ks[k]} so far", color=theme.INK)
+    page.text(axes, GAUGE_X, COUNTS_Y, f"k = {data.ks[k]} so far", color=theme.INK)
     for number, words in enumerate(lines):
         page.text(axes, GAUGE_X, COUNTS_Y + 24 * (number + 1), words, size=theme.TITLE, color=theme.INK, weight="bold")
 
@@ -181,7 +181,7 @@ def register_tiles_figure(tiles: Sequence[RegisterTile], title: str) -> theme.Fi
     )
     tallest = max(tile.shape[0] for tile in tiles)
     bottom = PANEL_Y + (tallest + 1) * PANEL_CELL + 8
-    drawn, axes = page.page(bottom + 62, title, f"Floats read from shared memory per FMA, at one step k – {told}.", 2)
+    drawn, axes = page.page(bottom + 62, title, f"Floats read from shared memory per FMA, at one k – {told}.", 2)
     step = (page.WIDTH - 2 * page.MARGIN) / len(tiles)
     with theme.style():
         keys = [page.Key(theme.A, "read of A's tile"), page.Key(theme.B, "read of B's tile")]

@@ -22,6 +22,7 @@ MOST_ROWS_HEIGHT, MOST_ROW, GAP, SCHEDULER, BELOW = 264.0, 24.0, 12.0, 24.0, 26.
 CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(TOP + MOST_ROWS_HEIGHT + GAP + SCHEDULER + BELOW, CAPTION_LINES)
 LIST_LEFT, LIST_RIGHT, LIST_TOP, LIST_ROW, LIST_BAR = 330.0, 806.0, 86.0, 36.0, 18.0
+UNIT = 96.0  # for the words about a unit that not every cycle is free
 
 
 def scheduler_figure(data: Timeline, title: str, room: int = 0) -> theme.Figure:
@@ -57,7 +58,9 @@ def caption(data: Timeline) -> str:
         text += f", {theme.plural(data.independent, 'independent instruction')}{' each' if data.warps > 1 else ''}"
     text += f", a result after {theme.plural(data.latency, 'cycle')}: the scheduler issues in {data.busy} of "
     text += f"{theme.plural(len(data.issued), 'cycle')}, {_share(data)}."
-    enough = warps_to_hide(data.latency, data.independent)
+    if data.every > 1:
+        text += f" The unit takes one in {data.every} cycles, at most {theme.percent(1 / data.every, 0)}."
+    enough = warps_to_hide(data.latency, data.independent, data.every)
     if data.warps < enough:
         return text + f" {theme.plural(enough, 'warp')} would keep it busy."
     return text + f" {theme.plural(enough, 'warp')} {'is' if enough == 1 else 'are'} enough to keep it busy."
@@ -103,6 +106,7 @@ def schedulers_figure(rows: Sequence[Timeline], title: str) -> theme.Figure:
     fewest = min(rows, key=lambda row: row.busy / len(row.issued))
     most = max(rows, key=lambda row: row.busy / len(row.issued))
     differ = any(row.independent > 1 for row in rows)
+    left = LIST_LEFT + (UNIT if any(row.every > 1 for row in rows) else 0)
     told = f"From {_share(fewest)} of the cycles ({_setting(fewest, differ)}) to {_share(most)} "
     told += f"({_setting(most, differ)})."
     drawn, axes = page.page(LIST_TOP + LIST_ROW * len(rows) + 4, title, told, 2)
@@ -113,8 +117,8 @@ def schedulers_figure(rows: Sequence[Timeline], title: str) -> theme.Figure:
         for number, row in enumerate(rows):
             middle = LIST_TOP + (number + 0.5) * LIST_ROW
             page.text(axes, page.MARGIN, middle, _setting(row, differ), size=theme.TEXT, color=theme.INK)
-            cell = (LIST_RIGHT - LIST_LEFT) / len(row.issued)
-            _issues(axes, row, LIST_LEFT, middle - LIST_BAR / 2, cell, LIST_BAR)
+            cell = (LIST_RIGHT - left) / len(row.issued)
+            _issues(axes, row, left, middle - LIST_BAR / 2, cell, LIST_BAR)
             page.text(axes, page.WIDTH - page.MARGIN, middle, _share(row), size=theme.TEXT, color=theme.INK,
                       weight="bold", ha="right")  # fmt: skip
     return drawn
@@ -122,6 +126,7 @@ def schedulers_figure(rows: Sequence[Timeline], title: str) -> theme.Figure:
 
 def _setting(row: Timeline, independent: bool) -> str:
     """'4 warps, 2 independent each'; '4 warps' where no row has more than one independent instruction."""
+    unit = f"; unit: one in {row.every}" if row.every > 1 else ""
     if not independent:
-        return theme.plural(row.warps, "warp")
-    return f"{theme.plural(row.warps, 'warp')}, {row.independent} independent{' each' if row.warps > 1 else ''}"
+        return theme.plural(row.warps, "warp") + unit
+    return f"{theme.plural(row.warps, 'warp')}, {row.independent} independent{' each' if row.warps > 1 else ''}{unit}"

@@ -81,7 +81,7 @@ def thread_maps_figure(corners: Sequence[Corner], title: str) -> theme.Figure:
             _lane_path(axes, corner.data, left, cell, rows, columns)
             page.text(axes, left, CORNER_Y - 14, corner.label, size=theme.TEXT, color=theme.INK)
             below = CORNER_Y + (rows.stop - rows.start) * cell + 16
-            page.text(axes, left, below, f"next lane: {_distances(corner.data)}", color=theme.INK)
+            page.text(axes, left, below, f"next lane: {_distances(corner.data, short=True)}", color=theme.INK)
     return drawn
 
 
@@ -95,18 +95,17 @@ def _lane_path(axes: Axes, data: ThreadMap, left: float, cell: float, rows: slic
     axes.plot(*points[0], "o", color=theme.PAPER, markersize=4.5)
 
 
-def _distances(data: ThreadMap) -> str:
-    """'1 float' or '1 or 49 floats': the distances in memory from lane to lane of warp 0 of block 0."""
+def _distances(data: ThreadMap, *, short: bool = False) -> str:
+    """'1 float' or '1 float, and 49 at a jump': the distances in memory from lane to lane of warp 0 of block 0."""
     places = [data.elements(0, lane) for lane in range(min(WARP, data.threads))]
     linear = np.array([place[0] @ (data.shape[1], 1) for place in places if len(place)])
-    found = sorted({abs(int(step)) for step in np.diff(linear)})
-    if not found:
+    if len(linear) < 2:
         return "a single lane"
-    return (
-        " or ".join(map(theme.thousands, found[:-1]))
-        + (" or " if found[:-1] else "")
-        + theme.plural(found[-1], "float")
-    )
+    found, counts = np.unique(np.abs(np.diff(linear)), return_counts=True)
+    usual = int(found[counts.argmax()])
+    jumps = [theme.thousands(int(step)) for step in found if step != usual]
+    where = "" if short else " at a jump"
+    return theme.plural(usual, "float") + (f", and {' or '.join(jumps)}{where}" if jumps else "")
 
 
 def caption(data: ThreadMap, block: int, thread: int) -> str:
@@ -131,7 +130,8 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
     twice = int((data.writers > 1).sum())
     if twice:
         times = int(data.writers.max())
-        sentence += f" {theme.thousands(twice)} elements are computed by {times} threads each, all but one for nothing."
+        waste = "one of the two" if times == 2 else "all but one of them"
+        sentence += f" {theme.thousands(twice)} elements are computed by {times} threads each, {waste} for nothing."
     elif idle:
         total = theme.thousands(data.blocks * data.threads)
         sentence += f" {theme.thousands(idle)} of {total} threads lie outside {data.array} and compute nothing."

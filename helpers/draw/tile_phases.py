@@ -68,7 +68,10 @@ def caption(data: TilePhases, number: int) -> str:
     reads = read / loaded if loaded else 0.0
     uses = data.bytes_without_sharing / data.bytes_loaded() if loaded else 0.0
     if reads and uses > 1.25 * reads:  # a thread keeps what it reads for several elements of C
-        return f"{text}float is read {_uses(reads)}, and each read is used {_uses(uses / reads)}, in all {_uses(uses)}."
+        each = "float" if reads.is_integer() and (uses / reads).is_integer() else "float, on average,"
+        return (
+            f"{text}{each} is read {_uses(reads)}, and each read is used {_uses(uses / reads)}, in all {_uses(uses)}."
+        )
     return f"{text}load is used {_uses(reads)}."
 
 

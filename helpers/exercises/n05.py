@@ -23,7 +23,7 @@ from helpers.exercises.framework.pictures import Drawn, TilePhasesOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.slips import Tiles
-from helpers.exercises.framework.values import ValueExercise, WrongValue
+from helpers.exercises.framework.values import WrongValue
 from helpers.measure import profiles
 from helpers.occupancy import DoesNotFit, occupancy
 from helpers.simulator import Kernel
@@ -406,63 +406,6 @@ def asked_three_times() -> dict[str, dict[str, float]]:
     return {**columns, "Nsight Compute": dict(PUBLISHED)}
 
 
-# --- a block for many registers
-
-REGISTERS, GOAL = 96, 0.3
-_FOUR = H200.warp_allocation_granularity
-_START = 256
-
-
-def _judge_threads(threads: Any) -> Verdict:
-    """Does this block size bring a kernel of REGISTERS registers to an occupancy of GOAL on an H200?"""
-    if isinstance(threads, bool) or not isinstance(threads, int):
-        return Verdict(False, f"threads is a whole number such as 128, not {threads!r}.")
-    found = occupancy(H200, threads, REGISTERS)
-    room = f"room for {theme.plural(found.blocks, 'block')} of {theme.plural(found.warps_per_block, 'warp')}"
-    text = f"{threads} threads: {room}, {found.warps} of {found.max_warps} warps, {theme.percent(found.fraction, 2)}"
-    if threads % WARP:
-        return Verdict(False, f"{text}. But {-threads % WARP} lanes of the last warp of each block have no thread.")
-    most = H200.registers_per_sm // found.registers_per_warp // _FOUR * _FOUR
-    if found.fraction >= GOAL:
-        return Verdict(True, f"{text}. The registers suffice for {most} warps, and {most} are there.")
-    left = f"the {most - found.warps} that are left are too few for another block"
-    why = f"The registers suffice for {theme.plural(most, 'warp')}; {left}."
-    return Verdict(False, f"{text}; the goal is at least {theme.percent(GOAL, 2)}. {why}")
-
-
-def _threads_picture(threads: int) -> theme.Figure:
-    """The SM, filled with blocks of this size."""
-    return occupancy_figure(filling(H200, H200.name, f"{REGISTERS} registers", threads, REGISTERS, 0))
-
-
-THREADS_OF_A_BLOCK = ValueExercise(
-    name="threads_of_a_block",
-    notebook="05",
-    title="A block that fits its registers",
-    difficulty=2,
-    task="A kernel needs 96 registers for each thread and no shared memory. With 256 threads per block it reaches 25 % "
-    "occupancy on an H200. Choose the threads of a block so that it is at least 30 %.",
-    hints=(
-        "How many registers does one warp take, and how many warps do the SM's registers suffice for?",
-        "20 warps would fit. How many of them are left over, if blocks of 8 warps move in whole?",
-        "The warps of a block must divide 20: blocks of 1, 2, 4, 5, 10 or 20 warps.",
-    ),
-    variable="threads",
-    starter=_START,
-    solved=128,
-    because="96 · 32 = 3072 registers for a warp; 65536 // 3072 = 21 warps, of which 20 come in fours: 5 blocks of 4.",
-    judge=_judge_threads,
-    wrong=(
-        WrongValue(512, "the 4 that are left are too few"),
-        WrongValue(192, "the 2 that are left are too few"),
-        WrongValue(100, "28 lanes of the last warp"),
-        WrongValue(1024, "registers run out"),
-        WrongValue(2048, "a block has 1 to 1024 threads"),
-    ),
-    picture=_threads_picture,
-)
-
-
 # --- a kernel that leaves room
 
 ENTRY, SIDE = "sgemm_deep", 8
@@ -514,4 +457,4 @@ DEEP_TILES = KernelExercise(
 
 PREDICTIONS = (predict_blocks,)
 QUESTIONS = ()
-EXERCISES = (BLOCKS_THAT_FIT, ROOM_AT_LAUNCH, MOST_REGISTERS, THREADS_OF_A_BLOCK, DEEP_TILES)
+EXERCISES = (BLOCKS_THAT_FIT, ROOM_AT_LAUNCH, MOST_REGISTERS, DEEP_TILES)

@@ -38,7 +38,7 @@ def predict_loads() -> Prediction:
     launch = register_tile.shown(COLUMN)
     reads = tile_of(launch, 0).reads[0]
     return predict(
-        "Floats that the thread must read from shared memory at one step k, for its 8 FMAs:",
+        "Floats that the thread must read from shared memory at one k, for its 8 FMAs:",
         reasons={
             16: "Two for each FMA: that would be eight threads with one element each. Do the FMAs share a factor?",
             9: "One float of A for each of the 8 rows, and a single float of B, because all 8 are in one column.",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from gemm_kernels import OwnKernel
-from helpers import run
+import numpy as np
+
+from gemm_kernels import Kernel, OwnKernel
+from helpers import devices, run
 from helpers.analysis import CannotTell
 from helpers.analysis.copies import stage_copies
 from helpers.analysis.sweep import ways
@@ -23,18 +25,32 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.explore.pipeline import DEFAULT, picture_of
-from helpers.measure import recordings
+from helpers.measure import profiles, recordings
 from helpers.measure.suites import DEEPER, SWEEP_KERNELS
 from helpers.models.pipeline import steady_state
 
 
+def cycles_per_iteration(kernel: Kernel, size: int, on_an_sm: int = 2) -> float:
+    """Cycles of an iteration at M = N = K = size, at the boost clock of the GPU that the recordings are of."""
+    gpu, speed = devices.DEFAULT, recordings.gflops(kernel, size, size, size)
+    waves = -(-np.prod(kernel.grid(size, size)) // (gpu.sms * on_an_sm))  # how often the SMs are filled with blocks
+    return float(speed.median_ms * gpu.clock_mhz * 1e3 / (size / kernel.params["BK"]) / waves)
+
+
+def issued_per_iteration(kernel: Kernel, size: int = 1024) -> float:
+    """Instructions of a block's warps in an iteration, for each of the SM's schedulers."""
+    iterations = np.prod(kernel.grid(size, size)) * size / kernel.params["BK"]
+    counters = profiles.profile(kernel, size, size, size).counters
+    return float(counters["smsp__inst_executed.sum"] / iterations / devices.SCHEDULERS)
+
+
 def predict_idle() -> Prediction:
-    """Cycles in which a double-buffered warp waits at each K-block. The answer comes from the pipeline model."""
+    """Cycles in which a double-buffered warp waits at each tile. The answer comes from the pipeline model."""
     work, latency = DEFAULT.work, DEFAULT.latency
     return predict(
         f"Issuing the loads takes {work.copy} cycles, and then they are on their way for {latency}. Storing takes "
         f"{work.store}, reading from shared memory and multiplying {work.multiply} cycles. With two buffers the warp "
-        "still waits at each K-block for so many cycles:",
+        "still waits at each tile for so many cycles:",
         reasons={
             0: f"That needs {latency} cycles of work while the copy is on its way. How long does it multiply?",
             work.multiply: "That is how long it multiplies: these cycles are hidden. Which are left?",

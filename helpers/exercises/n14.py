@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,6 +51,31 @@ def shares() -> dict[tuple[int, int, int], float]:
             best = max(points, key=lambda point: point.gflops)
             found[shape] = best.gflops / best.cublas
     return found
+
+
+LARGE, ALIGNED = 1024, 4  # the side from which on a shape is large; floats of a float4
+
+
+def class_of(shape: tuple[int, int, int]) -> str:
+    """What a comparison depends on, in words."""
+    if max(shape) <= LARGE:
+        return "small"
+    if min(shape) < LARGE:
+        return "one side is short"
+    return "large, rows aligned" if all(side % ALIGNED == 0 for side in shape) else "large, rows not aligned"
+
+
+def classes() -> dict[str, list[tuple[int, int, int]]]:
+    """The shapes of `shares` by class."""
+    found: dict[str, list[tuple[int, int, int]]] = {}
+    for shape in shares():
+        found.setdefault(class_of(shape), []).append(shape)
+    return found
+
+
+def mean_of(ratios: Iterable[float]) -> float:
+    """The geometric mean."""
+    return float(np.exp(np.mean(np.log(list(ratios)))))
 
 
 def found_by_search() -> dict[tuple[int, int, int], float]:

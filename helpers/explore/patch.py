@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from helpers import devices
 from helpers.draw import theme
@@ -19,7 +20,7 @@ TELLING = ((1, 1), (8, 8), (64, 64), (256, 256))
 
 
 def patch(rows: int, columns: int, device: devices.Device = devices.DEFAULT) -> Patch:
-    """A patch, and the most that a GPU's memory lets a multiplication reach that fetches its floats at each step."""
+    """A patch, and the most that a GPU's memory lets a multiplication reach that fetches its floats at each k."""
     return Patch(rows, columns, roofline.attainable_gflops(device, traffic.tile_intensity(rows, columns)))
 
 
@@ -37,6 +38,21 @@ class PatchExplorer(LiveExplorer):
 def explore(rows: int = 8, columns: int = 8) -> PatchExplorer:
     """The explorer, beginning with this patch."""
     return PatchExplorer(rows, columns)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A patch of a tile. groups: into which its columns are divided."""
+
+    rows: int
+    columns: int
+    groups: int = 1
+
+
+def in_tile(side: int, shapes: Sequence[Shape]) -> theme.Figure:
+    """What one thread or one warp computes of a tile of `side` × `side` elements, several ways side by side."""
+    patches = [replace(patch(one.rows, one.columns), groups=one.groups) for one in shapes]
+    return patches_figure(patches, devices.DEFAULT.short, side)
 
 
 def small_multiples(patches: Sequence[tuple[int, int]] = TELLING) -> theme.Figure:

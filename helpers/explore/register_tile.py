@@ -143,4 +143,4 @@ def small_multiples(settings: Sequence[tuple[int, int, int]] = TELLING) -> theme
         tile_of(shown(kernel_with(BM=block, BN=block, BK=depth, TM=side, TN=side)), 0)
         for block, depth, side in settings
     ]
-    return register_tiles_figure(tiles, "What a thread reads and computes at one step k")
+    return register_tiles_figure(tiles, "What a thread reads and computes at one k")

@@ -20,21 +20,24 @@ MOST_CYCLES = 60  # of a picture
 MOST_WARPS = 16  # of a scheduler: an SM's 64, by four schedulers
 MOST_INDEPENDENT = 16
 MOST_LATENCY = 40
+MOST_EVERY = 8
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One position of the explorer's controls. latency: cycles from an instruction to its result."""
+    """One position of the explorer's controls. latency: cycles from an instruction to its result.  every: cycles for
+    which an instruction takes its unit."""
 
     warps: int = 1
     independent: int = 1
     latency: int = latency.SHARED.cycles
+    every: int = 1
 
 
 def timeline_of(choice: Choice) -> Timeline:
     """The first cycles of a scheduler: whole latencies, so that the share in which it issues is that of all time."""
-    cycles = MOST_CYCLES // choice.latency * choice.latency
-    return latency.timeline(choice.warps, choice.independent, choice.latency, cycles)
+    cycles = MOST_CYCLES // choice.latency * choice.latency // choice.every * choice.every
+    return latency.timeline(choice.warps, choice.independent, choice.latency, cycles, choice.every)
 
 
 def picture_of(choice: Choice, room: int = 0) -> theme.Figure:
@@ -45,19 +48,20 @@ def picture_of(choice: Choice, room: int = 0) -> theme.Figure:
 
 
 class SchedulerExplorer(LiveExplorer):
-    """Controls for the warps, their independent instructions, and the latency."""
+    """Controls for the warps, their independent instructions, the latency, and how often the unit takes one."""
 
     def __init__(self, choice: Choice) -> None:
         self.warps = range_slider("warps", 1, MOST_WARPS, choice.warps)
         self.independent = range_slider("independent", 1, MOST_INDEPENDENT, choice.independent)
         self.latency = range_slider("latency", 1, MOST_LATENCY, choice.latency)
-        rows = [[self.warps, self.independent], [self.latency]]
+        self.every = range_slider("unit: one in", 1, MOST_EVERY, choice.every)
+        rows = [[self.warps, self.independent], [self.latency, self.every]]
         super().__init__("Explorer: a scheduler and its warps.", rows, FIGURE_HEIGHT)
 
     @property
     def choice(self) -> Choice:
         """What the controls say now."""
-        return Choice(self.warps.value, self.independent.value, self.latency.value)
+        return Choice(self.warps.value, self.independent.value, self.latency.value, self.every.value)
 
     def draw(self) -> tuple[theme.Figure, str]:
         return picture_of(self.choice, MOST_WARPS), ""

@@ -2,7 +2,8 @@
 
 An SM has four schedulers, and each issues at most one instruction of one warp in a clock cycle. An instruction that
 needs the result of an earlier one must wait until that is there: its latency. Meanwhile the scheduler may issue from
-another warp, or another instruction of the same warp that does not need the result.
+another warp, or another instruction of the same warp that does not need the result. That helps until the unit that
+executes the instructions is full: it takes one instruction of the scheduler in so many cycles, and no more.
 """
 
 from __future__ import annotations
@@ -30,12 +31,16 @@ GLOBAL = Latency("a load from main memory", 690)
 
 @dataclass(frozen=True)
 class Timeline:
-    """What one scheduler issues. issued: for each cycle the number of the warp that issues, or NOBODY."""
+    """What one scheduler issues. issued: for each cycle the number of the warp that issues, or NOBODY.
+
+    every: cycles for which an instruction of the scheduler takes the unit that executes it.
+    """
 
     warps: int
     independent: int
     latency: int
     issued: tuple[int, ...]
+    every: int = 1
 
     @property
     def busy(self) -> int:
@@ -51,34 +56,37 @@ class Timeline:
         )
 
 
-def timeline(warps: int, independent: int, latency: int, cycles: int) -> Timeline:
+def timeline(warps: int, independent: int, latency: int, cycles: int, every: int = 1) -> Timeline:
     """The first cycles of a scheduler whose warps all run the same endless loop.
 
     independent: instructions of a warp that do not need each other's results; the next one needs the result of the one
     that many before it. Among the warps that are ready, the one that has waited longest issues.
+    every: cycles for which the unit is taken by an instruction; while it is, none is issued.
     """
-    _check(warps, independent, latency)
+    _check(warps, independent, latency, every)
     issues: list[list[int]] = [[] for _ in range(warps)]
-    issued = []
+    issued: list[int] = []
     for cycle in range(cycles):
-        ready = [warp for warp in range(warps) if _ready_at(issues[warp], independent, latency) <= cycle]
+        taken = any(who != NOBODY for who in issued[max(cycle - every + 1, 0) : cycle])
+        ready = [warp for warp in range(warps) if not taken and _ready_at(issues[warp], independent, latency) <= cycle]
         who = min(ready, key=lambda warp: issues[warp][-1] if issues[warp] else NOBODY, default=NOBODY)
         if who != NOBODY:
             issues[who].append(cycle)
         issued.append(who)
-    return Timeline(warps, independent, latency, tuple(issued))
+    return Timeline(warps, independent, latency, tuple(issued), every)
 
 
-def warps_to_hide(latency: int, independent: int = 1) -> int:
-    """The fewest warps that keep a scheduler busy: latency / independent, rounded up (Little's law)."""
-    _check(1, independent, latency)
-    return -(-latency // independent)
+def warps_to_hide(latency: int, independent: int = 1, every: int = 1) -> int:
+    """The fewest warps that keep the unit busy: latency / (independent · every), rounded up (Little's law)."""
+    _check(1, independent, latency, every)
+    return -(-latency // (independent * every))
 
 
-def issue_rate(warps: int, independent: int, latency: int) -> float:
-    """Instructions a cycle in the long run: each warp has `independent` of them under way, for `latency` cycles."""
-    _check(warps, independent, latency)
-    return min(1.0, warps * independent / latency)
+def issue_rate(warps: int, independent: int, latency: int, every: int = 1) -> float:
+    """Instructions per cycle in the long run: each warp has `independent` of them under way, for `latency` cycles, and
+    the unit takes one of them in `every` cycles."""
+    _check(warps, independent, latency, every)
+    return min(1 / every, warps * independent / latency)
 
 
 def _ready_at(issues: list[int], independent: int, latency: int) -> int:
@@ -86,7 +94,7 @@ def _ready_at(issues: list[int], independent: int, latency: int) -> int:
     return issues[-independent] + latency if len(issues) >= independent else 0
 
 
-def _check(warps: int, independent: int, latency: int) -> None:
-    for name, value in (("warps", warps), ("independent", independent), ("latency", latency)):
+def _check(warps: int, independent: int, latency: int, every: int = 1) -> None:
+    for name, value in (("warps", warps), ("independent", independent), ("latency", latency), ("every", every)):
         if value < 1:
             raise ValueError(f"{name} is {value}, expected at least 1.")

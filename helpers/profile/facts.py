@@ -142,7 +142,7 @@ class Profile:
         blocks = product(self.prediction.trace.grid)
         few = "the first block alone" if len(self.checked) == 1 else "the first block, one in the middle and the last"
         where = "every block" if len(self.checked) == blocks else f"{few}, of {blocks:,}"
-        return f"Hazards were looked for in {where}; races between blocks and in global memory are not among them."
+        return f"Searched for hazards in {where}; not for races between blocks or in global memory."
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for scripts."""

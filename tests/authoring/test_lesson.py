@@ -58,8 +58,30 @@ def test_the_table_adds_up():
 
 
 @pytest.mark.parametrize("number", COUNTED)
-def test_no_path_through_a_notebook_is_longer_than_45_minutes(number):
-    assert COUNTED[number].path <= 45
+def test_a_head_says_the_minutes_of_its_path_and_none_has_an_hour(number):
+    assert COUNTED[number].minutes == COUNTED[number].honest <= 55
+    assert 0 <= COUNTED[number].honest - COUNTED[number].path < 5
+
+
+def test_text_is_read_at_130_words_a_minute():
+    assert estimated([new_markdown_cell("word " * 260)], optional=False) == pytest.approx(2)
+
+
+def test_the_first_kernel_is_typed_within_five_minutes():
+    cells = form.read(plan.course().notebook("00").path.read_text(encoding="utf-8")).cells
+    first = next(place for place, cell in enumerate(cells) if cell.source.startswith("%%cuda"))
+    assert estimated([cell for cell in cells[:first] if "exercises.get" not in cell.source], optional=False) < 5
+
+
+@pytest.mark.parametrize("number", COUNTED)
+def test_a_notebook_says_once_where_its_reader_has_met_this(number):
+    cells = form.read(plan.course().notebook(number).path.read_text(encoding="utf-8")).cells
+    prose = " ".join(" ".join(cell.source for cell in cells if cell.cell_type == "markdown").split())
+    assert prose.count("You have met this:**") == 1
+
+
+def test_notebook_10_has_at_most_70_cells():
+    assert COUNTED["10"].cells <= 70
 
 
 @pytest.mark.parametrize("number", [number for number in COUNTED if "07" <= number <= "14"])
@@ -74,7 +96,7 @@ def test_the_head_says_how_much_longer_challenges_and_practice_take(number):
 
 
 def test_an_optional_exercise_is_off_the_path_up_to_the_next_text():
-    text = new_markdown_cell("one two " * 100)  # a minute
+    text = new_markdown_cell("one two " * 65)  # a minute
     challenge, check = new_markdown_cell("**Do 1.** A challenge: write it."), new_code_cell("n01.check_rows(None)")
     assert estimated([text, check], optional=False) == pytest.approx(1 + 2.5)
     assert estimated([challenge, check, text], optional=False) == pytest.approx(1)
@@ -82,7 +104,7 @@ def test_an_optional_exercise_is_off_the_path_up_to_the_next_text():
 
 
 def test_what_is_folded_is_off_the_path_but_not_the_answers_of_the_recall():
-    folded = "<details><summary>Try it</summary>" + "word " * 200 + "</details>"
+    folded = "<details><summary>Try it</summary>" + "word " * 130 + "</details>"
     assert estimated([new_markdown_cell(folded)], optional=False) == 0
     assert estimated([new_markdown_cell(folded)], optional=True) > 1
     assert estimated([new_markdown_cell("## 9 · Recall\n\n" + folded)], optional=False) > 1

@@ -393,3 +393,12 @@ def test_parts_of_sectors_cost_reads_of_dram_only_where_l2_cannot_put_off_its_wr
 
     assert predicted(1, cold=True) == pytest.approx(predicted(1, cold=False), rel=0.1)
     assert predicted(24, cold=True) > 1.5 * predicted(24, cold=False)
+
+
+def test_a_unit_is_called_the_limit_only_above_ninety_percent():
+    busy = cycles.predict(get("block_tile_2d").launch(2048, 2048, 2048))
+    assert busy.kind == "shared" and 0.7 < busy.busy < 0.9
+    assert busy.limiter.startswith("The busiest part is the data path of shared memory and L1, busy in ")
+    assert "Dispatch Stall" in busy.limiter, "what the idle cycles are for"
+    full = cycles.predict(get("naive").launch(512, 512, 512))
+    assert full.limiter.startswith("The limit is ") == (full.busy >= 0.9 or full.kind in ("latency", "launch"))

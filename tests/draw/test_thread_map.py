@@ -97,7 +97,7 @@ def test_small_multiples_tell_the_distance_from_lane_to_lane(tall):
     along = by_hand(False, (16, 16, 1), (4, 4, 1), (64, 64))
     down = thread_map(tall, (64, 64), "naive")
     drawn = thread_maps_figure([Corner(along, "along"), Corner(down, "down")], "two")
-    assert drawn.caption == "From lane to lane – along: 1 or 49\u00a0floats; down: 64\u00a0floats."
+    assert drawn.caption == "From lane to lane – along: 1\u00a0float, and 49 at a jump; down: 64\u00a0floats."
 
 
 def test_elements_that_two_warps_compute_instead_of_others_are_not_blamed_on_the_grid():

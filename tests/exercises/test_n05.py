@@ -15,7 +15,6 @@ from helpers.exercises.n05 import (
     DEEP_TILES,
     H200,
     MOST_REGISTERS,
-    THREADS_OF_A_BLOCK,
     TILED,
 )
 from helpers.occupancy import occupancy
@@ -161,11 +160,6 @@ def test_estimate_compiler_and_profiler_are_three_columns():
     assert estimated == {"blocks": 24, "warps": 6, "registers": 3, "shared": 11, n05.SHARE: 50}
     assert compiled["registers"] == published["registers"] == 2
     assert compiled[n05.SHARE] == pytest.approx(published[n05.SHARE], abs=0.01)
-
-
-@pytest.mark.parametrize("threads", [32, 64, 128, 160, 320, 640])
-def test_every_block_whose_warps_divide_20_reaches_the_goal(threads):
-    assert THREADS_OF_A_BLOCK.judge(threads).passed is True
 
 
 def test_the_deep_tiles_are_limited_by_shared_memory_and_the_solution_is_not():

@@ -38,3 +38,10 @@ def test_the_shares_of_all_blocks_are_all_iterations_once_and_equally_long_to_on
         assert found == [(tile, step) for tile in range(tiles) for step in range(steps)]
         lengths = [sum(piece.steps for piece in share) for share in shares]
         assert max(lengths) - min(lengths) <= 1
+
+
+def test_no_shape_is_in_two_classes_and_large_ones_win_by_less_than_small_ones():
+    found = n14.classes()
+    assert sorted(sum(found.values(), [])) == sorted(n14.shares())
+    mean = {name: n14.mean_of(n14.shares()[one] for one in shapes) for name, shapes in found.items()}
+    assert mean["large, rows not aligned"] < 1 < mean["large, rows aligned"] < 1.1 < 1.3 < mean["small"]

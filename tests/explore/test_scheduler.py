@@ -75,3 +75,9 @@ def test_an_output_keeps_the_picture_for_the_next_day():
     kept = explorer._repr_mimebundle_()["image/png"]
     assert base64.b64decode(kept) == bytes(explorer.stage.picture.value)
     assert len(kept) < 100_000
+
+
+def test_a_full_unit_stops_the_scheduler_and_the_caption_says_so():
+    assert plain(scheduler.picture_of(Choice(16, 1, 23, 4)).caption).endswith(
+        "25 %. The unit takes one in 4 cycles, at most 25 %. 6 warps are enough to keep it busy."
+    )

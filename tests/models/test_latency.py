@@ -43,3 +43,12 @@ def test_the_fewest_warps_are_enough_and_one_less_is_not(latency, independent):
 def test_nonsense_is_refused_with_its_name():
     with pytest.raises(ValueError, match="independent is 0, expected at least 1"):
         timeline(1, 0, 4, 8)
+
+
+@pytest.mark.parametrize(("warps", "independent"), [(1, 1), (4, 1), (6, 1), (16, 1), (16, 8)])
+def test_more_warps_help_only_until_the_unit_is_full(warps, independent):
+    cycles = 40 * 23
+    share = timeline(warps, independent, 23, cycles, every=4).busy / cycles
+    assert share == pytest.approx(min(0.25, warps * independent / 23), abs=0.01)
+    assert share == pytest.approx(issue_rate(warps, independent, 23, every=4), abs=0.01)
+    assert warps_to_hide(23, 1, every=4) == 6

@@ -1,10 +1,10 @@
 """Notebook 00: the numbers in its prose are right, and its terms are in the glossary."""
 
-from helpers import devices
+from helpers import course, devices
 from helpers.analysis.memories import machine
 from helpers.draw.limits import limits_table
 from helpers.exercises import n00
-from tests.notebooks.support import H200, cells, cube, linked_terms, said, speeds, suite
+from tests.notebooks.support import H200, cells, cube, linked_terms, said, suite
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -27,14 +27,14 @@ def test_the_limits_in_words_are_those_of_the_table():
 
 
 def test_the_last_kernel_of_the_chart_is_past_cublas_and_a_hundred_times_as_fast_as_the_first():
-    found = speeds(4096)
-    assert 100 < found["stream_k"] / found["naive"] < 115
-    assert found["stream_k"] > suite("ladder").cublas(cube(4096))
+    (_, first), (_, last) = course.ends_of_the_way()
+    assert 100 < last / first < 115
+    assert last > suite("ladder").cublas(cube(course.WAY_SIZE))
 
 
 def test_a_minute_becomes_a_little_more_than_half_a_second():
     products = 2048 * (2 * 4096 * 4096 + 2 * 1024 * 4096 + 3 * 14336 * 4096) + 2 * 32 * 2048 * 2048 * 128
-    slow, fast = (32 * 2 * products / (1e9 * speeds(4096)[name]) for name in ("naive", "stream_k"))
+    slow, fast = (32 * 2 * products / (1e9 * gflops) for _, gflops in course.ends_of_the_way())
     assert 55 < slow < 65 and 0.5 < fast < 0.6
 
 

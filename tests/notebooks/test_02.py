@@ -1,10 +1,12 @@
 """Notebook 02: what its prose says of warps is so, in numbers and in recordings."""
 
+import re
+
 from gemm_kernels import get
 from helpers import course, devices
 from helpers.exercises.n02.blanks import BLOCK
 from helpers.measure import recordings
-from tests.notebooks.support import cells, linked_terms, said
+from tests.notebooks.support import cells, linked_terms, prose, said
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -26,11 +28,19 @@ def test_warp_3_of_a_square_block_has_the_rows_that_are_said():
     assert {id // 16 for id in range(first, last + 1)} == set(rows)
 
 
-def test_the_shape_of_a_block_of_32_threads_makes_more_than_a_factor_of_five():
-    along, across = (
-        recordings.gflops(get("naive", block_x=x, block_y=y), 2048, 2048, 2048).gflops for x, y in ((16, 2), (2, 16))
+def test_a_block_turned_by_a_quarter_is_nearly_four_times_as_fast():
+    slow, fast = (
+        recordings.gflops(get("naive", block_x=x, block_y=y), 2048, 2048, 2048) for x, y in ((32, 8), (8, 32))
     )
-    assert across > 5 * along
+    assert 3.6 < fast.gflops / slow.gflops < 4 and "Nearly four times as fast" in prose("02")
+
+
+def test_the_fewer_rows_a_warp_reads_the_faster_as_the_mystery_is_solved():
+    (cell,) = (cell for cell in cells("02") if "rows of A that a warp reads" in cell.source)
+    rows = re.findall(r"\((\d+), (\d+)\) +(\d+) +(\d+)", cell.outputs[0]["data"]["text/plain"])
+    assert [int(row[2]) for row in rows] == [32, 8, 2]
+    speeds = [int(row[3]) for row in rows]
+    assert speeds == sorted(speeds) and all(min(int(row[0]), 32) == int(row[2]) for row in rows)
 
 
 def test_the_owner_of_the_example_is_the_thread_that_is_said():
@@ -61,7 +71,7 @@ def test_the_error_of_an_open_exercise_quotes_no_line_of_its_solution():
     assert "line 9 of the course's kernel\n" in cell.outputs[0].text and "sum +=" not in cell.outputs[0].text
 
 
-def test_the_launches_at_the_end_reach_a_few_percent_and_the_best_of_step_1_a_tenth_of_cublas():
-    naive = recordings.gflops(get("naive"), 2048, 2048, 2048)
+def test_the_launches_at_the_end_reach_a_few_percent_and_the_best_block_a_tenth_of_cublas():
+    naive = recordings.gflops(course.usual("naive"), 2048, 2048, 2048)
     assert naive.of_cublas < course.speed("naive").of_cublas < 0.05
-    assert 0.09 < recordings.gflops(get("naive", block_x=2, block_y=16), 2048, 2048, 2048).of_cublas < 0.12
+    assert 0.09 < recordings.gflops(get("naive", block_x=2, block_y=64), 2048, 2048, 2048).of_cublas < 0.12

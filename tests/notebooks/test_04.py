@@ -3,6 +3,8 @@
 import re
 from functools import cache
 
+import pytest
+
 from gemm_kernels import get
 from helpers import run
 from helpers.measure.states import states
@@ -48,9 +50,10 @@ def test_the_floats_that_named_threads_fetch_are_those_of_the_matrices():
 
 
 def test_four_threads_alone_read_twice_as_many_floats_as_they_fetch_together():
-    alone, per_step, together = said("04", r"column of 4: (\d+) floats in all\. Together they fetched (\d+) floats "
-                                     r"per step, (\d+) in all")  # fmt: skip
-    assert (alone, per_step, together) == (4 * (4 + 4), 4 * 2, 2 * 4 * 2)
+    alone, each, together = said(
+        "04", r"column of 4: (\d+) floats in all\. Together they fetched (\d+) floats per phase, (\d+) in all"
+    )
+    assert (alone, each, together) == (4 * (4 + 4), 4 * 2, 2 * 4 * 2)
 
 
 def test_a_tile_of_64_would_need_too_many_threads_and_32_is_below_the_ridge():
@@ -67,12 +70,13 @@ def test_an_sm_does_four_fmas_of_a_warp_in_a_cycle_and_an_fma_needs_more_than_on
 
 
 def test_four_fmas_take_five_requests_and_six_wavefronts():
-    requests, wavefronts = said("04", r"(\w+) requests, or 1\.25 per FMA\..*?: (\w+) wavefronts, or 1\.5 per FMA")
-    assert (
-        round(4 * per_fma("requests", "ld"), 1) == requests and round(4 * per_fma("wavefronts", "ld"), 1) == wavefronts
+    wide, wide_fronts, narrow, narrow_fronts = said(
+        "04", r"one wide load \| (\d) \| (\d) \(notebook 08 says why\) \| \| of B, four loads \| (\d) \| (\d) \|"
     )
-    (stores,) = said("04", r"adds (\w+) requests per phase of 32 FMAs, 0\.06")
-    assert round(32 * per_fma("requests", "st"), 1) == stores
+    assert round(4 * per_fma("requests", "ld"), 1) == wide + narrow == 5
+    assert round(4 * per_fma("wavefronts", "ld"), 1) == wide_fronts + narrow_fronts == 6
+    assert "together, per FMA | 1.25 | 1.5 |" in prose("04") and "adds 0.06 of each per FMA" in prose("04")
+    assert per_fma("requests", "st") == pytest.approx(0.0625, abs=0.01)
 
 
 def test_the_coalesced_kernel_read_a_by_one_sector():

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from gemm_kernels import get
-from helpers import course
+from helpers import course, cycles
 from helpers.analysis.block_shapes import recorded
 from helpers.analysis.resources import resources_of
 from helpers.exercises import n05, residents
@@ -157,3 +157,17 @@ def test_a_second_block_pays_where_there_are_blocks_for_it():
     blocks, sms = said("05", r"At 1024 the grid has (\d+) blocks for (\d+) SMs")
     grid = get("double_buffered").grid(1024, 1024)
     assert (blocks, sms) == (grid[0] * grid[1], H200.sms)
+
+
+def test_more_warps_help_only_until_a_unit_is_full():
+    loads, cycles_, schedulers = said(
+        "05", r"serves (\w+) per cycle for (\w+) schedulers, so a scheduler gets (\w+) in"
+    )[:3]
+    assert (loads, cycles_, schedulers) == (1, 4, 1)
+    assert latency.issue_rate(16, 1, 23, every=4) == latency.issue_rate(16, 4, 23, every=4) == 0.25
+
+
+def test_both_blocks_of_one_row_ask_the_caches_for_nearly_all_they_give():
+    for shape in ((32, 1), (64, 1)):
+        kernel = get("coalesced", block_x=shape[0], block_y=shape[1])
+        assert max(cycles.predict(kernel.launch(2048, 2048, 2048)).units[unit] for unit in ("shared", "l2")) > 0.8

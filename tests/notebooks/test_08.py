@@ -153,3 +153,10 @@ def test_what_transposing_costs_at_shared_memory_it_nearly_gains_at_the_register
 def test_only_block_tile_2d_and_swizzled_have_their_loads_far_in_front_of_their_use():
     far = {name: np.median(load_to_use(get(name))) for name in ("block_tile_2d", "transposed", "padded", "swizzled")}
     assert far["transposed"] == far["padded"] < 10 < 24 < min(far["block_tile_2d"], far["swizzled"])
+
+
+def test_bank_conflicts_do_not_move_dispatch_stall_as_the_suspicion_said():
+    names = ("block_tile_2d", "transposed", "padded", "swizzled", "interleaved")
+    stalls = dict(zip(names, (budget.k_step(name).parts["dispatch_stall"] for name in names), strict=True))
+    assert stalls["block_tile_2d"] > 2 * max(stalls[name] for name in names[1:]), "large in the first alone"
+    assert stalls["interleaved"] == pytest.approx(stalls["padded"], rel=0.1), "without the conflict it is as in padded"

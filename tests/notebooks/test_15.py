@@ -10,6 +10,7 @@ from gemm_kernels import tensor
 from helpers import gpu, simulator
 from helpers.analysis import fragments, precisions
 from helpers.exercises import n15
+from helpers.measure import recordings
 from tests.notebooks.support import H200, prose, said, sources
 
 
@@ -217,3 +218,15 @@ def test_attention_by_tiles_is_the_direct_one(tile):
     S = Q @ K.T
     P = np.exp(S - S.max(axis=1, keepdims=True))
     assert np.allclose(known["attention"](Q, K, V, tile), P @ V / P.sum(axis=1, keepdims=True))
+
+
+def test_the_larger_warp_tile_alone_gains_what_the_prose_says():
+    (said_,) = re.findall(
+        r"the larger warp tile alone makes \*mma_staged_epilogue\* ([\d.]+) times as fast", prose("15")
+    )
+    rows = [
+        row for row in recordings.raw(H200.name, "tensor")["rows"] if row["kernel"] == "mma_staged_epilogue"
+        and row["size"] == 4096 and row["params"]["BN"] == 128 and row["params"]["BK"] == 32
+    ]  # fmt: skip
+    speeds = {row["params"]["WN"]: row["gflops"] for row in rows}
+    assert speeds[64] / speeds[32] == pytest.approx(float(said_), abs=0.05)

@@ -1,78 +1,43 @@
-"""What "You are here" says at the head of a notebook is what Nsight Compute recorded of its kernels on an H200."""
+"""What "You are here" says at the end of a notebook is what Nsight Compute recorded of its kernels on an H200."""
 
 import numpy as np
 import pytest
 
-from gemm_kernels import get, launch_of
-from helpers import course, devices, plan, run
-from helpers.measure.states import states
-from tests.notebooks.support import H200, counters
+from gemm_kernels import get
+from helpers import plan
+from helpers.analysis import budget
+from tests.notebooks.support import H200, cells
 
-SIZE = 2048  # M = N = K, the largest that was recorded
-CYCLES = "smsp__cycles_active.avg"
-WAVEFRONTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
-FMAS = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
-SHARED_PIPE = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
-WAITS = {  # what a warp waits for -> the reasons under which Nsight Compute counts it
+PLACES = {  # place -> the parts of a k-step that belong to it
     "hbm": ("long_scoreboard",),
     "shared": ("short_scoreboard", "mio_throttle", "lg_throttle"),
     "registers": ("dispatch_stall",),
 }
-KERNELS = {  # the kernel of the ladder that a notebook begins with, and the one that it ends with
-    "02": (None, "naive"),
-    "03": ("naive", "coalesced"),
-    "04": ("coalesced", "shared_memory"),
-    "06": ("shared_memory", "block_tile_2d"),
-    "07": ("block_tile_2d", "block_tile_2d"),
-    "08": ("block_tile_2d", "interleaved"),
-    "09": ("interleaved", "vectorized"),
-    "10": ("vectorized", "async_copy"),
-    "11": ("async_copy", "warptiled"),
-    "14": (None, "stream_k"),
-    "15": ("stream_k", None),
-}
-MARKS = [(n, mark, k) for n, both in KERNELS.items() for mark, k in zip(("now", "then"), both, strict=True) if k]
+MARKED = [one for one in plan.course().notebooks if "02" <= one.number <= "11"]
+MARKS = [(one.number, mark.place, mark.kernel) for one in MARKED for mark in (one.now, one.then)]
+LAST_STEP = 8  # cells from the end, in which the picture stands
 
 
-def starts_of_fmas(name: str) -> float:
-    """The share of the cycles in which a scheduler starts an FMA."""
-    return SIZE**3 / devices.WARP / H200.sms / devices.SCHEDULERS / states(name, SIZE).metrics[CYCLES]
+@pytest.mark.parametrize(("number", "place", "kernel"), MARKS)
+def test_the_place_that_is_marked_costs_most_idle_cycles(number, place, kernel):
+    parts = budget.k_step(kernel).parts
+    lost = {name: sum(parts.get(one, 0.0) for one in reasons) for name, reasons in PLACES.items()}
+    assert max(lost, key=lost.__getitem__) == place, (number, lost)
 
 
-def limit(name: str) -> str:
-    """The place that limits a kernel: the busiest unit if that is the lanes or shared memory, else what warps wait for.
-
-    The lanes are busy from four FMAs in five cycles on; shared memory is, if its share of busy cycles is larger than
-    that of the cycles in which an instruction is issued.
-    """
-    found = states(name, SIZE)
-    if starts_of_fmas(name) > 0.8:
-        return "lanes"
-    if found.metrics[SHARED_PIPE] / H200.sms / found.metrics[CYCLES] > found.issuing:
-        return "shared"
-    waits = {place: found.waiting(*reasons) for place, reasons in WAITS.items()}
-    return max(waits, key=waits.__getitem__)
+def test_four_of_five_cycles_of_the_last_kernel_start_an_fma():
+    found = budget.k_step("stream_k")
+    assert 0.78 < found.fma / (found.total - found.empty) < 0.84
+    assert {plan.course().notebook(number).then.place for number in ("12", "14")} == {"lanes"}
 
 
-@pytest.mark.parametrize(("number", "mark", "kernel"), MARKS)
-def test_the_place_that_is_marked_is_the_one_that_limits_the_kernel_by_the_recordings(number, mark, kernel):
-    assert getattr(plan.course().notebook(number), mark).place == limit(kernel)
-
-
-def test_after_the_bank_conflicts_a_third_of_the_cycles_issues_nothing_so_that_issue_slots_are_free():
-    assert all(states(name, SIZE).issuing < 0.7 for name in ("interleaved", "vectorized"))
+@pytest.mark.parametrize("number", [one.number for one in plan.course().notebooks if one.now])
+def test_the_picture_stands_at_the_end_where_it_gives_nothing_away(number):
+    places = [place for place, cell in enumerate(cells(number)) if f'course.here("{number}")' in cell.source]
+    assert len(places) == 1 and places[0] >= len(cells(number)) - LAST_STEP
 
 
 def test_small_matrices_make_fewer_blocks_than_there_are_sms_where_autotuning_begins():
     now = plan.course().notebook("13").now
     assert now.place == "lanes" and "fewer blocks than there are SMs" in now.why
     assert all(np.prod(get("serpentine").grid(size, size)) < H200.sms for size in (128, 256, 512, 1024))
-
-
-def test_before_the_bank_conflicts_shared_memory_takes_longer_for_the_loads_than_the_multiply_adds_take():
-    told = "shared memory takes more cycles for its loads than their multiply-adds take"
-    assert plan.course().notebook("06").then.why == plan.course().notebook("07").now.why == told
-    mine = course.kernel("patch")
-    recorded = run.record(launch_of(mine, 128, 128, 64)).counters
-    for counted in (recorded, counters("block_tile_2d")):
-        assert counted[WAVEFRONTS] > counted[FMAS] / devices.WARP / devices.SCHEDULERS

@@ -239,7 +239,7 @@ def test_the_page_says_in_which_blocks_hazards_were_looked_for(
     (file := tmp_path / "fill.cu").write_text(FILL)
     call = [str(file), "fill", "--grid", grid, "--block", "64", "--args", "512", "--html", str(tmp_path / "page.html")]
     assert main(call) == 0
-    told = f"Hazards were looked for {sentence} races between blocks and in global memory are not among them."
+    told = f"Searched for hazards {sentence} not for races between blocks or in global memory."
     assert told in capsys.readouterr().out.splitlines() and told in (tmp_path / "page.html").read_text("utf-8")
     assert main([*call, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["checked_blocks"] == checked

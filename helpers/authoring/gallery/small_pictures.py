@@ -66,7 +66,7 @@ def strips() -> theme.Figure:
 
 
 def here(number: str) -> Draw:
-    """Where the kernel of a notebook is limited."""
+    """Where most cycles of a notebook's kernels go."""
     notebook = plan.course().notebook(number)
     return lambda: here_figure(memories.machine(), notebook.now, notebook.then)
 

@@ -4,12 +4,15 @@
 
 prints the table of all notebooks in Markdown.
 
-Minutes are estimated by the rates below, which are a teacher's guess and the same for all notebooks. The *path* leaves
-out what its text offers as a challenge or as practice, and what is folded; *all* has everything but the explorers.
+Minutes are estimated by the rates below, the same for all notebooks: text as slowly as three readers read it who did
+every exercise, and as long for a line as they took to write it. The *path* leaves out what its text offers as a
+challenge or as practice, and what is folded; *all* has everything but the explorers. A notebook's head says the path,
+rounded up to five minutes.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,10 +28,13 @@ STRETCH = 3  # the difficulty of an exercise that nobody needs for what follows
 OPTIONAL = re.compile(r"\b(A challenge|Practice, if you want it|Stretch)\b")  # what a text says of an exercise
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 ADDRESS, SOURCES = re.compile(r"\]\([^)]*\)"), re.compile(r"\*\*Sources\.\*\*.*", re.DOTALL)
-WORDS_PER_MINUTE, LINES_PER_MINUTE = 200, 12  # of prose, and of Python that is read
+WORDS_PER_MINUTE, LINES_PER_MINUTE = 130, 12  # of prose, and of Python that is read
 PICTURE, TABLE, PREDICTION, QUESTION = 0.4, 0.35, 0.5, 2.5  # minutes to look at one, or to answer it
 KERNEL, LINE = 1.5, 0.4  # minutes to understand what a kernel should do, and to write a line of it
 QUOTED = re.compile(r'"""(?s:.*?)"""')  # the text of a kernel
+
+
+GRAIN = 5  # minutes that a head is rounded up to
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,11 @@ class Lesson:
     python: int
     cells: int
     pictures: int
+
+    @property
+    def honest(self) -> int:
+        """The minutes that its head should say."""
+        return math.ceil(self.path / GRAIN) * GRAIN
 
 
 def lesson(notebook: Notebook) -> Lesson:
