@@ -136,3 +136,21 @@ def test_a_variable_whose_address_a_function_is_given_may_lie_anywhere(level, gi
         simulator.RawModule(code=source).get_function("kernel")((1,), (64,), (x, out))
     values = {"first": 1, "second": 2, "third": 3} | {given: 9}
     assert set(out.tolist()) == {values["first"] + 10 * values["second"] + 100 * values["third"]}
+
+
+def test_accesses_that_meet_in_the_first_round_are_told_by_the_second():
+    source = """extern "C" __global__ void kernel(int n, const float *a, float *o) {
+        __shared__ short before[2][256];
+        __shared__ float behind[2][256];
+        const int t = threadIdx.x;
+        for (int i = 0; i < 2; ++i) before[i][t] = behind[i][t] = a[t];
+        __syncthreads();
+        float s = 0;
+        #pragma unroll 1
+        for (int j = 0; j < 512; ++j) s += before[j / 256][j % 256] * behind[j / 256][j % 256 - 256];
+        o[t] = s;
+    }"""
+    kernel = simulator.RawModule(code=source, arch="sm_90").get_function("kernel")
+    assert [array.name for array in kernel.shared_names("sass").arrays] == ["before", "behind"]
+    with pytest.raises(simulator.OutOfBounds, match=r"outside behind: behind\[-1\]\[0\]"):
+        kernel((1,), (256,), (np.int32(0), np.ones(256, np.float32), np.zeros(256, np.float32)))

@@ -553,6 +553,13 @@ def test_what_is_not_modelled_is_named(text, reason):
     assert str(unknown.value).startswith(reason)
 
 
+@pytest.mark.parametrize("syncs", (True, False))
+def test_a_nop_is_a_syncwarp_only_where_the_source_has_one(syncs):
+    (statement,) = sass.parse("        /*0000*/                   NOP ;", "kernel.cu").statements
+    effect = opcodes.outcome(Operands("sm_120", code=Code(syncs_warps=syncs)), statement, since=120)
+    assert (effect is rules.NOTHING) is not syncs
+
+
 def test_an_opcode_belongs_to_the_architectures_that_came_with_it_or_after():
     (statement,) = sass.parse("        /*0000*/                   VIADD R0, R1, 0x5 ;", "kernel.cu").statements
     with pytest.raises(Unknown, match="the opcode VIADD"):

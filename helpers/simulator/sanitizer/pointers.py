@@ -83,7 +83,11 @@ class Pointers:
 
         Machine code does not say which array an address is made from. There it is the one that the PTX accesses at the
         same place in the source, if it is one: no proof, since the compiler merges what branches do, and gives the
-        result the place of one of them (see `Forms.decide`).
+        result the place of one of them (see `launch._decide`).
+
+        What is lost at both levels: of `if (c) s += a[i]; else s += b[j];` the compiler may make one read of an address
+        that is chosen before. An index of one that leads into the other is then not found, as `j + 64` of the planted
+        fault 40015 of `tests.simulator.random_kernels`.
         """
         if program.level == "ptx":
             return self.shared

@@ -412,12 +412,13 @@ class _Candidates(Generic[Array]):
 
     def __init__(self, accesses: list[tuple[Place, Array | None]]) -> None:
         self._accesses = accesses
-        self._at: dict[bytes, list[tuple[int, Array | None]]] = {}
-        self._around: dict[bytes, list[tuple[int, Array | None]]] = {}  # by the words that they lie in
+        self._at: dict[bytes, list[tuple[Place, Array | None]]] = {}
+        self._around: dict[bytes, list[tuple[Place, Array | None]]] = {}  # by the words that they lie in
         for place, array in accesses:
-            self._at.setdefault(place.first.tobytes(), []).append((place.width, array))
+            self._at.setdefault(place.first.tobytes(), []).append((place, array))
             if place.width == HALF:  # what is atomic for 16 bits works on a word in machine code
-                self._around.setdefault((place.first & -WORD).tobytes(), []).append((WORD, array))
+                word = Place(place.first & -WORD, place.second & -WORD, WORD)
+                self._around.setdefault(word.first.tobytes(), []).append((word, array))
 
     def array(self, place: Place) -> Array | None:
         """The one array that an access reaches with all its bytes: ptxas may have joined several into a wide one."""
@@ -430,15 +431,17 @@ class _Candidates(Generic[Array]):
             found = found or self._in_a_later_round(address)
             if not found:
                 return None
+            if len({array for _, array in found}) > 1:  # they meet in the first round: the second one may tell
+                found = [one for one in found if np.array_equal(one[0].second, place.second + byte)] or found
             reached |= {array for _, array in found}
-            byte += min(width for width, _ in found)
+            byte += min(other.width for other, _ in found)
         return reached.pop() if len(reached) == 1 else None
 
-    def _in_a_later_round(self, address: np.ndarray) -> list[tuple[int, Array | None]]:
-        """(width, array) of those that have this address in one of the next rounds of their loops: the first of all."""
-        rounds = [(_rounds(address, other), other.width, array) for other, array in self._accesses]
+    def _in_a_later_round(self, address: np.ndarray) -> list[tuple[Place, Array | None]]:
+        """Those that have this address in one of the next rounds of their loops: the first of all."""
+        rounds = [(_rounds(address, other), other, array) for other, array in self._accesses]
         fewest = min((count for count, _, _ in rounds if count is not None), default=None)
-        return [(width, array) for count, width, array in rounds if count is not None and count == fewest]
+        return [(other, array) for count, other, array in rounds if count is not None and count == fewest]
 
 
 def _rounds(address: np.ndarray, place: Place) -> int | None:

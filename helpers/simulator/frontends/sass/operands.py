@@ -92,7 +92,7 @@ class Code:
 
     `loaded_floats()` holds by the address of a load the registers that float32 arithmetic is the next to read. `binary`
     is the machine code itself. `clusters`: blocks have ranks, and addresses in shared memory hold them. `debug`: it is
-    code for a debugger.
+    code for a debugger. `syncs_warps`: the source calls `__syncwarp()`.
     """
 
     labels: Mapping[str, int] = field(default_factory=dict)
@@ -109,6 +109,7 @@ class Code:
     binary: bytes = b""
     clusters: bool = False
     debug: bool = False
+    syncs_warps: bool = True
 
     def place(self, operand: sass.Operand) -> int:
         """The statement that an operand names, which must be a label of the code."""

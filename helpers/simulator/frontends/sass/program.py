@@ -186,6 +186,7 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -
         debug=kernel.debug,
         loaded_floats=cache(lambda: _loaded_floats(statements)),
         binary=image.code(kernel.lowered_name),
+        syncs_warps="bar.warp.sync" in kernel.ptx,
     )
 
 

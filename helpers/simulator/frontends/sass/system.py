@@ -95,8 +95,11 @@ def sleep(t: Operands, s: sass.Statement) -> Effect:
 
 
 def no_operation(t: Operands, s: sass.Statement) -> Effect:
-    """NOP: what ptxas leaves of `__syncwarp()` where it knows that the lanes of a warp are together."""
-    return Effect((), _together)
+    """NOP: what ptxas leaves of `__syncwarp()` where it knows that the lanes of a warp are together.
+
+    For sm_120 that of CUDA 13 puts some around FP64 instructions, too: where no `__syncwarp()` is called, it is none.
+    """
+    return Effect((), _together) if t.code.syncs_warps else NOTHING
 
 
 def _together(wave, registers, mask) -> None:

@@ -21,7 +21,7 @@ def trap(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def lanes_together(t: Decoder, s: sass.Statement) -> Decoded:
-    return Decoded("lanes together")
+    return Decoded("lanes together" if t.code.syncs_warps else "nothing")
 
 
 def takes_condition(t: Decoder, i: Decoded, operands: Sequence[sass.Operand]) -> None:
