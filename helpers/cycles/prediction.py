@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from ctypes import c_double, c_int32, c_int64
@@ -171,17 +172,29 @@ class Prediction:
         return {name: self.all_blocks.result.stalls[number] / issued for number, name in enumerate(STALLS)}
 
     @property
+    def _is_of_a_unit(self) -> bool:
+        return self.kind not in ("latency", "launch")
+
+    @property
+    def _name(self) -> str:
+        return "limit" if self.busy >= FULL or not self._is_of_a_unit else "busiest part"
+
+    @property
+    def limiter_in_short(self) -> str:
+        """'the busiest part is the FP32 pipe': which unit, without its number."""
+        return f"the {self._name} is {re.split('[:,]', WHAT[self.kind])[0]}"
+
+    @property
     def limiter(self) -> str:
         """What the time is limited by, or which unit is the busiest, with its number; and in which part of the time
         nothing is issued, and why, where no unit is the limit or most schedulers have no warp."""
-        unit = self.kind not in ("latency", "launch")
-        limits = not unit or self.busy >= FULL
-        sentence = f"The {'limit' if limits else 'busiest part'} is {WHAT[self.kind].format(self.busy)}."
+        sentence = f"The {self._name} is {WHAT[self.kind].format(self.busy)}."
         most = max(TITLES, key=self.time.__getitem__)
         cause = max(self.empty, key=self.empty.__getitem__)
         if self.empty[cause] > self.time[most] and cause != LAUNCH:
             return f"{sentence} In {self.empty[cause]:.0%} of the time a scheduler has no warp, because {cause}."
-        if not (unit and limits) and self.time[most] >= WORTH_SAYING:
+        is_full = self._is_of_a_unit and self.busy >= FULL
+        if not is_full and self.time[most] >= WORTH_SAYING:
             sentence += (
                 f" In {self.time[most]:.0%} of the time nothing is issued because the warps wait for {WAITS[most]} "
                 f"({TITLES[most]})."

@@ -13,7 +13,8 @@ MEASURED = re.compile(
 )
 UNTIMED = ("00",)  # a kernel of one block: there is no speed to speak of yet
 PICTURES_OF_THREADS = (
-    "bank_board copy_map fragments hierarchy hot_lines lanes n06 narrow_block numbering one_fma patch raster settings "
+    "bank_board copy_map fragments hierarchy hot_lines lanes n06 narrow_block numbering occupancy "
+    "one_fma patch raster settings "
     "three_maps thread_map threads_of_a_block tile_phases two_levels vector_width first_launch"
 )
 MAP_OF_THREADS = re.compile(rf"\b({PICTURES_OF_THREADS.replace(' ', '|')})\b[.\w]*\(|schedules_figure\(")

@@ -275,13 +275,19 @@ def alike(one: str, other: str) -> bool:
 def _tokens(source: str) -> list[str]:
     """The words of a source; its names, but for those that CUDA gives, are numbered in the order of their coming."""
     text = "\n".join(code_of(source))
-    known = {*re.findall(r"[.#]\s*(\w+)", re.sub(r'"[^"]*"', "", text)), *KEYWORDS}
+    known = {*re.findall(r"[.#]\s*(\w+)", re.sub(r'"[^"]*"', "", text)), *KEYWORDS, *_functions_of_cuda(text)}
     numbers: dict[str, str] = {}
     words = re.findall(r'"[^"]*"|[A-Za-z_]\w*|[\d.]\w*|\S', text)
     return [
         numbers.setdefault(word, f"name {len(numbers)}") if re.match(r"[A-Za-z_]", word) and word not in known else word
         for word in words
     ]
+
+
+def _functions_of_cuda(text: str) -> set[str]:
+    """What a source calls and does not define: `__shfl_sync` is no other name for `__shfl_up_sync`."""
+    called = set(re.findall(r"([A-Za-z_]\w*)\s*\(", text))
+    return called - set(re.findall(r"\b(?!return\b|else\b)[A-Za-z_]\w*[\s*&]+([A-Za-z_]\w*)\s*[(=]", text))
 
 
 KEYWORDS = frozenset((

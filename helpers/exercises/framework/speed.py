@@ -10,14 +10,12 @@ the line says so.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from helpers import cycles, devices, gpu, run, simulator
-from helpers.cycles.prediction import WHAT
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.gemm import AnyTile, Gemm
 from helpers.exercises.framework.problems import Case, Problem, Setup
@@ -66,8 +64,7 @@ def _told(found: cycles.Prediction | None) -> str:
     if found is None:
         return ""
     likely, (least, most) = _time(found.ms), (_time(ms, found.ms)[: -len(" ms")] for ms in found.range_ms)
-    limit = re.split("[:,]", WHAT[found.kind])[0]
-    return f"{likely} ({least} to {most}), {found.label}; the limit is {limit}"
+    return f"{likely} ({least} to {most}), {found.label}; {found.limiter_in_short}"
 
 
 def _beside(ms: float, name: str, before: str) -> str:

@@ -92,7 +92,7 @@ class Code:
 
     `loaded_floats()` holds by the address of a load the registers that float32 arithmetic is the next to read. `binary`
     is the machine code itself. `clusters`: blocks have ranks, and addresses in shared memory hold them. `debug`: it is
-    code for a debugger. `syncs_warps`: the source calls `__syncwarp()`.
+    code for a debugger. `syncs_warps`: the PTX has instructions at which the lanes of a warp meet.
     """
 
     labels: Mapping[str, int] = field(default_factory=dict)

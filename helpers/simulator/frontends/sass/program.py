@@ -35,6 +35,8 @@ STACK_RESERVE = 1024
 FOR_THE_LINKER = re.compile(r"32@(lo|hi)\(([.$\w]+)\)$")
 CHECKS_STACK = sass.Special("SR_LMEMHIOFF")  # only code for a debugger does
 BANK_4, ADDRESS_OF_BANK_4 = "[0x4][", re.compile(r"\[0x4\]\[(?:U?RZ\+?)?(0x[0-9a-f]+)?\]")
+# `__syncwarp()`, and what all lanes of a warp execute together: ptxas leaves NOPs where they have met
+SYNCS_WARPS = re.compile(r"\bbar\.warp\.sync\b|\b(?:wmma|mma|ldmatrix|stmatrix)\.[\w.]*sync\b")
 UNKNOWN = "?"  # the opcode of an instruction that is not modelled
 NEAR = 16  # instructions
 
@@ -186,7 +188,7 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -
         debug=kernel.debug,
         loaded_floats=cache(lambda: _loaded_floats(statements)),
         binary=image.code(kernel.lowered_name),
-        syncs_warps="bar.warp.sync" in kernel.ptx,
+        syncs_warps=SYNCS_WARPS.search(kernel.ptx) is not None,
     )
 
 
