@@ -78,7 +78,7 @@ def picture_of(choice: Choice) -> theme.Figure:
     others = int((named & (giver != np.arange(WARP))).sum())
     told = f"{theme.plural(int(named.sum()), 'lane')} take part, {others} get another lane's value."
     if stopped:
-        told = f"{theme.plural(int(vain.sum()), 'lane')} ask a lane that does not take part, which is not defined."
+        told = f"{theme.plural(int(vain.sum()), 'lane')} ask a lane that does not take part: the result is undefined."
     return shuffle_figure(giver, named, vain, choice.call, told)
 
 
