@@ -35,8 +35,9 @@ STACK_RESERVE = 1024
 FOR_THE_LINKER = re.compile(r"32@(lo|hi)\(([.$\w]+)\)$")
 CHECKS_STACK = sass.Special("SR_LMEMHIOFF")  # only code for a debugger does
 BANK_4, ADDRESS_OF_BANK_4 = "[0x4][", re.compile(r"\[0x4\]\[(?:U?RZ\+?)?(0x[0-9a-f]+)?\]")
-# `__syncwarp()`, and what all lanes of a warp execute together: ptxas leaves NOPs where they have met
-SYNCS_WARPS = re.compile(r"\bbar\.warp\.sync\b|\b(?:wmma|mma|ldmatrix|stmatrix)\.[\w.]*sync\b")
+# `__syncwarp()`, what all lanes of a warp execute together, and the fence behind the beginning of an mbarrier, which
+# ptxas lets the whole warp begin: it leaves NOPs for them
+SYNCS_WARPS = re.compile(r"\bbar\.warp\.sync\b|\bfence\.mbarrier_init\b|\b(?:wmma|mma|ldmatrix|stmatrix)\.[\w.]*sync\b")
 UNKNOWN = "?"  # the opcode of an instruction that is not modelled
 NEAR = 16  # instructions
 
