@@ -58,6 +58,11 @@ def test_on_colab_the_cell_fetches_the_course_and_a_second_run_does_not_fetch_ag
         (origin / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, origin / name)
     (origin / "pyproject.toml").write_text('[project]\ndependencies = ["numpy"]\n')
+    (origin / colab.PROGRAMS).parent.mkdir()
+    (origin / colab.PROGRAMS).write_text("# what compiles the programs in C\n")
+    compiler = tmp_path / "site" / f"{colab.COMPILER}-1.0.dist-info"  # as if it were installed
+    compiler.mkdir(parents=True)
+    (compiler / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {colab.COMPILER}\nVersion: 1.0\n")
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@y", "-C", str(origin)]
     for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
         subprocess.run([*git, *command], check=True)
@@ -68,7 +73,7 @@ def test_on_colab_the_cell_fetches_the_course_and_a_second_run_does_not_fetch_ag
         "for _ in range(2): exec(cell, {})\n"
         "import os, helpers\nprint(helpers.__file__)\nprint(os.getcwd())\n"
     )
-    environment = {**os.environ, "GEMM_COURSE_ADDRESS": origin.as_uri()}
+    environment = {**os.environ, "GEMM_COURSE_ADDRESS": origin.as_uri(), "PYTHONPATH": str(compiler.parent)}
     ran = subprocess.run(
         [sys.executable, "-c", run_twice], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
