@@ -172,12 +172,12 @@ class Prediction:
         return {name: self.all_blocks.result.stalls[number] / issued for number, name in enumerate(STALLS)}
 
     @property
-    def _is_of_a_unit(self) -> bool:
-        return self.kind not in ("latency", "launch")
+    def _fills_a_unit(self) -> bool:
+        return self.kind not in ("latency", "launch") and self.busy >= FULL
 
     @property
     def _name(self) -> str:
-        return "limit" if self.busy >= FULL or not self._is_of_a_unit else "busiest part"
+        return "limit" if self._fills_a_unit or self.kind in ("latency", "launch") else "busiest part"
 
     @property
     def limiter_in_short(self) -> str:
@@ -193,8 +193,7 @@ class Prediction:
         cause = max(self.empty, key=self.empty.__getitem__)
         if self.empty[cause] > self.time[most] and cause != LAUNCH:
             return f"{sentence} In {self.empty[cause]:.0%} of the time a scheduler has no warp, because {cause}."
-        is_full = self._is_of_a_unit and self.busy >= FULL
-        if not is_full and self.time[most] >= WORTH_SAYING:
+        if not self._fills_a_unit and self.time[most] >= WORTH_SAYING:
             sentence += (
                 f" In {self.time[most]:.0%} of the time nothing is issued because the warps wait for {WAITS[most]} "
                 f"({TITLES[most]})."

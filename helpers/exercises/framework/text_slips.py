@@ -188,41 +188,32 @@ def _comment_in_formula(source: str) -> str:
     return ""
 
 
-def _pointer_for_a_float(found: re.Match[str], source: str) -> str:
-    if not re.search(r"float\s*\*", source):
-        return ""
-    return (
-        "One of the two is a pointer, the place where the floats of an array begin; a float of it has an index, as in "
-        "B[i]."
-    )
+def _of_source(pattern: str, sentence: str) -> Callable[[re.Match[str], str], str]:
+    """The sentence for sources that have a pattern."""
+    return lambda _, source: sentence if re.search(pattern, source) else ""
 
 
-def _float4_by_value(found: re.Match[str], source: str) -> str:
-    if not re.search(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>", source):
-        return ""
-    return (
-        "Four neighbouring floats are read through a pointer: take the address of the first, cast it, and follow it, "
-        "*reinterpret_cast<const float4 *>(&B[i])."
-    )
-
-
-def _float4_at_once(found: re.Match[str], source: str) -> str:
-    if "float4" not in source:
-        return ""
-    return (
-        "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "
-        "v.w."
-    )
-
-
+_FLOAT4_BY_VALUE = _of_source(
+    r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>",
+    "Four neighbouring floats are read through a pointer: take the address of the first, cast it, and follow it, "
+    "*reinterpret_cast<const float4 *>(&B[i]).",
+)
 # What the compiler says, and the sentence for a source about which it says that; "" where it does not follow.
 _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r'identifier "(\w+)" is undefined', _unknown_name),
-    (r"must have arithmetic", _pointer_for_a_float),
-    (r'invalid type conversion|cast to type "float4" is not allowed', _float4_by_value),
-    (r"no suitable (?:constructor|conversion)[^\n]*float4", _float4_by_value),
-    (r'no operator "(?:\+=|\+|\*|-)" matches', _float4_at_once),
-)
+    (r"must have arithmetic", _of_source(
+        r"float\s*\*",
+        "One of the two is a pointer, the place where the floats of an array begin; a float of it has an index, as in "
+        "B[i].",
+    )),
+    (r'invalid type conversion|cast to type "float4" is not allowed', _FLOAT4_BY_VALUE),
+    (r"no suitable (?:constructor|conversion)[^\n]*float4", _FLOAT4_BY_VALUE),
+    (r'no operator "(?:\+=|\+|\*|-)" matches', _of_source(
+        "float4",
+        "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "
+        "v.w.",
+    )),
+)  # fmt: skip
 
 
 def of_compiler(message: str, source: str) -> str:
