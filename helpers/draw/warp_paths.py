@@ -32,7 +32,7 @@ def paths_figure(groups: Sequence[tuple[str, Sequence[WarpPath]]], title: str) -
     step = (RIGHT - LEFT) / longest
     with theme.style():
         page.legend(axes, LEGEND_Y, [page.Key(colour, NAMES[name]) for name, colour in COLOURS.items()])
-        page.text(axes, RIGHT, LEGEND_Y, "time: one issued instruction after the other →", ha="right")
+        page.text(axes, RIGHT, TOP + 4, "time: one issued instruction after the other →", ha="right")
         y = TOP
         for name, warps in groups:
             page.text(axes, page.MARGIN, y + 4, name, size=theme.TEXT, color=theme.INK, weight="bold")
@@ -46,7 +46,7 @@ def paths_figure(groups: Sequence[tuple[str, Sequence[WarpPath]]], title: str) -
 def _warp(axes, warp: WarpPath, y: float, step: float) -> None:
     height = WARP * LANE
     page.text(axes, page.MARGIN, y + height / 2 - 9, warp.name, color=theme.INK)
-    page.text(axes, page.MARGIN, y + height / 2 + 9, f"{warp.issued} instructions")
+    page.text(axes, page.MARGIN, y + height / 2 + 9, f"{warp.issued} issued")
     page.fill(axes, page.boxes(LEFT, y, warp.issued * step, height), theme.WASTE_FILL, label="lanes that wait")
     for path, colour in COLOURS.items():
         taken = warp.lanes & (np.array(warp.path) == path)[:, None]
