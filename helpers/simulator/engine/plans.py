@@ -10,6 +10,7 @@ from __future__ import annotations
 import _thread
 import ctypes
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -322,18 +323,15 @@ class Rows:
     """Requests that the C program kept, and their shapes. Its memory is freed when nobody wants them any more."""
 
     def __init__(self, c: CResults) -> None:
-        self._free = library().free_rows
         self._requests, self._count = c.traces, c.trace_count
         self._shapes, self._shape_count = c.shapes, c.shape_count
+        for address in (self._requests, self._shapes):
+            if address:  # at the end of a process, too, while ctypes is still there
+                weakref.finalize(self, library().free_rows, ctypes.c_void_p(address))
 
     def copies(self) -> tuple[np.ndarray, np.ndarray]:
         """The requests, dtype TRACE, and the shapes."""
         return _copied(self._requests, self._count, TRACE), _copied(self._shapes, self._shape_count, SHAPE)
-
-    def __del__(self) -> None:
-        for address in (self._requests, self._shapes):
-            if address:
-                self._free(ctypes.c_void_p(address))
 
 
 def _copied(address: int | None, count: int, dtype: np.dtype) -> np.ndarray:
