@@ -60,24 +60,6 @@ def _clear_caches() -> None:
             one.cache_clear()
 
 
-@pytest.fixture(autouse=True)
-def garbage_is_bounded() -> Iterator[None]:
-    """A launch that stops leaves few objects, and with them all its memory: the collector, which counts objects, would
-    let gigabytes gather. To look through everything takes half a second, so it is done for each half gigabyte."""
-    yield
-    if _resident() > _Seen.resident + MOST_GARBAGE:
-        gc.collect()
-        _trim()
-        _Seen.resident = _resident()
-
-
-class _Seen:
-    resident = 0  # bytes of this process after the last collection
-
-
-MOST_GARBAGE = 500 << 20  # bytes
-
-
 def _resident() -> int:
     """Bytes of this process that are in memory; 0 where the system does not say so."""
     with contextlib.suppress(OSError):

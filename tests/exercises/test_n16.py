@@ -5,18 +5,12 @@ import pytest
 
 from helpers import run
 from helpers.exercises import n16, reductions
-from helpers.exercises.framework import progress
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.n16 import arrays
 from helpers.exercises.n16.predictions import in_orders, numbers
 
 BLANKS = [one for one in n16.EXERCISES if isinstance(one, Blank)]
-
-
-@pytest.fixture(autouse=True)
-def no_progress_of_the_user(monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, "off")
 
 
 def test_the_learner_writes_sixty_lines_in_nine_blanks():

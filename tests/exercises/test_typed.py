@@ -2,7 +2,6 @@
 
 import pytest
 
-from helpers.exercises.framework import kept, progress
 from tests.exercises.typed import ACCEPTED, CAUSE, right, slips
 
 # Enough to see that the data are read, and that a change of the framework loses no kind of reason.
@@ -10,12 +9,6 @@ SLIPS = slips()
 RIGHT = right()
 SOME = [one for one in SLIPS if one.exercise in ("beta", "tiled", "patch")][::12]
 SOME_RIGHT = [one for one in RIGHT if one.exercise in ("naive", "three_stages", "slices")][::6]
-
-
-@pytest.fixture(autouse=True)
-def nothing_kept(monkeypatch):
-    monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, "off")
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, "off")
 
 
 def test_every_typed_answer_changes_a_solution():
