@@ -257,6 +257,7 @@ SLICES = Blank(
     problem=Gemm("sgemm", (8, 8, 4), (8, 8), Tiles(BM=8, BN=8), scaled=False,
                  shapes=((16, 24, 32), (8, 16, 9), (24, 8, 5), (16, 16, 101))),
     picture=ThreadMapOf("C", Case({"M": 16, "N": 24, "K": 32}), "your kernel"),
+    goals=(goals.stored_once(),),
     wrong=(
         Wrong("all_of_k", "Every group adds up all of k: each product is counted four times."),
         Wrong("slices_of_SLICES", "A group's part has K / SLICES products, not SLICES."),

@@ -167,7 +167,9 @@ class KernelExercise(Exercise):
         assert found.kernel is not None
         own = judge.measured(found.kernel, self.problem, self.judged)
         course = judge.known_launch(simulated(self.solved, self.problem.entry), self.problem, self.judged)
-        return "".join(f"\n{one}" for one in (self.remark(own), _scattered(own, course)) if one)
+        return "".join(
+            f"\n{one}" for one in (self.remark(own), _scattered(own, course), _in_double(own, course)) if one
+        )
 
     def examine(self, source: str) -> Examination:
         """Everything that `check` finds out in the simulator."""
@@ -259,6 +261,18 @@ def _scattered(own: Judged, course: Judged) -> str:
                 "would do: threads that are neighbours do not read neighbours."
             )
     return ""
+
+
+def _in_double(own: Judged, course: Judged) -> str:
+    """That a right kernel adds in double where the course's solution does not; "" if it does not."""
+    from helpers.exercises.framework import goals  # it knows the machine code, and is not needed before a kernel passes
+
+    if not goals.in_double(own) or goals.in_double(course):
+        return ""
+    return (
+        "Right, but it adds in double: numbers of 64 bits take the units for double and twice the registers. Declare "
+        "float what is multiplied and added."
+    )
 
 
 def _sectors(recording: Recording, array: str) -> float:

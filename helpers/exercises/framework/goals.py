@@ -71,7 +71,11 @@ def stored_once(at_most: float = 1) -> Goal:
         places = np.concatenate([trial.elements(one) for one in traces if (one.space, one.op) == ("global", "st")])
         return len(places) / max(1, len(np.unique(places)))
 
-    return Goal("stores per element", measure, at_most, digits=1)
+    return Goal(
+        "stores per element", measure, at_most, digits=1,
+        explain=lambda j: f"Right, but every element is stored {measure(j):.3g} times, by threads that all have the "
+        "same value: one thread should store it.",
+    )  # fmt: skip
 
 
 def neighbours_read(at_most: int) -> Goal:
@@ -350,8 +354,17 @@ def _ratio(j: Judged, quantity: str, space: str, op: str) -> float:
 
 
 def _fmas(j: Judged) -> float:
-    opcode = "fma.rn" if j.recording.level == "ptx" else "FFMA"
-    return max(1, j.recording.instructions(opcode))
+    """Warp instructions that add a product to a sum, of float or of double."""
+    opcodes = ("fma.rn",) if j.recording.level == "ptx" else ("FFMA", *DOUBLES)
+    return max(1, sum(j.recording.instructions(opcode) for opcode in opcodes))
+
+
+DOUBLES = ("DFMA", "DADD")  # a product of floats that is added to a double takes DADD
+
+
+def in_double(j: Judged) -> bool:
+    """Whether a kernel adds in double, 64 bits each."""
+    return any(j.recording.instructions(opcode) for opcode in DOUBLES)
 
 
 def _occupancy(j: Judged) -> float:

@@ -27,6 +27,7 @@ from helpers.simulator import Kernel
 SIDE = 2048  # M = N = K of a multiplication: one of those that the suite `plain` records
 SUITE = "plain"
 BUDGET_S = 0.1  # of measuring
+LIKE = 1.3  # at most so many times the course's recorded time: then what was recorded of its kernel concerns this one
 
 
 def line(kernel: Kernel, source: str, problem: Problem, name: str = "", before: str = "") -> str:
@@ -75,6 +76,8 @@ def _beside(ms: float, name: str, before: str) -> str:
     told = f"{before}, the kernel before it, takes {_time(earlier.median_ms)} ({earlier.label})."
     if own is None or (ms < earlier.median_ms) == (own.median_ms < earlier.median_ms):
         return told
+    if not 1 / LIKE < ms / own.median_ms < LIKE:
+        return told  # another kernel than the course's: of this one nothing is recorded
     slower = own.median_ms > earlier.median_ms
     share = (own.median_ms / earlier.median_ms if slower else earlier.median_ms / own.median_ms) - 1
     return (
