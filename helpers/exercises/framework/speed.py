@@ -21,7 +21,7 @@ from helpers.exercises.framework.gemm import AnyTile, Gemm
 from helpers.exercises.framework.problems import Case, Problem, Setup
 from helpers.measure import recordings
 from helpers.measure.measurement import MEASURED, Measurement
-from helpers.measure.timing import interleave
+from helpers.measure.timing import WRITE, interleave
 from helpers.simulator import Kernel
 
 SIDE = 2048  # M = N = K of a multiplication: one of those that the suite `plain` records
@@ -111,7 +111,7 @@ def _measured(source: str, problem: Problem, case: Case) -> str:
     setup = _setup(problem, case)
     args = tuple(gpu.array(arg) if isinstance(arg, np.ndarray) else arg for arg in setup.args)
     start = partial(trial.launch, run.function(source, problem.entry), replace(setup, args=args))
-    ms = float(np.median(interleave([start], BUDGET_S)))
+    ms = float(np.median(interleave([start], BUDGET_S, flush=WRITE)))
     return f"{_time(ms)}, {MEASURED} ({gpu.name()})"
 
 
