@@ -13,7 +13,7 @@ from typing import Any
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.draw.diff import Diff, source_diff
-from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress, reasons, text_slips
+from helpers.exercises.framework import convergence, feedback, judge, marked, on_gpu, progress, reasons, text_slips
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
 from helpers.exercises.framework.judge import Examination, Goal, Judged
@@ -145,6 +145,11 @@ class KernelExercise(Exercise):
                 progress.note(self.name, solved=False)
             said = feedback.verdict(found, self.problem, self.goals, because, starter=untouched)
             return replace(said, alone=not untouched and not self._draws(found.first_failure))
+        facts = reasons.Facts(text, found, found.outcomes[0], self.problem, self.solved)
+        apart = convergence.explained(facts)
+        if apart:
+            progress.note(self.name, solved=False)
+            return Verdict(False, f"{self.problem.output} is right here.\nWhy that is not enough: {apart}", alone=True)
         device = on_gpu.run(text, self.problem)
         if not device.passed:
             return Verdict(False, device.sentence)

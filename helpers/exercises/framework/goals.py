@@ -190,6 +190,36 @@ def barriers(at_most: int) -> Goal:
     return Goal("barriers passed by blocks", lambda j: j.barriers, at_most)
 
 
+def loads_behind_count(loaded: int, counted: int, name: str) -> Goal:
+    """Loads of an array behind an atomic operation on another one, with nothing between them by which a load finds what
+    other blocks stored before they counted: a fence, or an atomic operation that acquires, empties the L1.
+
+    loaded, counted: the numbers of the parameters, from 0.  name: ours of the array that is loaded.
+    """
+
+    def measure(j: Judged) -> float:
+        names = [one.name for one in j.kernel.compiled.parameters]
+        launch = j.all_blocks().launches[-1]
+        found = {(one.instruction, one.op, one.array) for one in launch.traces if one.space == "global"}
+        counts = [at for at, op, array in found if op in ("atom", "red") and array == names[counted]]
+        emptied = [one.index for one in launch.program.instructions if one.opcode.startswith(EMPTIES_L1)]
+        loads = (at for at, op, array in found if op == "ld" and array == names[loaded])
+        weak = (at for at in loads if not launch.program.instructions[at].strong)
+        return sum(
+            any(count < at for count in counts) and not any(max(counts) < e < at for e in emptied) for at in weak
+        )
+
+    return Goal(
+        f"of the loads of {name} may find in L1 what was there before the count", measure, 0,
+        explain=lambda _: "Right here, and on a GPU by luck: no fence lies between the count and the loads behind it, "
+        f"so the last block may read of {name} what its SM loaded earlier. __threadfence() belongs behind the count, "
+        "too.",
+    )  # fmt: skip
+
+
+EMPTIES_L1 = ("CCTL.IVALL", "fence", "membar")
+
+
 def reads_before_store(at_least: int, tile_bytes: int) -> Goal:
     """Reads from shared memory between a load and the store of its value, the mean over all rounds but the first."""
 

@@ -46,7 +46,7 @@ def factor_or_constant(facts: Facts) -> str:
         return f"Every element of {name} is {abs(more[0]):g} {'more' if more[0] > 0 else 'less'} than it should be."
     some = due != 0
     factors = np.unique(found[some] / due[some])
-    if len(factors) != 1 or len(np.unique(due[some])) < FEWEST or found[~some].any():
+    if len(factors) != 1 or factors[0] == 0 or len(np.unique(due[some])) < FEWEST or found[~some].any():
         return ""
     blocks = {int(np.prod(facts.problem.prepare(one.case).grid)) for one in outcomes}
     as_blocks = ", as many times as the launch has blocks" if blocks == {factors[0]} else ""

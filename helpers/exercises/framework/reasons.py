@@ -16,7 +16,7 @@ import numpy as np
 
 from helpers.devices import unravel
 from helpers.draw import theme
-from helpers.exercises.framework import contents, feedback, integers, overall, products, slips, trial
+from helpers.exercises.framework import contents, convergence, feedback, integers, overall, products, slips, trial
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.probes import CannotProbe, Probe
@@ -666,7 +666,7 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
-BY_TEXT: tuple[Look, ...] = (leaves_its_row, leaves_the_room, same_buffer, not_sent_home)
+BY_TEXT: tuple[Look, ...] = (convergence.explained, leaves_its_row, leaves_the_room, same_buffer, not_sent_home)
 LOOKS: tuple[Look, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
     overall.factor_or_constant, contents.explained, of_another_element, of_another_block, stored_twice, never_stored,
