@@ -47,8 +47,8 @@ def test_the_caption_states_the_reuse_that_the_recording_shows(data):
 
 
 def test_the_caption_says_of_each_tile_how_often_it_is_read(data):
-    four_rows = {int(element) + row * 16 for element in data.tile for row in range(0, 16, 4)}
-    taller = replace(data, stores=(np.array(sorted(four_rows)),))  # as if each read of B served four rows of sums
+    all_rows = {int(element) % 16 + row * 16 for element in data.tile for row in range(16)}
+    taller = replace(data, stores=(np.array(sorted(all_rows)),))  # as if each read of B served four rows of sums
     caption = tile_phases_figure(taller, 1, 0).caption.replace("\u00a0", " ")
     assert "each float of A is read 4 times, for 1 product each" in caption
     assert caption.endswith("each of B is read 4 times, for 4 products each.")
