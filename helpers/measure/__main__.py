@@ -22,7 +22,6 @@ from helpers.measure.lost import record_lost
 from helpers.measure.measurement import Measurement
 from helpers.measure.occupancy_answers import record_occupancy
 from helpers.measure.record import at_shape, record_golden, record_suite
-from helpers.measure.series import FURTHER, SUITE
 from helpers.measure.space import KERNEL, space, suits
 from helpers.measure.suites import (
     FASTEST,
@@ -44,6 +43,7 @@ from helpers.measure.suites import (
     tiles,
 )
 from helpers.measure.workloads.record import record_workloads
+from helpers.timing.series import FURTHER, SUITE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
