@@ -47,11 +47,12 @@ class Registers(list):
     integer bits) holds a subnormal number. As long as it is False, `.ftz` instructions need not look at their operands.
     """
 
-    __slots__ = ("subnormal",)
+    __slots__ = ("addresses", "subnormal")
 
     def __init__(self, values, subnormal: bool = False) -> None:
         super().__init__(values)
         self.subnormal = subnormal
+        self.addresses: dict[int, tuple] = {}  # where values lie in memory, for `lanewise`
 
     def note(self, value) -> None:
         """Look at a float32 value that enters from outside the arithmetic."""
@@ -107,6 +108,7 @@ class Instruction:
     evaluate: Callable[[Registers], Any] | None = None
     execute: Callable[[Any, Registers, Any], Any] | None = None
     fma: tuple[Callable, Callable, Callable] | None = None  # the operands of a fused multiply-add that may be batched
+    computation: Any = None  # lanewise.Computation, of one that the C program executes
     target: int = -1
     targets: tuple[int, ...] = ()
     select: Callable[[Registers], Any] | None = None

@@ -19,7 +19,6 @@ import numpy as np
 
 from helpers.devices import WARP, UnknownDevice, for_arch, limits_for, sms_for, unravel
 from helpers.simulator.engine import clusters
-from helpers.simulator.engine.batching import batch_steps, gather
 from helpers.simulator.engine.circles import Circles
 from helpers.simulator.engine.clock import Clock
 from helpers.simulator.engine.convergence import ANYWHERE, WARPSYNC, Convergence
@@ -50,6 +49,7 @@ from helpers.simulator.engine.observers import (
 )
 from helpers.simulator.engine.phases import PhaseWaits
 from helpers.simulator.engine.printf import Output
+from helpers.simulator.engine.runs import gather, run_steps
 from helpers.simulator.engine.schedule import DONE, Turns, by_warps
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
 from helpers.simulator.sanitizer.constant_arrays import NO_CONSTANTS, ConstantArrays
@@ -314,7 +314,7 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
 
     def write(wave, registers, values, mask, always):
         mask = wave.uniform_mask(mask, mask) if uniform else mask
-        values = values if len(writes) > 1 else (values,)
+        values = values if len(writes) != 1 else (values,)
         for slot, value in zip(writes, values, strict=True):
             if slot is not None:
                 if mask is None or not (always or slot in keep):
@@ -512,7 +512,7 @@ class Prepared:
         plain, masked = [], []
         for instruction in gather(self.program.instructions[block.start : block.stop]):
             batched = isinstance(instruction, list)
-            for both in [batch_steps(instruction, keep, put)] if batched else _steps_of(instruction, keep):
+            for both in [run_steps(instruction, keep, put)] if batched else _steps_of(instruction, keep):
                 plain.append(both[0])
                 masked.append(both[1])
         return plain, masked

@@ -169,6 +169,10 @@ class _Values(dict):
     subnormal = True
     initial: Sequence[np.generic] = ()
 
+    def __init__(self, *values) -> None:
+        super().__init__(*values)
+        self.addresses: dict[int, tuple] = {}
+
     def __missing__(self, slot: int):
         return self.initial[slot]
 

@@ -10,7 +10,6 @@ from helpers.simulator.frontends.decoded import ALWAYS, NEGATED, Decoded, NotDec
 from helpers.simulator.frontends.ptx.decoding.decoder import UNSIGNED, Decoder, bits_of, format_of
 from helpers.simulator.frontends.ptx.operands import CARRY
 
-PAIRS_OF_INTEGERS = 256
 
 
 def whole_number(
@@ -50,7 +49,7 @@ def add(t: Decoder, s: Statement) -> Decoded:
     if s.modifiers:
         raise NotDecoded(f"the modifier .{s.modifiers[0]}")
     if s.type in ("u16x2", "s16x2"):
-        i = Decoded("add halves")
+        i = form.of_parts(Decoded(), "add", 16)
         t.read_all(i, (a, b), "b32")
         t.writes(i, destination, 4)
         return i
@@ -123,7 +122,7 @@ def extreme(t: Decoder, s: Statement) -> Decoded:
         return of_one_type(s.name)(t, s)
     wide = not pairs and bits_of(s.type) == 64
     i = Decoded("minimum maximum wide" if wide else "minimum maximum", flags=UNSIGNED * (s.type[0] != "s"))
-    i.flags |= PAIRS_OF_INTEGERS * pairs
+    i.number[0] = 16 if pairs else 32
     t.read_all(i, (a, b), "b32" if pairs else s.type)
     i.p_in[0] = ALWAYS if s.name == "min" else ALWAYS | NEGATED
     t.writes(i, destination, 8 if wide else 4)
