@@ -24,7 +24,8 @@ MOST_TOGETHER = 32  # instructions of a run, as in lanewise.c
 ZEROS = 8  # constants that are 0, before all others
 FREE_PREDICATES = 18  # behind those with a meaning of their own
 PREDICATE, WORD = 0, 4  # bytes of a value in the C program
-CONSTANTS = 1 << 24  # rows from here on are of words of constant banks
+CONSTANTS = 1 << 23  # rows from here on are of words of constant banks
+DROPPED = -1  # the slot of a part of a result that is not kept
 BY_THREAD, BY_BLOCK, FLAT = 1, 2, 4  # axes of values; FLAT: they have one alone
 PORT = np.dtype([(name, "i4") for name in ("place", "bytes", "step", "by_thread", "by_block")])
 
@@ -92,12 +93,25 @@ class Computation:
     @property
     def writes(self) -> tuple[int, ...]:
         """The slots that it writes."""
-        return tuple(dict.fromkeys((*(part.slot for part in self.targets), *self.predicates_written)))
+        kept = (part.slot for part in self.targets if part.slot != DROPPED)
+        return tuple(dict.fromkeys((*kept, *self.predicates_written)))
 
     @property
     def copies(self) -> bool:
         """Whether what it writes is what it reads, as it is."""
-        return self.decoded.operation == "move" and not self.decoded.mode[0]
+        decoded = self.decoded
+        if len(self.reads) != 1 or len(self.writes) != 1:
+            return False
+        if decoded.operation == "predicate logic3":
+            return decoded.number[:2] == [0xF0, 0]
+        (read,), (written,) = self.reads, self.writes
+        sources = [part.offset for source in self.sources for part in source if isinstance(part, Part)]
+        return (
+            decoded.operation in ("move", "move two")
+            and not any(decoded.mode)
+            and self.initial[read].dtype.itemsize == self.initial[written].dtype.itemsize
+            and sources == [part.offset for part in self.targets if part.slot != DROPPED]
+        )
 
     @cached_property
     def _alone(self) -> Run:
@@ -169,8 +183,9 @@ class Run:
         for slot in one.predicates_read:
             depends |= self._taken(slot, (self._numbers[slot], slot))
         for part in one.targets:
-            self._depends[part.slot] = depends
-            self._outs[self._rows[part.row], part] = None
+            if part.slot != DROPPED:
+                self._depends[part.slot] = depends
+                self._outs[self._rows[part.row], part] = None
         for slot in one.predicates_written:
             self._depends[slot] = depends
             self._outs[self._numbers[slot], slot] = None

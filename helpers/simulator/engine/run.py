@@ -92,7 +92,7 @@ class Wave:
         self.threads = launch.threads
         self.warps = -(-launch.threads // WARP)
         self.shape = (count, launch.threads)
-        self.registers = Registers(program.initial, program.subnormal)
+        self.registers = Registers(program.initial)
         self.mask: np.ndarray | None = None
         self.pcs: np.ndarray | None = None  # block index per thread, None while all living threads are together
         self.exited: np.ndarray | None = None
@@ -280,11 +280,8 @@ def merge(mask, new, old):
 
 
 def put(registers: Registers, slot: int, mask, new) -> None:
-    """Write `new` to a register where the mask is set. What stays may be an integer, whose bits are a float32 now."""
-    old = registers[slot]
-    if old.dtype != new.dtype and new.dtype == np.float32:
-        registers.note(old.view(np.float32))
-    registers[slot] = merge(mask, new, old)
+    """Write `new` to a register where the mask is set."""
+    registers[slot] = merge(mask, new, registers[slot])
 
 
 def _guard_reader(guard: tuple[int, bool]) -> Callable[[Registers], np.ndarray]:

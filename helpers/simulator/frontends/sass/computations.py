@@ -62,7 +62,7 @@ def _source(t: Operands, decoder: Decoder, row: int | tuple[str, int], count: in
             if word.bank < 0:
                 yield word.value
             else:
-                at = CONSTANTS + (word.bank << 20) + word.value // I4.itemsize
+                at = CONSTANTS + (word.bank << 16) + word.value // I4.itemsize
                 yield Part(at, t.constant(word.bank, word.value, I4))
 
 

@@ -38,8 +38,6 @@ class Op:
     since: the first compute capability whose machine code has it, times ten.
     barrier: whether it works on an mbarrier: such accesses to shared memory are not counted.
     uniform: since when there is the same for registers that a warp shares, with a U before its name; 0 if there is not.
-    reads_floats: whether its 32-bit sources are float32 numbers.
-    may_be_subnormal: whether its float32 result may be subnormal unless it carries .FTZ.
     """
 
     name: str
@@ -54,8 +52,6 @@ class Op:
     since: int = 75
     barrier: bool = False
     uniform: int = 0
-    reads_floats: bool = False
-    may_be_subnormal: bool = False
     decode: Callable | None = None
 
     def pipe_of(self, opcode: str) -> str:
@@ -128,24 +124,22 @@ ROWS: tuple[Op, ...] = (
     _alu("R2P", bits.unpack_predicates, _BYTES, counted="bit"),
     _alu("UR2UP", bits.unpack_predicates, _BYTES, counted="uniform"),
     # ---- float32
-    _alu("FADD", floating.arithmetic, _FLOAT32, counted="fadd fp32", reads_floats=True, may_be_subnormal=True,
+    _alu("FADD", floating.arithmetic, _FLOAT32, counted="fadd fp32",
         uniform=100),
-    _alu("FMUL", floating.arithmetic, f"{_FLOAT32} M2 M4 M8 D2 D4 D8", counted="fmul fp32", reads_floats=True,
-        may_be_subnormal=True, uniform=100),
-    _alu("FFMA", floating.arithmetic, _FLOAT32, counted="ffma fp32", reads_floats=True, may_be_subnormal=True,
+    _alu("FMUL", floating.arithmetic, f"{_FLOAT32} M2 M4 M8 D2 D4 D8", counted="fmul fp32", uniform=100),
+    _alu("FFMA", floating.arithmetic, _FLOAT32, counted="ffma fp32",
         uniform=100),
-    *(_alu(name, floating.pair_arithmetic, f"FTZ {_ROUND}", counted="fp32", reads_floats=True, may_be_subnormal=True,
+    *(_alu(name, floating.pair_arithmetic, f"FTZ {_ROUND}", counted="fp32",
           since=100) for name in ("FADD2", "FMUL2", "FFMA2")),
-    _alu("FMNMX", floating.extreme, "FTZ NAN XORSIGN", counted="fp32", reads_floats=True, uniform=100),
-    _alu("FMNMX3", floating.extreme, "FTZ NAN", counted="fp32", reads_floats=True, since=100),
+    _alu("FMNMX", floating.extreme, "FTZ NAN XORSIGN", counted="fp32", uniform=100),
+    _alu("FMNMX3", floating.extreme, "FTZ NAN", counted="fp32", since=100),
     _alu("FSEL", bits.select, counted="fp32", uniform=100),
-    _alu("FSETP", floating.compare, f"FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32", reads_floats=True,
+    _alu("FSETP", floating.compare, f"FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32",
         uniform=100),
-    _alu("FSET", floating.compare_to_register, f"BF FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32",
-        reads_floats=True, uniform=100),
-    _alu("FCHK", floating.check_division, counted="fp32", pipe="xu", reads_floats=True),
+    _alu("FSET", floating.compare_to_register, f"BF FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32", uniform=100),
+    _alu("FCHK", floating.check_division, counted="fp32", pipe="xu"),
     _alu("MUFU", floating.special_function, "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H F16", counted="fp32",
-        pipe="xu", reads_floats=True),
+        pipe="xu"),
     # ---- float64
     _alu("DADD", floating.double_arithmetic, _ROUND, counted="dadd fp64", pipe="fp64"),
     _alu("DMUL", floating.double_arithmetic, _ROUND, counted="dmul fp64", pipe="fp64"),
@@ -166,16 +160,15 @@ ROWS: tuple[Op, ...] = (
     _alu("I2FP", conversion.integer_to_float, f"F16 F32 F64 {_TYPES} {_ROUND}", counted="conversion", since=80,
         uniform=100),
     _alu("F2I", conversion.float_to_integer, f"FTZ NTZ F16 BF16 F64 TRUNC FLOOR CEIL {_TYPES}", counted="conversion",
-        pipe="xu", reads_floats=True, uniform=100),
+        pipe="xu", uniform=100),
     _alu("F2IP", conversion.float_to_byte, "U8 S8 F32 TRUNC NTZ", since=80),
-    _alu("F2F", conversion.float_to_float, f"FTZ F16 BF16 F32 F64 {_ROUND}", counted="conversion", pipe="xu",
-        reads_floats=True),
+    _alu("F2F", conversion.float_to_float, f"FTZ F16 BF16 F32 F64 {_ROUND}", counted="conversion", pipe="xu"),
     _alu("F2FP", conversion.pack_halves,
         "BF16 F16 F32 TF32 E4M3 E5M2 PACK_AB PACK_B UNPACK_B PACK_AB_MERGE_C UNPACK_B_MERGE_C MERGE_C SATFINITE RELU "
         "RZ",
-        counted="conversion", reads_floats=True, uniform=100),
+        counted="conversion", uniform=100),
     _alu("FRND", conversion.round_to_whole, "FTZ F16 BF16 F64 TRUNC FLOOR CEIL", counted="conversion", pipe="xu",
-        reads_floats=True, uniform=100),
+        uniform=100),
     # ---- memory
     _op("LDG", memory.load, _ACCESS, space="global", counted="memory", issued="ld"),
     _op("LDS", memory.load, _ACCESS, space="shared", counted="memory", issued="ld"),
@@ -287,8 +280,6 @@ def _uniform(op: Op) -> Op:
 
 
 OPCODES: dict[str, Op] = {op.name: op for row in ROWS for op in ((row, _uniform(row)) if row.uniform else (row,))}
-FLOATS = frozenset(op.name for op in OPCODES.values() if op.reads_floats)
-MAY_BE_SUBNORMAL = frozenset(op.name for op in OPCODES.values() if op.may_be_subnormal)
 COUNTED = tuple(dict.fromkeys(name for op in ROWS for name in sorted(op.counted)))
 ISSUED = tuple(dict.fromkeys(name for op in ROWS for name in sorted(op.issued)))
 PIPES = tuple(dict.fromkeys(name for op in ROWS for name in (op.pipe, *op.pipe_with.values()) if name))
