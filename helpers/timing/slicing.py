@@ -174,7 +174,9 @@ def _addresses_of(one: Instruction) -> Callable[[Wave, Registers, np.ndarray | N
 
 
 def _made_up(one: Instruction, unknown: Unknown) -> Instruction:
-    return replace(one, kind=Kind.ALU, reads=(), evaluate=lambda registers: unknown.result(one), execute=None, fma=None)
+    return replace(
+        one, kind=Kind.ALU, reads=(), evaluate=lambda registers: unknown.result(one), execute=None, computation=None
+    )
 
 
 def _period(path: Sequence[int]) -> Sequence[int]:
@@ -236,7 +238,7 @@ def _name(one: Instruction) -> str:
 
 
 def _nothing(one: Instruction) -> Instruction:
-    return replace(one, kind=Kind.NOTHING, fma=None, reads=())
+    return replace(one, kind=Kind.NOTHING, computation=None, reads=())
 
 
 def _matters(one: Instruction, live: _Live) -> bool:
