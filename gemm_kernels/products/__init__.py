@@ -19,10 +19,10 @@ from numbers import Integral, Real
 from typing import Any
 
 from gemm_kernels.products import epilogue, formats
-from gemm_kernels.products import plan as plans
+from gemm_kernels.products import planning as plans
 from gemm_kernels.products.epilogue import Step
 from gemm_kernels.products.formats import FORMATS, Format
-from gemm_kernels.products.plan import Device, Plan, Request
+from gemm_kernels.products.planning import Device, Plan, Request
 from gemm_kernels.products.views import View, broadcast_to, check_written, view_of, widest
 from gemm_kernels.refused import Refused
 

@@ -142,6 +142,8 @@ def widest(view: View, extent: int, steps: Iterable[int], limit: int) -> int:
 def check_written(view: View) -> None:
     """Refuse a C of which two elements share their memory, as in a view that was broadcast."""
     axes = [*view.batch, (view.rows, view.row_step), (view.cols, view.col_step)]
+    if any(size == 0 for size, _ in axes):
+        return
     steps = sorted((abs(step), size) for size, step in axes if size > 1)
     reach = 0
     for step, size in steps:

@@ -31,7 +31,7 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
     // 2. The pipeline runs STAGES - 1 tiles ahead. Every round commits a group, maybe empty: waiting counts groups
     Tile tile;
     const int tiles = problem.K / BK + (problem.K % BK != 0);
-    #pragma unroll
+    #pragma unroll 1
     for (int next = 0; next < STAGES - 1; ++next) {
         tile.copy(stages[next], problem, tile_row, tile_col, next * BK);
         asm volatile("cp.async.commit_group;");

@@ -81,7 +81,8 @@ struct MmaTile {
     template <int LINES, int CHUNKS, bool PAIRS, class Panel>
     __device__ __forceinline__ void copy_panel(unsigned char *to, const Panel &panel, int first_line, int lines, int first_k, int K) {
         constexpr int COUNT = LINES * BK / CHUNK, WIDTH = Panel::WIDTH;
-        #pragma unroll
+        constexpr int UNROLLED = WIDTH * BYTES >= 4 ? COUNT : 1;   // single bytes would fill the instruction cache
+        #pragma unroll (UNROLLED)
         for (int first = 0; first < COUNT; first += THREADS) {
             const int number = first + threadIdx.x;
             if (COUNT % THREADS != 0 && number >= COUNT) break;
