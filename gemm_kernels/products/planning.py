@@ -233,8 +233,7 @@ def pointed(device: Device, request: Request, C: Any, products: Sequence[tuple[V
 def listed(device: Device, request: Request, C: Any, products: Sequence[tuple[View, View, View]]) -> Plan:
     """Products of different shapes in one launch."""
     _check_alone(request, "of different shapes")
-    products = [one for one in products if one[2].rows and one[2].cols]
-    if not products:
+    if not any(target.rows and target.cols for _, _, target in products):
         return Plan(None, C, device)
     tile = _tile(device, request, [(target.rows, target.cols) for _, _, target in products])
     described = _Described(device, request, tile)

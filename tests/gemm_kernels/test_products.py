@@ -132,11 +132,10 @@ def epilogue_of(rng, case, batch, M, N, ragged):
     experts = batch if not ragged else (ragged,)
     if case["steps"] == "bias gelu":
         bias = rng.uniform(-1, 1, (*experts, N)).astype(X)
-        owner = np.repeat(np.arange(ragged), 0) if not ragged else None
         erf = np.vectorize(math.erf, otypes=[float])
 
         def of(x, rows=None):
-            b = bias[..., None, :] if owner is not None or not ragged else bias[rows]
+            b = bias[rows] if ragged else bias[..., None, :]
             y = x + b
             return 0.5 * y * (1 + erf(y / math.sqrt(2))) if y.size else y
 
@@ -185,11 +184,8 @@ def test_every_pair_of_features_is_right(case):
         exact = of(alpha * product + old, rows)
         found = np.array(C.get(), np.float64)
         if case["steps"] == "dropout relu":
-            shape = (1, *exact.shape) if exact.ndim == 2 else (-1, *exact.shape[-2:])
-            flat = (exact.reshape(shape).shape[0], *exact.shape[-2:])
-            gone = np.stack([dropped(12345, 0.4, (1, *flat[1:]))[0] for _ in range(1)]) if flat[0] == 1 and not number else None
-            if gone is None:
-                gone = dropped(12345, 0.4, (flat[0] + number, *flat[1:]))[number:]
+            *products, rows_of_one, columns = exact.shape
+            gone = dropped(12345, 0.4, (number + math.prod(products), rows_of_one, columns))[number:]
             exact = np.where(gone.reshape(exact.shape), 0, exact)
         typical = np.sqrt((product**2).mean()) if product.size and K else 1.0
         compared(found, exact, typical, exactly=whole)
@@ -345,10 +341,11 @@ def test_convolutions_are_those_of_patches(operands, channels, options):
         patch = padded[:, i * sh : i * sh + 2 * dh + 1 : dh, j * sw : j * sw + dw + 1 : dw]
         exact[:, i, j] = np.einsum("nrsc,frsc->nf", patch, w)
     found = conv2d(gpu.asarray(X), gpu.asarray(W), **options)
-    compared(found.get(), exact, 1, exactly=operands == "s8")
+    typical = np.sqrt((exact**2).mean())
+    compared(found.get(), exact, typical, exactly=operands == "s8")
     bias = floats(6).astype(np.float64 if operands == "f64" else np.float32)
     biased = conv2d(gpu.asarray(X), gpu.asarray(W), epilogue=(epilogue.bias(gpu.asarray(bias)), epilogue.relu()), **options)
-    compared(biased.get(), np.maximum(exact + bias, 0), 1)
+    compared(biased.get(), np.maximum(exact + bias, 0), typical)
 
 
 def test_a_batch_that_no_two_steps_describe_goes_behind_pointers():
