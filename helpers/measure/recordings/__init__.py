@@ -25,6 +25,7 @@ host and the GPU did what in the seven steps of a launch (`helpers.measure.host_
 `source_pairs`: sources that differ in one thing (`helpers.exercises.pairs`).
 `clocks`: the same launches, timed rightly and in four wrong ways (`helpers.measure.clocks`).
 `formats`: cuBLAS at every precision, in turns (`helpers.measure.formats`).
+`conditions`: ours beside cuBLAS under all that a sceptical reader asks about (`helpers.measure.conditions`).
 `correctness`: what was tried to find each kernel wrong, on the GPU and under compute-sanitizer.
 """
 
@@ -49,7 +50,16 @@ FOLDER = Path(__file__).parent
 FORMATS = "formats"  # the suite of cuBLAS at every precision
 MACHINE = constants.MACHINE  # the suite of the microbenchmarks, which `calibrate` measures
 KEY = ("kernel", "params", "M", "N", "K")  # two rows of a suite that agree in these measure the same thing
-ROW_A_LINE = ("rows", "searched", "candidates", "fastest", "trees")  # lists that are written with a line for each
+ROW_A_LINE = (
+    "rows",
+    "searched",
+    "candidates",
+    "fastest",
+    "trees",
+    "roofs",
+    "layouts",
+    "at_work",
+)  # lists that are written with a line for each
 
 
 class NoRecording(Sentence, Exception):
