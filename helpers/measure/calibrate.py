@@ -1,7 +1,7 @@
 """Microbenchmarks of one GPU: how long its instructions, its caches and its memory take, in cycles of the SM clock.
 
 `python -m helpers.measure calibrate` runs them all, in about a minute, and keeps what was measured in
-recordings/<gpu>/machine.json; `helpers.cycles.machine` makes the constants of the SM model of it. Needs a GPU.
+constants/<gpu>/machine.json; `helpers.timing.machine` makes the constants of the SM model of it. Needs a GPU.
 
 Three kinds: a loop of one instruction on one SM's worth of warps, or on one warp, timed with `clock64()`; chains of
 dependent loads; and whole launches between two events, as the ladder is timed.

@@ -26,8 +26,9 @@ from helpers.measure import (
     timing,
 )
 from helpers.measure.__main__ import main
-from helpers.measure.bench import Refusal, geometric_mean
+from helpers.measure.bench import Refusal
 from helpers.measure.compared import EVENTS, GRAPH, Compared, Run, summaries, way
+from helpers.measure.measurement import geometric_mean
 from helpers.measure.provenance import code_sha256
 from helpers.measure.suites import (
     FASTEST,

@@ -101,7 +101,7 @@ def run(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
             report = checked(kernel, *_launch(setup), times=case.launches, max_instructions=MAX_INSTRUCTIONS)
     except SimulatorError as stopped:
         return Outcome(case, None, setup.expected, stopped, printed=printed.getvalue(), parameters=names)
-    outcome = Outcome(case, setup.output, setup.expected, None, report, printed.getvalue(), names)
+    outcome = Outcome(case, setup.left(setup.args), setup.expected, None, report, printed.getvalue(), names)
     if outcome.wrong.any() and not report.findings and OWN_ARRAY.search(kernel.compiled.source):
         return _in_memory(outcome, kernel, problem)
     return outcome
@@ -185,14 +185,14 @@ def writer(kernel: Kernel, problem: Problem, case: Case, element: int) -> Writer
     except SimulatorError:
         return None
     launch = recording.launches[-1]
-    setup = problem.prepare(case)
-    name = output_name(kernel, setup)
+    position, byte = problem.prepare(case).place_of(element)
+    name = kernel.compiled.parameters[position].name
     found = None
     for trace in sorted(launch.traces, key=lambda trace: trace.step):
         if trace.space != "global" or trace.op == "ld" or trace.array != name:
             continue
-        first = (trace.addresses - trace.base) // 4
-        hit = (first <= element) & (element < first + max(trace.width // 4, 1))
+        first = trace.addresses - trace.base
+        hit = (first <= byte) & (byte < first + trace.width)
         if trace.active is not None:
             hit &= trace.active
         for thread in np.flatnonzero(hit)[-1:].tolist():

@@ -7,6 +7,7 @@ in `cuda` is in `helpers.simulator.cuda.runtime`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -258,3 +259,9 @@ def names() -> dict[str, Any]:
         "RawModule": DeviceRawModule, "RawKernel": RawKernel, "ElementwiseKernel": ElementwiseKernel,
         "ReductionKernel": ReductionKernel, "ndarray": DeviceArray,
     }  # fmt: skip
+
+
+@cache
+def module() -> Names:
+    """What stands for CuPy's module where arrays are asked for it: `names` as attributes."""
+    return Names("module", **names())
