@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from helpers import devices
-from helpers.draw import theme
-from helpers.draw.tables import Table
-from helpers.measure import recordings
+from gpusim import devices
+from helpers import recordings
 from helpers.measure.bench import geometric_mean
 from helpers.measure.conditions import (
     CUBLAS,
@@ -27,7 +25,9 @@ from helpers.measure.conditions import (
     WRITTEN,
     ZEROS,
 )  # fmt: skip
-from helpers.measure.measurement import recorded_on
+from helpers.pictures import theme
+from helpers.pictures.tables import Table
+from helpers.recordings.measurement import recorded_on
 
 
 @dataclass(frozen=True)

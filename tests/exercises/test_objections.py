@@ -2,8 +2,9 @@
 
 import pytest
 
+from helpers import recordings
 from helpers.exercises import objections
-from helpers.measure import conditions, recordings
+from helpers.measure import conditions
 from helpers.measure.frozen import frozen_shapes
 
 
