@@ -6,6 +6,7 @@ A command of the course, `python -m helpers.profile`, ends here with a sentence 
 
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 _NEEDED = ("cuda", "IPython", "matplotlib", "numpy", "platformdirs")
 
@@ -22,3 +23,6 @@ if _command() and (missing := [name for name in _NEEDED if find_spec(name) is No
         f"{sys.executable} is not the course's Python: it lacks {', '.join(missing)}. `make lab` in the course's "
         f"folder makes one; then `.venv/bin/python -m {_command()} …` there."
     )
+
+if find_spec("gpusim") is None:  # a clone that is not installed, as in Colab
+    sys.path.append(str(Path(__file__).parent / "gpusim" / "src"))

@@ -1,0 +1,1 @@
+"""The explorer of notebook 08: stride, padding, width, swizzle, or a line of a kernel → lanes and banks, wavefronts."""

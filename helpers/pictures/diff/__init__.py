@@ -1,0 +1,1 @@
+"""Two kernels of the ladder side by side: what is new in the code, and which counters it moved."""

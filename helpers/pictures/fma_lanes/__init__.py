@@ -1,0 +1,1 @@
+"""One FMA of a warp: the element that each lane adds to, what it needs of A and B, where its registers come from."""

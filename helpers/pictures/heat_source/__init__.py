@@ -1,0 +1,1 @@
+"""The source of a kernel with its costs, line by line: which line costs?"""

@@ -1,0 +1,1 @@
+"""What happens between the launches? The host and the GPU's streams as rows, each span where it was in time."""

@@ -1,0 +1,1 @@
+"""The explorer of notebook 07: a kernel and one of its lines → which lane asks for which float, and what that costs."""

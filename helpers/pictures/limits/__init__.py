@@ -1,0 +1,1 @@
+"""What GPUs have and what a launch may ask of them, as a table."""

@@ -1,0 +1,1 @@
+"""What a GPU looks like to a kernel: its memories, how wide the way between them is, how long a float is on it."""

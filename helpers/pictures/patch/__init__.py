@@ -1,0 +1,1 @@
+"""The explorer of notebook 01: rows and columns of a patch of C → the floats that feed it, and what memory allows."""

@@ -1,0 +1,1 @@
+"""Which warp reads which elements? The map of threads of notebook 16."""

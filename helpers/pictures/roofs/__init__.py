@@ -1,0 +1,1 @@
+"""The explorer of notebook 15: GPU and size → the roof of every precision, and who comes how near to it."""

@@ -1,0 +1,1 @@
+"""Who multiplies what, and when? The SMs as lines of time, with the pieces of tiles that they work on."""

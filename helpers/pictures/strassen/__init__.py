@@ -1,0 +1,1 @@
+"""Strassen's algorithm at a size of the course: operations by levels, what they could save, and the error."""

@@ -1,0 +1,1 @@
+"""The explorer of notebook 04: tile and phase → what is loaded, what is read, and the bytes from global memory."""

@@ -1,0 +1,1 @@
+"""A branch as time: the instructions that a warp issues one after the other, and which of its lanes take part."""
