@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from gpusim import devices
 from helpers import recordings
-from helpers.measure.bench import geometric_mean
 from helpers.measure.conditions import (
     CUBLAS,
     FASTEST,
@@ -27,7 +26,7 @@ from helpers.measure.conditions import (
 )  # fmt: skip
 from helpers.pictures import theme
 from helpers.pictures.tables import Table
-from helpers.recordings.measurement import recorded_on
+from helpers.recordings.measurement import geometric_mean, recorded_on
 
 
 @dataclass(frozen=True)
