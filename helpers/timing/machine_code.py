@@ -16,8 +16,8 @@ from functools import lru_cache
 
 from helpers.compiler import CompiledKernel, cubin
 from helpers.compiler.sass import INSTRUCTION_BYTES
-from helpers.cycles.binding import Instruction
 from helpers.simulator.engine.ir import Program
+from helpers.timing.binding import Instruction
 
 # The order is that of `enum Unit` in sm.c.
 UNITS = (

@@ -1,4 +1,4 @@
-"""How far predictions are from what was measured, and what was fitted: `python -m helpers.cycles errors`, `… fit`.
+"""How far predictions are from what was measured, and what was fitted: `… errors`, `… fit`.
 
 Fitting sees the ladder at the sizes that `LADDER_SIZES` names and the halves of both series of workloads that are for
 it. Everything else that was recorded is only compared: the ladder at other sizes and shapes, the suites of tiles and
@@ -17,17 +17,18 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import get
+from helpers import constants as files
 from helpers import cycles, devices, run, simulator
-from helpers.cycles import tags
-from helpers.cycles.machine import SUITE as KEPT
-from helpers.cycles.machine import Machine, machine, unfitted
-from helpers.cycles.prediction import Prediction
-from helpers.cycles.prediction import predict as predict_trace
-from helpers.cycles.trace import Trace
+from helpers.constants import FITTED as KEPT
 from helpers.measure import recordings
 from helpers.measure.calibrate import PITCH
-from helpers.measure.series import CALIBRATION, FURTHER, HELD_BACK, LEARNT, SUITE, VALIDATION
 from helpers.measure.workloads import Workload, of_series
+from helpers.timing import tags
+from helpers.timing.machine import Machine, machine, unfitted
+from helpers.timing.prediction import Prediction
+from helpers.timing.prediction import predict as predict_trace
+from helpers.timing.series import CALIBRATION, FURTHER, HELD_BACK, LEARNT, SUITE, VALIDATION
+from helpers.timing.trace import Trace
 
 LEARNT_ON = "NVIDIA H100 80GB HBM3"  # the second series was measured there
 LADDER_SIZES = (128, 256, 512, 1024)  # that constants are fitted to
@@ -272,6 +273,12 @@ def tag_banks(gpu: str = devices.DEFAULT.name) -> Mapping[str, float]:
     return {f"tag_bank_{bit}": mask for bit, mask in enumerate(masks)}
 
 
+def constants_changed() -> None:
+    """Forget the constants that were read."""
+    files.cache_clear()
+    machine.cache_clear()
+
+
 def keep(constants: Mapping[str, float], gpu: str = devices.DEFAULT.name, folder: Path = recordings.FOLDER) -> Path:
     """Write what was fitted; `record` then measures the errors anew."""
     file = recordings.path(gpu, KEPT, folder)
@@ -279,12 +286,12 @@ def keep(constants: Mapping[str, float], gpu: str = devices.DEFAULT.name, folder
     recordings.write(
         file, {"gpu": gpu, "fitted_to": fitted_to, "constants": dict(constants), "launches": [], "errors": []}
     )
-    machine.cache_clear()
+    constants_changed()
     return file
 
 
 def record(gpu: str = devices.DEFAULT.name, folder: Path = recordings.FOLDER, report=print) -> Path:
-    """Compare all sets, and keep the errors; the ranges of predictions follow from them (`helpers.cycles.ranges`)."""
+    """Compare all sets, and keep the errors; the ranges of predictions follow from them (`helpers.timing.ranges`)."""
     rows, launches, order = [], [], [0, 0]
     for name, pairs in compare(sets_of(gpu), gpu):
         measured, predicted = (np.array(values) for values in zip(*((c.ms, p.ms) for c, p in pairs), strict=True))
@@ -297,7 +304,7 @@ def record(gpu: str = devices.DEFAULT.name, folder: Path = recordings.FOLDER, re
     file = recordings.path(gpu, KEPT, folder)
     kept = {**recordings.read(file), "order": order, "errors": rows, "launches": launches}
     recordings.write(file, kept)
-    machine.cache_clear()
+    constants_changed()
     return file
 
 

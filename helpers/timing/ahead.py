@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.cycles.slicing import Around, Slices, Unknown
 from helpers.simulator.engine.run import Wave, times_along
+from helpers.timing.slicing import Around, Slices, Unknown
 
 GROUPS = (
     1,

@@ -1,5 +1,7 @@
-"""`python -m helpers.cycles errors`: how far predictions were from measured times when `… record` compared them last.
-`… stalls`: stall reasons beside Nsight Compute's. `… fit`: constants, fitted anew."""
+"""`python -m helpers.authoring.fitting errors`: how far predictions were from measured times.
+
+`… record`: compares them anew. `… stalls`: stall reasons beside Nsight Compute's. `… fit`: constants, fitted anew.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,15 @@ import sys
 from collections.abc import Sequence
 
 from helpers import devices
-from helpers.cycles import errors
-from helpers.cycles.machine import NoConstants
+from helpers.authoring.fitting import errors
 from helpers.measure.recordings import NoRecording
 from helpers.sentences import say
+from helpers.timing.machine import NoConstants
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m helpers.cycles", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m helpers.authoring.fitting", description=__doc__)
     parser.add_argument("command", choices=("errors", "record", "stalls", "fit"))
     parser.add_argument("--gpu", default=devices.DEFAULT.name)
     options = parser.parse_args(arguments)

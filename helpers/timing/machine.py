@@ -1,8 +1,8 @@
 """The constants of the SM model for a GPU: what microbenchmarks measured on it, and what was fitted to launches.
 
-recordings/<gpu>/machine.json holds the microbenchmarks (`python -m helpers.measure calibrate`), cycles.json what
-`python -m helpers.cycles fit` fitted to one half of the workloads and to the ladder, and the launches that `… record`
-compared.
+constants/<gpu>/machine.json holds the microbenchmarks (`python -m helpers.measure calibrate`), cycles.json what
+`python -m helpers.authoring.fitting fit` fitted to one half of the workloads and to the ladder, and the launches that
+`… record` compared.
 """
 
 from __future__ import annotations
@@ -10,16 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
-from gemm_kernels import get
+from helpers import constants as files
 from helpers import devices
-from helpers.cycles.ranges import Compared, Range, compared, range_for
 from helpers.devices import Device
-from helpers.measure import recordings
 from helpers.sentences import Sentence
-
-SUITE = "cycles"
+from helpers.timing.ranges import Compared, Range, compared, range_for
 
 # What the microbenchmarks above do not tell, at first values from published work on Volta to Hopper and the course's
 # own measurements; those in `fitted` of cycles.json take their place.
@@ -54,41 +50,38 @@ class Machine:
     compared: tuple[Compared, ...]
     source: str
 
-    def range_of(self, kind: str, code: str) -> Range:
-        """How far a prediction may be off, by its kind of limiter and the kernel's CUDA source."""
-        return range_for(self.compared, kind, code in _seen(self.compared))
+    def range_of(self, kind: str, seen: bool) -> Range:
+        """How far a prediction may be off, by its kind of limiter. seen: whether the model was built on the kernel."""
+        return range_for(self.compared, kind, seen)
+
+    @property
+    def built_on(self) -> frozenset[str]:
+        """The names of the kernels that the model was built on."""
+        return frozenset(launch.kernel for launch in self.compared if launch.seen)
 
 
 @cache
 def machine(name: str) -> Machine:
     """The constants of a GPU by its driver's name. NoConstants, in a sentence, where nothing was measured."""
     known = unfitted(name)
-    try:
-        fitted: Mapping[str, Any] = recordings.raw(name, SUITE)
-    except recordings.NoRecording:
+    fitted = files.read(name, files.FITTED)
+    if fitted is None:
         return known
     return replace(known, constants={**known.constants, **fitted["constants"]}, compared=compared(fitted["launches"]))
 
 
 def unfitted(name: str) -> Machine:
     """What microbenchmarks tell of a GPU, and what is assumed where they do not. NoConstants."""
-    try:
-        measured = recordings.raw(name, recordings.MACHINE)
-    except recordings.NoRecording:
-        known = ", ".join(recordings.gpus(suites=(recordings.MACHINE,))) or "no GPU"
+    measured = files.read(name, files.MACHINE)
+    if measured is None:
+        known = ", ".join(files.gpus(files.MACHINE)) or "no GPU"
         raise NoConstants(
             f"How long instructions take on {name} was not measured, so no time is predicted for it. On such a GPU "
             f"`python -m helpers.measure calibrate` measures it in a minute. Measured so far: {known}."
-        ) from None
+        )
     constants = {**ASSUMED, **from_microbenchmarks(measured["measured"]), "clock_mhz": devices.get(name).clock_mhz}
     source = f"measured on {measured['provenance']['gpu']} on {measured['provenance']['date'][:10]}"
     return Machine(devices.get(name), constants, (), source)
-
-
-@cache
-def _seen(launches: tuple[Compared, ...]) -> frozenset[str]:
-    """The sources of the course's kernels among them."""
-    return frozenset(get(name).source for name in {one.kernel for one in launches if one.seen})
 
 
 def from_microbenchmarks(measured: Mapping[str, float], clock_mhz: float = 1980) -> dict[str, float]:

@@ -12,13 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
-from helpers.cycles import binding
-from helpers.cycles.machine import Machine
-from helpers.cycles.machine_code import UNITS
-from helpers.cycles.ranges import Range
-from helpers.cycles.trace import Trace
 from helpers.devices import SCHEDULERS
 from helpers.simulator.engine.memory import product
+from helpers.timing import binding
+from helpers.timing.machine import Machine
+from helpers.timing.machine_code import UNITS
+from helpers.timing.ranges import Range
+from helpers.timing.trace import Trace
 
 # Why a warp does not issue, in the names of Nsight Compute's smsp__average_warps_issue_stalled_*: `enum Reason`, sm.c.
 STALLS = (
@@ -100,6 +100,7 @@ class Prediction:
     cold: whether L2 holds nothing of the launch at first, and dirty lines of another program, as where the course
     measures.  in_vain: whether a warm one was asked for, which cannot hold the launch's arrays and so is as good as
     cold.  kind: of the limiter, a key of `WHAT`; busy: of that unit.
+    seen: whether the model was built on the kernel.
     stalls: warps that wait, by reason, for each instruction that is issued.
     simulated: the first `blocks` of the `wanted` blocks that an SM executes.
     """
@@ -114,6 +115,7 @@ class Prediction:
     blocks: int
     wanted: float
     in_vain: bool = False
+    seen: bool = False
 
     @cached_property
     def all_blocks(self) -> Simulated:
@@ -137,7 +139,7 @@ class Prediction:
 
     @cached_property
     def range(self) -> Range:
-        return self.machine.range_of(self.kind, self.trace.compiled.source)
+        return self.machine.range_of(self.kind, self.seen)
 
     @property
     def range_ms(self) -> tuple[float, float]:

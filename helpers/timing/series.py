@@ -1,4 +1,4 @@
-"""The two series of workloads that `helpers.cycles` is judged by, and the halves of each.
+"""The two series of workloads that `helpers.timing` is judged by, and the halves of each.
 
 A rule that looks at the kernel's name alone, written before anything was measured, splits a series: `CALIBRATION` is
 what constants may be fitted to, of `HELD_BACK` only the errors are reported. The second series, `further`, was written

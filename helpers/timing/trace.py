@@ -17,10 +17,6 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from helpers.compiler import CompiledKernel
-from helpers.cycles import binding as native
-from helpers.cycles.ahead import Ahead
-from helpers.cycles.machine_code import instructions
-from helpers.cycles.slicing import Slices, Unknown
 from helpers.devices import SECTOR_BYTES, Device
 from helpers.occupancy import Occupancy, occupancy
 from helpers.simulator import Captured, SimulatorError
@@ -34,6 +30,10 @@ from helpers.simulator.errors import StepLimitExceeded
 from helpers.simulator.recording.recorder import local_addresses
 from helpers.simulator.recording.sampling import Untouched
 from helpers.simulator.sanitizer import pointers
+from helpers.timing import binding as native
+from helpers.timing.ahead import Ahead
+from helpers.timing.machine_code import instructions
+from helpers.timing.slicing import Slices, Unknown
 
 MOST_INSTRUCTIONS = 1 << 26  # of a thread: big problems have long loops
 DOUBTFUL = 1 << 13  # basic blocks since a loop was last executed in part, after which it is asked whether all ends

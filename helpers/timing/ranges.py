@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.measure.series import CALIBRATION, HELD_BACK, LEARNT, VALIDATION
+from helpers.timing.series import CALIBRATION, HELD_BACK, LEARNT, VALIDATION
 
 SHARE = 0.8  # of the launches that a range shall hold
 FEWEST = 6  # kernels with such a limiter that a range is made from; below, all limiters count
