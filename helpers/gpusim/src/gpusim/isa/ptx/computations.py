@@ -1,0 +1,114 @@
+"""PTX statements that compute, decoded, with the slots of their registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from gpusim.compiler.ptx import TYPE_BYTES, Statement
+from gpusim.engine.lanewise import CONSTANTS, DROPPED, FREE_PREDICATES, RESULTS, Computation, Part
+from gpusim.errors import Unknown
+from gpusim.isa.computing import computed, exchanged
+from gpusim.isa.decoded import LISTS, Decoded, NotDecoded
+from gpusim.isa.ptx.decoding.decoder import ADDRESSES, Decoder
+from gpusim.isa.ptx.operands import Operands
+from gpusim.isa.ptx.rows import Places
+from gpusim.isa.rules import Compute, Effect
+
+NOWHERE = CONSTANTS - 2  # the first of the rows that receive what is not kept
+
+
+Decode = Callable[[Decoder, Statement], Decoded]
+
+
+def computes(decode: Decode) -> Callable[[Operands, Statement], Compute]:
+    """The rule of an opcode that `decode` decodes, and that each thread executes for itself."""
+    return lambda t, s: computed(computation(t, s, decode))
+
+
+def exchanges(decode: Decode) -> Callable[[Operands, Statement], Effect]:
+    """The same of one that the lanes of a warp execute together."""
+    return lambda t, s: exchanged(computation(t, s, decode))
+
+
+def computation(t: Operands, s: Statement, decode: Decode) -> Computation:
+    """A statement decoded, with the slots of its registers."""
+    numbers = _Numbers(t.types)
+    decoder = Decoder(t, Places(_Rows(t.types), numbers, NOWHERE), _Addresses(), results=RESULTS)
+    try:
+        decoded = decode(decoder, s)
+    except NotDecoded as reason:
+        raise Unknown(str(reason)) from None
+    sources = tuple(
+        tuple(_parts(t, decoder, row, width and (decoded.registers or decoded.width)[place]))
+        for place, (row, width) in enumerate(zip(decoded.source, decoded.width, strict=True))
+    )
+    targets = () if decoded.d is None else tuple(_parts(t, decoder, decoded.d, decoded.d_width))
+    predicates = {number: slot for slot, number in numbers.known.items()}
+    one = Computation(decoded, sources, targets, predicates, t.initial)
+    t.read_now.update(one.reads)
+    return one
+
+
+class _Rows(Mapping):
+    """By slot the rows of a register: two for each."""
+
+    def __init__(self, types: Sequence[str]) -> None:
+        self._types = types
+
+    def __getitem__(self, slot: int) -> tuple[int, ...]:
+        type_ = self._types[slot]
+        if type_ == "pred":
+            raise KeyError(slot)
+        return (2 * slot, 2 * slot + 1) if TYPE_BYTES[type_] == 8 else (2 * slot,)
+
+    def __iter__(self) -> Iterator[int]:
+        return (slot for slot, type_ in enumerate(self._types) if type_ != "pred")
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class _Numbers(Mapping):
+    """By slot the number of a predicate: those that a statement names get the first ones."""
+
+    def __init__(self, types: Sequence[str]) -> None:
+        self._types = types
+        self.known: dict[int, int] = {}
+
+    def __getitem__(self, slot: int) -> int:
+        if self._types[slot] != "pred":
+            raise KeyError(slot)
+        return self.known.setdefault(slot, FREE_PREDICATES + len(self.known))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.known)
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+
+class _Addresses:
+    """By the slot of a variable's address, where it lies in bank ADDRESSES."""
+
+    @staticmethod
+    def get(slot: int | None) -> int | None:
+        """None for no slot."""
+        return None if slot is None else 8 * slot
+
+
+def _parts(t: Operands, decoder: Decoder, first: int, count: int) -> Iterator[Part | int]:
+    """The parts of registers, or the constants, in `count` rows from one on."""
+    for distance in range(count):
+        if first >= LISTS:
+            row = decoder.lists[first - LISTS + distance]
+        else:
+            row = first + distance if first >= 0 else first - distance
+        if row >= NOWHERE:
+            yield Part(row, DROPPED)
+        elif row >= 0:
+            yield Part(row, row % RESULTS // 2, 4 * (row % 2))
+        else:
+            word = decoder.words.all[-1 - row]
+            if word.bank >= 0 and word.bank != ADDRESSES:
+                raise Unknown("a parameter as an operand")
+            yield word.value if word.bank < 0 else Part(CONSTANTS + word.value, word.value // 8, word.value % 8)
