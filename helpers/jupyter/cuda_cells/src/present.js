@@ -12,9 +12,10 @@ const HEIGHT = 720;
 const LARGEST = 2; // times the size that an output has in the notebook
 const LARGEST_LETTERS = 36; // pixels to which a listing or a table grows, as on a hand-out
 const SMALLEST_LETTERS = 18; // to which a table shrinks
-const LARGEST_PRINTED = 44; // of few lines of printed text
+const LARGEST_PLAIN = 56; // of drawings and of few lines of printed text
 const WRAPPED = 30; // of many lines that are too long for a slide
-const FEW_LINES = 2;
+const FEW_LINES = 3;
+const SHORT = 12; // letters of a table's cell that stays in one line
 const LOOKS = `
 .jp-CourseShow { position: fixed; inset: 0; z-index: 10000; overflow: hidden; background: #fff; outline: none; }
 .jp-CourseShow .course-slide { position: absolute; transform-origin: 0 0; }
@@ -25,8 +26,8 @@ const LOOKS = `
 .jp-CourseShow .jp-CourseShow-live :is(pre, pre *) { white-space: pre; overflow-wrap: normal; word-break: normal; }
 .jp-CourseShow .jp-CourseShow-wrapped :is(pre, pre *) { white-space: pre-wrap; }
 .jp-CourseShow .jp-CourseShow-wrapped pre { width: 1168px; }
-.jp-CourseShow .film { --jp-widgets-font-size: 20px; --jp-widgets-inline-height: 36px; }
-.jp-CourseShow .film .gemm-explorer .widget-readout { font-size: 20px; height: 36px; line-height: 36px; }
+.jp-CourseShow .film { --jp-widgets-font-size: 24px; --jp-widgets-inline-height: 42px; }
+.jp-CourseShow .film .gemm-explorer .widget-readout { font-size: 24px; height: 42px; line-height: 42px; }
 .jp-CourseShow .film .widget-hslider { width: 760px !important; }
 .jp-CourseShow .film .widget-hslider .widget-label { width: auto !important; margin-right: 12px; }
 .jp-CourseShow .ask .gemm-committed .widget-radio { display: none; } /* the answer repeats the options with their reasons */
@@ -226,7 +227,7 @@ class Show {
   wrap(few) {
     if (few || this.live.offsetWidth > this.shown.clientWidth) {
       this.live.classList.add('jp-CourseShow-wrapped');
-      this.live.style.setProperty('--jp-code-font-size', `${few ? LARGEST_PRINTED : WRAPPED}px`);
+      this.live.style.setProperty('--jp-code-font-size', `${few ? LARGEST_PLAIN : WRAPPED}px`);
     }
   }
 
@@ -254,11 +255,17 @@ class Show {
   grow(part) {
     let size = parseFloat(getComputedStyle(part).fontSize);
     const { shown } = this;
+    const largest = part.matches('pre.drawing') ? LARGEST_PLAIN : LARGEST_LETTERS;
+    for (const cell of part.querySelectorAll('td, th')) {
+      if (cell.textContent.trim().length <= SHORT) {
+        cell.style.whiteSpace = 'nowrap';
+      }
+    }
     const fits = () => shown.scrollHeight <= shown.clientHeight && shown.scrollWidth <= shown.clientWidth;
     while (part.matches('table') && size > SMALLEST_LETTERS && !fits()) {
       part.style.fontSize = `${(size -= 1)}px`;
     }
-    while (size < LARGEST_LETTERS && fits()) {
+    while (size < largest && fits()) {
       part.style.fontSize = `${(size += 1)}px`;
     }
     if (!fits()) {
