@@ -25,7 +25,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import CudaLexer
 
 import gemm_kernels
-from helpers import exercises, pictures, plan
+from helpers import exercises, pictures as explore, plan
 from helpers.pictures import theme
 from helpers.pictures.bank_board.tile_store import Tile
 from helpers.pictures.excerpt import excerpt
@@ -203,11 +203,10 @@ def _broken(line: str, letters: int) -> list[str]:
         return [line]
     begin, commented = COMMENT.match(line), COMMENTED.match(line)
     if begin is None:
-        return (
-            [line]
-            if commented is None
-            else [*_broken(commented[1] + commented[3], letters), commented[1] + commented[2]]
-        )
+        if commented is None:
+            return [line]
+        indent, code, comment = commented.groups()
+        return [*_broken(indent + comment, letters), indent + code]
     indent = "//".ljust(len(begin[2])).rjust(len(begin[0]))
     return textwrap.wrap(line, WIDEST[0], subsequent_indent=indent, drop_whitespace=True)
 
