@@ -25,7 +25,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import CudaLexer
 
 import gemm_kernels
-from helpers import exercises, pictures as explore, plan
+from helpers import exercises, pictures, plan
 from helpers.pictures import theme
 from helpers.pictures.bank_board.tile_store import Tile
 from helpers.pictures.excerpt import excerpt
