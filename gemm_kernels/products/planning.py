@@ -31,7 +31,10 @@ _I4, _I8, _U8 = np.int32, np.int64, np.uint64
 PANEL = np.dtype([("first", _U8), ("line", _I8), ("k", _I8), ("batch", _I8), ("outer", _I8)])
 IMAGE = np.dtype(
     [("first", _U8), *((f"{axis}_step", _I8) for axis in "nhwc")]
-    + [(name, _I4) for name in ("H", "W", "C", "P", "Q", "S", "stride_h", "stride_w", "pad_h", "pad_w", "dil_h", "dil_w")]
+    + [
+        (name, _I4)
+        for name in ("H", "W", "C", "P", "Q", "S", "stride_h", "stride_w", "pad_h", "pad_w", "dil_h", "dil_w")
+    ]
 )
 TARGET = np.dtype([("first", _U8), ("row", _I8), ("col", _I8), ("batch", _I8), ("outer", _I8)])
 SCALE = np.dtype([("first", _U8), ("line", _I8), ("k", _I8)])
@@ -79,7 +82,11 @@ def _device(namespace: Any, number: int) -> Device:
     name = namespace.cuda.runtime.getDeviceProperties(number)["name"].decode()
     capability = namespace.cuda.Device(number).compute_capability
     return Device(
-        namespace, name, f"sm_{capability}", attributes["MultiProcessorCount"], attributes["MaxSharedMemoryPerBlockOptin"]
+        namespace,
+        name,
+        f"sm_{capability}",
+        attributes["MultiProcessorCount"],
+        attributes["MaxSharedMemoryPerBlockOptin"],
     )
 
 
@@ -161,7 +168,9 @@ class Request:
     tile: int | None = None
 
 
-def plain(device: Device, request: Request, C: Any, arrays: tuple[Any, Any], views: tuple[View, View, View]) -> Plan | None:
+def plain(
+    device: Device, request: Request, C: Any, arrays: tuple[Any, Any], views: tuple[View, View, View]
+) -> Plan | None:
     """The ladder's fastest kernel, where the product is one of the ladder's; None where it is none."""
     A, B, view_c = views
     if (request.operand.name, request.result.name) != ("f32", "f32") or request.steps or request.tile is not None:
@@ -185,7 +194,7 @@ def batched(device: Device, request: Request, C: Any, views: tuple[View, View, V
     """Products of one shape at distances that views have, or, where no two distances say where they are, behind
     pointers."""
     A, B, target = views
-    M, N, K = target.rows, target.cols, A.cols
+    M, N = target.rows, target.cols
     sizes = [size for size, _ in target.batch]
     count = math.prod(sizes)
     if 0 in (M, N, count):
@@ -214,8 +223,7 @@ def batched(device: Device, request: Request, C: Any, views: tuple[View, View, V
 def pointed(device: Device, request: Request, C: Any, products: Sequence[tuple[View, View, View]]) -> Plan:
     """Products of one shape whose matrices lie anywhere: the kernel finds them behind pointers."""
     _check_alone(request, "behind pointers")
-    A, B, target = products[0]
-    M, N, K = target.rows, target.cols, A.cols
+    M, N = products[0][2].rows, products[0][2].cols
     table = [row for one in products for row in addresses(one, math.prod(size for size, _ in one[2].batch))]
     if 0 in (M, N, len(table)):
         return Plan(None, C, device)
@@ -259,10 +267,12 @@ def ragged(device: Device, request: Request, C: Any, views: tuple[View, View, Vi
     """One A whose rows are shared out among products, each with a B of its own: offsets (count + 1,) int32."""
     A, B, target = views
     ((count, _),) = B.batch
-    N, K = target.cols, A.cols
+    N = target.cols
     if 0 in (target.rows, N, count):
         return Plan(None, C, device)
-    whole = View(target.what, target.address, target.rows, N, target.row_step, target.col_step, ((count, 0),), target.size)
+    whole = View(
+        target.what, target.address, target.rows, N, target.row_step, target.col_step, ((count, 0),), target.size
+    )
     beside = [_fitting(step, request, whole) for step in request.steps]
     mean = -(-target.rows // count)
     tile = _tile(device, request, [(mean, N)] * count)
@@ -300,7 +310,9 @@ def image(device: Device, request: Request, Y: Any, picture: dict[str, int], wid
 def _tile(device: Device, request: Request, shapes: list[tuple[int, int]]) -> Tile:
     options = tiles.candidates(request.operand, request.tensor_cores, request.group)
     if request.group and options[0].kind != tiles.MMA:
-        raise Refused(f"scales along k are for formats of tensor cores, such as s8 or e4m3; A is {request.operand.name}.")
+        raise Refused(
+            f"scales along k are for formats of tensor cores, such as s8 or e4m3; A is {request.operand.name}."
+        )
     if request.operand.name in ("e4m3", "e5m2") and options[0].kind != tiles.MMA:
         raise Refused(f"{request.operand.name} is multiplied by tensor cores alone. Leave out tensor_cores=False.")
     if options[0].kind == tiles.MMA and int(device.arch[3:]) < request.operand.since:
@@ -383,11 +395,11 @@ class _Described:
         width: int = 1,
     ) -> tuple[np.ndarray, tuple[_Panel, _Panel], bool]:
         """The first product as parameters, how panels are copied in all of them, and whether C is written by fours."""
-        panels_a = [self._panel(A, batch[0], ragged) for A, _, _ in products]
-        panels_b = [self._panel(B.turned, batch[1], False) for _, B, _ in products]
+        panels_a = [self._panel(A, ragged) for A, _, _ in products]
+        panels_b = [self._panel(B.turned, False) for _, B, _ in products]
         image_panel = _Panel(True, width if self.tile.kind == tiles.MMA else 1)
         panels = (_common(panels_a) if picture is None else image_panel, _common(panels_b))
-        wide = all(self._wide(target, batch[2]) for _, _, target in products)
+        wide = all(self._wide(target) for _, _, target in products)
         return self.one(products[0], panels, batch, picture), panels, wide
 
     def one(
@@ -412,8 +424,9 @@ class _Described:
                 problem[name] = (view.address, view.row_step, view.col_step)
         return problem
 
-    def _panel(self, view: View, batch: tuple[int, int], ragged: bool) -> _Panel:
+    def _panel(self, view: View, ragged: bool) -> _Panel:
         """A panel whose lines are the rows of `view`. ragged: it begins at any line."""
+        batch = [step for _, step in view.batch]
         if view.col_step != 1 and view.row_step == 1:
             if self.tile.kind != tiles.MMA and view.size not in (4, 8):
                 return _Panel(False, 1)
@@ -422,10 +435,10 @@ class _Described:
             return _Panel(True, widest(view, view.cols, (view.row_step, *batch), 16))
         return _Panel(abs(view.col_step) <= abs(view.row_step), 1)
 
-    def _wide(self, target: View, batch: tuple[int, int]) -> bool:
+    def _wide(self, target: View) -> bool:
         if target.col_step != 1:
             return False
-        steps = (target.row_step, *batch)
+        steps = (target.row_step, *(step for _, step in target.batch))
         aligned = target.address % min(16, 4 * target.size) == 0
         return aligned and math.gcd(4, *map(abs, steps)) == 4
 
@@ -460,7 +473,9 @@ class _Described:
             parameters["beside"][place] = slot
         blocks = each * tile_count if blocks is None else blocks
         if blocks > 2**31 - 1:
-            raise Refused(f"the products need {blocks:,} blocks, and a grid has at most {2**31 - 1:,}. Launch fewer at once.")
+            raise Refused(
+                f"the products need {blocks:,} blocks, and a grid has at most {2**31 - 1:,}. Launch fewer at once."
+            )
         kind = "Image" if problem.dtype["A"] == IMAGE else "Strided"
         types = [
             f"{name}<{request.operand.cpp}, {str(one.along_k).lower()}, {one.width}>"
@@ -475,8 +490,9 @@ class _Described:
         output = f"Target<{request.result.cpp}, {str(wide).lower()}>"
         entry = f"gemm<{', '.join((tile.cpp(*types), how, output, *steps))}>"
         launch = Launch(
-            "gemm", source_of(tile.kind), entry, (tile.threads, 1, 1), (blocks, 1, 1), tile.shared_bytes(request.operand),
-            (M, N, K), (BM, BN), BK, tile.stages, arguments=Arguments((parameters,)),
+            "gemm", source_of(tile.kind), entry, (tile.threads, 1, 1), (blocks, 1, 1),
+            tile.shared_bytes(request.operand), (M, N, K), (BM, BN), BK, tile.stages,
+            arguments=Arguments((parameters,)),
         )  # fmt: skip
         return Plan(launch, C, self.device, tuple(one for one in (listed, first_tiles) if one is not None))
 
