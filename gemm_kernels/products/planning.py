@@ -212,7 +212,7 @@ def batched(device: Device, request: Request, C: Any, views: tuple[View, View, V
     steps = [_batch_steps(one) for one in axes]
     inner = axes[0][-1][0] if axes[0] else 1
     flat = dict(zip(map(id, every), steps, strict=True))
-    tile = _tile(device, request, [(M, N)] * count)
+    tile = _tile(device, request, [(M, N)] * count, A.cols)
     described = _Described(device, request, tile)
     problem, panels, wide = described.problem([(A, B, target)], [flat[id(A)], flat[id(B)], flat[id(target)]])
     problem["inner"] = inner
@@ -227,7 +227,7 @@ def pointed(device: Device, request: Request, C: Any, products: Sequence[tuple[V
     table = [row for one in products for row in addresses(one, math.prod(size for size, _ in one[2].batch))]
     if 0 in (M, N, len(table)):
         return Plan(None, C, device)
-    tile = _tile(device, request, [(M, N)] * len(table))
+    tile = _tile(device, request, [(M, N)] * len(table), products[0][0].cols)
     described = _Described(device, request, tile)
     problem, panels, wide = described.problem(products, [(0, 0)] * 3)
     pointers = device.namespace.asarray(np.array(table, _U8))
@@ -243,7 +243,8 @@ def listed(device: Device, request: Request, C: Any, products: Sequence[tuple[Vi
     _check_alone(request, "of different shapes")
     if not any(target.rows and target.cols for _, _, target in products):
         return Plan(None, C, device)
-    tile = _tile(device, request, [(target.rows, target.cols) for _, _, target in products])
+    mean = sum(A.cols for A, _, _ in products) // len(products)
+    tile = _tile(device, request, [(target.rows, target.cols) for _, _, target in products], mean)
     described = _Described(device, request, tile)
     first, panels, wide = described.problem(products, [(0, 0)] * 3)
     problems = np.zeros(len(products), first.dtype)
@@ -275,7 +276,7 @@ def ragged(device: Device, request: Request, C: Any, views: tuple[View, View, Vi
     )
     beside = [_fitting(step, request, whole) for step in request.steps]
     mean = -(-target.rows // count)
-    tile = _tile(device, request, [(mean, N)] * count)
+    tile = _tile(device, request, [(mean, N)] * count, A.cols)
     described = _Described(device, request, tile)
     problem, panels, wide = described.problem([(A, B, target)], [(0, 0), (B.batch[0][1], 0), (0, 0)], ragged=True)
     problem["inner"] = max(count, 1)
@@ -296,7 +297,7 @@ def image(device: Device, request: Request, Y: Any, picture: dict[str, int], wid
     if 0 in (target.rows, target.cols):
         return Plan(None, Y, device)
     beside = [_fitting(step, request, target) for step in request.steps]
-    tile = _tile(device, request, [(target.rows, target.cols)])
+    tile = _tile(device, request, [(target.rows, target.cols)], B.rows)
     described = _Described(device, request, tile)
     line = View("X", picture["first"], target.rows, B.rows, 0, 0, (), request.operand.size)
     problem, panels, wide = described.problem([(line, B, target)], [(0, 0)] * 3, picture=picture, width=width)
@@ -307,7 +308,7 @@ def image(device: Device, request: Request, Y: Any, picture: dict[str, int], wid
 # --- parts of a plan --------------------------------------------------------------------------------------------------
 
 
-def _tile(device: Device, request: Request, shapes: list[tuple[int, int]]) -> Tile:
+def _tile(device: Device, request: Request, shapes: list[tuple[int, int]], K: int) -> Tile:
     options = tiles.candidates(request.operand, request.tensor_cores, request.group)
     if request.group and options[0].kind != tiles.MMA:
         raise Refused(
@@ -322,7 +323,7 @@ def _tile(device: Device, request: Request, shapes: list[tuple[int, int]]) -> Ti
         )
     if request.tile is not None:
         return options[request.tile]
-    return tiles.chosen(options, request.operand, shapes, device.sms, device.shared_bytes)
+    return tiles.chosen(options, request.operand, shapes, K, device.sms, device.shared_bytes)
 
 
 def _batch_steps(axes: tuple[tuple[int, int], ...]) -> tuple[int, int]:

@@ -44,6 +44,8 @@ struct MmaTile {
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int BYTES = sizeof(Stored), CHUNK = 16 / BYTES;   // elements in 16 bytes
     static constexpr int STEP = 2 * CHUNK, STEPS = BK / STEP;          // k of one product
+    static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
+    static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 8;       // the rows of a store are then in different banks
     static constexpr int MI = WM / 16, NI = WN / 8;
     static constexpr bool PAIRS_A = BYTES == 1 && !PanelA::ALONG_K, PAIRS_B = BYTES == 1 && !PanelB::ALONG_K;
