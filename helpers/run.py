@@ -44,8 +44,12 @@ class LaunchFailed(Sentence, Exception):
 
 
 def module(source: str, entry: str) -> Any:
-    """CUDA C++ for the device, CuPy's or the simulator's RawModule; it is compiled at its first use."""
-    return gpu.RawModule(code=source, options=OPTIONS, name_expressions=[entry])
+    """CUDA C++ for the device, CuPy's or the simulator's RawModule; it is compiled at its first use.
+
+    The simulator's takes arrays of the host, too, where `gpu.RawModule` refuses them.
+    """
+    make = gpu.RawModule if gpu.backend() == "gpu" else simulator.RawModule
+    return make(code=source, options=OPTIONS, name_expressions=[entry])
 
 
 def function(source: str, entry: str) -> Any:

@@ -80,8 +80,11 @@ def shuffles(recording: Recording) -> Exchange:
     CannotTell for a kernel without one, and where an offset is not in the instruction itself.
     """
     steps: list[Step] = []
-    for one in recording.by_instruction():
-        if not one.opcode.startswith("SHFL") or not one.warps:
+    executed = recording.by_instruction()
+    # For an atomic of many lanes the compiler lets one lane count for all, and shares out what it returned
+    atomics = {one.line for one in executed if one.opcode.startswith("ATOM")}
+    for one in executed:
+        if not one.opcode.startswith("SHFL") or not one.warps or one.line in atomics:
             continue
         found = _SHUFFLE.search(one.text)
         if found is None:

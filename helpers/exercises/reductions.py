@@ -24,12 +24,12 @@ from helpers.exercises.n16.arrays import BINS
 from helpers.measure import recordings
 from helpers.measure.measurement import MEASURED, Timing, recorded_on
 from helpers.measure.provenance import provenance
-from helpers.measure.timing import take_turns
+from helpers.measure.timing import flusher, take_turns
 
 SUITE = "reductions"
 N = 2**26  # floats, 256 MiB: more than any L2 holds
 FAST = Path(measure.__file__).parent / "at_memory_speed.cu"
-FAST_THREADS, FAST_BINS, SCAN_TILE = 512, 256, 4096  # as at_memory_speed.cu has them
+FAST_THREADS, FAST_BINS = 512, 256  # as at_memory_speed.cu has them
 AGAIN = 12  # launches whose bits are compared
 NOT_YET = "Not recorded yet. With a GPU this cell measures it."
 COPY = "copy of x"
@@ -80,6 +80,48 @@ class Measured:
         return next(way for way in self.ways if way.name == name)
 
 
+@dataclass(frozen=True)
+class Scan:
+    """One instantiation of the scan at memory speed.
+
+    rows: float4 of a thread in a tile.  blocks: of an SM whose blocks stay, and copy a tile ahead; 0 for a block for
+    each tile.
+    """
+
+    threads: int
+    rows: int
+    blocks: int = 0
+
+    @property
+    def entry(self) -> str:
+        return f"scan<{self.threads}, {self.rows}, {str(self.blocks > 0).lower()}>"
+
+    @property
+    def tile(self) -> int:
+        """Floats of a tile."""
+        return 4 * self.threads * self.rows
+
+    def grid(self, n: int, sms: int) -> int:
+        """Blocks for n floats."""
+        tiles = -(-n // self.tile)
+        return min(tiles, self.blocks * sms) if self.blocks else tiles
+
+
+SCANS = (  # compared by `scans`; the first is the one of the tables
+    Scan(256, 4),
+    Scan(128, 4),
+    Scan(256, 6),
+    Scan(256, 8),
+    Scan(512, 4),
+    Scan(256, 4, 4),
+    Scan(256, 4, 6),
+    Scan(128, 6, 8),
+    Scan(256, 5, 5),
+    Scan(512, 2, 3),
+    Scan(512, 3, 3),
+)
+
+
 # --- the ways, on a GPU ----------------------------------------------------------------------------------------------
 
 
@@ -96,7 +138,7 @@ class _Runner:
 
 
 def fast(entry: str) -> Any:
-    """One of the kernels of at_memory_speed.cu for the device: "sum", "argmin", "histogram" or "scan"."""
+    """One of the kernels of at_memory_speed.cu for the device: "sum", "argmin", "histogram" or a `Scan.entry`."""
     return run.function(FAST.read_text(encoding="utf-8"), entry)
 
 
@@ -158,19 +200,45 @@ def _sums(x: Any) -> list[_Runner]:
     ]
 
 
-def _others(x: Any, y: Any, numbers: Any, few: Any) -> list[_Runner]:
-    """Scan, argmin and histogram. numbers: below FAST_BINS, few: below BINS, both int32."""
-    n, sms = np.int32(x.size), _sms()
-    tiles = -(-x.size // SCAN_TILE)
-    published, next_tile = gpu.zeros(tiles, np.uint64), gpu.zeros(1, np.uint32)
-    best, bins, few_bins = gpu.zeros(1, np.uint64), gpu.zeros(FAST_BINS, np.int32), gpu.zeros(BINS, np.int32)
-    scanning, smallest, counting = fast(SCAN), fast(ARGMIN), fast(COUNTS)
-    learners = run.function(HISTOGRAM.solved, "histogram")
+def _scan(way: Scan, x: Any, y: Any, name: str) -> _Runner:
+    """A scan of x to y."""
+    n, grid = np.int32(x.size), way.grid(x.size, _sms())
+    published, next_tile = gpu.zeros(-(-x.size // way.tile), np.uint64), gpu.zeros(1, np.uint32)
+    kernel = fast(way.entry)
 
     def scan() -> None:
         published.data.memset_async(0, published.nbytes)
         next_tile.data.memset_async(0, 4)
-        scanning((tiles,), (256,), (n, x, y, published, next_tile))
+        kernel((grid,), (way.threads,), (n, x, y, published, next_tile))
+
+    return _Runner(SCAN, name, 1, 2 * x.nbytes, scan, lambda: gpu.asnumpy(y))
+
+
+def scans(n: int = N, budget_s: float = 2.0) -> dict[str, tuple[float, float]]:
+    """Every one of SCANS and the copy in turns: its share of the copy's bandwidth, and its error from float64."""
+    import cupy
+
+    host = _inputs(n)[0]
+    x, y = gpu.asarray(host), gpu.zeros(n, np.float32)
+    exact = np.cumsum(host, dtype=np.float64)
+    runners = [_scan(way, x, y, f"{way.entry}, {way.blocks} blocks of an SM") for way in SCANS]
+    errors = []
+    for runner in runners:
+        runner.start()
+        gpu.synchronize()
+        errors.append(float(np.abs(runner.result() - exact).max() / exact[-1]))
+    starts = [lambda: y.data.copy_from_device_async(x.data, x.nbytes), *(runner.start for runner in runners)]
+    times = take_turns(starts, cupy.cuda.get_current_stream(), budget_s, _reader(n))
+    copy, *others = np.median(times, axis=0).tolist()
+    return {one.name: (copy / ms, error) for one, ms, error in zip(runners, others, errors, strict=True)}
+
+
+def _others(x: Any, y: Any, numbers: Any, few: Any) -> list[_Runner]:
+    """Scan, argmin and histogram. numbers: below FAST_BINS, few: below BINS, both int32."""
+    n, sms = np.int32(x.size), _sms()
+    best, bins, few_bins = gpu.zeros(1, np.uint64), gpu.zeros(FAST_BINS, np.int32), gpu.zeros(BINS, np.int32)
+    smallest, counting = fast(ARGMIN), fast(COUNTS)
+    learners = run.function(HISTOGRAM.solved, "histogram")
 
     def argmin() -> None:
         best.data.memset_async(255, 8)
@@ -185,7 +253,7 @@ def _others(x: Any, y: Any, numbers: Any, few: Any) -> list[_Runner]:
         learners((16 * sms,), (128,), (n, few, few_bins))
 
     return [
-        _Runner(SCAN, "scan at memory speed", 1, 2 * x.nbytes, scan, lambda: gpu.asnumpy(y)),
+        _scan(SCANS[0], x, y, "scan at memory speed"),
         _Runner(ARGMIN, "argmin at memory speed", 1, x.nbytes, argmin, lambda: int(best[0]) & 0xFFFFFFFF),
         _Runner(COUNTS, HISTOGRAM.name, 1, x.nbytes, own_histogram, lambda: gpu.asnumpy(few_bins)),
         _Runner(COUNTS, "histogram at memory speed", 1, x.nbytes, histogram, lambda: gpu.asnumpy(bins)),
@@ -237,15 +305,6 @@ def _inputs(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return x, *(generator.integers(0, most, n, np.int32) for most in (FAST_BINS, BINS))
 
 
-def _reader(n: int) -> Callable[[], None]:
-    """A function that reads n floats which no other launch reads: after it the L2 holds nothing that is needed, and
-    nothing that was changed, which would have to be written to memory while the next launch is timed."""
-    other, sms = gpu.zeros(n, np.float32), _sms()
-    parts, arrived, total = gpu.zeros(3 * sms, np.float32), gpu.zeros(1, np.uint32), gpu.zeros(1, np.float32)
-    arguments = (np.int32(n), other, parts, arrived, total)
-    return partial(fast(SUM), (3 * sms,), (FAST_THREADS,), arguments)
-
-
 def measured(n: int = N, budget_s: float = 2.0) -> Measured:
     """All ways at n elements, in turns, on the GPU at hand."""
     hosts = _inputs(n)
@@ -261,7 +320,7 @@ def measured(n: int = N, budget_s: float = 2.0) -> Measured:
     import cupy
 
     starts = [runner.start for runner in runners]
-    times = take_turns(starts, cupy.cuda.get_current_stream(), budget_s, _reader(n))
+    times = take_turns(starts, cupy.cuda.get_current_stream(), budget_s, flusher())
     ways = tuple(
         Way(one.task, one.name, one.launches, one.bytes, Timing.of(times[:, column]), error)
         for column, (one, error) in enumerate(zip(runners, errors, strict=True))

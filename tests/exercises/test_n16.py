@@ -92,13 +92,19 @@ def test_fast_kernels_are_right_for_any_length_and_alignment(n, begin):
     parts, arrived, total = np.zeros(3, np.float32), np.zeros(1, np.uint32), np.zeros(1, np.float32)
     launched("sum", n, x, parts, arrived, total)
     assert total[0] == x.sum(dtype=np.float64) and arrived[0] == 0
-    best, bins, y = np.full(1, 2**64 - 1, np.uint64), np.zeros(256, np.int32), np.zeros(n, np.float32)
+    best, bins = np.full(1, 2**64 - 1, np.uint64), np.zeros(256, np.int32)
     launched("argmin", n, x, best)
     assert int(best[0]) & 0xFFFFFFFF == x.argmin()
     launched("histogram", n, whole, bins)
     assert (bins == np.bincount(whole, minlength=256)).all()
-    tiles = -(-n // reductions.SCAN_TILE)
-    launched("scan", n, x, y, np.zeros(tiles, np.uint64), np.zeros(1, np.uint32), grid=tiles, threads=256)
+
+
+@pytest.mark.parametrize("way", [reductions.SCANS[0], reductions.Scan(256, 4), reductions.Scan(128, 2, 1)])
+@pytest.mark.parametrize(("n", "begin"), [(1, 0), (127, 1), (13000, 0), (9001, 1)])
+def test_a_scan_is_right_for_any_length_and_alignment(way, n, begin):
+    x, y = arrays.values(1, n + begin, 3)[0][begin:], np.zeros(n, np.float32)
+    published, taken = np.zeros(-(-n // way.tile), np.uint64), np.zeros(1, np.uint32)
+    launched(way.entry, n, x, y, published, taken, grid=way.grid(n, 2), threads=way.threads)
     assert (y == np.cumsum(x, dtype=np.float64)).all()
 
 

@@ -15,7 +15,7 @@ from gemm_kernels.rules import broken
 from gemm_kernels.workspaces import Workspaces
 from helpers import compiler, devices, gpu, run
 from helpers.measure import recordings
-from helpers.measure.bench import geometric_mean
+from helpers.measure.measurement import geometric_mean
 from helpers.measure.problem import ALPHA, BETA, problem, verify
 from helpers.measure.suites import CHOICES, FASTEST, FASTEST_SQUARES, OTHERS, SQUARES, UNSEEN
 from helpers.models import register_banks

@@ -48,9 +48,9 @@ def run(source: str, problem: Problem) -> OnDevice:
 def _launch(function: object, setup: Setup, launches: int) -> np.ndarray:
     """The output after launching on copies of the arguments."""
     args = tuple(gpu.array(arg) if isinstance(arg, np.ndarray) else arg for arg in setup.args)
-    output = args[setup.position]
     copied = replace(setup, args=args)
     for _ in range(launches):
         trial.launch(function, copied)
     gpu.synchronize()
-    return gpu.asnumpy(output).reshape(setup.expected.shape)
+    return setup.left([gpu.asnumpy(arg) if isinstance(given, np.ndarray) else arg
+                       for arg, given in zip(args, setup.args, strict=True)])  # fmt: skip

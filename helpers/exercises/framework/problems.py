@@ -61,6 +61,14 @@ class Setup:
         arrays = ((n, arg) for n, arg in enumerate(self.args) if isinstance(arg, np.ndarray))
         return next(n for n, arg in arrays if np.shares_memory(arg, self.output))
 
+    def left(self, args: Sequence[Any]) -> np.ndarray:
+        """What is judged, of the shape of `expected`, where `args` are this launch's arguments after it."""
+        return args[self.position].reshape(self.expected.shape)
+
+    def place_of(self, element: int) -> tuple[int, int]:
+        """The argument that holds an element of what is judged, given by its linear index, and the byte it begins at."""
+        return self.position, self.output.itemsize * element
+
 
 @dataclass(frozen=True, eq=False)
 class Guess:

@@ -1,0 +1,125 @@
+"""What `show` draws of the four steps: how pairs move, from a thread's patch to the two smallest of C."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.analysis import pairs
+from helpers.analysis.pairs import Journey, Level, Pair
+from helpers.draw import theme
+from helpers.draw.pairs import pairs_figure
+from helpers.draw.patch_pairs import patch_pairs_figure
+from helpers.exercises.framework import trial
+from helpers.exercises.framework.problems import Case, Problem
+from helpers.exercises.n17 import matrices
+from helpers.exercises.n17.matrices import BM, BN, THREADS, exact, product
+from helpers.simulator import Kernel, Recording
+
+SHAPE = Case({"M": 90, "N": 180, "K": 5})  # nine blocks, those at the edges with tails
+PARTS = 5  # the parameter of step 4 that the blocks leave their pairs in
+PAIR_BYTES = 4 * matrices.PAIR_WORDS
+WARPS = THREADS // 32
+CAPTION = "The smallest, {:g}, comes from thread {} of block {}, the second, {:g}, from thread {} of block {}."
+
+
+class Places:
+    """Which pair every thread, warp and block of SHAPE's launch has found when it is done."""
+
+    def __init__(self) -> None:
+        A, B = product(SHAPE)
+        self.C = exact(A, B)
+        M, N = self.C.shape
+        self.across = -(-N // BN)
+        row, col = np.ogrid[:M, :N]
+        found = [
+            pairs.pairs_by_group(self.C, level.group(row, col, self.across))
+            for level in (matrices.THREAD, matrices.WARP, matrices.BLOCK)
+        ]
+        self.threads, self.warps, self.blocks = found
+        self.count = self.across * -(-M // BM)
+        self.winners: Pair = pairs.two_of(*self.blocks.values())
+
+    def owner(self, place: int) -> int:
+        """The number of the thread in the launch whose patch has a place."""
+        row, col = (np.array(one) for one in divmod(place, self.C.shape[1]))
+        return int(matrices.THREAD.group(row, col, self.across))
+
+    @property
+    def caption(self) -> str:
+        """Where the two come from."""
+        (v, at), (w, from_) = self.winners
+        first, second = (divmod(self.owner(place), THREADS) for place in (at, from_))
+        return CAPTION.format(v, first[1], first[0], w, second[1], second[0]).replace("-", "\u2212")
+
+
+def of_threads(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
+    """C of the launch, its tiles and patches, and in one tile the two smallest that each thread has left."""
+    found = Places()
+    block = found.owner(found.winners[0][1]) // THREADS
+    setup = problem.prepare(SHAPE)
+    trial.launch(kernel, setup)
+    left = setup.left(setup.args).reshape(-1, 4)[block * THREADS : (block + 1) * THREADS]
+    rows, columns = block // found.across * BM, block % found.across * BN
+    return patch_pairs_figure(found.C[rows : rows + BM, columns : columns + BN], _in_tile(left, found, rows, columns),
+                              (matrices.TM, matrices.TN), f"{_begins(title)}: block {block}")  # fmt: skip
+
+
+def _in_tile(left: np.ndarray, found: Places, row: int, col: int) -> list[list[tuple[int, int]]]:
+    """For the first and the second of every thread their (row, column) in the tile; what is not there is left out."""
+    answers = []
+    for e in (1, 3):
+        places = left[left[:, e] >= 0, e].astype(int)
+        rows, columns = np.divmod(places, found.C.shape[1])
+        answers.append(list(zip((rows - row).tolist(), (columns - col).tolist(), strict=True)))
+    return answers
+
+
+def of_lanes(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
+    """The shuffles of the warp that finds the smallest."""
+    found, recording = Places(), _recorded(kernel, problem)
+    return pairs_figure(Journey((_warp(recording, found),), found.winners), f"{_begins(title)}: how pairs move in a warp",
+                        found.caption)  # fmt: skip
+
+
+def of_warps(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
+    """The same, then the warps of its block."""
+    found, recording = Places(), _recorded(kernel, problem)
+    return pairs_figure(Journey((_warp(recording, found), _block(recording, found)), found.winners),
+                        f"{_begins(title)}: how pairs move in a block", found.caption)  # fmt: skip
+
+
+def of_blocks(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
+    """The same, then the blocks of the grid."""
+    found, recording = Places(), _recorded(kernel, problem)
+    parts = kernel.compiled.parameters[PARTS].name
+    blocks = [found.blocks.get(number, ()) for number in range(found.count)]
+    grid = pairs.of_grid(recording, parts, blocks, PAIR_BYTES, "The grid, by its last block")
+    levels = _warp(recording, found), _block(recording, found), grid
+    return pairs_figure(Journey(levels, found.winners), f"{_begins(title)}: how pairs move in a grid", found.caption)
+
+
+def _recorded(kernel: Kernel, problem: Problem) -> Recording:
+    return trial.record(kernel, problem.prepare(SHAPE), only_traced=False)
+
+
+def _first_warp(found: Places) -> int:
+    """The number, in the launch, of the warp that finds the smallest."""
+    return found.owner(found.winners[0][1]) // 32
+
+
+def _warp(recording: Recording, found: Places) -> Level:
+    warp = _first_warp(found)
+    threads = [found.threads.get(32 * warp + lane, ()) for lane in range(32)]
+    own = pairs.of_warp(recording, threads, found.winners, f"Warp {warp % WARPS} of block {warp // WARPS}")
+    return own
+
+
+def _block(recording: Recording, found: Places) -> Level:
+    block = _first_warp(found) // WARPS
+    warps = [found.warps.get(WARPS * block + warp, ()) for warp in range(WARPS)]
+    names = tuple(map(str, range(WARPS)))
+    return pairs.of_block(recording, warps, found.winners, f"Block {block}", names)
+
+
+def _begins(title: str) -> str:
+    return title[:1].upper() + title[1:]
