@@ -18,8 +18,7 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
-from gemm_kernels.products import epilogue, formats
-from gemm_kernels.products import planning as plans
+from gemm_kernels.products import epilogue, formats, planning as plans
 from gemm_kernels.products.epilogue import Step
 from gemm_kernels.products.formats import FORMATS, Format
 from gemm_kernels.products.planning import Device, Plan, Request

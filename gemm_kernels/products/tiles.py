@@ -170,7 +170,9 @@ def chosen(
     """
     fitting = [tile for tile in tiles if tile.shared_bytes(operand) <= shared_bytes]
     if not fitting:
-        raise Refused(f"no tile for {operand.name} fits in {shared_bytes:,} bytes of shared memory, the most of a block.")
+        raise Refused(
+            f"no tile for {operand.name} fits in {shared_bytes:,} bytes of shared memory, the most of a block."
+        )
     times = measured() if times is None else times
     known = all(tile.key(operand) in times for tile in fitting)
     counts = Counter(shapes)

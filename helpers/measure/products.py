@@ -28,8 +28,8 @@ from gemm_kernels.launch import OPTIONS
 from gemm_kernels.products import Plan, conv2d_plan, plan, tiles
 from gemm_kernels.products.formats import FORMATS
 from helpers import gpu
-from helpers.measure.cublaslt import NoCublasLt, algorithms_of_eight_bits
 from helpers.measure.tensor import COMPUTE_32F, COMPUTE_32I, COMPUTE_64F, CUDA_TYPES
+from helpers.tools.measuring.cublaslt import NoCublasLt, algorithms_of_eight_bits
 
 SHAPES = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (4096, 4096, 512), (1000, 1500, 700),
           (8192, 1024, 4096))  # fmt: skip
