@@ -7,6 +7,7 @@ import base64
 import html
 import importlib
 import io
+import pkgutil
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import CudaLexer
 
 import gemm_kernels
-from helpers import exercises, pictures, plan
+from helpers import exercises, pictures as explore, plan
 from helpers.pictures import theme
 from helpers.pictures.bank_board.tile_store import Tile
 from helpers.pictures.excerpt import excerpt
@@ -273,7 +274,7 @@ def picture_of(explorer: LiveExplorer, points: float) -> theme.Figure:
 
 
 def _names() -> dict[str, Any]:
-    modules = [path.parent.name for path in Path(pictures.__file__).parent.glob("*/explorer.py")]
+    modules = [one.name for one in pkgutil.iter_modules(explore.__path__)]
     return {"get": gemm_kernels.get, "SCALE": SCALE, "Tile": Tile} | {
         name: importlib.import_module(f"helpers.pictures.{name}.explorer") for name in modules
     }
