@@ -80,7 +80,7 @@ PREFIX = Blank(
     ),
 )  # fmt: skip
 
-BY_ROUNDS = "In each round y goes on 32 elements further, so that gaps stay: an element goes behind those that are kept already."
+BY_ROUNDS = "In each round y goes on 32 elements further, so that gaps stay: store behind those that are kept."
 
 KEEP_POSITIVE = Blank(
     name="keep_positive",
