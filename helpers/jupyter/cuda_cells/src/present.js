@@ -28,7 +28,7 @@ const LOOKS = `
 .jp-CourseShow .jp-CourseShow-wrapped pre { width: 1168px; }
 .jp-CourseShow .film { --jp-widgets-font-size: 24px; --jp-widgets-inline-height: 42px; }
 .jp-CourseShow .film .gemm-explorer .widget-readout { font-size: 24px; height: 42px; line-height: 42px; }
-.jp-CourseShow .film .widget-hslider { width: 760px !important; }
+.jp-CourseShow .film :is(.widget-hslider, .widget-dropdown) { width: 760px !important; }
 .jp-CourseShow .film .widget-hslider .widget-label { width: auto !important; margin-right: 12px; }
 .jp-CourseShow .ask .gemm-committed .widget-radio { display: none; } /* the answer repeats the options with their reasons */
 .jp-CourseShow .ask .jp-CourseShow-live { width: 1168px; }
