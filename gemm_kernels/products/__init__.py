@@ -202,8 +202,8 @@ def conv2d_plan(
     p, q = (h + 2 * pad_h - dil_h * (r - 1) - 1) // stride_h + 1, (w + 2 * pad_w - dil_w * (s - 1) - 1) // stride_w + 1
     if n and (p < 1 or q < 1):
         raise Refused(
-            f"the filter of {r} x {s}, dilated to {dil_h * (r - 1) + 1} x {dil_w * (s - 1) + 1}, does not fit into images "
-            f"of {h} x {w} with a padding of {pad_h}, {pad_w}. Give more padding."
+            f"the filter of {r} x {s}, dilated to {dil_h * (r - 1) + 1} x {dil_w * (s - 1) + 1}, does not fit into "
+            f"images of {h} x {w} with a padding of {pad_h}, {pad_w}. Give more padding."
         )
     filters = _flat("W", W, 1).turned  # (r·s·c, f)
     steps = _steps(epilogue)
@@ -220,8 +220,9 @@ def conv2d_plan(
     pixels = view_of("X", X)
     n_step, h_step = (step if size > 1 else 0 for size, step in pixels.batch)
     picture = dict(
-        first=pixels.address, n_step=n_step, h_step=h_step, w_step=pixels.row_step, c_step=pixels.col_step, H=h, W=w, C=c,
-        P=p, Q=q, S=s, stride_h=stride_h, stride_w=stride_w, pad_h=pad_h, pad_w=pad_w, dil_h=dil_h, dil_w=dil_w,
+        first=pixels.address, n_step=n_step, h_step=h_step, w_step=pixels.row_step, c_step=pixels.col_step,
+        H=h, W=w, C=c, P=p, Q=q, S=s, stride_h=stride_h, stride_w=stride_w,
+        pad_h=pad_h, pad_w=pad_w, dil_h=dil_h, dil_w=dil_w,
     )  # fmt: skip
     width = widest(pixels, c, (n_step, h_step, pixels.row_step), 16) if pixels.col_step == 1 else 1
     made = plans.image(device, request, Y, picture, width, filters, target)
@@ -392,7 +393,7 @@ def _check_result(request: Request) -> None:
 
 
 def _scaled(request: Request, scale_a: Any, scale_b: Any, A: View, B: View, several: bool) -> Request:
-    """The request with its scales: numbers go into alpha, vectors into steps before all others, matrices into the loop."""
+    """The request with its scales: numbers go into alpha, vectors into the first steps, matrices into the loop."""
     if scale_a is None and scale_b is None:
         if request.group:
             raise Refused(
@@ -413,7 +414,8 @@ def _scaled(request: Request, scale_a: Any, scale_b: Any, A: View, B: View, seve
             wanted = A.rows if name == "scale_a" else B.cols
             if scale.size != wanted:
                 raise Refused(
-                    f"{name} has {scale.size} elements, and there are {wanted} {'rows of A' if view is A else 'columns of B'}."
+                    f"{name} has {scale.size} elements and not one for each of {wanted} "
+                    f"{'rows of A' if view is A else 'columns of B'}."
                 )
             first.append(epilogue.row_scale(scale) if name == "scale_a" else epilogue.column_scale(scale))
         elif scale.ndim == 2:
@@ -470,8 +472,8 @@ def _flat(what: str, array: Any, rows: int) -> View:
                 continue
             if size > 1 and stride != size * step:
                 raise Refused(
-                    f"{what} has strides of {array.strides} bytes, so that its axes are not one axis of a matrix. Copy it: "
-                    f"gpu.ascontiguousarray({what})."
+                    f"{what} has strides of {array.strides} bytes, so that its axes are not one axis of a matrix. "
+                    f"Copy it: gpu.ascontiguousarray({what})."
                 )
             step = step if size > 1 else stride
             size *= length

@@ -194,7 +194,7 @@ def batched(device: Device, request: Request, C: Any, views: tuple[View, View, V
     """Products of one shape at distances that views have, or, where no two distances say where they are, behind
     pointers."""
     A, B, target = views
-    M, N, K = target.rows, target.cols, A.cols
+    M, N = target.rows, target.cols
     sizes = [size for size, _ in target.batch]
     count = math.prod(sizes)
     if 0 in (M, N, count):
@@ -212,7 +212,7 @@ def batched(device: Device, request: Request, C: Any, views: tuple[View, View, V
     steps = [_batch_steps(one) for one in axes]
     inner = axes[0][-1][0] if axes[0] else 1
     flat = dict(zip(map(id, every), steps, strict=True))
-    tile = _tile(device, request, [(M, N)] * count)
+    tile = _tile(device, request, [(M, N)] * count, A.cols)
     described = _Described(device, request, tile)
     problem, panels, wide = described.problem([(A, B, target)], [flat[id(A)], flat[id(B)], flat[id(target)]])
     problem["inner"] = inner
@@ -223,12 +223,11 @@ def batched(device: Device, request: Request, C: Any, views: tuple[View, View, V
 def pointed(device: Device, request: Request, C: Any, products: Sequence[tuple[View, View, View]]) -> Plan:
     """Products of one shape whose matrices lie anywhere: the kernel finds them behind pointers."""
     _check_alone(request, "behind pointers")
-    A, B, target = products[0]
-    M, N, K = target.rows, target.cols, A.cols
+    M, N = products[0][2].rows, products[0][2].cols
     table = [row for one in products for row in addresses(one, math.prod(size for size, _ in one[2].batch))]
     if 0 in (M, N, len(table)):
         return Plan(None, C, device)
-    tile = _tile(device, request, [(M, N)] * len(table))
+    tile = _tile(device, request, [(M, N)] * len(table), products[0][0].cols)
     described = _Described(device, request, tile)
     problem, panels, wide = described.problem(products, [(0, 0)] * 3)
     pointers = device.namespace.asarray(np.array(table, _U8))
@@ -244,7 +243,8 @@ def listed(device: Device, request: Request, C: Any, products: Sequence[tuple[Vi
     _check_alone(request, "of different shapes")
     if not any(target.rows and target.cols for _, _, target in products):
         return Plan(None, C, device)
-    tile = _tile(device, request, [(target.rows, target.cols) for _, _, target in products])
+    mean = sum(A.cols for A, _, _ in products) // len(products)
+    tile = _tile(device, request, [(target.rows, target.cols) for _, _, target in products], mean)
     described = _Described(device, request, tile)
     first, panels, wide = described.problem(products, [(0, 0)] * 3)
     problems = np.zeros(len(products), first.dtype)
@@ -268,7 +268,7 @@ def ragged(device: Device, request: Request, C: Any, views: tuple[View, View, Vi
     """One A whose rows are shared out among products, each with a B of its own: offsets (count + 1,) int32."""
     A, B, target = views
     ((count, _),) = B.batch
-    N, K = target.cols, A.cols
+    N = target.cols
     if 0 in (target.rows, N, count):
         return Plan(None, C, device)
     whole = View(
@@ -276,7 +276,7 @@ def ragged(device: Device, request: Request, C: Any, views: tuple[View, View, Vi
     )
     beside = [_fitting(step, request, whole) for step in request.steps]
     mean = -(-target.rows // count)
-    tile = _tile(device, request, [(mean, N)] * count)
+    tile = _tile(device, request, [(mean, N)] * count, A.cols)
     described = _Described(device, request, tile)
     problem, panels, wide = described.problem([(A, B, target)], [(0, 0), (B.batch[0][1], 0), (0, 0)], ragged=True)
     problem["inner"] = max(count, 1)
@@ -297,7 +297,7 @@ def image(device: Device, request: Request, Y: Any, picture: dict[str, int], wid
     if 0 in (target.rows, target.cols):
         return Plan(None, Y, device)
     beside = [_fitting(step, request, target) for step in request.steps]
-    tile = _tile(device, request, [(target.rows, target.cols)])
+    tile = _tile(device, request, [(target.rows, target.cols)], B.rows)
     described = _Described(device, request, tile)
     line = View("X", picture["first"], target.rows, B.rows, 0, 0, (), request.operand.size)
     problem, panels, wide = described.problem([(line, B, target)], [(0, 0)] * 3, picture=picture, width=width)
@@ -308,7 +308,7 @@ def image(device: Device, request: Request, Y: Any, picture: dict[str, int], wid
 # --- parts of a plan --------------------------------------------------------------------------------------------------
 
 
-def _tile(device: Device, request: Request, shapes: list[tuple[int, int]]) -> Tile:
+def _tile(device: Device, request: Request, shapes: list[tuple[int, int]], K: int) -> Tile:
     options = tiles.candidates(request.operand, request.tensor_cores, request.group)
     if request.group and options[0].kind != tiles.MMA:
         raise Refused(
@@ -323,7 +323,7 @@ def _tile(device: Device, request: Request, shapes: list[tuple[int, int]]) -> Ti
         )
     if request.tile is not None:
         return options[request.tile]
-    return tiles.chosen(options, request.operand, shapes, device.sms, device.shared_bytes)
+    return tiles.chosen(options, request.operand, shapes, K, device.sms, device.shared_bytes)
 
 
 def _batch_steps(axes: tuple[tuple[int, int], ...]) -> tuple[int, int]:
@@ -396,11 +396,11 @@ class _Described:
         width: int = 1,
     ) -> tuple[np.ndarray, tuple[_Panel, _Panel], bool]:
         """The first product as parameters, how panels are copied in all of them, and whether C is written by fours."""
-        panels_a = [self._panel(A, batch[0], ragged) for A, _, _ in products]
-        panels_b = [self._panel(B.turned, batch[1], False) for _, B, _ in products]
+        panels_a = [self._panel(A, ragged) for A, _, _ in products]
+        panels_b = [self._panel(B.turned, False) for _, B, _ in products]
         image_panel = _Panel(True, width if self.tile.kind == tiles.MMA else 1)
         panels = (_common(panels_a) if picture is None else image_panel, _common(panels_b))
-        wide = all(self._wide(target, batch[2]) for _, _, target in products)
+        wide = all(self._wide(target) for _, _, target in products)
         return self.one(products[0], panels, batch, picture), panels, wide
 
     def one(
@@ -425,8 +425,9 @@ class _Described:
                 problem[name] = (view.address, view.row_step, view.col_step)
         return problem
 
-    def _panel(self, view: View, batch: tuple[int, int], ragged: bool) -> _Panel:
+    def _panel(self, view: View, ragged: bool) -> _Panel:
         """A panel whose lines are the rows of `view`. ragged: it begins at any line."""
+        batch = [step for _, step in view.batch]
         if view.col_step != 1 and view.row_step == 1:
             if self.tile.kind != tiles.MMA and view.size not in (4, 8):
                 return _Panel(False, 1)
@@ -435,10 +436,10 @@ class _Described:
             return _Panel(True, widest(view, view.cols, (view.row_step, *batch), 16))
         return _Panel(abs(view.col_step) <= abs(view.row_step), 1)
 
-    def _wide(self, target: View, batch: tuple[int, int]) -> bool:
+    def _wide(self, target: View) -> bool:
         if target.col_step != 1:
             return False
-        steps = (target.row_step, *batch)
+        steps = (target.row_step, *(step for _, step in target.batch))
         aligned = target.address % min(16, 4 * target.size) == 0
         return aligned and math.gcd(4, *map(abs, steps)) == 4
 
@@ -490,8 +491,9 @@ class _Described:
         output = f"Target<{request.result.cpp}, {str(wide).lower()}>"
         entry = f"gemm<{', '.join((tile.cpp(*types), how, output, *steps))}>"
         launch = Launch(
-            "gemm", source_of(tile.kind), entry, (tile.threads, 1, 1), (blocks, 1, 1), tile.shared_bytes(request.operand),
-            (M, N, K), (BM, BN), BK, tile.stages, arguments=Arguments((parameters,)),
+            "gemm", source_of(tile.kind), entry, (tile.threads, 1, 1), (blocks, 1, 1),
+            tile.shared_bytes(request.operand), (M, N, K), (BM, BN), BK, tile.stages,
+            arguments=Arguments((parameters,)),
         )  # fmt: skip
         return Plan(launch, C, self.device, tuple(one for one in (listed, first_tiles) if one is not None))
 

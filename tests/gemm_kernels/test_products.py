@@ -379,6 +379,7 @@ def test_nothing_is_launched_for_a_c_without_elements():
 
 
 A35, B57 = floats(3, 5), floats(5, 7)
+A8, B8 = A35.astype(np.int8), B57.astype(np.int8)
 
 
 @pytest.mark.parametrize(
@@ -404,9 +405,9 @@ A35, B57 = floats(3, 5), floats(5, 7)
         ((A35, floats(2, 5, 7)), {"batch": [0, 2]}, "batch ends with 2, and A has 3 rows"),
         ((A35, floats(2, 5, 7)), {"batch": [0, 3]}, "batch has 2 offsets, and B has 2 matrices"),
         ((A35, B57), {"group": 32}, "group is 32 without scales"),
-        ((A35.astype(np.int8), B57.astype(np.int8), np.zeros((3, 7), np.int32)), {"alpha": 0.5}, "alpha and beta are whole"),
+        ((A8, B8, np.zeros((3, 7), np.int32)), {"alpha": 0.5}, "alpha and beta are whole"),
         (([A35], [B57, B57]), {}, "A is a list of 1 matrices, and B is 2"),
-        ((A35.astype(np.uint8), B57.astype(np.uint8)), {"dtype": "e4m3", "tensor_cores": False}, "by tensor cores alone"),
+        ((A8.view(np.uint8), B8.view(np.uint8)), {"dtype": "e4m3", "tensor_cores": False}, "by tensor cores alone"),
     ],
     ids=range(23),
 )  # fmt: skip

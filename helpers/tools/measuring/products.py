@@ -1,4 +1,6 @@
-"""Time the members of `gemm_kernels.gemm` beside cuBLAS of the same kind: python -m helpers.measure.products OUT [--tiles]
+"""Time the members of `gemm_kernels.gemm` beside cuBLAS of the same kind.
+
+    python -m helpers.tools.measuring.products OUT [--tiles]
 
 Each row is verified on some rows of C against float64, then timed in turns with its rivals, with a cold L2. With
 --tiles every tile of a kind takes turns instead, which is what the shares in `gemm_kernels/products/tiles.py` come
@@ -171,8 +173,8 @@ def cublas_grouped(format_: str, A: Sequence[Any], B: Sequence[Any], C: Sequence
     m, n, k, type_ = ints(M), ints(N), ints(K), ctypes.c_int(CUDA_TYPES[format_])
     arguments = (
         ctypes.c_void_p(handle), none, none, n, m, k, alpha, ctypes.c_void_p(right.data.ptr), type_, n,
-        ctypes.c_void_p(left.data.ptr), type_, k, beta, ctypes.c_void_p(to.data.ptr), ctypes.c_int(CUDA_TYPES["f32"]), n,
-        ctypes.c_int(count), ones, ctypes.c_int(COMPUTE_32F),
+        ctypes.c_void_p(left.data.ptr), type_, k, beta, ctypes.c_void_p(to.data.ptr),
+        ctypes.c_int(CUDA_TYPES["f32"]), n, ctypes.c_int(count), ones, ctypes.c_int(COMPUTE_32F),
     )  # fmt: skip
 
     def launch(keep: Any = (left, right, to)) -> None:
@@ -422,8 +424,8 @@ def measured(row: Row) -> dict[str, Any]:
     launches = {**row.ours, **row.rivals}
     times = np.median(interleave(list(launches.values()), BUDGET_S, WARM_UP_S), axis=0)
     entry = {
-        "member": row.member, "kind": row.kind, "shape": row.shape, "work": row.work, "bytes": row.moved, "error": error,
-        "ms": dict(zip(launches, times.tolist(), strict=True)),
+        "member": row.member, "kind": row.kind, "shape": row.shape, "work": row.work, "bytes": row.moved,
+        "error": error, "ms": dict(zip(launches, times.tolist(), strict=True)),
         "tiles": {name: one.launch.tile for name, one in row.ours.items()},
     }  # fmt: skip
     shown = ", ".join(f"{name} {row.work / ms / 1e9:.1f}" for name, ms in entry["ms"].items())
