@@ -1,8 +1,8 @@
-"""How pairs of smallest elements move: from the lanes of a warp to its lane 0, from warps to their block, from blocks to
-the last one, as recorded; and which of these moves carry the two that win.
+"""How pairs of smallest elements move, as recorded: from the lanes of a warp to its lane 0, from the warps of a block to
+its thread 0, from the blocks to the last one; and which of these moves carry the two that win.
 
-What each thread begins with is known from C. Who takes from whom is recorded: shuffles from the machine code, shared and
-global memory from the addresses that were stored to and loaded from.
+What each thread begins with is known from C. Who takes from whom is recorded: shuffles in the machine code, shared and
+global memory in the addresses that were stored to and loaded from.
 """
 
 from __future__ import annotations
@@ -121,7 +121,9 @@ def _first_tree(found: Exchange) -> int:
             reached |= {giver for giver, taker in links if taker in reached}
         if len(reached) == WARP:
             return count
-    raise CannotTell("The shuffles do not bring the pairs of all 32 lanes to lane 0, so no picture of them can be made.")
+    raise CannotTell(
+        "The shuffles do not bring the pairs of all 32 lanes to lane 0, so no picture of them can be made."
+    )
 
 
 def of_warp(recording: Recording, threads: Sequence[Pair], winners: Pair, title: str) -> Level:
@@ -159,7 +161,9 @@ def _through_shared(recording: Recording) -> list[tuple[int, int]]:
         who = np.flatnonzero(access.active).tolist()
         if access.width < WORD_BYTES:  # a bool for all
             continue
-        words = [int(access.offset[thread]) // WORD_BYTES + w for thread in who for w in range(access.width // WORD_BYTES)]
+        words = [
+            int(access.offset[thread]) // WORD_BYTES + w for thread in who for w in range(access.width // WORD_BYTES)
+        ]
         threads = [thread for thread in who for _ in range(access.width // WORD_BYTES)]
         few = len({thread // WARP for thread in who}) == len(who)
         for word, thread in zip(words, threads, strict=True):

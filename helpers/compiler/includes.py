@@ -25,6 +25,8 @@ ENVIRONMENT_VARIABLE = "GEMM_COURSE_INCLUDE"
 """Folders whose files sources may include, beside the notebook's and the project's: separated as in PATH."""
 
 PROJECT = Path(__file__).resolve().parents[2]
+COURSE = Path(__file__).resolve().parent / "headers"
+"""The course's own headers: what exercises give, which every source may include by name."""
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
 _BLANK = r"(?:[ \t\v\f]|/\*.*?\*/)*"
 _ASKS = re.compile(
@@ -161,7 +163,7 @@ def check(
             )
         elif re.match(r"(?:-D|--define-macro)[= ]?(?:__THRUST_|THRUST_\w*SYSTEM)", option):
             raise CompileError(f"the option {option!r} changes which files CUDA's headers include. Leave it out.")
-    reader.folders = tuple(folders)
+    reader.folders = (*folders, COURSE)
     for option, name in files:
         if name not in headers and (file := reader.place_of(f"the option {option!r}", name, Path.cwd())):
             reader.open(file, f"the option {option!r}")

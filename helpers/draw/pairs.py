@@ -27,9 +27,7 @@ CAPTION_LINES = 2
 def pairs_figure(found: Journey, title: str, caption: str) -> theme.Figure:
     """All levels of a journey, one below the other."""
     heights = [HEAD + len(level.rows) * BOX + len(level.moves) * GAP for level in found.levels]
-    drawn, axes = page.page(
-        TOP + sum(heights) + BETWEEN * (len(heights) - 1) + 10, title, caption, CAPTION_LINES
-    )
+    drawn, axes = page.page(TOP + sum(heights) + BETWEEN * (len(heights) - 1) + 10, title, caption, CAPTION_LINES)
     with theme.style():
         keys = [page.Key(theme.WARP, "the smallest"), page.Key(theme.B, "the second smallest")]
         page.legend(axes, LEGEND_Y, [*keys, page.Key(PALE, "another pair")])

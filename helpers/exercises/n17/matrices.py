@@ -136,12 +136,13 @@ class TwoSmallest:
     output: str = "the pair"
     scalars: tuple[str, ...] = ()
     block: tuple[int, ...] = (THREADS,)
-    tile: tuple[int, int] = (1, 1)
+    tile: tuple[int, int] = (1, 1)  # of what is judged, a row of numbers
+    tile_of_block: tuple[int, int] = (BM, BN)  # rows and columns of C; other ones for ALL alone
 
     def prepare(self, case: Case) -> Setup:
         M, N, K = (case.sizes[name] for name in "MNK")
         A, B = product(case)
-        grid = blocks(N, BN), blocks(M, BM)
+        grid = blocks(N, self.tile_of_block[1]), blocks(M, self.tile_of_block[0])
         groups = self.level.groups(grid[0] * grid[1])
         row, col = np.ogrid[:M, :N]
         expected = two_smallest(exact(A, B), self.level.group(row, col, grid[0]), groups).ravel()

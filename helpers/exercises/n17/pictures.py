@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.analysis import pairs
+from helpers.analysis.exchange import shuffles
 from helpers.analysis.pairs import Journey, Level, Pair
 from helpers.draw import theme
+from helpers.draw.exchange import exchange_figure
 from helpers.draw.pairs import pairs_figure
 from helpers.draw.patch_pairs import patch_pairs_figure
 from helpers.exercises.framework import trial
@@ -77,8 +79,8 @@ def _in_tile(left: np.ndarray, found: Places, row: int, col: int) -> list[list[t
 def of_lanes(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     """The shuffles of the warp that finds the smallest."""
     found, recording = Places(), _recorded(kernel, problem)
-    return pairs_figure(Journey((_warp(recording, found),), found.winners), f"{_begins(title)}: how pairs move in a warp",
-                        found.caption)  # fmt: skip
+    journey = Journey((_warp(recording, found),), found.winners)
+    return pairs_figure(journey, f"{_begins(title)}: how pairs move in a warp", found.caption)
 
 
 def of_warps(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
@@ -98,8 +100,14 @@ def of_blocks(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     return pairs_figure(Journey(levels, found.winners), f"{_begins(title)}: how pairs move in a grid", found.caption)
 
 
+def of_row_lanes(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
+    """The shuffles of warp 0, by which the lanes of a row bring their numbers together."""
+    recording = trial.record(kernel, problem.prepare(problem.cases[0]), blocks=((0, 0, 0),), only_traced=True)
+    return exchange_figure(shuffles(recording), f"{_begins(title)}: which lane gives, and which takes?")
+
+
 def _recorded(kernel: Kernel, problem: Problem) -> Recording:
-    return trial.record(kernel, problem.prepare(SHAPE), only_traced=False)
+    return trial.record(kernel, problem.prepare(SHAPE))
 
 
 def _first_warp(found: Places) -> int:
@@ -110,8 +118,7 @@ def _first_warp(found: Places) -> int:
 def _warp(recording: Recording, found: Places) -> Level:
     warp = _first_warp(found)
     threads = [found.threads.get(32 * warp + lane, ()) for lane in range(32)]
-    own = pairs.of_warp(recording, threads, found.winners, f"Warp {warp % WARPS} of block {warp // WARPS}")
-    return own
+    return pairs.of_warp(recording, threads, found.winners, f"Warp {warp % WARPS} of block {warp // WARPS}")
 
 
 def _block(recording: Recording, found: Places) -> Level:
