@@ -1,5 +1,5 @@
-"""How pairs of smallest elements move, as recorded: from the lanes of a warp to its lane 0, from the warps of a block to
-its thread 0, from the blocks to the last one; and which of these moves carry the two that win.
+"""How pairs of smallest elements move, as recorded: from the lanes of a warp to lane 0, from the warps of a block to
+thread 0, from the blocks to the last one; and which of these moves carry the two that win.
 
 What each thread begins with is known from C. Who takes from whom is recorded: shuffles in the machine code, shared and
 global memory in the addresses that were stored to and loaded from.

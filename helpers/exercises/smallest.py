@@ -23,6 +23,10 @@ from gemm_kernels.choices import NoChoice
 from helpers import devices, gpu, measure, run
 from helpers.draw import theme
 from helpers.draw.tables import Table
+from helpers.exercises.framework.problems import blocks
+from helpers.exercises.n17.fused import TWO_OF_ALL
+from helpers.exercises.n17.fused import alone as plain_product
+from helpers.exercises.n17.matrices import BM, BN, PAIR_WORDS, THREADS
 from helpers.measure import recordings
 from helpers.measure.bench import NoProfiler
 from helpers.measure.measurement import MEASURED, Timing, recorded_on
@@ -38,6 +42,7 @@ MOST_SHARED = 232_448
 ARRAY_THREADS = 512
 NOWHERE = -1
 ALONE, FUSED, TWO_KERNELS, LIBRARY = "the product alone", "fused", "two kernels", "cuBLAS and CuPy"
+PLAIN, STEPS = "the plain product alone", "the four steps"  # of the notebook, in tiles of 32 × 64
 SHAPES = tuple((4096, 4096, K) for K in (4096, 1024, 256, 64, 16))
 NOT_YET = "Not recorded yet. With a GPU this cell measures it."
 
@@ -240,7 +245,12 @@ def ways(shape: tuple[int, int, int]) -> dict[str, Callable[[], None]]:
         alone()
         of_array(C, values, places)
 
+    parts, arrived = gpu.zeros(PAIR_WORDS * blocks(M, BM) * blocks(N, BN), np.float32), gpu.zeros(1, np.uint32)
+    grid, sizes, small = (blocks(N, BN), blocks(M, BM)), tuple(map(np.int32, shape)), gpu.zeros(2, np.int32)
+    plain, steps = run.function(plain_product(), "product"), run.function(TWO_OF_ALL.solved, "two_smallest")
     return {
+        PLAIN: partial(run.call, plain, grid, (THREADS,), (*sizes, A, B, C)),
+        STEPS: partial(run.call, steps, grid, (THREADS,), (*sizes, A, B, parts, arrived, values, small)),
         ALONE: alone, FUSED: partial(Fused(kernel), M, N, K, A, B, values, places), TWO_KERNELS: two_kernels,
         LIBRARY: partial(_library, A, B, C),
     }  # fmt: skip
@@ -311,19 +321,38 @@ def speeds() -> Measured:
     return recorded(devices.DEFAULT.name if devices.DEFAULT.name in names or not names else names[0])
 
 
+def bytes_table() -> Table:
+    """What the product alone and the fused kernel wrote to memory and read from it, counted at PROFILED_SHAPE."""
+    M, N, K = PROFILED_SHAPE
+    head = (f"M = N = {M}, K = {K}", "MB written to memory", "MB read from memory")
+    try:
+        found = recorded()
+    except recordings.NoRecording:
+        return Table(head, (("–",) * len(head),), NOT_YET)
+    rows = tuple(
+        (name, *(theme.thousands(counted[what] / 1e6, 1) for what in ("written", "read")))
+        for name, counted in found.bytes_.items()
+    )
+    return Table(head, rows, f"Bytes of DRAM, counted by Nsight Compute ({found.label})")
+
+
 def table(found: Measured | None = None) -> Table:
-    """By K: µs of the product alone, and of each way to the two smallest, as a multiple of it."""
-    head = ("M = N = 4096, K", f"{ALONE}, µs", "fused", "two kernels", "cuBLAS and CuPy")
+    """By K: µs of each product alone, and of the ways to the two smallest, as multiples of it."""
+    head = ("K", f"{ALONE}, µs", FUSED, TWO_KERNELS, LIBRARY, f"{PLAIN}, µs", STEPS)
     try:
         found = found or speeds()
     except recordings.NoRecording:
         return Table(head, (("–",) * len(head),), NOT_YET)
     rows = tuple(
         (str(one.shape[2]), theme.thousands(1e3 * one.times[ALONE].median_ms),
-         *(f"{one.ratio(name):.3f} ×" for name in (FUSED, TWO_KERNELS, LIBRARY)))
+         *(f"{one.ratio(name):.3f} ×" for name in (FUSED, TWO_KERNELS, LIBRARY)),
+         theme.thousands(1e3 * one.times[PLAIN].median_ms), f"{one.ratio(STEPS, PLAIN):.3f} ×")
         for one in found.timed
     )  # fmt: skip
-    return Table(head, rows, f"Time, as a multiple of that of the product alone ({found.label})")
+    caption = (
+        f"M = N = {SHAPES[0][0]}: two products alone, and the two smallest as multiples of their time ({found.label})"
+    )
+    return Table(head, rows, caption)
 
 
 def record(folder: Path = recordings.FOLDER, budget_s: float = 2.0) -> Path:
