@@ -172,7 +172,7 @@ def verify(kernel: Kernel, kind: str, shape: tuple[int, int, int]) -> dict[str, 
         found = _ask(way)
         if found != expected:
             raise Wrong(f"{name}, {kernel.entry}, {kind}, M, N, K = {shape}: {found}, expected {expected}")
-    rows, columns = np.divmod([place for place in expected.places if place != NOWHERE], N)
+    rows, columns = np.divmod(np.array([place for place in expected.places if place != NOWHERE], np.int64), N)
     exact = np.einsum("ek,ke->e", host[0][rows].astype(np.float64), host[1][:, columns].astype(np.float64))
     error = float(np.abs(exact - np.array(expected.values)[: len(exact)]).max(initial=0.0))
     return {"M": M, "N": N, "K": K, "inputs": kind, "params": dict(kernel.params), "error": error}
