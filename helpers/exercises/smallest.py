@@ -266,7 +266,7 @@ def timed(shape: tuple[int, int, int], budget_s: float = 1.0) -> Timed:
 # --- bytes of memory, by Nsight Compute -----------------------------------------------------------------------------
 
 PROFILED_SHAPE = (8192, 8192, 64)  # C is 256 MiB, more than any L2 holds
-METRICS = {"written": "dram__bytes_write.sum", "read": "dram__bytes_read.sum", "stored": "lts__t_bytes_op_write.sum"}
+METRICS = {"written": "dram__bytes_write.sum", "read": "dram__bytes_read.sum", "sectors": "lts__t_sectors_op_write.sum"}
 
 
 def launch_once() -> None:
@@ -278,8 +278,9 @@ def launch_once() -> None:
 
 
 def profiled() -> dict[str, dict[str, float]]:
-    """name -> bytes that were written to memory, read from it, and stored through the L2, at PROFILED_SHAPE."""
-    rows = launches(tuple(METRICS.values()), "regex:sgemm_|two_smallest", __name__, ["once"])
+    """name -> bytes written to memory and read from it, and sectors stored to the L2, at PROFILED_SHAPE."""
+    assert __spec__ is not None  # this module's name, also where it is the program
+    rows = launches(tuple(METRICS.values()), "regex:sgemm_|two_smallest", __spec__.name, ["once"])
     return {
         name: {what: float(row[metric].replace(",", "")) for what, metric in METRICS.items()}
         for name, row in zip((ALONE, FUSED), rows, strict=True)
