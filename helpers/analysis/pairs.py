@@ -135,10 +135,10 @@ def of_warp(recording: Recording, threads: Sequence[Pair], winners: Pair, title:
     return track.level(title)
 
 
-def of_block(recording: Recording, warps: Sequence[Pair], winners: Pair, title: str, names: Sequence[str]) -> Level:
+def of_block(recording: Recording, warps: Sequence[Pair], winners: Pair, title: str) -> Level:
     """The warps of a block: who takes from shared memory what lane 0 of each warp has stored, then the shuffles."""
     links = _through_shared(recording)
-    track = _Track("warp", tuple(names), list(warps), winners)
+    track = _Track("warp", tuple(map(str, range(len(warps)))), list(warps), winners)
     if not links:
         raise CannotTell("No thread takes from shared memory a pair that one lane of each warp has stored.")
     takers = sorted({taker for _, taker in links})

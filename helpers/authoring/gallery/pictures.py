@@ -22,6 +22,7 @@ from helpers.draw import theme
 from helpers.draw.machine import machine_figure
 from helpers.draw.warp_states import warp_states_figure
 from helpers.exercises import n07, n16, one_fma, settings
+from helpers.exercises.n17 import explorer
 from helpers.explore import (
     bank_board,
     barriers,
@@ -395,6 +396,11 @@ PICTURES: tuple[Picture, ...] = (
         ("a sum", small_pictures.drawn_by("warp_tree")),
         ("a scan", small_pictures.drawn_by("prefix")),
         ("two paths", n16.paths_picture),
+    )),
+    Picture("17-pairs", "How do pairs move to the two smallest?", (
+        ("a thread's two", small_pictures.drawn_by("two_of_thread")),
+        ("a warp, a block, the grid", small_pictures.drawn_by("two_of_all")),
+        ("neighbours in the grid", partial(explorer.picture_of, explorer.Choice("the two are neighbours"))),
     )),
     Picture("heat-source", "Which line costs?", (
         ("one element a thread", _heat("naive", "sass")),
