@@ -13,7 +13,7 @@ arguments. Kernels that are no multiplication are compiled by `simulated` and re
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,6 +24,7 @@ import numpy as np
 from gemm_kernels import Kernel, Launch, OwnKernel
 from gemm_kernels.kernel import check_sizes
 from gemm_kernels.launch import OPTIONS
+from gemm_kernels.workspaces import Workspaces
 from helpers import compiler, gpu, simulator
 from helpers.sentences import BadInput, Sentence
 from helpers.simulator.cuda.arguments import dtype_of
@@ -43,8 +44,12 @@ class LaunchFailed(Sentence, Exception):
 
 
 def module(source: str, entry: str) -> Any:
-    """CUDA C++ for the device, CuPy's or the simulator's RawModule; it is compiled at its first use."""
-    return gpu.RawModule(code=source, options=OPTIONS, name_expressions=[entry])
+    """CUDA C++ for the device, CuPy's or the simulator's RawModule; it is compiled at its first use.
+
+    The simulator's takes arrays of the host, too, where `gpu.RawModule` refuses them.
+    """
+    make = gpu.RawModule if gpu.backend() == "gpu" else simulator.RawModule
+    return make(code=source, options=OPTIONS, name_expressions=[entry])
 
 
 def function(source: str, entry: str) -> Any:
@@ -68,41 +73,17 @@ def launcher(kernel: Kernel, compiled: Any) -> Callable[..., None]:
     workspaces = Workspaces(kernel.workspace_bytes)
 
     def launch(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
-        with workspaces.current(C) as workspace:
+        with _workspace(workspaces, C) as workspace:
             arguments = (*_arguments((M, N, K), alpha, A, B, beta, C), *workspace)
             compiled(kernel.grid(M, N), block, arguments, shared_mem=shared_bytes)
 
     return launch
 
 
-class Workspaces:
-    """The workspaces of a kernel whose blocks leave each other parts of C: one for each stream.
-
-    Launches on one stream follow each other and find the zeros that the one before has left; launches on two streams
-    may run at the same time and must not share a counter. A launch that failed may have left any numbers, so that its
-    workspace is dropped. A captured graph keeps the workspace of the stream that it was captured on: replay it on one
-    stream at a time.
-    """
-
-    def __init__(self, size: int | None) -> None:
-        self._size = size
-        self._of_stream: dict[int, Any] = {}
-
-    @contextlib.contextmanager
-    def current(self, C: Any) -> Iterator[tuple[Any, ...]]:
-        """The arguments that follow a launch's others: the workspace of the current stream, where C is, or none."""
-        if self._size is None:
-            yield ()
-            return
-        stream = gpu.current_stream()
-        if stream not in self._of_stream:
-            zeros = np.zeros if isinstance(C, np.ndarray) else gpu.zeros
-            self._of_stream[stream] = zeros(max(self._size // 4, 1), np.float32)
-        try:
-            yield (self._of_stream[stream],)
-        except BaseException:
-            del self._of_stream[stream]
-            raise
+def _workspace(workspaces: Workspaces, C: Any) -> contextlib.AbstractContextManager[tuple[Any, ...]]:
+    """The workspace of the current stream, where C is."""
+    zeros = np.zeros if isinstance(C, np.ndarray) else gpu.zeros
+    return workspaces.current(gpu.current_stream(), zeros)
 
 
 def start(compiled: Any, launch: Launch, A: Any, B: Any, C: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
@@ -111,7 +92,7 @@ def start(compiled: Any, launch: Launch, A: Any, B: Any, C: Any, alpha: float = 
         raise BadInput(f"{launch.name} computes A · B alone: it takes no alpha ({alpha:g}) and no beta ({beta:g}).")
     arguments = _arguments(launch.shape, alpha, A, B, beta, C, launch.scaled)
     _allow(compiled, launch.shared_bytes, launch.name)
-    with Workspaces(launch.workspace_bytes).current(C) as workspace:
+    with _workspace(Workspaces(launch.workspace_bytes), C) as workspace:
         call(compiled, launch.grid, launch.block, (*arguments, *workspace), launch.shared_bytes)
 
 

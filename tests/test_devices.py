@@ -233,7 +233,7 @@ FACTS = {  # where an architecture or a number is meant, and not the default GPU
     "helpers/measure/calibrate.py": "the blocks of launches that were recorded, whose names have them",
     "helpers/measure/workloads/__init__.py": "the blocks of launches that were recorded",
     "helpers/simulator/frontends/sass/operands.py": "whose machine code reads the sizes of a cluster from constants",
-    "helpers/cycles/machine.py": "the blocks of those launches, which their times are divided by",
+    "helpers/timing/machine.py": "the blocks of those launches, which their times are divided by",
 }
 
 

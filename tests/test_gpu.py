@@ -97,11 +97,22 @@ def test_the_description_names_the_simulated_architecture():
 
 
 def test_the_names_are_the_simulators_and_are_listed():
-    assert gpu.RawModule is simulator.RawModule
+    assert issubclass(gpu.RawModule, simulator.RawModule)
     assert gpu.ndarray is simulator.DeviceArray
     assert {"RawModule", "asarray", "empty", "full", "asnumpy", "zeros", "ones", "array"} <= set(dir(gpu))
     with pytest.raises(AttributeError, match="gpu.asarry is not simulated"):
         _ = gpu.asarry
+
+
+def test_a_kernel_refuses_an_array_of_the_host_as_cupy_does():
+    source = 'extern "C" __global__ void twice(float *x) { x[threadIdx.x] *= 2; }'
+    host = np.ones(4, np.float32)
+    for kernel in (gpu.RawModule(code=source).get_function("twice"), gpu.RawKernel(source, "twice")):
+        with pytest.raises(TypeError, match="Unsupported type <class 'numpy.ndarray'>.*gpu.asarray"):
+            kernel((1,), (4,), (host,))
+        device = gpu.asarray(host)
+        kernel((1,), (4,), (device,))
+        assert gpu.asnumpy(device).tolist() == [2] * 4 and host.tolist() == [1] * 4
 
 
 def test_a_device_array_is_a_copy_until_it_is_one():

@@ -21,11 +21,11 @@ import numpy as np
 from gemm_kernels import get
 from helpers import devices
 from helpers.cycles import TITLES, Prediction
-from helpers.cycles.machine_code import UNITS
 from helpers.devices import SCHEDULERS, WARP, Device
 from helpers.measure import profiled, recordings
 from helpers.measure.measurement import recorded_on
 from helpers.measure.states import REASONS, STALL, SUITE, states
+from helpers.timing.machine_code import UNITS
 
 SIDE = 128  # a k-step is one k of a tile of SIDE x SIDE sums
 K_STEP = SIDE * SIDE // WARP // SCHEDULERS  # cycles that its FMAs take at least

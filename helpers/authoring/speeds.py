@@ -20,6 +20,7 @@ from helpers import cycles, devices
 from helpers.analysis.landscape import KERNEL, PREDICTED, PREDICTED_SIZE, SPACE, fixed, landscape_of
 from helpers.measure import recordings
 from helpers.measure.provenance import code_sha256
+from helpers.timing import prediction
 
 GPUS = tuple(recordings.gpus(suites=("cycles",)))  # which have constants
 
@@ -27,7 +28,7 @@ GPUS = tuple(recordings.gpus(suites=("cycles",)))  # which have constants
 def gflops(params: Mapping[str, int]) -> list[float]:
     """The predicted speed at PREDICTED_SIZE on each of GPUS. Raises CANNOT."""
     trace = cycles.traced(get(KERNEL).replace(**params).launch(*(PREDICTED_SIZE,) * 3))
-    found = [cycles.prediction.predict(trace, cycles.machine(gpu)) for gpu in GPUS]
+    found = [prediction.predict(trace, cycles.machine(gpu)) for gpu in GPUS]
     return [float(f"{2e-6 * PREDICTED_SIZE**3 / one.ms:.4g}") for one in found]
 
 

@@ -11,6 +11,7 @@ from helpers.compiler.diagnostics import Diagnostic
 from helpers.compiler.errors import CompileError, UnknownKernel
 
 _MAX_ERRORS_SHOWN = 5
+_MAX_NOTES_SHOWN = 4
 _UNKNOWN_OPTION = re.compile(r"unrecognized option (.+) found\s*$", re.MULTILINE)
 _SHARED_OVERFLOW = re.compile(r"uses too much shared data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\)")
 _CONSTANT_OVERFLOW = re.compile(r"uses too much global constant data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\)")
@@ -129,7 +130,7 @@ def failed_compilation(
     if about_source and _python_line(about_source[0][0], texts):
         about_source = about_source[:1]  # the others follow from it
     for error, *notes in about_source[:_MAX_ERRORS_SHOWN]:
-        paragraphs = [diagnostics.render(each, texts) for each in (error, *notes)]
+        paragraphs = [diagnostics.render(each, texts) for each in (error, *_few(notes))]
         hints = _hints_on_python(error, texts) or _hints(error, headers)
         shown.append("\n".join(paragraphs + hints))
     left = len(about_source) - len(shown)
@@ -225,6 +226,11 @@ def _lines(numbers: Sequence[int]) -> str:
     """'line 4', 'lines 4, 9, 12, …'"""
     some = ", ".join(map(str, numbers[:6])) + (", …" if len(numbers) > 6 else "")
     return f"line{'' if len(numbers) == 1 else 's'} {some}"
+
+
+def _few(notes: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+    """The notes on an error; of the many functions of a header that would have had the name none."""
+    return notes if len(notes) <= _MAX_NOTES_SHOWN else ()
 
 
 def _errors_with_notes(found: Sequence[Diagnostic]) -> list[list[Diagnostic]]:

@@ -19,6 +19,7 @@ from helpers.draw import page, theme
 LEFT, RIGHT = 110.0, 886.0
 TOP, BOX, GAP = 92.0, 20.0, 40.0
 NUMBERS = 11.0
+APART = 4.0  # from one number to the next, at least
 LEGEND_Y = 50.0
 CAPTION_LINES = 2
 MOST_STEPS = 8
@@ -76,7 +77,8 @@ def _row(axes: Axes, found: Exchange, row: int, width: float) -> None:
     page.fill(axes, page.boxes(left, y, width, BOX), colours, edge=theme.PAPER, line=0.6, label="threads")
     every = next(one for one in (1, 2, 4, 8, 16, 32) if one * width >= (20 if found.threads <= WARP else 36))
     shown = np.arange(0, found.threads, every)
-    page.labels(axes, [str(n) for n in shown], left[shown] + width / 2, y + BOX / 2, NUMBERS, theme.INK)
+    numbers, room = [str(n) for n in shown], every * width - APART
+    page.labels(axes, numbers, left[shown] + width / 2, y + BOX / 2, NUMBERS, theme.INK, room=room)
 
 
 def _lines(axes: Axes, step: Step, needed: set[tuple[int, int]], y: float, width: float, chosen: bool) -> None:
@@ -100,7 +102,8 @@ def _banks(axes: Axes, step: Step, y: float) -> None:
     for many in (False, True):
         shown = [n for n in range(BANKS) if step.banks[n] and (step.banks[n] > 1) == many]
         ink = theme.ink_on(theme.TROUBLE if many else RESULT)
-        page.labels(axes, [str(step.banks[n]) for n in shown], left[shown] + width / 2, y + BOX / 2, NUMBERS, ink)
+        numbers = [str(step.banks[n]) for n in shown]
+        page.labels(axes, numbers, left[shown] + width / 2, y + BOX / 2, NUMBERS, ink, room=width - APART)
 
 
 # --- one shuffle, with a mask
@@ -132,7 +135,8 @@ def shuffle_figure(giver: Sequence[int], named: np.ndarray, absent: np.ndarray, 
             for there in (True, False):
                 shown = [n for n in np.flatnonzero(named) if (tints[n] == theme.TROUBLE) != there]
                 ink = theme.INK if there else theme.ink_on(theme.TROUBLE)
-                page.labels(axes, [str(n) for n in shown], left[shown] + width / 2 - 0.5, y + BOX / 2, NUMBERS, ink)
+                numbers, x = [str(n) for n in shown], left[shown] + width / 2 - 0.5
+                page.labels(axes, numbers, x, y + BOX / 2, NUMBERS, ink, room=width - APART)
         for there in (True, False):
             takers = [n for n in np.flatnonzero(named & ~own) if bool(absent[n]) != there]
             paths = [[(left[giver[n]] + width / 2, TOP + BOX + 2), (left[n] + width / 2, below - 2)] for n in takers]

@@ -189,13 +189,18 @@ def labels(
     bold: bool = False,
     label: str = "",
     zorder: float = BOXES,
+    room: float = 0.0,
 ) -> None:
     """Many short texts as one path: far faster than as many text artists.
 
     x, y: where each is aligned to, and its middle; a number, or one for each text.  size: pixels of the letters.
+    room: pixels across that each may take; on a slide the letters grow into it (`theme.at_least`).
     """
     if not len(texts):
         return
+    widest = max(_outline(words, size, align, bold).get_extents().width for words in texts) if room else 0.0
+    if widest:
+        size = max(size, min(theme.size(0.0) / 72 * theme.CSS_DPI, size * room / widest))
     x, y = np.broadcast_to(x, len(texts)), np.broadcast_to(y, len(texts))
     paths = []
     for words, place_x, place_y in zip(texts, x, y, strict=True):

@@ -52,7 +52,7 @@ def reads_figure(found: Reads, title: str, *, whole: bool = False) -> theme.Figu
         texts = [str(read.first) for read in shown]
         xs = [LEFT + read.warp * width + width / 2 - 1 for read in shown]
         ys = [TOP + (read.round + 0.5) * ROW - 0.5 for read in shown]
-        page.labels(axes, texts, xs, ys, NUMBERS, theme.INK)
+        page.labels(axes, texts, xs, ys, NUMBERS, theme.INK, room=width - 6)
     return drawn
 
 

@@ -58,21 +58,32 @@ def tile_phases_figure(data: TilePhases, phase: int = 0, thread: int = 0) -> the
 
 
 def caption(data: TilePhases, number: int) -> str:
-    """'Phase 2 of 4: 512 floats loaded, 8 192 reads served: each load is used 16 times.'"""
+    """'Phase 2 of 4: 512 floats loaded, 8 192 reads served: each load is used 16 times.'; where the two tiles differ,
+    or a thread uses what it reads more than once, how often for each of them."""
     phase = data.phases[number]
     loaded, read = phase.floats_loaded, phase.floats_read
     text = (
         f"Phase {number + 1} of {len(data.phases)}: {theme.plural(loaded, 'float')} loaded from global memory, "
-        f"{theme.plural(read, 'read')} served from shared memory: each "
+        f"{theme.plural(read, 'read')} served from shared memory"
     )
-    reads = read / loaded if loaded else 0.0
-    uses = data.bytes_without_sharing / data.bytes_loaded() if loaded else 0.0
-    if reads and uses > 1.25 * reads:  # a thread keeps what it reads for several elements of C
-        each = "float" if reads.is_integer() and (uses / reads).is_integer() else "float, on average,"
-        return (
-            f"{text}{each} is read {_uses(reads)}, and each read is used {_uses(uses / reads)}, in all {_uses(uses)}."
-        )
-    return f"{text}load is used {_uses(reads)}."
+    if not read:
+        return f"{text}."
+    found = {letter: _reads_and_uses(data, phase, letter) for letter in phase.arrays}
+    if len(set(found.values())) == 1 and (reads_uses := found[phase.arrays[0]])[1] == 1:
+        return f"{text}: each load is used {_uses(reads_uses[0])}."
+    parts = [
+        f"of {letter} is read {_uses(reads)}, for {theme.plural(uses, 'product')} each"
+        for letter, (reads, uses) in found.items()
+    ]
+    return f"{text}: each float {'; each '.join(parts)}."
+
+
+def _reads_and_uses(data: TilePhases, phase: Phase, letter: str) -> tuple[float, float]:
+    """How often each float of a tile is read, and how many products each of these reads is for."""
+    row, col = np.divmod(data.tile, data.shapes["C"][1])
+    products = len(np.unique(col if letter == "A" else row))  # of each float: one for each column, or row, of C's tile
+    reads = sum(map(len, phase.readings(letter))) / sum(len(one.element) for one in phase.copies if one.array == letter)
+    return reads, products / reads if reads else 0.0
 
 
 def _uses(times: float) -> str:

@@ -264,7 +264,7 @@ ADD_SCALED = Blank(
         Wrong("last_missing", "The last element has the index N - 1, and index < N - 1 leaves it out."),
         Wrong("scales_both", "c multiplies A alone, not the sum."),
         Wrong("scales_B", "c multiplies B here; it belongs to A."),
-        Wrong("adds_to_C", "The result is added to what was in C (+=): it must replace it."),
+        Wrong("adds_to_C", "The result is added to what was in C: it must replace it."),
     ),
 )
 

@@ -229,6 +229,8 @@ RASTER = Blank(
         Wrong("whole_columns", "Right, but the blocks go down whole columns of C: only GROUP rows belong together."),
         Wrong("along_rows", "Right, but inside a group the blocks still go along the rows: go down the columns of the "
               "group."),
+        Wrong("number_by_threads", "A row of the grid has gridDim.x blocks; blockDim.x is the threads of a block.",
+              (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.y * blockDim.x + blockIdx.x"),)),
         Wrong("group_of_blocks", "A group has GROUP * tiles_x blocks, not GROUP."),
         Wrong("group_unscaled", "A group begins GROUP rows after the one before, not one."),
         Wrong("traded", "The remainder by the number of rows is the row of a tile, the quotient is its column."),
@@ -257,6 +259,7 @@ SLICES = Blank(
     problem=Gemm("sgemm", (8, 8, 4), (8, 8), Tiles(BM=8, BN=8), scaled=False,
                  shapes=((16, 24, 32), (8, 16, 9), (24, 8, 5), (16, 16, 101))),
     picture=ThreadMapOf("C", Case({"M": 16, "N": 24, "K": 32}), "your kernel"),
+    goals=(goals.stored_once(),),
     wrong=(
         Wrong("all_of_k", "Every group adds up all of k: each product is counted four times."),
         Wrong("slices_of_SLICES", "A group's part has K / SLICES products, not SLICES."),
@@ -358,6 +361,9 @@ SHARES = Blank(
     wrong=(
         Wrong("rounded_down", "The number of iterations divided by the blocks is rounded down, so the last ones belong "
               "to nobody: compute where a share begins as block * total / blocks."),
+        Wrong("rounded_apart", "total / blocks is rounded down by itself, so that a share ends before the next one "
+              "begins: it ends where the next begins, at (block + 1) * total / blocks.",
+              (("(block + 1) * total / blocks", "block * total / blocks + total / blocks"),)),
         Wrong("whole_tiles", "These are whole tiles dealt out in turns, no equal shares: the busiest block still "
               "decides when all is done."),
         Wrong("one_piece", "Only the first piece of each share is multiplied: a share may reach into several tiles."),

@@ -24,7 +24,7 @@ from helpers.exercises.n16.arrays import BINS
 from helpers.measure import recordings
 from helpers.measure.measurement import MEASURED, Timing, recorded_on
 from helpers.measure.provenance import provenance
-from helpers.measure.timing import take_turns
+from helpers.measure.timing import flusher, take_turns
 
 SUITE = "reductions"
 N = 2**26  # floats, 256 MiB: more than any L2 holds
@@ -306,15 +306,6 @@ def _inputs(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return x, *(generator.integers(0, most, n, np.int32) for most in (FAST_BINS, BINS))
 
 
-def _reader(n: int) -> Callable[[], None]:
-    """A function that reads n floats which no other launch reads: after it the L2 holds nothing that is needed, and
-    nothing that was changed, which would have to be written to memory while the next launch is timed."""
-    other, sms = gpu.zeros(n, np.float32), _sms()
-    parts, arrived, total = gpu.zeros(3 * sms, np.float32), gpu.zeros(1, np.uint32), gpu.zeros(1, np.float32)
-    arguments = (np.int32(n), other, parts, arrived, total)
-    return partial(fast(SUM), (3 * sms,), (FAST_THREADS,), arguments)
-
-
 def measured(n: int = N, budget_s: float = 2.0) -> Measured:
     """All ways at n elements, in turns, on the GPU at hand."""
     hosts = _inputs(n)
@@ -330,7 +321,7 @@ def measured(n: int = N, budget_s: float = 2.0) -> Measured:
     import cupy
 
     starts = [runner.start for runner in runners]
-    times = take_turns(starts, cupy.cuda.get_current_stream(), budget_s, _reader(n))
+    times = take_turns(starts, cupy.cuda.get_current_stream(), budget_s, flusher())
     ways = tuple(
         Way(one.task, one.name, one.launches, one.bytes, Timing.of(times[:, column]), error)
         for column, (one, error) in enumerate(zip(runners, errors, strict=True))

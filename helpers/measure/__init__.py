@@ -6,8 +6,8 @@ parameters, `fastest_suite` compares the fastest kernel of each shape with cuBLA
 back), `correctness` tries to find kernels wrong. Command line: `python -m helpers.measure bench`, `record`, `tune`.
 """
 
-from helpers.measure.bench import NoGpu, bench, bench_together, geometric_mean
-from helpers.measure.measurement import MEASURED, SIMULATED, Measurement, Timing, recorded_on
+from helpers.measure.bench import NoGpu, bench, bench_together
+from helpers.measure.measurement import MEASURED, SIMULATED, Measurement, Timing, geometric_mean, recorded_on
 from helpers.measure.performance import Performance, performance
 from helpers.measure.problem import ALPHA, BETA, Reference, WrongResult, problem, tolerance, verify
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from gemm_kernels import LADDER, Kernel, choices, get
 from helpers import gpu, run
 from helpers.measure import calibrate, choosing, compared, fastest_suite, recordings, side_by_side, states, tuning
-from helpers.measure.bench import NoGpu, NoProfiler, Refusal, bench_together, compile_all, geometric_mean
+from helpers.measure.bench import NoGpu, NoProfiler, Refusal, bench_together, compile_all
 from helpers.measure.clocks import record_clocks
 from helpers.measure.compared import Compared
 from helpers.measure.correctness import EVERY, Incorrect, record_correctness
@@ -19,10 +19,9 @@ from helpers.measure.counters import record_counters, write_cubins
 from helpers.measure.fetched import record_fetched
 from helpers.measure.graphs import NoCublas
 from helpers.measure.lost import record_lost
-from helpers.measure.measurement import Measurement
+from helpers.measure.measurement import Measurement, geometric_mean
 from helpers.measure.occupancy_answers import record_occupancy
 from helpers.measure.record import at_shape, record_golden, record_suite
-from helpers.measure.series import FURTHER, SUITE
 from helpers.measure.space import KERNEL, space, suits
 from helpers.measure.suites import (
     FASTEST,
@@ -44,6 +43,7 @@ from helpers.measure.suites import (
     tiles,
 )
 from helpers.measure.workloads.record import record_workloads
+from helpers.timing.series import FURTHER, SUITE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -177,10 +176,3 @@ def stop_after_fault(kernel: Kernel, reason: Exception) -> None:
         raise run.LaunchFailed(
             f"{kernel.entry} faulted on the GPU ({reason}); nothing more can be measured in this process."
         ) from reason
-
-
-def geometric_mean(ratios: Sequence[float]) -> float:
-    """The geometric mean, the right average of ratios: the mean of r and 1/r is 1."""
-    if not ratios:
-        raise ValueError("There is no ratio to average.")
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))

@@ -1,7 +1,7 @@
 """Microbenchmarks of one GPU: how long its instructions, its caches and its memory take, in cycles of the SM clock.
 
 `python -m helpers.measure calibrate` runs them all, in about a minute, and keeps what was measured in
-recordings/<gpu>/machine.json; `helpers.cycles.machine` makes the constants of the SM model of it. Needs a GPU.
+constants/<gpu>/machine.json; `helpers.timing.machine` makes the constants of the SM model of it. Needs a GPU.
 
 Three kinds: a loop of one instruction on one SM's worth of warps, or on one warp, timed with `clock64()`; chains of
 dependent loads; and whole launches between two events, as the ladder is timed.
@@ -18,7 +18,7 @@ import numpy as np
 from helpers import gpu
 from helpers.measure import probes, recordings
 from helpers.measure.provenance import provenance
-from helpers.measure.timing import flusher
+from helpers.measure.timing import WRITE, flusher
 
 COPIES = 64  # of an instruction in the body of its loop
 REPEATS = 3  # of each launch; the least counts
@@ -324,7 +324,7 @@ def _run_launches() -> dict[str, float]:
     module = cupy.RawModule(code=_LAUNCHES, options=("-std=c++17",))
     functions = {name: module.get_function(name) for name in names}
     big, other, to = cupy.zeros(1 << 30, cupy.uint8), cupy.ones(1 << 28, cupy.uint8), cupy.zeros(1 << 24, cupy.float32)
-    times, flush, random = cupy.zeros(2, cupy.uint64), flusher(), np.random.default_rng(1)
+    times, flush, random = cupy.zeros(2, cupy.uint64), flusher(WRITE), np.random.default_rng(1)
     result: dict[str, float] = {}
     for kib in (128, 2048, 16384, 28672, 49152, 524288):
         lines = kib * 1024 // 128

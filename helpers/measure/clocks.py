@@ -21,7 +21,7 @@ from helpers.measure.measurement import Timing, recorded_on
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance, sm_clock
 from helpers.measure.rows import from_row, to_row
-from helpers.measure.timing import WARM_UP_S, flusher
+from helpers.measure.timing import WARM_UP_S, WRITE, flusher
 
 SUITE = "clocks"
 KERNEL = "serpentine"
@@ -96,7 +96,7 @@ def record_clocks(folder: Path = recordings.FOLDER) -> Path:
 def measured() -> Sequence[Clocked]:
     """Every wrong clock beside the right one, on the GPU at hand."""
     large, small, vector = (_started(shape) for shape in (LARGE, SMALL, VECTOR))
-    flush = flusher()
+    flush = flusher(WRITE)
     found = [*_cold(small)]
     right = _events(large, flush)
     found += [

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from helpers.devices import DEVICES
-from helpers.measure.bench import geometric_mean
-from helpers.measure.measurement import recorded_on
+from helpers.measure.measurement import geometric_mean, recorded_on
 from helpers.measure.rows import from_row, to_row
 
 GRAPH, EVENTS = "graph", "events"  # ways to time, see `way`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -116,3 +117,10 @@ class Measurement:
     def from_row(cls, row: Mapping[str, Any], gpu: str) -> Measurement:
         """A recorded row, labelled with the GPU that it was recorded on."""
         return from_row(cls, row, gpu=gpu, label=recorded_on(gpu))
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """The geometric mean, the right average of ratios: the mean of r and 1/r is 1."""
+    if not ratios:
+        raise ValueError("There is no ratio to average.")
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.measure.timing import flusher
+from helpers.measure.timing import WRITE, flusher
 
 MIXED_LOADS = r"""
 typedef unsigned long long u64;
@@ -201,7 +201,7 @@ def run() -> dict[str, float]:
     import cupy
 
     module = cupy.RawModule(code=KERNELS, options=("-std=c++17",))
-    call = Calls(module, flusher())
+    call = Calls(module, flusher(WRITE))
     parts = (_blocks, _code, _streams, _parts, _gathers, _atomics, _steps, _l1, _kept, _mixed, _queues)
     return {name: value for part in parts for name, value in part(call).items()}
 

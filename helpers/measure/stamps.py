@@ -23,7 +23,7 @@ from helpers.measure import recordings
 from helpers.measure.measurement import recorded_on
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance
-from helpers.measure.timing import interleave
+from helpers.measure.timing import WRITE, interleave
 
 SUITE = "stamps"
 SIZE = 2048  # M = N = K
@@ -148,7 +148,7 @@ def record(folder: Path = recordings.FOLDER) -> Path:
         module = run.module(launch.source, launch.entry)
         functions = (run.function(plain.source, plain.entry), module.get_function(launch.entry))
         launches = [partial(run.start, function, plain, A, B, C, ALPHA, BETA) for function in functions]
-        without, with_marks = np.median(interleave(launches, 0.3), axis=0)
+        without, with_marks = np.median(interleave(launches, 0.3, flush=WRITE), axis=0)
         on_sm, clocks = read(module, launch.threads // 32, len(marks))
         of_sm = together(on_sm, clocks)
         rows.append(

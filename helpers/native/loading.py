@@ -23,9 +23,12 @@ class NoLibrary(Exception):
     """A program cannot be used on this machine; the message is a sentence that says why."""
 
 
-def load(program: str) -> ctypes.CDLL:
-    """The library of a program. NoLibrary if it is turned off, or there is none and no compiler to build it."""
-    if os.environ.get(ENVIRONMENT_VARIABLE, "").lower() == "off":
+def load(program: str, optional: bool = True) -> ctypes.CDLL:
+    """The library of a program. NoLibrary if there is none and no compiler to build it.
+
+    optional: the caller can do without it, so that it may be turned off; then NoLibrary, too.
+    """
+    if optional and os.environ.get(ENVIRONMENT_VARIABLE, "").lower() == "off":
         raise NoLibrary(f"{ENVIRONMENT_VARIABLE}=off.")
     found = _found(program)
     if isinstance(found, str):

@@ -13,7 +13,6 @@ from helpers import cycles, devices
 from helpers.analysis import budget
 from helpers.analysis.budget import Budget
 from helpers.cycles import TITLES, Prediction
-from helpers.cycles.trace import MOST_INSTRUCTIONS
 from helpers.devices import SECTOR_BYTES, WARP
 from helpers.profile.causes import Cause, find
 from helpers.simulator import Captured, Finding, Recording, StepLimitExceeded
@@ -24,6 +23,7 @@ from helpers.simulator.recording.recorded import LaunchFacts
 from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.sampling import Untouched
 from helpers.simulator.sanitizer.checks import Checker, Report
+from helpers.timing.trace import MOST_INSTRUCTIONS
 
 HOT = 8  # lines that are shown
 REGION = {"global": "sectors", "local": "sectors", "shared": "wavefronts"}  # what a request costs there
@@ -110,7 +110,7 @@ class Roof:
 class Profile:
     """One launch on one page. times in milliseconds; cycles: where they go, in parts that add up to the time.
 
-    units: how busy each is while the kernel runs, 0 … 1, the busiest first; keys of `cycles.prediction.WHAT`.
+    units: how busy each is while the kernel runs, 0 … 1, the busiest first; keys of `timing.prediction.WHAT`.
     hazards: what the sanitizer finds in the blocks that are `checked`, races between blocks and in global memory left
     out; checked: their linear numbers.
     """

@@ -21,7 +21,7 @@ from helpers.compiler.signature import signatures
 from helpers.measure import recordings
 from helpers.measure.measurement import Timing
 from helpers.measure.provenance import provenance
-from helpers.measure.timing import interleave
+from helpers.measure.timing import WRITE, interleave
 from helpers.profile.arguments import argument
 
 FOLDER = Path(__file__).parent / "examples"
@@ -90,7 +90,7 @@ def _row(pair: Pair, budget_s: float) -> dict[str, Any]:
         launch()
     first, second = (gpu.asnumpy(one).astype(float) for one in results)
     difference = float(np.abs(first - second).max() / np.abs(second).max())
-    times = [Timing.of(column) for column in interleave(launches, budget_s).T]
+    times = [Timing.of(column) for column in interleave(launches, budget_s, flush=WRITE).T]
     row = [[one.median_ms, one.lower_ms, one.upper_ms, one.repeats] for one in times]
     return {"rule": pair.rule, "slow": row[0], "mended": row[1], "difference": difference}
 

@@ -121,6 +121,21 @@ def test_a_table_may_be_shown_with_some_of_its_columns():
     assert found[0].shown == ("<table><tr><th>a</th><th>c</th></tr><tr><td>1</td><td>3</td></tr></table>",)
 
 
+@pytest.mark.parametrize(("kind", "shown"), [("printed", '<pre class="printed">4 &lt; 5</pre>'), ("table", "<table>")])
+def test_a_slide_shows_the_text_or_the_table_of_a_cell(kind, shown):
+    outputs = [new_output("stream", text="4 < 5\n"), new_output("display_data", {"text/html": "<table></table>"})]
+    (found,) = deck.slides(book(STEP, new_code_cell("draw()", outputs=outputs)), [replace(SLIDE, kind=kind)])
+    assert found.shown[0].startswith(shown) and found.kind == kind
+    with pytest.raises(ValueError, match=f"its cell stores no {kind} output"):
+        deck.slides(book(STEP, new_code_cell("draw()")), [replace(SLIDE, kind=kind)])
+
+
+def test_a_line_of_code_in_words_breaks_at_its_spaces_alone():
+    assert deck.markdown("a `dim3 g(2), b(4);`") == (
+        "<p>a <code><span>dim3</span> <span>g(2),</span> <span>b(4);</span></code></p>\n"
+    )
+
+
 def test_a_table_or_a_listing_of_a_steps_text_can_be_shown():
     step = new_markdown_cell("## 2 · By hand\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nMore.\n\n```text\n<1> 2\n```")
     table, listing = deck.slides(book(step), [replace(SLIDE, kind="block", what=text) for text in ("| 1", "<1>")])
@@ -128,16 +143,26 @@ def test_a_table_or_a_listing_of_a_steps_text_can_be_shown():
     assert listing.shown == ('<pre class="drawing size0" data-lines="1">&lt;1&gt; 2</pre>',)
 
 
-def test_a_comment_too_long_for_a_slide_goes_on_in_the_next_line_and_other_lines_are_refused():
+def test_a_comment_too_long_for_a_slide_goes_on_in_the_next_line():
     words = "for each k: a float4 of As[k] from row on, a float4 of Bs[k] from col on, then all products of the two"
     step = new_markdown_cell(f"## 2 · See\n\n```cuda\n  //  4. {words}\n  x;\n```")
     listing = re.sub("<.*?>", "", deck.slides(book(step), [replace(SLIDE, kind="block", what="x;")])[0].shown[0])
     first, second, last = listing.split("\n")
     assert first.startswith("  //  4. for") and second.startswith("  //     ") and last == "  x;"
     assert f"{first} {second.removeprefix('  //').strip()}" == f"  //  4. {words}"
-    step.source = step.source.replace("  //  4. ", "int x; // ")
+
+
+def test_code_too_long_for_a_slide_has_its_comment_above_it():
+    code, comment = "    float sum = 0.0f;", "// what a thread adds up, of row of A and column of B, over all k"
+    shown = deck.slides(book(new_markdown_cell(f"## 2 · See\n\n```cuda\n{code}   {comment}\n```")),
+                        [replace(SLIDE, kind="block", what="sum")])[0].shown[0]  # fmt: skip
+    assert re.sub("<.*?>", "", shown) == f"    {comment}\n{code}"
+
+
+def test_a_line_of_code_too_long_for_a_slide_is_refused():
+    step = new_markdown_cell(f"## 2 · See\n\n```cuda\nx = {'y + ' * 30}z;\n```")
     with pytest.raises(ValueError, match="letters; 86 is the most that a room can read"):
-        deck.slides(book(step), [replace(SLIDE, kind="block", what="x;")])
+        deck.slides(book(step), [replace(SLIDE, kind="block", what="x =")])
 
 
 def test_a_kernel_is_an_excerpt_of_at_most_fourteen_lines_in_the_colours_of_cuda():

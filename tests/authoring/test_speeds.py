@@ -7,8 +7,8 @@ import pytest
 from helpers import cycles, devices
 from helpers.analysis import landscape
 from helpers.authoring import speeds
-from helpers.cycles import prediction
 from helpers.measure import recordings
+from helpers.timing import prediction
 
 WANTED = [one.params for one in landscape.landscape_of(devices.DEFAULT).legal if not one.predicted.spills]
 QUICK = [params for params in WANTED if params["TM"] * params["TN"] <= 32]  # whose loops are traced in part

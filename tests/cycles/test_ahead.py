@@ -5,7 +5,7 @@ import pytest
 
 from gemm_kernels import get
 from helpers import cycles, devices, run, simulator
-from helpers.cycles import ahead, prediction, trace
+from helpers.timing import ahead, prediction, trace
 
 LAUNCHES = (
     ("block_tile_2d", (256, 256, 1024)),  # a line of A holds four iterations

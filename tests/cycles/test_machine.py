@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import cycles, devices, run, simulator
-from helpers.cycles import errors
+from helpers.authoring.fitting import errors
 from helpers.measure import recordings
 from helpers.measure.calibrate import COPIES, _loops
 

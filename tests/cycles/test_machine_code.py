@@ -4,7 +4,7 @@ import re
 
 from gemm_kernels import get
 from helpers import cycles
-from helpers.cycles.machine_code import NUMBER
+from helpers.timing.machine_code import NUMBER
 
 
 def test_whoever_uses_a_loaded_register_first_waits_for_the_scoreboard_that_the_load_sets():

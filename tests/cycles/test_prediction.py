@@ -7,11 +7,12 @@ import pytest
 
 from gemm_kernels import get
 from helpers import cycles, devices, run, simulator
-from helpers.cycles import errors, prediction, tags
+from helpers.authoring.fitting import errors
 from helpers.measure import ALPHA, BETA, calibrate, probes, recordings
-from helpers.measure.series import CALIBRATION, HELD_BACK
 from helpers.measure.workloads import workloads
 from helpers.simulator.recording import counting
+from helpers.timing import prediction, tags
+from helpers.timing.series import CALIBRATION, HELD_BACK
 
 
 def recorded_as_timed(launch):

@@ -7,9 +7,9 @@ import pytest
 
 from gemm_kernels import get
 from helpers import cycles
-from helpers.cycles.machine import machine
-from helpers.cycles.ranges import FEWEST, SHARE, Compared, range_for
 from helpers.measure import recordings
+from helpers.timing.machine import machine
+from helpers.timing.ranges import FEWEST, SHARE, Compared, range_for
 
 GPU = "NVIDIA H200"
 CHANCE = 0.05  # of 51 launches of 20 kernels; ranges of all launches together, as there were once, hold half of them

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from helpers import cycles, devices
-from helpers.cycles import errors, tags
+from helpers.authoring.fitting import errors
 from helpers.measure import recordings
 from helpers.measure.calibrate import PITCH
+from helpers.timing import tags
 
 
 @pytest.fixture(scope="module")

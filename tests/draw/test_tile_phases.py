@@ -46,13 +46,12 @@ def test_the_caption_states_the_reuse_that_the_recording_shows(data):
     )
 
 
-def test_a_read_that_serves_a_whole_row_of_sums_is_counted_apart_from_the_reads(data):
-    wide = replace(data, bytes_unshared=3 * data.bytes_unshared)
-    assert (
-        tile_phases_figure(wide, 1, 6)
-        .caption.replace("\u00a0", " ")
-        .endswith("each float is read 4 times, and each read is used 3 times, in all 12 times.")
-    )
+def test_the_caption_says_of_each_tile_how_often_it_is_read(data):
+    all_rows = {int(element) % 16 + row * 16 for element in data.tile for row in range(16)}
+    taller = replace(data, stores=(np.array(sorted(all_rows)),))  # as if each read of B served four rows of sums
+    caption = tile_phases_figure(taller, 1, 0).caption.replace("\u00a0", " ")
+    assert "each float of A is read 4 times, for 1 product each" in caption
+    assert caption.endswith("each of B is read 4 times, for 4 products each.")
 
 
 def test_the_matrices_show_this_phases_loads_and_the_earlier_ones_lighter(data):

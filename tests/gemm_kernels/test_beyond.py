@@ -14,7 +14,7 @@ from gemm_kernels.ladder import TRIED
 from gemm_kernels.rules import broken
 from helpers import compiler, devices, gpu, run
 from helpers.measure import recordings
-from helpers.measure.bench import geometric_mean
+from helpers.measure.measurement import geometric_mean
 from helpers.measure.problem import ALPHA, BETA, problem, verify
 from helpers.measure.suites import CHOICES, FASTEST, FASTEST_SQUARES, OTHERS, SQUARES, UNSEEN
 from helpers.models import register_banks

@@ -9,12 +9,12 @@ import pytest
 
 from gemm_kernels import get
 from helpers import course, profile, run, simulator
-from helpers.cycles import trace
 from helpers.measure import ALPHA, BETA
 from helpers.profile import facts
 from helpers.profile.__main__ import main
 from helpers.profile.page import _three_digits
 from helpers.simulator.engine import compiled
+from helpers.timing import trace
 
 TRANSPOSE = """
 __global__ void transpose(const float *from, float *to, int rows, int columns) {

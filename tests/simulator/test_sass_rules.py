@@ -36,7 +36,7 @@ def execute(text: str, code: bytes = b"", **registers) -> dict[str, np.ndarray]:
     operands = Operands("sm_90", code=Code(binary=code))
     computed = opcodes.outcome(operands, statement, since=100)
     assert isinstance(computed, Compute)
-    values = Registers(operands.initial, subnormal=True)
+    values = Registers(operands.initial)
     for name, value in registers.items():
         if name in operands.slots:
             values[operands.slots[name]] = value.view(np.int32) if value.dtype == np.uint32 else value

@@ -14,7 +14,7 @@ from pathlib import Path
 import gemm_kernels
 from helpers import cycles, devices
 from helpers.authoring.bench.simulator import timed
-from helpers.cycles.prediction import predict
+from helpers.timing.prediction import predict
 
 SIZE = 4096
 GOALS = {"traced": 2.0, "predicted": 1.0, "mebibytes": 1024}  # seconds of the wall on an idle machine; of the process

@@ -43,8 +43,11 @@ LINK = re.compile(r'(?<=href=")([\w.-]+)\.(?:ipynb|md)(?=["#])')
 HEADING = re.compile(r"^# +(.+)$", re.MULTILINE)
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<listing>.*?)^```|(?:^\|[^\n]*\n?)+", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"(\s*)(//\s*(?:\d+\.\s*)?)")  # up to its first word
+COMMENTED = re.compile(r"(\s*)(\S.*?)\s+(//.*)")
 ROW = re.compile(r"(<tr\b[^>]*>)(.*?)(</tr>)", re.DOTALL)
 CELL = re.compile(r"<t[hd]\b.*?</t[hd]>", re.DOTALL)
+CODE = re.compile(r"(?<=<code>)[^<]+(?=</code>)")
+UNBROKEN = re.compile(r"\S+")
 COLOURS = HtmlFormatter(nowrap=True)
 WIDE, HIGH = 1168, 674  # pixels of a slide for all that it shows (slide.css)
 TITLE = (47, 46)  # of a line of its title: pixels down, and letters across, of the widest text there is
@@ -122,8 +125,7 @@ def _shown(notebook: NotebookNode, one: Planned, frames: bool) -> tuple[int | No
     if one.kind == "picture":
         drawn = partial(redrawn.picture, notebook, number)
         return number, (image(legible(one, drawn)[0]),) if frames else ()
-    outputs = [output for output in notebook.cells[number].outputs if "data" in output or "text" in output]
-    return number, (_columns(_stored(outputs, one.kind), *one.how),)
+    return number, (_columns(_stored(notebook.cells[number].outputs, one.kind), *one.how),)
 
 
 def legible(one: Planned, draw: Callable[[float], theme.Figure]) -> tuple[theme.Figure, float]:
@@ -180,7 +182,7 @@ def _block(notebook: NotebookNode, step: int, text: str) -> str:
 
 def _listing(source: str, coloured: bool = True) -> str:
     """Lines of code, in the largest letters in which they fit on the slide; a comment too long for any goes on in
-    the next line."""
+    the next line, or stands above its code."""
     lines = source.rstrip("\n").split("\n")
     if coloured:
         lines = [part for line in lines for part in _broken(line)]
@@ -196,22 +198,23 @@ def _listing(source: str, coloured: bool = True) -> str:
 
 
 def _broken(line: str) -> list[str]:
-    """A comment that is too long for a slide as two lines or more; any other line as it is."""
-    begin = COMMENT.match(line)
-    if begin is None or len(line) <= WIDEST[-1]:
+    """A line too long for a slide as two or more: a comment goes on in the next, code has its comment above it."""
+    if len(line) <= WIDEST[-1]:
         return [line]
+    begin, commented = COMMENT.match(line), COMMENTED.match(line)
+    if begin is None:
+        return [line] if commented is None else [*_broken(commented[1] + commented[3]), commented[1] + commented[2]]
     indent = "//".ljust(len(begin[2])).rjust(len(begin[0]))
     return textwrap.wrap(line, WIDEST[0], subsequent_indent=indent, drop_whitespace=True)
 
 
 def _stored(outputs: Sequence[Any], kind: str) -> str:
     for output in outputs:
-        data = output.get("data", {})
-        if "text/html" in data:
-            return str(data["text/html"])
-        if "text" in output:
+        if kind != "printed" and "text/html" in output.get("data", {}):
+            return str(output["data"]["text/html"])
+        if kind == "printed" and "text" in output:
             return f'<pre class="printed">{html.escape(ANSI.sub("", output.text).rstrip())}</pre>'
-    raise ValueError(f"its cell stores no {kind}; run it with `make notebooks`")
+    raise ValueError(f"its cell stores no {kind} output; run it with `make notebooks`")
 
 
 def _columns(table: str, wanted: str = "") -> str:
@@ -278,5 +281,7 @@ def _names() -> dict[str, Any]:
 
 
 def markdown(source: str) -> str:
-    """Markdown as HTML; links to other notebooks and to the glossary lead to their hand-outs."""
-    return LINK.sub(r"\1.html", ANCHOR.sub("", str(markdown2html(source))))
+    """Markdown as HTML; links to other notebooks and to the glossary lead to their hand-outs, and a line of code
+    breaks at its spaces alone."""
+    page = LINK.sub(r"\1.html", ANCHOR.sub("", str(markdown2html(source))))
+    return CODE.sub(lambda found: UNBROKEN.sub(r"<span>\g<0></span>", found[0]), page)

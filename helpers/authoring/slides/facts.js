@@ -10,7 +10,7 @@
     Math.min(image.offsetWidth / image.naturalWidth, image.offsetHeight / image.naturalHeight));
   return {
     pages: all.length, pictures: kind("picture"), films: kind("film"), kernels: kind("kernel"), questions: kind("ask"),
-    tables: kind("table"), frames: document.querySelectorAll(".film img").length,
+    tables: kind("table") + kind("printed"), frames: document.querySelectorAll(".film img").length,
     // The opening has the idea of the notebook in three sentences, and nothing else to look at.
     words: Math.max(...all.filter((slide) => !slide.matches(".opening")).map((slide) => words(slide).length)),
     code: Math.min(...listings.map((one) => parseFloat(getComputedStyle(one).fontSize)), 99),

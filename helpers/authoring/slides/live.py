@@ -30,6 +30,7 @@ def slides(name: str) -> JSON:
     The first show is the whole notebook, the others are what workshops show of it, with their clock in the notes. Each
     has a name, its slides, and the notebook in which it goes on. A slide has its title, words and notes as HTML, and
     what it shows: HTML, or the source of the cell whose output the notebook shows, or what the kernel is asked to draw.
+    Of several outputs of a cell it shows the first that has an element of the name `output`.
     """
     path = plan.FOLDER / name
     said = planned.path_of(path)
@@ -60,6 +61,7 @@ def _show(workshop: plan.Route, share: route.Share, notebook: NotebookNode, file
             "kind": "opening",
             "html": "",
             "cell": "",
+            "output": "",
             "draw": "",
         }
         found += [opening, *(_slide(one, notebook, file) for one in part.slides)]
@@ -78,6 +80,7 @@ def _slide(one: deck.Slide, notebook: NotebookNode, name: str) -> dict[str, Any]
         "kind": one.kind,
         "html": one.shown[0] if one.cell is None and one.shown else "",
         "cell": "" if one.cell is None or drawn else notebook.cells[one.cell].source,
+        "output": {"table": "table", "printed": "pre"}.get(one.kind, ""),
         "draw": DRAW.format(name=name, number=one.number) if drawn else "",
     }
 

@@ -8,8 +8,8 @@ A section is a slide: the step that it belongs to and its title, a few words, an
 
     film: scheduler.explore() | warps = 1, 4, 8
 
-- picture: the picture of the step's cell whose code has this text, drawn anew for the slide. table: the stored table or
-  printed text likewise; of a table some columns, "1, 3", where a bar and they follow.
+- picture: the picture of the step's cell whose code has this text, drawn anew for the slide. table: the first table
+  that it stores; some of its columns, "1, 3", where a bar and they follow. printed: the text that it printed.
 - ask: the prediction that this call asks.
 - block: the table or the listing of the step's own text that has this text.
 - kernel: the name of an exercise, whose solution is shown, or else of a kernel of the ladder; from the line with the
@@ -28,7 +28,7 @@ from pathlib import Path
 
 FOLDER = "slides"
 MOST_WORDS = 40  # of a slide, with its title; what it shows is not counted
-KINDS = ("picture", "table", "block", "ask", "film", "kernel", "task", "code", "way")
+KINDS = ("picture", "table", "printed", "block", "ask", "film", "kernel", "task", "code", "way")
 HEADING = re.compile(r"^## (\d+) · (.+)$")
 SHOWN = re.compile(rf"^({'|'.join(KINDS)}): (.+)$")
 MARKUP = re.compile(r"[*`_]")

@@ -13,7 +13,7 @@ from typing import Any
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.draw.diff import Diff, source_diff
-from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress, reasons, text_slips
+from helpers.exercises.framework import convergence, feedback, judge, marked, on_gpu, progress, reasons, text_slips
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
 from helpers.exercises.framework.judge import Examination, Goal, Judged
@@ -145,6 +145,11 @@ class KernelExercise(Exercise):
                 progress.note(self.name, solved=False)
             said = feedback.verdict(found, self.problem, self.goals, because, starter=untouched)
             return replace(said, alone=not untouched and not self._draws(found.first_failure))
+        facts = reasons.Facts(text, found, found.outcomes[0], self.problem, self.solved)
+        apart = convergence.explained(facts)
+        if apart:
+            progress.note(self.name, solved=False)
+            return Verdict(False, f"{self.problem.output} is right here.\nWhy that is not enough: {apart}", alone=True)
         device = on_gpu.run(text, self.problem)
         if not device.passed:
             return Verdict(False, device.sentence)
@@ -167,7 +172,9 @@ class KernelExercise(Exercise):
         assert found.kernel is not None
         own = judge.measured(found.kernel, self.problem, self.judged)
         course = judge.known_launch(simulated(self.solved, self.problem.entry), self.problem, self.judged)
-        return "".join(f"\n{one}" for one in (self.remark(own), _scattered(own, course)) if one)
+        return "".join(
+            f"\n{one}" for one in (self.remark(own), _scattered(own, course), _in_double(own, course)) if one
+        )
 
     def examine(self, source: str) -> Examination:
         """Everything that `check` finds out in the simulator."""
@@ -259,6 +266,18 @@ def _scattered(own: Judged, course: Judged) -> str:
                 "would do: threads that are neighbours do not read neighbours."
             )
     return ""
+
+
+def _in_double(own: Judged, course: Judged) -> str:
+    """That a right kernel adds in double where the course's solution does not; "" if it does not."""
+    from helpers.exercises.framework import goals  # it knows the machine code, and is not needed before a kernel passes
+
+    if not goals.in_double(own) or goals.in_double(course):
+        return ""
+    return (
+        "Right, but it adds in double: numbers of 64 bits take the units for double and twice the registers. Declare "
+        "float what is multiplied and added."
+    )
 
 
 def _sectors(recording: Recording, array: str) -> float:

@@ -87,7 +87,7 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
         return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
     for case, answer in zip(cases, answers, strict=True):
         if not _same(answer, case.expected):
-            known = explained(answers, cases, mistakes)
+            known = explained(answers, cases, mistakes, of=case)
             because = "".join(f"\nWhy: {why}" for why in known) or f" {case.help}".rstrip()
             does = f"returns {answer:.6g}" if _is_number(answer) else "ends with a division by zero"
             return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
@@ -95,18 +95,36 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
 
 
 def explained(
-    answers: Sequence[Any], cases: Sequence[Case], mistakes: Sequence[tuple[Version, str]]
+    answers: Sequence[Any], cases: Sequence[Case], mistakes: Sequence[tuple[Version, str]], of: Case | None = None
 ) -> tuple[str, ...]:
-    """The sentences of the fewest known mistakes that together give all these answers; () if none do."""
+    """The sentences of the fewest known mistakes that together give all these answers; () if none do.
+
+    of: only those without which the answer in this case would be another one.
+    """
     for count in range(1, MOST_MISTAKES + 1):
         for chosen in combinations(mistakes, count):
-            try:
-                wrong = reduce(Version.with_changes_of, (version for version, _ in chosen))
-            except ValueError:  # these mistakes exclude each other
+            wrong = _together(chosen)
+            if wrong is None:
                 continue
             if all(_same(answer, _answer(wrong, case)) for answer, case in zip(answers, cases, strict=True)):
-                return tuple(why for _, why in chosen)
+                return tuple(why for one, why in chosen if of is None or _counts(one, chosen, of))
     return ()
+
+
+def _together(chosen: Sequence[tuple[Version, str]]) -> Version | None:
+    """A function with all of these mistakes; None if they exclude each other."""
+    try:
+        return reduce(Version.with_changes_of, (version for version, _ in chosen))
+    except ValueError:
+        return None
+
+
+def _counts(mistake: Version, chosen: Sequence[tuple[Version, str]], case: Case) -> bool:
+    """Whether the answer in a case would be another one without this mistake."""
+    others = [one for one in chosen if one[0] is not mistake]
+    without = _together(others) if others else None
+    expected = case.expected if without is None else _answer(without, case)
+    return not _same(_answer(_together(chosen), case), expected)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

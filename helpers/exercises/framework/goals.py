@@ -71,7 +71,11 @@ def stored_once(at_most: float = 1) -> Goal:
         places = np.concatenate([trial.elements(one) for one in traces if (one.space, one.op) == ("global", "st")])
         return len(places) / max(1, len(np.unique(places)))
 
-    return Goal("stores per element", measure, at_most, digits=1)
+    return Goal(
+        "stores per element", measure, at_most, digits=1,
+        explain=lambda j: f"Right, but every element is stored {measure(j):.3g} times, by threads that all have the "
+        "same value: one thread should store it.",
+    )  # fmt: skip
 
 
 def neighbours_read(at_most: int) -> Goal:
@@ -184,6 +188,36 @@ def shared_bytes(at_most: int) -> Goal:
 def barriers(at_most: int) -> Goal:
     """__syncthreads() that the blocks of a launch pass."""
     return Goal("barriers passed by blocks", lambda j: j.barriers, at_most)
+
+
+def loads_behind_count(loaded: int, counted: int, name: str) -> Goal:
+    """Loads of an array behind an atomic operation on another one, with nothing between them by which a load finds what
+    other blocks stored before they counted: a fence, or an atomic operation that acquires, empties the L1.
+
+    loaded, counted: the numbers of the parameters, from 0.  name: ours of the array that is loaded.
+    """
+
+    def measure(j: Judged) -> float:
+        names = [one.name for one in j.kernel.compiled.parameters]
+        launch = j.all_blocks().launches[-1]
+        found = {(one.instruction, one.op, one.array) for one in launch.traces if one.space == "global"}
+        counts = [at for at, op, array in found if op in ("atom", "red") and array == names[counted]]
+        emptied = [one.index for one in launch.program.instructions if one.opcode.startswith(EMPTIES_L1)]
+        loads = (at for at, op, array in found if op == "ld" and array == names[loaded])
+        weak = (at for at in loads if not launch.program.instructions[at].strong)
+        return sum(
+            any(count < at for count in counts) and not any(max(counts) < e < at for e in emptied) for at in weak
+        )
+
+    return Goal(
+        f"of the loads of {name} may find in L1 what was there before the count", measure, 0,
+        explain=lambda _: "Right here, and on a GPU by luck: no fence lies between the count and the loads behind it, "
+        f"so the last block may read of {name} what its SM loaded earlier. __threadfence() belongs behind the count, "
+        "too.",
+    )  # fmt: skip
+
+
+EMPTIES_L1 = ("CCTL.IVALL", "fence", "membar")
 
 
 def reads_before_store(at_least: int, tile_bytes: int) -> Goal:
@@ -350,8 +384,17 @@ def _ratio(j: Judged, quantity: str, space: str, op: str) -> float:
 
 
 def _fmas(j: Judged) -> float:
-    opcode = "fma.rn" if j.recording.level == "ptx" else "FFMA"
-    return max(1, j.recording.instructions(opcode))
+    """Warp instructions that add a product to a sum, of float or of double."""
+    opcodes = ("fma.rn",) if j.recording.level == "ptx" else ("FFMA", *DOUBLES)
+    return max(1, sum(j.recording.instructions(opcode) for opcode in opcodes))
+
+
+DOUBLES = ("DFMA", "DADD")  # a product of floats that is added to a double takes DADD
+
+
+def in_double(j: Judged) -> bool:
+    """Whether a kernel adds in double, 64 bits each."""
+    return any(j.recording.instructions(opcode) for opcode in DOUBLES)
 
 
 def _occupancy(j: Judged) -> float:

@@ -194,10 +194,12 @@ def has_wrong_numbers(outcomes: Sequence[Outcome]) -> bool:
 def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:
     """The sentences of the first slip, or pair of slips, that reproduces all outcomes bit for bit; () if there is none.
 
-    Every case must have run to its end, or have left the arrays where the slip would, too. One at least must have run:
-    that a kernel reads outside of its arrays everywhere, many slips have in common.
+    Every case must have run to its end, or have left the arrays where the slip would, too. One at least must have left
+    wrong values: that a kernel is stopped at some shapes and right at others, many slips have in common.
     """
-    if all(outcome.output is None for outcome in outcomes) or any(outcome.report.findings for outcome in outcomes):
+    if any(outcome.report.findings for outcome in outcomes):
+        return ()
+    if not any(outcome.output is not None and outcome.wrong.any() for outcome in outcomes):
         return ()
     if any(outcome.error is not None and not isinstance(outcome.error, OutOfBounds) for outcome in outcomes):
         return ()

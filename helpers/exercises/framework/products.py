@@ -157,15 +157,15 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
     if not wrong.any():
         return
     pair = _patterns(probe, wrong, tiles)
-    if pair:
+    if len(pair) == 1:
         yield from pair
         return
     first = tuple(int(n) for n in np.argwhere(wrong)[0])
     asked = sorted({0, min(1, K - 1), min(2, K - 1), K // 2, K - 1})
     with_B, with_A = [probe.of_A(k) for k in asked], [probe.of_B(k) for k in asked]
     moved = _moved(probe, wrong, with_B, with_A, first)
-    if moved:
-        yield moved
+    if moved or pair:  # a whole sum in another place is read in another row and another column, too
+        yield from (moved,) if moved else pair
         return
     uses_A, uses_B = probe.ks(of_A=True), probe.ks(of_A=False)
     if uses_A is not None and uses_B is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from helpers.devices import unravel
 from helpers.draw import theme
-from helpers.exercises.framework import integers, products, slips, trial
+from helpers.exercises.framework import contents, convergence, feedback, integers, overall, products, slips, trial
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.probes import CannotProbe, Probe
@@ -25,6 +25,7 @@ from helpers.exercises.framework.trial import Outcome
 from helpers.run import simulated
 from helpers.simulator.errors import KernelError, OutOfBounds, SimulatorError
 from helpers.simulator.sanitizer.checks import GLOBAL_RACE, SHARED_RACE
+from helpers.simulator.sanitizer.shared_arrays import SharedNames
 
 Index = tuple[int, int, int]
 Look = Callable[["Facts"], str | tuple[str, ...]]
@@ -190,6 +191,89 @@ def _axis(place: int, of: int) -> str:
     return "elements" if of == 1 else "columns" if place == of - 1 else "rows" if place == of - 2 else "tiles"
 
 
+_IN_ROOM = re.compile(r"at byte (\d+) of shared memory, which has (\d+) bytes")
+
+
+def leaves_the_room(facts: Facts) -> str:
+    """An index into dynamic shared memory that is as large as the launch gives floats."""
+    error = facts.failure.error
+    said = _IN_ROOM.search(str(error or ""))
+    if said is None or not isinstance(error, KernelError) or error.thread is None or error.line is None:
+        return ""
+    names = facts.values(error.block, error.thread, first_round=True)
+    for name in dict.fromkeys(re.findall(r"\b(\w+)\s*\[", facts.lines[error.line - 1])):
+        for (text,) in (one for one in facts.accesses(error.line, name) if len(one) == 1):
+            index = integers.value(text, names)
+            if index is not None and 4 * int(index) == int(said[1]):
+                return (
+                    f"In line {error.line}, {name}[{text}]: `{text}` is {int(index)} for thread {_where(error.thread)} "
+                    f"({_known(text, names)}), and the launch gives room for {int(said[2]) // 4} floats."
+                )
+    return ""
+
+
+def _known(text: str, names: Mapping[str, Any]) -> str:
+    """'row is 8, N is 32': the names of an expression that are one number each."""
+    known = sorted({one for one in re.findall(r"\b[a-zA-Z_]\w*\b", text) if one in names and np.ndim(names[one]) == 0})
+    return ", ".join(f"{one} is {int(names[one])}" for one in known)
+
+
+_WIDE = re.compile(r"accessed (\d+) bytes at an address that is not a multiple of \d+ \(byte (\d+) of (\w+)")
+
+
+def not_a_multiple(facts: Facts) -> str:
+    """The index at which a wide access begins, where it is no multiple of the floats that it takes."""
+    error = facts.failure.error
+    said = _WIDE.search(str(error or ""))
+    if said is None or not isinstance(error, KernelError) or error.thread is None or error.line is None:
+        return ""
+    floats, in_shared = int(said[1]) // 4, re.search(r"in (\w+)((?:\[\d+\])+)\)", str(error))
+    index = int(re.findall(r"\d+", in_shared[2])[-1]) if in_shared else int(said[2]) // 4
+    name = in_shared[1] if in_shared else said[3]
+    for written in facts.accesses(error.line, name):
+        if index % floats and (in_shared or len(written) == 1):
+            return (
+                f"In line {error.line}, {name}{''.join(f'[{one}]' for one in written)}: `{written[-1]}` is {index} for "
+                f"thread {_where(error.thread)}, and {floats} floats at once begin at a multiple of {floats}."
+            )
+    return ""
+
+
+def never_stored(facts: Facts) -> str:
+    """What a block reads of an array in shared memory and stores nowhere, as whole rows or columns."""
+    finding = next((one for one in facts.failure.report.findings if feedback.UNWRITTEN in one.message), None)
+    if finding is None:
+        return ""
+    stored, read = (_touched(facts, finding.array, finding.block, op) for op in ("st", "ld"))
+    if not len(stored) or not len(read) or set(map(tuple, read.tolist())) <= set(map(tuple, stored.tolist())):
+        return ""
+    name, dimensions = finding.array, read.shape[1]
+    for axis in range(dimensions):
+        of_stores, of_reads = (sorted(set(one[:, axis].tolist())) for one in (stored, read))
+        if not set(of_reads) <= set(of_stores):
+            what = _axis(axis, dimensions)
+            return (
+                f"Block {_where(finding.block)} stores {what} {theme.runs(of_stores)} of {name}, and reads {what} "
+                f"{theme.runs(of_reads)}."
+            )
+    return f"Block {_where(finding.block)} stores {len(stored)} elements of {name}, and reads others, too."
+
+
+def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
+    """(elements, dimensions): what the threads of a block access of an array in shared memory."""
+    kernel = facts.found.kernel
+    arrays = SharedNames(kernel.pointers.shared_arrays, {}, kernel.compiled.source, kernel.name)  # type: ignore[union-attr]
+    traces = trial.record(kernel, facts.problem.prepare(facts.failure.case), blocks=(block,)).launches[-1].traces  # type: ignore[arg-type]
+    found = set()
+    for trace in traces:
+        if trace.space == "shared" and trace.op == op:
+            active = trace.addresses if trace.active is None else trace.addresses[trace.active]
+            for byte in np.unique(active[:, None] + np.arange(0, max(trace.width, 4), 4)).tolist():
+                array, index, _ = arrays.place(trace.instruction, byte)
+                found |= {index} if array == name else set()
+    return np.array(sorted(found))
+
+
 def same_buffer(facts: Facts) -> str:
     """Of several tiles in one array, the one that is read is stored to."""
     for one in facts.failure.report.findings:
@@ -229,7 +313,9 @@ def leaves_the_matrix(facts: Facts) -> str:
     rows, width = matrix.shape
     names = facts.values(error.block, error.thread)
     sizes = {value: key for key, value in facts.failure.case.sizes.items()}
-    for (text,) in (one for one in facts.accesses(error.line, name) if len(one) == 1):
+    written = facts.accesses(error.line, name)
+    lines = [error.line] if written else range(1, len(facts.lines) + 1)  # the compiler may name another line
+    for line, text in ((at, one[0]) for at in lines for one in facts.accesses(at, name) if len(one) == 1):
         split = _row_and_column(text)
         if split is None:
             continue
@@ -239,7 +325,7 @@ def leaves_the_matrix(facts: Facts) -> str:
             continue
         if length != width:
             return (
-                f"In line {error.line}, {name}[{text}] takes the rows of {name} to be `{stride}` = {length} floats "
+                f"In line {line}, {name}[{text}] takes the rows of {name} to be `{stride}` = {length} floats "
                 f"long; "
                 f"they have {sizes.get(width, '')} = {width}."
             )
@@ -252,7 +338,7 @@ def leaves_the_matrix(facts: Facts) -> str:
             col, int(x), width, f"a row of {name} has {width} floats"
         )
         if told:
-            return f"In line {error.line}, for thread {_where(error.thread)} of block {_where(error.block)}: {told}."
+            return f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}: {told}."
     return ""
 
 
@@ -305,14 +391,43 @@ def sent_home(facts: Facts) -> str:
             index = integers.value(text, facts.all_threads)
             if index is None:
                 continue
-            owners = np.argwhere(np.broadcast_to(index, _threads(facts)) == element)
-            where = ", ".join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))
+            index = np.broadcast_to(index, _threads(facts))
+            owners = np.argwhere(index == element)
+            where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
             if len(owners) == 0:
-                return _out_of_reach(facts, number, text, f"{name}[{where}]")
-            kept = _kept_away(facts, *map(int, owners[0]))
-            if kept:
-                return f"{kept} But {name}[{where}] is its element."
+                return _out_of_reach(facts, number, text, where)
+            due = _owner(facts, element)
+            if due is None or due in map(tuple, owners.tolist()):
+                kept = _kept_away(facts, *map(int, owners[0]))
+                return f"{kept} But {where} is its element." if kept else ""
+            block, thread = _indices(facts, *due)
+            return (
+                f"{where} is the element of thread {_where(thread)} of block {_where(block)}, and for that thread the "
+                f"index in line {number}, `{text}`, is {int(index[due])}."
+            )
     return ""
+
+
+def _owner(facts: Facts, element: int) -> tuple[int, int] | None:
+    """The number of the block, and of the thread in it, that stores an element in the solution; None where the task
+    leaves that open."""
+    if isinstance(facts.problem, Gemm) and facts.problem.rows_along == "either":
+        return None
+    solution = simulated(facts.solution, facts.problem.entry)
+    writer = trial.writer(solution, facts.problem, facts.failure.case, element)
+    if writer is None:
+        return None
+    grid, size = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
+    return tuple(
+        int(np.ravel_multi_index(where[::-1], sizes[::-1]))
+        for where, sizes in ((writer.block, grid), (writer.thread, size))
+    )  # type: ignore[return-value]
+
+
+def _indices(facts: Facts, block: int, thread: int) -> tuple[Index, Index]:
+    """The indices of a block and of a thread whose numbers are given."""
+    grid, size = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
+    return tuple(map(int, unravel(block, grid))), tuple(map(int, unravel(thread, size)))  # type: ignore[return-value]
 
 
 def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
@@ -321,10 +436,8 @@ def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
     split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
     reached = [integers.value(part, facts.all_threads) for part in (split[0], split[2])] if split else [None]
     if None in [one if one is None else 0 for one in reached]:
-        values = len(np.unique(integers.value(text, facts.all_threads)))
-        return (
-            f"{start}: `{text}` takes {values} different values, and there are {facts.failure.expected.size} elements."
-        )
+        values = theme.runs(np.unique(integers.value(text, facts.all_threads)).tolist())
+        return f"{start}: `{text}` is {values}, and there are {facts.failure.expected.size} elements."
     stride, sizes_ = integers.value(split[1], facts.all_threads), facts.failure.case.sizes  # type: ignore[index]
     if np.ndim(stride) == 0 and stride is not None and len(shape) == 2 and stride != shape[1]:
         names = [key for key, size in sizes_.items() if size == shape[1]]
@@ -346,8 +459,7 @@ def _threads(facts: Facts) -> tuple[int, int]:
 
 def _kept_away(facts: Facts, block: int, thread: int) -> str:
     """The first condition by which a thread leaves, or is not let in."""
-    grid, size = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
-    where = tuple(map(int, unravel(block, grid))), tuple(map(int, unravel(thread, size)))
+    where = _indices(facts, block, thread)
     names = facts.values(*where)
     for number, line in enumerate(facts.lines, 1):
         for found in re.finditer(r"\bif\s*\(", line):
@@ -355,8 +467,7 @@ def _kept_away(facts: Facts, block: int, thread: int) -> str:
             holds = integers.value(condition, names)
             if holds is None or bool(holds) != rest.lstrip(" {").startswith("return"):
                 continue
-            known = sorted({w for w in re.findall(r"\b[a-zA-Z_]\w*\b", condition) if np.ndim(names.get(w, [0])) == 0})
-            told = ", ".join(f"{one} is {int(names[one])}" for one in known)
+            told = _known(condition, names)
             does = "holds, so it returns" if bool(holds) else "does not hold"
             who = f"thread {_where(where[1])} of block {_where(where[0])}"
             return f"For {who}, `{condition}` in line {number} {does} ({told})."
@@ -378,8 +489,7 @@ def not_sent_home(facts: Facts) -> str:
                 continue
             for better, why in _better(condition, leaves):
                 if better != condition and bool(integers.value(better, names)) == leaves:
-                    known = sorted({w for w in re.findall(r"\b[a-zA-Z_]\w*\b", condition) if w in names})
-                    told = ", ".join(f"{one} is {int(names[one])}" for one in known)
+                    told = _known(condition, names)
                     does = "does not hold, so it goes on" if leaves else "holds, so it goes on"
                     return (
                         f"For thread {_where(error.thread)} of block {_where(error.block)}, `{condition}` in line "
@@ -459,65 +569,6 @@ def of_another_element(facts: Facts) -> str:
     )
 
 
-def other_elements(facts: Facts) -> str:
-    """Of what is no multiplication: the first wrong element is made of other elements of an input than it should be, or
-    of more or fewer. What it should be made of, the solution is asked."""
-    if facts.failure.output is None or facts.failure.report.findings or isinstance(facts.problem, Gemm):
-        return ""
-    inputs = [n for n, arg in enumerate(facts.setup.args) if isinstance(arg, np.ndarray) and n != facts.setup.position]
-    first = int(np.flatnonzero(facts.failure.wrong)[0])
-    solution = simulated(facts.solution, facts.problem.entry)
-    where = ", ".join(map(str, facts.problem.index(np.unravel_index(first, facts.failure.expected.shape))))
-    element = f"{facts.problem.output}[{where}]"
-    for chosen in inputs:
-        shape = facts.setup.args[chosen].shape
-        name = list(facts.parameters)[chosen]
-        ids = np.indices(shape)
-        try:
-            mine, needed = (
-                [_made_of(kernel, facts, chosen, one)[first] for one in (np.ones(shape), *ids)]
-                for kernel in (facts.found.kernel, solution)
-            )
-        except SimulatorError:
-            return ""
-        if not np.isfinite([*mine, *needed]).all() or needed[0] == 0:
-            continue
-        if mine[0] != needed[0]:
-            share = mine[0] / needed[0]
-            return (
-                f"{element} has {name} {share:g} times, and once is needed."
-                if not _whole(needed[0])
-                else (f"{element} is made of {mine[0]:g} elements of {name}, and {needed[0]:g} are needed.")
-            )
-        if mine[1:] != needed[1:] and abs(needed[0]) == abs(_one(facts)):
-            found, right = (", ".join(f"{one / made[0]:g}" for one in made[1:]) for made in (mine, needed))
-            return f"{element} is made of {name}[{found}], and {name}[{right}] is needed."
-        if mine[1:] != needed[1:]:
-            return f"{element} is made of other elements of {name} than it should be, as many as are needed."
-    return ""
-
-
-def _one(facts: Facts) -> float:
-    """What an element that is taken once counts."""
-    return facts.failure.case.alpha if facts.problem.scalars else 1.0
-
-
-def _whole(number: float) -> bool:
-    return number > 1 and float(number).is_integer()
-
-
-def _made_of(kernel: Any, facts: Facts, chosen: int, values: np.ndarray) -> np.ndarray:
-    """The output, flat, of a launch with these values in one input, and 0 in the others."""
-    setup = facts.problem.prepare(facts.failure.case)
-    args = tuple(
-        values.astype(np.float32) if n == chosen
-        else np.zeros_like(arg) if isinstance(arg, np.ndarray) and n != setup.position else arg
-        for n, arg in enumerate(setup.args)
-    )  # fmt: skip
-    trial.record(kernel, replace(setup, args=args), blocks=())
-    return setup.output.reshape(-1)
-
-
 def of_another_block(facts: Facts) -> str:
     """A block stores to another tile of C than its own."""
     problem = facts.problem
@@ -572,12 +623,13 @@ def stored_twice(facts: Facts) -> str:
     stores = np.zeros(facts.failure.expected.size, int)
     for _, index in _stores(facts, facts.found.kernel, each=True):
         np.add.at(stores, np.ravel_multi_index(index, facts.failure.expected.shape), 1)
-    stores = facts.problem.as_matrix(stores.reshape(facts.failure.expected.shape))
-    none, several = np.argwhere(stores == 0), np.argwhere(stores > 1)
-    if not len(none):
+    due = ~trial.same(facts.failure.expected, facts.setup.output)  # what keeps its old value need not be stored
+    if not (due & (stores.reshape(due.shape) == 0)).any():
         return ""
+    stores = facts.problem.as_matrix(stores.reshape(facts.failure.expected.shape))
+    none, several = np.argwhere((stores == 0) & facts.problem.as_matrix(due)), np.argwhere(stores > 1)
     name = facts.problem.output
-    tiles = _tiles(stores, facts.problem.tile)
+    tiles = _tiles(stores, facts.problem.tile) if due.all() and due.ndim > 1 else None
     if tiles is not None and (tiles == tiles[:1]).all():
         sets = [_rows_and_columns(one) for one in (tiles[0] == 0, tiles[0] > 1)]
         more = f", and several threads store {sets[1]}" if sets[1] else ""
@@ -586,7 +638,7 @@ def stored_twice(facts: Facts) -> str:
             return f"In every tile of {name} no thread stores {sets[0]}{more}: {why}."
     if not len(several):
         return ""
-    first, other = (f"{name}[{', '.join(map(str, one[0].tolist()))}]" for one in (none, several))
+    first, other = (f"{name}[{', '.join(map(str, one[0].tolist()[-due.ndim :]))}]" for one in (none, several))
     return (
         f"No thread stores {first}, and several threads store {other}: the index of the store gives them one element."
     )
@@ -614,8 +666,8 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
-BY_TEXT: tuple[Look, ...] = (leaves_its_row, same_buffer, not_sent_home)
+BY_TEXT: tuple[Look, ...] = (convergence.explained, leaves_its_row, leaves_the_room, same_buffer, not_sent_home)
 LOOKS: tuple[Look, ...] = (
-    *BY_TEXT, leaves_the_matrix, reads_old, sent_home, wrong_products, other_elements, of_another_element,
-    of_another_block, stored_twice,
+    *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
+    overall.factor_or_constant, contents.explained, of_another_element, of_another_block, stored_twice, never_stored,
 )  # fmt: skip

@@ -295,7 +295,7 @@ EPILOGUES: tuple[Slip, ...] = (
          lambda i, P: i.alpha * P + (i.C if i.beta else 0.0)),
     Slip("beta_negated", "beta · C is subtracted where it should be added.",
          lambda i, P: i.alpha * P - (i.beta * i.C if i.beta else 0.0)),
-    Slip("C_added_to_C", "The result is added to the old C (+=): it must replace it.",
+    Slip("C_added_to_C", "The result is added to the old C: it must replace it.",
          lambda i, P: i.C + epilogue(i, P)),
 )  # fmt: skip
 

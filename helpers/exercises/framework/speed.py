@@ -21,12 +21,13 @@ from helpers.exercises.framework.gemm import AnyTile, Gemm
 from helpers.exercises.framework.problems import Case, Problem, Setup
 from helpers.measure import recordings
 from helpers.measure.measurement import MEASURED, Measurement
-from helpers.measure.timing import interleave
+from helpers.measure.timing import WRITE, interleave
 from helpers.simulator import Kernel
 
 SIDE = 2048  # M = N = K of a multiplication: one of those that the suite `plain` records
 SUITE = "plain"
 BUDGET_S = 0.1  # of measuring
+LIKE = 1.3  # at most so many times the course's recorded time: then what was recorded of its kernel concerns this one
 
 
 def line(kernel: Kernel, source: str, problem: Problem, name: str = "", before: str = "") -> str:
@@ -75,6 +76,8 @@ def _beside(ms: float, name: str, before: str) -> str:
     told = f"{before}, the kernel before it, takes {_time(earlier.median_ms)} ({earlier.label})."
     if own is None or (ms < earlier.median_ms) == (own.median_ms < earlier.median_ms):
         return told
+    if not 1 / LIKE < ms / own.median_ms < LIKE:
+        return told  # another kernel than the course's: of this one nothing is recorded
     slower = own.median_ms > earlier.median_ms
     share = (own.median_ms / earlier.median_ms if slower else earlier.median_ms / own.median_ms) - 1
     return (
@@ -108,7 +111,7 @@ def _measured(source: str, problem: Problem, case: Case) -> str:
     setup = _setup(problem, case)
     args = tuple(gpu.array(arg) if isinstance(arg, np.ndarray) else arg for arg in setup.args)
     start = partial(trial.launch, run.function(source, problem.entry), replace(setup, args=args))
-    ms = float(np.median(interleave([start], BUDGET_S)))
+    ms = float(np.median(interleave([start], BUDGET_S, flush=WRITE)))
     return f"{_time(ms)}, {MEASURED} ({gpu.name()})"
 
 

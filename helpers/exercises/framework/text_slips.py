@@ -31,6 +31,8 @@ _PATTERNS = (
     (re.compile(r"__sync(?:threads|warp)\s*;"),
      "The name of a function alone calls nothing: without () there is no barrier. Write __syncthreads();"),
     (re.compile(r"\w+(?:\[[^][]*\])?\s*=\+\s*\w+"), "=+ assigns what follows it, with a sign; += adds."),
+    (re.compile(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*\*\s*>\s*\(\s*\w+\s*\)\s*\[(?![^]]*(?:/|>>))[^]]*\*\s*[NKM]\b[^]]*\]"),
+     ": an index into a pointer to float4 counts groups of four, and this one counts floats. Divide it by 4."),
     (re.compile(r"(?<=[;{}])\s*(\w+)(?:\[[^][]*\])?\s*==[^=;]*;"),
      "== compares, and the result is thrown away; = assigns."),
 )  # fmt: skip
@@ -57,8 +59,8 @@ def explanation(source: str) -> str:
     text = _without_comments(source)
     for pattern, why in _PATTERNS:
         if found := pattern.search(text):
-            return f"Line {_line(text, found)} has {' '.join(found[0].split())} {why}"
-    return _in_conditions(text) or _of_its_own(text)
+            return f"Line {_line(text, found)} has {' '.join(found[0].split())}{'' if why[0] == ':' else ' '}{why}"
+    return _in_conditions(text) or _of_its_own(text) or _cut_to_int(text) or _declared_again(text)
 
 
 def _without_comments(source: str) -> str:
@@ -147,6 +149,59 @@ def _of_its_own(text: str) -> str:
     return ""
 
 
+def _cut_to_int(text: str) -> str:
+    """A variable of type int to which floats are added, or that is set to one."""
+    arrays = set(re.findall(r"\b(?:float|double)\s*(?:\*\s*(?:__restrict__\s*)?|&\s*)?(\w+)\s*[,)\[]", text))
+    single = set(re.findall(r"\b(?:float|double)\s+(\w+)\s*[=;]", text))
+    statements = _blank_heads(text)
+    for declared in re.finditer(r"\bint\s+(\w+)\s*(?:=[^;,]*)?;", statements):
+        name = declared[1]
+        if len(re.findall(rf"\bint\s+{name}\b", text)) > 1:
+            continue
+        for added in re.finditer(rf"(?:[;{{}})]\s*|\bint\s+|\belse\s+){name}\s*\+?=(?!=)([^;,]*);", statements):
+            outside = re.sub(r"\[[^][]*\]", "[]", added[1])
+            if re.search(r"\bint\s*\(|\(int\)|\w+\s*\(|[<>&?]|==|!=", outside):
+                continue  # a conversion that is meant, a comparison, or more than these words can tell
+            used = set(re.findall(r"(?<![.\w])([A-Za-z_]\w*)\b(?!\s*\[)", outside)) & single
+            read = set(re.findall(r"\b([A-Za-z_]\w*)\s*\[", outside)) & arrays
+            if used or read:
+                line = text.count("\n", 0, added.start(1)) + 1
+                return (
+                    f"{name} is of type int (line {_line(text, declared)}): line {line} puts a float into it, and cuts "
+                    "off what stands behind the point. It must be a float."
+                )
+    return ""
+
+
+def _blank_heads(text: str) -> str:
+    """A source of the same length, with spaces in the brackets of its loops."""
+    for loop in re.finditer(r"\bfor\s*\(", text):
+        inside = re.match(r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*", text[loop.end() :])
+        end = loop.end() + (inside.end() if inside else 0)
+        text = text[: loop.end()] + " " * (end - loop.end()) + text[end:]
+    return text
+
+
+def _declared_again(text: str) -> str:
+    """A variable that an inner block declares once more: what it computes there is lost, and the outer one, which is
+    used afterwards, is not changed by anything."""
+    for outer in re.finditer(r"\b(?:float|double|int)\s+(\w+)\s*=[^;]*;", text):
+        name = outer[1]
+        scope = integers.bracketed(text[outer.end() :], "{}")[0]
+        inner = re.search(rf"\b(?:float|double|int)\s+{name}\s*=[^;]*;", scope)
+        if inner is None:
+            continue
+        hidden, rest = integers.bracketed(scope[inner.end() :], "{}")
+        before, set_in = scope[: inner.start()], rf"(?<![\w.]){name}\s*(?:[-+*/]?=(?!=)|\+\+|--)"
+        if re.search(set_in, hidden) and re.search(rf"\b{name}\b", rest) and not re.search(set_in, before + rest):
+            line = text.count("\n", 0, outer.end() + inner.start()) + 1
+            return (
+                f"Line {line} declares another {name}, which ends with the next }}: what is added to it is lost, and "
+                f"the {name} of line {_line(text, outer)} is never changed. Leave the second declaration out."
+            )
+    return ""
+
+
 # --- what does not compile
 
 
@@ -159,9 +214,15 @@ def _unknown_name(found: re.Match[str], source: str) -> str:
     behind = integers.bracketed(source[source.index("(", loop.start()) + 1 :])[1] if loop else "{"
     if loop and not behind.lstrip().startswith("{") and not (same or (near and near[0] in BUILT_IN)):
         line = source.count("\n", 0, loop.start()) + 1
+        next_statement = _without_comments(behind).partition(";")[2].partition(";")[0]
+        braces = (
+            " Put braces round all that is to be repeated."
+            if re.search(rf"\b{name}\b", next_statement)
+            else " Behind that there is none."
+        )
         return (
             f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
-            "the loop. Put braces round all that is to be repeated."
+            f"the loop.{braces}"
         )
     return f"Did you mean {(same or near)[0]}?" if same or near else ""
 
@@ -193,6 +254,20 @@ def _of_source(pattern: str, sentence: str) -> Callable[[re.Match[str], str], st
     return lambda _, source: sentence if re.search(pattern, source) else ""
 
 
+def _atomic(found: re.Match[str], _: str) -> str:
+    """What an atomic function was given in place of an address and a value."""
+    first, _, second = found[2].replace("const ", "").partition(", ")
+    if first.count("*") != 1:
+        has = "a value" if "*" not in first else "the address of a pointer"
+        return (
+            f"{found[1]} takes the address of what is changed, and then the value: the first argument is {has}. A "
+            "parameter float *total is an address itself; that of one element of it is &total[i]."
+        )
+    if "*" in second:
+        return f"{found[1]} takes an address and a value, and the second argument is an address: a float of x is x[i]."
+    return ""
+
+
 _FLOAT4_BY_VALUE = _of_source(
     r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>",
     "Four neighbouring floats are read through a pointer: take the address of the first, cast it, and follow it, "
@@ -208,6 +283,11 @@ _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     )),
     (r'invalid type conversion|cast to type "float4" is not allowed', _FLOAT4_BY_VALUE),
     (r"no suitable (?:constructor|conversion)[^\n]*float4", _FLOAT4_BY_VALUE),
+    (r'function "(atomic\w+)" matches[^\n]*\n\s*argument types are: \((.*)\)', _atomic),
+    (r'"nvcuda::wmma::mma_sync" matches', _of_source(
+        r"mma_sync\s*\(",
+        "mma_sync takes the sums, the fragment of A, the fragment of B and the sums again, in this order.",
+    )),
     (r'no operator "(?:\+=|\+|\*|-)" matches', _of_source(
         "float4",
         "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "

@@ -102,24 +102,24 @@ def run(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
     except SimulatorError as stopped:
         return Outcome(case, None, setup.expected, stopped, printed=printed.getvalue(), parameters=names)
     outcome = Outcome(case, setup.left(setup.args), setup.expected, None, report, printed.getvalue(), names)
-    if outcome.wrong.any() and not report.findings and (outside := _outside_registers(kernel, problem, case)):
-        return replace(outcome, output=None, error=outside)
+    if outcome.wrong.any() and not report.findings and OWN_ARRAY.search(kernel.compiled.source):
+        return _in_memory(outcome, kernel, problem)
     return outcome
 
 
-def _outside_registers(kernel: Kernel, problem: Problem, case: Case) -> OutOfBounds | None:
-    """An access outside an array that the compiler keeps in registers, where it leaves nothing of it: the kernel is
-    compiled once more, without optimisation, so that the array is in memory."""
-    if not OWN_ARRAY.search(kernel.compiled.source):
-        return None
+def _in_memory(outcome: Outcome, kernel: Kernel, problem: Problem) -> Outcome:
+    """The outcome with what goes wrong in an array that the compiler keeps in registers, where it leaves nothing of it:
+    the kernel is compiled once more, without optimisation, so that the array is in memory."""
+    setup = problem.prepare(outcome.case)
     try:
         with redirect_stdout(io.StringIO()):
-            checked(unoptimised(kernel), *_launch(problem.prepare(case)), max_instructions=4 * MAX_INSTRUCTIONS)
+            report = checked(unoptimised(kernel), *_launch(setup), max_instructions=4 * MAX_INSTRUCTIONS)
     except OutOfBounds as error:
-        return error
+        return replace(outcome, output=None, error=error)
     except (SimulatorError, CompileError):
-        return None
-    return None
+        return outcome
+    is_new = (np.isnan(outcome.output) & ~np.isnan(outcome.expected)).any()  # type: ignore[arg-type]
+    return replace(outcome, report=report) if is_new and report.findings else outcome
 
 
 def record(

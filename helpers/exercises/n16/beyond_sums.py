@@ -96,6 +96,8 @@ KEEP_POSITIVE = Blank(
     problem=OverArray("keep_positive", "y", 32, positive_first, of_lengths(32, 50, 96, 7, 1, 200), blocks=1),
     picture=Drawn(pictures.who_reads),
     wrong=(
+        Wrong("place_in_x", "first counts elements of x: what was left out before leaves gaps in y. An element goes "
+              "behind those that are kept.", (("y[kept + below]", "y[first + below]"),)),
         Wrong("own_place", "Elements keep the places that they had in x, so that gaps stay: count the votes below.",
               (("y[kept + below]", "y[first + lane]"),)),
         Wrong("all_votes", "All who keep something store at the same place: count only the votes of lanes below mine.",
@@ -234,6 +236,8 @@ ARGMIN = Blank(
     ),
     picture=Drawn(pictures.shuffles),
     wrong=(
+        Wrong("from_zero", "v begins at 0, and no number above 0 is smaller than that: it begins as infinity.",
+              (("float v = INFINITY", "float v = 0.0f"),)),
         Wrong("any_of_them", "Of equal values the one that was taken first stays, wherever it stands: when they are "
               "equal, the smaller place decides.", ((BETTER, "w < v"),)),
         Wrong("last_of_them", "Of equal values the last one stays: compare by <, and let the place decide where they "

@@ -29,7 +29,8 @@ def predict_banks() -> Prediction:
     step = tree.exchanged(SHOWN.threads, SHOWN.order).steps[SHOWN.step - 1]
     distance = 2**SHOWN.step
     return predict(
-        "In another tree thread t adds s[2 · step · t + step] to s[2 · step · t], with step = 1, 2, 4, …. In its third "
+        "In another tree thread t adds s[2\u00a0·\u00a0step\u00a0·\u00a0t\u00a0+\u00a0step] to "
+        "s[2\u00a0·\u00a0step\u00a0·\u00a0t], with step = 1, 2, 4, …. In its third "
         f"step, with step = {distance // 2}, 16 lanes of a warp load floats that lie {distance} apart. How many "
         "wavefronts does such a load take?",
         reasons={

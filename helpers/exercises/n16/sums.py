@@ -269,6 +269,7 @@ LAST_BLOCK = Blank(
         workspace=_parts_and_count,
     ),
     picture=Drawn(pictures.who_reads),
+    goals=(goals.loads_behind_count(2, 3, "parts"),),
     wrong=(
         Wrong("no_fence", NO_FENCE, (("        __threadfence();\n", ""),)),
         Wrong("fence_behind", NO_FENCE, (("= v;\n        __threadfence();\n", "= v;\n"),)),

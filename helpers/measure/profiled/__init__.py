@@ -24,7 +24,7 @@ from helpers.measure.measurement import Timing
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance
 from helpers.measure.states import METRICS, REASONS, profiled
-from helpers.measure.timing import interleave
+from helpers.measure.timing import WRITE, interleave
 
 SUITE = "profiled"
 M, N = 2048, 4096  # of the matrix whose columns are added up
@@ -102,7 +102,7 @@ def _start(one: Launch) -> Any:
 def record(folder: Path = recordings.FOLDER, budget_s: float = 2.0) -> Path:
     """Time and profile everything. Needs a GPU and ncu."""
     plan = launches()
-    times = interleave([_start(one) for one in plan], budget_s)
+    times = interleave([_start(one) for one in plan], budget_s, flush=WRITE)
     timed = [Timing.of(times[:, column]) for column in range(len(plan))]
     names = "|".join(dict.fromkeys(one.kernel for one in plan))
     states = profiled(METRICS, f"regex:^({names})$", __name__, ["small"])

@@ -10,7 +10,7 @@ parameters):
 `golden`: SHA-256 of the C that each kernel computes on the GPU from `problem(…)`, for the simulator to reproduce.
 `counters`: Nsight Compute's counters of each kernel. `occupancy`: resident blocks by the CUDA driver.
 `machine`: microbenchmarks of the GPU, `workloads`: times of kernels that are no step of the ladder, `states`: what
-warps wait for by Nsight Compute, `cycles`: what `helpers.cycles` fitted to them. `predicted`: what it says of the
+warps wait for by Nsight Compute, `cycles`: what was fitted to them. `predicted`: what the model says of the
 configurations of the tuning space (`helpers.authoring.speeds`); nothing of this was measured.
 `registers`: what the register file costs, by changed machine code (`helpers.measure.registers`).
 `fetched`: what code that runs once for a tile costs, `lost`: both sides where cuBLAS is faster, by Nsight Compute (for
@@ -25,6 +25,7 @@ host and the GPU did what in the seven steps of a launch (`helpers.measure.host_
 `source_pairs`: sources that differ in one thing (`helpers.exercises.pairs`).
 `clocks`: the same launches, timed rightly and in four wrong ways (`helpers.measure.clocks`).
 `formats`: cuBLAS at every precision, in turns (`helpers.measure.formats`).
+`conditions`: ours beside cuBLAS under all that a sceptical reader asks about (`helpers.measure.conditions`).
 `correctness`: what was tried to find each kernel wrong, on the GPU and under compute-sanitizer.
 """
 
@@ -39,7 +40,7 @@ from typing import Any
 
 from gemm_kernels import BEYOND, LADDER, Kernel, at_shape, get
 from gemm_kernels.choices import distance, slug
-from helpers import devices
+from helpers import constants, devices
 from helpers.measure.compared import Compared
 from helpers.measure.measurement import Measurement
 from helpers.measure.suites import FASTEST, SEARCHES, TIMED_SUITES
@@ -47,9 +48,18 @@ from helpers.sentences import Sentence
 
 FOLDER = Path(__file__).parent
 FORMATS = "formats"  # the suite of cuBLAS at every precision
-MACHINE = "machine"  # the suite of the microbenchmarks, which `calibrate` measures and `helpers.cycles` reads
+MACHINE = constants.MACHINE  # the suite of the microbenchmarks, which `calibrate` measures
 KEY = ("kernel", "params", "M", "N", "K")  # two rows of a suite that agree in these measure the same thing
-ROW_A_LINE = ("rows", "searched", "candidates", "fastest", "trees")  # lists that are written with a line for each
+ROW_A_LINE = (
+    "rows",
+    "searched",
+    "candidates",
+    "fastest",
+    "trees",
+    "roofs",
+    "layouts",
+    "at_work",
+)  # lists that are written with a line for each
 
 
 class NoRecording(Sentence, Exception):
@@ -61,12 +71,17 @@ class NoRecording(Sentence, Exception):
 
 def path(gpu: str, suite: str, folder: Path = FOLDER) -> Path:
     """Where a suite of a GPU is recorded: ("NVIDIA H200", "ladder") -> nvidia-h200/ladder.json."""
-    return folder / slug(gpu) / f"{suite}.json"
+    return _home(suite, folder) / slug(gpu) / f"{suite}.json"
+
+
+def _home(suite: str, folder: Path) -> Path:
+    """The folder of a suite: constants of the time model lie beside it."""
+    return constants.FOLDER if suite in constants.SUITES and folder == FOLDER else folder
 
 
 def gpus(folder: Path = FOLDER, suites: Iterable[str] = TIMED_SUITES) -> list[str]:
     """The names of the GPUs that have recordings of at least one of these suites."""
-    return sorted({read(file)["gpu"] for suite in suites for file in folder.glob(f"*/{suite}.json")})
+    return sorted({read(file)["gpu"] for suite in suites for file in _home(suite, folder).glob(f"*/{suite}.json")})
 
 
 def raw(gpu: str, suite: str, folder: Path = FOLDER) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """Launches of many kinds of kernels that are no step of the ladder: what `helpers.cycles` is judged by.
 
 Each is timed on a GPU as the ladder is, with a cold L2 (`python -m helpers.measure record --suite workloads`).
-`helpers.measure.series` says how they are split.
+`helpers.timing.series` says how they are split.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.measure.series import CALIBRATION, FURTHER, HELD_BACK, LEARNT, SUITE, VALIDATION
+from helpers.timing.series import CALIBRATION, FURTHER, HELD_BACK, LEARNT, SUITE, VALIDATION
 
 M = 2**20
 

@@ -12,7 +12,7 @@ from helpers import gpu
 from helpers.measure import recordings
 from helpers.measure.measurement import Timing
 from helpers.measure.provenance import provenance
-from helpers.measure.timing import interleave
+from helpers.measure.timing import WRITE, interleave
 from helpers.measure.workloads import SUITE, Workload, of_series
 
 
@@ -29,6 +29,6 @@ def _row(one: Workload, budget_s: float) -> dict[str, Any]:
     function = module.get_function(one.kernel)
     args = tuple(gpu.asarray(value) if isinstance(value, np.ndarray) else value for value in one.arguments())
     launch = partial(function, one.grid, one.block, args)
-    timing = Timing.of(interleave([launch], budget_s)[:, 0])
+    timing = Timing.of(interleave([launch], budget_s, flush=WRITE)[:, 0])
     time = [timing.median_ms, timing.lower_ms, timing.upper_ms, timing.repeats]
     return {"name": one.name, "half": one.half, "time": time}

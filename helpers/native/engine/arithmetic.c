@@ -7,7 +7,7 @@
 /* Modifiers, in `flags`; each operation has its own. */
 enum {
     UNSIGNED = 1, HIGH = 2, LEFT = 4, WRAPS = 8, SIGNED = 16, EXTENDED = 32, /* integers */
-    THREE = 64, SUM_FIRST = 128, HALVES = 256, AND_COMBINES = 512, MINIMUM = 1024, MAXIMUM = 2048,
+    THREE = 64, SUM_FIRST = 128, AND_COMBINES = 512, MINIMUM = 1024, MAXIMUM = 2048,
     FLUSHES = 1, SATURATES = 2, KEEPS_NAN = 4, XORS_SIGN = 8, AS_FLOAT = 16, BRAIN = 32, RELU = 64, TO_FLOAT = 128,
     COPIES = 256
 };
@@ -15,6 +15,12 @@ enum {
 /* ---- sources and destinations */
 
 __attribute__((noinline)) Lanes modified(Lanes value, uint32_t mode) {
+    if (mode & OF_FLOAT) {
+        uint32_t lane[WARP];
+        memcpy(lane, &value, sizeof lane);
+        for (int k = 0; k < WARP; k++) lane[k] = half_of(as_float(lane[k]), TO_NEAREST) * 0x10001u;
+        memcpy(&value, lane, sizeof value);
+    }
     if (mode & LOW_TWICE) value = (value & 0xffffu) | value << 16;
     if (mode & HIGH_TWICE) value = (value >> 16) | (value & 0xffff0000u);
     if (mode & NEGATE_HIGH) value ^= broadcast(0x80000000u);
@@ -45,6 +51,10 @@ void sources_of_lanes(const Warp *warp, const Instruction *i, int k, uint64_t va
         if (mode & FLOAT_NEGATE) v ^= 1ull << 63;
         if (mode & INVERT) v = ~v;
         if (mode & NEGATE) v = (uint64_t)0 - v;
+        if (mode & LOW_TWICE) v = v << 32 | (uint32_t)v;
+        if (mode & SWAPPED) v = v << 32 | v >> 32;
+        if (mode & HALF_ABSOLUTE) v &= 0x7fffffff7fffffffull;
+        if (mode & HALF_NEGATE) v ^= 0x8000000080000000ull;
         value[lane] = v;
     }
 }
@@ -115,30 +125,22 @@ static int64_t extreme(int smaller, int64_t a, int64_t b) { return (a < b) == sm
 
 static uint32_t halves(uint32_t low, uint32_t high) { return (low & 0xffffu) | high << 16; }
 
+/* number[0]: the bits of each part; number[1]: .RELU, at least 0. */
 static uint64_t minimum_maximum(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     int smaller = p & 1, is_unsigned = i->flags & UNSIGNED;
     uint32_t a = (uint32_t)s[0], b = (uint32_t)s[1], c = (uint32_t)s[2];
     (void)out;
-    if (i->flags & HALVES) {
-        uint32_t result[2];
-        for (int part = 0; part < 2; part++) {
-            uint16_t x = (uint16_t)(a >> 16 * part), y = (uint16_t)(b >> 16 * part), z = (uint16_t)(c >> 16 * part);
-            if (i->flags & SUM_FIRST) x = (uint16_t)(x + y), y = z;
-            result[part] = (uint32_t)(is_unsigned ? extreme(smaller, x, y)
-                                                  : extreme(smaller, (int16_t)x, (int16_t)y));
-        }
-        return halves(result[0], result[1]);
+    const int bits = i->number[0], format = is_unsigned ? bits : -bits;
+    uint64_t whole = 0;
+    for (int at = 0; at < 32; at += bits) {
+        uint64_t x = a >> at, y = b >> at, z = c >> at;
+        if (i->flags & SUM_FIRST) x += y, y = z;
+        int64_t result = extreme(smaller, (int64_t)extended(x, format), (int64_t)extended(y, format));
+        if (i->flags & THREE) result = extreme(smaller, result, (int64_t)extended(z, format));
+        if (i->number[1] && result < 0) result = 0;
+        whole |= ((uint64_t)result & low_bits(bits)) << at;
     }
-    if (i->flags & SUM_FIRST) a += b, b = c;
-    int64_t first = is_unsigned ? (int64_t)a : (int32_t)a, second = is_unsigned ? (int64_t)b : (int32_t)b;
-    int64_t result = extreme(smaller, first, second);
-    if (i->flags & THREE) result = extreme(smaller, result, is_unsigned ? (int64_t)c : (int32_t)c);
-    return (uint32_t)result;
-}
-
-static uint64_t add_halves(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    (void)i, (void)p, (void)out;
-    return halves((uint32_t)(s[0] + s[1]), (uint32_t)((s[0] >> 16) + (s[1] >> 16)));
+    return whole;
 }
 
 static uint64_t absolute(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
@@ -221,10 +223,11 @@ static uint64_t bit_mask(const Instruction *i, const uint64_t s[4], uint32_t p, 
     return shifted_left(shifted_left(1, bits) - 1, at);
 }
 
-/* number[0] and number[1]: truth tables of three predicates. */
+/* number[0] and number[1]: truth tables of three predicates, or of the signs of sources. */
 static void predicate_logic3_of_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
     uint32_t p[3], result[2];
-    for (int k = 0; k < 3; k++) p[k] = predicate_of(warp, i->p_in[k]);
+    for (int k = 0; k < 3; k++)
+        p[k] = i->width[k] ? gather_bits((SignedLanes)source(warp, i, k) < 0) : predicate_of(warp, i->p_in[k]);
     for (int k = 0; k < 2; k++) result[k] = logic_of((uint32_t)i->number[k], p[0], p[1], p[2]);
     for (int k = 0; k < 2; k++) set_predicate(warp, i->p_out[k], result[k], mask);
 }
@@ -449,7 +452,10 @@ static uint32_t narrowed_nan(int format, uint64_t bits) {
 static uint64_t float_to_float(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     const int to = i->number[0], from = i->number[1], rounding = i->number[2];
     (void)p, (void)out;
-    if (to == TF32) return tf32_of(as_float((uint32_t)s[0]), rounding);
+    if (to == TF32) {
+        const float x = as_float((uint32_t)s[0]);
+        return tf32_of(i->flags & RELU && x <= 0 ? 0 : x, rounding);
+    }
     if (to == from && to != F32) return to == F64 ? s[0] : (uint16_t)s[0];
     if (from == BF16 && to == F32) return float_result(i, as_float((uint32_t)s[0] << 16)); /* a NaN stays what it is */
     double exact = number_of(i, from, s[0]);
@@ -475,7 +481,7 @@ static uint64_t pack_halves(const Instruction *i, const uint64_t s[4], uint32_t 
     return halves(parts[0], parts[1]);
 }
 
-/* ---- pairs of 16-bit numbers. number[0]: what is done with them */
+/* ---- pairs of 16-bit numbers. number[0]: what is done with them; number[1]: with the lower one of the first source alone */
 
 enum { H_ADD, H_MULTIPLY, H_FUSED, H_EXP2, H_TANGENT };
 
@@ -517,6 +523,7 @@ static uint64_t half_arithmetic(const Instruction *i, const uint64_t s[4], uint3
     (void)p, (void)out;
     if (i->flags & TO_FLOAT) return bits_of(canonical(half_as_float(i, s[0]) + half_as_float(i, s[1])));
     if (i->flags & COPIES) return s[2]; /* 0 * 0 + c keeps the bits of c */
+    if (i->number[1]) return half_arithmetic_of(i, half_as_float(i, s[0]), 0, 0);
     for (int part = 0; part < 2; part++)
         parts[part] = half_arithmetic_of(i, half_as_float(i, s[0] >> 16 * part), half_as_float(i, s[1] >> 16 * part),
                                          half_as_float(i, s[2] >> 16 * part));
@@ -529,7 +536,13 @@ static uint64_t half_extreme(const Instruction *i, const uint64_t s[4], uint32_t
     for (int part = 0; part < 2; part++) {
         float a = half_as_float(i, s[0] >> 16 * part), b = half_as_float(i, s[1] >> 16 * part);
         float result = p & 1 ? minimum(a, b) : maximum(a, b);
-        parts[part] = (i->flags & KEEPS_NAN && (a != a || b != b)) || result != result ? 0x7fffu
+        int is_nan = a != a || b != b;
+        if (i->flags & THREE) {
+            float c = half_as_float(i, s[2] >> 16 * part);
+            result = p & 1 ? minimum(result, c) : maximum(result, c);
+            is_nan |= c != c;
+        }
+        parts[part] = (i->flags & KEEPS_NAN && is_nan) || result != result ? 0x7fffu
                       : i->flags & BRAIN                                               ? brain_of(result, TO_NEAREST)
                                                                                        : half_of(result, TO_NEAREST);
     }
@@ -899,7 +912,6 @@ OF_CALLED_LANES(dot2)
 OF_EACH_LANE(select_wide)
 OF_CALLED_LANES(minimum_maximum_wide)
 OF_EACH_LANE(minimum_maximum)
-OF_CALLED_LANES(add_halves)
 OF_EACH_LANE(absolute)
 OF_CALLED_LANES(absolute_difference)
 OF_CALLED_LANES(saturate)
@@ -958,7 +970,6 @@ const NamedOperation ARITHMETIC[] = {
     {"compare wide", compare_wide_lanes},
     {"minimum maximum", minimum_maximum_of_warp},
     {"minimum maximum wide", minimum_maximum_wide_of_warp},
-    {"add halves", add_halves_of_warp},
     {"absolute", absolute_of_warp},
     {"absolute difference", absolute_difference_of_warp},
     {"saturate", saturate_of_warp},

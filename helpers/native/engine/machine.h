@@ -15,10 +15,11 @@
 enum { PREDICATES = 128, ALWAYS = 7, NEVER_KEPT = 16, VOTES = 17, NEGATED = 128, MEETINGS = 16, NO_MEETING = -1 };
 
 /* What is done to a source before the operation sees it: signs of integers (NEGATE: -x, INVERT: ~x), of floating-point
- * numbers of 32 and 64 bits (FLOAT_...), and of pairs of 16-bit numbers (HALF_...), with the choice of one of a pair. */
+ * numbers of 32 and 64 bits (FLOAT_...), and of pairs of 16-bit numbers (HALF_...), with the choice of one of a pair; of two
+ * registers those are pairs of float32 numbers. */
 enum Mode {
     NEGATE = 1, INVERT = 2, FLOAT_NEGATE = 4, FLOAT_ABSOLUTE = 8, HALF_NEGATE = 16, HALF_ABSOLUTE = 32, LOW_TWICE = 64,
-    HIGH_TWICE = 128, NEGATE_HIGH = 256
+    HIGH_TWICE = 128, NEGATE_HIGH = 256, SWAPPED = 512 /* of two registers */, OF_FLOAT = 1024 /* a float32 as both halves */
 };
 
 /* How the loop of a warp treats an instruction. */

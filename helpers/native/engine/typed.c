@@ -383,7 +383,7 @@ static uint64_t double_function(const Instruction *i, const uint64_t s[4], uint3
 
 enum { RELU = 64 };
 
-/* cvt.rn.satfinite.e4m3x2 d, high, low, or a pair of float16 (number[1]). */
+/* cvt.rn.satfinite.e4m3x2 d, high, low, or a pair of float16 (number[1]); above them the lower half of c. */
 static uint64_t pack_eights(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     uint64_t result = 0;
     (void)p, (void)out;
@@ -392,14 +392,15 @@ static uint64_t pack_eights(const Instruction *i, const uint64_t s[4], uint32_t 
         if (i->flags & RELU && signbit(x) && x == x) x = 0;
         result |= (uint64_t)eight_of(x, i->number[0]) << 8 * part;
     }
-    return result;
+    return result | (s[2] & 0xffff) << 16;
 }
 
-/* cvt.rn.f16x2.e4m3x2 d, a */
+/* cvt.rn.f16x2.e4m3x2 d, a; number[1]: from which bit of a on. */
 static uint64_t unpack_eights(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    const uint32_t low = (uint32_t)s[0] >> i->number[1] & 0xff, high = (uint32_t)s[0] >> (i->number[1] + 8) & 0xff;
     (void)p, (void)out;
-    return half_of(of_eight(i->number[0], (uint32_t)s[0] & 0xff), TO_NEAREST) |
-           (uint64_t)half_of(of_eight(i->number[0], (uint32_t)s[0] >> 8 & 0xff), TO_NEAREST) << 16;
+    return half_of(of_eight(i->number[0], low), TO_NEAREST) |
+           (uint64_t)half_of(of_eight(i->number[0], high), TO_NEAREST) << 16;
 }
 
 /* ---- video instructions. number[0]: what is done with two parts of registers, one of these or, behind them, a comparison */

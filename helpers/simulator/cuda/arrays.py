@@ -173,6 +173,12 @@ class DeviceArray(np.ndarray):
         """Where the array lies: `x.data.ptr` is what a struct of pointers holds."""
         return MemoryPointer("the array", self)
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The module of these arrays, with CuPy's names, as the standard for array libraries asks for it."""
+        from helpers.simulator.cuda.names import module
+
+        return module()
+
     def get(self, stream=None, order: str = "C", out: np.ndarray | None = None, blocking: bool = True) -> np.ndarray:
         """A copy on the host, in `out` if that is given."""
         if out is None:

@@ -7,6 +7,7 @@ in `cuda` is in `helpers.simulator.cuda.runtime`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from helpers import compiler
 from helpers.simulator.cuda import arrays, runtime
 from helpers.simulator.cuda.arrays import DeviceArray
 from helpers.simulator.cuda.expressions import ElementwiseKernel, ReductionKernel
-from helpers.simulator.cuda.raw_module import ATTRIBUTES, SETTABLE, RawModule
+from helpers.simulator.cuda.raw_module import ATTRIBUTES, SETTABLE, DeviceRawModule
 from helpers.simulator.cuda.runtime import Names
 from helpers.simulator.errors import ArgumentError, SimulatorError
 
@@ -186,7 +187,9 @@ class RawKernel:
             raise SimulatorError(f"RawKernel takes a source and the name of a kernel in it; {has}.")
         compiler.check_texts(code, (name,))
         self.name = name
-        self._module = RawModule(code=code, options=options, name_expressions=[name] if "<" in name else None, **others)
+        self._module = DeviceRawModule(
+            code=code, options=options, name_expressions=[name] if "<" in name else None, **others
+        )
 
     @property
     def kernel(self) -> Any:
@@ -253,6 +256,12 @@ def names() -> dict[str, Any]:
     found["cuda"] = runtime.names()
     found["get_default_memory_pool"] = found["get_default_pinned_memory_pool"] = runtime.MemoryPool
     return found | {
-        "RawModule": RawModule, "RawKernel": RawKernel, "ElementwiseKernel": ElementwiseKernel,
+        "RawModule": DeviceRawModule, "RawKernel": RawKernel, "ElementwiseKernel": ElementwiseKernel,
         "ReductionKernel": ReductionKernel, "ndarray": DeviceArray,
     }  # fmt: skip
+
+
+@cache
+def module() -> Names:
+    """What stands for CuPy's module where arrays are asked for it: `names` as attributes."""
+    return Names("module", **names())

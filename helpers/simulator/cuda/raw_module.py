@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
+import numpy as np
+
 from helpers import compiler, devices
 from helpers.compiler import CompiledKernel, cubin
 from helpers.simulator.cuda import settings
-from helpers.simulator.cuda.arrays import MemoryPointer
+from helpers.simulator.cuda.arrays import DeviceArray, MemoryPointer
 from helpers.simulator.cuda.levels import forms_of
 from helpers.simulator.cuda.variables import ModuleVariables, variable_called
 from helpers.simulator.engine.run import Prepared
@@ -139,6 +141,15 @@ class RawModule:
         return self._variables.pointer(variable_called(name, declared, source), declared)
 
 
+class DeviceRawModule(RawModule):
+    """A RawModule whose kernels refuse arrays of the host, as CuPy's do: what `gpu.RawModule` is on the simulator."""
+
+    def get_function(self, name: str) -> Kernel:
+        kernel = super().get_function(name)
+        kernel.takes_host_arrays = False
+        return kernel
+
+
 def _names(expressions: Iterable[str] | None) -> tuple[str, ...] | None:
     if expressions is None:
         return None
@@ -169,6 +180,7 @@ class Kernel:
         self.max_dynamic_shared_size_bytes = 48 * 1024 - compiled.shared_bytes
         self.preferred_shared_memory_carveout = -1  # a wish to the driver, which counts for nothing here
         self.learnt: Learnt | None = None
+        self.takes_host_arrays = True
 
     def __reduce__(self):
         raise SimulatorError(
@@ -233,6 +245,15 @@ class Kernel:
         """The names and limits of its shared memory as its program of a level, "sass" or "ptx", accesses it."""
         return self.forms.shared_names(level)
 
+    def _refuse_host_arrays(self, args: Sequence) -> None:
+        for argument, parameter in zip(args, self.compiled.parameters, strict=False):
+            if isinstance(argument, np.ndarray) and not isinstance(argument, DeviceArray):
+                raise ArgumentError(
+                    f"Unsupported type {type(argument)}: {parameter.name} of {self.name} is given an array of the "
+                    "host, and a kernel reaches the memory of the device alone. Copy it there, and pass the copy: "
+                    "gpu.asarray(x)."
+                )
+
     def __call__(
         self,
         grid: int | Sequence[int] | None = None,
@@ -254,6 +275,8 @@ class Kernel:
                 f"{self.name} was not launched: a launch takes the grid, the block and a tuple of arguments, "
                 f"{self.name}((…,), (…,), ({wanted}{',' * (len(self.compiled.parameters) == 1)}))."
             )
+        if not self.takes_host_arrays:
+            self._refuse_host_arrays(args)
         from helpers.simulator.cuda.launch import checked, launch  # the executors: most of the simulator
 
         geometry = checked(self, grid, block, shared_mem)

@@ -97,8 +97,6 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
     """`count` elements of `dtype`. space: "global", "shared", "local", "const" or "generic"."""
     dtype = np.dtype(dtype)
     width = dtype.itemsize * count
-    is_float = dtype == np.dtype(np.float32)
-
     if space == "generic":
 
         def execute_generic(wave, registers, mask):
@@ -112,9 +110,6 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
                     results = values
                 else:
                     results = tuple(np.where(lanes, new, old) for new, old in zip(values, results, strict=True))
-            if is_float:
-                for value in results:
-                    registers.note(value)
             return results
 
         return execute_generic
@@ -123,9 +118,6 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
         addresses = address(registers)
         values = space_memory(wave, space).load(wave, addresses, mask, dtype, count)
         take_time(wave, space, mask)
-        if is_float:
-            for value in values:
-                registers.note(value)
         if wave.observers is not None:
             wave.observers.tell(Access(wave, space, "ld", width, addresses, mask))
         return values

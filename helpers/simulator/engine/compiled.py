@@ -19,13 +19,13 @@ from helpers.devices import WARP, unravel
 from helpers.simulator.engine.ir import Instruction, Kind, Program, bits, is_answered, uncollected
 from helpers.simulator.engine.machine_layout import (
     INSTRUCTION,
-    PACKED,
     REGISTER_USE,
     REGISTERS,
     SPACES,
     CResults,
     library,
     operations,
+    pack,
 )
 from helpers.simulator.engine.memory import lane_name
 from helpers.simulator.engine.plans import Plan, Plans, Rows, Run
@@ -41,7 +41,6 @@ from helpers.simulator.sanitizer.loaded_values import uses_of
 OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK = range(1, 6)
 HAZARD = 8
 OF_IMAGES = ("read texture", "load surface", "store surface")
-NO_SPARE = (0,) * 2
 LOADS_AND_STORES = ("load", "store", "load tile", "store tile")
 WIDE_ATOMICS, NARROW_ATOMICS = (2, 3, 5), (8, 9, 10)  # types of 64 bits, and of 16
 ANYWHERE = (-(1 << 31), (1 << 31) - 1)
@@ -185,9 +184,9 @@ def assemble(
     block_at = {block.start: block for block in program.blocks}
     packed: list[bytes] = []
     for index, one in enumerate(decoded):
-        number, memory = one.number, -1
+        memory = -1
         if one.jumps:
-            number = [len(jumps), len(one.jumps), *number[2:]]
+            one.number[:2] = len(jumps), len(one.jumps)
             jumps += one.jumps
         if one.space >= 0:
             memory = len(requests)
@@ -195,15 +194,8 @@ def assemble(
         block, length = -1, 0
         if index in block_at:
             block, length = block_at[index].index, block_at[index].stop - index
-        (a, b, c, d), (wa, wb, wc, wd) = one.source, one.width
-        packed.append(PACKED.pack(
-            one.offset, names[one.operation] if one.operation else -1, one.kind,
-            nowhere if one.d is None else one.d,
-            a if wa else -1, b if wb else -1, c if wc else -1, d if wd else -1, *number, one.flags,
-            one.target, block, length, memory, index,
-            *one.mode, wa, wb, wc, wd, one.d_width, one.guard, *one.p_out, *one.p_in, one.uniform,
-            one.strong, one.is_strong, 0, 0, 0, 0, *NO_SPARE,
-        ))  # fmt: skip
+        operation = names[one.operation] if one.operation else -1
+        packed.append(pack(one, nowhere if one.d is None else one.d, operation, index, block, length, memory))
     code = np.frombuffer(bytearray().join(packed), INSTRUCTION)
     return Machine(
         code, words, np.array(jumps or [0], np.int32), nowhere + 4, requests,

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from helpers.compiler import Parameter
-from helpers.simulator.arithmetic.float32 import SMALLEST_NORMAL
 from helpers.simulator.engine.block_order import meeting_order
 
 
@@ -41,28 +40,13 @@ def uncollected(function: Callable) -> Callable:
 
 
 class Registers(list):
-    """The values of all register slots.
+    """The values of all register slots; `addresses` says by slot where a value lies in memory, for `lanewise`."""
 
-    `subnormal` turns True when a float32 that is not the result of flushing arithmetic (it was loaded, or made of
-    integer bits) holds a subnormal number. As long as it is False, `.ftz` instructions need not look at their operands.
-    """
+    __slots__ = ("addresses",)
 
-    __slots__ = ("subnormal",)
-
-    def __init__(self, values, subnormal: bool = False) -> None:
+    def __init__(self, values) -> None:
         super().__init__(values)
-        self.subnormal = subnormal
-
-    def note(self, value) -> None:
-        """Look at a float32 value that enters from outside the arithmetic."""
-        # The usual case is decided at once: nothing is smaller than the smallest normal number.
-        if not (self.subnormal or np.minimum.reduce(np.abs(value), axis=None) >= SMALLEST_NORMAL):
-            # A zero is smaller too, and where there is a NaN the minimum is NaN; so the bits decide. Shifted left by
-            # one they have lost the sign; less one, a zero wraps around to the largest number. The smallest subnormal
-            # 0x00000001 becomes 0x00000001, the largest 0x007fffff becomes 0x00fffffd, the smallest normal number
-            # 0x00800000 becomes 0x00ffffff, and 0x80000000, which is -0.0, becomes 0xffffffff.
-            bits = (np.atleast_1d(value).view(np.uint32) << np.uint32(1)) - np.uint32(1)
-            self.subnormal = bool(bits.min() < np.uint32(0x00FFFFFF))
+        self.addresses: dict[int, tuple] = {}
 
 
 COLLECTIVE, EXCLUSIVE = 1, 2  # what `barrier` of a WARP_BARRIER says: each mask makes a group, for a while or not
@@ -106,7 +90,7 @@ class Instruction:
     writes: tuple[int | None, ...] = ()
     evaluate: Callable[[Registers], Any] | None = None
     execute: Callable[[Any, Registers, Any], Any] | None = None
-    fma: tuple[Callable, Callable, Callable] | None = None  # the operands of a fused multiply-add that may be batched
+    computation: Any = None  # lanewise.Computation, of one that the C program executes
     target: int = -1
     targets: tuple[int, ...] = ()
     select: Callable[[Registers], Any] | None = None
@@ -172,7 +156,6 @@ class Program:
     may_be_reserved: bool = False
     registers_per_thread: int = 0
     max_threads: int | None = None
-    subnormal: bool = False  # float32 arithmetic without .ftz, or a subnormal constant: see Registers
     source_lines: tuple[str, ...] = ()
     global_variables: dict[str, tuple[Any, int | None]] = field(default_factory=dict)
     blocks: list[BasicBlock] = field(default_factory=list)

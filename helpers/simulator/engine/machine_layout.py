@@ -9,12 +9,16 @@ import ctypes
 import mmap
 import struct
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import native
 from helpers.devices import WARP
 from helpers.simulator.recording.recorded import QUANTITIES
+
+if TYPE_CHECKING:
+    from helpers.simulator.frontends.decoded import Decoded
 
 SPACES = ("global", "shared", "local", "cluster")
 
@@ -125,6 +129,22 @@ class CResults(ctypes.Structure):
     ]  # fmt: skip
 
 
+def pack(
+    one: Decoded, d: int, operation: int, index: int = 0, block: int = -1, length: int = 0, memory: int = -1
+) -> bytes:
+    """A decoded instruction as the C program reads it: an `INSTRUCTION`.
+
+    d: the first row that it writes.  block, length: the basic block that it begins, and how many instructions that has.
+    memory: its row among requests.
+    """
+    sources = (row if width else -1 for row, width in zip(one.source, one.width, strict=True))
+    return PACKED.pack(
+        one.offset, operation, one.kind, d, *sources,
+        *one.number, one.flags, one.target, block, length, memory, index, *one.mode, *one.width, one.d_width, one.guard,
+        *one.p_out, *one.p_in, one.uniform, one.strong, one.is_strong, 0, 0, 0, 0, 0, 0,
+    )  # fmt: skip
+
+
 @cache
 def library() -> ctypes.CDLL | None:
     """The C program, None where it cannot be used."""
@@ -145,7 +165,9 @@ def library() -> ctypes.CDLL | None:
 def operations() -> dict[str, int]:
     """The numbers of the operations by name."""
     names: dict[str, int] = {}
-    while (name := library().operation_name(len(names))) is not None:
+    program = native.load("engine", optional=False)
+    program.operation_name.restype = ctypes.c_char_p
+    while (name := program.operation_name(len(names))) is not None:
         names[name.decode()] = len(names)
     return names
 

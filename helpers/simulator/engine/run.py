@@ -19,7 +19,6 @@ import numpy as np
 
 from helpers.devices import WARP, UnknownDevice, for_arch, limits_for, sms_for, unravel
 from helpers.simulator.engine import clusters
-from helpers.simulator.engine.batching import batch_steps, gather
 from helpers.simulator.engine.circles import Circles
 from helpers.simulator.engine.clock import Clock
 from helpers.simulator.engine.convergence import ANYWHERE, WARPSYNC, Convergence
@@ -50,6 +49,7 @@ from helpers.simulator.engine.observers import (
 )
 from helpers.simulator.engine.phases import PhaseWaits
 from helpers.simulator.engine.printf import Output
+from helpers.simulator.engine.runs import gather, run_steps
 from helpers.simulator.engine.schedule import DONE, Turns, by_warps
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
 from helpers.simulator.sanitizer.constant_arrays import NO_CONSTANTS, ConstantArrays
@@ -92,7 +92,7 @@ class Wave:
         self.threads = launch.threads
         self.warps = -(-launch.threads // WARP)
         self.shape = (count, launch.threads)
-        self.registers = Registers(program.initial, program.subnormal)
+        self.registers = Registers(program.initial)
         self.mask: np.ndarray | None = None
         self.pcs: np.ndarray | None = None  # block index per thread, None while all living threads are together
         self.exited: np.ndarray | None = None
@@ -280,11 +280,8 @@ def merge(mask, new, old):
 
 
 def put(registers: Registers, slot: int, mask, new) -> None:
-    """Write `new` to a register where the mask is set. What stays may be an integer, whose bits are a float32 now."""
-    old = registers[slot]
-    if old.dtype != new.dtype and new.dtype == np.float32:
-        registers.note(old.view(np.float32))
-    registers[slot] = merge(mask, new, old)
+    """Write `new` to a register where the mask is set."""
+    registers[slot] = merge(mask, new, registers[slot])
 
 
 def _guard_reader(guard: tuple[int, bool]) -> Callable[[Registers], np.ndarray]:
@@ -314,7 +311,7 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
 
     def write(wave, registers, values, mask, always):
         mask = wave.uniform_mask(mask, mask) if uniform else mask
-        values = values if len(writes) > 1 else (values,)
+        values = values if len(writes) != 1 else (values,)
         for slot, value in zip(writes, values, strict=True):
             if slot is not None:
                 if mask is None or not (always or slot in keep):
@@ -512,7 +509,7 @@ class Prepared:
         plain, masked = [], []
         for instruction in gather(self.program.instructions[block.start : block.stop]):
             batched = isinstance(instruction, list)
-            for both in [batch_steps(instruction, keep, put)] if batched else _steps_of(instruction, keep):
+            for both in [run_steps(instruction, keep, put)] if batched else _steps_of(instruction, keep):
                 plain.append(both[0])
                 masked.append(both[1])
         return plain, masked

@@ -14,7 +14,7 @@ from helpers.simulator.arithmetic import tensor_core
 ALWAYS, NEVER_KEPT, NEGATED = 7, 16, 128
 UNIFORM_PREDICATES = 8
 NEGATE, INVERT, FLOAT_NEGATE, FLOAT_ABSOLUTE, HALF_NEGATE, HALF_ABSOLUTE = 1, 2, 4, 8, 16, 32
-LOW_TWICE, HIGH_TWICE, NEGATE_HIGH = 64, 128, 256
+LOW_TWICE, HIGH_TWICE, NEGATE_HIGH, SWAPPED, OF_FLOAT = 64, 128, 256, 512, 1024
 (COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES, ARRIVES, WAITS_FOR_CLUSTER,
  WAITS_FOR_PHASE, CALLS, RETURNS, TAKES_TIME) = range(15)  # fmt: skip
 GLOBAL, SHARED, LOCAL, GENERIC = range(4)
@@ -24,6 +24,7 @@ ROUNDING = {"RZ": 1, "RM": 2, "RP": 3}
 WHOLE = {"TRUNC": 1, "FLOOR": 2, "CEIL": 3}
 COMPARISONS = ("LT", "LE", "EQ", "NE", "GE", "GT", "LTU", "LEU", "EQU", "NEU", "GEU", "GTU", "NUM", "NAN")
 COMPARE = {name: number for number, name in enumerate(COMPARISONS)}
+COMPARE_INTEGERS = {name: COMPARE[name] for name in ("EQ", "NE", "LT", "LE", "GT", "GE")}
 COMBINE = {"AND": 0, "OR": 1, "XOR": 2}
 FORMATS = {"U8": 8, "S8": -8, "U16": 16, "S16": -16, "U32": 32, "S32": -32, "U64": 64, "S64": -64, "F16": 100,
            "F32": 101, "F64": 102, "BF16": 103, "TF32": 104}  # fmt: skip
@@ -139,6 +140,15 @@ def product_of(arch: str, shape: tensor_core.Form, differing: bool = False, sele
     a, b = (MATRIX_TYPES.index(type_) for type_ in (shape.a, shape.b))
     flags = int(shape.result == "f16") | b << 1 | UNPACKS * shape.unpacked | sparse
     return Decoded("multiply matrices", flags=flags, number=[shape.k, a, adds.products, adds.extra_bits])
+
+
+def of_parts(i: Decoded, function: str, bits: int, result: str = "inserted") -> Decoded:
+    """A function of each part of two registers; `result`: what becomes of those and the third source."""
+    count = 32 // bits
+    places = sum(k << 3 * k | count + k << 12 + 3 * k | 1 << 24 + k for k in range(count))
+    i.operation = "video parts"
+    i.number = [VIDEO[function], places, bits, VIDEO_RESULTS[result]]
+    return i
 
 
 @dataclass(frozen=True, slots=True)

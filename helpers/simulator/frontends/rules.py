@@ -14,6 +14,7 @@ import numpy as np
 
 from helpers.simulator.engine.accesses import PhaseLook
 from helpers.simulator.engine.ir import COLLECTIVE, EXCLUSIVE, Instruction, Kind, Registers
+from helpers.simulator.engine.lanewise import Computation
 from helpers.simulator.errors import OutOfBounds
 
 Reader = Callable[[Registers], Any]
@@ -26,7 +27,7 @@ class Compute(NamedTuple):
 
     writes: the slots that receive what `evaluate(registers)` returns: one value, or a tuple of as many values as there
         are slots; None is a destination that is not kept.
-    fma: the three operands of a fused multiply-add that the engine may carry out together with others.
+    computation: the same for the C program, which executes it together with its neighbours.
     copies: whether the one value written is the one register read, as it is.
     chosen: the slots of two groups of values that the answer may not depend on: `chooses(registers)` says in which
         threads it does on the first ones, and in which on the second ones; without it in all on the first.
@@ -34,7 +35,7 @@ class Compute(NamedTuple):
 
     writes: tuple[int | None, ...]
     evaluate: Reader
-    fma: tuple[Reader, Reader, Reader] | None = None
+    computation: Computation | None = None
     copies: bool = False
     chooses: Callable[[Registers], tuple[Any, Any]] | None = None
     chosen: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
@@ -163,7 +164,7 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
         case Compute():
             instruction.kind = Kind.ALU
             instruction.writes, instruction.evaluate = outcome.writes, outcome.evaluate
-            instruction.fma, instruction.copies = outcome.fma, outcome.copies
+            instruction.computation, instruction.copies = outcome.computation, outcome.copies
             instruction.chooses, instruction.chosen = outcome.chooses, outcome.chosen
         case Effect():
             instruction.kind = Kind.EFFECT

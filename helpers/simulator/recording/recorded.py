@@ -1,21 +1,25 @@
 """What a recorded launch consists of: counts by instruction, addresses of traced blocks, geometry, the code itself."""
 
+from __future__ import annotations
+
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from helpers import compiler
 from helpers.compiler import CompiledKernel
 from helpers.simulator.engine.ir import Program
-from helpers.simulator.engine.run import Launch
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.recording.trace import Trace
 from helpers.simulator.recording.unique_sectors import SectorSets
+
+if TYPE_CHECKING:
+    from helpers.simulator.engine.run import Launch
 
 
 def place_of(block: Iterable[int] | int) -> tuple[int, int, int]:
@@ -52,7 +56,7 @@ class Counts:
     ideal_sectors: int = 0
     copy_wavefronts: int = 0
 
-    def add(self, other: "Counts", times: int = 1) -> None:
+    def add(self, other: Counts, times: int = 1) -> None:
         """Add `times` × other."""
         self.requests += times * other.requests
         self.lanes += times * other.lanes

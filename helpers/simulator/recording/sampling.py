@@ -127,9 +127,9 @@ def _without_arithmetic(program: Program) -> Program:
     """The program with fused multiply-adds that give zero, for what does not depend on the values of a product."""
 
     def changed(instruction: Instruction) -> Instruction:
-        if instruction.fma is None:
+        if instruction.computation is None or instruction.computation.decoded.operation != "float fused":
             return instruction
-        return replace(instruction, evaluate=lambda registers: np.float32(0), fma=None, reads=())
+        return replace(instruction, evaluate=lambda registers: np.int32(0), computation=None, reads=())
 
     return replace(program, instructions=[changed(instruction) for instruction in program.instructions])
 

@@ -164,12 +164,18 @@ class Messages:
 
     def copy_too_early(self, hazard: Hazard, place: str, block: Index) -> str:
         """`place` is used between the start of a copy and the wait for it."""
+        advice = (
+            "Nothing has waited for the copy between the two. Commit it (cp.async.commit_group), wait until no more "
+            "groups are pending than came after it (cp.async.wait_group), then __syncthreads() if other threads use it."
+        )
+        if hazard.first.what == hazard.second.what:
+            advice = (
+                "Two copies into the same place are under way at once, and which of them stays is not defined. The "
+                "second one belongs into another place, or must begin only when the first has been waited for and used."
+            )
         return (
             f"{self._program.name}: {place} is used while an asynchronous copy into it is under way, in block "
-            f"{coordinates(block)}.\n"
-            + self._quote_sides(hazard, place)
-            + "Nothing has waited for the copy between the two. Commit it (cp.async.commit_group), wait until no more "
-            "groups are pending than came after it (cp.async.wait_group), then __syncthreads() if other threads use it."
+            f"{coordinates(block)}.\n" + self._quote_sides(hazard, place) + advice
         )
 
     def bulk_too_early(self, hazard: Hazard, place: str, block: Index) -> str:

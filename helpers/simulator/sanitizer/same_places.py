@@ -166,14 +166,14 @@ class _Sample:
 class _Values(dict):
     """Registers by slot, as instructions read them; those that nobody writes are not among them."""
 
-    subnormal = True
     initial: Sequence[np.generic] = ()
+
+    def __init__(self, *values) -> None:
+        super().__init__(*values)
+        self.addresses: dict[int, tuple] = {}
 
     def __missing__(self, slot: int):
         return self.initial[slot]
-
-    def note(self, value) -> None:
-        """As Registers.note: it is known that there may be subnormal numbers."""
 
 
 @dataclass

@@ -11,13 +11,16 @@ const WIDTH = 1280; // CSS pixels of a slide, as in slide.css
 const HEIGHT = 720;
 const LARGEST = 2; // times the size that an output has in the notebook
 const LARGEST_LETTERS = 36; // pixels to which a listing or a table grows, as on a hand-out
+const SMALLEST_LETTERS = 18; // to which a table shrinks
 const LOOKS = `
 .jp-CourseShow { position: fixed; inset: 0; z-index: 10000; overflow: hidden; background: #fff; outline: none; }
 .jp-CourseShow .course-slide { position: absolute; transform-origin: 0 0; }
 .jp-CourseShow .jp-OutputPrompt, .jp-CourseShow .jp-OutputArea-promptOverlay { display: none; }
 .jp-CourseShow .course-slide code { font-size: .88em; }
+.jp-CourseShow-aside { display: none; }
 .jp-CourseShow .jp-CourseShow-live { width: fit-content; }
 .jp-CourseShow .jp-CourseShow-live :is(pre, pre *) { white-space: pre; overflow-wrap: normal; word-break: normal; }
+.jp-CourseShow .printed .jp-CourseShow-live pre { max-width: 1168px; white-space: pre-wrap; }
 .jp-CourseShow .film { --jp-widgets-font-size: 20px; --jp-widgets-inline-height: 36px; }
 .jp-CourseShow .film .gemm-explorer .widget-readout { font-size: 20px; height: 36px; line-height: 36px; }
 .jp-CourseShow .film .widget-hslider { width: 760px !important; }
@@ -29,11 +32,11 @@ const LOOKS = `
 .jp-CourseShow .ask .jupyter-button { width: auto !important; padding: 0 16px; }
 .jp-CourseShow .ask .widget-radio-box label { display: flex; align-items: center; }
 .jp-CourseShow .ask .widget-radio-box input { width: 20px; height: 20px; margin: 0 10px 0 0; }
-.jp-CourseShow :is(.ask, .table) .jp-CourseShow-live {
+.jp-CourseShow :is(.ask, .table, .printed) .jp-CourseShow-live {
   --jp-content-font-size1: 25px; --jp-widgets-font-size: 25px; --jp-code-font-size: 24px;
   --jp-widgets-inline-height: 40px; --jp-widgets-radio-item-height-adjustment: 0px;
 }
-.jp-CourseShow :is(.ask, .table) .jp-CourseShow-live * { line-height: 1.4; }
+.jp-CourseShow :is(.ask, .table, .printed) .jp-CourseShow-live * { line-height: 1.4; }
 .jp-CourseShow .ask .widget-radio-box label { font-size: 25px; height: auto; }
 .jp-CourseShow .jp-CourseShow-page { position: absolute; right: 16px; bottom: 10px; font: 17px system-ui; color: #767676; }
 [data-jp-theme-light='false'] .jp-CourseShow { background: #111; }
@@ -150,7 +153,7 @@ class Show {
     this.fit();
     this.shown.querySelectorAll('pre, table').forEach(part => this.grow(part));
     if (slide.cell) {
-      void this.takeOutput(slide.cell);
+      void this.takeOutput(slide);
     } else if (slide.draw) {
       void this.draw(slide.draw);
     }
@@ -178,7 +181,7 @@ class Show {
   }
 
   /** The output of the slide's cell, itself and not a copy: sliders in it keep working. It goes back when the slide does. */
-  async takeOutput(source) {
+  async takeOutput({ cell: source, output }) {
     const at = this.at;
     const cells = this.panel.content.widgets;
     const cell = cells.find(one => one.model.sharedModel.getSource().trim() === source.trim());
@@ -200,6 +203,10 @@ class Show {
     this.output.replaceWith(this.place);
     this.live = element('jp-CourseShow-live');
     this.live.append(this.output);
+    const outputs = [...this.output.querySelectorAll('.jp-OutputArea-child')];
+    const wanted = output && outputs.find(one => one.querySelector(output));
+    this.aside = wanted ? outputs.filter(one => one !== wanted) : [];
+    this.aside.forEach(one => one.classList.add('jp-CourseShow-aside'));
     this.shown.append(this.live);
     this.sizes.observe(this.live);
     this.fitOutput();
@@ -208,6 +215,7 @@ class Show {
   putBack() {
     this.sizes.disconnect();
     this.place?.replaceWith(this.output);
+    this.aside?.forEach(one => one.classList.remove('jp-CourseShow-aside'));
     if (this.closed) {
       this.closed.outputHidden = true;
     }
@@ -215,7 +223,7 @@ class Show {
       Widget.detach(this.drawn);
       this.drawn.dispose();
     }
-    this.place = this.output = this.live = this.closed = this.drawn = null;
+    this.place = this.output = this.aside = this.live = this.closed = this.drawn = null;
   }
 
   fit() {
@@ -229,6 +237,9 @@ class Show {
     let size = parseFloat(getComputedStyle(part).fontSize);
     const { shown } = this;
     const fits = () => shown.scrollHeight <= shown.clientHeight && shown.scrollWidth <= shown.clientWidth;
+    while (part.matches('table') && size > SMALLEST_LETTERS && !fits()) {
+      part.style.fontSize = `${(size -= 1)}px`;
+    }
     while (size < LARGEST_LETTERS && fits()) {
       part.style.fontSize = `${(size += 1)}px`;
     }

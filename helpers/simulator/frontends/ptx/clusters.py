@@ -13,22 +13,6 @@ from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.operands import Operands
 from helpers.simulator.frontends.rules import ClusterBarrier, Effect, Outcome
 
-_RANKS = 0x7F << RANK_SHIFT
-
-
-def map_address(t: Operands, s: Statement) -> Outcome:
-    """mapa{.shared::cluster}.{u32,u64} d, a, b: where block b of the cluster has what is at a."""
-    destination, source, block = s.operands
-    address = t.pointer(source) if s.type == "u64" else t.read(source, "s32")
-    rank, dtype = t.read(block, "s32"), np.dtype(np.int64 if s.type == "u64" else np.int32)
-    keep = dtype.type(~_RANKS)
-
-    def evaluate(registers):
-        field = (rank(registers) + np.int32(1)).astype(dtype) << dtype.type(RANK_SHIFT)
-        return (address(registers).astype(dtype) & keep) | (field & dtype.type(_RANKS))
-
-    return t.result(destination, evaluate, dtype)
-
 
 def rank_of_address(t: Operands, s: Statement) -> Outcome:
     """getctarank{.shared::cluster}.{u32,u64} d, a: the rank of the block that has an address."""

@@ -82,27 +82,12 @@ def _load_parameter(t: Operands, address: Address, dtype: np.dtype, count: int) 
         return lambda wave, registers, mask: (wave.call_result.astype(dtype),)
     offset = t.parameters[address.base.name].offset + address.offset
 
-    def execute(wave, registers, mask):
-        values = tuple(np.frombuffer(wave.parameters, dtype, count, offset))
-        if dtype == np.dtype(np.float32):
-            for value in values:
-                registers.note(value)
-        return values
-
-    return execute
+    return lambda wave, registers, mask: tuple(np.frombuffer(wave.parameters, dtype, count, offset))
 
 
 def _load_passed(place: Reader, dtype: np.dtype, count: int) -> Callable:
     """What a function is given or gives back. In machine code that is in registers: nobody watches."""
-
-    def execute(wave, registers, mask):
-        values = wave.local.load(wave, place(registers), mask, dtype, count)
-        if dtype == np.dtype(np.float32):
-            for value in values:
-                registers.note(value)
-        return values
-
-    return execute
+    return lambda wave, registers, mask: wave.local.load(wave, place(registers), mask, dtype, count)
 
 
 def _pass(place: Reader, values: list[Reader]) -> Callable:

@@ -7,32 +7,32 @@ it returns); and a case to tests/simulator/test_ptx_instructions.py.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from helpers.compiler.ptx import Statement
-from helpers.simulator.arithmetic import integer
 from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.decoded import Decoded, NotDecoded
 from helpers.simulator.frontends.ptx import (
     atomics,
     calls,
     clusters,
-    comparison,
     control,
-    conversion,
-    floating,
     lanes,
     matrix,
     memory,
+    moves,
     textures,
-    video,
     wmma,
 )
-from helpers.simulator.frontends.ptx import integer as integers
+from helpers.simulator.frontends.ptx.computations import computes
+from helpers.simulator.frontends.ptx.decoding import bits, comparison, conversion, floating, integer, video
+from helpers.simulator.frontends.ptx.decoding.decoder import Decoder
+from helpers.simulator.frontends.ptx.decoding.memory import map_address
+from helpers.simulator.frontends.ptx.decoding.moves import convert_address
 from helpers.simulator.frontends.ptx.operands import Operands
 from helpers.simulator.frontends.rules import NOTHING, Outcome
 
 Rule = Callable[[Operands, Statement], Outcome]
+Decode = Callable[[Decoder, Statement], Decoded]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,15 @@ class Op:
     """One opcode: its `name`, the rule that gives its meaning, and how many `operands` it may have.
 
     `modifiers` are the words between the name and the type that the rule reads or that change nothing here; None if the
-    rule itself refuses what it does not know.
+    rule itself refuses what it does not know. `decode`: of one that reads registers and writes registers, what it is
+    for the C program; its rule follows from it.
     """
 
     name: str
     rule: Rule
     operands: tuple[int, ...]
     modifiers: frozenset[str] | None = None
+    decode: Decode | None = None
 
     def outcome(self, t: Operands, s: Statement) -> Outcome:
         """What a statement with this opcode; Unknown for a form that is not modelled."""
@@ -58,16 +60,21 @@ class Op:
         return self.rule(t, s)
 
 
-def by_type(**rules: Rule) -> Rule:
-    """A rule for each kind of type: integer, floating, predicate, pairs (two 16-bit integers)."""
+def _alu(name: str, decode: Decode, operands: tuple[int, ...], modifiers: frozenset[str] | None = None) -> Op:
+    """The row of an opcode that reads registers and writes registers."""
+    return Op(name, computes(decode), operands, modifiers, decode)
 
-    def rule(t: Operands, s: Statement) -> Outcome:
+
+def by_type(**functions: Decode) -> Decode:
+    """A function for each kind of type: integer, floating, predicate, pairs (two 16-bit integers)."""
+
+    def decode(t: Decoder, s: Statement) -> Decoded:
         kind = _kind(s.type)
-        if kind not in rules:
-            raise Unknown(f"{s.name} of the type .{s.type}")
-        return rules[kind](t, s)
+        if kind not in functions:
+            raise NotDecoded(f"{s.name} of the type .{s.type}")
+        return functions[kind](t, s)
 
-    return rule
+    return decode
 
 
 def _kind(type_: str) -> str:
@@ -80,15 +87,9 @@ def _kind(type_: str) -> str:
     return "floating"
 
 
-def _extreme(function: Callable) -> Rule:
-    plain = by_type(integer=integers.plain(function), floating=floating.arithmetic, pairs=integers.pairs(function))
-    limited = integers.at_least_zero(function)
-
-    def rule(t: Operands, s: Statement) -> Outcome:
-        is_limited = "relu" in s.opcode and not {"s32", "s16x2"}.isdisjoint(s.opcode)
-        return (limited if is_limited else plain)(t, s)
-
-    return rule
+def _extreme(t: Decoder, s: Statement) -> Decoded:
+    of_integers = _kind(s.type) in ("integer", "pairs") or not {"s32", "s16x2"}.isdisjoint(s.opcode)
+    return (integer.extreme if of_integers else FLOATING)(t, s)
 
 
 def _nothing(t: Operands, s: Statement) -> Outcome:
@@ -103,90 +104,67 @@ SPACE = "global shared const local param shared::cta shared::cluster param::entr
 ORDER = "weak relaxed acquire release acq_rel volatile mmio sc cta cluster gpu sys"
 CACHE = "ca cg cs lu cv wb wt nc"
 FLOATING = floating.arithmetic
-PLAIN = integers.plain
+PLAIN = integer.of_one_type
 
 OPCODES = {
     op.name: op
     for op in (
         # integer and floating-point arithmetic
-        Op("add", by_type(integer=integers.add, floating=FLOATING, pairs=integers.pairs(lambda a, b: a + b)), (3,)),
-        Op("addc", integers.add, (3,)),
-        Op("sub", by_type(integer=integers.subtract, floating=FLOATING), (3,)),
-        Op("subc", integers.subtract, (3,)),
-        Op("mul", by_type(integer=integers.multiply, floating=FLOATING), (3,)),
-        Op("mul24", integers.multiply24, (3,)),
-        Op("mad", by_type(integer=integers.multiply_add, floating=FLOATING), (4,)),
-        Op("madc", integers.multiply_add, (4,)),
-        Op("mad24", integers.multiply24, (4,)),
-        Op("fma", FLOATING, (4,)),
-        Op("div", by_type(integer=PLAIN(integer.divide), floating=FLOATING), (3,)),
-        Op("rem", PLAIN(integer.remainder), (3,)),
-        Op("min", _extreme(np.minimum), (3,)),
-        Op("max", _extreme(np.maximum), (3,)),
-        Op("abs", by_type(integer=PLAIN(np.abs), floating=FLOATING), (2,)),
-        Op("neg", by_type(integer=PLAIN(lambda a: -a), floating=FLOATING), (2,)),
-        Op("sad", PLAIN(lambda a, b, c: np.where(a < b, b - a, a - b) + c), (4,)),
-        Op("dp4a", integers.dot4, (4,)),
-        Op("dp2a", integers.dot2, (4,)),
-        Op("rcp", FLOATING, (2,)),
-        Op("sqrt", FLOATING, (2,)),
-        Op("rsqrt", FLOATING, (2,)),
-        Op("sin", FLOATING, (2,)),
-        Op("cos", FLOATING, (2,)),
-        Op("lg2", FLOATING, (2,)),
-        Op("ex2", FLOATING, (2,)),
-        Op("tanh", FLOATING, (2,)),
-        Op("copysign", FLOATING, (3,)),
-        Op("testp", floating.test, (2,)),
+        _alu("add", by_type(integer=integer.add, floating=FLOATING, pairs=integer.add), (3,)),
+        _alu("addc", integer.add, (3,)),
+        _alu("sub", by_type(integer=integer.add, floating=FLOATING), (3,)),
+        _alu("subc", integer.add, (3,)),
+        _alu("mul", by_type(integer=integer.multiply, floating=FLOATING), (3,)),
+        _alu("mul24", integer.multiply24, (3,)),
+        _alu("mad", by_type(integer=integer.multiply, floating=FLOATING), (4,)),
+        _alu("madc", integer.multiply, (4,)),
+        _alu("mad24", integer.multiply24, (4,)),
+        _alu("fma", FLOATING, (4,)),
+        _alu("div", by_type(integer=PLAIN("div"), floating=FLOATING), (3,)),
+        _alu("rem", PLAIN("rem"), (3,)),
+        _alu("min", _extreme, (3,)),
+        _alu("max", _extreme, (3,)),
+        _alu("abs", by_type(integer=PLAIN("abs"), floating=FLOATING), (2,)),
+        _alu("neg", by_type(integer=PLAIN("neg"), floating=FLOATING), (2,)),
+        _alu("sad", PLAIN("sad"), (4,)),
+        _alu("dp4a", integer.dot, (4,)),
+        _alu("dp2a", integer.dot, (4,)),
+        *(_alu(name, FLOATING, (2,)) for name in ("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh")),
+        _alu("copysign", FLOATING, (3,)),
+        _alu("testp", comparison.test_number, (2,)),
         # halves and bytes of a register
-        *(Op(f"{name}{count}", video.parts(count, function), (4,)) for count in (2, 4) for name, function in (
-            ("vadd", np.add), ("vsub", np.subtract), ("vabsdiff", lambda a, b: np.abs(a - b)), ("vavrg", video.average),
-            ("vmin", np.minimum), ("vmax", np.maximum),
-        )),
-        Op("vset2", video.compare_parts(2), (4,)),
-        Op("vset4", video.compare_parts(4), (4,)),
-        Op("vadd", video.one(np.add), (3, 4)),
-        Op("vsub", video.one(np.subtract), (3, 4)),
-        Op("vabsdiff", video.one(lambda a, b: np.abs(a - b)), (3, 4)),
-        Op("vmin", video.one(np.minimum), (3, 4)),
-        Op("vmax", video.one(np.maximum), (3, 4)),
-        Op("vshl", video.one(video.shift(left=True)), (3, 4)),
-        Op("vshr", video.one(video.shift(left=False)), (3, 4)),
-        Op("vset", video.compare_one, (3, 4)),
-        Op("vmad", video.multiply_add, (4,)),
+        *(_alu(f"v{name}{count}", video.video_parts, (4,)) for count in (2, 4)
+          for name in ("add", "sub", "absdiff", "avrg", "min", "max", "set")),
+        *(_alu(f"v{name}", video.video_one, (3, 4))
+          for name in ("add", "sub", "absdiff", "min", "max", "shl", "shr", "set")),
+        _alu("vmad", video.video_multiply_add, (4,)),
         # logic, shifts and fields of bits
-        Op("and", by_type(integer=integers.logic(lambda a, b: a & b),
-                          predicate=integers.of_predicates(lambda a, b: a & b)), (3,)),
-        Op("or", by_type(integer=integers.logic(lambda a, b: a | b),
-                         predicate=integers.of_predicates(lambda a, b: a | b)), (3,)),
-        Op("xor", by_type(integer=integers.logic(lambda a, b: a ^ b),
-                          predicate=integers.of_predicates(lambda a, b: a ^ b)), (3,)),
-        Op("not", by_type(integer=integers.logic(lambda a: ~a),
-                          predicate=integers.of_predicates(np.logical_not)), (2,)),
-        Op("cnot", PLAIN(lambda a: (a == 0).astype(a.dtype)), (2,)),
-        Op("lop3", integers.any_logic, (5,)),
-        Op("shl", integers.shift, (3,)),
-        Op("shr", integers.shift, (3,)),
-        Op("shf", integers.funnel_shift, (4,)),
-        Op("bfe", integers.extract, (4,), _words("")),
-        Op("bfi", integers.insert, (5,), _words("")),
-        Op("bfind", integers.find, (2,)),
-        Op("bmsk", integers.bit_mask, (3,), _words("clamp wrap")),
-        Op("szext", integers.extend, (3,), _words("clamp wrap")),
-        Op("popc", PLAIN(integer.population_count, "u32"), (2,)),
-        Op("clz", PLAIN(integer.leading_zeros, "u32"), (2,)),
-        Op("brev", PLAIN(integer.reverse_bits), (2,)),
-        Op("prmt", integers.permute, (4,)),
-        Op("fns", integers.nth_set_bit, (4,)),
+        *(_alu(name, by_type(integer=bits.logic, predicate=bits.logic), (3,)) for name in ("and", "or", "xor")),
+        _alu("not", by_type(integer=bits.logic, predicate=bits.logic), (2,)),
+        _alu("cnot", PLAIN("cnot"), (2,)),
+        _alu("lop3", bits.any_logic, (5,)),
+        _alu("shl", bits.shift, (3,)),
+        _alu("shr", bits.shift, (3,)),
+        _alu("shf", bits.funnel_shift, (4,)),
+        _alu("bfe", bits.extract, (4,), _words("")),
+        _alu("bfi", bits.insert, (5,), _words("")),
+        _alu("bfind", bits.find, (2,)),
+        _alu("bmsk", bits.bit_mask, (3,), _words("clamp wrap")),
+        _alu("szext", bits.bit_mask, (3,), _words("clamp wrap")),
+        _alu("popc", PLAIN("popc", "u32"), (2,)),
+        _alu("clz", PLAIN("clz", "u32"), (2,)),
+        _alu("brev", PLAIN("brev"), (2,)),
+        _alu("prmt", bits.permute, (4,)),
+        _alu("fns", bits.nth_set_bit, (4,)),
         # comparison, selection, moves and conversions
-        Op("setp", comparison.set_predicate, (3, 4)),
-        Op("set", comparison.set_register, (3, 4)),
-        Op("selp", comparison.select, (4,), _words("")),
-        Op("slct", comparison.select_sign, (4,)),
-        Op("mov", conversion.move, (2,), _words("")),
-        Op("cvt", conversion.convert, (2, 3, 4)),
-        Op("cvta", conversion.convert_address, (2,)),
-        Op("isspacep", conversion.is_in_space, (2,)),
+        _alu("setp", comparison.set_predicate, (3, 4)),
+        _alu("set", comparison.set_register, (3, 4)),
+        _alu("selp", comparison.select, (4,), _words("")),
+        _alu("slct", comparison.select_by_sign, (4,)),
+        Op("mov", moves.move, (2,), _words("")),
+        _alu("cvt", conversion.convert, (2, 3, 4)),
+        _alu("cvta", convert_address, (2,)),
+        Op("isspacep", moves.is_in_space, (2,)),
         # memory
         Op("ld", memory.load, (2, 3), _words(SPACE, ORDER, CACHE, "v2 v4")),
         Op("ldu", memory.load, (2,), _words(SPACE, "v2 v4")),
@@ -223,7 +201,7 @@ OPCODES = {
         Op("exit", control.leave, (0,)),
         Op("bar", control.barrier, (0, 1, 2, 3, 4)),
         Op("barrier", control.barrier, (0, 1, 2, 3, 4)),
-        Op("mapa", clusters.map_address, (3,)),
+        _alu("mapa", map_address, (3,)),
         Op("getctarank", clusters.rank_of_address, (2,)),
         *(Op(name, control.trap, (0,)) for name in ("trap", "brkpt")),
         Op("call", calls.call, (1, 2, 3, 4)),

@@ -14,11 +14,10 @@ import numpy as np
 
 from helpers.compiler import CompiledKernel, cubin, ptx
 from helpers.compiler.ptx import Address, Immediate, Not, Register, Special, Symbol, Vector
-from helpers.simulator.arithmetic import float32
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.layout import local_layout, shared_layout
 from helpers.simulator.frontends.ptx.linking import STACK, Linked
-from helpers.simulator.frontends.rules import Compute, Outcome, Reader
+from helpers.simulator.frontends.rules import Reader
 
 DTYPES = {
     "u8": np.dtype(np.uint8), "s8": np.dtype(np.int8), "b8": np.dtype(np.uint8),
@@ -88,8 +87,7 @@ class Operands:
     """The registers, variables and parameters of one kernel, and how an operand becomes a function of the registers.
 
     `initial` and `types` hold by slot the first value and PTX's type; `at` is the place of the current instruction in
-    the text, and `read_now` collects the slots that it reads; `subnormal` says whether float32 values may be subnormal
-    without having been loaded so.
+    the text, and `read_now` collects the slots that it reads.
     """
 
     def __init__(self, kernel: CompiledKernel, module: ptx.Module, text: Linked) -> None:
@@ -105,7 +103,6 @@ class Operands:
             if storage is not None:
                 self._new_slot(name, type_, storage.type(0))
         self.read_now: set[int] = set()
-        self.subnormal = False
         own = module.functions[kernel.lowered_name]
         self.shared_offsets, self.shared_bytes = shared_layout(module, own, text.starts, kernel.debug)
         self.local_offsets, own_bytes = local_layout(module, own)
@@ -143,11 +140,6 @@ class Operands:
             raise Unknown(f"the destination {operand}")
         return None if operand.name == "_" else self._slot(operand.name)
 
-    def slots_of(self, *operands) -> tuple[int, ...]:
-        """The slots of the registers, and of the negated predicates, among operands that are read."""
-        registers = (operand.register if isinstance(operand, Not) else operand for operand in operands)
-        return tuple(self._slot(each.name) for each in registers if isinstance(each, Register))
-
     def width(self, operand) -> int:
         """The bytes of a register; 0 of any other operand, and of a predicate 1."""
         return ptx.TYPE_BYTES[self.types[self._slot(operand.name)]] if isinstance(operand, Register) else 0
@@ -165,12 +157,6 @@ class Operands:
     def carry(self) -> int:
         """The slot of the carry, CC.CF."""
         return self.hidden(CARRY)
-
-    def read_carry(self) -> Reader:
-        """The carry as bool."""
-        slot = self.carry()
-        self.read_now.add(slot)
-        return lambda registers: registers[slot]
 
     def guard(self, guard: Register | Not | None) -> tuple[int, bool] | None:
         """(slot of the predicate, whether it is negated) of `@p` and `@!p`."""
@@ -212,16 +198,6 @@ class Operands:
             return lambda registers: registers[slot].view(store).astype(narrow).view(dtype)
         if width < dtype.itemsize:
             raise Unknown(f"a register of the type .{self.types[slot]} read as {dtype.itemsize} bytes")
-        if dtype == STORAGE["f32"]:
-
-            def read_float(registers):
-                value = registers[slot]
-                if value.dtype is not dtype:
-                    value = value.view(dtype)
-                    registers.note(value)
-                return value
-
-            return read_float
 
         def read(registers):
             value = registers[slot]
@@ -238,7 +214,6 @@ class Operands:
         if dtype.kind == "b":
             return np.bool_(operand.value)
         if dtype.kind == "f" and isinstance(operand.value, float):
-            self.subnormal |= dtype.itemsize == 4 and 0 < abs(operand.value) < float32.SMALLEST_NORMAL
             return np.array(operand.bits, f"u{dtype.itemsize}").view(dtype)[()]
         bits = operand.bits & ((1 << 8 * dtype.itemsize) - 1)
         return np.array(bits, f"u{dtype.itemsize}").view(dtype)[()]
@@ -306,14 +281,6 @@ class Operands:
                     raise Unknown(f"{variable.name}, a variable that holds the address of {pointer.name}")
 
     # ---- results
-
-    def result(self, destination, evaluate: Reader, dtype: np.dtype, fma=None) -> Outcome:
-        """An ALU instruction whose result, of `dtype`, is widened to its register."""
-        slot = self.target(destination)
-        fit = self.fit(slot, dtype)
-        if fit is None:
-            return Compute((slot,), evaluate, fma)
-        return Compute((slot,), lambda registers: fit(evaluate(registers)))
 
     def fit(self, slot: int | None, dtype: np.dtype) -> Callable | None:
         """How a result of `dtype` is widened to its register; None if it already has its width."""

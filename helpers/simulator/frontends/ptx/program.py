@@ -56,7 +56,6 @@ def translate(kernel: CompiledKernel) -> Program:
         # Dynamic shared memory has no bytes of its own: what is placed behind all static variables is that.
         dynamic_shared_offset=max((operands.shared_bytes, *operands.shared_offsets.values())),
         local_bytes=operands.local_bytes,
-        subnormal=operands.subnormal,
         registers_per_thread=kernel.registers,
         max_threads=function.max_threads,
         source_lines=tuple(kernel.source.splitlines()),
@@ -84,7 +83,7 @@ def _machine(prepared, text: Linked, operands: Operands):
 
     program: Program = prepared.program
     try:
-        decoder = Decoder(operands, program)
+        decoder = Decoder.of(operands, program)
     except NotDecoded as reason:
         prepared.not_decoded = str(reason)
         return None

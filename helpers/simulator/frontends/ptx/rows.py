@@ -7,7 +7,7 @@ of a warp then stay in the processor's cache. (M. Poletto and V. Sarkar, Linear 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,8 +24,8 @@ RESERVED = (ALWAYS, UNIFORM_PREDICATES + ALWAYS, NEVER_KEPT, VOTES)
 class Places:
     """By slot: the rows of a register, two for 64 bits, or the number of a predicate; `rows` are needed in all."""
 
-    rows_of: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    predicate_of: dict[int, int] = field(default_factory=dict)
+    rows_of: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    predicate_of: Mapping[int, int] = field(default_factory=dict)
     rows: int = 0
 
 

@@ -3,8 +3,6 @@
 `[R2.64+0x10]` is a 64-bit address, `[R5+UR4]` a 32-bit one of shared or local memory.
 """
 
-from functools import cache
-
 import numpy as np
 
 from helpers.compiler import sass
@@ -114,15 +112,9 @@ def load(t: Operands, s: sass.Statement) -> Effect:
         load_one = accesses.load(t.space, np.dtype(narrow), 1, address)
         execute = lambda wave, r, mask: (load_one(wave, r, mask)[0].astype(I4),)  # noqa: E731
         return Effect((t.target(destination),), execute, loads_shared=may_be_shared, strong=strong)
-    count, space = words_of(s), t.space
-    slots = t.targets(destination, count)
-
-    @cache
-    def load_words():  # made when it is executed: who reads what was loaded is found by going through all the code
-        return accesses.load(space, F4 if t.is_read_as_float(s, destination, count) else I4, count, address)
-
-    execute = lambda wave, r, mask: load_words()(wave, r, mask)  # noqa: E731
-    return Effect(slots, execute, loads_shared=may_be_shared, strong=strong)
+    count = words_of(s)
+    execute = accesses.load(t.space, I4, count, address)
+    return Effect(t.targets(destination, count), execute, loads_shared=may_be_shared, strong=strong)
 
 
 def store(t: Operands, s: sass.Statement) -> Effect:

@@ -11,8 +11,9 @@ from functools import cache
 from helpers.compiler import sass
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.rules import Outcome
-from helpers.simulator.frontends.sass import bulk, control, floating, lanes, matrix, memory, system, textures
-from helpers.simulator.frontends.sass import integer as integers
+from helpers.simulator.frontends.sass import bulk, control, lanes, matrix, memory, system, textures
+from helpers.simulator.frontends.sass.computations import computes
+from helpers.simulator.frontends.sass.decoding import bits, conversion, floating, halves, integer
 from helpers.simulator.frontends.sass.operands import Operands
 
 Rule = Callable[[Operands, sass.Statement], Outcome]
@@ -24,6 +25,7 @@ class Op:
     """An opcode.
 
     rule: what its operands mean (`frontends.rules`).
+    decode: of one that reads registers and writes registers, what it is for the C program; its rule follows from it.
     modifiers: those that the rule carries out, or that change nothing here. With another one the instruction is
         unknown: to pass over it would give wrong numbers. ANY where none can change anything.
     space: the state space that it accesses: "global", "shared", "local" or "generic"; "" if it accesses none.
@@ -36,8 +38,6 @@ class Op:
     since: the first compute capability whose machine code has it, times ten.
     barrier: whether it works on an mbarrier: such accesses to shared memory are not counted.
     uniform: since when there is the same for registers that a warp shares, with a U before its name; 0 if there is not.
-    reads_floats: whether its 32-bit sources are float32 numbers.
-    may_be_subnormal: whether its float32 result may be subnormal unless it carries .FTZ.
     """
 
     name: str
@@ -52,8 +52,7 @@ class Op:
     since: int = 75
     barrier: bool = False
     uniform: int = 0
-    reads_floats: bool = False
-    may_be_subnormal: bool = False
+    decode: Callable | None = None
 
     def pipe_of(self, opcode: str) -> str:
         """The pipe that executes a form of it, "HFMA2.MMA"; "" if its instructions are not counted."""
@@ -66,6 +65,11 @@ def _op(name: str, rule: Rule, modifiers: str = "", *, counted: str = "", issued
     """A row; words stand for sets."""
     allowed = ANY if modifiers == ANY else frozenset(modifiers.split())
     return Op(name, rule, allowed, counted=frozenset(counted.split()), issued=frozenset(issued.split()), **more)
+
+
+def _alu(name: str, decode: Callable, modifiers: str = "", **more) -> Op:
+    """The row of an opcode that reads registers and writes registers."""
+    return _op(name, computes(decode), modifiers, decode=decode, **more)
 
 
 _MEETING = "RECONVERGENT RELIABLE"  # of Blackwell: who comes to a meeting is the same
@@ -85,89 +89,86 @@ _ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS
 
 ROWS: tuple[Op, ...] = (
     # ---- integers
-    _op("IADD3", integers.add3, "X 64", counted="integer", uniform=75),
-    _op("IADD", integers.add_pairs, "64 X", counted="integer", since=100),
-    _op("VIADD", integers.add2, "16x2 U8x4 S32 ISAT", counted="integer", since=90),
-    _op("IMAD", integers.multiply_add, "MOV U32 HI WIDE IADD SHL X", counted="integer", uniform=75),
-    _op("LEA", integers.shift_add, "HI SX32 X", counted="integer", uniform=75),
-    _op("SHF", integers.funnel_shift, "L R W HI U32 S32 U64 S64", counted="integer", uniform=75),
-    _op("ISETP", integers.compare, f"{_COMPARE} {_COMBINE} U32 EX U64 S64", counted="integer", uniform=75),
-    _op("IMNMX", integers.minimum_maximum, "U32 U64 S64", counted="integer", uniform=75),
-    _op("VIMNMX", integers.minimum_maximum, "U32 S32 S16x2 U16x2 U8x4 RELU", counted="integer", since=90,
+    _alu("IADD3", integer.add3, "X 64", counted="integer", uniform=75),
+    _alu("IADD", integer.add_pairs, "64 X", counted="integer", since=100),
+    _alu("VIADD", integer.add2, "16x2 U8x4 S32 ISAT", counted="integer", since=90),
+    _alu("IMAD", integer.multiply_add, "MOV U32 HI WIDE IADD SHL X", counted="integer", uniform=75),
+    _alu("LEA", integer.shift_add, "HI SX32 X", counted="integer", uniform=75),
+    _alu("SHF", integer.funnel_shift, "L R W HI U32 S32 U64 S64", counted="integer", uniform=75),
+    _alu("ISETP", integer.compare, f"{_COMPARE} {_COMBINE} U32 EX U64 S64", counted="integer", uniform=75),
+    _alu("IMNMX", integer.minimum_maximum, "U32 U64 S64", counted="integer", uniform=75),
+    _alu("VIMNMX", integer.minimum_maximum, "U32 S32 S16x2 U16x2 U8x4 RELU", counted="integer", since=90,
         uniform=75),
-    _op("VIMNMX3", integers.minimum_maximum, "U32 S16x2 U16x2 RELU", counted="integer", since=90),
-    _op("VIADDMNMX", integers.minimum_maximum, "U32 S16x2 U16x2 RELU", counted="integer", since=90),
-    _op("IABS", integers.absolute, counted="integer", uniform=75),
-    _op("VABSDIFF4", integers.absolute_differences, "U8 ACC", counted="misc"),
-    _op("VABSDIFF", integers.absolute_difference, "U32", counted="misc"),
-    _op("IDP", integers.dot_product, "4A 2A LO HI S8 U8 S16 U16", counted="integer"),
-    _op("I2I", integers.saturate, f"SAT {_TYPES}"),
-    _op("I2IP", integers.saturate_and_pack, "U2 S2 U4 S4 U8 S8 U16 S16 S32 SAT"),
+    _alu("VIMNMX3", integer.minimum_maximum, "U32 S16x2 U16x2 RELU", counted="integer", since=90),
+    _alu("VIADDMNMX", integer.minimum_maximum, "U32 S16x2 U16x2 RELU", counted="integer", since=90),
+    _alu("IABS", integer.unary("absolute"), counted="integer", uniform=75),
+    _alu("VABSDIFF4", integer.absolute_differences, "U8 ACC", counted="misc"),
+    _alu("VABSDIFF", integer.absolute_difference, "U32", counted="misc"),
+    _alu("IDP", integer.dot_product, "4A 2A LO HI S8 U8 S16 U16", counted="integer"),
+    _alu("I2I", integer.saturate, f"SAT {_TYPES}"),
+    _alu("I2IP", integer.saturate_and_pack, "U2 S2 U4 S4 U8 S8 U16 S16 S32 SAT"),
     # ---- bits
-    _op("MOV", integers.move, "64", counted="misc", uniform=75),
-    _op("LOP3", integers.logic3, "LUT", counted="integer", uniform=75),
-    _op("PRMT", integers.permute_bytes, "F4E B4E RC8 ECL ECR RC16", counted="bit", uniform=75),
-    _op("POPC", integers.population_count, counted="integer", pipe="xu", uniform=75),
-    _op("FLO", integers.find_leading_one, "U32 SH", counted="integer", pipe="xu", uniform=75),
-    _op("BREV", integers.reverse_bits, counted="bit", pipe="xu", uniform=75),
-    _op("SGXT", integers.sign_extend, "W U32", counted="bit", uniform=75),
-    _op("BMSK", integers.bit_mask, "W", counted="bit", uniform=75),
-    _op("SEL", integers.select, "64", counted="bit", uniform=75),
+    _alu("MOV", bits.move, "64", counted="misc", uniform=75),
+    _alu("LOP3", bits.logic3, "LUT", counted="integer", uniform=75),
+    _alu("PRMT", bits.permute_bytes, "F4E B4E RC8 ECL ECR RC16", counted="bit", uniform=75),
+    _alu("POPC", integer.unary("population count"), counted="integer", pipe="xu", uniform=75),
+    _alu("FLO", integer.unary("find leading one", "U32", "SH"), "U32 SH", counted="integer", pipe="xu", uniform=75),
+    _alu("BREV", integer.unary("reverse bits"), counted="bit", pipe="xu", uniform=75),
+    _alu("SGXT", bits.sign_extend, "W U32", counted="bit", uniform=75),
+    _alu("BMSK", bits.bit_mask, "W", counted="bit", uniform=75),
+    _alu("SEL", bits.select, "64", counted="bit", uniform=75),
     # ---- predicates
-    _op("PLOP3", integers.predicate_logic3, "LUT", counted="bit", uniform=75),
-    _op("P2R", integers.pack_predicates, _BYTES, counted="bit"),
-    _op("UP2UR", integers.pack_predicates, _BYTES, counted="uniform"),
-    _op("R2P", integers.unpack_predicates, _BYTES, counted="bit"),
-    _op("UR2UP", integers.unpack_predicates, _BYTES, counted="uniform"),
+    _alu("PLOP3", bits.predicate_logic3, "LUT", counted="bit", uniform=75),
+    _alu("P2R", bits.pack_predicates, _BYTES, counted="bit"),
+    _alu("UP2UR", bits.pack_predicates, _BYTES, counted="uniform"),
+    _alu("R2P", bits.unpack_predicates, _BYTES, counted="bit"),
+    _alu("UR2UP", bits.unpack_predicates, _BYTES, counted="uniform"),
     # ---- float32
-    _op("FADD", floating.arithmetic, _FLOAT32, counted="fadd fp32", reads_floats=True, may_be_subnormal=True,
+    _alu("FADD", floating.arithmetic, _FLOAT32, counted="fadd fp32",
         uniform=100),
-    _op("FMUL", floating.arithmetic, f"{_FLOAT32} M2 M4 M8 D2 D4 D8", counted="fmul fp32", reads_floats=True,
-        may_be_subnormal=True, uniform=100),
-    _op("FFMA", floating.arithmetic, _FLOAT32, counted="ffma fp32", reads_floats=True, may_be_subnormal=True,
+    _alu("FMUL", floating.arithmetic, f"{_FLOAT32} M2 M4 M8 D2 D4 D8", counted="fmul fp32", uniform=100),
+    _alu("FFMA", floating.arithmetic, _FLOAT32, counted="ffma fp32",
         uniform=100),
-    *(_op(name, floating.pair_arithmetic, f"FTZ {_ROUND}", counted="fp32", reads_floats=True, may_be_subnormal=True,
+    *(_alu(name, floating.pair_arithmetic, f"FTZ {_ROUND}", counted="fp32",
           since=100) for name in ("FADD2", "FMUL2", "FFMA2")),
-    _op("FMNMX", floating.minimum_maximum, "FTZ NAN XORSIGN", counted="fp32", reads_floats=True, uniform=100),
-    _op("FMNMX3", floating.minimum_maximum, "FTZ NAN", counted="fp32", reads_floats=True, since=100),
-    _op("FSEL", integers.select, counted="fp32", uniform=100),
-    _op("FSETP", floating.compare, f"FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32", reads_floats=True,
+    _alu("FMNMX", floating.extreme, "FTZ NAN XORSIGN", counted="fp32", uniform=100),
+    _alu("FMNMX3", floating.extreme, "FTZ NAN", counted="fp32", since=100),
+    _alu("FSEL", bits.select, counted="fp32", uniform=100),
+    _alu("FSETP", floating.compare, f"FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32",
         uniform=100),
-    _op("FSET", floating.compare_to_register, f"BF FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32",
-        reads_floats=True, uniform=100),
-    _op("FCHK", floating.check_division, counted="fp32", pipe="xu", reads_floats=True),
-    _op("MUFU", floating.special_function, "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H F16", counted="fp32",
-        pipe="xu", reads_floats=True),
+    _alu("FSET", floating.compare_to_register, f"BF FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32", uniform=100),
+    _alu("FCHK", floating.check_division, counted="fp32", pipe="xu"),
+    _alu("MUFU", floating.special_function, "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H F16", counted="fp32",
+        pipe="xu"),
     # ---- float64
-    _op("DADD", floating.arithmetic64, _ROUND, counted="dadd fp64", pipe="fp64"),
-    _op("DMUL", floating.arithmetic64, _ROUND, counted="dmul fp64", pipe="fp64"),
-    _op("DFMA", floating.arithmetic64, _ROUND, counted="dfma fp64", pipe="fp64"),
-    _op("DSETP", floating.compare64, f"MIN MAX {_COMPARE_FLOATS} {_COMBINE}", counted="fp64", pipe="fp64"),
+    _alu("DADD", floating.double_arithmetic, _ROUND, counted="dadd fp64", pipe="fp64"),
+    _alu("DMUL", floating.double_arithmetic, _ROUND, counted="dmul fp64", pipe="fp64"),
+    _alu("DFMA", floating.double_arithmetic, _ROUND, counted="dfma fp64", pipe="fp64"),
+    _alu("DSETP", floating.double_compare, f"MIN MAX {_COMPARE_FLOATS} {_COMBINE}", counted="fp64", pipe="fp64"),
     # ---- float16 and bfloat16, two in a register
-    _op("HADD2", floating.arithmetic16, "F32 BF16_V2 FTZ RELU SAT", counted="hadd fp16"),
-    _op("HMUL2", floating.arithmetic16, "BF16_V2 FTZ RELU SAT", counted="hmul fp16"),
-    _op("HFMA2", floating.arithmetic16, "MMA BF16_V2 FTZ RELU SAT", counted="hfma fp16", pipe_with={"MMA": "tensor"},
+    _alu("HADD2", halves.arithmetic, "F32 BF16_V2 FTZ RELU SAT", counted="hadd fp16"),
+    _alu("HMUL2", halves.arithmetic, "BF16_V2 FTZ RELU SAT", counted="hmul fp16"),
+    _alu("HFMA2", halves.arithmetic, "MMA BF16_V2 FTZ RELU SAT", counted="hfma fp16", pipe_with={"MMA": "tensor"},
         tensor_op="hmma"),
-    _op("HMNMX2", floating.minimum_maximum16, "BF16_V2 NAN", since=80),
-    _op("VHMNMX", floating.minimum_maximum16, "BF16_V2 NAN", since=90),
-    _op("HSETP2", floating.compare16, f"BF16_V2 {_COMPARE_FLOATS} {_COMBINE}"),
-    _op("HSET2", floating.compare_to_register16, f"BF16_V2 BF {_COMPARE_FLOATS} {_COMBINE}"),
+    _alu("HMNMX2", halves.extreme, "BF16_V2 NAN", since=80),
+    _alu("VHMNMX", halves.extreme, "BF16_V2 NAN", since=90),
+    _alu("HSETP2", halves.compare, f"BF16_V2 {_COMPARE_FLOATS} {_COMBINE}"),
+    _alu("HSET2", halves.compare_to_register, f"BF16_V2 BF {_COMPARE_FLOATS} {_COMBINE}"),
     # ---- conversions
-    _op("I2F", floating.integer_to_float, f"F16 BF16 F32 F64 {_TYPES} {_ROUND}", counted="conversion", pipe="xu",
+    _alu("I2F", conversion.integer_to_float, f"F16 BF16 F32 F64 {_TYPES} {_ROUND}", counted="conversion", pipe="xu",
         uniform=100),
-    _op("I2FP", floating.integer_to_float, f"F16 F32 F64 {_TYPES} {_ROUND}", counted="conversion", since=80,
+    _alu("I2FP", conversion.integer_to_float, f"F16 F32 F64 {_TYPES} {_ROUND}", counted="conversion", since=80,
         uniform=100),
-    _op("F2I", floating.float_to_integer, f"FTZ NTZ F16 BF16 F64 TRUNC FLOOR CEIL {_TYPES}", counted="conversion",
-        pipe="xu", reads_floats=True, uniform=100),
-    _op("F2IP", floating.float_to_byte, "U8 S8 F32 TRUNC NTZ", since=80),
-    _op("F2F", floating.float_to_float, f"FTZ F16 BF16 F32 F64 {_ROUND}", counted="conversion", pipe="xu",
-        reads_floats=True),
-    _op("F2FP", floating.pack_halves,
+    _alu("F2I", conversion.float_to_integer, f"FTZ NTZ F16 BF16 F64 TRUNC FLOOR CEIL {_TYPES}", counted="conversion",
+        pipe="xu", uniform=100),
+    _alu("F2IP", conversion.float_to_byte, "U8 S8 F32 TRUNC NTZ", since=80),
+    _alu("F2F", conversion.float_to_float, f"FTZ F16 BF16 F32 F64 {_ROUND}", counted="conversion", pipe="xu"),
+    _alu("F2FP", conversion.pack_halves,
         "BF16 F16 F32 TF32 E4M3 E5M2 PACK_AB PACK_B UNPACK_B PACK_AB_MERGE_C UNPACK_B_MERGE_C MERGE_C SATFINITE RELU "
         "RZ",
-        counted="conversion", reads_floats=True, uniform=100),
-    _op("FRND", floating.round_to_whole, "FTZ F16 BF16 F64 TRUNC FLOOR CEIL", counted="conversion", pipe="xu",
-        reads_floats=True, uniform=100),
+        counted="conversion", uniform=100),
+    _alu("FRND", conversion.round_to_whole, "FTZ F16 BF16 F64 TRUNC FLOOR CEIL", counted="conversion", pipe="xu",
+        uniform=100),
     # ---- memory
     _op("LDG", memory.load, _ACCESS, space="global", counted="memory", issued="ld"),
     _op("LDS", memory.load, _ACCESS, space="shared", counted="memory", issued="ld"),
@@ -279,8 +280,6 @@ def _uniform(op: Op) -> Op:
 
 
 OPCODES: dict[str, Op] = {op.name: op for row in ROWS for op in ((row, _uniform(row)) if row.uniform else (row,))}
-FLOATS = frozenset(op.name for op in OPCODES.values() if op.reads_floats)
-MAY_BE_SUBNORMAL = frozenset(op.name for op in OPCODES.values() if op.may_be_subnormal)
 COUNTED = tuple(dict.fromkeys(name for op in ROWS for name in sorted(op.counted)))
 ISSUED = tuple(dict.fromkeys(name for op in ROWS for name in sorted(op.issued)))
 PIPES = tuple(dict.fromkeys(name for op in ROWS for name in (op.pipe, *op.pipe_with.values()) if name))

@@ -90,9 +90,8 @@ def leading_predicates(operands: tuple[sass.Operand, ...]) -> tuple[list[sass.Re
 class Code:
     """Where things are in a kernel's code, as indices of statements unless they are called addresses.
 
-    `loaded_floats()` holds by the address of a load the registers that float32 arithmetic is the next to read. `binary`
-    is the machine code itself. `clusters`: blocks have ranks, and addresses in shared memory hold them. `debug`: it is
-    code for a debugger. `syncs_warps`: the PTX has instructions at which the lanes of a warp meet.
+    `binary` is the machine code itself. `clusters`: blocks have ranks, and addresses in shared memory hold them.
+    `debug`: it is code for a debugger. `syncs_warps`: the PTX has instructions at which the lanes of a warp meet.
     """
 
     labels: Mapping[str, int] = field(default_factory=dict)
@@ -105,7 +104,6 @@ class Code:
     functions: tuple[int, ...] = ()  # where functions begin, other than the kernel
     branch_targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # addresses, of computed branches
     reductions: Mapping[int, sass.Statement] = field(default_factory=dict)  # address of a B2R → the BAR.RED before it
-    loaded_floats: Callable[[], Mapping[int, frozenset[str]]] = dict
     binary: bytes = b""
     clusters: bool = False
     debug: bool = False
@@ -233,17 +231,6 @@ class Operands:
             zero = dtype.type(0)
             return lambda registers: zero
         slot = self._use(operand.next(distance).name)
-        if dtype is F4:
-
-            def read_float(registers):
-                value = registers[slot]
-                if value.dtype is F4:
-                    return value
-                value = value.view(F4)
-                registers.note(value)
-                return value
-
-            return read_float
 
         def read(registers):
             value = registers[slot]
@@ -361,13 +348,6 @@ class Operands:
             return low, high
 
         return Compute((low_slot, high_slot), evaluate_pair)
-
-    def is_read_as_float(self, s: sass.Statement, destination: sass.Operand, count: int) -> bool:
-        """Whether float32 arithmetic is the next in the text to read what `s` loads into `count` registers."""
-        floats = self.code.loaded_floats().get(s.address)
-        if not floats or not is_register(destination):
-            return False
-        return any(destination.next(distance).name in floats for distance in range(count))
 
     # ---- the machine code itself
     def raw_immediate(self) -> int:

@@ -6,13 +6,11 @@ of registers and constants. Here they are put together; what constants are in a 
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 
 import numpy as np
 
 from helpers.compiler import CompiledKernel, cubin, listing, ptx, sass
 from helpers.compiler.ptx import Variable
-from helpers.simulator.arithmetic.float32 import SMALLEST_NORMAL
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, mark_looks, uncollected
 from helpers.simulator.engine.memory import product
@@ -25,8 +23,8 @@ from helpers.simulator.frontends.sass.constant_banks import LINKED_BANK, Constan
 from helpers.simulator.frontends.sass.decoding.decoder import Decoder
 from helpers.simulator.frontends.sass.decoding.opcodes import decode
 from helpers.simulator.frontends.sass.memory import OWN_RANK
-from helpers.simulator.frontends.sass.opcodes import FAMILIES, FLOATS, MAY_BE_SUBNORMAL, Family, family
-from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_immediate, is_nan
+from helpers.simulator.frontends.sass.opcodes import FAMILIES, Family, family
+from helpers.simulator.frontends.sass.operands import Code, Operands
 
 # Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
 # functions of the system, and for functions that call themselves, whose need is not known.
@@ -87,7 +85,6 @@ def translate(kernel: CompiledKernel) -> Program:
         may_be_reserved=may_be_reserved,
         registers_per_thread=kernel.registers,
         max_threads=kernel.max_threads_per_block,
-        subnormal=_may_be_subnormal(function.statements),
         source_lines=tuple(kernel.source.splitlines()),
         shared_base=kind.shared_base,
         cluster=kernel.cluster,
@@ -187,7 +184,6 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -
         reductions=_reductions(statements),
         clusters=product(kernel.cluster or ()) > 1,
         debug=kernel.debug,
-        loaded_floats=cache(lambda: _loaded_floats(statements)),
         binary=image.code(kernel.lowered_name),
         syncs_warps=SYNCS_WARPS.search(kernel.ptx) is not None,
     )
@@ -224,34 +220,6 @@ def _reductions(statements: list[sass.Statement]) -> dict[int, sass.Statement]:
             last = statement if statement.has("RED") else None
         elif statement.base == "B2R" and last is not None:
             result[statement.address] = last
-    return result
-
-
-def _loaded_floats(statements: list[sass.Statement]) -> dict[int, frozenset[str]]:
-    """By the address of a load: the registers whose next reader in the text is float32 arithmetic.
-
-    A load at the end of a loop is read at its beginning: then it counts how the register is used at all.
-    """
-    anywhere = {
-        operand.name
-        for statement in statements
-        if statement.base in FLOATS
-        for operand in statement.operands
-        if isinstance(operand, sass.Register)
-    }
-    nearest = set(anywhere)
-    result: dict[int, frozenset[str]] = {}
-    for statement in reversed(statements):
-        row = opcodes.OPCODES.get(statement.base, opcodes.UNSEEN)
-        if "ld" in row.issued:
-            result[statement.address] = frozenset(nearest)
-        for position, operand in enumerate(statement.operands):
-            if isinstance(operand, sass.Register):
-                is_written = position == 0 and "st" not in row.issued
-                if operand.name in anywhere if is_written else row.reads_floats:
-                    nearest.add(operand.name)
-                else:
-                    nearest.discard(operand.name)
     return result
 
 
@@ -304,21 +272,6 @@ def reachable(instructions: list[Instruction]) -> set[int]:
                 break
             index += 1
     return seen
-
-
-def _may_be_subnormal(statements: list[sass.Statement]) -> bool:
-    """Whether float32 arithmetic without .FTZ, or a subnormal constant, can bring subnormal numbers into registers."""
-    for s in statements:
-        if s.base in MAY_BE_SUBNORMAL and not s.has("FTZ"):
-            return True
-        if s.base == "F2F" and s.opcode[1:3] == ("F32", "F64") and not s.has("FTZ"):
-            return True
-        if s.base in FLOATS and s.base not in ("FSETP", "UFSETP"):
-            for operand in s.operands:
-                is_number = isinstance(operand, sass.Immediate)
-                if is_number and not is_nan(operand.text) and 0 < abs(float_immediate(operand.text)) < SMALLEST_NORMAL:
-                    return True
-    return False
 
 
 # ---- constant banks
@@ -415,7 +368,5 @@ def _starter(t: Operands, program: Program) -> Callable:
             data = banks.get(bank, b"")[offset : offset + dtype.itemsize].ljust(dtype.itemsize, b"\0")
             value = np.frombuffer(data, dtype)[0]
             registers[slot] = value
-            if dtype is F4:
-                registers.note(value)
 
     return start

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from helpers.compiler.ptx import Immediate, Statement
 from helpers.simulator.arithmetic import integer
 from helpers.simulator.frontends.decoded import Decoded
-from helpers.simulator.frontends.ptx.decoding.decoder import UNSIGNED, Decoder
+from helpers.simulator.frontends.ptx.decoding.decoder import UNSIGNED, Decoder, refuse_unknown
 from helpers.simulator.frontends.ptx.decoding.integer import is_plain, of_one_type, whole_number
 
 LEFT, WRAPS, UPPER = 4, 8, 2
@@ -15,6 +15,7 @@ LOGIC = {"and": 0xC0, "or": 0xFC, "xor": 0x3C, "not": 0x0F}  # of a, b, c as the
 
 
 def logic(t: Decoder, s: Statement) -> Decoded:
+    refuse_unknown(s.modifiers, ())
     destination, *sources = s.operands
     if s.type == "pred":
         return logic_of_predicates(t, s)
@@ -40,11 +41,13 @@ def logic_of_predicates(t: Decoder, s: Statement) -> Decoded:
 
 
 def any_logic(t: Decoder, s: Statement) -> Decoded:
+    refuse_unknown(s.modifiers, ())
     destination, *sources, table = s.operands
     return logic_of_three(t, destination, sources, t.operands.constant(table))
 
 
 def shift(t: Decoder, s: Statement) -> Decoded:
+    refuse_unknown(s.modifiers, ())
     destination, a, amount = s.operands
     left = s.name == "shl"
     if isinstance(amount, Immediate) and 0 < amount.bits < 32 and is_plain(t, s, 32):
@@ -78,6 +81,7 @@ def insert(t: Decoder, s: Statement) -> Decoded:
 
 
 def find(t: Decoder, s: Statement) -> Decoded:
+    refuse_unknown(s.modifiers, ("shiftamt",))
     destination, a = s.operands
     return whole_number(t, "bfind", destination, [(a, s.type)], s.type, "u32", int("shiftamt" in s.modifiers))
 
@@ -92,6 +96,7 @@ def bit_mask(t: Decoder, s: Statement) -> Decoded:
 
 
 def permute(t: Decoder, s: Statement) -> Decoded:
+    refuse_unknown(s.opcode[2:], integer.PERMUTATIONS)
     destination, a, b, selector = s.operands
     i = Decoded("permute bytes")
     if s.type in integer.PERMUTATIONS:
@@ -102,5 +107,6 @@ def permute(t: Decoder, s: Statement) -> Decoded:
 
 
 def nth_set_bit(t: Decoder, s: Statement) -> Decoded:
+    refuse_unknown(s.modifiers, ())
     destination, mask, base, offset = s.operands
     return whole_number(t, "fns", destination, [(mask, "u32"), (base, "u32"), (offset, "s32")], "b32", "u32")

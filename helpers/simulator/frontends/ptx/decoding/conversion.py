@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helpers.compiler.ptx import TYPE_BYTES, Immediate, Statement
+from helpers.simulator.arithmetic.conversions import conversion
 from helpers.simulator.frontends.decoded import Decoded, NotDecoded
 from helpers.simulator.frontends.ptx.decoding.decoder import (
     BRAIN,
@@ -17,16 +18,22 @@ from helpers.simulator.frontends.ptx.decoding.decoder import (
     bits_of,
     format_of,
     is_integer,
+    refuse_unknown,
 )
 from helpers.simulator.frontends.ptx.decoding.integer import whole_number
 from helpers.simulator.frontends.ptx.decoding.moves import moved
+from helpers.simulator.frontends.ptx.operands import dtype_of
 
 WHOLE = {"rni": 0, "rzi": 1, "rmi": 2, "rpi": 3}
 EIGHTS = ("e4m3x2", "e5m2x2")
 
 
 def _convert_and_pack(t: Decoder, s: Statement) -> Decoded:
+    to, *types = s.opcode[3:]
     destination, *sources = s.operands
+    counts = len(sources) == (2 if to in ("s16", "u16") else 3)
+    if s.opcode[2] != "sat" or types != ["s32", *["b32"] * (len(sources) - 2)] or not counts:
+        raise NotDecoded(f"the conversion {'.'.join(s.opcode)}")
     i = Decoded("pack limited", number=[format_of(s.opcode[3]), 0, 0, 0])
     t.read_all(i, sources, "b32")
     t.writes(i, destination, 4)
@@ -41,18 +48,24 @@ def convert(t: Decoder, s: Statement) -> Decoded:
     if to in EIGHTS or origin in EIGHTS:
         return _convert_eights(t, s)
     if to in ("f16x2", "bf16x2"):
-        if origin != "f32" or len(sources) != 2 or any(m not in ("rn", "rz", "relu") for m in modifiers):
-            raise NotDecoded("its form")
+        if len(sources) != 2 or origin != "f32":
+            raise NotDecoded(f"a conversion from {origin} to {to}")
+        conversion(to.removesuffix("x2"), origin, modifiers)  # refuses what there is not
         i = Decoded("pack halves", flags=BRAIN * to.startswith("bf16") | RELU * ("relu" in modifiers))
         i.number[2] = ROUNDING.get(modifiers[0], 0)
         t.read_all(i, sources, "f32")
         t.writes(i, destination, 4)
         return i
     if len(sources) != 1:
-        raise NotDecoded("its form")
+        raise NotDecoded(f"a conversion to {to}")
     (a,) = sources
+    dtype_of(origin)  # refuses a type that is not modelled under its own name
     if is_integer(to) and is_integer(origin):
         return _convert_integer(t, destination, a, to, origin, modifiers)
+    if to == "tf32":
+        refuse_unknown(modifiers, ("rna", "rn", "rz"))
+    else:
+        conversion(to, origin, modifiers)
     flags = FLUSHES * ("ftz" in modifiers) | SATURATES * ("sat" in modifiers) | RELU * ("relu" in modifiers)
     rounding = next((ROUNDING[m] for m in modifiers if m in ROUNDING), 0)
     whole = next((WHOLE[m] for m in modifiers if m in WHOLE), None)
@@ -79,6 +92,7 @@ def convert(t: Decoder, s: Statement) -> Decoded:
 
 def _convert_eights(t: Decoder, s: Statement) -> Decoded:
     to, origin = s.opcode[-2:]
+    refuse_unknown(s.opcode[1:-2], ("rn", "satfinite", "relu"))
     destination, *sources = s.operands
     if origin in EIGHTS:
         if to != "f16x2" or "relu" in s.opcode:
@@ -97,8 +111,7 @@ def _convert_eights(t: Decoder, s: Statement) -> Decoded:
 
 
 def _convert_integer(t: Decoder, destination, a, to: str, origin: str, modifiers: Sequence[str]) -> Decoded:
-    if modifiers not in ((), ("sat",)):
-        raise NotDecoded(f"the modifier .{modifiers[0]}")
+    refuse_unknown(modifiers, ("sat",))
     bits = 8 * t.bytes_of(destination)
     if not modifiers and bits == bits_of(to):
         if bits == 32 and bits_of(origin) >= 32:

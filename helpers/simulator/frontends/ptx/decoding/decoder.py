@@ -8,7 +8,7 @@ the same place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from helpers.compiler.ptx import TYPE_BYTES, Immediate, Not, Register, Symbol
 from helpers.simulator.engine.ir import Program
@@ -16,7 +16,7 @@ from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import ALWAYS, NEGATED, NEVER_KEPT, Decoded, NotDecoded, Word, Words
 from helpers.simulator.frontends.ptx.linking import ORIGIN, STACK, return_register
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of
-from helpers.simulator.frontends.ptx.rows import allocate
+from helpers.simulator.frontends.ptx.rows import Places, allocate
 
 PARAMETERS, ADDRESSES = 0, 4  # constant banks: what a launch is given, and where the module's variables are
 ROUNDING = {"rz": 1, "rm": 2, "rp": 3, "rna": 4}
@@ -28,18 +28,28 @@ FLUSHES, SATURATES, KEEPS_NAN, BRAIN, RELU = 1, 2, 4, 32, 64  # flags of floatin
 class Decoder:
     """Decodes the statements of one kernel."""
 
-    def __init__(self, operands: Operands, program: Program) -> None:
+    def __init__(
+        self, operands: Operands, places: Places, addresses: Mapping[int, int], program: Program | None = None
+    ) -> None:
+        """places: those of registers.  addresses: by the slot of a variable's address its place in bank ADDRESSES.
+        program: of statements that do more than compute."""
         self.operands = operands
         self.arch = operands.arch
-        sizes = [0 if type_ == "pred" else TYPE_BYTES[type_] for type_ in operands.types]
         self.program = program
         self.at = 0  # the place of the current statement
-        text = operands.text
-        always = (STACK, ORIGIN, *map(return_register, text.starts)) if text.calls else ()
-        self.places = allocate(program, sizes, [operands.slots[name] for name in always])
+        self.places = places
         self.words = Words()
         self.lists: list[int] = []
-        self.addresses = address_places(program)
+        self.addresses = addresses
+
+    @staticmethod
+    def of(operands: Operands, program: Program) -> Decoder:
+        """That of a whole program, whose registers share rows. NotDecoded if it needs too many predicates."""
+        sizes = [0 if type_ == "pred" else TYPE_BYTES[type_] for type_ in operands.types]
+        text = operands.text
+        always = (STACK, ORIGIN, *map(return_register, text.starts)) if text.calls else ()
+        places = allocate(program, sizes, [operands.slots[name] for name in always])
+        return Decoder(operands, places, address_places(program), program)
 
     @property
     def nowhere(self) -> int:
@@ -109,6 +119,7 @@ class Decoder:
             raise NotDecoded(f"the operand {operand}")
         if operand.name not in self.operands.global_variables:
             return self.number(self.operands.symbol_address(operand.name), wide)
+        self.operands.pointer(operand)  # gives it a slot
         at = self.addresses.get(self.operands.slots.get(f"&{operand.name}"))
         if at is None or not wide:
             raise NotDecoded(f"the address of {operand.name}")
@@ -200,6 +211,13 @@ def banks_of(places: Mapping[int, int], launch) -> dict[int, bytes]:
     for address in (launch.parameters_at, launch.grid_barrier):
         addresses += (address or 0).to_bytes(8, "little")
     return {PARAMETERS: bytes(launch.parameters), ADDRESSES: bytes(addresses)}
+
+
+def refuse_unknown(modifiers: Iterable[str], known: Container[str]) -> None:
+    """Raise NotDecoded for the first modifier that is not among the known ones."""
+    for modifier in modifiers:
+        if modifier not in known:
+            raise NotDecoded(f"the modifier .{modifier}")
 
 
 def format_of(type_: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helpers.compiler.ptx import TYPE_BYTES, Immediate, Statement
+from helpers.simulator.arithmetic.operations import operation
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import ALWAYS, NEGATED, Decoded, NotDecoded
 from helpers.simulator.frontends.ptx.decoding.bits import LOGIC, logic_of_three
@@ -23,6 +24,7 @@ SIGN = {"f16": 0x8000, "bf16": 0x8000, "f16x2": 0x80008000, "bf16x2": 0x80008000
 
 def arithmetic(t: Decoder, s: Statement) -> Decoded:
     """name{.rounding}{.ftz}{.sat}.type d, a {, b, c}"""
+    operation(s.name, s.modifiers, s.type)  # refuses what there is not
     if s.name in ("neg", "abs", "copysign"):
         return _sign(t, s)
     if s.type == "f32":

@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 from helpers.compiler.ptx import TYPE_BYTES, Statement
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import ALWAYS, NEGATED, Decoded, NotDecoded
-from helpers.simulator.frontends.ptx.decoding.decoder import UNSIGNED, Decoder, bits_of, format_of
-from helpers.simulator.frontends.ptx.operands import CARRY
-
-PAIRS_OF_INTEGERS = 256
+from helpers.simulator.frontends.ptx.decoding.decoder import UNSIGNED, Decoder, bits_of, format_of, refuse_unknown
 
 
 def whole_number(
@@ -28,8 +25,7 @@ def of_one_type(name: str, result: str | None = None) -> Callable:
     """A function of operands that have the instruction's type."""
 
     def decode(t: Decoder, s: Statement) -> Decoded:
-        if s.modifiers:
-            raise NotDecoded(f"the modifier .{s.modifiers[0]}")
+        refuse_unknown(s.modifiers, ())
         destination, *sources = s.operands
         return whole_number(t, name, destination, [(one, s.type) for one in sources], s.type, result or s.type)
 
@@ -45,12 +41,11 @@ def add(t: Decoder, s: Statement) -> Decoded:
     destination, a, b = s.operands
     if s.name in ("addc", "subc") or "cc" in s.modifiers:
         return _with_carry(t, s, s.name[:3])
-    if s.modifiers == ("sat",):
+    if s.modifiers == ("sat",) and s.type == "s32":
         return whole_number(t, s.name, destination, [(a, s.type), (b, s.type)], s.type, s.type, 1)
-    if s.modifiers:
-        raise NotDecoded(f"the modifier .{s.modifiers[0]}")
+    refuse_unknown(s.modifiers, ())
     if s.type in ("u16x2", "s16x2"):
-        i = Decoded("add halves")
+        i = form.of_parts(Decoded(), "add", 16)
         t.read_all(i, (a, b), "b32")
         t.writes(i, destination, 4)
         return i
@@ -67,11 +62,17 @@ def add(t: Decoder, s: Statement) -> Decoded:
 
 
 def _with_carry(t: Decoder, s: Statement, name: str) -> Decoded:
+    """add{c}{.cc}, sub{c}{.cc}, mad{c}{.cc}.
+
+    PTX ISA calls CC.CF a borrow after a difference. What ptxas makes of it is the carry of a + ~b + 1, the opposite,
+    and an addc after a sub.cc sees that: the compiler's division of 128-bit numbers counts on it.
+    """
+    refuse_unknown(s.modifiers, ("cc", name.removeprefix("mad.")))
     destination, *sources = s.operands
     i = Decoded("with carry", number=[form.CARRIES[name], format_of(s.type), 0, 0])
     for place, operand in enumerate(sources):
         t.read(i, place, operand, s.type)
-    carry = t.operands.slots.get(CARRY)
+    carry = t.operands.carry()
     takes = s.name in ("addc", "subc", "madc")
     none = ALWAYS if name == "sub" else ALWAYS | NEGATED
     i.p_in[0] = t.places.predicate_of[carry] if takes else none
@@ -85,10 +86,11 @@ def multiply(t: Decoder, s: Statement) -> Decoded:
     destination, *sources = s.operands
     part = s.opcode[1]
     if s.name == "madc" or "cc" in s.modifiers:
+        refuse_unknown((part,), ("lo", "hi"))
         return _with_carry(t, s, f"mad.{part}")
     saturates = "sat" in s.modifiers
-    if part not in ("lo", "hi", "wide") or len(s.modifiers) > 1 + saturates:
-        raise NotDecoded("its form")
+    refuse_unknown((part,), ("lo", "hi", "wide"))
+    refuse_unknown(s.modifiers[1:], ("sat",) if (s.name, part, s.type) == ("mad", "hi", "s32") else ())
     result = f"{s.type[0]}{2 * bits_of(s.type)}" if part == "wide" else s.type
     adds = len(sources) == 3
     types = [s.type, s.type, result]
@@ -109,22 +111,28 @@ def multiply(t: Decoder, s: Statement) -> Decoded:
 
 
 def multiply24(t: Decoder, s: Statement) -> Decoded:
+    refuse_unknown(s.modifiers, ("lo", "hi"))
     destination, *sources = s.operands
     high = 16 * ("hi" in s.modifiers)
     return whole_number(t, "mul24", destination, [(one, s.type) for one in sources], s.type, s.type, high)
 
 
 def extreme(t: Decoder, s: Statement) -> Decoded:
-    if s.modifiers:
-        raise NotDecoded(f"the modifier .{s.modifiers[0]}")
-    pairs = s.type in ("u16x2", "s16x2")
+    """min, max; those of .s32 and .s16x2 with .relu, which stands before the type or behind it."""
+    limited = "relu" in s.opcode
+    type_, *others = [word for word in s.opcode[1:][::-1] if word != "relu"]
+    if limited and type_ not in ("s32", "s16x2"):
+        raise NotDecoded("the modifier .relu")
+    refuse_unknown(others, ())
+    pairs = type_ in ("u16x2", "s16x2")
     destination, a, b = s.operands
-    if not pairs and not is_plain(t, s, 32) and not is_plain(t, s, 64):
+    own = 8 * t.bytes_of(destination)
+    if not pairs and (bits_of(type_) != own or own < 32):
         return of_one_type(s.name)(t, s)
-    wide = not pairs and bits_of(s.type) == 64
-    i = Decoded("minimum maximum wide" if wide else "minimum maximum", flags=UNSIGNED * (s.type[0] != "s"))
-    i.flags |= PAIRS_OF_INTEGERS * pairs
-    t.read_all(i, (a, b), "b32" if pairs else s.type)
+    wide = not pairs and own == 64
+    i = Decoded("minimum maximum wide" if wide else "minimum maximum", flags=UNSIGNED * (type_[0] != "s"))
+    i.number[:2] = 16 if pairs else 32, int(limited)
+    t.read_all(i, (a, b), "b32" if pairs else type_)
     i.p_in[0] = ALWAYS if s.name == "min" else ALWAYS | NEGATED
     t.writes(i, destination, 8 if wide else 4)
     return i

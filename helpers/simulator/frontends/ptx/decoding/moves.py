@@ -6,24 +6,30 @@ from collections.abc import Sequence
 
 from helpers.compiler.ptx import TYPE_BYTES, Register, Special, Statement, Symbol, Vector
 from helpers.devices import WARP, limits_for, sms_for
-from helpers.simulator.engine.memory import RESERVED_AT, product
+from helpers.simulator.engine.memory import LOCAL_WINDOW, RESERVED_AT, SHARED_WINDOW, product
 from helpers.simulator.engine.run import CLOCKS, UPPER_CLOCKS
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import ALWAYS, NEGATED, Decoded, NotDecoded
-from helpers.simulator.frontends.ptx import conversion
 from helpers.simulator.frontends.ptx.decoding.bits import logic_of_predicates
 from helpers.simulator.frontends.ptx.decoding.decoder import Decoder, bits_of
 from helpers.simulator.frontends.ptx.linking import STACK
+from helpers.simulator.frontends.ptx.operands import dtype_of
+
+# Where the generic addresses of a state space begin and end; those of global memory are its own.
+WINDOWS = {"global": (0, SHARED_WINDOW), "shared": (SHARED_WINDOW, LOCAL_WINDOW), "local": (LOCAL_WINDOW, 1 << 62)}
 
 
 def move(t: Decoder, s: Statement) -> Decoded:
     destination, source = s.operands
+    if isinstance(source, Special) and source.name == "WARP_SZ":
+        return moved(t, destination, t.number(WARP))
     if isinstance(source, Special):
         return _move_special(t, destination, source.name.removeprefix("%"))
     if isinstance(destination, Vector):
         return _unpack(t, s.type, destination, source)
     if isinstance(source, Vector):
         return _pack(t, s.type, destination, source)
+    dtype_of(s.type)  # refuses a type that is not modelled under its own name
     if s.type == "pred":
         return logic_of_predicates(t, s)
     if isinstance(source, Symbol) and source.name in t.operands.parameters:
@@ -55,8 +61,6 @@ def _move_special(t: Decoder, destination, name: str) -> Decoded:
             i = Decoded("predicate logic3", number=[0xF0, 0, 0, 0])
             i.p_out[0], i.p_in[0] = t.kept(destination), ALWAYS if t.program.cluster else ALWAYS | NEGATED
             return i
-        case "WARP_SZ":
-            return moved(t, destination, t.number(WARP))
         case "nwarpid":
             return moved(t, destination, t.number(limits_for(t.arch).threads_per_sm // WARP))
         case "reserved_smem_offset_1":
@@ -100,7 +104,7 @@ def _unpack(t: Decoder, type_: str, destination: Vector, source) -> Decoded:
         rows = t.value(source, f"b{bits_of(type_)}")
         i = Decoded("move two", source=[*rows, 0, 0], width=[1, 1, 0, 0])
     if bits > 32 or count < 2:
-        raise NotDecoded("its form")
+        raise NotDecoded("a vector of one")
     t.writes_vector(i, destination.items, bits // 8)
     return i
 
@@ -121,8 +125,8 @@ def _pack(t: Decoder, type_: str, destination, source: Vector) -> Decoded:
 def convert_address(t: Decoder, s: Statement) -> Decoded:
     space = next((part.split("::")[0] for part in s.modifiers if part != "to"), "generic")
     destination, source = s.operands
-    window = conversion.WINDOWS.get(space, (0, 0))[0]
-    if space not in (*conversion.WINDOWS, "const", "param"):
+    window = WINDOWS.get(space, (0, 0))[0]
+    if space not in (*WINDOWS, "const", "param"):
         raise NotDecoded(f"the state space .{space}")
     if not window:
         return moved(t, destination, t.value(source, "b64"))
@@ -145,8 +149,11 @@ def _sum(t: Decoder, destination, a: Sequence[int], b: Sequence[int]) -> Decoded
 
 
 def is_in_space(t: Decoder, s: Statement) -> Decoded:
+    space = s.opcode[1].partition("::")[0]
+    if space not in WINDOWS:
+        raise NotDecoded(f"the state space .{space}")
     destination, source = s.operands
-    first, stop = conversion.WINDOWS[s.opcode[1].partition("::")[0]]
+    first, stop = WINDOWS[space]
     i = Decoded("whole number", number=[form.WHOLE_NUMBERS["isspacep"], 64, first >> 32, stop >> 32])
     t.read(i, 0, source, "b64")
     i.p_out[0] = t.kept(destination)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from helpers.compiler import sass
+from helpers.simulator.arithmetic import integer
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import ALWAYS, NEGATED, Decoded, NotDecoded
 from helpers.simulator.frontends.sass import operands as operand_rules
 from helpers.simulator.frontends.sass.decoding.decoder import Decoder, is_false, number_of
+from helpers.simulator.frontends.sass.operands import chosen
 
 
 def move(t: Decoder, s: sass.Statement) -> Decoded:
@@ -57,8 +61,9 @@ def permute_bytes(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *sources = s.operands
     i = Decoded("permute bytes")
     t.writes(i, destination)
-    for place, operand in enumerate(sources):
-        t.read(i, place, operand)
+    if mode := chosen(s, {name.upper(): name for name in integer.PERMUTATIONS}, ""):
+        i.flags, i.number = 1, integer.selectors(mode)
+    t.read_all(i, sources, 3)
     return i
 
 
@@ -96,7 +101,11 @@ def predicate_logic3(t: Decoder, s: sass.Statement) -> Decoded:
     i = Decoded("predicate logic3")
     i.p_out = [t.kept(first), t.kept(second)]
     i.uniform = first.file == "UP"
-    i.p_in = [t.predicate(operand) for operand in (a, b, c)]
+    for place, operand in enumerate((a, b, c)):
+        if isinstance(operand, sass.Register) and operand.modifiers == ("SIGN",):  # true for a negative register
+            t.read(i, place, whole_register(operand))
+        else:
+            i.p_in[place] = t.predicate(operand)
     i.number[0], i.number[1] = (number_of(table) & 0xFF for table in tables)
     return i
 
@@ -107,7 +116,8 @@ def _byte_shift(s: sass.Statement) -> int:
 
 
 def whole_register(operand: sass.Operand) -> sass.Operand:
-    return sass.Register(operand.file, operand.number) if isinstance(operand, sass.Register) else operand
+    """The register of which an operand names a part."""
+    return replace(operand, modifiers=()) if isinstance(operand, sass.Register) else operand
 
 
 def pack_predicates(t: Decoder, s: sass.Statement) -> Decoded:
@@ -121,15 +131,17 @@ def pack_predicates(t: Decoder, s: sass.Statement) -> Decoded:
 
 def unpack_predicates(t: Decoder, s: sass.Statement) -> Decoded:
     _, a, *mask = s.operands
+    if len(mask) > 1:
+        raise NotDecoded(f"its form with {len(s.operands)} operands")
     i = Decoded("unpack predicates", uniform=s.base == "UR2UP")
     t.read(i, 0, whole_register(a))
     i.number[:3] = _which_predicates(s, *mask)
     return i
 
 
-def _which_predicates(s: sass.Statement, mask: sass.Operand | None = None) -> list[int]:
+def _which_predicates(s: sass.Statement, *mask: sass.Operand) -> list[int]:
     return [
-        0x7F if mask is None else number_of(mask) & 0x7F,
+        number_of(*mask) & 0x7F if mask else 0x7F,
         _byte_shift(s),
         form.UNIFORM_PREDICATES if s.base in ("UP2UR", "UR2UP") else 0,
     ]

@@ -82,12 +82,20 @@ class Decoder:
         if isinstance(operand, sass.Register | sass.Constant) and operand.is_changed:
             into.mode[place] = self._mode(operand, kind, [m for m in operand.modifiers if m != "64"])
 
+    def read_all(self, into: Decoded, operands: Sequence[sass.Operand], count: int, kind: str = "i") -> None:
+        """The operands as sources, one after the other; there must be `count`."""
+        if len(operands) != count:
+            raise NotDecoded(f"its form with {len(self.statement.operands)} operands")
+        for place, operand in enumerate(operands):
+            self.read(into, place, operand, kind)
+
     @staticmethod
     def _mode(operand, kind: str, modifiers: Sequence[str]) -> int:
         mode = 0
         if kind == "h":
             modifiers = [] if is_zero(operand) else modifiers
             parts = {"H0_H0": form.LOW_TWICE, "H1_H1": form.HIGH_TWICE, "H0_NH1": form.NEGATE_HIGH, "H1_H0": 0}
+            parts |= {"H0": form.LOW_TWICE, "H1": form.HIGH_TWICE, "F32": form.OF_FLOAT}  # the last one Turing's
             for modifier in modifiers:
                 if modifier not in parts:
                     raise NotDecoded(f"the halves {modifier}")

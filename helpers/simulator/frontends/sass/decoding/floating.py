@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from helpers.compiler import sass
@@ -22,8 +23,7 @@ def arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
     operation, flags, rounding, scale = _operation_of(s.opcode)
     i = Decoded(operation, flags=flags)
     t.writes(i, destination)
-    for place, operand in enumerate(sources):
-        t.read(i, place, operand, "f")
+    t.read_all(i, sources, 3 if "fused" in operation else 2, "f")
     i.number[0], i.number[1] = rounding, scale
     return i
 
@@ -93,8 +93,42 @@ SPECIAL_FUNCTIONS = {
 }
 
 
+def _of_pair(t: Decoder, i: Decoded, place: int, operand: sass.Operand) -> None:
+    """A source of FADD2: a pair, R4.F32x2.HI_LO, its halves in turn, .LO_HI, or one number for both, R4.F32 or 1.5."""
+    if isinstance(operand, sass.Immediate):
+        t.read(i, place, operand, "f")
+        word = t.words.all[-1 - i.source[place]]
+        i.source[place], i.width[place] = t.words.row(word, word), 2
+        return
+    order = {("F32x2", "HI_LO"): 0, ("F32x2", "LO_HI"): form.SWAPPED, ("F32",): form.LOW_TWICE}
+    if operand.modifiers not in order:
+        raise NotDecoded(f"the pair {' '.join(operand.modifiers)}")
+    t.read(i, place, replace(operand, modifiers=(), negated=False, absolute=False), "w")
+    i.mode[place] = (
+        order[operand.modifiers] | form.HALF_ABSOLUTE * operand.absolute | form.HALF_NEGATE * operand.negated
+    )
+
+
+def pair_arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
+    """FADD2, FMUL2, FFMA2{.FTZ}{.RM,.RP,.RZ} d, a, b {, c}: FADD and so on of two registers each."""
+    destination, *sources = s.operands
+    function = {"FADD2": 0, "FMUL2": 2, "FFMA2": 3}[s.base]
+    if len(sources) != (3 if s.base == "FFMA2" else 2):
+        raise NotDecoded(f"its form with {len(s.operands)} operands")
+    i = Decoded("float pair", flags=int(s.has("FTZ")), number=[rounding_of(s), 0, function, 0])
+    t.writes(i, destination, 2)
+    for place, operand in enumerate(sources):
+        _of_pair(t, i, place, operand)
+    return i
+
+
 def special_function(t: Decoder, s: sass.Statement) -> Decoded:
     destination, a = s.operands
+    if s.has("F16"):
+        i = Decoded("half arithmetic", number=[chosen(s, {"EX2": 3, "TANH": 4}), 1, 0, 0])
+        t.writes(i, destination)
+        t.read(i, 0, a, "h")
+        return i
     i = Decoded("special function")
     i.number[0] = chosen(s, SPECIAL_FUNCTIONS)
     t.writes(i, destination)
@@ -109,8 +143,7 @@ def double_arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *sources = s.operands
     i = Decoded({"DADD": "double add", "DMUL": "double multiply", "DFMA": "double fused"}[s.base])
     t.writes(i, destination, 2)
-    for place, operand in enumerate(sources):
-        t.read(i, place, operand, "d")
+    t.read_all(i, sources, 3 if s.base == "DFMA" else 2, "d")
     # Neither - nor | | changes a NaN, which is handed on as it stands in its register: the operation carries them out.
     i.number[0], i.number[1:], i.mode = rounding_of(s), i.mode[:3], [0] * 4
     return i

@@ -32,20 +32,24 @@ def _halves(t: Decoder, i: Decoded, operands: Sequence[sass.Operand], count: int
 def arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *operands = s.operands
     i = Decoded("half arithmetic", flags=32 * s.has("BF16_V2") | 64 * s.has("RELU") | 2 * s.has("SAT"))
+    i.flags |= int(s.has("FTZ"))
     _halves(t, i, operands, 3 if s.base == "HFMA2" else 2)
     t.writes(i, destination)
     if s.base == "HADD2" and s.has("F32"):
         i.flags = 128
     elif s.base == "HFMA2" and all(is_zero(operand) for operand in operands[:2]) and len(operands) == 4:
         i.flags = 256
+    elif s.has("BF16_V2") and s.has("SAT"):
+        raise NotDecoded("the modifier .SAT")
     i.number[0] = {"HADD2": 0, "HMUL2": 1, "HFMA2": 2}[s.base]
     return i
 
 
 def extreme(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *operands, condition = s.operands
-    i = Decoded("half extreme", flags=32 * s.has("BF16_V2") | 4 * s.has("NAN"))
-    _halves(t, i, operands, 2)
+    three = s.base == "VHMNMX"
+    i = Decoded("half extreme", flags=32 * s.has("BF16_V2") | 4 * s.has("NAN") | 64 * three)
+    _halves(t, i, operands, 2 + three)
     i.p_in[0] = t.predicate(condition)
     t.writes(i, destination)
     return i

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from helpers.compiler import sass
 from helpers.simulator.frontends import decoded as form
 from helpers.simulator.frontends.decoded import ALWAYS, NEGATED, NEVER_KEPT, Decoded, NotDecoded
-from helpers.simulator.frontends.sass import integer
 from helpers.simulator.frontends.sass import operands as operand_rules
 from helpers.simulator.frontends.sass.decoding.decoder import Decoder, is_false, number_of
 from helpers.simulator.frontends.sass.operands import chosen, is_predicate, is_zero
@@ -82,9 +82,18 @@ def add_pairs(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def add2(t: Decoder, s: sass.Statement) -> Decoded:
+    """VIADD d, a, b; .16x2, .U8x4: of halves and of bytes; .S32.ISAT: the nearest number of 32 bits."""
     destination, a, b = s.operands
-    i = Decoded("add halves" if s.has("16x2") else "add")
+    i, bits = Decoded("add"), chosen(s, {"16x2": 16, "U8x4": 8}, 0)
     t.writes(i, destination)
+    if bits or s.has("ISAT"):
+        function = "sub" if _negated(b) else "add"
+        t.read(i, 0, a)
+        t.read(i, 1, replace(b, negated=False) if _negated(b) else b)
+        if bits:
+            return form.of_parts(i, function, bits)
+        i.operation, i.number = "whole number", [form.WHOLE_NUMBERS[function], -32, -32, 1]
+        return i
     t.read(i, 0, a)
     t.read(i, 1, b)
     i.source[2], i.width[2] = -1, 1
@@ -102,6 +111,8 @@ def multiply_add(t: Decoder, s: sass.Statement) -> Decoded:
         high = s.has("HI")
         t.writes(i, destination, 1 if high else 2)
         t.read(i, 2, c, "w")
+        if high and carry_out != NEVER_KEPT and not s.has("U32"):
+            raise NotDecoded("a signed multiplication with a carry out")
         carry_in = _carries(t, i, carries_in)
         if high:
             i.flags |= 2
@@ -124,11 +135,12 @@ def dot_product(t: Decoder, s: sass.Statement) -> Decoded:
     types = [part for part in s.opcode if part in ("S8", "U8", "S16", "U16")]
     destination, *sources = s.operands
     i = Decoded("dot4" if s.has("4A") else "dot2")
-    if not types or not s.has("4A", "2A") or len(sources) != 3:
-        raise NotDecoded("a product of vectors")
+    if not types:
+        raise NotDecoded("its form without types")
+    if not s.has("4A", "2A"):
+        raise NotDecoded("other products of vectors")
     t.writes(i, destination)
-    for place, operand in enumerate(sources):
-        t.read(i, place, operand)
+    t.read_all(i, sources, 3)
     i.number[:3] = [types[0][0] == "S", types[-1][0] == "S", s.has("HI")]
     return i
 
@@ -209,28 +221,39 @@ def compare(t: Decoder, s: sass.Statement) -> Decoded:
     i.p_in[0] = t.predicate(c)
     if extended:
         i.p_in[1] = t.predicate(lower[0])
-    i.number[0], i.number[1] = chosen(s, form.COMPARE), chosen(s, form.COMBINE)
+    i.number[0], i.number[1] = chosen(s, form.COMPARE_INTEGERS), chosen(s, form.COMBINE)
     return i
+
+
+def _without_second_answers(operands: Sequence[sass.Operand]) -> Sequence[sass.Operand]:
+    """Blackwell's VIMNMX names two predicates behind its destination; PT, PT where nothing reads them."""
+    return (operands[0], *operands[3:]) if list(operands[1:3]) == [sass.Register("P", None)] * 2 else operands
+
+
+def _of_pairs(s: sass.Statement) -> tuple[sass.Operand, ...]:
+    """(d, a, b, p) of IMNMX.U64; nothing reads the predicates before its destination and behind them."""
+    first, second, *operands, last = s.operands
+    if [first, second] != [sass.Register("P", None)] * 2 or not is_false(last) or len(operands) != 4:
+        raise NotDecoded("its form with predicates")
+    return tuple(operands)
 
 
 def minimum_maximum(t: Decoder, s: sass.Statement) -> Decoded:
     if s.has("U64", "S64"):
-        destination, a, b, condition = integer.of_pairs(s)
+        destination, a, b, condition = _of_pairs(s)
         i = Decoded("minimum maximum wide", flags=int(s.has("U64")))
         t.writes(i, destination, 2)
         t.read(i, 0, a, "w")
         t.read(i, 1, b, "w")
         i.p_in[0] = t.predicate(condition)
         return i
-    destination, *sources, condition = integer.without_second_answers(s.operands)
+    destination, *sources, condition = _without_second_answers(s.operands)
     three = s.base.removeprefix("U") in ("VIMNMX3", "VIADDMNMX")
-    if len(sources) != (3 if three else 2) or (s.has("S16x2", "U16x2") and s.base == "VIMNMX3"):
-        raise NotDecoded("a minimum of other operands")
-    flags = int(s.has("U32", "U16x2")) | 64 * (s.base == "VIMNMX3") | 128 * (s.base == "VIADDMNMX")
-    i = Decoded("minimum maximum", flags=flags | 256 * s.has("S16x2", "U16x2"))
+    flags = int(s.has("U32", "U16x2", "U8x4")) | 64 * (s.base == "VIMNMX3") | 128 * (s.base == "VIADDMNMX")
+    bits = chosen(s, {"S16x2": 16, "U16x2": 16, "U8x4": 8}, 32)
+    i = Decoded("minimum maximum", flags=flags, number=[bits, int(s.has("RELU")), 0, 0])
     t.writes(i, destination)
-    for place, operand in enumerate(sources):
-        t.read(i, place, operand)
+    t.read_all(i, sources, 3 if three else 2)
     i.p_in[0] = t.predicate(condition)
     return i
 
@@ -252,9 +275,18 @@ def absolute_difference(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *sources = s.operands
     i = Decoded("absolute difference", flags=int(s.has("U32")))
     t.writes(i, destination)
-    for place, operand in enumerate(sources):
-        t.read(i, place, operand)
+    t.read_all(i, sources, 3)
     return i
+
+
+def absolute_differences(t: Decoder, s: sass.Statement) -> Decoded:
+    """VABSDIFF4{.U8} d, a, b, c: |a - b| of each byte, whatever c is; with .ACC their sum, added to c."""
+    destination, a, b, c = s.operands
+    i = Decoded(flags=0 if s.has("U8") else form.VIDEO_A_SIGNED | form.VIDEO_B_SIGNED)
+    t.writes(i, destination)
+    for place, operand in enumerate((a, b, c) if s.has("ACC") else (a, b)):
+        t.read(i, place, operand)
+    return form.of_parts(i, "absdiff", 8, "add" if s.has("ACC") else "inserted")
 
 
 def saturate(t: Decoder, s: sass.Statement) -> Decoded:
@@ -271,10 +303,15 @@ def saturate(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def saturate_and_pack(t: Decoder, s: sass.Statement) -> Decoded:
+    """I2IP.to.S32.SAT d, high, low, above: cvt.pack of PTX."""
     destination, *sources = s.operands
-    to, bits = s.opcode[1], int(s.opcode[1][1:])
+    to, origin = (*s.opcode, "", "")[1:3]
+    if to[1:] not in ("2", "4", "8", "16") or origin != "S32" or not s.has("SAT") or len(sources) != 3:
+        raise NotDecoded("a conversion between integers")
+    bits = int(to[1:])
     i = Decoded("pack limited", number=[-bits if to[0] == "S" else bits, 0, 0, 0])
     t.writes(i, destination)
     for place, operand in enumerate(sources):
-        t.read(i, place, integer.without_room(operand, bits))
+        has_room = isinstance(operand, sass.Register) and operand.modifiers == (str(32 - 2 * bits),)
+        t.read(i, place, replace(operand, modifiers=()) if has_room else operand)  # it may say how many bits fit
     return i

@@ -8,14 +8,10 @@ from functools import cache
 from helpers.compiler import sass
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.decoded import Decoded, NotDecoded
+from helpers.simulator.frontends.sass import opcodes
 from helpers.simulator.frontends.sass.decoding import (
-    bits,
     control,
-    conversion,
     copies,
-    floating,
-    halves,
-    integer,
     lanes,
     matrix,
     meetings,
@@ -26,24 +22,7 @@ from helpers.simulator.frontends.sass.decoding import (
 from helpers.simulator.frontends.sass.decoding.decoder import Decoder
 
 OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
-    "IADD3": integer.add3, "IADD": integer.add_pairs, "VIADD": integer.add2, "IMAD": integer.multiply_add,
-    "LEA": integer.shift_add, "SHF": integer.funnel_shift, "ISETP": integer.compare, "IMNMX": integer.minimum_maximum,
-    "VIMNMX": integer.minimum_maximum, "VIMNMX3": integer.minimum_maximum, "VIADDMNMX": integer.minimum_maximum,
-    "IABS": integer.unary("absolute"), "VABSDIFF": integer.absolute_difference, "IDP": integer.dot_product,
-    "I2I": integer.saturate, "I2IP": integer.saturate_and_pack, "MOV": bits.move, "LOP3": bits.logic3,
-    "PRMT": bits.permute_bytes, "POPC": integer.unary("population count"),
-    "FLO": integer.unary("find leading one", "U32", "SH"), "BREV": integer.unary("reverse bits"),
-    "SGXT": bits.sign_extend, "BMSK": bits.bit_mask, "SEL": bits.select, "FSEL": bits.select,
-    "PLOP3": bits.predicate_logic3, "P2R": bits.pack_predicates, "UP2UR": bits.pack_predicates,
-    "R2P": bits.unpack_predicates, "UR2UP": bits.unpack_predicates, "FADD": floating.arithmetic,
-    "FMUL": floating.arithmetic, "FFMA": floating.arithmetic, "FMNMX": floating.extreme, "FMNMX3": floating.extreme,
-    "FSETP": floating.compare, "FSET": floating.compare_to_register, "FCHK": floating.check_division,
-    "MUFU": floating.special_function, "DADD": floating.double_arithmetic, "DMUL": floating.double_arithmetic,
-    "DFMA": floating.double_arithmetic, "DSETP": floating.double_compare, "HADD2": halves.arithmetic,
-    "HMUL2": halves.arithmetic, "HFMA2": halves.arithmetic, "HMNMX2": halves.extreme, "HSETP2": halves.compare,
-    "HSET2": halves.compare_to_register, "I2F": conversion.integer_to_float, "I2FP": conversion.integer_to_float,
-    "F2I": conversion.float_to_integer, "F2IP": conversion.float_to_byte, "F2F": conversion.float_to_float,
-    "F2FP": conversion.pack_halves, "FRND": conversion.round_to_whole, "LDG": memory.load, "LDS": memory.load,
+    "LDG": memory.load, "LDS": memory.load,
     "LDL": memory.load, "LD": memory.load, "LDC": memory.load_constant, "STG": memory.store, "STS": memory.store,
     "STL": memory.store, "ST": memory.store, "ATOM": memory.atomic, "ATOMG": memory.atomic, "ATOMS": memory.atomic,
     "RED": memory.atomic, "REDG": memory.atomic, "LDGSTS": copies.copy_async, "SYNCS": copies.barrier_object,
@@ -79,21 +58,7 @@ _ROUNDED = "FTZ SAT RM RP RZ"
 _INTEGERS = "U8 S8 U16 S16 U32 S32 U64 S64"
 # The modifiers that these functions carry out, or that change nothing here. With another one a form is not decoded.
 MODIFIERS: dict[str, str] = {
-    "IADD3": "X 64", "IADD": "64 X", "VIADD": "16x2", "IMAD": "MOV U32 HI WIDE IADD SHL X", "LEA": "HI SX32 X",
-    "SHF": "L R W HI U32 S32 U64 S64", "ISETP": f"{_COMPARED} U32 EX U64 S64", "IMNMX": "U32 U64 S64",
-    "VIMNMX": "U32 S32 S16x2 U16x2", "MOV": "64", "SEL": "64", "VIMNMX3": "U32", "VIADDMNMX": "U32 S16x2 U16x2",
-    "VABSDIFF": "U32", "IDP": "4A 2A LO HI S8 U8 S16 U16", "I2I": f"SAT {_INTEGERS}",
-    "I2IP": "U2 S2 U4 S4 U8 S8 U16 S16 S32 SAT", "LOP3": "LUT PAND", "FLO": "U32 SH", "SGXT": "W U32", "BMSK": "W",
-    "PLOP3": "LUT", "P2R": "B0 B1 B2 B3", "R2P": "B0 B1 B2 B3", "FADD": _ROUNDED,
-    "FMUL": f"{_ROUNDED} M2 M4 M8 D2 D4 D8", "FFMA": _ROUNDED, "FMNMX": "FTZ NAN XORSIGN", "FMNMX3": "FTZ NAN",
-    "FSETP": f"FTZ {_COMPARED}", "FSET": f"BF FTZ {_COMPARED}", "MUFU": " ".join(floating.SPECIAL_FUNCTIONS),
-    "DADD": "RM RP RZ", "DMUL": "RM RP RZ", "DFMA": "RM RP RZ", "DSETP": f"MIN MAX {_COMPARED}",
-    "HADD2": "F32 BF16_V2 RELU SAT", "HMUL2": "BF16_V2 RELU SAT", "HFMA2": "MMA BF16_V2 RELU SAT",
-    "HMNMX2": "BF16_V2 NAN", "HSETP2": f"BF16_V2 {_COMPARED}", "HSET2": f"BF16_V2 BF {_COMPARED}",
-    "I2F": f"F16 F32 F64 {_INTEGERS} RM RP RZ", "I2FP": f"F16 F32 F64 {_INTEGERS} RM RP RZ",
-    "F2I": f"FTZ NTZ F16 F64 TRUNC FLOOR CEIL {_INTEGERS}", "F2IP": "U8 S8 F32 TRUNC NTZ",
-    "F2F": "FTZ F16 BF16 F32 F64 RM RP RZ", "F2FP": "BF16 F16 F32 PACK_AB RELU RZ",
-    "FRND": "FTZ F16 F64 TRUNC FLOOR CEIL", "LDG": _ACCESS, "LDS": _ACCESS, "LDL": _ACCESS, "LD": _ACCESS,
+    "LDG": _ACCESS, "LDS": _ACCESS, "LDL": _ACCESS, "LD": _ACCESS,
     "LDC": "64 128 U8 S8 U16 S16", "STG": _ACCESS, "STS": _ACCESS, "STL": _ACCESS, "ST": _ACCESS, "ATOM": _ATOMIC,
     "ATOMG": _ATOMIC, "ATOMS": _ATOMIC, "RED": _ATOMIC, "REDG": _ATOMIC, "LDGSTS": f"BYPASS ACCESS ZFILL {_ACCESS}",
     "SYNCS": "EXCH ARRIVE PHASECHK CCTL IV IVALL TRANS64 A1T0 ART0 A0TR A0TX A0T1 OPTOUT RED TRYWAIT 64",
@@ -130,6 +95,9 @@ def decode(t: Decoder, s: sass.Statement, space: str) -> Decoded:
 def _function(opcode: tuple[str, ...]) -> Callable[[Decoder, sass.Statement], Decoded]:
     """The function for an opcode with its modifiers. NotDecoded if one of them has no form here."""
     name, *modifiers = opcode
+    row = opcodes.of(name)
+    if row.decode is not None:  # the table has its modifiers, too
+        return row.decode
     plain = name.removeprefix("U")
     function = OPCODES.get(name, OPCODES.get(plain))
     if function is None:

@@ -1,0 +1,488 @@
+"""From arrays to a launch: what `gemm` and `conv2d` compile, and with which parameters they launch it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gemm_kernels import architecture
+from gemm_kernels.by_shape import fastest
+from gemm_kernels.choices import DEFAULT_GPU, NoChoice
+from gemm_kernels.launch import OPTIONS, Arguments, Launch
+from gemm_kernels.products import tiles
+from gemm_kernels.products.epilogue import Step
+from gemm_kernels.products.formats import FORMATS, Format, of_result
+from gemm_kernels.products.tiles import Tile
+from gemm_kernels.products.views import View, addresses, broadcast_to, merged, namespace_of, view_of, widest
+from gemm_kernels.refused import Refused
+from gemm_kernels.workspaces import Workspaces
+
+FOLDER = Path(__file__).parents[1] / "cuda" / "products"
+FILES = {tiles.FMA: "fma_tile", tiles.DMMA: "dmma_tile", tiles.MMA: "mma_tile"}
+
+# The structs of cuda/products/problems.cu and panels.cu, as NumPy lays them out.
+_I4, _I8, _U8 = np.int32, np.int64, np.uint64
+PANEL = np.dtype([("first", _U8), ("line", _I8), ("k", _I8), ("batch", _I8), ("outer", _I8)])
+IMAGE = np.dtype(
+    [("first", _U8), *((f"{axis}_step", _I8) for axis in "nhwc")]
+    + [(name, _I4) for name in ("H", "W", "C", "P", "Q", "S", "stride_h", "stride_w", "pad_h", "pad_w", "dil_h", "dil_w")]
+)
+TARGET = np.dtype([("first", _U8), ("row", _I8), ("col", _I8), ("batch", _I8), ("outer", _I8)])
+SCALE = np.dtype([("first", _U8), ("line", _I8), ("k", _I8)])
+BESIDE = np.dtype(
+    [("first", _U8), ("row", _I8), ("col", _I8), ("batch", _I8), ("outer", _I8), ("number", np.float64), ("seed", _I8)]
+    + [("wide", _I4), ("unused", _I4)]
+)
+
+
+def _problem_dtype(panel: np.dtype) -> np.dtype:
+    sizes = [(name, _I4) for name in ("M", "N", "K", "inner")]
+    return np.dtype([*sizes, ("A", panel), ("B", PANEL), ("C", TARGET), ("scale_A", SCALE), ("scale_B", SCALE)])
+
+
+def _parameters_dtype(problem: np.dtype, steps: int) -> np.dtype:
+    return np.dtype(
+        [("problem", problem), ("alpha", np.float64), ("beta", np.float64), ("list", _U8), ("first_tiles", _U8)]
+        + [("count", _I4), ("tiles", _I4), ("beside", BESIDE, (max(steps, 1),))]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Device:
+    """What a plan must know of the device of its arrays.
+
+    namespace: the module that compiles, launches and makes arrays.  gpu: its name.  arch: "sm_90".
+    """
+
+    namespace: Any
+    gpu: str
+    arch: str
+    sms: int
+    shared_bytes: int
+
+
+def device_of(what: str, array: Any) -> Device:
+    """The device that an array lies on. Refused for an array of the host."""
+    namespace = namespace_of(what, array)
+    return _device(namespace, namespace.cuda.runtime.getDevice())
+
+
+@lru_cache(maxsize=16)
+def _device(namespace: Any, number: int) -> Device:
+    attributes = namespace.cuda.Device(number).attributes
+    name = namespace.cuda.runtime.getDeviceProperties(number)["name"].decode()
+    capability = namespace.cuda.Device(number).compute_capability
+    return Device(
+        namespace, name, f"sm_{capability}", attributes["MultiProcessorCount"], attributes["MaxSharedMemoryPerBlockOptin"]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """One product, ready to be launched as often as one likes: `plan()`.
+
+    launch: what is launched; None where C has no elements.  C: what it writes.  device: where.
+    held: the arrays whose addresses are among its arguments, and which must live as long as it.
+    """
+
+    launch: Launch | None
+    C: Any
+    device: Device
+    held: tuple[Any, ...] = field(default=(), repr=False)
+
+    def holding(self, arrays: tuple[Any, ...]) -> Plan:
+        """The same plan, which keeps these arrays alive, too."""
+        return replace(self, held=(*self.held, *arrays))
+
+    def __call__(self) -> Any:
+        """Launch, and return C. Asynchronous on a GPU."""
+        if self.launch is None:
+            return self.C
+        function = _compiled(self.device, self.launch.source, self.launch.entry, self.launch.shared_bytes)
+        namespace, given = self.device.namespace, self.launch.arguments.given
+        with _workspaces(self.device, self.launch.entry, self.launch.workspace_bytes).current(
+            namespace.cuda.get_current_stream().ptr, namespace.zeros
+        ) as workspace:
+            function(self.launch.grid, self.launch.block, (*given, *workspace), shared_mem=self.launch.shared_bytes)
+        return self.C
+
+
+@lru_cache(maxsize=256)
+def _compiled(device: Device, source: str, entry: str, shared_bytes: int) -> Any:
+    module = device.namespace.RawModule(code=source, options=OPTIONS, name_expressions=[entry])
+    function = module.get_function(entry)
+    if shared_bytes > function.max_dynamic_shared_size_bytes:
+        function.max_dynamic_shared_size_bytes = shared_bytes
+    return function
+
+
+@lru_cache(maxsize=64)
+def _workspaces(device: Device, entry: str, size: int | None) -> Workspaces:
+    return Workspaces(size)
+
+
+def source_of(kind: str) -> str:
+    """The CUDA source of the products with one kind of tile."""
+    return _source(kind, tuple((FOLDER / f"{name}.cu").stat().st_mtime_ns for name in _parts(kind)))
+
+
+def _parts(kind: str) -> tuple[str, ...]:
+    return ("formats", "panels", FILES[kind], "problems", "epilogue", "gemm")
+
+
+@lru_cache(maxsize=8)
+def _source(kind: str, modified: tuple[int, ...]) -> str:
+    """The text; read again when a file has changed."""
+    return "\n".join((FOLDER / f"{name}.cu").read_text(encoding="utf-8") for name in _parts(kind))
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Everything about a product that does not depend on how its matrices are found.
+
+    alpha, beta, steps: of the epilogue.  scales: (of A, of B), (array, k of one scale) each, or None.
+    tensor_cores: whether they may be used.  tile: that one of the candidates, by its place; None for the best.
+    """
+
+    operand: Format
+    result: Format
+    alpha: float
+    beta: float
+    steps: tuple[Step, ...]
+    scales: tuple[View, View] | None = None
+    group: int = 0
+    tensor_cores: bool = True
+    tile: int | None = None
+
+
+def plain(device: Device, request: Request, C: Any, arrays: tuple[Any, Any], views: tuple[View, View, View]) -> Plan | None:
+    """The ladder's fastest kernel, where the product is one of the ladder's; None where it is none."""
+    A, B, view_c = views
+    if (request.operand.name, request.result.name) != ("f32", "f32") or request.steps or request.tile is not None:
+        return None
+    if not all(view.is_plain and all(size == 1 for size, _ in view.batch) for view in views) or A.cols == 0:
+        return None
+    M, N, K = view_c.rows, view_c.cols, A.cols
+    try:
+        kernel = fastest(M, N, K, device.gpu, device.shared_bytes)
+    except NoChoice:
+        kernel = fastest(M, N, K, DEFAULT_GPU, device.shared_bytes)
+    if architecture.refused(kernel.source, device.arch):
+        return None
+    launch = kernel.launch(M, N, K)
+    sizes = (np.int32(M), np.int32(N), np.int32(K))
+    given = (*sizes, np.float32(request.alpha), arrays[0], arrays[1], np.float32(request.beta), C)
+    return Plan(replace(launch, arguments=Arguments(given)), C, device)
+
+
+def batched(device: Device, request: Request, C: Any, views: tuple[View, View, View]) -> Plan:
+    """Products of one shape at distances that views have, or, where no two distances say where they are, behind
+    pointers."""
+    A, B, target = views
+    M, N, K = target.rows, target.cols, A.cols
+    sizes = [size for size, _ in target.batch]
+    count = math.prod(sizes)
+    if 0 in (M, N, count):
+        return Plan(None, C, device)
+    beside = [_fitting(step, request, target) for step in request.steps]
+    every = [A, B, target, *(one for one in beside if one is not None)]
+    axes = merged(every)
+    if len(axes[0]) > 2:
+        if len(every) > 3:
+            raise Refused(
+                f"the batch of shape {tuple(sizes)} does not become two axes with its strides, and the epilogue has "
+                "arrays. Copy one of them, so that it lies in one piece: gpu.ascontiguousarray(A)."
+            )
+        return pointed(device, request, C, [(A, B, target)])
+    steps = [_batch_steps(one) for one in axes]
+    inner = axes[0][-1][0] if axes[0] else 1
+    flat = dict(zip(map(id, every), steps, strict=True))
+    tile = _tile(device, request, [(M, N)] * count)
+    described = _Described(device, request, tile)
+    problem, panels, wide = described.problem([(A, B, target)], [flat[id(A)], flat[id(B)], flat[id(target)]])
+    problem["inner"] = inner
+    slots = [_slot(step, one, flat.get(id(one), (0, 0))) for step, one in zip(request.steps, beside, strict=True)]
+    return described.plan(C, "Batched", problem, panels, wide, slots, beside, tile_count=count, count=count)
+
+
+def pointed(device: Device, request: Request, C: Any, products: Sequence[tuple[View, View, View]]) -> Plan:
+    """Products of one shape whose matrices lie anywhere: the kernel finds them behind pointers."""
+    _check_alone(request, "behind pointers")
+    A, B, target = products[0]
+    M, N, K = target.rows, target.cols, A.cols
+    table = [row for one in products for row in addresses(one, math.prod(size for size, _ in one[2].batch))]
+    if 0 in (M, N, len(table)):
+        return Plan(None, C, device)
+    tile = _tile(device, request, [(M, N)] * len(table))
+    described = _Described(device, request, tile)
+    problem, panels, wide = described.problem(products, [(0, 0)] * 3)
+    pointers = device.namespace.asarray(np.array(table, _U8))
+    slots = [_slot(step, None, (0, 0)) for step in request.steps]
+    return described.plan(
+        C, "Pointed", problem, panels, wide, slots, [None] * len(slots), tile_count=len(table), count=len(table),
+        listed=pointers,
+    )  # fmt: skip
+
+
+def listed(device: Device, request: Request, C: Any, products: Sequence[tuple[View, View, View]]) -> Plan:
+    """Products of different shapes in one launch."""
+    _check_alone(request, "of different shapes")
+    if not any(target.rows and target.cols for _, _, target in products):
+        return Plan(None, C, device)
+    tile = _tile(device, request, [(target.rows, target.cols) for _, _, target in products])
+    described = _Described(device, request, tile)
+    first, panels, wide = described.problem(products, [(0, 0)] * 3)
+    problems = np.zeros(len(products), first.dtype)
+    BM, BN, _ = tile.size
+    first_tiles = [0]
+    for place, one in enumerate(products):
+        problems[place] = described.one(one, panels, [(0, 0)] * 3)
+        problems[place]["inner"] = 1
+        first_tiles.append(first_tiles[-1] + -(-one[2].rows // BM) * -(-one[2].cols // BN))
+    asarray = device.namespace.asarray
+    table = asarray(np.frombuffer(problems.tobytes(), _I8).copy())
+    begins = asarray(np.array(first_tiles, _I4))
+    slots = [_slot(step, None, (0, 0)) for step in request.steps]
+    return described.plan(
+        C, "Listed", first, panels, wide, slots, [None] * len(slots), tile_count=0, count=len(products),
+        listed=table, first_tiles=begins, blocks=first_tiles[-1],
+    )  # fmt: skip
+
+
+def ragged(device: Device, request: Request, C: Any, views: tuple[View, View, View], offsets: Any) -> Plan:
+    """One A whose rows are shared out among products, each with a B of its own: offsets (count + 1,) int32."""
+    A, B, target = views
+    ((count, _),) = B.batch
+    N, K = target.cols, A.cols
+    if 0 in (target.rows, N, count):
+        return Plan(None, C, device)
+    whole = View(target.what, target.address, target.rows, N, target.row_step, target.col_step, ((count, 0),), target.size)
+    beside = [_fitting(step, request, whole) for step in request.steps]
+    mean = -(-target.rows // count)
+    tile = _tile(device, request, [(mean, N)] * count)
+    described = _Described(device, request, tile)
+    problem, panels, wide = described.problem([(A, B, target)], [(0, 0), (B.batch[0][1], 0), (0, 0)], ragged=True)
+    problem["inner"] = max(count, 1)
+    slots = [
+        _slot(step, one, (0, 0) if one is None else (one.batch[0][1], 0))
+        for step, one in zip(request.steps, beside, strict=True)
+    ]
+    BM, BN, _ = tile.size
+    blocks = (target.rows // BM + count) * -(-N // BN)  # each product has at most one tile that is not whole
+    return described.plan(
+        C, f"Ragged<{BM}, {BN}>", problem, panels, wide, slots, beside, tile_count=0, count=count, listed=offsets,
+        blocks=blocks,
+    )  # fmt: skip
+
+
+def image(device: Device, request: Request, Y: Any, picture: dict[str, int], width: int, B: View, target: View) -> Plan:
+    """A convolution as a product whose A is found in an image. picture: the fields of IMAGE."""
+    if 0 in (target.rows, target.cols):
+        return Plan(None, Y, device)
+    beside = [_fitting(step, request, target) for step in request.steps]
+    tile = _tile(device, request, [(target.rows, target.cols)])
+    described = _Described(device, request, tile)
+    line = View("X", picture["first"], target.rows, B.rows, 0, 0, (), request.operand.size)
+    problem, panels, wide = described.problem([(line, B, target)], [(0, 0)] * 3, picture=picture, width=width)
+    slots = [_slot(step, one, (0, 0)) for step, one in zip(request.steps, beside, strict=True)]
+    return described.plan(Y, "Batched", problem, panels, wide, slots, beside, tile_count=1, count=1)
+
+
+# --- parts of a plan --------------------------------------------------------------------------------------------------
+
+
+def _tile(device: Device, request: Request, shapes: list[tuple[int, int]]) -> Tile:
+    options = tiles.candidates(request.operand, request.tensor_cores, request.group)
+    if request.group and options[0].kind != tiles.MMA:
+        raise Refused(f"scales along k are for formats of tensor cores, such as s8 or e4m3; A is {request.operand.name}.")
+    if request.operand.name in ("e4m3", "e5m2") and options[0].kind != tiles.MMA:
+        raise Refused(f"{request.operand.name} is multiplied by tensor cores alone. Leave out tensor_cores=False.")
+    if options[0].kind == tiles.MMA and int(device.arch[3:]) < request.operand.since:
+        raise Refused(
+            f"{request.operand.name} needs a GPU of compute capability {request.operand.since / 10} or newer; "
+            f"{device.gpu} is {device.arch}. Convert A and B to float16."
+        )
+    if request.tile is not None:
+        return options[request.tile]
+    return tiles.chosen(options, request.operand, shapes, device.sms, device.shared_bytes)
+
+
+def _batch_steps(axes: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    """(inner, outer) steps of a batch with at most two axes."""
+    inner = axes[-1][1] if axes else 0
+    return inner, axes[0][1] if len(axes) == 2 else 0
+
+
+def _check_alone(request: Request, how: str) -> None:
+    """Refuse an epilogue with matrices beside C, which have no place for each of many products."""
+    for step in request.steps:
+        if step.array is not None and not step.is_result:
+            raise Refused(
+                f"epilogue.{step.name} has an array, which products {how} cannot share. Launch them as a batch of one "
+                "array, or leave the step out."
+            )
+    if request.scales is not None:
+        raise Refused(f"scales along k are for one product, and these are many {how}.")
+
+
+def _fitting(step: Step, request: Request, target: View) -> View | None:
+    """The array of a step as a view of C's shape; None for a step without one."""
+    if step.array is None:
+        return None
+    if request.result.name == "s32":
+        raise Refused(f"epilogue.{step.name} computes with floats, and C is int32. Give a float32 C.")
+    if step.is_result:
+        return None
+    found = view_of(f"the array of epilogue.{step.name}", step.array)
+    return broadcast_to(found, [size for size, _ in target.batch], target.rows, target.cols)
+
+
+def _slot(step: Step, view: View | None, batch: tuple[int, int]) -> np.ndarray:
+    slot = np.zeros((), BESIDE)
+    slot["number"], slot["seed"] = step.number, step.seed
+    if step.is_result:
+        slot["first"] = step.array.data.ptr
+    if view is not None:
+        wide = view.col_step == 1 and widest(view, 4, (view.row_step, *batch), max(16, 4 * view.size)) % 4 == 0
+        wide = wide and view.address % min(16, 4 * view.size) == 0
+        for name, value in zip(
+            ("first", "row", "col", "batch", "outer", "wide"),
+            (view.address, view.row_step, view.col_step, *batch, wide), strict=True,
+        ):  # fmt: skip
+            slot[name] = value
+    return slot
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """How a tile copies A or B."""
+
+    along_k: bool
+    width: int
+
+
+class _Described:
+    """The parameters of a launch, made step by step for one tile."""
+
+    def __init__(self, device: Device, request: Request, tile: Tile) -> None:
+        self.device, self.request, self.tile = device, request, tile
+
+    def problem(
+        self,
+        products: Sequence[tuple[View, View, View]],
+        batch: Sequence[tuple[int, int]],
+        *,
+        ragged: bool = False,
+        picture: dict[str, int] | None = None,
+        width: int = 1,
+    ) -> tuple[np.ndarray, tuple[_Panel, _Panel], bool]:
+        """The first product as parameters, how panels are copied in all of them, and whether C is written by fours."""
+        panels_a = [self._panel(A, batch[0], ragged) for A, _, _ in products]
+        panels_b = [self._panel(B.turned, batch[1], False) for _, B, _ in products]
+        image_panel = _Panel(True, width if self.tile.kind == tiles.MMA else 1)
+        panels = (_common(panels_a) if picture is None else image_panel, _common(panels_b))
+        wide = all(self._wide(target, batch[2]) for _, _, target in products)
+        return self.one(products[0], panels, batch, picture), panels, wide
+
+    def one(
+        self,
+        product: tuple[View, View, View],
+        panels: tuple[_Panel, _Panel],
+        batch: Sequence[tuple[int, int]],
+        picture: dict[str, int] | None = None,
+    ) -> np.ndarray:
+        """A product as parameters."""
+        A, B, target = product
+        problem = np.zeros((), _problem_dtype(PANEL if picture is None else IMAGE))
+        problem["M"], problem["N"], problem["K"], problem["inner"] = target.rows, target.cols, A.cols, 1
+        if picture is None:
+            problem["A"] = (A.address, A.row_step, A.col_step, *batch[0])
+        else:
+            problem["A"] = tuple(picture[name] for name in IMAGE.names)
+        problem["B"] = (B.address, B.col_step, B.row_step, *batch[1])
+        problem["C"] = (target.address, target.row_step, target.col_step, *batch[2])
+        if self.request.scales is not None:
+            for name, view in zip(("scale_A", "scale_B"), self.request.scales, strict=True):
+                problem[name] = (view.address, view.row_step, view.col_step)
+        return problem
+
+    def _panel(self, view: View, batch: tuple[int, int], ragged: bool) -> _Panel:
+        """A panel whose lines are the rows of `view`. ragged: it begins at any line."""
+        if view.col_step != 1 and view.row_step == 1:
+            if self.tile.kind != tiles.MMA and view.size not in (4, 8):
+                return _Panel(False, 1)
+            return _Panel(False, 1 if ragged else widest(view, view.rows, (view.col_step, *batch), 16))
+        if view.col_step == 1 and self.tile.kind == tiles.MMA:
+            return _Panel(True, widest(view, view.cols, (view.row_step, *batch), 16))
+        return _Panel(abs(view.col_step) <= abs(view.row_step), 1)
+
+    def _wide(self, target: View, batch: tuple[int, int]) -> bool:
+        if target.col_step != 1:
+            return False
+        steps = (target.row_step, *batch)
+        aligned = target.address % min(16, 4 * target.size) == 0
+        return aligned and math.gcd(4, *map(abs, steps)) == 4
+
+    def plan(
+        self,
+        C: Any,
+        how: str,
+        problem: np.ndarray,
+        panels: tuple[_Panel, _Panel],
+        wide: bool,
+        slots: Sequence[np.ndarray],
+        beside: Sequence[View | None],
+        *,
+        tile_count: int,
+        count: int,
+        listed: Any = None,
+        first_tiles: Any = None,
+        blocks: int | None = None,
+    ) -> Plan:
+        """The launch. tile_count: problems of one shape, whose tiles are all blocks, where `blocks` is None."""
+        request, tile = self.request, self.tile
+        parameters = np.zeros((), _parameters_dtype(problem.dtype, len(slots)))
+        BM, BN, BK = tile.size
+        M, N, K = int(problem["M"]), int(problem["N"]), int(problem["K"])
+        each = -(-M // BM) * -(-N // BN)
+        parameters["problem"] = problem
+        parameters["alpha"], parameters["beta"] = request.alpha, request.beta
+        parameters["list"] = 0 if listed is None else listed.data.ptr
+        parameters["first_tiles"] = 0 if first_tiles is None else first_tiles.data.ptr
+        parameters["count"], parameters["tiles"] = count, each
+        for place, slot in enumerate(slots):
+            parameters["beside"][place] = slot
+        blocks = each * tile_count if blocks is None else blocks
+        if blocks > 2**31 - 1:
+            raise Refused(f"the products need {blocks:,} blocks, and a grid has at most {2**31 - 1:,}. Launch fewer at once.")
+        kind = "Image" if problem.dtype["A"] == IMAGE else "Strided"
+        types = [
+            f"{name}<{request.operand.cpp}, {str(one.along_k).lower()}, {one.width}>"
+            for name, one in zip((kind, "Strided"), panels, strict=True)
+        ]
+        steps = [
+            step.cpp.format(FORMATS[of_result("an epilogue's array", step.array, request.operand).name].cpp)
+            if view is not None
+            else step.cpp
+            for step, view in zip(request.steps, beside, strict=True)
+        ]
+        output = f"Target<{request.result.cpp}, {str(wide).lower()}>"
+        entry = f"gemm<{', '.join((tile.cpp(*types), how, output, *steps))}>"
+        launch = Launch(
+            "gemm", source_of(tile.kind), entry, (tile.threads, 1, 1), (blocks, 1, 1), tile.shared_bytes(request.operand),
+            (M, N, K), (BM, BN), BK, tile.stages, arguments=Arguments((parameters,)),
+        )  # fmt: skip
+        return Plan(launch, C, self.device, tuple(one for one in (listed, first_tiles) if one is not None))
+
+
+def _common(panels: Sequence[_Panel]) -> _Panel:
+    """What suits all products of a launch."""
+    if len({one.along_k for one in panels}) > 1:
+        return _Panel(True, 1)
+    return _Panel(panels[0].along_k, math.gcd(*(one.width for one in panels)))

@@ -1,0 +1,40 @@
+"""The workspaces of kernels whose blocks leave each other parts of C."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+
+class Workspaces:
+    """The workspaces of a kernel whose blocks leave each other parts of C: one for each stream.
+
+    Launches on one stream follow each other and find the zeros that the one before has left; launches on two streams
+    may run at the same time and must not share a counter. A launch that failed may have left any numbers, so that its
+    workspace is dropped. A captured graph keeps the workspace of the stream that it was captured on: replay it on one
+    stream at a time.
+    """
+
+    def __init__(self, size: int | None) -> None:
+        self._size = size
+        self._of_stream: dict[int, Any] = {}
+
+    @contextlib.contextmanager
+    def current(self, stream: int, zeros: Callable[..., Any]) -> Iterator[tuple[Any, ...]]:
+        """The arguments that follow a launch's others: the workspace of a stream, by its number, or none.
+
+        zeros: makes an array where C is.
+        """
+        if self._size is None:
+            yield ()
+            return
+        if stream not in self._of_stream:
+            self._of_stream[stream] = zeros(max(self._size // 4, 1), np.float32)
+        try:
+            yield (self._of_stream[stream],)
+        except BaseException:
+            del self._of_stream[stream]
+            raise

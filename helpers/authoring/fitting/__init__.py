@@ -1,0 +1,1 @@
+"""Constants of the time model, fitted to recorded launches, and its errors."""

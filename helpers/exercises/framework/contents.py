@@ -1,0 +1,164 @@
+"""What an element of the output is made of, where a kernel is no multiplication: a reduction, a scan, a transpose.
+
+Such an output is linear in each of its inputs. So with ones in one row alone it counts that row's elements, and with
+powers of a base in several rows it counts all of them at once. The solution is asked the same, and the two are compared
+as sets. All numbers are small and whole, so that they are exact as float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers.draw import theme
+from helpers.exercises.framework import trial
+from helpers.exercises.framework.gemm import Gemm
+from helpers.run import simulated
+from helpers.simulator.errors import SimulatorError
+
+if TYPE_CHECKING:
+    from helpers.exercises.framework.reasons import Facts
+
+BASE, DIGITS = 64, 3  # counts below 64, three in a launch: 64 ** 3, and alpha times it, is exact as float32
+MOST_COUNTED = 768  # rows, columns or elements of an input
+
+
+def explained(facts: Facts) -> str:
+    """Which elements of an input the first wrong element of the output is made of, and which it should be; "" where
+    they are the right ones, or where the output is no sum of them."""
+    failure = facts.failure
+    if failure.output is None or failure.report.findings or isinstance(facts.problem, Gemm):
+        return ""
+    stored = failure.wrong & ~trial.same(failure.output, facts.setup.output)
+    if not stored.any():
+        return ""
+    first = int(np.flatnonzero(stored)[0])
+    index = facts.problem.index(np.unravel_index(first, failure.expected.shape))  # type: ignore[arg-type]
+    element = f"{facts.problem.output}[{', '.join(map(str, index))}]"
+    solution = simulated(facts.solution, facts.problem.entry)
+    try:
+        for number, name in enumerate(facts.parameters):
+            if _is_input(facts, number):
+                sentence = _of_input(facts, solution, number, name, element, first)
+                if sentence:
+                    return sentence
+    except SimulatorError:
+        pass
+    return ""
+
+
+def _is_input(facts: Facts, number: int) -> bool:
+    arg = facts.setup.args[number]
+    return isinstance(arg, np.ndarray) and arg.dtype == np.float32 and number != facts.setup.position and arg.any()
+
+
+def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str, first: int) -> str:
+    shape = facts.setup.args[number].shape
+
+    def launches(kernel: Any) -> Callable[[np.ndarray], float]:
+        return lambda values: _launched(kernel, facts, number, np.broadcast_to(values, shape))[first]
+
+    mine, needed = launches(facts.found.kernel), launches(solution)
+    zeros, ones = np.zeros(1), np.ones(1)
+    if needed(zeros) != 0:
+        return ""
+    if (constant := mine(zeros)) != 0:
+        return (
+            f"Where every array that the kernel is given is full of 0, {element} becomes {constant:g} and not 0: "
+            "something is added that is no element of an array."
+        )
+    all_mine, all_needed = mine(ones), needed(ones)
+    if all_needed == 0 or mine(2 * ones) != 2 * all_mine or needed(2 * ones) != 2 * all_needed:
+        return ""
+    unit = _unit(facts, all_needed)
+    counted = round(all_needed / unit)
+    if all_mine == -all_needed:
+        return f"{name} is subtracted, and it must be added."
+    if all_mine / unit != round(all_mine / unit) or all_mine < 0:
+        return f"{element} has {name} {all_mine / all_needed:g} times, and once is needed." if counted == 1 else ""
+    found = []
+    for axis, size in enumerate(shape):
+        if size > MOST_COUNTED:
+            return ""
+        both = [_counts(one, shape, axis, unit) for one in (mine, needed)]
+        if both[0] is None or both[1] is None:
+            return ""
+        found.append(both)
+    if all(one.sum() == 1 for both in found for one in both):
+        at, wanted = (", ".join(str(int(np.flatnonzero(one)[0])) for one in ones) for ones in zip(*found, strict=True))
+        return "" if at == wanted else f"{element} is made of {name}[{at}], and {name}[{wanted}] is needed."
+    for axis, (has, due) in enumerate(found):
+        if (has != due).any():
+            return _difference(element, name, has, due, _words(name, axis, len(shape)))
+    return f"{element} is made of other elements of {name} than it should be." if _moved(found) else ""
+
+
+def _moved(found: list[list[np.ndarray]]) -> bool:
+    """Whether an input of several dimensions has the right rows and the right columns, so that it is their pairs."""
+    return len(found) > 1
+
+
+def _unit(facts: Facts, all_needed: float) -> float:
+    """What an element that is taken once counts: alpha where the output is a multiple of the input."""
+    alpha = facts.failure.case.alpha if facts.problem.scalars else 1.0
+    return alpha if (all_needed / alpha).is_integer() else 1.0
+
+
+def _counts(launch: Callable[[np.ndarray], float], shape: tuple[int, ...], axis: int, unit: float) -> np.ndarray | None:
+    """How many elements of each row (axis 0), or column, are in the output's element; None if they cannot be told."""
+    found = np.zeros(shape[axis], int)
+    for begin in range(0, shape[axis], DIGITS):
+        chosen = range(begin, min(begin + DIGITS, shape[axis]))
+        values = np.zeros(shape[axis])
+        values[list(chosen)] = [float(BASE) ** place for place in range(len(chosen))]
+        left = launch(values.reshape([-1 if one == axis else 1 for one in range(len(shape))])) / unit
+        if left < 0 or left != round(left):
+            return None
+        left = int(left)
+        for place in chosen:
+            found[place], left = left % BASE, left // BASE
+        if left:
+            return None
+    return found
+
+
+def _words(name: str, axis: int, dimensions: int) -> Callable[[np.ndarray], str]:
+    def words(chosen: np.ndarray) -> str:
+        numbers = theme.runs(np.flatnonzero(chosen).tolist())
+        if dimensions == 1:
+            return f"{name}[{numbers}]"
+        return f"{'row' if axis == 0 else 'column'}{'' if chosen.sum() == 1 else 's'} {numbers} of {name}"
+
+    return words
+
+
+def _difference(element: str, name: str, has: np.ndarray, due: np.ndarray, words: Callable[[np.ndarray], str]) -> str:
+    """'parts[0] lacks x[128 to 255].', 'total[0] has x[0 to 127] 2 times.'"""
+    lacks, foreign, often = (due > 0) & (has == 0), (due == 0) & (has > 0), (due > 0) & (has > due)
+    parts = []
+    if lacks.any():
+        parts.append(f"lacks {words(lacks)}")
+    if foreign.any():
+        parts.append(f"has {words(foreign)}, which {'does' if foreign.sum() == 1 else 'do'} not belong to it")
+    if often.any():
+        times = sorted(set((has[often] / due[often]).tolist()))
+        many = f"{times[0]:g} times" if len(times) == 1 else f"up to {times[-1]:g} times"
+        parts.append(f"has {words(often)} {many}")
+    if not parts:
+        return f"{element} is made of {has.sum()} elements of {name}, and {due.sum()} are needed."
+    return f"{element} {' and '.join(parts)}."
+
+
+def _launched(kernel: Any, facts: Facts, number: int, values: np.ndarray) -> np.ndarray:
+    """The output, flat, of a launch with these values in one input, and 0 in the others."""
+    setup = facts.problem.prepare(facts.failure.case)
+    args = tuple(
+        np.ascontiguousarray(values, np.float32) if n == number
+        else np.zeros_like(arg) if isinstance(arg, np.ndarray) and n != setup.position else arg
+        for n, arg in enumerate(setup.args)
+    )  # fmt: skip
+    trial.record(kernel, replace(setup, args=args), blocks=())
+    return setup.output.reshape(-1).astype(float)

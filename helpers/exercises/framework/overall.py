@@ -1,0 +1,92 @@
+"""What all elements of a wrong output have in common: a factor, a constant, another formula of alpha and beta.
+
+Such a sentence is given only if it holds for every element of every case that ran to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helpers.exercises.framework.gemm import Gemm
+
+if TYPE_CHECKING:
+    from helpers.exercises.framework.reasons import Facts
+    from helpers.exercises.framework.trial import Outcome
+
+FEWEST = 3  # elements from which on a factor or a constant is no accident
+# What may stand before the sum, and before the old C, as it is said and as it is computed from alpha and beta.
+OF_SUM = {
+    "sum": lambda a, b: 1.0, "alpha * sum": lambda a, b: a, "beta * sum": lambda a, b: b,
+    "alpha * beta * sum": lambda a, b: a * b, "alpha * alpha * sum": lambda a, b: a * a,
+}  # fmt: skip
+OF_C = {
+    "": lambda a, b: 0.0, " + C": lambda a, b: 1.0, " + alpha * C": lambda a, b: a, " + beta * C": lambda a, b: b,
+    " + alpha * beta * C": lambda a, b: a * b, " - beta * C": lambda a, b: -b, " + beta * beta * C": lambda a, b: b * b,
+}  # fmt: skip
+
+
+def factor_or_constant(facts: Facts) -> str:
+    """'Every element of C is 1 more than it should be.', 'Every element of bins is 3 times what it should be, …'"""
+    outcomes = _ended(facts)
+    if not outcomes:
+        return ""
+    due = np.concatenate([one.expected.reshape(-1) for one in outcomes]).astype(float)
+    found = np.concatenate([one.output.reshape(-1) for one in outcomes]).astype(float)  # type: ignore[union-attr]
+    kept = np.isnan(due)  # what keeps its old value
+    due, found = due[~kept], found[~kept]
+    if len(due) < FEWEST or not np.isfinite(found).all():
+        return ""
+    name = facts.problem.output
+    more = np.unique(found - due)
+    if len(more) == 1:
+        return f"Every element of {name} is {abs(more[0]):g} {'more' if more[0] > 0 else 'less'} than it should be."
+    some = due != 0
+    factors = np.unique(found[some] / due[some])
+    if len(factors) != 1 or factors[0] == 0 or len(np.unique(due[some])) < FEWEST or found[~some].any():
+        return ""
+    blocks = {int(np.prod(facts.problem.prepare(one.case).grid)) for one in outcomes}
+    as_blocks = ", as many times as the launch has blocks" if blocks == {factors[0]} else ""
+    return f"Every element of {name} is {factors[0]:g} times what it should be{as_blocks}."
+
+
+def other_formula(facts: Facts) -> str:
+    """'C becomes alpha * beta * sum + C, and alpha * sum + beta * C is needed.'"""
+    outcomes = _ended(facts)
+    if not outcomes or not isinstance(facts.problem, Gemm) or not facts.problem.scalars:
+        return ""
+    for sum_, old, cut in _formulas():
+        if all(_becomes(facts.problem, one, sum_, old, cut) for one in outcomes):
+            formula = f"{sum_}{old}"
+            said = f"C becomes {formula}, and alpha * sum + beta * C is needed."
+            return f"The old C is cut to whole numbers: C becomes {formula} of those." if cut else said
+    return ""
+
+
+def _formulas() -> Iterator[tuple[str, str, bool]]:
+    for cut, (sum_, old) in product((False, True), product(OF_SUM, OF_C)):
+        if cut == ((sum_, old) == ("alpha * sum", " + beta * C")):
+            yield sum_, old, cut
+
+
+def _becomes(problem: Gemm, outcome: Outcome, sum_: str, old: str, cut: bool) -> bool:
+    inputs = problem._inputs(outcome.case)
+    P, C = inputs.A @ inputs.B, inputs.C
+    for _ in range(outcome.case.launches):
+        before = np.trunc(C) if cut else C
+        with np.errstate(invalid="ignore"):
+            C = OF_SUM[sum_](inputs.alpha, inputs.beta) * P
+            C = C + OF_C[old](inputs.alpha, inputs.beta) * before if inputs.beta else C
+    return bool(np.isclose(problem._in_memory(C), outcome.output, rtol=1e-6, atol=1e-6).all())
+
+
+def _ended(facts: Facts) -> list[Outcome]:
+    """The outcomes of all cases, [] unless all ran to their end without a hazard and wrote what they had to."""
+    outcomes = list(facts.found.outcomes)
+    for one in outcomes:
+        if one.output is None or one.report.findings or (np.isnan(one.output) & ~np.isnan(one.expected)).any():
+            return []
+    return outcomes

@@ -1,0 +1,459 @@
+"""Time the members of `gemm_kernels.gemm` beside cuBLAS of the same kind: python -m helpers.measure.products OUT [--tiles]
+
+Each row is verified on some rows of C against float64, then timed in turns with its rivals, with a cold L2. With
+--tiles every tile of a kind takes turns instead, which is what the shares in `gemm_kernels/products/tiles.py` come
+from. Needs a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import ctypes
+import json
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gemm_kernels import epilogue
+from gemm_kernels.launch import OPTIONS
+from gemm_kernels.products import Plan, conv2d_plan, plan, tiles
+from gemm_kernels.products.formats import FORMATS
+from helpers import gpu
+from helpers.measure.cublaslt import NoCublasLt, algorithms_of_eight_bits
+from helpers.measure.tensor import COMPUTE_32F, COMPUTE_32I, COMPUTE_64F, CUDA_TYPES
+
+SHAPES = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (4096, 4096, 512), (1000, 1500, 700),
+          (8192, 1024, 4096))  # fmt: skip
+BY_SIXTEEN = tuple((M // 16 * 16, N // 16 * 16, K // 16 * 16) for M, N, K in SHAPES)  # as cuBLAS wants 8-bit operands
+BATCHES = ((1000, 64, 64, 64), (1000, 128, 128, 128), (1000, 256, 256, 256), (4000, 64, 64, 16), (1000, 96, 80, 50),
+           (100, 512, 512, 64))  # fmt: skip
+FUSED = ((4096, 4096, 512), (4096, 4096, 1024), (2048, 8192, 2048), (8192, 8192, 256), (1000, 3072, 768),
+         (4096, 4096, 4096))  # fmt: skip
+EXPERTS = ((8, 4096, 4096, 1024), (8, 4096, 1024, 4096), (64, 4096, 1024, 1024), (16, 1000, 2048, 1024),
+           (4, 8192, 2048, 2048), (128, 16384, 768, 2048))  # experts, rows, N, K  # fmt: skip
+IMAGES = ((32, 56, 56, 64, 64, 3), (32, 28, 28, 128, 128, 3), (32, 14, 14, 256, 256, 3), (16, 56, 56, 64, 256, 1),
+          (8, 112, 112, 32, 64, 3), (32, 7, 7, 512, 512, 3))  # n, h, w, c, f, r = s  # fmt: skip
+BUDGET_S, WARM_UP_S = 0.25, 0.06
+SAMPLE = 8  # rows of C that are compared with float64
+
+
+@dataclass(eq=False)
+class Row:
+    """One product.
+
+    member, kind: what it is, and in which format.  shape: as numbers.  work: operations.  moved: least bytes.
+    ours: plans by name.  rivals: launches by name.  check: the largest relative error of a result on some rows.
+    """
+
+    member: str
+    kind: str
+    shape: tuple[int, ...]
+    work: float
+    moved: float
+    ours: dict[str, Plan]
+    rivals: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    check: Callable[[], float] | None = None
+
+
+# --- operands ---------------------------------------------------------------------------------------------------------
+
+
+def drawn(seed: int, format_: str, *shape: int) -> Any:
+    """Random elements of a format on the GPU."""
+    import cupy
+
+    chance = cupy.random.default_rng(seed)
+    if format_ == "s8":
+        return chance.integers(-128, 128, shape).astype(cupy.int8)
+    if format_ in ("e4m3", "e5m2"):
+        return (chance.integers(0, 256, shape) & 0xBF).astype(cupy.uint8)
+    if format_ == "f64":
+        return chance.random(shape) * 2 - 1
+    numbers = chance.random(shape, dtype=cupy.float32) * 2 - 1
+    if format_ == "f16":
+        return numbers.astype(cupy.float16)
+    return (numbers.view(cupy.uint32) >> 16).astype(cupy.uint16) if format_ == "bf16" else numbers
+
+
+def values(array: Any, format_: str) -> Any:
+    """The numbers that elements stand for, as float64."""
+    import cupy
+
+    if format_ == "bf16":
+        return (array.astype(cupy.uint32) << 16).view(cupy.float32).astype(cupy.float64)
+    if format_ == "e4m3":
+        exponent, fraction = (array >> 3 & 15).astype(cupy.int32), (array & 7) / 8
+        size = cupy.where(exponent == 0, fraction * 2.0**-6, (1 + fraction) * 2.0 ** (exponent - 7.0))
+        return cupy.where(array & 0x80, -size, size)
+    return array.astype(cupy.float64)
+
+
+def named(format_: str) -> str | None:
+    """What `dtype=` must say of such an array."""
+    return format_ if format_ in ("bf16", "e4m3") else None
+
+
+# --- rivals -----------------------------------------------------------------------------------------------------------
+
+
+def cublas(format_: str, ops: str, A: Any, B: Any, C: Any, alpha: float = 1, beta: float = 0) -> Callable[[], None]:
+    """A row-major product, or a batch of them, by cublasGemmEx or cublasGemmStridedBatchedEx.
+
+    cuBLAS goes down columns: read so, our arrays are transposed, and it computes C^T = B^T · A^T.
+    """
+    from cupy.cuda import device
+    from cupy_backends.cuda.libs import cublas as library
+
+    handle = device.get_cublas_handle()
+    compute = {"f64": COMPUTE_64F, "s8": COMPUTE_32I}.get(format_, COMPUTE_32F)
+    result = {"f64": "f64", "s8": "s32"}.get(format_, "f32")
+    scale = np.array([alpha, beta], {"f64": np.float64, "s32": np.int32}.get(result, np.float32))
+    M, N = C.shape[-2:]
+    K = A.shape[-1] if ops[0] == "N" else A.shape[-2]
+    first, second = (int(op == "T") for op in ops)
+    right, left = (B.data.ptr, CUDA_TYPES[format_], B.shape[-1]), (A.data.ptr, CUDA_TYPES[format_], A.shape[-1])
+    to = (C.data.ptr, CUDA_TYPES[result], N)
+    pointers = (scale[:1].ctypes.data, scale[1:].ctypes.data)
+
+    def one() -> None:
+        library.gemmEx(handle, second, first, N, M, K, pointers[0], *right, *left, pointers[1], *to, compute, -1)
+
+    def batch() -> None:
+        library.gemmStridedBatchedEx(
+            handle, second, first, N, M, K, pointers[0], *right, B.shape[-1] * B.shape[-2], *left,
+            A.shape[-1] * A.shape[-2], pointers[1], *to, M * N, C.shape[0], compute, -1,
+        )  # fmt: skip
+
+    return batch if C.ndim == 3 else one
+
+
+def cublas_pointers(A: Sequence[Any], B: Sequence[Any], C: Sequence[Any]) -> Callable[[], None]:
+    """float32 matrices of one shape behind pointers, by cublasSgemmBatched."""
+    import cupy
+    from cupy.cuda import device
+    from cupy_backends.cuda.libs import cublas as library
+
+    handle, scale = device.get_cublas_handle(), np.array([1, 0], np.float32)
+    left, right, to = (cupy.asarray([one.data.ptr for one in many], dtype=np.uint64) for many in (A, B, C))
+    (M, K), N = A[0].shape, B[0].shape[1]
+
+    def launch() -> None:
+        library.sgemmBatched(
+            handle, 0, 0, N, M, K, scale.ctypes.data, right.data.ptr, N, left.data.ptr, K, scale.ctypes.data + 4,
+            to.data.ptr, N, len(A),
+        )  # fmt: skip
+
+    return launch
+
+
+def cublas_grouped(format_: str, A: Sequence[Any], B: Sequence[Any], C: Sequence[Any]) -> Callable[[], None]:
+    """Matrices of different shapes by cublasGemmGroupedBatchedEx, each a group of one."""
+    import cupy
+    from cupy.cuda import device
+
+    handle = device.get_cublas_handle()
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8").split()
+    library = ctypes.CDLL(next(word for word in maps if "libcublas.so" in word))
+    function, count = library.cublasGemmGroupedBatchedEx, len(A)
+    ints = lambda numbers: (ctypes.c_int * count)(*numbers)  # noqa: E731
+    many = lambda arrays: cupy.asarray([one.data.ptr for one in arrays], dtype=np.uint64)  # noqa: E731
+    M, K, N = ([one.shape[0] for one in A], [one.shape[1] for one in A], [one.shape[1] for one in B])
+    left, right, to = many(A), many(B), many(C)
+    none, ones = ints([0] * count), ints([1] * count)
+    alpha, beta = (ctypes.c_float * count)(*[1.0] * count), (ctypes.c_float * count)()
+    m, n, k, type_ = ints(M), ints(N), ints(K), ctypes.c_int(CUDA_TYPES[format_])
+    arguments = (
+        ctypes.c_void_p(handle), none, none, n, m, k, alpha, ctypes.c_void_p(right.data.ptr), type_, n,
+        ctypes.c_void_p(left.data.ptr), type_, k, beta, ctypes.c_void_p(to.data.ptr), ctypes.c_int(CUDA_TYPES["f32"]), n,
+        ctypes.c_int(count), ones, ctypes.c_int(COMPUTE_32F),
+    )  # fmt: skip
+
+    def launch(keep: Any = (left, right, to)) -> None:
+        status = function(*arguments)
+        if status:
+            raise RuntimeError(f"cublasGemmGroupedBatchedEx answered with status {status}")
+
+    return launch
+
+
+# --- members ----------------------------------------------------------------------------------------------------------
+
+
+def single(format_: str, ops: str, shape: tuple[int, int, int], stack: ExitStack) -> Row:
+    """One product, and cuBLAS's of the same operands."""
+    import cupy
+
+    M, N, K = shape
+    A = drawn(1, format_, *((M, K) if ops[0] == "N" else (K, M)))
+    B = drawn(2, format_, *((K, N) if ops[1] == "N" else (N, K)))
+    options = {"op_a": ops[0], "op_b": ops[1], "dtype": named(format_)}
+    ours = {"gemm": plan(A, B, **options)}
+    if format_ == "f64":
+        ours["gemm, CUDA cores"] = plan(A, B, tensor_cores=False, **options)
+    C = cupy.empty_like(ours["gemm"].C)
+    if format_ == "e4m3":
+        rivals = {}
+        try:
+            offered = stack.enter_context(algorithms_of_eight_bits(M, N, K))
+            rivals = {"cublasLt": lambda: offered[0](M, N, K, 1.0, A, B, 0.0, C)} if offered else {}
+        except NoCublasLt as error:
+            print(f"no cuBLASLt at {shape}: {error}")
+    else:
+        rivals = {"cublas": cublas(format_, ops, A, B, C)}
+    turned = (A if ops[0] == "N" else A.T, B if ops[1] == "N" else B.T)
+    rows = cupy.asarray(np.linspace(0, M - 1, SAMPLE).astype(int))
+
+    def check() -> float:
+        exact = values(turned[0][rows], format_) @ values(turned[1], format_)
+        return max(float(_error(one.C[rows], exact)) for one in ours.values())
+
+    size = FORMATS[format_].size
+    moved = size * (M * K + K * N) + C.dtype.itemsize * M * N
+    return Row("single", f"{format_} {ops}", shape, 2.0 * M * N * K, moved, ours, rivals, check)
+
+
+def _error(found: Any, exact: Any) -> Any:
+    import cupy
+
+    return cupy.abs(found.astype(cupy.float64) - exact).max() / cupy.sqrt((exact**2).mean())
+
+
+def batch(format_: str, shape: tuple[int, int, int, int], pointers: bool = False) -> Row:
+    """Many products of one shape."""
+    import cupy
+
+    count, M, N, K = shape
+    A, B = drawn(1, format_, count, M, K), drawn(2, format_, count, K, N)
+    C = cupy.empty((count, M, N), np.float32)
+    if pointers:
+        lists = [list(one) for one in (A, B, cupy.empty_like(C))]
+        ours, rival = plan(*lists, dtype=named(format_)), cublas_pointers(lists[0], lists[1], list(C))
+        result = lambda: cupy.stack(ours.C[:SAMPLE])  # noqa: E731
+    else:
+        ours, rival = plan(A, B, dtype=named(format_)), cublas(format_, "NN", A, B, C)
+        result = lambda: ours.C[:SAMPLE]  # noqa: E731
+
+    def check() -> float:
+        return float(_error(result(), values(A[:SAMPLE], format_) @ values(B[:SAMPLE], format_)))
+
+    moved = count * (FORMATS[format_].size * (M * K + K * N) + 4 * M * N)
+    member = "pointers" if pointers else "batch"
+    return Row(member, f"{format_} NN", shape, 2.0 * count * M * N * K, moved, {"gemm": ours}, {"cublas": rival}, check)
+
+
+def experts(format_: str, shape: tuple[int, int, int, int]) -> Row:
+    """The rows of one A shared out unevenly among products, each with a B of its own."""
+    import cupy
+
+    count, T, N, K = shape
+    weights = np.random.default_rng(count).exponential(size=count)
+    ends = np.concatenate([[0], np.rint(np.cumsum(weights) / weights.sum() * T)]).astype(np.int32)
+    A, B = drawn(1, format_, T, K), drawn(2, format_, count, K, N)
+    ours = plan(A, B, batch=cupy.asarray(ends), dtype=named(format_))
+    C = cupy.empty((T, N), np.float32)
+    whole = [e for e in range(count) if ends[e + 1] > ends[e]]
+    parts = [[one[ends[e] : ends[e + 1]] for e in whole] for one in (A, C)]
+    rival = cublas_grouped(format_, parts[0], [B[e] for e in whole], parts[1])
+    lists = plan(parts[0], [B[e] for e in whole], [cupy.empty_like(one) for one in parts[1]], dtype=named(format_))
+
+    def check() -> float:
+        expert = whole[len(whole) // 2]
+        part = slice(int(ends[expert]), int(ends[expert + 1]))
+        exact = values(A[part], format_) @ values(B[expert], format_)
+        return max(float(_error(ours.C[part], exact)), float(_error(lists.C[len(whole) // 2], exact)))
+
+    moved = FORMATS[format_].size * (T * K + count * K * N) + 4 * T * N
+    both = {"gemm": ours, "gemm, lists": lists}
+    return Row("experts", f"{format_} NN", shape, 2.0 * T * N * K, moved, both, {"cublas grouped": rival}, check)
+
+
+def fused(format_: str, shape: tuple[int, int, int]) -> Row:
+    """A layer: product, bias and GELU in one launch, and in two."""
+    import cupy
+    from cupyx.scipy.special import erf
+
+    M, N, K = shape
+    A, B, bias = drawn(1, format_, M, K), drawn(2, format_, K, N), drawn(3, "f32", N)
+    steps = (epilogue.bias(bias), epilogue.gelu())
+    ours = plan(A, B, epilogue=steps, dtype=named(format_))
+    alone = plan(A, B, dtype=named(format_))
+    C = cupy.empty((M, N), np.float32)
+    product = cublas(format_, "NN", A, B, C)
+    kernel = cupy.ElementwiseKernel(
+        "raw float32 bias, int32 columns", "float32 x",
+        "float y = x + bias[i % columns]; x = 0.5f * y * (1.0f + erff(0.70710678f * y))", "bias_gelu",
+    )  # fmt: skip
+
+    def two(first: Callable[[], Any], result: Any) -> Callable[[], None]:
+        def launch() -> None:
+            first()
+            kernel(bias, np.int32(N), result)
+
+        return launch
+
+    rows = cupy.asarray(np.linspace(0, M - 1, SAMPLE).astype(int))
+
+    def check() -> float:
+        y = values(A[rows], format_) @ values(B, format_) + bias
+        return float(_error(ours.C[rows], 0.5 * y * (1 + erf(y / np.sqrt(2)))))
+
+    rivals = {"cublas + CuPy kernel": two(product, C), "gemm + CuPy kernel": two(alone, alone.C), "cublas alone": product}
+    moved = FORMATS[format_].size * (M * K + K * N) + 4 * M * N
+    return Row("bias + GELU", f"{format_} NN", shape, 2.0 * M * N * K, moved, {"gemm": ours}, rivals, check)
+
+
+def convolution(format_: str, shape: tuple[int, ...]) -> Row:
+    """A convolution without its matrix, and with it: a copy of all patches, and cuBLAS."""
+    import cupy
+    from cupy.lib.stride_tricks import as_strided
+
+    n, h, w, c, f, r = shape
+    X, W = drawn(1, format_, n, h, w, c), drawn(2, format_, f, r, r, c)
+    ours = conv2d_plan(X, W, padding=r // 2, dtype=named(format_))
+    padded = cupy.zeros((n, h + r - 1, w + r - 1, c), X.dtype)
+    patches, C = cupy.empty((n * h * w, r * r * c), X.dtype), cupy.empty((n * h * w, f), np.float32)
+    rest = r // 2
+    strides = padded.strides
+    view = as_strided(padded, (n, h, w, r, r, c), (*strides[:3], *strides[1:4]))
+    product = cublas(format_, "NT", patches, W.reshape(f, -1), C)
+
+    def explicit() -> None:
+        padded[:, rest : rest + h, rest : rest + w] = X
+        patches.reshape(view.shape)[...] = view
+        product()
+
+    def check() -> float:
+        explicit()
+        rows = cupy.asarray(np.linspace(0, n * h * w - 1, SAMPLE).astype(int))
+        exact = values(patches[rows], format_) @ values(W.reshape(f, -1), format_).T
+        return float(_error(ours.C.reshape(-1, f)[rows], exact))
+
+    moved = FORMATS[format_].size * (X.size + W.size) + 4 * C.size
+    rivals = {"im2col + cublas": explicit, "cublas alone": product}
+    return Row("convolution", format_, shape, 2.0 * C.size * r * r * c, moved, {"conv2d": ours}, rivals, check)
+
+
+def every(stack: ExitStack) -> Iterator[Callable[[], Row]]:
+    """All rows, each made when it is its turn: their arrays need not fit in memory together."""
+    for ops in ("NN", "NT", "TN", "TT"):
+        yield from (lambda ops=ops, shape=shape: single("f32", ops, shape, stack) for shape in SHAPES)
+    yield from (lambda shape=shape: single("f64", "NN", shape, stack) for shape in SHAPES)
+    for format_, ops in (("bf16", "NN"), ("bf16", "NT"), ("f16", "TN")):
+        yield from (lambda f=format_, ops=ops, shape=shape: single(f, ops, shape, stack) for shape in SHAPES)
+    for format_ in ("s8", "e4m3"):
+        yield from (lambda f=format_, shape=shape: single(f, "NT", shape, stack) for shape in BY_SIXTEEN)
+    for format_ in ("f32", "bf16"):
+        yield from (lambda f=format_, shape=shape: batch(f, shape) for shape in BATCHES)
+    yield from (lambda shape=shape: batch("f32", shape, pointers=True) for shape in BATCHES)
+    for format_ in ("f32", "bf16"):
+        yield from (lambda f=format_, shape=shape: experts(f, shape) for shape in EXPERTS)
+        yield from (lambda f=format_, shape=shape: fused(f, shape) for shape in FUSED)
+    yield from (lambda shape=shape: convolution("f16", shape) for shape in IMAGES)
+
+
+def every_tile() -> Iterator[Callable[[], Row]]:
+    """A product by each tile of its kind."""
+    kinds = (("f32", "NT", True), ("f32", "TN", True), ("f64", "NN", True), ("f64", "NN", False), ("bf16", "NN", True),
+             ("s8", "NT", True))  # fmt: skip
+
+    def by_each_tile(format_: str, ops: str, tensor_cores: bool, shape: tuple[int, int, int]) -> Row:
+        M, N, K = shape
+        A = drawn(1, format_, *((M, K) if ops[0] == "N" else (K, M)))
+        B = drawn(2, format_, *((K, N) if ops[1] == "N" else (N, K)))
+        options = {"op_a": ops[0], "op_b": ops[1], "dtype": named(format_), "tensor_cores": tensor_cores}
+        candidates = tiles.candidates(FORMATS[format_], tensor_cores, 0)
+        ours = {"x".join(map(str, t.size)): plan(A, B, tile=i, **options) for i, t in enumerate(candidates)}
+        kind = f"{format_} {ops}{'' if tensor_cores else ' CUDA cores'}"
+        return Row("tiles", kind, shape, 2.0 * M * N * K, 0, ours)
+
+    for kind in kinds:
+        for shape in (SHAPES[0], SHAPES[2], SHAPES[4]):
+            yield lambda kind=kind, shape=shape: by_each_tile(*kind, shape)
+
+
+# --- measuring --------------------------------------------------------------------------------------------------------
+
+
+def _build(job: tuple[str, str]) -> str:
+    """Compile a kernel into CuPy's cache on disk; what the compiler said, or ""."""
+    import cupy
+
+    source, entry = job
+    try:
+        cupy.RawModule(code=source, options=OPTIONS, name_expressions=[entry]).get_function(entry)
+    except Exception as error:  # the row that needs it says so again
+        return f"{entry}: {error}"
+    return ""
+
+
+def compile_ahead(launches: Sequence[Any]) -> None:
+    """Compile all kernels at once, in processes of their own, which fill CuPy's cache."""
+    jobs = list(dict.fromkeys((one.source, one.entry) for one in launches))
+    begin = time.perf_counter()
+    with concurrent.futures.ProcessPoolExecutor(12, multiprocessing.get_context("spawn")) as pool:
+        for said in pool.map(_build, jobs):
+            if said:
+                print(said)
+    print(f"{len(jobs)} kernels compiled in {time.perf_counter() - begin:.0f} s", flush=True)
+
+
+def _launches(make: Callable[[], Row]) -> list[Any]:
+    return [one.launch for one in make().ours.values() if one.launch is not None]
+
+
+def measured(row: Row) -> dict[str, Any]:
+    """The row verified, then timed in turns with its rivals."""
+    from helpers.measure.timing import interleave
+
+    for one in row.ours.values():
+        one()
+    error = row.check() if row.check else None
+    launches = {**row.ours, **row.rivals}
+    times = np.median(interleave(list(launches.values()), BUDGET_S, WARM_UP_S), axis=0)
+    entry = {
+        "member": row.member, "kind": row.kind, "shape": row.shape, "work": row.work, "bytes": row.moved, "error": error,
+        "ms": dict(zip(launches, times.tolist(), strict=True)),
+        "tiles": {name: one.launch.tile for name, one in row.ours.items()},
+    }  # fmt: skip
+    shown = ", ".join(f"{name} {row.work / ms / 1e9:.1f}" for name, ms in entry["ms"].items())
+    print(f"{row.member:12} {row.kind:9} {row.shape!s:26} error {error or 0:.1e}  TFLOPS: {shown}", flush=True)
+    return entry
+
+
+def main() -> None:
+    from helpers.measure.provenance import provenance
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--tiles", action="store_true", help="time every tile of each kind, in place of the rivals")
+    parser.add_argument("--members", nargs="*", help="measure these alone, such as single or experts")
+    arguments = parser.parse_args()
+    if gpu.backend() != "gpu":
+        raise SystemExit(f"Measuring needs a GPU. {gpu.reason()}")
+    rows, failed = [], []
+    with ExitStack() as stack:
+        makers = list(every_tile() if arguments.tiles else every(stack))
+        compile_ahead([one for make in makers for one in _launches(make)])
+        for make in makers:
+            row = make()
+            if arguments.members and row.member not in arguments.members:
+                continue
+            try:
+                rows.append(measured(row))
+            except Exception as error:  # the others are worth having; the exit code says that one is missing
+                failed.append(f"{row.member} {row.kind} {row.shape}: {type(error).__name__}: {error}")
+                print(failed[-1], flush=True)
+            arguments.out.write_text(json.dumps({"provenance": provenance() if make is makers[-1] else {}, "rows": rows,
+                                                 "failed": failed}, indent=1))  # fmt: skip
+    raise SystemExit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
