@@ -2,13 +2,13 @@
 #
 #   make lab          set up, then JupyterLab at the first notebook     PORT=8888  ARGS="--no-browser"
 #   make test         set up, then every test, without a GPU            ARGS="-k coalescing"
-#   make check        in a minute: the tests nearest to what was changed   ARGS="helpers/draw/sectors.py"
+#   make check        in a minute: the tests nearest to what was changed   ARGS="helpers/pictures/coalescing/figure.py"
 #   make test-gpu     the same tests on a GPU, notebooks with live numbers
 #   make notebooks    run every notebook in the simulator and store its outputs   NOTEBOOKS="notebooks/03-….ipynb"
 #   make slides       the notebooks as slides to hand out, in build/slides        CHECK=1 measures them in a browser
 #   make wheelhouse   all packages as files, into build/wheelhouse, for set-up without a network    GPU=yes with CuPy
 #   make gallery      every figure at three settings, and all stored pictures, in build/gallery
-#   make record       measure on the GPU at hand, into helpers/measure/recordings   ARGS="--suite fastest"
+#   make record       measure on the GPU at hand, into helpers/recordings   ARGS="--suite fastest"
 #   make tune         search the tile parameters on the GPU at hand
 #   make kernels      the compiled kernels that come with the project, anew: after a change of a kernel or of the compiler
 #   make engine       compile the programs in C for this machine: after a change of their source
@@ -31,7 +31,7 @@ NOTEBOOKS ?= $(sort $(wildcard notebooks/*.ipynb))
 
 FINDER := $(or $(shell command -v python3 || command -v python),$(PYTHON))
 SETUP = $(or $(FINDER),$(error No python3 found. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3)) \
-	-I helpers/authoring/setup_environment.py --gpu $(GPU) $(if $(PYTHON),--python "$(PYTHON)") \
+	-I helpers/tools/setup_environment.py --gpu $(GPU) $(if $(PYTHON),--python "$(PYTHON)") \
 	$(if $(WHEELHOUSE),--wheelhouse "$(WHEELHOUSE)")
 PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 VENV_PYTHON := .venv/$(PROGRAMS)/python
@@ -56,7 +56,7 @@ help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
 
 # Installing compiles them, too; this finds them there, or compiles what has changed since.
-COMPILE = @$(VENV_PYTHON) -I helpers/native/building.py
+COMPILE = @$(VENV_PYTHON) -I helpers/gpusim/src/gpusim/native/building.py
 
 setup:
 	@$(SETUP)
@@ -84,11 +84,11 @@ test-gpu: setup-test
 	GEMM_COURSE_BACKEND=gpu $(PYTEST) --nbval-lax $(ARGS)
 
 notebooks: setup
-	$(SIMULATOR) $(VENV_PYTHON) -m helpers.authoring.notebooks.run $(NOTEBOOKS)
+	$(SIMULATOR) $(VENV_PYTHON) -m helpers.tools.notebooks.run $(NOTEBOOKS)
 
 slides:
 	@$(SETUP) --extra $(if $(CHECK),test,slides)
-	$(VENV_PYTHON) -m helpers.authoring.slides $(if $(CHECK),--check) $(NOTEBOOKS)
+	$(VENV_PYTHON) -m helpers.tools.slides $(if $(CHECK),--check) $(NOTEBOOKS)
 	$(if $(CHECK),$(VENV_PYTHON) -m tests.browser.live_slides $(NOTEBOOKS))
 
 # uv installs from files but does not gather them; hatchling, editables and ziglang build this project itself.
@@ -98,32 +98,32 @@ wheelhouse: setup
 	@echo "Without a network: make lab GPU=$(if $(filter yes,$(GPU)),yes,no) WHEELHOUSE=build/wheelhouse"
 
 gallery: setup
-	$(VENV_PYTHON) -m helpers.authoring.gallery.page $(ARGS)
+	$(VENV_PYTHON) -m helpers.tools.gallery.page $(ARGS)
 
 record: setup
-	$(VENV_PYTHON) -m helpers.measure record $(ARGS)
-	$(if $(ARGS),,$(VENV_PYTHON) -m tests.simulator.goldens.record prepare build/goldens)
-	$(if $(ARGS),,$(VENV_PYTHON) -m tests.simulator.goldens.record record build/goldens)
+	$(VENV_PYTHON) -m helpers.tools.measuring record $(ARGS)
+	$(if $(ARGS),,$(VENV_PYTHON) -m tests.gpusim.goldens.record prepare build/goldens)
+	$(if $(ARGS),,$(VENV_PYTHON) -m tests.gpusim.goldens.record record build/goldens)
 
 kernels: setup
-	$(VENV_PYTHON) -m helpers.authoring.shipped_kernels
+	$(VENV_PYTHON) -m helpers.tools.shipped_kernels
 
 engine:
 	@$(SETUP) --extra native
-	rm -rf helpers/native/*/built
+	rm -rf helpers/gpusim/src/gpusim/native/*/built
 	$(COMPILE) -Werror
 
 labextension: setup
-	$(VENV_PYTHON) -m helpers.authoring.labextension
+	$(VENV_PYTHON) -m helpers.tools.labextension
 	@$(SETUP)
 
 tune:
 	@$(SETUP) --extra gpu --extra tune
-	$(VENV_PYTHON) -m helpers.measure tune $(ARGS)
+	$(VENV_PYTHON) -m helpers.tools.measuring tune $(ARGS)
 
 picture: setup
-	$(VENV_PYTHON) -m helpers.authoring.pages.ladder --fix
-	$(VENV_PYTHON) -m helpers.authoring.pages.kernel_log --fix
+	$(VENV_PYTHON) -m helpers.tools.pages.ladder --fix
+	$(VENV_PYTHON) -m helpers.tools.pages.kernel_log --fix
 
 film: setup-test
 	$(VENV_PYTHON) -m tests.browser.film
@@ -131,8 +131,8 @@ film: setup-test
 format: setup-test
 	$(VENV_PYTHON) -m ruff check --fix-only .
 	$(VENV_PYTHON) -m ruff format .
-	$(VENV_PYTHON) -m helpers.authoring.pages.course --fix
-	$(VENV_PYTHON) -m helpers.authoring.notebooks.form --fix
+	$(VENV_PYTHON) -m helpers.tools.pages.course --fix
+	$(VENV_PYTHON) -m helpers.tools.notebooks.form --fix
 	$(VENV_PYTHON) -m ruff check .
 
 pins: setup
@@ -140,5 +140,5 @@ pins: setup
 		--group setup --no-annotate --custom-compile-command "make pins" pyproject.toml -o constraints.txt
 
 clean:
-	rm -rf .venv build helpers/native/*/built .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv build helpers/gpusim/src/gpusim/native/*/built .pytest_cache .ruff_cache .import_linter_cache
 	find gemm_kernels helpers tests notebooks -name __pycache__ -prune -exec rm -rf {} +

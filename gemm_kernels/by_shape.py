@@ -334,7 +334,7 @@ def _compared(gpu: str) -> Choices:
     """What was found on this GPU, if kernels were compared there; NoChoice otherwise."""
     found = choices.of(gpu, "fastest")
     if not found.fastest:
-        raise NoChoice(f"no kernels were compared on {gpu!r}. Run `python -m helpers.measure choose` on it.")
+        raise NoChoice(f"no kernels were compared on {gpu!r}. Run `python -m helpers.tools.measuring choose` on it.")
     return found
 
 

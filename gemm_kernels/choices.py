@@ -1,10 +1,10 @@
 """What was found on a GPU about which kernel is the fastest for a shape: one file per GPU, choices/<gpu>.json.
 
-`python -m helpers.measure tune` searches the parameters of the kernel `autotuned` and writes `searched`; `python -m
-helpers.measure choose` measures candidates at many shapes and writes `candidates`, with what a launch of each costs,
-`trees`, which say what such estimates are off by, and `fastest`, the number of the best candidate at each shape.
-`stream_k` has the parameters of that kernel at the shapes that its own were compared at. `by_shape` makes kernels of
-it.
+`python -m helpers.tools.measuring tune` searches the parameters of the kernel `autotuned` and writes `searched`;
+`python -m helpers.tools.measuring choose` measures candidates at many shapes and writes `candidates`, with what a
+launch of each costs, `trees`, which say what such estimates are off by, and `fastest`, the number of the best
+candidate at each shape. `stream_k` has the parameters of that kernel at the shapes that its own were compared at.
+`by_shape` makes kernels of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from gemm_kernels.trees import Tree
 
 FOLDER = Path(__file__).parent / "choices"
-DEFAULT_GPU = "NVIDIA H200"  # whose parameters the kernels of the ladder have; helpers.devices.DEFAULT is the same one
+DEFAULT_GPU = "NVIDIA H200"  # whose parameters the kernels of the ladder have; gpusim.devices.DEFAULT is the same one
 
 CHOSEN_BY = ("candidates", "fastest", "trees")  # the parts of a file that `fastest` chooses by
 
@@ -87,8 +87,8 @@ def of(gpu: str = DEFAULT_GPU, part: str = "gpu") -> Choices:
     file = path(gpu)
     if not file.exists():
         raise NoChoice(
-            f"nothing was measured on {gpu!r} to choose kernels by. Run `python -m helpers.measure tune` and "
-            f"`python -m helpers.measure choose` on it, or take the choice for another GPU: "
+            f"nothing was measured on {gpu!r} to choose kernels by. Run `python -m helpers.tools.measuring tune` and "
+            f"`python -m helpers.tools.measuring choose` on it, or take the choice for another GPU: "
             f"{', '.join(map(repr, gpus(part)))}."
         )
     return _read(file)
@@ -109,7 +109,9 @@ def searched(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Params:
     """The fastest parameters of `autotuned` at the searched shape nearest to M, N, K. NoChoice if there are none."""
     found = of(gpu, "searched").searched
     if not found:
-        raise NoChoice(f"no parameters were searched for on {gpu!r}. Run `python -m helpers.measure tune` on it.")
+        raise NoChoice(
+            f"no parameters were searched for on {gpu!r}. Run `python -m helpers.tools.measuring tune` on it."
+        )
     return found[nearest((M, N, K), found)]
 
 

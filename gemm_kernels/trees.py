@@ -1,4 +1,5 @@
-"""Small decision trees, whose sum says by how much an estimate is usually off. `helpers.measure.boosting` fits them."""
+"""Small decision trees, whose sum says by how much an estimate is usually off. `helpers.tools.measuring.boosting` fits
+them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
-from helpers.sentences import Sentence
+from gpusim.sentences import Sentence
 
 CUDA = re.compile(r"__(global|device|shared)__|\b(threadIdx|blockIdx)\.|^\s*#\s*include\b", re.MULTILINE)
 MAGIC = re.compile(r"^\s*(%%\s*cuda\b|get_ipython\(\)\.run_line_magic\('%cuda')", re.MULTILINE)  # as typed, as read

@@ -1,6 +1,6 @@
 """Google Colab: install what it lacks of the course's packages, and leave alone what it has.
 
-The first code cell of every notebook (helpers.authoring.notebooks.form writes it) fetches the course there and calls
+The first code cell of every notebook (helpers.tools.notebooks.form writes it) fetches the course there and calls
 `set_up`. Anywhere else that cell does nothing, and this module is not loaded.
 """
 
@@ -19,7 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent
 # Of these the pinned version, whatever Colab has: other compilers make other machine code than the text tells of,
 # cuda-bindings for another CUDA calls another compiler, and Matplotlib has colours for hatches since 3.11.
 EXACT = ("cuda-bindings", "matplotlib", "nvidia-cuda-nvdisasm", "nvidia-cuda-nvrtc-cu12")
-COMPILER, PROGRAMS = "ziglang", "helpers/native/building.py"  # of C, and what compiles the course's programs with it
+COMPILER, PROGRAMS = (
+    "ziglang",
+    "helpers/gpusim/src/gpusim/native/building.py",
+)  # of C, and what compiles the course's programs with it
 # CuPy has a package for each major version of CUDA, and two of them in one environment do not work.
 OTHER_CUPY = ("cupy", "cupy-cuda11x", "cupy-cuda13x", "cupy-cuda14x")
 

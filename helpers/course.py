@@ -36,11 +36,12 @@ from IPython.core.error import UsageError
 from IPython.display import display
 
 import gemm_kernels
-from gemm_kernels import Launch, OwnKernel, launch_of
-from gemm_kernels import get as get_kernel
+from gemm_kernels import Launch, OwnKernel, get as get_kernel, launch_of
 from gemm_kernels.kernel import check_sizes
-from helpers import compiler, gpu, plan, run
-from helpers.compiler import CompileError
+from gpusim import Recording, compiler
+from gpusim.compiler import CompileError
+from gpusim.sentences import BadInput, NoSuchName, names_one_of
+from helpers import gpu, plan, run
 from helpers.exercises.framework import catalogue, kept
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import LEARNER, NOBODY, Blank, Plain
@@ -48,15 +49,13 @@ from helpers.exercises.framework.exercise import Exercise, KernelExercise
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.multiplications import LAST, SHOWN, kernel_of
 from helpers.exercises.framework.progress import short
-from helpers.sentences import BadInput, NoSuchName, names_one_of
-from helpers.simulator import Recording
 
 if TYPE_CHECKING:
-    from helpers.draw.tables import Table
-    from helpers.draw.theme import Figure
-    from helpers.explore.widgets import Explorer
-    from helpers.measure.measurement import Measurement
+    from helpers.pictures.tables import Table
+    from helpers.pictures.theme import Figure
+    from helpers.pictures.widgets import Explorer
     from helpers.profile import Page
+    from helpers.recordings.measurement import Measurement
 
 OPTIONS = ("-std=c++17",)
 WAY = {  # the kernels that stand for their notebooks where the course says where it leads
@@ -193,11 +192,11 @@ def explore(kernel: OwnKernel, picture: str = "coalescing") -> Explorer:
     """
     if not names_one_of(picture, PICTURES):
         raise BadInput(f"There is no explorer {picture!r} of a kernel; there are {', '.join(PICTURES)}.")
-    return import_module(f"helpers.explore.{picture}").explore(_own(kernel))
+    return import_module(f"helpers.pictures.{picture}.explorer").explore(_own(kernel))
 
 
 def _own(kernel: OwnKernel) -> OwnKernel:
-    from helpers.explore.own import taken
+    from helpers.pictures.own_kernel import taken
 
     own = taken(kernel)
     if own is None:
@@ -218,9 +217,9 @@ def multiply(name: str, A: np.ndarray, B: np.ndarray) -> np.ndarray:
 def sectors(name: str, block: tuple[int, int] | None = None) -> Figure:
     """What warp 0 of that kernel asks memory for at k = 0, M = N = K = 1024. block: threads along x and y, if not
     those that the kernel was written for."""
-    from helpers.analysis.access import gemm_accesses
-    from helpers.draw import theme
-    from helpers.draw.sectors import sectors_figure
+    from helpers.pictures import theme
+    from helpers.pictures.coalescing.facts import gemm_accesses
+    from helpers.pictures.coalescing.figure import sectors_figure
 
     launch = kernel(name).launch(1024, 1024, 1024)
     if block is not None:
@@ -241,8 +240,7 @@ def profile(launch: Launch | Recording, *, cold: bool = True) -> Page:
             f"A profile is made of a launch, not of {type(launch).__name__}: of kernel.launch(2048, 2048, 2048), as in "
             "course.profile(course.kernel('naive').launch(2048, 2048, 2048)), or of a recording."
         )
-    from helpers.profile import Page
-    from helpers.profile import profile as profile_of
+    from helpers.profile import Page, profile as profile_of
 
     return Page(profile_of(launch, cold=cold))
 
@@ -284,7 +282,7 @@ def way(size: int = WAY_SIZE) -> Figure:
     Between them stands one kernel of every notebook that has one, without its speed: the notebooks ask for predictions
     of what each of them gains.
     """
-    from helpers.draw import bars, theme
+    from helpers.pictures import bars, theme
 
     (number, first), *between, (end, last) = _way(size)
     rows = [bars.Bar(f"{number} {first.kernel}", first.gflops)]
@@ -308,8 +306,7 @@ def _way(size: int) -> list[tuple[str, Measurement]]:
 
 def machine() -> Figure:
     """The picture of the GPU that the course records on: its memories, with their bandwidths and latencies."""
-    from helpers.analysis import memories
-    from helpers.draw import machine as machine_picture
+    from helpers.pictures.machine import facts as memories, figure as machine_picture
 
     return machine_picture.machine_figure(memories.machine())
 
@@ -323,9 +320,8 @@ def here(number: str) -> Figure:
     notebook = plan.course().notebook(number)
     if notebook.now is None or notebook.then is None:
         raise BadInput(f"Notebook {number} makes no kernel faster: its row in {plan.FILE} has no now and no then.")
-    from helpers.analysis import memories
-    from helpers.draw import machine as machine_picture
-    from helpers.measure import recordings
+    from helpers import recordings
+    from helpers.pictures.machine import facts as memories, figure as machine_picture
 
     names = dict.fromkeys(mark.kernel for mark in (notebook.now, notebook.then) if mark.kernel)
     found = [recordings.gflops(usual(name), WAY_SIZE, WAY_SIZE, WAY_SIZE) for name in names]

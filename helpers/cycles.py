@@ -1,9 +1,9 @@
 """How long a multiplication of the course would take on a GPU, predicted without that GPU.
 
-    found = cycles.predict(kernel.launch(M, N, K))   # or a recording, or what `simulator.capture` caught
+    found = cycles.predict(kernel.launch(M, N, K))   # or a recording, or what `gpusim.capture` caught
     found.ms, found.range_ms, found.limiter
 
-The model is `helpers.timing`; here it meets a `Launch` of gemm_kernels, with the alpha and the beta of the recorded
+The model is `gpusim.timing`; here it meets a `Launch` of gemm_kernels, with the alpha and the beta of the recorded
 times, for which C is read.
 """
 
@@ -12,11 +12,12 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from threading import RLock
 
+import gpusim
 from gemm_kernels import Launch, get
-from helpers import devices, run, simulator, timing
+from gpusim import Captured, Recording, devices, timing
+from gpusim.timing import CANNOT, STALLS, TITLES, WAITS, Machine, NoConstants, Prediction, Trace, machine
+from helpers import run
 from helpers.measure.problem import ALPHA, BETA
-from helpers.simulator import Captured, Recording
-from helpers.timing import CANNOT, STALLS, TITLES, WAITS, Machine, NoConstants, Prediction, Trace, machine
 
 __all__ = [
     "CANNOT",
@@ -67,6 +68,6 @@ def captured(launch: Launch | Recording | Captured) -> Captured:
     if not isinstance(launch, Launch):
         return timing.captured(launch)
     kernel = run.simulated(launch.source, launch.entry, launch.options)
-    with simulator.capture() as caught:
+    with gpusim.capture() as caught:
         run.start(kernel, launch, *run.operands(*launch.shape), *((ALPHA, BETA) if launch.scaled else ()))
     return caught[0]

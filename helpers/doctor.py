@@ -22,7 +22,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 WORKS, NOT_HERE, BROKEN = "works", "not here", "broken"
 MARKS = {WORKS: "✔", NOT_HERE: "–", BROKEN: "✘"}
-COLOURS = {WORKS: "#009E73", NOT_HERE: "#5F5F5F", BROKEN: "#D55E00"}  # those of helpers.draw.theme, which may not load
+COLOURS = {
+    WORKS: "#009E73",
+    NOT_HERE: "#5F5F5F",
+    BROKEN: "#D55E00",
+}  # those of helpers.pictures.theme, which may not load
 OLDEST_PYTHON = (3, 11)  # as pyproject.toml says, which an older Python cannot read: it has no tomllib
 SET_UP = "Run `make lab`, which sets everything up again."
 
@@ -206,8 +210,8 @@ def _widgets() -> Finding:
 
 
 def _compiler() -> Finding:
-    from helpers import compiler
-    from helpers.compiler import nvrtc
+    from gpusim import compiler
+    from gpusim.compiler import nvrtc
 
     kernel = compiler.compile(PROBE, "probe")
     version = ".".join(map(str, nvrtc.version()))
@@ -226,7 +230,7 @@ def _headers() -> Finding:
 
 
 def _compiles_with(*headers: str) -> bool:
-    from helpers import compiler
+    from gpusim import compiler
 
     try:
         compiler.compile("".join(f"#include <{header}>\n" for header in headers) + PROBE, "probe")
@@ -236,7 +240,7 @@ def _compiles_with(*headers: str) -> bool:
 
 
 def _disassembler() -> Finding:
-    from helpers import compiler
+    from gpusim import compiler
 
     try:
         instructions = compiler.disassemble(compiler.compile(PROBE, "probe")).count("/*0")
@@ -256,11 +260,11 @@ def _expected() -> tuple[Any, Any]:
 def _simulator() -> Finding:
     import numpy as np
 
-    from helpers import simulator
+    import gpusim
 
     array, expected = _expected()
     blocks = -(-PROBE_SIZE // PROBE_BLOCK)
-    simulator.RawModule(code=PROBE).get_function("probe")((blocks,), (PROBE_BLOCK,), (array, np.int32(PROBE_SIZE)))
+    gpusim.RawModule(code=PROBE).get_function("probe")((blocks,), (PROBE_BLOCK,), (array, np.int32(PROBE_SIZE)))
     if not np.array_equal(array, expected):
         return Finding("simulator", BROKEN, "It ran a small kernel, but the result is wrong.", SET_UP)
     found = f"It ran a kernel of {blocks} blocks of {PROBE_BLOCK} threads, bit for bit right."
@@ -269,7 +273,7 @@ def _simulator() -> Finding:
 
 def _engine() -> str:
     """Which engine executes machine code here."""
-    from helpers import native
+    from gpusim import native
 
     try:
         return f"Its engine is the compiled one, {native.describe('engine')}."
@@ -293,7 +297,8 @@ def _gpu_runs() -> Finding:
     """Compile and launch on the GPU, and compare the result with the expected one."""
     import numpy as np
 
-    from helpers import devices, gpu
+    from gpusim import devices
+    from helpers import gpu
 
     array, expected = _expected()
     on_device = gpu.asarray(array)
@@ -302,13 +307,13 @@ def _gpu_runs() -> Finding:
     if not np.array_equal(gpu.asnumpy(on_device), expected):
         advice = f"Set {gpu.BACKEND_VARIABLE}=simulator and restart the notebook's kernel."
         return Finding("GPU", BROKEN, f"{gpu.describe()} ran a small kernel, but the result is wrong.", advice)
-    instead = f" Its limits are not in helpers.devices: pictures use those of the {devices.DEFAULT.name}."
+    instead = f" Its limits are not in gpusim.devices: pictures use those of the {devices.DEFAULT.name}."
     known = "" if gpu.device() else instead
     return Finding("GPU", WORKS, f"{gpu.describe()}.{known}")
 
 
 def _recordings() -> Finding:
-    from helpers.measure import recordings
+    from helpers import recordings
 
     counts = {name: len(recordings.load(name)) for name in recordings.gpus()}
     if not counts:
@@ -318,7 +323,7 @@ def _recordings() -> Finding:
 
 
 def _cache() -> Finding:
-    from helpers.compiler import cache
+    from gpusim.compiler import cache
 
     folder = cache.folder()
     if folder is None:

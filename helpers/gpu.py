@@ -25,11 +25,11 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from helpers import devices
-from helpers.sentences import NotSimulated, Sentence
+from gpusim import devices
+from gpusim.sentences import NotSimulated, Sentence
 
 if TYPE_CHECKING:
-    from helpers.devices import Device
+    from gpusim.devices import Device
 
 BACKEND_VARIABLE = "GEMM_COURSE_BACKEND"
 
@@ -137,8 +137,8 @@ def name() -> str:
 
 
 def device() -> Device | None:
-    """The specification of the GPU that kernels are compiled for; None for a GPU that helpers.devices does not know."""
-    from helpers import devices
+    """The specification of the GPU that kernels are compiled for; None for a GPU that gpusim.devices does not know."""
+    from gpusim import devices
 
     return devices.DEVICES.get(name())
 
@@ -162,14 +162,14 @@ def synchronize() -> None:
 
 
 def record(*args: Any, **kwargs: Any) -> Any:
-    """`helpers.simulator.record`: a context manager that records every address of the launches inside it.
+    """`gpusim.record`: a context manager that records every address of the launches inside it.
 
     Only the simulator can record. On a GPU this raises a sentence that says how to record there.
     """
     if backend() == "gpu":
         raise BackendError(
             "gpu.record works on the simulator only: a GPU does not report its threads' addresses. "
-            "Launch with helpers.simulator.RawModule inside helpers.simulator.record(), "
+            "Launch with gpusim.RawModule inside gpusim.record(), "
             f"or set {BACKEND_VARIABLE}=simulator."
         )
     return _simulator().record(*args, **kwargs)
@@ -199,15 +199,15 @@ def _cupy() -> ModuleType:
 
 
 def _simulator() -> ModuleType:
-    from helpers import simulator
+    import gpusim
 
-    return simulator
+    return gpusim
 
 
 @cache
 def _raw_module() -> type:
     """CuPy's RawModule, which compiles what the simulator's compiles: `compiler.adapted` sources, the same headers."""
-    from helpers import compiler
+    from gpusim import compiler
 
     class RawModule(_cupy().RawModule):
         def __init__(self, code: str | None = None, *, options: Sequence[str] = (), **others: Any) -> None:
@@ -225,6 +225,6 @@ def _raw_module() -> type:
 @cache
 def _simulated_names() -> Mapping[str, Any]:
     """The simulator's counterparts of CuPy's names, with CuPy's signatures as far as a learner uses them."""
-    from helpers.simulator.cuda.names import names
+    from gpusim.cupy.names import names
 
     return names()

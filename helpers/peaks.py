@@ -1,4 +1,4 @@
-"""What each GPU of `helpers.devices` can multiply at most, by precision: TFLOPS by NVIDIA's documents.
+"""What each GPU of `gpusim.devices` can multiply at most, by precision: TFLOPS by NVIDIA's documents.
 
 Without the doubling for sparse matrices that datasheets like to print, and for sums in float32 (of integers: int32).
 FP64 is by tensor cores where they take it, FP32 by the CUDA cores (`Device.peak_fp32_gflops`).
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from helpers.devices import Device, UnknownDevice
+from gpusim.devices import Device, UnknownDevice
 
 FORMATS = ("FP64", "FP32", "TF32", "FP16", "BF16", "INT8", "FP8")
 BYTES = {"FP64": 8, "FP32": 4, "TF32": 4, "FP16": 2, "BF16": 2, "INT8": 1, "FP8": 1}  # of an element of A and B

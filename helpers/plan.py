@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from helpers.sentences import Sentence
+from gpusim.sentences import Sentence
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 FILE = "course.toml"
@@ -48,7 +48,7 @@ class Notebook:
     title: its heading.
     trail: its name in the line under the heading that says where the reader is.
     idea: what it teaches, in one line.
-    minutes: of its path, as counted by helpers/authoring/notebooks/lesson.py, rounded up to five.
+    minutes: of its path, as counted by helpers/tools/notebooks/lesson.py, rounded up to five.
     told: its idea in three sentences, one on a line, without a term that the course has not explained by then.
     now: where most cycles of the kernel go that it begins with; None in a notebook that makes no kernel faster.
     then: where those of the one go that it ends with.

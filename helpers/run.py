@@ -21,14 +21,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+import gpusim
 from gemm_kernels import Kernel, Launch, OwnKernel
 from gemm_kernels.kernel import check_sizes
 from gemm_kernels.launch import OPTIONS
 from gemm_kernels.workspaces import Workspaces
-from helpers import compiler, gpu, simulator
-from helpers.sentences import BadInput, Sentence
-from helpers.simulator.cuda.arguments import dtype_of
-from helpers.simulator.sanitizer.checks import combined
+from gpusim import compiler, errors
+from gpusim.checks.checks import combined
+from gpusim.cupy.arguments import dtype_of
+from gpusim.sentences import BadInput, Sentence
+from helpers import gpu
 
 Dims = tuple[int, int, int]
 Level = Literal["auto", "sass", "ptx"]
@@ -48,7 +50,7 @@ def module(source: str, entry: str) -> Any:
 
     The simulator's takes arrays of the host, too, where `gpu.RawModule` refuses them.
     """
-    make = gpu.RawModule if gpu.backend() == "gpu" else simulator.RawModule
+    make = gpu.RawModule if gpu.backend() == "gpu" else gpusim.RawModule
     return make(code=source, options=OPTIONS, name_expressions=[entry])
 
 
@@ -151,7 +153,7 @@ def _allow(compiled: Any, shared_bytes: int, name: str = "This kernel") -> None:
     Memory"). LaunchFailed, with a sentence, if a block of this GPU cannot have so much."""
     if not shared_bytes or shared_bytes <= compiled.max_dynamic_shared_size_bytes:
         return
-    most = None if isinstance(compiled, simulator.Kernel) else gpu.shared_bytes_per_block()  # it checks by itself
+    most = None if isinstance(compiled, gpusim.Kernel) else gpu.shared_bytes_per_block()  # it checks by itself
     if most is not None and shared_bytes > most:
         raise LaunchFailed(
             f"{name} needs {shared_bytes:,} bytes of shared memory for each block, and a block of this GPU has at most "
@@ -220,28 +222,28 @@ def operands(M: int, N: int, K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
         ) from None
 
 
-def record(launch: Launch, blocks: Sequence[Dims] = ORIGIN, *, level: Level = "auto") -> simulator.Recording:
+def record(launch: Launch, blocks: Sequence[Dims] = ORIGIN, *, level: Level = "auto") -> gpusim.Recording:
     """What the given blocks of a launch do, and no others: alpha is 1, beta 0.
 
     The addresses of a block depend on the matrices' widths and not on how many other blocks there are, so that a
     picture of one warp needs one block; the grid reaches as far as the blocks do. Recordings are kept for the next
-    question about them. level: as for `simulator.record`, which says where it has counted.
+    question about them. level: as for `gpusim.record`, which says where it has counted.
     Raises the simulator's and the compiler's errors, whose messages are sentences to a learner.
     """
     return _record(launch, tuple(blocks), level)
 
 
-def record_whole(launch: Launch) -> simulator.Recording:
+def record_whole(launch: Launch) -> gpusim.Recording:
     """Every block of a launch, for counters of all of it; addresses are kept of its first block."""
     return _record(launch, None, "auto")
 
 
 @lru_cache(maxsize=16)
-def _record(launch: Launch, blocks: tuple[Dims, ...] | None, level: Level) -> simulator.Recording:
+def _record(launch: Launch, blocks: tuple[Dims, ...] | None, level: Level) -> gpusim.Recording:
     grid = launch.grid if blocks is None else tuple(1 + max(block[axis] for block in blocks) for axis in range(3))
     traced = ORIGIN if blocks is None else blocks
     kernel = simulated(launch.source, launch.entry, launch.options)
-    with simulator.record(level, traced, only_traced=blocks is not None, checks="off") as recording:
+    with gpusim.record(level, traced, only_traced=blocks is not None, checks="off") as recording:
         _start(kernel, replace(launch, grid=grid), *operands(*launch.shape))
     return recording
 
@@ -271,7 +273,7 @@ def roles(parameters: Sequence[compiler.Parameter]) -> tuple[str, ...] | None:
     return None
 
 
-def _start(kernel: simulator.Kernel, launch: Launch, A: np.ndarray, B: np.ndarray, C: np.ndarray) -> None:
+def _start(kernel: gpusim.Kernel, launch: Launch, A: np.ndarray, B: np.ndarray, C: np.ndarray) -> None:
     """Launch in the simulator: with the arguments that the launch has, or else with a multiplication's, each for the
     parameter that takes it. Arrays of a multiplication are called A, B and C, whatever their parameters are."""
     parameters = kernel.compiled.parameters
@@ -288,12 +290,12 @@ def _start(kernel: simulator.Kernel, launch: Launch, A: np.ndarray, B: np.ndarra
     found, (M, N, K) = roles(parameters), launch.shape
     if found is None:
         wanted = ", ".join(f"{one.type} {one.name}" for one in parameters)
-        raise simulator.ArgumentError(
+        raise errors.ArgumentError(
             f"{launch.name} takes ({wanted}), which are not the M, N, K, A, B and C of a multiplication, with alpha "
             "and beta or without. Say its arguments and its grid: OwnKernel(source, entry, block=…, grid=…, args=(…))."
         )
     if not {"M", "K"} <= {*found} and not M == N == K:
-        raise simulator.ArgumentError(
+        raise errors.ArgumentError(
             f"{launch.name} takes one size, so that its matrices are square; the shape is {M} × {N} × {K}. "
             f"Look at it with shape=({N}, {N}, {N})."
         )
@@ -301,12 +303,12 @@ def _start(kernel: simulator.Kernel, launch: Launch, A: np.ndarray, B: np.ndarra
     renamed = tuple(replace(one, name=role) for one, role in zip(parameters, found, strict=True))
     if renamed != tuple(parameters):
         others = kernel.compiled.parameters[len(renamed) :]
-        kernel = simulator.Kernel(replace(kernel.compiled, parameters=(*renamed, *others)), kernel.variables)
+        kernel = gpusim.Kernel(replace(kernel.compiled, parameters=(*renamed, *others)), kernel.variables)
     arguments = [*(_typed(kernel, one, values[one.name]) for one in renamed), *workspace]
     call(kernel, launch.grid, launch.block, arguments, launch.shared_bytes)
 
 
-def _typed(kernel: simulator.Kernel, parameter: compiler.Parameter, value: Any) -> Any:
+def _typed(kernel: gpusim.Kernel, parameter: compiler.Parameter, value: Any) -> Any:
     """A Python number with the C type of its parameter; anything else as it is."""
     if not isinstance(value, int | float) or isinstance(value, np.generic):
         return value
@@ -320,7 +322,7 @@ def forget() -> None:
     _record.cache_clear()
 
 
-def counted_in(recording: simulator.Recording) -> str:
+def counted_in(recording: gpusim.Recording) -> str:
     """A sentence that says where a recording was counted, and for which architecture."""
     arch = recording.launches[-1].facts.arch
     if recording.level == "sass":
@@ -334,7 +336,7 @@ class Sanitized:
 
     C: np.ndarray
     expected: np.ndarray
-    report: simulator.Report
+    report: gpusim.Report
 
     @property
     def right(self) -> bool:
@@ -352,7 +354,7 @@ def sanitize(launch: Launch) -> Sanitized:
     A = (1 + (3 * rows + 5 * steps) % 7).astype(np.float32)
     B = (1 + (2 * steps[:, None] + 7 * columns) % 11).astype(np.float32)
     C = np.full((M, N), np.nan, np.float32)
-    with simulator.sanitize("report") as reports:
+    with gpusim.sanitize("report") as reports:
         _start(simulated(launch.source, launch.entry, launch.options), launch, A, B, C)
     return Sanitized(C, A @ B, reports[0])
 
@@ -367,25 +369,25 @@ def compiled(kernel: Kernel | OwnKernel | Launch, arch: str | None = None) -> co
 
 
 @lru_cache(maxsize=96)
-def simulated(source: str, entry: str, options: tuple[str, ...] = OPTIONS) -> simulator.Kernel:
+def simulated(source: str, entry: str, options: tuple[str, ...] = OPTIONS) -> gpusim.Kernel:
     """A kernel for the simulator. entry: its name, or a template instantiation. Raises CompileError."""
-    return simulator.RawModule(code=source, options=options, name_expressions=[entry]).get_function(entry)
+    return gpusim.RawModule(code=source, options=options, name_expressions=[entry]).get_function(entry)
 
 
-def unoptimised(kernel: simulator.Kernel) -> simulator.Kernel:
+def unoptimised(kernel: gpusim.Kernel) -> gpusim.Kernel:
     """The same kernel as code for a debugger, whose variables are all in memory. Raises CompileError."""
     code = kernel.compiled
     return _for_debugger(code.source, code.entry, code.options, code.arch)
 
 
 @lru_cache(maxsize=8)
-def _for_debugger(source: str, entry: str, options: tuple[str, ...], arch: str) -> simulator.Kernel:
-    module = simulator.RawModule(code=source, options=(*options, "-G"), name_expressions=[entry], arch=arch)
+def _for_debugger(source: str, entry: str, options: tuple[str, ...], arch: str) -> gpusim.Kernel:
+    module = gpusim.RawModule(code=source, options=(*options, "-G"), name_expressions=[entry], arch=arch)
     return module.get_function(entry)
 
 
 def recorded(
-    kernel: simulator.Kernel,
+    kernel: gpusim.Kernel,
     grid: Any,
     block: Any,
     args: Sequence[Any],
@@ -395,9 +397,9 @@ def recorded(
     only_traced: bool = False,
     checks: str = "off",
     max_instructions: int | None = None,
-) -> simulator.Recording:
-    """A launch of any kernel in the simulator, recorded; the options are those of `simulator.record`."""
-    with simulator.record(
+) -> gpusim.Recording:
+    """A launch of any kernel in the simulator, recorded; the options are those of `gpusim.record`."""
+    with gpusim.record(
         blocks=blocks, only_traced=only_traced, checks=checks, max_instructions=max_instructions
     ) as recording:
         call(kernel, grid, block, args, shared_bytes)
@@ -405,7 +407,7 @@ def recorded(
 
 
 def checked(
-    kernel: simulator.Kernel,
+    kernel: gpusim.Kernel,
     grid: Any,
     block: Any,
     args: Sequence[Any],
@@ -413,9 +415,9 @@ def checked(
     *,
     times: int = 1,
     max_instructions: int | None = None,
-) -> simulator.Report:
+) -> gpusim.Report:
     """Launch any kernel so many times on the same arguments under the sanitizer: what it found in all of them."""
-    with simulator.sanitize("report", max_instructions=max_instructions) as reports:
+    with gpusim.sanitize("report", max_instructions=max_instructions) as reports:
         for _ in range(times):
             call(kernel, grid, block, args, shared_bytes)
     return combined(reports)

@@ -30,7 +30,7 @@ atexit.register(Path(os.environ["GEMM_COURSE_PROGRESS"]).unlink, missing_ok=True
 @pytest.fixture
 def prepared_afresh() -> Iterator[None]:
     """No kernel is taken as an earlier test left it, and none is left for a later one."""
-    from helpers.simulator.cuda.levels import forms_of
+    from gpusim.cupy.levels import forms_of
 
     forms_of.cache_clear()
     yield
@@ -41,7 +41,7 @@ def prepared_afresh() -> Iterator[None]:
 def memory_goes_back() -> Iterator[None]:
     """What a file's tests freed goes back to the system: glibc keeps a gigabyte of it after launches of Stream-K."""
     yield
-    if levels := sys.modules.get("helpers.simulator.cuda.levels"):
+    if levels := sys.modules.get("gpusim.cupy.levels"):
         levels.forms_of.cache_clear()
     if _resident() > MOST_KEPT:
         _clear_caches()
@@ -54,7 +54,7 @@ MOST_KEPT = 500 << 20  # bytes of a process, kernels and launches that functools
 
 def _clear_caches() -> None:
     """Empty the bounded caches of the project's functions: the next file asks for other kernels."""
-    modules = [module for name, module in sys.modules.items() if name.startswith("helpers.")]
+    modules = [module for name, module in sys.modules.items() if name.startswith(("helpers.", "gpusim."))]
     for one in [one for module in modules for one in vars(module).values()]:
         if isinstance(one, functools._lru_cache_wrapper) and one.cache_parameters()["maxsize"]:
             one.cache_clear()
@@ -87,7 +87,7 @@ def _settings() -> dict[str, str]:
 @pytest.fixture
 def no_machine_code(monkeypatch: pytest.MonkeyPatch, prepared_afresh: None) -> None:
     """No form of an instruction is known and nvdisasm is not installed: machine code cannot be printed."""
-    monkeypatch.setattr("helpers.compiler.listing.without_nvdisasm", lambda kernel: None)
+    monkeypatch.setattr("gpusim.compiler.listing.without_nvdisasm", lambda kernel: None)
     monkeypatch.setattr("shutil.which", lambda name: None)
     monkeypatch.setattr("cuda.pathfinder.find_nvidia_binary_utility", lambda name: None)
     monkeypatch.setenv("GEMM_COURSE_CACHE", "off")

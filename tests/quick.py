@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "helpers/gpusim/src/gpusim/"
 ALWAYS = ("tests/project/test_style.py", "tests/project/test_floors.py", "tests/project/test_loading.py")
 BUDGET_S = 45  # from the first test on; before it, seconds go into set-up and imports
 STARTED = "COURSE_CHECK_STARTED"
@@ -46,12 +47,21 @@ def tests_of(path: str, root: Path = ROOT) -> list[str]:
         return [own] * (root / own).exists() + ["tests/notebooks/test_every_notebook.py"]
     if parts[0] not in ("helpers", "gemm_kernels"):
         return []
-    room = "/".join(parts[1:-1]) if parts[0] == "helpers" else "gemm_kernels"
-    folder = Path("tests") / (room.split("/")[0] if room else "")
-    own = folder / f"test_{Path(parts[-1]).stem}.py"
-    if (root / own).exists():
-        return [own.as_posix()]
-    return _room(folder.name, root) if room else []
+    if path.startswith(PACKAGE):
+        parts = (
+            "helpers",
+            "gpusim",
+            *parts[PACKAGE.count("/") :],
+        )  # tests/gpusim, and folders in it for its larger rooms
+    room = parts[1:-1] if parts[0] == "helpers" else parts[:1]
+    folders = ["/".join(room[:count]) for count in range(len(room), 0, -1)] if room else [""]
+    names = (Path(parts[-1]).stem, f"{parts[-2]}_{Path(parts[-1]).stem}")  # a picture's tests: of its name and its part
+    own = (Path("tests") / folder / f"test_{name}.py" for folder in folders for name in names)
+    found = next((one for one in own if (root / one).exists()), None)
+    if found:
+        return [found.as_posix()]
+    near = next((folder for folder in folders if folder and (root / "tests" / folder).is_dir()), "")
+    return _room(near, root) if near else []
 
 
 def _room(name: str, root: Path) -> list[str]:

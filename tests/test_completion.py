@@ -5,7 +5,8 @@ from IPython import get_ipython
 from IPython.core.completer import provisionalcompleter
 from IPython.testing.globalipapp import start_ipython
 
-from helpers import before, compiler, completion
+from gpusim import compiler
+from helpers import before, completion
 from helpers.exercises import get
 
 CELL = '%%cuda {}\nextern "C" __global__ void f(int M, float *values) {{\n    // a sum of valuables\n    {}\n}}'

@@ -12,20 +12,18 @@ from IPython.utils.capture import capture_output
 
 import gemm_kernels
 from helpers import course, gpu, run
-from helpers.draw.theme import Figure
 from helpers.exercises import get
 from helpers.exercises.framework import kept, progress
 from helpers.exercises.framework.answers import Verdict
-from helpers.explore import (
-    coalescing,
-    first_launch,
-    fragments,
-    ladder,
-    register_tile,
-    scheduler,
-    thread_map,
-    tile_phases,
-)
+from helpers.pictures.coalescing import explorer as coalescing
+from helpers.pictures.first_launch import explorer as first_launch
+from helpers.pictures.fragments import explorer as fragments
+from helpers.pictures.ladder import explorer as ladder
+from helpers.pictures.register_tile import explorer as register_tile
+from helpers.pictures.scheduler import explorer as scheduler
+from helpers.pictures.theme import Figure
+from helpers.pictures.thread_map import explorer as thread_map
+from helpers.pictures.tile_phases import explorer as tile_phases
 
 
 @pytest.fixture(autouse=True)

@@ -6,9 +6,11 @@ import sys
 import numpy as np
 import pytest
 
+import gpusim
 from gemm_kernels import get
-from helpers import gpu, run, simulator
-from helpers.devices import DEVICES
+from gpusim import errors
+from gpusim.devices import DEVICES
+from helpers import gpu, run
 from helpers.measure import problem
 
 NO_GPU = gpu.Probe(False, "no NVIDIA driver was found (libcuda.so.1 cannot be loaded).")
@@ -80,7 +82,7 @@ def test_a_gpu_without_cupy_is_told_with_the_command_that_installs_it(monkeypatc
 def test_importing_the_door_loads_neither_cupy_nor_the_simulator_and_prints_nothing():
     code = (
         "import sys; from helpers import gpu; "
-        "heavy = {'cupy', 'helpers.simulator', 'helpers.compiler'} & set(sys.modules); "
+        "heavy = {'cupy', 'gpusim.cupy', 'gpusim.compiler'} & set(sys.modules); "
         "sys.exit(str(heavy) if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -97,8 +99,8 @@ def test_the_description_names_the_simulated_architecture():
 
 
 def test_the_names_are_the_simulators_and_are_listed():
-    assert issubclass(gpu.RawModule, simulator.RawModule)
-    assert gpu.ndarray is simulator.DeviceArray
+    assert issubclass(gpu.RawModule, gpusim.RawModule)
+    assert gpu.ndarray is gpusim.DeviceArray
     assert {"RawModule", "asarray", "empty", "full", "asnumpy", "zeros", "ones", "array"} <= set(dir(gpu))
     with pytest.raises(AttributeError, match="gpu.asarry is not simulated"):
         _ = gpu.asarry
@@ -148,7 +150,7 @@ def test_reading_an_empty_array_before_anybody_has_written_it_is_found():
     source = 'extern "C" __global__ void k(float *x, float *y) { y[threadIdx.x] = x[threadIdx.x]; }'
     k = gpu.RawModule(code=source).get_function("k")
     x, y = gpu.empty(32, np.float32), gpu.empty(32, np.float32)
-    with pytest.raises(simulator.UninitializedRead, match=r"reads x\[0\], which nobody has written"):
+    with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which nobody has written"):
         k((1,), (32,), (x, y))
     x[:] = 2
     k((1,), (32,), (x, y))
@@ -165,7 +167,7 @@ def test_recording_is_the_simulators():
 def test_recording_on_a_gpu_is_answered_with_the_way_to_do_it(monkeypatch):
     set_backend(monkeypatch, "gpu")
     monkeypatch.setattr(gpu, "probe", lambda: gpu.Probe(True, "CuPy sees 1 GPU(s)."))
-    with pytest.raises(gpu.BackendError, match="Launch with helpers.simulator.RawModule inside helpers.simulator.rec"):
+    with pytest.raises(gpu.BackendError, match="Launch with gpusim.RawModule inside gpusim.rec"):
         gpu.record()
 
 

@@ -12,14 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
+import gpusim
 from gemm_kernels import OwnKernel, get
 from gemm_kernels.refused import Refused
-from helpers import compiler, course, gpu, profile, run, simulator
+from gpusim import compiler
+from gpusim.sentences import Sentence
+from helpers import course, gpu, profile, run
 from helpers.profile.__main__ import main as profile_command
-from helpers.sentences import Sentence
 
 F32 = np.float32
 SOURCE = """__device__ float kept[4];
@@ -59,8 +60,8 @@ NONSENSE: tuple[Callable[[], object], ...] = (
 )  # fmt: skip
 
 
-def module() -> simulator.RawModule:
-    return simulator.RawModule(code=SOURCE)
+def module() -> gpusim.RawModule:
+    return gpusim.RawModule(code=SOURCE)
 
 
 def launch(**given) -> None:
@@ -72,13 +73,13 @@ def launch_with(**given) -> None:
 
 
 def recorded(**given):
-    with simulator.record(**given) as recording:
+    with gpusim.record(**given) as recording:
         launch_with(x=np.ones(8, F32), y=np.ones(8, F32), n=np.int32(8), a=F32(1))
     return recording
 
 
 def sanitized(**given) -> None:
-    with simulator.sanitize(**given):
+    with gpusim.sanitize(**given):
         launch_with(x=np.ones(8, F32), y=np.ones(8, F32), n=np.int32(8), a=F32(1))
 
 
@@ -90,7 +91,7 @@ def asked(question: str) -> Callable[..., object]:
 
 
 def captured(level) -> None:
-    with simulator.capture(level):
+    with gpusim.capture(level):
         launch_with(x=np.ones(8, F32), y=np.ones(8, F32), n=np.int32(8), a=F32(1))
 
 
@@ -123,11 +124,11 @@ def command(file: str, kernel: str, grid: str, args: str) -> int:
     return status
 
 
-X = simulator.empty(8, F32)
+X = gpusim.empty(8, F32)
 X[:] = 1
 # A public function, and its arguments as they should be.
 FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
-    "RawModule": (lambda **given: simulator.RawModule(**given).get_function("k"), {
+    "RawModule": (lambda **given: gpusim.RawModule(**given).get_function("k"), {
         "code": SOURCE, "options": ("-std=c++17",), "name_expressions": None, "arch": "sm_90", "headers": None,
         "path": None, "jitify": False, "enable_cooperative_groups": False}),
     "get_function": (lambda name: module().get_function(name), {"name": "k"}),
@@ -140,8 +141,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "capture": (captured, {"level": "sass"}),
     "requests": (asked("requests"), {"space": "global", "block": (0, 0), "warp": 0}),
     "unique_sectors": (asked("unique_sectors"), {"array": "x", "block": (0, 0)}),
-    "empty": (simulator.empty, {"shape": 8, "dtype": F32, "order": "C"}),
-    "load": (simulator.load, {"path": "nowhere.npz"}),
+    "empty": (gpusim.empty, {"shape": 8, "dtype": F32, "order": "C"}),
+    "load": (gpusim.load, {"path": "nowhere.npz"}),
     "compile": (compiler.compile, {"source": SOURCE, "entry": "k", "arch": "sm_90", "options": (), "headers": None}),
     "gpu.array": (lambda **given: gpu.array(**given), {"host": [1, 2], "dtype": F32, "order": "C", "ndmin": 0}),
     "gpu.asarray": (lambda **given: gpu.asarray(**given), {"host": X, "dtype": F32, "order": "C"}),

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from helpers import devices, peaks
+from gpusim import devices
+from helpers import peaks
 
 GPUS = list(devices.DEVICES.values())
 

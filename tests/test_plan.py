@@ -5,8 +5,8 @@ import re
 import pytest
 
 from helpers import exercises, plan
-from helpers.authoring.gallery.pictures import PICTURES
 from helpers.plan import BrokenPlan, Mark, Pause, Stop
+from helpers.tools.gallery.pictures import PICTURES
 
 ROW = (
     '[[notebook]]\nfile = "00_start.ipynb"\ntitle = "Begin"\ntrail = "start"\nidea = "What is here"\nminutes = 20\n'

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from gemm_kernels import OwnKernel, get
+from gpusim.errors import LaunchError
 from helpers import gpu, run
-from helpers.analysis.access import gemm_accesses
-from helpers.analysis.block_shapes import sectors_per_request, tags_per_request
 from helpers.measure import ALPHA, BETA, problem, verify
-from helpers.simulator.errors import LaunchError
+from helpers.pictures.block_shapes.facts import sectors_per_request, tags_per_request
+from helpers.pictures.coalescing.facts import gemm_accesses
 
 
 @pytest.fixture(autouse=True)

@@ -18,8 +18,7 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
-from gemm_kernels.products import epilogue, formats
-from gemm_kernels.products import planning as plans
+from gemm_kernels.products import epilogue, formats, planning as plans
 from gemm_kernels.products.epilogue import Step
 from gemm_kernels.products.formats import FORMATS, Format
 from gemm_kernels.products.planning import Device, Plan, Request
@@ -94,7 +93,9 @@ def plan(
     tile: which of the candidates in `tiles`, the largest first; None: the one that suits the shape.
     """
     if isinstance(A, list | tuple):
-        return _of_lists(A, B, C, op_a, op_b, alpha, beta, batch, epilogue, dtype, (scale_a, scale_b), tensor_cores, tile)
+        return _of_lists(
+            A, B, C, op_a, op_b, alpha, beta, batch, epilogue, dtype, (scale_a, scale_b), tensor_cores, tile
+        )
     device = plans.device_of("A", A)
     if plans.device_of("B", B).namespace is not device.namespace:
         raise Refused("A and B are arrays of different modules. Put both on the same device.")
@@ -238,10 +239,14 @@ def _of_lists(
     if batch is not None:
         raise Refused("batch= has the offsets of the rows of one A; lists of matrices need none.")
     if any(scale is not None for scale in scales):
-        raise Refused("scale_a and scale_b belong to one product. Give alpha, or epilogue steps without arrays, to lists.")
+        raise Refused(
+            "scale_a and scale_b belong to one product. Give alpha, or epilogue steps without arrays, to lists."
+        )
     if not isinstance(B, list | tuple) or len(A) != len(B) or not A:
         found = f"{len(B)}" if isinstance(B, list | tuple) else f"a {type(B).__name__}"
-        raise Refused(f"A is a list of {len(A)} matrices, and B is {found}; both must have the same number, at least one.")
+        raise Refused(
+            f"A is a list of {len(A)} matrices, and B is {found}; both must have the same number, at least one."
+        )
     if C is not None and (not isinstance(C, list | tuple) or len(C) != len(A)):
         raise Refused(f"C must be a list of {len(A)} matrices as A and B are, or be left out.")
     device = plans.device_of("A[0]", A[0])
@@ -348,7 +353,9 @@ def _number(name: str, value: Any) -> float:
 def _pair(name: str, value: Any, least: int) -> tuple[int, int]:
     pair = value if isinstance(value, tuple) else (value, value)
     if len(pair) != 2 or not all(isinstance(one, Integral) and one >= least for one in pair):
-        raise Refused(f"{name} is {value!r}; it must be a whole number of at least {least}, or two: (along h, along w).")
+        raise Refused(
+            f"{name} is {value!r}; it must be a whole number of at least {least}, or two: (along h, along w)."
+        )
     return int(pair[0]), int(pair[1])
 
 
@@ -379,14 +386,18 @@ def _check_result(request: Request) -> None:
         if request.scales is not None:
             raise Refused("scales are floats, and C is int32. Give a float32 C.")
         if request.alpha != int(request.alpha) or request.beta != int(request.beta):
-            raise Refused(f"C is int32, so that alpha and beta are whole numbers; found {request.alpha}, {request.beta}.")
+            raise Refused(
+                f"C is int32, so that alpha and beta are whole numbers; found {request.alpha}, {request.beta}."
+            )
 
 
 def _scaled(request: Request, scale_a: Any, scale_b: Any, A: View, B: View, several: bool) -> Request:
     """The request with its scales: numbers go into alpha, vectors into steps before all others, matrices into the loop."""
     if scale_a is None and scale_b is None:
         if request.group:
-            raise Refused(f"group is {request.group} without scales: give scale_a (M, K / group) and scale_b (K / group, N).")
+            raise Refused(
+                f"group is {request.group} without scales: give scale_a (M, K / group) and scale_b (K / group, N)."
+            )
         return request
     alpha, first, matrices = request.alpha, [], {}
     for name, scale, view in (("scale_a", scale_a, A), ("scale_b", scale_b, B)):
@@ -401,14 +412,18 @@ def _scaled(request: Request, scale_a: Any, scale_b: Any, A: View, B: View, seve
         if scale.ndim == 1:
             wanted = A.rows if name == "scale_a" else B.cols
             if scale.size != wanted:
-                raise Refused(f"{name} has {scale.size} elements, and there are {wanted} {'rows of A' if view is A else 'columns of B'}.")
+                raise Refused(
+                    f"{name} has {scale.size} elements, and there are {wanted} {'rows of A' if view is A else 'columns of B'}."
+                )
             first.append(epilogue.row_scale(scale) if name == "scale_a" else epilogue.column_scale(scale))
         elif scale.ndim == 2:
             matrices[name] = view_of(name, scale)
         else:
             raise Refused(f"{name} has the shape {scale.shape}; it may be a number, a vector, or with group= a matrix.")
     if request.beta != 0 and first:
-        raise Refused("vectors of scales multiply what is stored, and beta adds the old C before. Add it by a residual.")
+        raise Refused(
+            "vectors of scales multiply what is stored, and beta adds the old C before. Add it by a residual."
+        )
     request = replace(request, alpha=alpha, steps=(*first, *request.steps))
     if not matrices:
         if request.group:
@@ -432,7 +447,9 @@ def _along_k(request: Request, matrices: dict[str, View], A: View, B: View) -> t
         ("scale_b", matrices["scale_b"], (groups, B.cols)),
     ):
         if (view.rows, view.cols) != wanted:
-            raise Refused(f"{name} has the shape {(view.rows, view.cols)}; with group = {request.group} it must be {wanted}.")
+            raise Refused(
+                f"{name} has the shape {(view.rows, view.cols)}; with group = {request.group} it must be {wanted}."
+            )
     return matrices["scale_a"], matrices["scale_b"].turned
 
 

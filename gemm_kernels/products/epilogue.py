@@ -85,7 +85,9 @@ def amax(result: Any) -> Step:
     It is not set to zero before: several products can share one maximum.
     """
     if not hasattr(result, "dtype") or result.size != 1 or result.dtype.name != "float32":
-        raise Refused(f"epilogue.amax takes a float32 array of one element to hold the maximum; found {_short(result)}.")
+        raise Refused(
+            f"epilogue.amax takes a float32 array of one element to hold the maximum; found {_short(result)}."
+        )
     return Step("amax", "Amax", result)
 
 

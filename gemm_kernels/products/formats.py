@@ -68,10 +68,14 @@ def of_array(what: str, array: Any, dtype: Format | None) -> Format:
     if dtype is not None:
         if stored not in dtype.stored:
             held = " or ".join(dtype.stored)
-            raise Refused(f"{what} has elements of type {stored}, and {dtype.name} is held by {held}. Convert it first.")
+            raise Refused(
+                f"{what} has elements of type {stored}, and {dtype.name} is held by {held}. Convert it first."
+            )
         return dtype
     if stored in _BITS:
-        raise Refused(f"{what} has elements of type {stored}, bits of a format that NumPy lacks: say dtype={_BITS[stored]}.")
+        raise Refused(
+            f"{what} has elements of type {stored}, bits of a format that NumPy lacks: say dtype={_BITS[stored]}."
+        )
     for one in (FORMATS[name] for name in OPERANDS):
         if stored == one.stored[0]:
             return one

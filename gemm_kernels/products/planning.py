@@ -31,7 +31,10 @@ _I4, _I8, _U8 = np.int32, np.int64, np.uint64
 PANEL = np.dtype([("first", _U8), ("line", _I8), ("k", _I8), ("batch", _I8), ("outer", _I8)])
 IMAGE = np.dtype(
     [("first", _U8), *((f"{axis}_step", _I8) for axis in "nhwc")]
-    + [(name, _I4) for name in ("H", "W", "C", "P", "Q", "S", "stride_h", "stride_w", "pad_h", "pad_w", "dil_h", "dil_w")]
+    + [
+        (name, _I4)
+        for name in ("H", "W", "C", "P", "Q", "S", "stride_h", "stride_w", "pad_h", "pad_w", "dil_h", "dil_w")
+    ]
 )
 TARGET = np.dtype([("first", _U8), ("row", _I8), ("col", _I8), ("batch", _I8), ("outer", _I8)])
 SCALE = np.dtype([("first", _U8), ("line", _I8), ("k", _I8)])
@@ -79,7 +82,11 @@ def _device(namespace: Any, number: int) -> Device:
     name = namespace.cuda.runtime.getDeviceProperties(number)["name"].decode()
     capability = namespace.cuda.Device(number).compute_capability
     return Device(
-        namespace, name, f"sm_{capability}", attributes["MultiProcessorCount"], attributes["MaxSharedMemoryPerBlockOptin"]
+        namespace,
+        name,
+        f"sm_{capability}",
+        attributes["MultiProcessorCount"],
+        attributes["MaxSharedMemoryPerBlockOptin"],
     )
 
 
@@ -161,7 +168,9 @@ class Request:
     tile: int | None = None
 
 
-def plain(device: Device, request: Request, C: Any, arrays: tuple[Any, Any], views: tuple[View, View, View]) -> Plan | None:
+def plain(
+    device: Device, request: Request, C: Any, arrays: tuple[Any, Any], views: tuple[View, View, View]
+) -> Plan | None:
     """The ladder's fastest kernel, where the product is one of the ladder's; None where it is none."""
     A, B, view_c = views
     if (request.operand.name, request.result.name) != ("f32", "f32") or request.steps or request.tile is not None:
@@ -262,7 +271,9 @@ def ragged(device: Device, request: Request, C: Any, views: tuple[View, View, Vi
     N, K = target.cols, A.cols
     if 0 in (target.rows, N, count):
         return Plan(None, C, device)
-    whole = View(target.what, target.address, target.rows, N, target.row_step, target.col_step, ((count, 0),), target.size)
+    whole = View(
+        target.what, target.address, target.rows, N, target.row_step, target.col_step, ((count, 0),), target.size
+    )
     beside = [_fitting(step, request, whole) for step in request.steps]
     mean = -(-target.rows // count)
     tile = _tile(device, request, [(mean, N)] * count)
@@ -300,7 +311,9 @@ def image(device: Device, request: Request, Y: Any, picture: dict[str, int], wid
 def _tile(device: Device, request: Request, shapes: list[tuple[int, int]]) -> Tile:
     options = tiles.candidates(request.operand, request.tensor_cores, request.group)
     if request.group and options[0].kind != tiles.MMA:
-        raise Refused(f"scales along k are for formats of tensor cores, such as s8 or e4m3; A is {request.operand.name}.")
+        raise Refused(
+            f"scales along k are for formats of tensor cores, such as s8 or e4m3; A is {request.operand.name}."
+        )
     if request.operand.name in ("e4m3", "e5m2") and options[0].kind != tiles.MMA:
         raise Refused(f"{request.operand.name} is multiplied by tensor cores alone. Leave out tensor_cores=False.")
     if options[0].kind == tiles.MMA and int(device.arch[3:]) < request.operand.since:
@@ -460,7 +473,9 @@ class _Described:
             parameters["beside"][place] = slot
         blocks = each * tile_count if blocks is None else blocks
         if blocks > 2**31 - 1:
-            raise Refused(f"the products need {blocks:,} blocks, and a grid has at most {2**31 - 1:,}. Launch fewer at once.")
+            raise Refused(
+                f"the products need {blocks:,} blocks, and a grid has at most {2**31 - 1:,}. Launch fewer at once."
+            )
         kind = "Image" if problem.dtype["A"] == IMAGE else "Strided"
         types = [
             f"{name}<{request.operand.cpp}, {str(one.along_k).lower()}, {one.width}>"

@@ -112,7 +112,9 @@ def chosen(
     """
     fitting = [tile for tile in tiles if tile.shared_bytes(operand) <= shared_bytes]
     if not fitting:
-        raise Refused(f"no tile for {operand.name} fits in {shared_bytes:,} bytes of shared memory, the most of a block.")
+        raise Refused(
+            f"no tile for {operand.name} fits in {shared_bytes:,} bytes of shared memory, the most of a block."
+        )
     shapes = list(shapes)
 
     def seconds(tile: Tile) -> float:

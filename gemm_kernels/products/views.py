@@ -32,9 +32,7 @@ class View:
     @property
     def turned(self) -> View:
         """The transposed matrix: the same memory."""
-        return View(
-            self.what, self.address, self.cols, self.rows, self.col_step, self.row_step, self.batch, self.size
-        )
+        return View(self.what, self.address, self.cols, self.rows, self.col_step, self.row_step, self.batch, self.size)
 
     @property
     def is_plain(self) -> bool:
@@ -91,7 +89,9 @@ def broadcast_to(view: View, batch: Sequence[int], rows: int | None = None, cols
     if not fits:
         shape = (*(size for size, _ in view.batch), view.rows, view.cols)
         wanted_shape = (*batch, view.rows if rows is None else rows, view.cols if cols is None else cols)
-        raise Refused(f"{view.what} has the shape {shape}, which does not fit {wanted_shape}, the shape of the product.")
+        raise Refused(
+            f"{view.what} has the shape {shape}, which does not fit {wanted_shape}, the shape of the product."
+        )
     steps = tuple((wanted, step if size > 1 else 0) for (size, step), wanted in zip(own, batch, strict=True))
     return View(
         view.what, view.address, view.rows if rows is None else rows, view.cols if cols is None else cols,
@@ -148,5 +148,7 @@ def check_written(view: View) -> None:
     reach = 0
     for step, size in steps:
         if step <= reach:
-            raise Refused(f"{view.what} has elements that share their memory, so that it cannot hold a result. Copy it.")
+            raise Refused(
+                f"{view.what} has elements that share their memory, so that it cannot hold a result. Copy it."
+            )
         reach += step * (size - 1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from helpers.draw import bars, theme
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.measure import clocks
 from helpers.measure.clocks import COLD, KERNEL, NO_SYNC, WARM, ZEROS, Clocked
+from helpers.pictures import bars, theme
 
 TENSOR_CORES = "cuBLAS, FP16"
 FAR, LITTLE, RIGHT, SLOW = "more than 50 times too fast", "a little too fast", "as fast as it is", "too slow"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from helpers.draw import theme
-from helpers.draw.software import software_figure
-from helpers.draw.tables import Table
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Slip, check_number
 from helpers.exercises.framework.blank import Blank
@@ -14,7 +11,10 @@ from helpers.exercises.framework.pictures import StripOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.values import ValueExercise, WrongValue
-from helpers.explore import first_launch
+from helpers.pictures import theme
+from helpers.pictures.first_launch import explorer as first_launch
+from helpers.pictures.software.figure import software_figure
+from helpers.pictures.tables import Table
 
 BLOCK, ELEMENTS = 128, 1000  # of HOW_MANY_BLOCKS
 SHOWN = (3, 16, 40)  # blocks, threads of a block, elements

@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from helpers import devices
-from helpers.draw import theme
-from helpers.draw.tables import Table
+from gpusim import devices
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.functions import Case, FunctionExercise, Version, judged
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.values import ValueExercise, WrongValue
-from helpers.explore import cpu_loops
-from helpers.models import loop_order, roofline
-from helpers.models.traffic import flops
+from helpers.pictures import theme
+from helpers.pictures.cpu_loops import explorer as cpu_loops, model as loop_order
+from helpers.pictures.roofline import model as roofline
+from helpers.pictures.tables import Table
+from helpers.pictures.traffic import flops
 
 COUNTED = (256, 256, 128)  # M, N, K of `predict_flops`
 WALKED = 1024  # floats of `predict_lines`

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import get
+from gpusim.counters import counting
+from gpusim.devices import DEFAULT, FLOAT_BYTES
 from helpers import run
-from helpers.analysis.access import gemm_accesses, warp_access
-from helpers.analysis.block_shapes import SHORT_K, counted
-from helpers.devices import DEFAULT, FLOAT_BYTES
-from helpers.draw import bars, theme
-from helpers.draw.sectors import sectors_figure
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
@@ -26,7 +23,10 @@ from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.exercises.n02.blanks import ONE_K_TOO_MANY
 from helpers.measure import recorded_on
-from helpers.simulator.recording import counting
+from helpers.pictures import bars, theme
+from helpers.pictures.block_shapes.facts import SHORT_K, counted
+from helpers.pictures.coalescing.facts import gemm_accesses, warp_access
+from helpers.pictures.coalescing.figure import sectors_figure
 
 
 def predict_naive_load() -> Prediction:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from gemm_kernels import get
-from helpers import run
-from helpers.analysis import block_shapes
-from helpers.analysis.tile_phases import phases_of
-from helpers.devices import DEFAULT, FLOAT_BYTES
-from helpers.draw import bars, theme
+from gpusim.devices import DEFAULT, FLOAT_BYTES
+from helpers import recordings, run
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
@@ -18,9 +15,10 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
-from helpers.explore import tile_phases
-from helpers.measure import recordings
-from helpers.models import traffic
+from helpers.pictures import bars, theme, traffic
+from helpers.pictures.block_shapes import facts as block_shapes
+from helpers.pictures.tile_phases import explorer as tile_phases
+from helpers.pictures.tile_phases.facts import phases_of
 
 SIZE, TILE = 1024, 16  # of `check_bytes`: M = N = K, and T
 MEASURED_AT = 2048  # of `predict_gain`

@@ -8,11 +8,9 @@ from functools import cache
 from typing import Any
 
 from gemm_kernels import get
-from helpers import devices
-from helpers.analysis.resources import resources_of
-from helpers.devices import WARP, Device
-from helpers.draw import theme
-from helpers.draw.occupancy import filling, occupancy_figure
+from gpusim import Kernel, devices
+from gpusim.devices import WARP, Device
+from gpusim.occupancy import DoesNotFit, occupancy
 from helpers.exercises.framework import functions, goals
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
@@ -25,8 +23,9 @@ from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import WrongValue
 from helpers.measure import profiles
-from helpers.occupancy import DoesNotFit, occupancy
-from helpers.simulator import Kernel
+from helpers.pictures import theme
+from helpers.pictures.occupancy.facts import resources_of
+from helpers.pictures.occupancy.figure import filling, occupancy_figure
 
 A6000, ADA = (devices.get(name) for name in ("NVIDIA RTX A6000", "NVIDIA RTX 6000 Ada Generation"))
 H200 = devices.DEFAULT

@@ -7,11 +7,10 @@ from functools import cache
 from typing import Any
 
 from gemm_kernels import get
-from helpers import devices
-from helpers.analysis.register_tile import tile_of
-from helpers.compiler import compile as compile_kernel
-from helpers.draw import bars, theme
-from helpers.draw.register_tile import register_tile_figure
+from gpusim import devices
+from gpusim.compiler import compile as compile_kernel
+from gpusim.occupancy import occupancy
+from helpers import recordings
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
@@ -22,13 +21,14 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue, written
-from helpers.explore import register_tile
-from helpers.measure import recordings
-from helpers.measure.measurement import Measurement
 from helpers.measure.performance import performance
-from helpers.measure.suites import TILES_SIZE
-from helpers.models.traffic import shared_loads_per_fma
-from helpers.occupancy import occupancy
+from helpers.pictures import bars, theme
+from helpers.pictures.register_tile import explorer as register_tile
+from helpers.pictures.register_tile.facts import tile_of
+from helpers.pictures.register_tile.figure import register_tile_figure
+from helpers.pictures.traffic import shared_loads_per_fma
+from helpers.recordings.measurement import Measurement
+from helpers.recordings.suites import TILES_SIZE
 
 COLUMN = get("block_tile_1d", BM=64, BN=64, BK=8, TM=8)
 

@@ -8,14 +8,10 @@ from functools import cache
 
 import numpy as np
 
-from helpers import cycles, devices, run, simulator
-from helpers.analysis import budget, host_timeline
-from helpers.analysis.budget import Budget
-from helpers.analysis.warp_states import WarpStates, states_of
+import gpusim
+from gpusim import Kernel, devices
+from helpers import cycles, run
 from helpers.cycles import TITLES
-from helpers.draw import theme
-from helpers.draw.budget import budgets_figure
-from helpers.draw.host_timeline import timelines_figure
 from helpers.exercises.framework import functions, goals
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
@@ -26,7 +22,13 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case, Guess, Problem, Setup, blocks, values
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.measure import profiled
-from helpers.simulator import Kernel
+from helpers.pictures import theme
+from helpers.pictures.budget import facts as budget
+from helpers.pictures.budget.facts import Budget
+from helpers.pictures.budget.figure import budgets_figure
+from helpers.pictures.host_timeline import facts as host_timeline
+from helpers.pictures.host_timeline.figure import timelines_figure
+from helpers.pictures.warp_states.facts import WarpStates, states_of
 
 H200 = devices.DEFAULT
 BEFORE, AFTER = "shared_memory", "block_tile_2d"
@@ -289,14 +291,14 @@ CHANGES = {"as it is": "as it is", LARGE_BLOCKS: "large blocks", EIGHT: "eight s
 
 
 @cache
-def caught(source: str, block: tuple[int, ...]) -> simulator.Captured:
+def caught(source: str, block: tuple[int, ...]) -> gpusim.Captured:
     """A launch that adds up the columns of a matrix (M, N), not executed.
 
     block: its threads along x, which is the number of its columns, and along y.
     """
     kernel = run.simulated(source, "column_sums")
     A, sums = np.zeros((M, N), np.float32), np.zeros(N, np.float32)
-    with simulator.capture() as found:
+    with gpusim.capture() as found:
         run.call(kernel, (blocks(N, block[0]),), block, (np.int32(M), np.int32(N), A, sums), 0)
     return found[0]
 

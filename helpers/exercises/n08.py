@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gemm_kernels import OwnKernel
-from helpers.analysis.banks import places
+from gpusim.counters import counting
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, check_number
 from helpers.exercises.framework.blank import Blank
@@ -17,8 +17,8 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue
-from helpers.explore import bank_board
-from helpers.simulator.recording import counting
+from helpers.pictures.bank_board import explorer as bank_board
+from helpers.pictures.bank_board.facts import places
 
 # --- wavefronts by hand: lane i stores one float to row i % DOWN, column i // DOWN of a tile with rows of PITCH floats
 

@@ -8,9 +8,6 @@ import numpy as np
 
 from gemm_kernels import get
 from helpers import cycles
-from helpers.analysis import budget
-from helpers.analysis.budget import Budget
-from helpers.analysis.vector_width import WIDTHS, Copy, way_of
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -20,7 +17,10 @@ from helpers.exercises.framework.pictures import SectorsOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
-from helpers.explore import vector_width
+from helpers.pictures.budget import facts as budget
+from helpers.pictures.budget.facts import Budget
+from helpers.pictures.vector_width import explorer as vector_width
+from helpers.pictures.vector_width.facts import WIDTHS, Copy, way_of
 
 SCALAR, AT_ONCE = WIDTHS[0], WIDTHS[-1]
 

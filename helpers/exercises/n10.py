@@ -8,13 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from gemm_kernels import Kernel, OwnKernel
-from helpers import devices, run
-from helpers.analysis import CannotTell
-from helpers.analysis.copies import stage_copies
-from helpers.analysis.sweep import ways
-from helpers.draw import theme
-from helpers.draw.by_size import by_size_figure
-from helpers.draw.copies import copies_figure
+from gpusim import devices
+from helpers import recordings, run
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -24,10 +19,15 @@ from helpers.exercises.framework.pictures import OrderOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
-from helpers.explore.pipeline import DEFAULT, picture_of
-from helpers.measure import profiles, recordings
-from helpers.measure.suites import DEEPER, SWEEP_KERNELS
-from helpers.models.pipeline import steady_state
+from helpers.measure import profiles
+from helpers.pictures import CannotTell, theme
+from helpers.pictures.by_size.facts import ways
+from helpers.pictures.by_size.figure import by_size_figure
+from helpers.pictures.copies.facts import stage_copies
+from helpers.pictures.copies.figure import copies_figure
+from helpers.pictures.pipeline.explorer import DEFAULT, picture_of
+from helpers.pictures.pipeline.model import steady_state
+from helpers.recordings.suites import DEEPER, SWEEP_KERNELS
 
 
 def cycles_per_iteration(kernel: Kernel, size: int, on_an_sm: int = 2) -> float:

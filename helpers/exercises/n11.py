@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gemm_kernels import Kernel, Launch
+from gpusim import Kernel as Compiled
+from gpusim.compiler import CompileError
+from gpusim.errors import SimulatorError
 from helpers import measure, run
-from helpers.analysis import CannotTell
-from helpers.analysis.hierarchy import Loads, levels_of
-from helpers.compiler import CompileError
-from helpers.draw import theme
-from helpers.draw.lane_maps import NOBODY, LaneMap, warp_maps_figure
 from helpers.exercises.framework import goals, integers, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
@@ -24,10 +22,11 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case, Guess, Setup
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
-from helpers.explore import hierarchy
 from helpers.measure.problem import WrongResult
-from helpers.simulator import Kernel as Compiled
-from helpers.simulator.errors import SimulatorError
+from helpers.pictures import CannotTell, theme
+from helpers.pictures.hierarchy import explorer as hierarchy
+from helpers.pictures.hierarchy.facts import Loads, levels_of
+from helpers.pictures.lane_maps.figure import NOBODY, LaneMap, warp_maps_figure
 
 TILE = hierarchy.warptiled((128, 128, 64, 32, 8, 8))  # patches of 8 x 8, as in the kernels before, in warp tiles
 SIZES = (64, 96, 10)  # M, N, K of the launch that `check_lane_map` compares with NumPy

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from helpers.compiler.patch import Fma
-from helpers.draw import theme
-from helpers.draw.bars import Bar, gflops_figure
-from helpers.draw.register_file import ports_figure, queues_figure
+from gpusim.compiler.patch import Fma
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
@@ -22,8 +19,11 @@ from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import WrongValue
 from helpers.measure import registers
 from helpers.measure.registers import NO_REUSE, PATTERNS, cycles_of
-from helpers.models.register_banks import Step, asked_of, in_order, queue
-from helpers.models.write_port import cycles
+from helpers.pictures import theme
+from helpers.pictures.bars import Bar, gflops_figure
+from helpers.pictures.register_file.figure import ports_figure, queues_figure
+from helpers.pictures.register_file.model import Step, asked_of, in_order, queue
+from helpers.pictures.register_file.write_port import cycles
 
 # --- the patch whose FMAs are put in order: registers as a compiler hands them out, one float4 after the other
 

@@ -7,9 +7,7 @@ from functools import cache
 from typing import Any
 
 from gemm_kernels import get
-from helpers import devices
-from helpers.analysis import landscape
-from helpers.draw import theme
+from gpusim import devices
 from helpers.exercises.clocks import predict_cold, predict_unsynchronised, predict_warm, predict_zeros
 from helpers.exercises.framework import functions, goals
 from helpers.exercises.framework.answers import Verdict
@@ -23,8 +21,10 @@ from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue, written
-from helpers.models.traffic import shared_loads_per_fma
-from helpers.models.tuning import predict as predicted
+from helpers.pictures import theme
+from helpers.pictures.traffic import shared_loads_per_fma
+from helpers.pictures.tuning import facts as landscape
+from helpers.pictures.tuning.model import predict as predicted
 
 DEVICE = devices.DEFAULT
 OCCUPANCY, FLOATS = 0.25, 0.10  # goals of `check_configuration`

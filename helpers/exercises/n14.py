@@ -8,12 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gemm_kernels import LADDER, get
-from helpers import devices
-from helpers.analysis import raster, schedule
-from helpers.analysis.ladder import ladder_of, shape_label
-from helpers.draw import theme
-from helpers.draw.raster import rasters_figure
-from helpers.draw.schedule import schedules_figure
+from gpusim import Kernel, devices
+from helpers import recordings
 from helpers.exercises.framework import goals, trial
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
@@ -24,9 +20,13 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case, Guess, Setup
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
-from helpers.explore import ladder
-from helpers.measure import recordings
-from helpers.simulator import Kernel
+from helpers.pictures import theme
+from helpers.pictures.ladder import explorer as ladder
+from helpers.pictures.ladder.facts import ladder_of, shape_label
+from helpers.pictures.raster import facts as raster
+from helpers.pictures.raster.figure import rasters_figure
+from helpers.pictures.schedule import facts as schedule
+from helpers.pictures.schedule.figure import schedules_figure
 
 KERNEL = get("serpentine")
 DEVICE = devices.DEFAULT

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.analysis.banks import SharedAccess
-from helpers.draw.bank_board import bank_board_figure
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
-from helpers.exercises.framework.functions import Case as Call
-from helpers.exercises.framework.functions import FunctionExercise, Version, judged
+from helpers.exercises.framework.functions import Case as Call, FunctionExercise, Version, judged
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import BankBoardOf, ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import WrongValue
+from helpers.pictures.bank_board.facts import SharedAccess
+from helpers.pictures.bank_board.figure import bank_board_figure
 
 # --- who holds which element
 

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 import ipywidgets
 
-from helpers import devices
-from helpers.analysis.fma_lanes import FmaLanes, lanes_of
-from helpers.devices import WARP
-from helpers.draw import theme
-from helpers.draw.fma_lanes import FIGURE_HEIGHT, fma_figure
+from gpusim import devices
+from gpusim.devices import WARP
 from helpers.exercises.framework import rungs
 from helpers.exercises.lane_speeds import MAPS
 from helpers.exercises.n12 import UNMERGED_LANES, Order, steps_of
-from helpers.explore.controls import choice_list, time_slider
-from helpers.explore.live import LiveExplorer
-from helpers.explore.widgets import number_slider
 from helpers.measure import registers
-from helpers.models.register_banks import Fma, in_order
+from helpers.pictures import theme
+from helpers.pictures.controls import choice_list, time_slider
+from helpers.pictures.fma_lanes.facts import FmaLanes, lanes_of
+from helpers.pictures.fma_lanes.figure import FIGURE_HEIGHT, fma_figure
+from helpers.pictures.live import LiveExplorer
+from helpers.pictures.register_file.model import Fma, in_order
+from helpers.pictures.widgets import number_slider
 
 FIRST_SUM = 16  # registers below it hold addresses and the like
 YOURS = "yours"

@@ -11,13 +11,13 @@ from dataclasses import replace
 from functools import cache
 
 from gemm_kernels import Launch, OwnKernel, get
-from helpers import devices, gpu
+from gpusim import devices
+from helpers import gpu, recordings
 from helpers.exercises.framework import rungs
 from helpers.exercises.framework.catalogue import get as exercise
 from helpers.exercises.framework.exercise import code_of
-from helpers.measure import recordings
-from helpers.measure.measurement import Measurement
 from helpers.measure.provenance import provenance
+from helpers.recordings.measurement import Measurement
 
 SUITE = "source_pairs"
 SIZE = 2048  # M = N = K

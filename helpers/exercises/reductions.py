@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from helpers import devices, gpu, measure, run
-from helpers.draw import theme
-from helpers.draw.tables import Table
+from gpusim import devices
+from helpers import gpu, measure, recordings, run
 from helpers.exercises.n16 import BLOCK_TREE, HISTOGRAM, LAST_BLOCK, ONE_ATOMIC, TWO_LEVELS, WARP_TREE
 from helpers.exercises.n16.arrays import BINS
-from helpers.measure import recordings
-from helpers.measure.measurement import MEASURED, Timing, recorded_on
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import flusher, take_turns
+from helpers.pictures import theme
+from helpers.pictures.tables import Table
+from helpers.recordings.measurement import MEASURED, Timing, recorded_on
 
 SUITE = "reductions"
 N = 2**26  # floats, 256 MiB: more than any L2 holds

@@ -15,17 +15,17 @@ from pathlib import Path
 import numpy as np
 
 from gemm_kernels import Launch, OwnKernel
-from helpers import cycles, devices, gpu, run
-from helpers.analysis.seats import seats
-from helpers.draw import theme
-from helpers.draw.seats import seats_figure
+from gpusim import devices
+from helpers import cycles, gpu, recordings, run
 from helpers.exercises.framework import rungs
 from helpers.exercises.n04 import TILED
 from helpers.exercises.n05 import ROOM_AT_LAUNCH
-from helpers.measure import recordings
-from helpers.measure.measurement import MEASURED, Measurement, recorded_on
 from helpers.measure.problem import problem
 from helpers.measure.provenance import provenance
+from helpers.pictures import theme
+from helpers.pictures.seats.facts import seats
+from helpers.pictures.seats.figure import seats_figure
+from helpers.recordings.measurement import MEASURED, Measurement, recorded_on
 
 SUITE = "residents"
 PLACED = 512  # M = N = K of the launch whose blocks say where they are: their tiles are large enough to be seen

@@ -15,19 +15,19 @@ from itertools import product
 import ipywidgets
 
 from gemm_kernels import Launch, OwnKernel
-from helpers import devices, gpu
-from helpers.analysis.hierarchy import levels_of
-from helpers.devices import WARP
-from helpers.draw import theme
-from helpers.draw.hierarchy import FIGURE_HEIGHT, hierarchy_figure
+from gpusim import devices
+from gpusim.devices import WARP
+from helpers import gpu, recordings
 from helpers.exercises.framework import rungs
 from helpers.exercises.n13 import PARAMS, TUNABLE, Setting, entry_of
-from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.widgets import choice_slider, number_slider
-from helpers.measure import recordings
-from helpers.measure.measurement import MEASURED, recorded_on
 from helpers.measure.problem import WrongResult
 from helpers.measure.provenance import provenance
+from helpers.pictures import theme
+from helpers.pictures.hierarchy.facts import levels_of
+from helpers.pictures.hierarchy.figure import FIGURE_HEIGHT, hierarchy_figure
+from helpers.pictures.live import CannotShow, LiveExplorer
+from helpers.pictures.widgets import choice_slider, number_slider
+from helpers.recordings.measurement import MEASURED, recorded_on
 
 SUITE = "settings"
 SIZES = (512, 4096)  # M = N = K; every tile of SPACE divides them

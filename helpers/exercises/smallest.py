@@ -20,19 +20,18 @@ import numpy as np
 
 from gemm_kernels import Kernel, by_shape, get
 from gemm_kernels.choices import NoChoice
-from helpers import devices, gpu, measure, run
-from helpers.draw import theme
-from helpers.draw.tables import Table
+from gpusim import devices
+from helpers import gpu, measure, recordings, run
 from helpers.exercises.framework.problems import blocks
-from helpers.exercises.n17.fused import TWO_OF_ALL
-from helpers.exercises.n17.fused import alone as plain_product
+from helpers.exercises.n17.fused import TWO_OF_ALL, alone as plain_product
 from helpers.exercises.n17.matrices import BM, BN, PAIR_WORDS, THREADS
-from helpers.measure import recordings
 from helpers.measure.bench import NoProfiler
-from helpers.measure.measurement import MEASURED, Timing, recorded_on
 from helpers.measure.provenance import provenance
 from helpers.measure.states import launches
 from helpers.measure.timing import interleave
+from helpers.pictures import theme
+from helpers.pictures.tables import Table
+from helpers.recordings.measurement import MEASURED, Timing, recorded_on
 
 SUITE = "smallest"
 SOURCE = Path(measure.__file__).parent / "two_smallest.cu"

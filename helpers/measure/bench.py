@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import Kernel
+from gpusim.sentences import Sentence
 from helpers import gpu, run
-from helpers.measure.measurement import MEASURED, Measurement, Timing
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
 from helpers.measure.timing import interleave
-from helpers.sentences import Sentence
+from helpers.recordings.measurement import MEASURED, Measurement, Timing
 
 
 class NoGpu(Sentence, Exception):

@@ -1,7 +1,7 @@
 """Four wrong clocks and the right one: what a kernel's speed seems to be if it is timed as beginners time it.
 
-`python -m helpers.measure record --suite clocks`, on a GPU, times the same launches both ways and keeps the numbers, so
-that notebook 14 can ask for them before it shows them.
+`python -m helpers.tools.measuring record --suite clocks`, on a GPU, times the same launches both ways and keeps the
+numbers, so that notebook 14 can ask for them before it shows them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from gemm_kernels import Launch, fastest, get
-from helpers import devices, gpu, run
-from helpers.measure import recordings
-from helpers.measure.measurement import Timing, recorded_on
+from gpusim import devices
+from helpers import gpu, recordings, run
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance, sm_clock
-from helpers.measure.rows import from_row, to_row
 from helpers.measure.timing import WARM_UP_S, WRITE, flusher
+from helpers.recordings.measurement import Timing, recorded_on
+from helpers.recordings.rows import from_row, to_row
 
 SUITE = "clocks"
 KERNEL = "serpentine"

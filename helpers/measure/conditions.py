@@ -24,14 +24,13 @@ import numpy as np
 
 import gemm_kernels
 from gemm_kernels import Kernel, get
-from helpers import gpu
-from helpers.measure import recordings
+from helpers import gpu, recordings
 from helpers.measure.bench import compile_all, cublas_sgemm, verify_twice
 from helpers.measure.frozen import frozen_shapes
-from helpers.measure.measurement import Timing
 from helpers.measure.problem import ALPHA, BETA, Reference
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import READ, WRITE, flusher, reader, take_turns
+from helpers.recordings.measurement import Timing
 
 SUITE = "conditions"
 CUBLAS, FASTEST, LAST = "cuBLAS", "fastest", "stream_k"

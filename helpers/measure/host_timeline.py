@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import get
-from helpers import gpu, run
-from helpers.measure import recordings
+from helpers import gpu, recordings, run
 from helpers.measure.provenance import provenance
 
 SUITE = "timeline"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gemm_kernels import Kernel, at_shape
-from helpers import devices, gpu
-from helpers.measure import recordings
+from gpusim import devices
+from helpers import gpu, recordings
 from helpers.measure.bench import bench
-from helpers.measure.measurement import Measurement
+from helpers.recordings.measurement import Measurement
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from gemm_kernels.launch import OPTIONS
 from gemm_kernels.products import Plan, conv2d_plan, plan, tiles
 from gemm_kernels.products.formats import FORMATS
 from helpers import gpu
-from helpers.measure.cublaslt import NoCublasLt, algorithms_of_eight_bits
 from helpers.measure.tensor import COMPUTE_32F, COMPUTE_32I, COMPUTE_64F, CUDA_TYPES
+from helpers.tools.measuring.cublaslt import NoCublasLt, algorithms_of_eight_bits
 
 SHAPES = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (4096, 4096, 512), (1000, 1500, 700),
           (8192, 1024, 4096))  # fmt: skip
@@ -304,7 +304,11 @@ def fused(format_: str, shape: tuple[int, int, int]) -> Row:
         y = values(A[rows], format_) @ values(B, format_) + bias
         return float(_error(ours.C[rows], 0.5 * y * (1 + erf(y / np.sqrt(2)))))
 
-    rivals = {"cublas + CuPy kernel": two(product, C), "gemm + CuPy kernel": two(alone, alone.C), "cublas alone": product}
+    rivals = {
+        "cublas + CuPy kernel": two(product, C),
+        "gemm + CuPy kernel": two(alone, alone.C),
+        "cublas alone": product,
+    }
     moved = FORMATS[format_].size * (M * K + K * N) + 4 * M * N
     return Row("bias + GELU", f"{format_} NN", shape, 2.0 * M * N * K, moved, {"gemm": ours}, rivals, check)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gemm_kernels import LADDER, Kernel
-from helpers import devices
-from helpers.measure import recordings
-from helpers.measure.measurement import recorded_on
+from gpusim import devices
+from helpers import recordings
+from helpers.recordings.measurement import recorded_on
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Profile:
     label: str
 
     def occupancy_limits(self) -> dict[str, int]:
-        """Blocks that each resource leaves room for, under the names of `helpers.occupancy`."""
+        """Blocks that each resource leaves room for, under the names of `gpusim.occupancy`."""
         names = {"blocks": "blocks", "warps": "warps", "registers": "registers", "shared": "shared_mem"}
         return {name: int(self.counters[f"launch__occupancy_limit_{theirs}"]) for name, theirs in names.items()}
 

@@ -32,16 +32,16 @@ import numpy as np
 
 from gemm_kernels import Kernel, Launch, get
 from gemm_kernels.launch import OPTIONS
-from helpers import compiler, devices, gpu, run
-from helpers.compiler import patch
-from helpers.compiler.patch import Fma
-from helpers.measure import recordings
+from gpusim import compiler, devices
+from gpusim.compiler import patch
+from gpusim.compiler.patch import Fma
+from helpers import gpu, recordings, run
 from helpers.measure.bench import NoProfiler
-from helpers.measure.measurement import Timing, recorded_on
 from helpers.measure.problem import Reference, problem
 from helpers.measure.provenance import provenance
 from helpers.measure.states import STALL
 from helpers.measure.timing import interleave
+from helpers.recordings.measurement import Timing, recorded_on
 
 SUITE = "registers"
 INDEX = "index.json"

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import Launch, get
-from helpers import devices, gpu, run
-from helpers.measure import recordings
-from helpers.measure.measurement import recorded_on
+from gpusim import devices
+from helpers import gpu, recordings, run
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import WRITE, interleave
+from helpers.recordings.measurement import recorded_on
 
 SUITE = "stamps"
 SIZE = 2048  # M = N = K

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from gemm_kernels import LADDER, at_shape, get
-from helpers import devices, gpu, run
-from helpers.measure import recordings
+from gpusim import devices
+from helpers import gpu, recordings, run
 from helpers.measure.bench import NoProfiler
-from helpers.measure.measurement import recorded_on
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance
+from helpers.recordings.measurement import recorded_on
 
 SUITE = "states"
 SIZES = (512, 1024, 2048)

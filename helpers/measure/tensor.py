@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels.tensor import KERNELS, TensorKernel, get
-from helpers import devices, gpu
+from gpusim import devices
+from helpers import gpu
 from helpers.measure.problem import ALPHA, BETA
 
 Load = Callable[[TensorKernel], Callable[..., None]]  # of a kernel: its launch(alpha, A, B, beta, C)
@@ -92,7 +93,7 @@ def _file(kernel: TensorKernel) -> str:
 
 def prepare(folder: Path) -> None:
     """Compile every kernel, with the name of its function in a list beside it."""
-    from helpers import compiler
+    from gpusim import compiler
 
     folder.mkdir(parents=True, exist_ok=True)
     names = {}

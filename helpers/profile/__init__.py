@@ -2,7 +2,7 @@
 causes of slowness that counts prove (`causes`).
 
 python -m helpers.profile kernel.cu "copy<4>" --grid 1024 --block 256 --args 1048576 1048576 1048576
-show = profile.profile(launch)               # of gemm_kernels, a recording, or what simulator.capture caught
+show = profile.profile(launch)               # of gemm_kernels, a recording, or what gpusim.capture caught
 print(page.text(show)); page.page(show)      # terminal, HTML
 """
 

@@ -12,10 +12,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from helpers import compiler, cycles, devices, run, simulator
+import gpusim
+from gpusim import compiler, devices
+from gpusim.sentences import say
+from helpers import cycles, run
 from helpers.profile import Profile, compared, document, profile, text
 from helpers.profile.arguments import BadArgument, argument
-from helpers.sentences import say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,7 +80,7 @@ def _profiled(file: Path, options: argparse.Namespace) -> Profile:
             f"{options.kernel} has {len(parameters)} parameters ({wanted}), but --args names {len(options.args)}."
         )
     args = [argument(kernel.compiled, one, given) for one, given in zip(parameters, options.args, strict=True)]
-    with simulator.capture() as caught:
+    with gpusim.capture() as caught:
         run.call(kernel, tuple(options.grid), tuple(options.block), args, options.shared)
     return profile(caught[0], options.gpu, cold=not options.warm)
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from helpers.compiler import CompiledKernel, Parameter
-from helpers.simulator.cuda.arguments import dtype_of
+from gpusim.compiler import CompiledKernel, Parameter
+from gpusim.cupy.arguments import dtype_of
 
 MEANING = (
     "Each of --args stands for one parameter: a number for a scalar; for a pointer the size of its array, 1048576 or "
@@ -29,7 +29,7 @@ def argument(kernel: CompiledKernel, parameter: Parameter, given: str) -> np.gen
     if not pointer and (dtype is None or count > 1):
         raise BadArgument(
             f"{parameter.type} {parameter.name} is a struct, which a command line cannot fill. In Python: launch the "
-            "kernel inside `with simulator.capture() as caught:`, and then `profile.profile(caught[0])`."
+            "kernel inside `with gpusim.capture() as caught:`, and then `profile.profile(caught[0])`."
         )
     try:
         if not pointer:

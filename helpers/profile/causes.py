@@ -17,19 +17,19 @@ from functools import cached_property
 
 import numpy as np
 
-from helpers import compiler, cycles, run
-from helpers.compiler import ptx
-from helpers.compiler.ptx import Register
+from gpusim import Captured, InstructionCounts, Recording, SimulatorError, compiler
+from gpusim.compiler import ptx
+from gpusim.compiler.ptx import Register
+from gpusim.counters.sampling import Untouched
+from gpusim.cupy.launch import again
+from gpusim.devices import WARP
+from gpusim.engine.memory import product
+from gpusim.engine.observers import Access, Handlers, Observer, together
+from gpusim.occupancy import occupancy
+from gpusim.symbols.local_accesses import AT_A_CONSTANT
+from gpusim.symbols.local_arrays import LocalArray, declaration
+from helpers import cycles, run
 from helpers.cycles import Prediction
-from helpers.devices import WARP
-from helpers.occupancy import occupancy
-from helpers.simulator import Captured, InstructionCounts, Recording, SimulatorError
-from helpers.simulator.cuda.launch import again
-from helpers.simulator.engine.memory import product
-from helpers.simulator.engine.observers import Access, Handlers, Observer, together
-from helpers.simulator.recording.sampling import Untouched
-from helpers.simulator.sanitizer.local_accesses import AT_A_CONSTANT
-from helpers.simulator.sanitizer.local_arrays import LocalArray, declaration
 
 SHARE = 0.1  # of the first block's instructions, from which on a cause is worth a sentence
 ATOMICS = 32  # of a block to one address, from which on they stand in each other's way

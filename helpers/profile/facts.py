@@ -9,21 +9,22 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import Launch
-from helpers import cycles, devices
-from helpers.analysis import budget
-from helpers.analysis.budget import Budget
+from gpusim import Captured, Finding, Recording, devices
+from gpusim.checks.checks import Checker, Report
+from gpusim.counters.recorded import LaunchFacts
+from gpusim.counters.recorder import LaunchRecorder
+from gpusim.counters.sampling import Untouched
+from gpusim.devices import SECTOR_BYTES, WARP
+from gpusim.engine.memory import product
+from gpusim.engine.observers import together
+from gpusim.engine.run import Launch as Execution
+from gpusim.errors import StepLimitExceeded
+from gpusim.timing.trace import MOST_INSTRUCTIONS
+from helpers import cycles
 from helpers.cycles import TITLES, Prediction
-from helpers.devices import SECTOR_BYTES, WARP
+from helpers.pictures.budget import facts as budget
+from helpers.pictures.budget.facts import Budget
 from helpers.profile.causes import Cause, find
-from helpers.simulator import Captured, Finding, Recording, StepLimitExceeded
-from helpers.simulator.engine.memory import product
-from helpers.simulator.engine.observers import together
-from helpers.simulator.engine.run import Launch as Execution
-from helpers.simulator.recording.recorded import LaunchFacts
-from helpers.simulator.recording.recorder import LaunchRecorder
-from helpers.simulator.recording.sampling import Untouched
-from helpers.simulator.sanitizer.checks import Checker, Report
-from helpers.timing.trace import MOST_INSTRUCTIONS
 
 HOT = 8  # lines that are shown
 REGION = {"global": "sectors", "local": "sectors", "shared": "wavefronts"}  # what a request costs there

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from helpers.cycles import TITLES, WAITS, Prediction
-from helpers.draw.budget import COLOURS, OTHER_WAITS
+from helpers.pictures.budget.figure import COLOURS, OTHER_WAITS
 from helpers.profile.facts import HotLine, Profile, Roof, Traffic
 
 BAR = 40  # characters of the longest bar

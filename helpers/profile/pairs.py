@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from helpers import gpu, run
-from helpers.compiler.signature import signatures
-from helpers.measure import recordings
-from helpers.measure.measurement import Timing
+from gpusim.compiler.signature import signatures
+from helpers import gpu, recordings, run
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import WRITE, interleave
 from helpers.profile.arguments import argument
+from helpers.recordings.measurement import Timing
 
 FOLDER = Path(__file__).parent / "examples"
 SUITE = "causes"

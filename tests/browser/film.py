@@ -20,8 +20,8 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from helpers import exercises, plan
-from helpers.authoring.slides import check
 from helpers.exercises.framework import kept
+from helpers.tools.slides import check
 from tests.browser.lab import course_lab, put, run_all
 
 SIZE = {"width": 1000, "height": 720}
@@ -36,7 +36,9 @@ def notebook() -> NotebookNode:
     """An explorer, and the solution of an exercise."""
     cells = [
         new_markdown_cell("# Which sectors does a warp fetch?"),
-        new_code_cell("from helpers.explore import coalescing\n\ncoalescing.explore(block=(32, 1))"),
+        new_code_cell(
+            "from helpers.pictures.coalescing import explorer as coalescing\n\ncoalescing.explore(block=(32, 1))"
+        ),
         new_code_cell(f"%%cuda naive\n{exercises.get('naive').solved.strip()}"),
     ]
     return new_notebook(cells=cells)

@@ -19,9 +19,9 @@ import pytest
 from nbformat import NotebookNode
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect, sync_playwright
 
-from helpers.authoring import labextension
-from helpers.authoring.notebooks import form
 from helpers.exercises.framework import progress
+from helpers.tools import labextension
+from helpers.tools.notebooks import form
 
 TOKEN = "browser-test"
 START = 60  # seconds that a server may take to answer

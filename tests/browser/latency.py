@@ -47,7 +47,7 @@ EXPLORERS = {
 }
 SOURCE = """
 from gemm_kernels import get
-from helpers.explore import (barriers, bank_board, bits, coalescing, diff, first_launch, fragments, heat_source,
+from helpers.pictures import (barriers, bank_board, bits, coalescing, diff, first_launch, fragments, heat_source,
                              hierarchy, ladder, occupancy, pipeline, register_tile, roofline, scheduler, thread_map,
                              tile_phases, tuning, vector_width)
 SOURCE = r'''extern "C" __global__ void add(float *A, int N, float c) {

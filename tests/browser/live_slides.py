@@ -17,8 +17,8 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from helpers import plan
-from helpers.authoring.notebooks import form
-from helpers.authoring.slides import check
+from helpers.tools.notebooks import form
+from helpers.tools.slides import check
 from tests.browser.lab import Lab, course_lab, put, run_all
 
 SCREEN = {"width": 1920, "height": 1080}

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page
 
 from helpers import plan
-from helpers.authoring.notebooks import form
+from helpers.tools.notebooks import form
 from tests.browser.axe import OF_THE_COURSE, serious
 from tests.browser.lab import TOKEN, Lab
 

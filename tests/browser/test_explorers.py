@@ -12,14 +12,14 @@ import pytest
 from nbformat import v4
 from playwright.sync_api import Locator, Page, expect
 
-from helpers.authoring import setup_environment
+from helpers.tools import setup_environment
 from tests.browser.axe import OF_THE_COURSE, serious
 from tests.browser.lab import ERROR, STDERR, Lab, bring_into_view, drawn, put, run_all
 
 SLOW = """
 import time
-from helpers.explore import live
-from helpers.explore.controls import range_slider
+from helpers.pictures import live
+from helpers.pictures.controls import range_slider
 
 class Slow(live.LiveExplorer):
     def __init__(self):
@@ -43,14 +43,14 @@ def show(size=32):
     print('size', size * 1000)
 """
 CELLS = (
-    'from helpers.explore import bank_board\nbank_board.explore(kernel="transposed")',
-    "from helpers.explore import scheduler\nscheduler.explore()",
-    "from helpers.explore import ladder\nladder.explore()",
+    'from helpers.pictures.bank_board import explorer as bank_board\nbank_board.explore(kernel="transposed")',
+    "from helpers.pictures.scheduler import explorer as scheduler\nscheduler.explore()",
+    "from helpers.pictures.ladder import explorer as ladder\nladder.explore()",
     "from helpers.exercises import n01\nn01.predict_flops()",
     SLOW.strip(),
     OWN.strip(),
-    "from helpers.explore import coalescing\ncoalescing.explore_steps('naive')",
-    "from helpers.explore import thread_map\nthread_map.explore()",
+    "from helpers.pictures.coalescing import explorer as coalescing\ncoalescing.explore_steps('naive')",
+    "from helpers.pictures.thread_map import explorer as thread_map\nthread_map.explore()",
     "print('reached', 'the end')",
 )
 

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from helpers import exercises
-from helpers.authoring.notebooks import form
+from helpers.tools.notebooks import form
 from tests.browser.lab import ERROR, PATIENCE, STDERR, Lab, bring_into_view, put, run_all
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "03_coalescing.ipynb"

@@ -9,12 +9,12 @@ from nbformat import v4
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from helpers.draw import theme
+from helpers.pictures import theme
 from tests.browser.lab import Lab, put, run_all
 
 COLOURS = ("A", "B", "C", "WARP", "TROUBLE", "REFERENCE", "SPEED", "INK", "MUTED", "FAINT", "WASTE", "ON_B", "PAPER")
 DRAW = f"""
-from helpers.draw import page, theme
+from helpers.pictures import page, theme
 drawn, axes = page.page(200, "Every colour", "A caption that states 13 colours.")
 for number, name in enumerate({COLOURS!r}):
     page.fill(axes, page.boxes(20 + 60 * number, 60, 60, 100), getattr(theme, name))

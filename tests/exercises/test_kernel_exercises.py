@@ -11,12 +11,12 @@ import nbformat
 import numpy as np
 import pytest
 
+from gpusim.native import NoLibrary
 from helpers import exercises, plan, run
 from helpers.exercises.framework import marked, on_gpu, problems, progress, speed, trial
 from helpers.exercises.framework.exercise import KernelExercise
 from helpers.exercises.framework.functions import FunctionExercise
 from helpers.exercises.framework.problems import Case
-from helpers.native import NoLibrary
 
 BETA = exercises.get("beta")
 BARRIERS = exercises.get("barriers")

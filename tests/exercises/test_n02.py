@@ -2,9 +2,9 @@
 
 import pytest
 
-from helpers.draw import theme
 from helpers.exercises import n02
 from helpers.exercises.framework import progress
+from helpers.pictures import theme
 
 
 @pytest.fixture(autouse=True)

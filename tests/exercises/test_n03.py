@@ -4,9 +4,9 @@ import pytest
 
 from gemm_kernels import get
 from helpers import run
-from helpers.analysis.access import warp_access
-from helpers.analysis.block_shapes import counted
 from helpers.exercises import n03
+from helpers.pictures.block_shapes.facts import counted
+from helpers.pictures.coalescing.facts import warp_access
 
 
 def test_the_naive_load_takes_thirty_two_sectors_as_recorded_and_every_other_option_is_explained():

@@ -3,11 +3,11 @@
 import pytest
 
 from gemm_kernels import get
-from helpers.analysis import block_shapes
+from helpers import recordings
 from helpers.exercises import n04
 from helpers.exercises.framework import progress
 from helpers.exercises.n04 import check_bytes
-from helpers.measure import recordings
+from helpers.pictures.block_shapes import facts as block_shapes
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from gpusim.occupancy import occupancy
 from helpers import course
-from helpers.analysis.resources import resources_of
 from helpers.exercises import n05
 from helpers.exercises.framework import progress
 from helpers.exercises.framework.functions import answers_of
@@ -17,7 +17,7 @@ from helpers.exercises.n05 import (
     MOST_REGISTERS,
     TILED,
 )
-from helpers.occupancy import occupancy
+from helpers.pictures.occupancy.facts import resources_of
 from tests.notebooks.support import said
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from helpers.analysis import landscape
 from helpers.exercises import n13
+from helpers.pictures.tuning import facts as landscape
 
 
 def test_the_predicted_share_is_that_of_the_counted_space():

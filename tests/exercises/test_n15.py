@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from helpers.analysis.banks import shared_accesses
 from helpers.exercises import get
 from helpers.exercises.framework import kept, trial
+from helpers.pictures.bank_board.facts import shared_accesses
 from helpers.run import simulated
 
 

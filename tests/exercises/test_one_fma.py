@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from helpers.analysis.fma_lanes import lanes_of
 from helpers.exercises import lane_speeds, one_fma
 from helpers.measure import registers
-from tests.explore.driving import drive, living_figures
+from helpers.pictures.fma_lanes.facts import lanes_of
+from tests.pictures.driving import drive, living_figures
 
 
 @pytest.mark.parametrize("name", ["row by row", "zigzag", "unmerged"])

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import devices, gpu, run
+from gpusim import devices
+from helpers import gpu, recordings, run
 from helpers.exercises import pairs
-from helpers.measure import problem, recordings
+from helpers.measure import problem
 
 NAMES = list(pairs.launches())
 

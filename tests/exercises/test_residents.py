@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from helpers import devices
-from helpers.analysis.resources import resources_of
-from helpers.analysis.seats import seats
+from gpusim import devices
 from helpers.exercises import residents
+from helpers.pictures.occupancy.facts import resources_of
+from helpers.pictures.seats.facts import seats
 
 H200 = devices.DEFAULT
 

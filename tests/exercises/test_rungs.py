@@ -2,13 +2,13 @@
 
 import pytest
 
-from helpers import course, devices
-from helpers.draw import theme
+from gpusim import devices
+from helpers import course, recordings
 from helpers.exercises import get
 from helpers.exercises.framework import kept, progress, rungs
-from helpers.measure import recordings
-from helpers.measure.measurement import recorded_on
 from helpers.measure.problem import tolerance
+from helpers.pictures import theme
+from helpers.recordings.measurement import recorded_on
 
 NAMES = [blank.name for blank in rungs.rungs()]
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from helpers import devices
-from helpers.draw import theme
+from gpusim import devices
+from helpers import recordings
 from helpers.exercises import settings
 from helpers.exercises.framework import rungs
 from helpers.exercises.n13 import TUNABLE
-from helpers.explore.live import CannotShow
-from helpers.measure import recordings
 from helpers.measure.problem import WrongResult, tolerance
+from helpers.pictures import theme
+from helpers.pictures.live import CannotShow
 
 
 def test_all_settings_were_recorded_at_all_sizes_and_every_result_was_right():

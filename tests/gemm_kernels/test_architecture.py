@@ -4,7 +4,7 @@ import pytest
 
 from gemm_kernels import LADDER, get
 from gemm_kernels.architecture import refused
-from helpers import compiler
+from gpusim import compiler
 from tests.gemm_kernels.test_numeric import smaller
 
 

@@ -12,12 +12,12 @@ import gemm_kernels
 from gemm_kernels import BEYOND, get
 from gemm_kernels.ladder import TRIED
 from gemm_kernels.rules import broken
-from helpers import compiler, devices, gpu, run
-from helpers.measure import recordings
-from helpers.measure.measurement import geometric_mean
+from gpusim import compiler, devices
+from helpers import gpu, recordings, run
 from helpers.measure.problem import ALPHA, BETA, problem, verify
-from helpers.measure.suites import CHOICES, FASTEST, FASTEST_SQUARES, OTHERS, SQUARES, UNSEEN
-from helpers.models import register_banks
+from helpers.pictures.register_file import model as register_banks
+from helpers.recordings.measurement import geometric_mean
+from helpers.recordings.suites import CHOICES, FASTEST, FASTEST_SQUARES, OTHERS, SQUARES, UNSEEN
 from tests.measure.changed import CHANGED, changed_since
 
 H100 = "NVIDIA H100 80GB HBM3"
@@ -157,7 +157,7 @@ def test_sums_are_staged_without_bank_conflicts(name):
 
 
 def test_exchanged_sums_spare_most_of_the_cycles_in_which_fmas_wait_for_a_bank():
-    """By the model of the banks, which tests/models holds against an H200: the prediction that the log has."""
+    """By the model of the banks, which tests/pictures holds against an H200: the prediction that the log has."""
     merged, exchanged = (register_banks.banks(machine_code(name)) for name in ("unmerged", "exchanged"))
     assert merged.fmas == exchanged.fmas and exchanged.lost < merged.lost / 3
 

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from gemm_kernels import LADDER, at_shape, autotuned, by_shape, choices, fastest, get, stream_k
-from helpers import devices
-from helpers.measure import choosing, recordings
+from gpusim import devices
+from helpers import recordings
+from helpers.tools.measuring import choosing
 
 GPU = choices.DEFAULT_GPU
 H100 = "NVIDIA H100 80GB HBM3"

@@ -7,8 +7,8 @@ import pytest
 
 from gemm_kernels import get
 from gemm_kernels.ladder import LADDER, SPECIALISTS
-from helpers import compiler
-from helpers.compiler import listing
+from gpusim import compiler
+from gpusim.compiler import listing
 
 OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]
 THREAD_TILES = [kernel for kernel in OWN_SOURCE if "TN" in kernel.params and kernel.name != "rank_k"]

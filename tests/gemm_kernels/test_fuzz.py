@@ -14,7 +14,7 @@ import pytest
 from gemm_kernels import get
 from gemm_kernels.ladder import LADDER, SPECIALISTS
 from gemm_kernels.rules import broken
-from helpers import compiler
+from gpusim import compiler
 from tests.gemm_kernels.test_numeric import is_product, launched, random_matrices
 
 OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]

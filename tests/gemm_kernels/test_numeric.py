@@ -6,11 +6,11 @@ import itertools
 import numpy as np
 import pytest
 
+import gpusim
 from gemm_kernels import get
 from gemm_kernels.ladder import LADDER, SPECIALISTS
-from helpers import simulator
-from helpers.simulator.arithmetic import float32
-from helpers.simulator.engine import run as engine
+from gpusim.arithmetic import float32
+from gpusim.engine import run as engine
 from tests.gemm_kernels.test_views import view
 
 # Smaller than any tile in some dimension, larger and no multiple of it in another; the first has rows of whole float4s.
@@ -57,7 +57,7 @@ def random_matrices(M, N, K, seed=0):
 
 def compiled(kernel, source=None, arch="sm_90"):
     """The kernel's function on the simulator; made of another source if one is given."""
-    module = simulator.RawModule(code=source or kernel.source, name_expressions=[kernel.entry], arch=arch)
+    module = gpusim.RawModule(code=source or kernel.source, name_expressions=[kernel.entry], arch=arch)
     function = module.get_function(kernel.entry)
     if kernel.shared_bytes > 48 * 1024:
         function.max_dynamic_shared_size_bytes = kernel.shared_bytes
@@ -331,7 +331,7 @@ def test_rows_of_vector_matrix_that_start_anywhere_are_loaded_four_floats_at_a_t
     loads = []
     for N in (32, 29):
         A, B, C = random_matrices(1, N, 16 * 32 + 1, seed=9)
-        with simulator.record() as recording:
+        with gpusim.record() as recording:
             launched(smaller("vector_matrix").replace(CLUSTER=1, WORKERS=1), A, B, C)
         loads.append(recording.counters["smsp__sass_inst_executed_op_global_ld.sum"])
     assert loads[0] == loads[1]
@@ -342,7 +342,7 @@ def test_rows_of_matrix_vector_that_start_anywhere_are_loaded_four_floats_at_a_t
     loads = []
     for K in (1024, 1023):
         A, B, C = random_matrices(64, 1, K, seed=5)
-        with simulator.record() as recording:
+        with gpusim.record() as recording:
             launched(smaller("matrix_vector"), A, B, C)
         loads.append(recording.counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"])
     assert loads[1] < 2 * loads[0]
@@ -359,7 +359,7 @@ def test_a_vector_is_read_as_the_row_that_it_is_multiplied_with(K):
 def recorded(kernel, M, N, K):
     """The counters of a launch."""
     A, B, C = random_matrices(M, N, K)
-    with simulator.record() as recording:
+    with gpusim.record() as recording:
         launched(kernel, A, B, C)
     return recording.counters
 
@@ -399,7 +399,7 @@ def test_the_sums_of_a_cluster_stay_in_its_shared_memory():
     """Nothing but C is written, and each sum of another block is read once, four by one instruction of a lane."""
     kernel, (M, N, K) = smaller("clustered"), (64, 96, 300)
     A, B, C = random_matrices(M, N, K)
-    with simulator.record() as recording:
+    with gpusim.record() as recording:
         launched(kernel, A, B, C)
     counters, others = recording.counters, kernel.params["CLUSTER"] - 1
     assert counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == M * N * 4 // 32
@@ -481,7 +481,7 @@ def test_the_last_block_adds_everything_if_others_have_gone():
     A, B, C = random_matrices(M, N, K, seed=6)
     for change, right in ((IMPATIENT, True), (wrong, False)):
         source = kernel.source.replace(*IMPATIENT).replace(*change)
-        with simulator.sanitize("off"):
+        with gpusim.sanitize("off"):
             result = launched(kernel, A, B, C, function=compiled(kernel, source))
         assert np.array_equal(result, products_in_order(kernel, A, B)) == right
 
@@ -515,7 +515,7 @@ def test_a_part_that_is_forgotten_or_a_counter_that_is_not_reset_gives_another_r
     function = compiled(kernel, kernel.source.replace(*wrong))
     A, B, C = random_matrices(M, N, K, seed=6)
     same = {"function": function, "workspace": empty_workspace(kernel)}
-    with simulator.sanitize("off"):
+    with gpusim.sanitize("off"):
         with monkeypatch.context() as one_by_one:  # first, as then no parts are there from an earlier launch
             one_by_one.setattr(engine, "LANES_PER_WAVE", 1)
             results = [launched(kernel, A, B, C, **same)]

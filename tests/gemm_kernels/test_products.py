@@ -194,11 +194,17 @@ def test_every_pair_of_features_is_right(case):
     if kind in ("pointers", "grouped"):
         shapes = [(M, N, K)] * 3 if kind == "pointers" else [(M, N, K), (N, 3, M), (0, N, 2), (M + 30, 40, K)]
         lists = [
-            (*matrices(rng, case, operands, (), m, k, op_a), *matrices(rng, case, operands, (), k, n, op_b), *result((m, n)))
+            (
+                *matrices(rng, case, operands, (), m, k, op_a),
+                *matrices(rng, case, operands, (), k, n, op_b),
+                *result((m, n)),
+            )
             for m, n, k in shapes
         ]
         steps, of = epilogue_of(rng, case, (), M, N, 0)
-        Cs = gemm([one[0] for one in lists], [one[2] for one in lists], [one[4] for one in lists], epilogue=steps, **given)
+        Cs = gemm(
+            [one[0] for one in lists], [one[2] for one in lists], [one[4] for one in lists], epilogue=steps, **given
+        )
         for number, (C, (_, a, _, b, _, old)) in enumerate(zip(Cs, lists, strict=True)):
             check(C, a @ b, old, of, number)
         return
@@ -310,7 +316,9 @@ def test_scales_multiply_tensors_rows_columns_and_groups(operands, group):
         s, t = scales(37), scales(45)
         exact = a * s[:, None].astype(float) @ (b * t)
         compared(gemm(gpu.asarray(A), gpu.asarray(B), scale_a=gpu.asarray(s), scale_b=gpu.asarray(t)).get(), exact, 1e5)
-        compared(gemm(gpu.asarray(A), gpu.asarray(B), scale_a=0.5, scale_b=gpu.asarray(t)).get(), 0.5 * a @ (b * t), 1e5)
+        compared(
+            gemm(gpu.asarray(A), gpu.asarray(B), scale_a=0.5, scale_b=gpu.asarray(t)).get(), 0.5 * a @ (b * t), 1e5
+        )
         return
     groups = -(-100 // group)
     s, t = scales(37, groups), scales(groups, 45)
@@ -344,7 +352,9 @@ def test_convolutions_are_those_of_patches(operands, channels, options):
     typical = np.sqrt((exact**2).mean())
     compared(found.get(), exact, typical, exactly=operands == "s8")
     bias = floats(6).astype(np.float64 if operands == "f64" else np.float32)
-    biased = conv2d(gpu.asarray(X), gpu.asarray(W), epilogue=(epilogue.bias(gpu.asarray(bias)), epilogue.relu()), **options)
+    biased = conv2d(
+        gpu.asarray(X), gpu.asarray(W), epilogue=(epilogue.bias(gpu.asarray(bias)), epilogue.relu()), **options
+    )
     compared(biased.get(), np.maximum(exact + bias, 0), typical)
 
 
@@ -402,7 +412,11 @@ A35, B57 = floats(3, 5), floats(5, 7)
 )  # fmt: skip
 def test_what_cannot_be_multiplied_gets_a_sentence(arguments, options, sentence):
     on_device = [
-        list(map(gpu.asarray, one)) if isinstance(one, list) else one if place == 0 and "host" in sentence else gpu.asarray(one)
+        list(map(gpu.asarray, one))
+        if isinstance(one, list)
+        else one
+        if place == 0 and "host" in sentence
+        else gpu.asarray(one)
         for place, one in enumerate(arguments)
     ]
     with pytest.raises(Refused, match=sentence):

@@ -11,7 +11,7 @@ import pytest
 
 from gemm_kernels import OwnKernel, rules
 from gemm_kernels.ladder import LADDER, SPECIALISTS
-from helpers.compiler import nvrtc
+from gpusim.compiler import nvrtc
 
 TEMPLATES = [kernel for kernel in LADDER + SPECIALISTS if kernel.template]
 OWN_SOURCE = [kernel for kernel in TEMPLATES if kernel.name == kernel.file]  # autotuned has sliced_k's

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gpusim
 from gemm_kernels.tensor import INTEGER, KERNELS, SINGLE, TENSOR, get
-from helpers import compiler, simulator
+from gpusim import compiler
 
 SMALL = {"BM": 64, "BN": 64, "WM": 32, "WN": 32}
 SMALL_BYTES = {"BM": 64, "BN": 128, "BK": 64, "WM": 32, "WN": 32}
 SHAPES = ((1, 1, 1), (37, 53, 41), (130, 66, 50), (64, 72, 96), (17, 8, 200))
-RECORDING = Path(__file__).parents[2] / "helpers/measure/recordings/nvidia-h200/tensor.json"
+RECORDING = Path(__file__).parents[2] / "helpers/recordings/nvidia-h200/tensor.json"
 # What rounding of float32 explains of a sum of up to 200 products, and what TF32's cutting and the bits beyond two
 # bfloat16 numbers add: relative to a typical element of C.
 TOLERANCE = {"tf32": 6e-3, "bf16x3": 3e-5}
@@ -38,12 +39,12 @@ def operands(kernel, rng, *shape):
 
 def launched(kernel, A, B, C, alpha, beta, checks="raise"):
     (M, K), N = A.shape, B.shape[1]
-    module = simulator.RawModule(code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry])
+    module = gpusim.RawModule(code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry])
     function = module.get_function(kernel.entry)
     function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, kernel.shared_bytes)
     scalar = C.dtype.type
     arguments = (np.int32(M), np.int32(N), np.int32(K), scalar(alpha), A, B, scalar(beta), C)
-    with simulator.record(checks=checks) as recording:
+    with gpusim.record(checks=checks) as recording:
         function(kernel.grid(M, N), kernel.block, arguments, shared_mem=kernel.shared_bytes)
     return recording
 

@@ -7,7 +7,7 @@ import pytest
 
 from gemm_kernels import by_shape, choices, fastest, get
 from gemm_kernels.trees import Tree, total
-from helpers.measure import boosting
+from helpers.tools.measuring import boosting
 
 H100 = "NVIDIA H100 80GB HBM3"
 

@@ -7,8 +7,8 @@ import pytest
 
 from gemm_kernels import choices
 from helpers import gpu, run
-from helpers.measure import choosing
 from helpers.measure.problem import ALPHA, BETA, problem, verify
+from helpers.tools.measuring import choosing
 
 EVERY = choosing.candidates(choices.of().sms)
 NAMES = list(dict.fromkeys(kernel.name for kernel in EVERY))

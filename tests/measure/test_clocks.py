@@ -2,11 +2,11 @@
 
 import pytest
 
-from helpers import devices
+from gpusim import devices
 from helpers.measure import clocks
 from helpers.measure.clocks import COLD, KERNEL, NO_SYNC, RIGHT, WARM, ZEROS, Clocked
-from helpers.measure.measurement import Timing
-from helpers.measure.rows import from_row, to_row
+from helpers.recordings.measurement import Timing
+from helpers.recordings.rows import from_row, to_row
 
 PEAK = devices.DEFAULT.peak_fp32_gflops
 

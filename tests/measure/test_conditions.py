@@ -8,7 +8,7 @@ import pytest
 
 from helpers.measure import timing
 from helpers.measure.frozen import frozen_shapes
-from helpers.measure.suites import (
+from helpers.recordings.suites import (
     FASTEST_OTHERS,
     FASTEST_SQUARES,
     UNSEEN_FLOPS,

@@ -4,7 +4,7 @@ import pytest
 
 from gemm_kernels import get
 from helpers.measure.profiles import driver_answers, ladder, profile
-from helpers.measure.recordings import NoRecording
+from helpers.recordings import NoRecording
 
 
 def test_a_profile_has_the_limits_under_the_models_names_and_says_where_it_is_from():

@@ -17,12 +17,13 @@ from typing import Any
 from nbformat import NotebookNode
 
 from gemm_kernels import get
-from helpers import devices, exercises, plan
-from helpers.analysis.ladder import Ladder, ladder_of
-from helpers.authoring.notebooks import form, speaker
-from helpers.authoring.notebooks.glossary import LINK as LINKED_TERM
+from gpusim import devices
+from helpers import exercises, plan
 from helpers.exercises import Verdict
 from helpers.measure import profiles
+from helpers.pictures.ladder.facts import Ladder, ladder_of
+from helpers.tools.notebooks import form, speaker
+from helpers.tools.notebooks.glossary import LINK as LINKED_TERM
 
 FOLDER = plan.FOLDER
 NUMBERS = plan.course().numbers

@@ -1,9 +1,10 @@
 """Notebook 00: the numbers in its prose are right, and its terms are in the glossary."""
 
-from helpers import course, devices
-from helpers.analysis.memories import machine
-from helpers.draw.limits import limits_table
+from gpusim import devices
+from helpers import course
 from helpers.exercises import n00
+from helpers.pictures.limits.figure import limits_table
+from helpers.pictures.machine.facts import machine
 from tests.notebooks.support import H200, cells, cube, linked_terms, said, suite
 
 

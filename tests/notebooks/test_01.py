@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import devices
+from gpusim import devices
 from helpers.exercises import n01
-from helpers.explore.roofline import point_of
-from helpers.models import roofline, traffic
+from helpers.pictures import traffic
+from helpers.pictures.roofline import model as roofline
+from helpers.pictures.roofline.explorer import point_of
 from tests.notebooks.support import H200, answered, cells, linked_terms, prose, said
 
 ADA = devices.get("RTX 6000 Ada")

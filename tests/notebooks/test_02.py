@@ -3,9 +3,9 @@
 import re
 
 from gemm_kernels import get
-from helpers import course, devices
+from gpusim import devices
+from helpers import course, recordings
 from helpers.exercises.n02.blanks import BLOCK
-from helpers.measure import recordings
 from tests.notebooks.support import cells, linked_terms, prose, said
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers.analysis import block_shapes
-from helpers.simulator.recording import counting
+from gpusim.counters import counting
+from helpers.pictures.block_shapes import facts as block_shapes
 from tests.notebooks.support import cells, counters, linked_terms, prose, said, sources
 
 LANE = np.arange(8)

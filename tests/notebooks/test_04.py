@@ -6,10 +6,10 @@ from functools import cache
 import pytest
 
 from gemm_kernels import get
+from gpusim import Recording
 from helpers import run
 from helpers.measure.states import states
-from helpers.models import traffic
-from helpers.simulator import Recording
+from helpers.pictures import traffic
 from tests.notebooks.support import H200, cells, gain, linked_terms, prose, said
 
 SHARED = get("shared_memory")

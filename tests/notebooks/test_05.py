@@ -5,14 +5,14 @@ import dataclasses
 import pytest
 
 from gemm_kernels import get
-from helpers import course, cycles
-from helpers.analysis.block_shapes import recorded
-from helpers.analysis.resources import resources_of
+from gpusim.occupancy import occupancy
+from helpers import course, cycles, recordings
 from helpers.exercises import n05, residents
-from helpers.measure import profiles, recordings
+from helpers.measure import profiles
 from helpers.measure.states import states
-from helpers.models import latency
-from helpers.occupancy import occupancy
+from helpers.pictures.block_shapes.facts import recorded
+from helpers.pictures.occupancy.facts import resources_of
+from helpers.pictures.scheduler import model as latency
 from tests.notebooks.support import H200, answered, linked_terms, prose, said
 
 

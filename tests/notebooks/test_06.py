@@ -5,13 +5,12 @@ from collections import Counter
 import pytest
 
 from gemm_kernels import get, launch_of
-from helpers import course, cycles, exercises, run
-from helpers.analysis.vector_width import lines_of
-from helpers.draw.patch_places import Block
+from gpusim.occupancy import occupancy
+from helpers import course, cycles, exercises, recordings, run
 from helpers.exercises import pairs
-from helpers.measure import recordings
-from helpers.models.traffic import shared_loads_per_fma
-from helpers.occupancy import occupancy
+from helpers.pictures.patch.places_figure import Block
+from helpers.pictures.traffic import shared_loads_per_fma
+from helpers.pictures.vector_width.facts import lines_of
 from tests.notebooks.support import H200, counters, linked_terms, said, speeds
 
 SHARED, ONE_D, TWO_D = (get(name) for name in ("shared_memory", "block_tile_1d", "block_tile_2d"))

@@ -5,14 +5,18 @@ import re
 import pytest
 
 from gemm_kernels import get
-from helpers import course, cycles, devices, run
-from helpers.analysis import budget, host_timeline, mix, warp_states
-from helpers.analysis.asked import asked
-from helpers.analysis.lines import source_costs, translated
+from gpusim import devices
+from helpers import course, cycles, run
 from helpers.exercises import n07
 from helpers.exercises.framework.exercise import code_of
-from helpers.explore import hot_lines
 from helpers.measure import profiled
+from helpers.pictures.budget import facts as budget
+from helpers.pictures.heat_source.facts import source_costs, translated
+from helpers.pictures.host_timeline import facts as host_timeline
+from helpers.pictures.hot_lines import explorer as hot_lines
+from helpers.pictures.hot_lines.facts import asked
+from helpers.pictures.mix import facts as mix
+from helpers.pictures.warp_states import facts as warp_states
 from helpers.profile import profile
 from helpers.profile.__main__ import main
 from tests.notebooks.support import H200, linked_terms, prose, said, sources

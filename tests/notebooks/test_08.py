@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get, launch_of
+from gpusim.errors import Misaligned
 from helpers import course, exercises, run
-from helpers.analysis import budget
-from helpers.analysis.banks import places
-from helpers.analysis.load_to_use import load_to_use
-from helpers.analysis.tile_store import Tile, tile_access
-from helpers.explore import bank_board
 from helpers.measure.states import states
-from helpers.simulator import Misaligned
+from helpers.pictures.bank_board import explorer as bank_board
+from helpers.pictures.bank_board.facts import places
+from helpers.pictures.bank_board.tile_store import Tile, tile_access
+from helpers.pictures.budget import facts as budget
+from helpers.pictures.load_to_use.facts import load_to_use
 from tests.notebooks.support import SIZES, answered, counters, gain, linked_terms, prose, said
 
 WAVES = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"

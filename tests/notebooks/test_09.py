@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
+from gpusim.occupancy import occupancy
 from helpers import course, cycles, exercises, run
-from helpers.analysis import budget
-from helpers.analysis.vector_width import WIDTHS, Copy, moves_of, way_of
 from helpers.exercises import n09, pairs
 from helpers.measure.states import states
-from helpers.occupancy import occupancy
+from helpers.pictures.budget import facts as budget
+from helpers.pictures.vector_width.facts import WIDTHS, Copy, moves_of, way_of
 from tests.notebooks.support import H200, answered, counters, gain, linked_terms, said, speeds
 
 GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import course, exercises, run
-from helpers.analysis import CannotTell, budget
-from helpers.analysis.copies import stage_copies
-from helpers.analysis.sweep import ways
+from gpusim.occupancy import occupancy
+from helpers import course, exercises, recordings, run
 from helpers.exercises import n10
-from helpers.measure import recordings
-from helpers.measure.suites import DEEPER
-from helpers.models.pipeline import ByHand
-from helpers.occupancy import occupancy
+from helpers.pictures import CannotTell
+from helpers.pictures.budget import facts as budget
+from helpers.pictures.by_size.facts import ways
+from helpers.pictures.copies.facts import stage_copies
+from helpers.pictures.pipeline.model import ByHand
+from helpers.recordings.suites import DEEPER
 from tests.notebooks.support import H200, SIZES, counters, gain, linked_terms, prose, said
 
 

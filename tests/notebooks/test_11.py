@@ -7,14 +7,14 @@ import pytest
 
 from gemm_kernels import get
 from helpers import course
-from helpers.analysis import budget
-from helpers.analysis.banks import SharedAccess, places
-from helpers.analysis.hierarchy import levels_of
 from helpers.exercises import n11
-from helpers.explore import hierarchy
-from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG
 from helpers.measure import registers
 from helpers.measure.states import states
+from helpers.pictures.bank_board.facts import SharedAccess, places
+from helpers.pictures.budget import facts as budget
+from helpers.pictures.hierarchy import explorer as hierarchy
+from helpers.pictures.hierarchy.explorer import LANE_MAPS, ZIGZAG
+from helpers.pictures.hierarchy.facts import levels_of
 from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said, sources
 
 LOADS = "smsp__sass_inst_executed_op_shared_ld.sum"

@@ -5,14 +5,15 @@ import re
 import pytest
 
 from gemm_kernels import get
-from helpers import compiler, run
-from helpers.analysis.banks import shared_accesses
+from gpusim import compiler
+from helpers import run
 from helpers.exercises import n12
 from helpers.exercises.framework import trial
 from helpers.measure import registers
 from helpers.measure.registers import AS_COMPILED, BOTH_BANKS, NO_B, NO_FRAGMENTS, NO_REUSE, ONE_BANK, recorded
-from helpers.models.register_banks import asked_of, banks, in_order, lost_cycles
-from helpers.models.write_port import collisions
+from helpers.pictures.bank_board.facts import shared_accesses
+from helpers.pictures.register_file.model import asked_of, banks, in_order, lost_cycles
+from helpers.pictures.register_file.write_port import collisions
 from tests.notebooks.support import H200, answered, linked_terms, prose, said, sources
 
 PEAK = H200.peak_fp32_gflops / 1000

@@ -9,10 +9,10 @@ import pytest
 
 from gemm_kernels import get
 from helpers import exercises
-from helpers.analysis import landscape
-from helpers.analysis.block_shapes import rank_correlation
 from helpers.exercises import n13, settings
-from helpers.measure.space import busy, space, suits
+from helpers.pictures.block_shapes.facts import rank_correlation
+from helpers.pictures.tuning import facts as landscape
+from helpers.pictures.tuning.space import busy, space, suits
 from tests.notebooks.support import H200, answered, cells, gain, linked_terms, prose, said, sources, speeds, suite
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from gemm_kernels import LADDER, autotuned, get
-from helpers import run
-from helpers.analysis import raster, strassen
-from helpers.analysis.ladder import ladder_of
+from helpers import recordings, run
 from helpers.exercises import n14
-from helpers.measure import recordings
-from helpers.measure.space import busy
 from helpers.measure.states import states
+from helpers.pictures.ladder.facts import ladder_of
+from helpers.pictures.raster import facts as raster
+from helpers.pictures.strassen import facts as strassen
+from helpers.pictures.tuning.space import busy
 from tests.notebooks.support import (
     H200,
     answered,

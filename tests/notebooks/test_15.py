@@ -6,11 +6,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import gpusim
 from gemm_kernels import tensor
-from helpers import gpu, simulator
-from helpers.analysis import fragments, precisions
+from helpers import gpu, recordings
 from helpers.exercises import n15
-from helpers.measure import recordings
+from helpers.pictures import precisions
+from helpers.pictures.fragments import facts as fragments
 from tests.notebooks.support import H200, prose, said, sources
 
 
@@ -193,7 +194,7 @@ extern "C" __global__ void named(unsigned *out) {
 
 def test_lane_13_names_and_receives_what_the_table_says():
     out = np.zeros((32, 4), np.uint32)
-    simulator.RawModule(code=NAMES_ITS_LANE).get_function("named")((1,), (32,), (out,))
+    gpusim.RawModule(code=NAMES_ITS_LANE).get_function("named")((1,), (32,), (out,))
     named, column = out >> 4 & 31, out & 15  # by lane and register: who named the row, and its first column
     (matrix, row), *received = (
         tuple(map(int, found))

@@ -7,7 +7,8 @@ import pytest
 
 from helpers import exercises
 from helpers.exercises import reductions
-from helpers.explore import shuffle, tree
+from helpers.pictures.shuffle import explorer as shuffle
+from helpers.pictures.tree import explorer as tree
 from tests.notebooks.support import H200, linked_terms, prose, said, sources
 
 TERMS = {

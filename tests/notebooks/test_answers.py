@@ -5,7 +5,7 @@ import re
 import pytest
 
 from helpers import exercises, plan
-from helpers.authoring.notebooks import form
+from helpers.tools.notebooks import form
 
 EXPLORERS = re.compile(r"^\w+\.explore(?:_\w+)?\(", re.MULTILINE)
 EXERCISES = [one.name for one in exercises.EXERCISES]

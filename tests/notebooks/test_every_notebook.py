@@ -7,8 +7,8 @@ import pytest
 from nbformat import NotebookNode
 
 from helpers import plan
-from helpers.authoring.notebooks import glossary, steps
-from helpers.authoring.pages import course
+from helpers.tools.notebooks import glossary, steps
+from helpers.tools.pages import course
 from tests.notebooks.support import FOLDER, LINKED_TERM, NUMBERS, cells, linked_terms
 
 ROWS = [(", ".join(one.terms), one.text, one.number) for one in glossary.entries()]

@@ -5,7 +5,7 @@ import pytest
 
 from gemm_kernels import get
 from helpers import plan
-from helpers.analysis import budget
+from helpers.pictures.budget import facts as budget
 from tests.notebooks.support import H200, cells
 
 PLACES = {  # place -> the parts of a k-step that belong to it

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from helpers import cycles, profile, run, simulator
-from helpers.measure import recordings
+import gpusim
+from helpers import cycles, profile, recordings, run
 from helpers.profile import causes
 from helpers.profile.__main__ import main
 from helpers.profile.pairs import FOLDER, SUITE, Example, Pair, pairs
@@ -15,9 +15,9 @@ from helpers.profile.pairs import FOLDER, SUITE, Example, Pair, pairs
 PAIRS = {pair.rule: pair for pair in pairs()}
 
 
-def captured(example: Example) -> simulator.Captured:
+def captured(example: Example) -> gpusim.Captured:
     kernel = run.simulated(example.source, example.kernel)
-    with simulator.capture() as caught:
+    with gpusim.capture() as caught:
         run.call(kernel, example.grid, example.block, example.arguments(), example.shared)
     return caught[0]
 
@@ -28,7 +28,7 @@ def slow(rule: str) -> profile.Profile:
 
 
 def of_source(source: str, name: str, *args, grid: int = 8, block: int = 128) -> tuple[causes.Cause, ...]:
-    with simulator.capture() as caught:
+    with gpusim.capture() as caught:
         run.call(run.simulated(source, name), (grid,), (block,), args)
     return profile.profile(caught[0]).causes
 
@@ -167,7 +167,7 @@ def test_a_function_that_is_never_called_takes_no_instructions():
     }"""
     x = floats(1024)
     assert of_source(source, "k", x, floats(1024)) == ()
-    with simulator.record(blocks=(), checks="off") as recording:
+    with gpusim.record(blocks=(), checks="off") as recording:
         run.call(run.simulated(source, "k"), (8,), (128,), (x, np.zeros_like(x)))
     calls = [one for one in recording.by_instruction() if one.opcode.startswith("CALL")]
     assert calls and not sum(one.warps for one in calls)

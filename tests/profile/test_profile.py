@@ -7,14 +7,15 @@ from functools import cache
 import numpy as np
 import pytest
 
+import gpusim
 from gemm_kernels import get
-from helpers import course, profile, run, simulator
+from gpusim.engine import compiled
+from gpusim.timing import trace
+from helpers import course, profile, run
 from helpers.measure import ALPHA, BETA
 from helpers.profile import facts
 from helpers.profile.__main__ import main
 from helpers.profile.page import _three_digits
-from helpers.simulator.engine import compiled
-from helpers.timing import trace
 
 TRANSPOSE = """
 __global__ void transpose(const float *from, float *to, int rows, int columns) {
@@ -60,7 +61,7 @@ def test_memory_requests_are_those_that_the_simulator_counts():
     launch = get("coalesced").launch(32, 32, 32)
     (loads, *_) = profile.profile(launch).accesses
     kernel = run.simulated(launch.source, launch.entry, launch.options)
-    with simulator.record() as recording:
+    with gpusim.record() as recording:
         run.start(kernel, launch, *run.operands(*launch.shape), ALPHA, BETA)
     counters = recording.counters
     assert loads.cost == counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
@@ -70,7 +71,7 @@ def test_memory_requests_are_those_that_the_simulator_counts():
 def test_loads_ask_l1_for_what_the_simulator_counts_and_dram_reads_each_array_once(tmp_path, capsys):
     launch = get("coalesced").launch(64, 96, 128)
     kernel = run.simulated(launch.source, launch.entry, launch.options)
-    with simulator.record() as recording:
+    with gpusim.record() as recording:
         run.start(kernel, launch, *run.operands(*launch.shape), ALPHA, BETA)
     moved = profile.profile(launch).traffic
     sectors = recording.counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
@@ -164,7 +165,7 @@ def test_requests_whose_lanes_share_words_never_cost_less_than_at_best():
         for (int i = 0; i < 8; ++i) sum += all[i].x + all[i].y + all[i].z + all[i].w;
         to[threadIdx.x] = sum;
     }"""
-    with simulator.capture() as caught:
+    with gpusim.capture() as caught:
         run.call(run.simulated(source, "sums"), (1,), (32,), [np.zeros(32, np.float32)])
     (loads,) = (one for one in profile.profile(caught[0]).accesses if (one.space, one.op) == ("shared", "ld"))
     assert loads.cost == loads.ideal < 4 * loads.requests  # LDS.128: four wavefronts each if no lanes shared words
@@ -205,7 +206,7 @@ def test_a_grid_of_many_waves_is_not_said_to_wait_for_what_only_the_first_wave_w
     shares = {}
     for rows in (512, 4096):
         arrays = [np.ones(rows * 2048, np.float32) for _ in range(2)]
-        with simulator.capture() as caught:
+        with gpusim.capture() as caught:
             run.call(run.simulated(source, "stencil"), (64, rows // 8), (32, 8), [*arrays, rows, 2048])
         found = profile.profile(caught[0]).prediction
         shares[rows] = found.time["no_instruction"] / (1 - found.time["empty"])
@@ -250,7 +251,7 @@ def test_a_block_that_waits_for_others_is_not_taken_for_endless_where_hazards_ar
         if (blockIdx.x == 999) while (!*ready) { }
         if (blockIdx.x == 0) *ready = 1;
     }"""
-    with simulator.capture() as caught:
+    with gpusim.capture() as caught:
         run.call(run.simulated(source, "last"), (1000,), (32,), [np.zeros(1, np.int32)])
     assert profile.profile(caught[0]).checked == (0,)
 
@@ -339,7 +340,7 @@ def test_a_long_loop_that_ends_is_predicted_and_its_arrays_stay_as_they_are(monk
     never_ends = compiled.never_ends
     monkeypatch.setattr(compiled, "never_ends", lambda *args: asked.append(args) or never_ends(*args))
     to, next_of_4096 = np.zeros(512, np.uint32), "(s * 5u + 1u) & 4095u"
-    with simulator.capture() as caught:
+    with gpusim.capture() as caught:
         run.call(run.simulated(RANDOM.replace("NEXT", next_of_4096), "rounds"), (8,), (64,), [to])
     assert profile.profile(caught[0]).prediction.trace.warp_instructions > 2 * 3000
     assert asked and not to.any()

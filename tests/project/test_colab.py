@@ -12,7 +12,7 @@ import pytest
 from IPython.core.error import UsageError
 
 from helpers import colab, plan
-from helpers.authoring.notebooks import form
+from helpers.tools.notebooks import form
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL = form.colab_source(form.repository_address())
@@ -58,7 +58,7 @@ def test_on_colab_the_cell_fetches_the_course_and_a_second_run_does_not_fetch_ag
         (origin / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, origin / name)
     (origin / "pyproject.toml").write_text('[project]\ndependencies = ["numpy"]\n')
-    (origin / colab.PROGRAMS).parent.mkdir()
+    (origin / colab.PROGRAMS).parent.mkdir(parents=True)
     (origin / colab.PROGRAMS).write_text("# what compiles the programs in C\n")
     compiler = tmp_path / "site" / f"{colab.COMPILER}-1.0.dist-info"  # as if it were installed
     compiler.mkdir(parents=True)
@@ -140,7 +140,7 @@ def test_pip_is_called_once_without_dependencies_and_its_failure_is_a_sentence(t
     needed = ["no-such-package-of-the-course", "ziglang"]
     assert commands == [
         [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", *needed],
-        [sys.executable, str(tmp_path / "helpers" / "native" / "building.py")],
+        [sys.executable, str(tmp_path / colab.PROGRAMS)],
     ]
     assert "installed: no-such-package-of-the-course, ziglang." in capsys.readouterr().out
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers import compiler, doctor, gpu, native
-from helpers.compiler import cache
+from gpusim import compiler, native
+from gpusim.compiler import cache
+from helpers import doctor, gpu, recordings
 from helpers.doctor import BROKEN, NOT_HERE, WORKS, Finding, Report
-from helpers.measure import recordings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -145,7 +145,7 @@ def test_the_report_reads_the_same_as_text_and_as_html():
     assert "a &lt;b&gt;" in shown["text/html"] and "It fails. Do this." in shown["text/html"]
 
 
-@pytest.mark.parametrize("command", ["helpers.profile", "helpers.exercises", "helpers.measure"])
+@pytest.mark.parametrize("command", ["helpers.profile", "helpers.exercises", "helpers.tools.measuring"])
 def test_a_command_in_a_python_without_packages_ends_in_a_sentence(command):
     done = subprocess.run(
         [sys.executable, "-S", "-m", command, "--help"], capture_output=True, text=True, cwd=ROOT, timeout=60

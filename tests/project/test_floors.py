@@ -1,4 +1,4 @@
-"""Each floor uses only the floors below it: the contracts in pyproject.toml, checked by import-linter."""
+"""The rules of who imports whom: the contracts in pyproject.toml, checked by import-linter; and gpusim's face."""
 
 import ast
 import shutil
@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import gpusim
+
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
 LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+MOST_NAMES = 30  # of a face
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -19,7 +22,7 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
 
 
-def test_no_module_imports_from_a_floor_above_its_own():
+def test_the_contracts_are_kept():
     outcome = lint(ROOT)
     assert outcome.returncode == 0, outcome.stdout
 
@@ -27,30 +30,12 @@ def test_no_module_imports_from_a_floor_above_its_own():
 @pytest.mark.parametrize(
     ("module", "line", "broken"),
     [
-        (
-            "helpers/devices/__init__.py",
-            "import helpers.explore",
-            "each floor of helpers uses only the floors below it BROKEN",
-        ),
-        ("gemm_kernels/kernel.py", "import helpers.devices", "gemm_kernels imports nothing of helpers BROKEN"),
-        ("helpers/draw/picture.py", "import helpers.measure", "a picture is drawn from facts"),
-        ("helpers/draw/picture.py", "import helpers.simulator", "a picture is drawn from facts"),
-        (
-            "helpers/analysis/facts.py",
-            "import helpers.draw",
-            "each floor of helpers uses only the floors below it BROKEN",
-        ),
-        (
-            "helpers/explore/widget.py",
-            "from helpers import simulator",
-            "an explorer runs and records launches by helpers.run, and not by the simulator's",
-        ),
-        ("helpers/attic.py", "", "each floor of helpers uses only the floors below it BROKEN"),
-        (
-            "helpers/exercises/answer.py",
-            "def checked():\n    import helpers.measure.tuning",
-            "what a notebook imports makes no recordings",
-        ),
+        ("gpusim/devices.py", "import helpers.run", "gpusim imports nothing of the course BROKEN"),
+        ("gemm_kernels/kernel.py", "import helpers.run", "gemm_kernels imports nothing of helpers BROKEN"),
+        ("helpers/pictures/bits/figure.py", "import helpers.measure", "a picture is drawn from facts"),
+        ("helpers/pictures/bits/figure.py", "import gpusim.cupy", "a picture is drawn from facts"),
+        ("helpers/pictures/bits/facts.py", "import helpers.exercises", "the course on its pictures"),
+        ("helpers/exercises/answer.py", "def checked():\n    import helpers.tools.tuning", "never import the authors'"),
     ],
 )
 def test_the_contracts_notice_what_they_forbid(tmp_path, skeleton, module, line, broken):
@@ -65,41 +50,54 @@ def test_the_contracts_notice_what_they_forbid(tmp_path, skeleton, module, line,
 def skeleton(tmp_path_factory):
     """Empty modules of all names in the contracts, which keep them."""
     folder = tmp_path_factory.mktemp("skeleton")
-    named = {name for one in CONTRACTS for key in ("source_modules", "forbidden_modules") for name in one.get(key, ())}
-    for name in sorted({name.removesuffix(".**") for name in named}):
-        package = folder / name.replace(".", "/")
-        package.mkdir(parents=True)
-        (package / "__init__.py").touch()
+    keys = ("source_modules", "forbidden_modules", "layers")
+    named = {name for one in CONTRACTS for key in keys for row in one.get(key, ()) for name in row.split(" : ")}
+    for name in sorted(named | {"helpers.pictures.bits.figure", "helpers.tools.tuning", "gemm_kernels", "helpers"}):
+        package = folder
+        for part in name.replace("*", "bits").split("."):
+            package = package / part
+            package.mkdir(exist_ok=True)
+            (package / "__init__.py").touch()
+    shutil.rmtree(folder / "helpers" / "pictures" / "bits" / "figure")
+    (folder / "helpers" / "pictures" / "bits" / "figure.py").touch()
     sound = lint(folder)
     assert sound.returncode == 0, sound.stdout + sound.stderr
     return folder
 
 
-FACE, DOORS = ("RawModule", "record", "sanitize"), ("simulator", "gpu")
+def test_the_face_of_gpusim_fits_in_the_head_and_each_name_is_there():
+    assert len(gpusim.__all__) <= MOST_NAMES
+    assert {name: getattr(gpusim, name) is not None for name in gpusim.__all__} == dict.fromkeys(gpusim.__all__, True)
+    with pytest.raises(AttributeError, match="no attribute 'rceord'; it has Captured"):
+        gpusim.rceord  # noqa: B018
+
+
+FACE, DOORS = ("RawModule", "record", "sanitize"), ("gpusim", "gpu")
 
 
 def _compiles_or_records(tree: ast.AST) -> list[str]:
-    """What a module uses of the simulator's face or of the door to compile a kernel, or to record a launch."""
+    """What a module uses of gpusim's face or of the door to compile a kernel, or to record a launch."""
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("helpers.simulator"):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("gpusim"):
             found += [alias.name for alias in node.names if alias.name in FACE]
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in DOORS:
             found += [node.attr] if node.attr in FACE else []
     return found
 
 
-@pytest.mark.parametrize("room", ["explore", "exercises"])
-def test_explorers_and_exercises_compile_and_record_by_helpers_run(room):
-    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "helpers" / room).rglob("*.py")}
+@pytest.mark.parametrize("files", ["pictures/*/explorer.py", "exercises/**/*.py"])
+def test_explorers_and_exercises_compile_and_record_by_helpers_run(files):
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "helpers").glob(files)}
+    assert sources
     assert {path: found for path, text in sources.items() if (found := _compiles_or_records(ast.parse(text)))} == {}
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "from helpers import simulator\nsimulator.RawModule(code=source)",
-        "from helpers.simulator import record",
+        "import gpusim\ngpusim.RawModule(code=source)",
+        "from gpusim import record",
         "from helpers import gpu\nwith gpu.record() as recording: pass",
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import explore
+from helpers import pictures
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTES = ("teachers", "setup", "own_kernels", "speeds", "where_taught")
@@ -64,8 +64,8 @@ def test_the_page_names_every_explorer_and_says_which_take_a_kernel_of_ones_own(
         r"^## Explorers for your own kernel\n.*?```\n\n(.*?)\n\n##", OWN_KERNELS, re.MULTILINE | re.DOTALL
     )[1]
     own, without = (set(re.findall(r"`(\w+)`", part)) for part in section.split(";")[:2])
-    folder = Path(explore.__file__).parent
-    found = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    folder = Path(pictures.__file__).parent
+    found = {path.parent.name: path.read_text(encoding="utf-8") for path in folder.glob("*/explorer.py")}
     explorers = {name: re.search(r"^def explore\((.*?)\) ->", text, re.M | re.S) for name, text in found.items()}
     takes_own = {
         name: re.search("own: (Own|OwnKernel)\\b", head[1]) is not None for name, head in explorers.items() if head

@@ -11,29 +11,35 @@ from tests import quick
 @pytest.mark.parametrize(
     ("path", "tests"),
     [
-        ("helpers/draw/sectors.py", ["tests/draw/test_sectors.py"]),
+        ("helpers/pictures/coalescing/figure.py", ["tests/pictures/test_coalescing_figure.py"]),
         ("helpers/course.py", ["tests/test_course.py"]),
         ("helpers/exercises/framework/slips.py", ["tests/exercises/test_slips.py"]),
         ("helpers/exercises/n04.py", ["tests/exercises/test_n04.py"]),
         ("notebooks/04_shared_memory.ipynb", ["tests/notebooks/test_04.py", "tests/notebooks/test_every_notebook.py"]),
         ("gemm_kernels/ladder.py", ["tests/gemm_kernels/test_ladder.py"]),
-        ("tests/draw/test_sectors.py", ["tests/draw/test_sectors.py"]),
+        ("tests/pictures/test_coalescing_figure.py", ["tests/pictures/test_coalescing_figure.py"]),
         ("README.md", []),
+        ("helpers/gpusim/src/gpusim/cupy/raw_module.py", ["tests/gpusim/test_raw_module.py"]),
+        ("helpers/tools/measuring/choosing.py", ["tests/tools/measuring/test_choosing.py"]),
     ],
 )
 def test_the_tests_of_a_file_are_found_by_its_name(path, tests):
     assert quick.tests_of(path) == tests
 
 
-@pytest.mark.parametrize("path", ["helpers/native/engine/memory.c", "helpers/native/building.py"])
+@pytest.mark.parametrize(
+    "path", ["helpers/gpusim/src/gpusim/native/engine/memory.c", "helpers/gpusim/src/gpusim/native/building.py"]
+)
 def test_a_file_without_tests_of_its_own_has_its_rooms(path):
     found = quick.tests_of(path)
-    assert "tests/native/test_libraries.py" in found and all(one.startswith("tests/native/") for one in found)
+    assert "tests/gpusim/native/test_libraries.py" in found and all(
+        one.startswith("tests/gpusim/native/") for one in found
+    )
 
 
 def test_the_rules_come_first_and_no_file_twice():
-    found = quick.chosen(["helpers/draw/sectors.py", "tests/draw/test_sectors.py"])
-    assert found == [*quick.ALWAYS, "tests/draw/test_sectors.py"]
+    found = quick.chosen(["helpers/pictures/coalescing/figure.py", "tests/pictures/test_coalescing_figure.py"])
+    assert found == [*quick.ALWAYS, "tests/pictures/test_coalescing_figure.py"]
 
 
 def test_of_many_cases_the_first_and_the_last_are_kept():

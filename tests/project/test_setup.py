@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from jupyterlab.commands import get_app_dir
 
-from helpers.authoring import setup_environment as setup
-from helpers.authoring.setup_environment import Gpu, SetupError
+from helpers.tools import setup_environment as setup
+from helpers.tools.setup_environment import Gpu, SetupError
 
 TESTED = [(3, 11), (3, 12), (3, 13)]
 
@@ -201,7 +201,7 @@ def course(tmp_path: Path) -> Path:
 
 
 def run_set_up(course: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    script = course / "helpers" / "authoring" / "setup_environment.py"
+    script = course / "helpers" / "tools" / "setup_environment.py"
     command = [sys.executable, "-I", str(script), "--gpu", "no", *arguments]
     return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120)
 

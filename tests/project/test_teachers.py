@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 
 from helpers import plan
-from helpers.authoring.notebooks import steps
-from helpers.authoring.pages import course
+from helpers.tools.notebooks import steps
+from helpers.tools.pages import course
 
 ROOT = Path(__file__).resolve().parents[2]
 PATH = ROOT / "notebooks" / "teachers.md"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from IPython.display import display
 
-from helpers.draw import theme
+from helpers.pictures import theme
 
 LEARNERS = "your kernel"  # in the title of a picture
 

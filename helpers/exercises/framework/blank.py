@@ -10,11 +10,11 @@ import html
 from dataclasses import dataclass, replace
 from typing import Any
 
-from helpers.draw import theme
 from helpers.exercises.framework import kept
 from helpers.exercises.framework.answers import LEARNERS, Verdict
 from helpers.exercises.framework.card import Hints
 from helpers.exercises.framework.exercise import KernelExercise, code_of
+from helpers.pictures import theme
 
 LEARNER, SKIPPED, NOBODY = "yours", "the course's solution, which you chose to go on with", "the course's solution"
 

@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.draw.diff import Diff
+from helpers.pictures.source_diff import Diff
 
 LEVELS = {1: "first steps", 2: "takes thought", 3: "stretch"}
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from gpusim.sentences import BadInput
 from helpers.exercises.framework import progress
 from helpers.exercises.framework.exercise import Exercise
-from helpers.sentences import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

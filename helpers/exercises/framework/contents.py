@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers.draw import theme
+from gpusim.errors import SimulatorError
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.gemm import Gemm
+from helpers.pictures import theme
 from helpers.run import simulated
-from helpers.simulator.errors import SimulatorError
 
 if TYPE_CHECKING:
     from helpers.exercises.framework.reasons import Facts

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.devices import WARP, unravel
-from helpers.draw import theme
+from gpusim.devices import WARP, unravel
 from helpers.exercises.framework import integers
+from helpers.pictures import theme
 
 if TYPE_CHECKING:
     from helpers.exercises.framework.reasons import Facts

@@ -10,19 +10,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from helpers.compiler import CompileError
-from helpers.draw import theme
-from helpers.draw.diff import Diff, source_diff
+from gpusim import Kernel, Recording
+from gpusim.checks.checks import SHARED_RACE
+from gpusim.compiler import CompileError
+from gpusim.errors import SimulatorError
 from helpers.exercises.framework import convergence, feedback, judge, marked, on_gpu, progress, reasons, text_slips
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
 from helpers.exercises.framework.judge import Examination, Goal, Judged
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.trial import Outcome
+from helpers.pictures import theme
+from helpers.pictures.source_diff import Diff, source_diff
 from helpers.run import simulated
-from helpers.simulator import Kernel, Recording
-from helpers.simulator.errors import SimulatorError
-from helpers.simulator.sanitizer.checks import SHARED_RACE
 
 SOURCES = Path(__file__).parents[1] / "sources"
 Picture = Callable[[Kernel, Problem], "theme.Figure"]

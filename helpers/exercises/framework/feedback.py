@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from helpers.analysis.races import easiest
-from helpers.draw import theme
+from gpusim.checks.checks import GLOBAL_RACE, SHARED_RACE, Finding
+from gpusim.errors import GUARD, SimulatorError, coordinates
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.judge import Examination, Goal
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
-from helpers.simulator.errors import GUARD, SimulatorError, coordinates
-from helpers.simulator.sanitizer.checks import GLOBAL_RACE, SHARED_RACE, Finding
+from helpers.pictures import theme
+from helpers.pictures.barriers.facts import easiest
 
 MOST_ELEMENTS = 200_000  # of a picture
 NO_GUARD = "In this exercise every thread has an element, so that no guard is missing: it is the index that is wrong."
@@ -199,7 +199,7 @@ def _picture(found: Examination, failure: Outcome, problem: Problem) -> theme.Fi
         return None
     if not 1 < failure.wrong.size <= MOST_ELEMENTS:
         return None
-    from helpers.draw.error_map import ErrorMap, error_map_figure  # the first picture loads matplotlib
+    from helpers.pictures.error_map.figure import ErrorMap, error_map_figure  # the first picture loads matplotlib
 
     wrong = failure.wrong
     unwritten = wrong & ~trial.stored(found.kernel, problem, failure.case)  # type: ignore[arg-type]

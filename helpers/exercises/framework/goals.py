@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from gemm_kernels import rules
-from helpers import cycles, devices
-from helpers.analysis.banks import shared_accesses
-from helpers.analysis.order import events_of, reads_before_stores
-from helpers.compiler import CompileError
-from helpers.devices import WARP
+from gpusim import Recording, devices
+from gpusim.compiler import CompileError
+from gpusim.counters.recorded import RecordedLaunch
+from gpusim.counters.trace import Trace
+from gpusim.devices import WARP
+from gpusim.errors import SimulatorError
+from gpusim.native import NoLibrary
+from gpusim.occupancy import occupancy
+from helpers import cycles
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.judge import Goal, Judged
 from helpers.exercises.framework.problems import Problem
-from helpers.native import NoLibrary
-from helpers.occupancy import occupancy
+from helpers.pictures.bank_board.facts import shared_accesses
+from helpers.pictures.order.facts import events_of, reads_before_stores
 from helpers.run import simulated
-from helpers.simulator import Recording
-from helpers.simulator.errors import SimulatorError
-from helpers.simulator.recording.recorded import RecordedLaunch
-from helpers.simulator.recording.trace import Trace
 
 DEVICE = devices.DEFAULT
 FLOAT_BYTES = 4

@@ -10,14 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers.compiler import CompileError
-from helpers.draw import theme
-from helpers.exercises.framework import trial
-from helpers.exercises.framework.problems import Case, NotApplicable, Problem
-from helpers.exercises.framework.trial import Outcome
-from helpers.run import simulated
-from helpers.simulator import Kernel, Recording
-from helpers.simulator.errors import (
+from gpusim import Kernel, Recording
+from gpusim.compiler import CompileError
+from gpusim.errors import (
     ArgumentError,
     LaunchError,
     OutOfBounds,
@@ -25,6 +20,11 @@ from helpers.simulator.errors import (
     StepLimitExceeded,
     UnsupportedInstruction,
 )
+from helpers.exercises.framework import trial
+from helpers.exercises.framework.problems import Case, NotApplicable, Problem
+from helpers.exercises.framework.trial import Outcome
+from helpers.pictures import theme
+from helpers.run import simulated
 
 NOT_YOURS = "That is a bug of the course, not of your kernel: please report it, with the kernel."
 HOPELESS = (ArgumentError, LaunchError, StepLimitExceeded, UnsupportedInstruction)  # the next case is no better

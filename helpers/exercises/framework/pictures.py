@@ -7,30 +7,30 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gemm_kernels import get
+from gpusim import Kernel, Recording
+from gpusim.checks.checks import SHARED_RACE
 from helpers import run
-from helpers.analysis.access import warp_access
-from helpers.analysis.banks import NAMES, shared_accesses
-from helpers.analysis.elements import strip
-from helpers.analysis.order import events_of, names_of
-from helpers.analysis.thread_map import thread_map
-from helpers.analysis.tile_phases import Race, TilePhases, tile_phases
-from helpers.draw import theme
-from helpers.draw.bank_board import bank_board_figure
-from helpers.draw.elements import strips_figure
-from helpers.draw.order import order_figure
-from helpers.draw.race import race_figure
-from helpers.draw.register_file import ports_figure
-from helpers.draw.sectors import sectors_figure
-from helpers.draw.thread_map import thread_map_figure
-from helpers.draw.tile_phases import tile_phases_figure
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.answers import LEARNERS
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.trial import output_name
-from helpers.explore.barriers import race_in
-from helpers.models.write_port import cycles
-from helpers.simulator import Kernel, Recording
-from helpers.simulator.sanitizer.checks import SHARED_RACE
+from helpers.pictures import theme
+from helpers.pictures.bank_board.facts import NAMES, shared_accesses
+from helpers.pictures.bank_board.figure import bank_board_figure
+from helpers.pictures.barriers.explorer import race_in
+from helpers.pictures.barriers.figure import race_figure
+from helpers.pictures.coalescing.facts import warp_access
+from helpers.pictures.coalescing.figure import sectors_figure
+from helpers.pictures.first_launch.facts import strip
+from helpers.pictures.first_launch.figure import strips_figure
+from helpers.pictures.order.facts import events_of, names_of
+from helpers.pictures.order.figure import order_figure
+from helpers.pictures.register_file.figure import ports_figure
+from helpers.pictures.register_file.write_port import cycles
+from helpers.pictures.thread_map.facts import thread_map
+from helpers.pictures.thread_map.figure import thread_map_figure
+from helpers.pictures.tile_phases.facts import Race, TilePhases, tile_phases
+from helpers.pictures.tile_phases.figure import tile_phases_figure
 
 
 @dataclass(frozen=True)

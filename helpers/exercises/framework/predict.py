@@ -8,8 +8,8 @@ from typing import Any
 
 import ipywidgets
 
-from helpers.draw import theme
-from helpers.explore.widgets import STATIC_NOTE
+from helpers.pictures import theme
+from helpers.pictures.widgets import STATIC_NOTE
 
 QUESTION, COMMITTED = "gemm-prediction", "gemm-committed"  # by which the JupyterLab extension opens the answers
 WIDTH = f"{round(theme.WIDTH * theme.CSS_DPI)}px"

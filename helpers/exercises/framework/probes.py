@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
+from gpusim import Kernel
+from gpusim.errors import SimulatorError
 from helpers.exercises.framework import problems, trial
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.problems import Case, Setup
-from helpers.simulator import Kernel
-from helpers.simulator.errors import SimulatorError
 
 ROOM = 8  # times the size of A and of B
 OLD = 4096.0  # what C holds before, where it is looked for afterwards

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers.draw.theme import runs
 from helpers.exercises.framework.probes import CannotProbe, Probe, Taken
 from helpers.exercises.framework.slips import Tiles
+from helpers.pictures.theme import runs
 
 Index = tuple[Any, Any]
 

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from helpers.devices import unravel
-from helpers.draw import theme
+from gpusim.checks.checks import GLOBAL_RACE, SHARED_RACE
+from gpusim.devices import unravel
+from gpusim.errors import KernelError, OutOfBounds, SimulatorError
+from gpusim.symbols.shared_arrays import SharedNames
 from helpers.exercises.framework import contents, convergence, feedback, integers, overall, products, slips, trial
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
+from helpers.pictures import theme
 from helpers.run import simulated
-from helpers.simulator.errors import KernelError, OutOfBounds, SimulatorError
-from helpers.simulator.sanitizer.checks import GLOBAL_RACE, SHARED_RACE
-from helpers.simulator.sanitizer.shared_arrays import SharedNames
 
 Index = tuple[int, int, int]
 Look = Callable[["Facts"], str | tuple[str, ...]]

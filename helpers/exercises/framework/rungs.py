@@ -16,20 +16,19 @@ from functools import cache, partial
 import numpy as np
 
 from gemm_kernels import Launch
-from helpers import cycles, gpu, run
-from helpers.analysis.block_shapes import sectors_per_request
-from helpers.draw import theme
-from helpers.draw.tables import Table
+from helpers import cycles, gpu, recordings, run
 from helpers.exercises.framework.blank import LEARNER, Blank
 from helpers.exercises.framework.exercise import code_of
 from helpers.exercises.framework.multiplications import LAST, SHOWN, kernel_of, rungs
 from helpers.exercises.framework.speed import SUITE, recorded
-from helpers.measure import recordings
 from helpers.measure.bench import cublas_sgemm
-from helpers.measure.measurement import MEASURED, Measurement, Timing
 from helpers.measure.problem import Reference, problem
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import interleave
+from helpers.pictures import theme
+from helpers.pictures.block_shapes.facts import sectors_per_request
+from helpers.pictures.tables import Table
+from helpers.recordings.measurement import MEASURED, Measurement, Timing
 
 SIZES = (1024, 2048, 4096)  # M = N = K; every tile divides them
 COUNTED = (128, 128, 64)  # M, N, K of the launch whose requests are counted

@@ -15,14 +15,14 @@ from functools import partial
 
 import numpy as np
 
-from helpers import cycles, devices, gpu, run, simulator
+import gpusim
+from gpusim import Kernel, devices
+from helpers import cycles, gpu, recordings, run
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.gemm import AnyTile, Gemm
 from helpers.exercises.framework.problems import Case, Problem, Setup
-from helpers.measure import recordings
-from helpers.measure.measurement import MEASURED, Measurement
 from helpers.measure.timing import WRITE, interleave
-from helpers.simulator import Kernel
+from helpers.recordings.measurement import MEASURED, Measurement
 
 SIDE = 2048  # M = N = K of a multiplication: one of those that the suite `plain` records
 SUITE = "plain"
@@ -54,7 +54,7 @@ def line(kernel: Kernel, source: str, problem: Problem, name: str = "", before: 
 
 def _prediction(kernel: Kernel, problem: Problem, case: Case) -> cycles.Prediction | None:
     try:
-        with simulator.capture() as caught:
+        with gpusim.capture() as caught:
             trial.launch(kernel, _setup(problem, case))
         return cycles.predict(caught[0])
     except cycles.CANNOT:

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from helpers.compiler import CompileError
-from helpers.devices import unravel
+from gpusim import Kernel, Recording, Report
+from gpusim.compiler import CompileError
+from gpusim.counters.trace import Trace
+from gpusim.devices import unravel
+from gpusim.errors import KernelError, OutOfBounds, SimulatorError
 from helpers.exercises.framework.problems import Case, Problem, Setup
 from helpers.run import call, checked, recorded, unoptimised
-from helpers.simulator import Kernel, Recording, Report
-from helpers.simulator.errors import KernelError, OutOfBounds, SimulatorError
-from helpers.simulator.recording.trace import Trace
 
 # The longest solution needs a quarter of this, and a loop without end is stopped within a second.
 MAX_INSTRUCTIONS = 16_000

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.compiler import CompileError
-from helpers.draw import theme
+from gpusim.compiler import CompileError
+from gpusim.errors import SimulatorError
 from helpers.exercises.framework import progress
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer
 from helpers.exercises.framework.exercise import Exercise
-from helpers.simulator.errors import SimulatorError
+from helpers.pictures import theme
 
 
 @dataclass(frozen=True)

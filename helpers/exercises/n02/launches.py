@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import get
+from gpusim.devices import WARP
+from gpusim.errors import SimulatorError
 from helpers import run
-from helpers.analysis.access import warp_access
-from helpers.analysis.thread_map import ThreadMap, map_of
-from helpers.devices import WARP
-from helpers.draw import theme
-from helpers.draw.thread_map import thread_map_figure
-from helpers.draw.warp_fill import warp_fill_figure
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.values import ValueExercise, WrongValue
-from helpers.explore import thread_map
-from helpers.simulator.errors import SimulatorError
+from helpers.pictures import theme
+from helpers.pictures.coalescing.facts import warp_access
+from helpers.pictures.thread_map import explorer as thread_map
+from helpers.pictures.thread_map.facts import ThreadMap, map_of
+from helpers.pictures.thread_map.figure import thread_map_figure
+from helpers.pictures.warp_fill.figure import warp_fill_figure
 
 NAIVE = "naive"
 Dims = tuple[int, int, int]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from helpers.analysis import exchange
-from helpers.analysis.reads import reads
-from helpers.draw import theme
-from helpers.draw.exchange import exchange_figure
-from helpers.draw.reads import reads_figure
+from gpusim import Kernel, Recording
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.problems import Problem
-from helpers.simulator import Kernel, Recording
+from helpers.pictures import theme
+from helpers.pictures.exchange import facts as exchange
+from helpers.pictures.exchange.figure import exchange_figure
+from helpers.pictures.reads.facts import reads
+from helpers.pictures.reads.figure import reads_figure
 
 ARRAY = 1  # x is the second parameter of every kernel of this notebook
 

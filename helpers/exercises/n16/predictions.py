@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from helpers.analysis import warp_paths
-from helpers.devices import WARP
-from helpers.draw import theme
-from helpers.draw.tables import Table
-from helpers.draw.warp_paths import paths_figure
+from gpusim.devices import WARP
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.questions import question
 from helpers.exercises.n16.sums import LAST_BLOCK
-from helpers.explore import tree
+from helpers.pictures import theme
+from helpers.pictures.tables import Table
+from helpers.pictures.tree import explorer as tree
+from helpers.pictures.warp_paths import facts as warp_paths
+from helpers.pictures.warp_paths.figure import paths_figure
 from helpers.run import simulated
 
 # --- banks of a tree

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from helpers.draw import theme
-from helpers.draw.pairs import HIGHEST
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.n17 import matrices
 from helpers.exercises.n17.fused import TWO_OF_ALL
 from helpers.exercises.n17.pictures import LEVELS, SHAPE, journey_figure
-from helpers.explore.controls import choice_list
-from helpers.explore.live import LiveExplorer
+from helpers.pictures import theme
+from helpers.pictures.controls import choice_list
+from helpers.pictures.live import LiveExplorer
+from helpers.pictures.pairs.figure import HIGHEST
 from helpers.run import simulated
 
 C: Mapping[str, Case] = {

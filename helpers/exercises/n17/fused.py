@@ -6,7 +6,10 @@ from functools import cache
 
 import numpy as np
 
-from helpers import cycles, run, simulator
+import gpusim
+from gpusim.errors import SimulatorError
+from gpusim.native import NoLibrary
+from helpers import cycles, run
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import SOURCES, Wrong
@@ -28,8 +31,6 @@ from helpers.exercises.n17.matrices import (
     TwoSmallest,
     shapes,
 )
-from helpers.native import NoLibrary
-from helpers.simulator.errors import SimulatorError
 
 RULES = "Of equal elements the smaller place comes first. A NaN is no number. What is not there has the place -1."
 JUDGED = Case({"M": 96, "N": 128, "K": 8})  # C has 1536 sectors
@@ -251,7 +252,7 @@ def alone() -> str:
     return (SOURCES / "product_alone.cu").read_text(encoding="utf-8")
 
 
-def caught(source: str, entry: str, tile: tuple[int, int], threads: int) -> simulator.Captured:
+def caught(source: str, entry: str, tile: tuple[int, int], threads: int) -> gpusim.Captured:
     """A launch of one of the two at M = N = K = SIDE, not executed. tile: rows and columns of C of a block."""
     A, grid = np.zeros((SIDE, SIDE), np.float32), (blocks(SIDE, tile[1]), blocks(SIDE, tile[0]))
     if entry == "product":
@@ -260,7 +261,7 @@ def caught(source: str, entry: str, tile: tuple[int, int], threads: int) -> simu
         parts, arrived = np.zeros(PAIR_WORDS * grid[0] * grid[1], np.float32), np.zeros(1, np.uint32)
         output = parts, arrived, np.zeros(2, np.float32), np.zeros(2, np.int32)
     sizes = (np.int32(SIDE),) * 3
-    with simulator.capture() as found:
+    with gpusim.capture() as found:
         run.call(run.simulated(source, entry), grid, (threads,), (*sizes, A, A, *output), 0)
     return found[0]
 

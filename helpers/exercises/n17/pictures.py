@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from helpers.analysis import CannotTell, pairs
-from helpers.analysis.exchange import shuffles
-from helpers.analysis.pairs import Journey, Level, Pair
-from helpers.devices import WARP
-from helpers.draw import theme
-from helpers.draw.exchange import exchange_figure
-from helpers.draw.pairs import pairs_figure
-from helpers.draw.patch_pairs import patch_pairs_figure
+from gpusim import Kernel, Recording
+from gpusim.devices import WARP
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.n17 import matrices
 from helpers.exercises.n17.matrices import BM, BN, THREADS, exact, product
-from helpers.simulator import Kernel, Recording
+from helpers.pictures import CannotTell, theme
+from helpers.pictures.exchange.facts import shuffles
+from helpers.pictures.exchange.figure import exchange_figure
+from helpers.pictures.pairs import facts as pairs
+from helpers.pictures.pairs.facts import Journey, Level, Pair
+from helpers.pictures.pairs.figure import pairs_figure
+from helpers.pictures.patch_pairs.figure import patch_pairs_figure
 
 SHAPE = Case({"M": 90, "N": 180, "K": 5})  # nine blocks, those at the edges with tails
 PARTS = 5  # the parameter of step 4 that the blocks leave their pairs in

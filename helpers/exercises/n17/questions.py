@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers import devices, gpu, run
-from helpers.analysis.pairs import two_of
-from helpers.compiler.includes import COURSE
-from helpers.draw import theme
-from helpers.draw.tables import Table
+from gpusim import devices
+from gpusim.compiler.includes import COURSE
+from gpusim.errors import SimulatorError
+from helpers import gpu, recordings, run
 from helpers.exercises.framework import kept, on_gpu
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Plain
@@ -22,10 +21,11 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.questions import question
 from helpers.exercises.n17.fused import SIDE, STEPS, TWO_OF_ALL, alone, predicted_ms
 from helpers.exercises.n17.matrices import BM, BN, PAIR_WORDS, THREADS
-from helpers.measure import recordings
-from helpers.measure.measurement import MEASURED, Timing
 from helpers.measure.timing import interleave
-from helpers.simulator.errors import SimulatorError
+from helpers.pictures import theme
+from helpers.pictures.pairs.facts import two_of
+from helpers.pictures.tables import Table
+from helpers.recordings.measurement import MEASURED, Timing
 
 DEVICE = devices.DEFAULT
 LARGE = 4096  # M = N = K of the questions

@@ -4,7 +4,7 @@
 
 `ncu` runs the same module with a word that says what it launches, once each. For the kernels of the ladder the samples
 are recorded that ncu's sampler took while a scheduler issued nothing: what these cycles are lost for
-(`helpers.analysis.budget`).
+(`helpers.pictures.budget.facts`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import LADDER, at_shape
-from helpers import devices, gpu, run
-from helpers.measure import recordings
-from helpers.measure.measurement import Timing
+from gpusim import devices
+from helpers import gpu, recordings, run
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance
 from helpers.measure.states import METRICS, REASONS, profiled
 from helpers.measure.timing import WRITE, interleave
+from helpers.recordings.measurement import Timing
 
 SUITE = "profiled"
 M, N = 2048, 4096  # of the matrix whose columns are added up

@@ -1,0 +1,1 @@
+"""What one instruction computes, bit for bit."""

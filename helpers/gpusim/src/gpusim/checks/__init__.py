@@ -1,0 +1,1 @@
+"""The sanitizer: races, values that are not defined, and barriers, in sentences."""

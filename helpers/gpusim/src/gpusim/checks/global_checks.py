@@ -1,0 +1,680 @@
+"""The sanitizer's watch over global memory: reads of what nobody wrote, and races.
+
+Only arrays that the kernel may write, and arrays that still have unwritten elements, are watched. For each word (4
+bytes, or the array's smaller elements) the last writer and the last readers are kept; an access is compared with them.
+
+Two accesses of one word, one of them a store, are in order if one thread does both, or
+
+- inside a block: `__syncthreads()` lies between, or `__syncwarp()` for lanes of one warp;
+- between any two threads: the first has executed `__threadfence()` since, and after that an atomic operation or another
+  strong store, and the second an atomic operation or another strong load: that is how results are handed on, and how
+  locks work (CUDA guide, 'Memory Fence Functions'). Another thread of the block, or of the warp, may do the fence and
+  the atomic operation for the first, if a barrier of theirs comes before, and the atomic operation for the second, if
+  one comes behind it. Between blocks it must be the same variable, or others have to pass it on from one to the other,
+  each behind a fence of its own. Inside a block `__threadfence_block()` is enough, the atomic variable may lie in
+  shared memory, and which it was is not looked at.
+
+Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
+Model'). Stores of the same value do not either, nor does the plain load with which an atomicCAS begins (`mark_looks`):
+loops that build an atomic function from it begin with such a load (CUDA guide, 'Atomic Functions'). But who reads a sum
+to which several have added must know of all of them: that its own block was the last to do so is chance. Who was given
+the old value knows.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from gpusim.checks.uninvolved_warps import Bystanders
+from gpusim.devices import WARP
+from gpusim.engine.bulk import UNIT as BULK_UNIT
+from gpusim.engine.ir import is_answered, overwrites
+from gpusim.engine.memory import Allocation
+from gpusim.engine.schedule import by_warps
+
+MOST_BLOCKS = 1024  # of a grid in which it is kept which block has heard of which
+MEETING_PLACES = 1021  # at which blocks may meet: words of memory share them
+MOST_AT_ONCE = 1 << 22  # numbers
+TIME = 26  # bits of a stamp below the time: the instruction, and whether it is strong
+
+
+class GlobalSide(NamedTuple):
+    """One access: `thread` is linear in the grid, blocks × threads; what: "reads", "writes" or "updates"."""
+
+    instruction: int
+    thread: int
+    what: str
+
+
+class Unheard(NamedTuple):
+    """A thread has looked at what one of another block may have told it by, and that one had told nobody.
+
+    looked_at: the instruction. lacks: a "fence", or the "barrier" by which others would tell for it.
+    """
+
+    looked_at: int
+    lacks: str
+
+
+class GlobalHazard(NamedTuple):
+    """kind "race" or "unwritten"; `byte` is an offset in the array; `second` is the later access."""
+
+    kind: str
+    first: GlobalSide | None
+    second: GlobalSide
+    byte: int
+    unheard: Unheard | None = None
+
+
+class Fences:
+    """What threads of a wave may hand on by fences, of the device or of any scope; all by thread, as times.
+
+    `last` is a thread's own last fence, and `reach` the last one of its warp before a `__syncwarp()`: that of another
+    thread covers what was before an earlier `__syncwarp()`. So what a thread did before `known` is known to who came
+    with it to the last one and makes an atomic operation, and before `known_to_block` to who came to the last
+    `__syncthreads()`.
+    """
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.last, self.reach, self.known, self.known_to_block = np.zeros((4, *shape), np.int64)
+
+    def warp_barrier(self, lanes, here: np.ndarray, before: np.ndarray) -> None:
+        """`__syncwarp()`; `before` is when the last one was."""
+        reach = _latest_of_warps(np.where(here, np.maximum(self.last, self.reach), 0))
+        covered = np.where(reach > before, before, 0)
+        self.known[lanes] = np.maximum(np.maximum(self.known, self.last), covered)[lanes]
+        self.reach[lanes] = reach[lanes]
+
+    def barrier(self, rows, before: np.ndarray) -> None:
+        """`__syncthreads()` of some blocks; `before` is when the last one was."""
+        reach = np.maximum(self.last, self.reach)[rows].max(axis=1)
+        covered = np.where(reach > before, before, 0)[:, None]
+        known = np.maximum(np.maximum(self.known, self.last)[rows], covered)
+        self.known_to_block[rows] = np.maximum(self.known_to_block[rows], known)
+
+    def told(self, here: np.ndarray, barriers: np.ndarray) -> np.ndarray:
+        """What threads tell by an atomic operation: what they and others of their warps did before these times.
+
+        barriers: by thread the last `__syncwarp()`.
+        """
+        reach = _latest_of_warps(np.where(here, np.maximum(self.last, self.reach), 0))
+        known = np.where(by_warps(here, here.shape), self.known, 0)
+        known = np.maximum(known, np.where(here, self.last, 0))
+        return np.maximum(known, np.where(reach > barriers, barriers, 0))
+
+    def told_of_blocks(self, here: np.ndarray, barriers: np.ndarray) -> np.ndarray:
+        """The same of all threads of their blocks; barriers: by block the last `__syncthreads()`."""
+        reach = np.where(here, np.maximum(self.last, self.reach), 0).max(axis=1)
+        covered = np.where(reach > barriers, barriers, 0)[:, None]
+        return np.where(here.any(axis=1)[:, None], np.maximum(self.known_to_block, covered), 0)
+
+
+class Clock:
+    """When blocks and warps last did what orders their accesses; shared by all arrays of a launch.
+
+    Times count events of the launch. `fences` are by block of the grid, `told_by_threads` by its threads, the others by
+    block of the wave. What a thread did before the time `told_by_threads` is known to those who take part in atomic
+    operations: a fence came after it, and an atomic operation after that, its own or one behind a barrier.
+    `told_in_block` says the same of threads whose fence is perhaps only one of their block, to which it is known.
+    `atomics_of_threads`, in the block alone, are those that a thread knows of: its own, and of its warp before a
+    `__syncwarp()`; `met`, by block, is the last of them before a `__syncthreads()`, of which all know, and
+    `met_before_fence` that before a thread's own fence.
+
+    `heard[block, other]` is the last fence of the other block that all threads of this one know of, and
+    `heard_by_warps[warp, other]` that one warp knows of, by an atomic variable that both used, or by what others left
+    there (`left`, by place) who had heard of it themselves, before a fence: `passed` and `passed_by_warps`. In a block
+    warps leave what they have heard where they make atomic operations on shared memory (`left_in_block`), and all know
+    of it behind a `__syncthreads()`. It is not kept for more than MOST_BLOCKS.
+    """
+
+    def __init__(self, blocks: int, threads: int) -> None:
+        self.now = 0
+        self.fences = np.zeros(blocks, np.int64)
+        self.told_by_threads = np.zeros(blocks * threads, np.int64)  # zeros take no memory before they are touched
+        self.fenced = False
+        self._answered: dict[int, bool] = {}
+        self.passes_on = False  # whether something may have been handed on in a block alone
+        few = blocks <= MOST_BLOCKS
+        self.warps = -(-threads // WARP)
+        self.heard = np.zeros((blocks, blocks), np.int64) if few else None
+        self.heard_by_warps = np.zeros((blocks * self.warps, blocks), np.int64) if few else None
+        self.passed = np.zeros((blocks, blocks), np.int64) if few else None
+        self.passed_by_warps = np.zeros((blocks * self.warps, blocks), np.int64) if few else None
+        self.left = np.zeros((MEETING_PLACES, blocks), np.int64) if few else None
+
+    def begin(self, wave) -> None:
+        """A new wave."""
+        self.block_ids = wave.block_ids
+        self.barriers, self.met = np.zeros((2, wave.shape[0]), np.int64)
+        # Whether warps have heard what others of their block have not, and what they have not passed on.
+        self.has_news, self.keeps_news = np.zeros((2, wave.shape[0], self.warps), bool)
+        self.left_in_block = None if self.heard is None else np.zeros((wave.shape[0], len(self.heard)), np.int64)
+        self.warp_barriers = np.zeros(wave.shape, np.int64)
+        self.of_device, self.of_block = Fences(wave.shape), Fences(wave.shape)
+        self.told_in_block = np.zeros(wave.shape, np.int64)
+        self.atomics_of_threads, self.met_before_fence = np.zeros((2, *wave.shape), np.int64)
+        self.looks = np.zeros((2, *wave.shape), np.int64)  # by thread when it last looked at others' work, and where
+        first = (wave.block_ids * wave.threads)[:, None]
+        self.marks = (
+            1 + first + np.arange(wave.threads, dtype=np.int64)[None, :]
+        )  # by thread, 1 + its number in the grid
+
+    def is_answered(self, wave) -> bool:
+        """Whether somebody uses the old value that the current atomic operation returns."""
+        index = wave.instruction.index
+        if index not in self._answered:
+            self._answered[index] = is_answered(wave.program, wave.instruction)
+        return self._answered[index]
+
+    def tick(self) -> int:
+        """The time of a new event."""
+        self.now += 1
+        return self.now
+
+    def barrier(self, blocks: np.ndarray | None) -> None:
+        """`__syncthreads()`."""
+        rows = slice(None) if blocks is None else blocks
+        if self.fenced:
+            self.of_device.barrier(rows, self.barriers[rows])
+        self.barriers[rows] = self.tick()
+        self.met[rows] = self.atomics_of_threads[rows].max(axis=1)
+        heard = np.zeros_like(self.has_news)
+        heard[rows] = self.has_news[rows]
+        for row in np.flatnonzero(heard.any(axis=1)).tolist():
+            block = self.block_ids[row]
+            warps = block * self.warps + np.flatnonzero(heard[row])
+            for of_all, of_warps in ((self.heard, self.heard_by_warps), (self.passed, self.passed_by_warps)):
+                np.maximum(of_all[block], of_warps[warps].max(axis=0), out=of_all[block])
+            self.keeps_news[row] = True
+        self.has_news &= ~heard
+
+    def warp_barrier(self, wave, mask: np.ndarray | None) -> None:
+        """`__syncwarp()`."""
+        lanes = _lanes(wave, mask)
+        if self.fenced:
+            here = np.broadcast_to(True if mask is None else mask, wave.shape)
+            self.of_device.warp_barrier(lanes, here, self.warp_barriers)
+            self.of_block.warp_barrier(lanes, here, self.warp_barriers)
+            known = np.where(here, self.atomics_of_threads, 0)
+            self.atomics_of_threads[lanes] = _latest_of_warps(known)[lanes]
+        self.warp_barriers[lanes] = self.tick()
+
+    def fence(self, wave, mask: np.ndarray | None, scope: str = "device") -> None:
+        """`__threadfence()`, or with the scope "block" `__threadfence_block()`."""
+        self.fenced = True
+        lanes = _lanes(wave, mask)
+        self.of_block.last[lanes] = self.tick()
+        self.passes_on |= scope == "block"
+        if scope != "block":
+            self.fences[self._blocks(wave, mask)] = self.now
+            self.of_device.last[lanes] = self.now
+            self.met_before_fence[lanes] = self.atomics_of_threads[lanes]
+            if self.keeps_news.any():
+                self._pass_on_news(np.broadcast_to(True if mask is None else mask, wave.shape))
+
+    def _pass_on_news(self, here: np.ndarray) -> None:
+        """The warps of these threads have heard something, and make a fence."""
+        rows, warps = self._warps(here)
+        keep = self.keeps_news[rows, warps]
+        rows, warps = rows[keep], warps[keep]
+        self.keeps_news[rows, warps], self.has_news[rows, warps] = False, True
+        blocks = self.block_ids[rows]
+        of_grid = blocks * self.warps + warps
+        news = np.maximum(self.heard_by_warps[of_grid], self.heard[blocks])
+        self.passed_by_warps[of_grid] = np.maximum(self.passed_by_warps[of_grid], news)
+
+    def shared_atomic(self, wave, mask: np.ndarray | None, op: str) -> None:
+        """An atomic operation, or another strong access, on shared memory."""
+        if not self.fenced:
+            return
+        self.passes_on = True
+        lanes = _lanes(wave, mask)
+        self.tick()
+        here = np.broadcast_to(True if mask is None else mask, wave.shape)
+        if op != "st":
+            self.atomics_of_threads[lanes] = self.now
+        if op != "ld":
+            self._tell_block(here)
+        if self.heard is not None:
+            self._meet_in_block(here, op)
+
+    def _meet_in_block(self, here: np.ndarray, op: str) -> None:
+        """The warps of these threads leave in their blocks what they have heard, and hear what others have left."""
+        rows, warps = self._warps(here)
+        of_grid = self.block_ids[rows] * self.warps + warps
+        if op != "ld":
+            np.maximum.at(self.left_in_block, rows, self.heard_by_warps[of_grid])
+        if op != "st":
+            self.heard_by_warps[of_grid] = np.maximum(self.heard_by_warps[of_grid], self.left_in_block[rows])
+            self.has_news[rows, warps] = self.keeps_news[rows, warps] = True
+
+    @staticmethod
+    def _warps(here: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The rows and the warps of some threads."""
+        rows, threads = np.nonzero(here)
+        return tuple(np.unique(np.stack((rows, threads // WARP)), axis=1))
+
+    def _tell_block(self, here: np.ndarray) -> None:
+        self.told_in_block = np.maximum(self.told_in_block, self.of_block.told(here, self.warp_barriers))
+
+    def atomic(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int, everyone=None) -> None:
+        """An atomic operation, or another strong access to global memory, by the threads of a mask, for `everyone`."""
+        self.tick()
+        if self.fenced and self.heard is not None:
+            self._meet_at(wave, mask, op, addresses, width)
+        mask = mask if everyone is None else everyone
+        if op != "st":
+            lanes = _lanes(wave, mask)
+            self.atomics_of_threads[lanes] = self.now
+            if op == "ld" or (op == "atom" and self.is_answered(wave)):
+                self.looks[0][lanes], self.looks[1][lanes] = self.now, wave.instruction.index
+        if not self.fenced or op == "ld":
+            return
+        here = np.broadcast_to(True if mask is None else mask, wave.shape)
+        told = self.of_device.told(here, self.warp_barriers)
+        self._tell(np.maximum(told, self.of_device.told_of_blocks(here, self.barriers)))
+        self._tell_block(here)
+        if self.passes_on:
+            self._pass_on(np.where(by_warps(here, wave.shape), self.met_before_fence, 0).max(axis=1))
+
+    def _tell(self, known: np.ndarray) -> None:
+        threads = self.marks - 1
+        self.told_by_threads[threads] = np.maximum(self.told_by_threads[threads], known)
+
+    def _pass_on(self, met: np.ndarray) -> None:
+        """Threads tell all what others of their block have told them before their fence; `met`, by block: when."""
+        self._tell(np.minimum(self.told_in_block, met[:, None]))
+
+    def _meet_at(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int) -> None:
+        """Warps leave at these words what they pass on, and hear what others have left there."""
+        lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
+        words = np.broadcast_to(addresses, wave.shape)[lanes] >> 2
+        rows, threads = np.nonzero(lanes)
+        warps, count = self.block_ids[rows] * self.warps + threads // WARP, len(self.heard_by_warps)
+        several = [(words + part) % MEETING_PLACES * count + warps for part in range(max(1, width // 4))]
+        places, warps = np.divmod(np.unique(np.concatenate(several)), count)
+        blocks = warps // self.warps
+        for known in (self.heard_by_warps, self.passed_by_warps):
+            known[warps, blocks] = np.maximum(known[warps, blocks], self.fences[blocks])
+        if op != "st":
+            self.has_news[rows, threads // WARP] = self.keeps_news[rows, threads // WARP] = True
+        step = MOST_AT_ONCE // len(self.heard)
+        for first in range(0, len(places), step):
+            self._exchange(places[first : first + step], warps[first : first + step], op)
+
+    def _exchange(self, places: np.ndarray, warps: np.ndarray, op: str) -> None:
+        """The same of pairs of a place and a warp, sorted by both: at a place the warps come one after the other."""
+        starts = np.flatnonzero(np.r_[True, places[1:] != places[:-1]])
+        known = self.left[places]
+        if op != "ld":
+            known = np.maximum(known, np.maximum(self.passed_by_warps[warps], self.passed[warps // self.warps]))
+            _accumulate(known, starts)
+            self.left[places[starts]] = known[np.r_[starts[1:], len(places)] - 1]
+        if op != "st":
+            order = np.argsort(warps, kind="stable")
+            known, warps = known[order], warps[order]
+            starts = np.flatnonzero(np.r_[True, warps[1:] != warps[:-1]])
+            known = np.maximum.reduceat(known, starts)
+            self.heard_by_warps[warps[starts]] = np.maximum(self.heard_by_warps[warps[starts]], known)
+
+    def heard_of(self, row: np.ndarray, lane: np.ndarray, other_blocks: np.ndarray) -> np.ndarray:
+        """Up to when threads have heard what other blocks told, or may have."""
+        met = np.maximum(self.atomics_of_threads[row, lane], self.met[row])
+        if self.heard is None:
+            return met
+        blocks = self.block_ids[row]
+        by_warp = self.heard_by_warps[blocks * self.warps + lane // WARP, other_blocks]
+        return np.minimum(met, np.maximum(by_warp, self.heard[blocks, other_blocks]))
+
+    def unheard(self, wave, other: int, who: int, time: int) -> Unheard | None:
+        """Why a thread does not know what one of another block did, if it has looked at others' work since."""
+        (block, thread), (other_block, other_thread) = divmod(who, wave.threads), divmod(other, wave.threads)
+        row, other_row = np.searchsorted(self.block_ids, (block, other_block)).tolist()
+        when = max(self.atomics_of_threads[row, thread], self.met[row])
+        at = np.flatnonzero(self.looks[0, row] == when)
+        if block == other_block or when <= time or self.told_by_threads[other] > time or not len(at):
+            return None
+        here = other_row < len(self.block_ids) and self.block_ids[other_row] == other_block
+        lacks = "barrier" if here and self.of_device.last[other_row, other_thread] > time else "fence"
+        return Unheard(int(self.looks[1, row, at[0]]), lacks)
+
+    @staticmethod
+    def _blocks(wave, mask: np.ndarray | None) -> np.ndarray:
+        if mask is None:
+            return wave.block_ids
+        return wave.block_ids[np.broadcast_to(mask, wave.shape).any(axis=1)]
+
+
+class _Accesses:
+    """By word: a thread (0: nobody, else 1 + its number in the grid) and a stamp: when, by which instruction, how."""
+
+    def __init__(self, words: int) -> None:
+        self.words = words
+        self.used = False
+
+    def put(self, words: np.ndarray, marks, stamps) -> None:
+        """These threads accessed these words."""
+        if not self.used:
+            # Made when they are needed; zeros take no memory before they are touched.
+            self.thread, self.stamp = np.zeros(self.words, np.int64), np.zeros(self.words, np.int64)
+            self.used = True
+        self.thread[words] = marks
+        self.stamp[words] = stamps
+
+
+class GlobalWatch:
+    """Watches one array of a launch.
+
+    Args: `report(wave, allocation, hazard, times)` is called for what is found. `bystanders`: what warps know of each
+    other where barriers are of some warps.
+    """
+
+    def __init__(
+        self,
+        allocation: Allocation,
+        unwritten: np.ndarray | None,
+        written: bool,
+        clock: Clock,
+        report: Callable,
+        bystanders: Bystanders | None = None,
+    ) -> None:
+        # The allocation itself has this watch: a copy keeps the two from waiting for Python's collector.
+        self.allocation = replace(allocation, watch=None)
+        self._bystanders = bystanders
+        self.unwritten = unwritten
+        self.written = written
+        self.clock = clock
+        self._report = report
+        self._item = allocation.dtype.itemsize
+        self._word = min(4, self._item)
+        self._make(self._word)
+
+    def _make(self, word: int) -> None:
+        self._word = word
+        words = -(-self.allocation.bytes_.size // word)
+        self.writer = _Accesses(
+            words
+        )  # the last one; and of those before it who updated in no order with who came after:
+        self.near = _Accesses(words)  # the last one of the same block
+        self.far = _Accesses(words)  # the last one of another
+        self.reader = _Accesses(words)  # the last one
+        self.neighbour = _Accesses(words)  # the last other reader of the same block
+        self.stranger = _Accesses(words)  # the last reader of another block
+
+    # ---- called for every access, before it is carried out
+    def access(self, wave, op: str, offsets, mask, width: int, values: tuple = ()) -> None:
+        """The active threads access `width` bytes at `offsets` from the start of the array."""
+        marks = self.clock.marks
+        if offsets.shape != wave.shape:
+            offsets = np.broadcast_to(offsets, wave.shape)
+        if mask is None:
+            first, marks = offsets.reshape(-1), marks.reshape(-1)
+        else:
+            mask = np.broadcast_to(mask, wave.shape)
+            first, marks = offsets[mask], marks[mask]
+        if self.unwritten is not None:
+            self._initialised(wave, op, first, marks, width)
+        if self.written:
+            if width < self._word:
+                # Narrower than the elements: from here on bytes are watched, and what was before is forgotten.
+                self._make(width)
+            self._ordered(wave, op, first, marks, mask, width, values)
+
+    def copy_in_bulk(
+        self, wave, op: str, who: tuple[int, int], first: int, size: int, written: np.ndarray | tuple = ()
+    ) -> None:
+        """Thread `who` copies `size` bytes from byte `first` on, or there; then `written` are the bytes."""
+        places = np.arange(first, first + size, BULK_UNIT)
+        marks = np.full(len(places), np.broadcast_to(self.clock.marks, wave.shape)[who])
+        if self.unwritten is not None:
+            self._initialised(wave, op, places, marks, BULK_UNIT)
+        if self.written:
+            self._ordered(wave, op, places, marks, None, BULK_UNIT, written)
+
+    def _initialised(self, wave, op: str, first, marks, width: int) -> None:
+        elements = first // self._item
+        count = -(-width // self._item)
+        if count > 1:
+            elements = (elements[:, None] + np.arange(count)).reshape(-1)
+        if self.allocation.padding:
+            elements = np.minimum(elements, len(self.unwritten) - 1)
+        if op != "st" and not overwrites(wave.program, wave.instruction):
+            missing = self.unwritten[elements]
+            if missing.any():
+                where = int(missing.argmax())
+                verb = "reads" if op == "ld" else "updates"
+                side = GlobalSide(wave.instruction.index, int(marks[where // count]) - 1, verb)
+                hazard = GlobalHazard("unwritten", None, side, int(elements[where]) * self._item)
+                self._report(wave, self.allocation, hazard, int(missing.sum()))
+                self.unwritten[elements] = False  # once is enough
+        if op != "ld":
+            self.unwritten[elements] = False
+
+    def _ordered(self, wave, op: str, first, marks, mask, width: int, values: tuple) -> None:
+        words = first >> (self._word.bit_length() - 1)
+        count = width // self._word
+        if count > 1:
+            words = (words[:, None] + np.arange(count)).reshape(-1)
+            marks = np.repeat(marks, count)
+        atomic = op in ("atom", "red")
+        strong = atomic or wave.instruction.strong or wave.instruction.begins_swap
+        stamp = (self.clock.tick() << TIME) | (wave.instruction.index << 1) | strong
+        new = _Lazily(lambda: _words_of(values, wave.shape, mask, self._word))
+        mine = self._compare(wave, self.writer, "writes", words, marks, strong, op, new)
+        for others in () if strong else (self.near, self.far):
+            self._compare(wave, others, "writes", words, marks, strong, op, new)
+        if op == "ld":
+            self._remember_readers(wave, words, marks, stamp)
+            return
+        for readers in (self.reader, self.neighbour, self.stranger):
+            self._compare(wave, readers, "reads", words, marks, strong, op, None)
+        if strong and self.writer.used:
+            stamp = self._with_plain_ones(wave, words, marks, stamp)
+        joins = atomic and not (op == "atom" and self.clock.is_answered(wave))
+        if joins:
+            self._keep_others(wave, words, marks)
+        else:
+            self._forget_others(words)
+        if mine:
+            # All words were theirs before, and so each word is one thread's.
+            self.writer.stamp[words] = stamp
+            return
+        self.writer.put(words, marks, stamp)
+        last = self.writer.thread.take(words)
+        lost = last != marks
+        if lost.any() and joins:
+            same = lost & ((marks - 1) // wave.threads == (last - 1) // wave.threads)
+            for others, chosen in ((self.near, same), (self.far, lost & ~same)):
+                others.put(words[chosen], marks[chosen], stamp if np.ndim(stamp) == 0 else stamp[chosen])
+        if lost.any() and not strong:
+            self._same_instruction(wave, words, marks, lost, new)
+
+    def _keep_others(self, wave, words, marks) -> None:
+        """Threads update words by atomic operations that do not see what was there: of those who did so before, and
+        whom they do not know of, the last one of their block is kept, and the last one of another block."""
+        kept = [(others, *np.zeros((2, len(words)), np.int64)) for others in (self.near, self.far)]
+        for before in (self.far, self.near, self.writer):
+            if not before.used:
+                continue
+            threads, stamps = before.thread.take(words), before.stamp.take(words)
+            at = np.flatnonzero((threads != 0) & (threads != marks))
+            at = at[~self._in_order(wave, threads[at] - 1, marks[at] - 1, stamps[at] >> TIME)] if len(at) else at
+            same = (threads[at] - 1) // wave.threads == (marks[at] - 1) // wave.threads
+            for (_, who, when), chosen in zip(kept, (at[same], at[~same]), strict=True):
+                who[chosen], when[chosen] = threads[chosen], stamps[chosen]
+        for others, who, when in kept:
+            if others.used or who.any():
+                others.put(words, who, when)
+
+    def _forget_others(self, words) -> None:
+        for others in (self.near, self.far):
+            if others.used:
+                others.thread[words] = 0
+
+    def _with_plain_ones(self, wave, words, marks, stamp: int) -> np.ndarray:
+        """The stamps of strong stores; a plain one by the same thread stays where no barrier has come since."""
+        before = self.writer.stamp.take(words)
+        rows = np.searchsorted(wave.block_ids, (marks - 1) // wave.threads)
+        plain = (self.writer.thread.take(words) == marks) & (before & 1 == 0)
+        return np.where(plain & (before >> TIME > self.clock.barriers[rows]), before, stamp)
+
+    def _compare(self, wave, earlier: _Accesses, what: str, words, marks, strong: bool, op: str, new) -> bool:
+        """Report the lanes whose access is in no order with an earlier one. True if all earlier ones are their own."""
+        if not earlier.used:
+            return False
+        others = earlier.thread.take(words)
+        foreign = others != marks
+        if not foreign.any():
+            return True
+        foreign &= others != 0
+        if not foreign.any():
+            return False
+        chosen = np.flatnonzero(foreign)
+        others, who, words = others[chosen] - 1, marks[chosen] - 1, words[chosen]
+        stamps = earlier.stamp.take(words)
+        racing = ~self._in_order(wave, others, who, stamps >> TIME)
+        if strong:
+            racing &= (stamps & 1) == 0
+        if new is not None and op == "st" and racing.any():
+            values = new()
+            if values is not None:
+                racing[racing] = values[chosen[racing]] != self._content(words[racing])
+        if racing.any():
+            at = int(racing.argmax())
+            instruction = int(stamps[at] & ((1 << TIME) - 1)) >> 1
+            if what == "writes" and stamps[at] & 1:
+                what = "updates"
+            first = GlobalSide(instruction, int(others[at]), what)
+            unheard = self.clock.unheard(wave, int(others[at]), int(who[at]), int(stamps[at]) >> TIME)
+            self._race(wave, first, op, int(who[at]), int(words[at]), int(racing.sum()), unheard)
+        return False
+
+    def _in_order(self, wave, others: np.ndarray, who: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Whether what threads `others` did at `times` comes before what `who` do now."""
+        clock, threads = self.clock, wave.threads
+        block, other_block = who // threads, others // threads
+        same = block == other_block
+        row = np.searchsorted(wave.block_ids, block)
+        ordered = same & (clock.barriers[row] > times)
+        lane, other_lane = who % threads, others % threads
+        same_warp = same & (lane // WARP == other_lane // WARP)
+        if self._bystanders is not None and ordered.any():
+            between = ordered & ~same_warp
+            warps = (each[between] // WARP for each in (lane, other_lane))
+            ordered[between] = self._bystanders.knows(row[between], *warps, times[between])
+        if same_warp.any():
+            both = np.minimum(clock.warp_barriers[row, lane], clock.warp_barriers[row, other_lane])
+            ordered |= same_warp & (both > times)
+        if clock.fenced:
+            told = clock.told_by_threads[others] > times
+            ordered |= ~same & told & (clock.heard_of(row, lane, other_block) > times)
+            if same.any():
+                told |= clock.told_in_block[row, other_lane] > times
+                ordered |= same & told & (clock.atomics_of_threads[row, lane] > times)
+        return ordered
+
+    def _remember_readers(self, wave, words, marks, stamp: int) -> None:
+        reader, threads = self.reader, wave.threads
+        if reader.used:
+            before = reader.thread.take(words)
+            replaced = before != marks
+            if not replaced.any():
+                reader.stamp[words] = stamp
+                return
+            replaced &= before != 0
+            if replaced.any():
+                stamps = reader.stamp.take(words[replaced])
+                self._push(words[replaced], before[replaced], stamps, marks[replaced], threads)
+        reader.put(words, marks, stamp)
+        now = reader.thread.take(words)
+        lost = now != marks
+        if lost.any():
+            self._push(words[lost], marks[lost], stamp, now[lost], threads)
+
+    def _push(self, words, marks, stamps, latest, threads: int) -> None:
+        """Keep readers that are not the latest any more: of the same block as the latest, or of another one."""
+        same = (marks - 1) // threads == (latest - 1) // threads
+        for place, chosen in ((self.neighbour, same), (self.stranger, ~same)):
+            if chosen.any():
+                place.put(words[chosen], marks[chosen], stamps if np.ndim(stamps) == 0 else stamps[chosen])
+
+    def _same_instruction(self, wave, words, marks, lost, new) -> None:
+        """Several threads store into one word at once: does it matter which one is last?"""
+        concerned = np.isin(words, words[lost])
+        order = np.argsort(words[concerned], kind="stable")
+        words, who = words[concerned][order], marks[concerned][order] - 1
+        starts = np.r_[0, np.flatnonzero(np.diff(words)) + 1]
+        values = new()
+        if values is None:
+            different = np.ones(len(starts), bool)
+        else:
+            values = values[concerned][order]
+            different = np.minimum.reduceat(values, starts) != np.maximum.reduceat(values, starts)
+        if different.any():
+            group = int(different.argmax())
+            start = int(starts[group])
+            stop = int(starts[group + 1]) if group + 1 < len(starts) else len(words)
+            at = start + 1 if values is None else start + int((values[start:stop] != values[start]).argmax())
+            first = GlobalSide(wave.instruction.index, int(who[start]), "writes")
+            self._race(wave, first, "st", int(who[at]), int(words[start]), int(different.sum()))
+
+    def _race(
+        self, wave, first: GlobalSide, op: str, thread: int, word: int, times: int, unheard: Unheard | None = None
+    ) -> None:
+        what = {"ld": "reads", "st": "writes"}.get(op, "updates")
+        second = GlobalSide(wave.instruction.index, thread, what)
+        self._report(wave, self.allocation, GlobalHazard("race", first, second, word * self._word, unheard), times)
+
+    def _content(self, words: np.ndarray) -> np.ndarray:
+        """What memory holds before the access, as integers."""
+        return self.allocation.view(np.dtype(f"u{self._word}"))[words]
+
+
+def _accumulate(rows: np.ndarray, starts: np.ndarray) -> None:
+    """Make each row the maximum of those up to it, from the start of its group on."""
+    stops = np.r_[starts[1:], len(rows)]
+    longest = int((stops - starts).max())
+    if len(starts) <= longest:
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+            np.maximum.accumulate(rows[start:stop], out=rows[start:stop])
+        return
+    for step in range(1, longest):
+        at = starts[starts + step < stops] + step
+        rows[at] = np.maximum(rows[at], rows[at - 1])
+
+
+def _latest_of_warps(times: np.ndarray) -> np.ndarray:
+    """By thread the latest time of its warp, (blocks, threads)."""
+    blocks, threads = times.shape
+    padded = np.pad(times, ((0, 0), (0, -threads % WARP)))
+    return padded.reshape(blocks, -1, WARP).max(axis=2).repeat(WARP, axis=1)[:, :threads]
+
+
+def _lanes(wave, mask: np.ndarray | None):
+    """An index that selects the threads of a mask."""
+    return slice(None) if mask is None else np.broadcast_to(mask, wave.shape)
+
+
+class _Lazily:
+    """A value that is computed when it is first asked for."""
+
+    def __init__(self, compute: Callable) -> None:
+        self._compute = compute
+
+    def __call__(self):
+        if self._compute is not None:
+            self._value, self._compute = self._compute(), None
+        return self._value
+
+
+def _words_of(values: tuple | np.ndarray, shape: tuple[int, int], mask, word: int) -> np.ndarray | None:
+    """What the active lanes store, word after word, as integers; None if it is not known."""
+    if isinstance(values, np.ndarray):
+        return values.view(f"u{word}")
+    if not values:
+        return None
+    columns = [np.broadcast_to(value, shape) for value in values]
+    columns = [column.reshape(-1) if mask is None else column[mask] for column in columns]
+    return np.ascontiguousarray(np.stack(columns, axis=1)).view(np.uint8).view(f"u{word}").reshape(-1)

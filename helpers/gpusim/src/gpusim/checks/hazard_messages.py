@@ -1,0 +1,452 @@
+"""The sanitizer's sentences: what happened, where, and what to try."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from gpusim.checks.cluster_checks import ClusterHazard
+from gpusim.checks.global_checks import GlobalHazard
+from gpusim.checks.shared_epoch import Hazard, Side
+from gpusim.checks.undefined_values import Absence, Use
+from gpusim.devices import WARP, unravel
+from gpusim.engine.ir import Program
+from gpusim.engine.memory import lane_name, product
+from gpusim.errors import coordinates
+from gpusim.symbols.memory_order import Strength
+
+CLOSE = 8  # instructions between the load and the store of a statement such as `x[i] += 1`
+OF_FLAGS = (
+    " Where one waits for a flag that the other raises, __threadfence_block() must come before the flag is raised, and "
+    "behind the wait."
+)
+WORD = re.compile(r"\b[A-Za-z_]\w*\b")
+# A declaration without first values, `float a, b[4];`
+DECLARED = re.compile(
+    r"(?:^|[;{}(])\s*(?P<type>(?:\w+::)*\w+(?:<[^;]*?>)?)\s+(?P<names>\w+\s*(?:\[[^\]]*\]\s*)*(?:,\s*\w+\s*(?:\[[^\]]*\]\s*)*)*);"
+)
+NO_TYPES = ("return", "else", "goto", "typename", "using", "namespace", "class", "struct")
+Index = tuple[int, int, int]
+
+
+def _verb(what: str) -> str:
+    """What an access does to the place that follows in the sentence."""
+    return {"updates": "updates (atomically)", "copies": "copies into"}.get(what, what)
+
+
+class Messages:
+    """Words for the hazards of one launch, of `program` on `grid` and `block`; `strengths` by instruction."""
+
+    def __init__(self, program: Program, grid: Index, block: Index, strengths: Mapping[int, Strength]) -> None:
+        self._program = program
+        self._volatile = {index for index, strength in strengths.items() if strength is not Strength.STRONG}
+        flags = (Strength.VOLATILE, Strength.STRONG)
+        self._has_flags = any(one.strong for one in program.instructions) or any(
+            strength in flags for strength in strengths.values()
+        )
+        self._grid = grid
+        self._block = block
+
+    # ---- where
+    def lines(self, instruction: int) -> tuple[int, ...]:
+        """The source line of an instruction and the lines that its function was called from."""
+        found = self._program.instructions[instruction]
+        return (found.line, *found.called_from)
+
+    def _quote(self, instruction: int, *who: str) -> str:
+        """The source line with what somebody does there; below it the lines that it was called from."""
+        lines = self._program.source_lines
+        texts = []
+        for position, line in enumerate(self.lines(instruction)):
+            if 1 <= line <= len(lines):
+                start = "  called from line" if position else "line"
+                texts.append(f"  {start} {line}: {lines[line - 1].strip()}\n")
+        return "".join([*texts[:1], *(f"    {one}\n" for one in who), *texts[1:]])
+
+    def _quote_both(self, first: int, second: int, one: str, other: str) -> str:
+        """Two source lines with what happens there; one line if they are the same."""
+        if self.lines(first) == self.lines(second):
+            return self._quote(first, one, other)
+        return self._quote(first, one) + self._quote(second, other)
+
+    def block_index(self, number: int) -> Index:
+        """(x, y, z) of a linear block number."""
+        return unravel(number, self._grid)
+
+    def thread_index(self, number: int) -> Index:
+        """(x, y, z) of a linear thread number."""
+        return unravel(number, self._block)
+
+    # ---- shared memory
+    def _does(self, side: Side, place: str) -> str:
+        """What one access of a hazard does."""
+        return f"thread {coordinates(self.thread_index(side.thread))} {_verb(side.what)} {place}"
+
+    def _quote_sides(self, hazard: Hazard, place: str) -> str:
+        """The lines of both accesses of a hazard, with what each does."""
+        first, second = hazard.first, hazard.second
+        sides = (self._does(first, place), self._does(second, place))
+        return self._quote_both(first.instruction, second.instruction, *sides)
+
+    def shared_race(self, hazard: Hazard, place: str, block: Index) -> str:
+        """Two threads of a block access `place` in no order."""
+        first, second = hazard.first, hazard.second
+        follows = self._may_follow(first.instruction, second.instruction)
+        if not follows and self.lines(second.instruction)[-1] < self.lines(first.instruction)[-1]:
+            # Threads were in different branches: tell it in the order of the source.
+            first, second = second, first
+        one, two = self.lines(first.instruction)[-1], self.lines(second.instruction)[-1]
+        where = f"line {one}" if one == two else f"lines {one} and {two}"
+        text = f"{self._program.name}: race in shared memory, {where}, in block {coordinates(block)}.\n"
+        sides = (self._does(first, place), self._does(second, place))
+        text += self._quote_both(first.instruction, second.instruction, *sides)
+        both_write = first.what != "reads" and second.what != "reads"
+        same_warp = first.thread // WARP == second.thread // WARP
+        one_warp = product(self._block) <= WARP
+        barrier = "__syncwarp()" if one_warp else "__syncthreads()"
+        enough = flags = OF_FLAGS if self._has_flags and not same_warp else ""
+        if same_warp and not one_warp:
+            enough = " __syncwarp() is enough only if it is always lanes of one warp that meet here."
+        if both_write and first.instruction == second.instruction:
+            return text + (
+                "Both write different values in one statement, and which of them stays is not defined. "
+                f"Let one thread write, or combine the values with an atomic function such as atomicAdd.{flags}"
+            )
+        if first.what == "copies" and second.what != "copies":
+            return text + (
+                "Other threads see what a thread has copied only after it has waited for the copy and a barrier "
+                f"follows. Put cp.async.wait_group and then __syncthreads() between line {one} and line {two}."
+            )
+        if self._program.orders_some_warps and not same_warp and one != two:
+            return text + (
+                "No barrier orders the two warps here, so that on a GPU either may come first. After the earlier "
+                "access its warp must arrive at an mbarrier or a named barrier, and before the later one the other "
+                "warp must wait for the same phase of it; or put __syncthreads() between them, to which all come."
+            )
+        order = "No barrier lies between them, so that on a GPU either may come first"
+        if same_warp:
+            volatile = not self._volatile.isdisjoint((first.instruction, second.instruction))
+            order += " (the lanes of a warp need not run in step"
+            order += ", and volatile does not make them)" if volatile else ")"
+        text += order + ". "
+        if one == two:
+            if first.what == "reads" and 0 < second.instruction - first.instruction < CLOSE:
+                return text + (
+                    "If several threads update one element, use an atomic function such as atomicAdd; "
+                    f"else put {barrier} between the read and the write.{enough}"
+                )
+            return text + f"Put {barrier} between the two accesses.{enough}"
+        if one < two:
+            outside = "" if follows else ", outside of any branch that only some threads take"
+            return text + f"Put {barrier} between line {one} and line {two}{outside}.{enough}"
+        return text + f"Put {barrier} after line {one}, before line {two} is reached again.{enough}"
+
+    def _may_follow(self, first: int, second: int) -> bool:
+        """Whether one thread may execute the instruction `second` after `first`."""
+        blocks = self._program.blocks
+        start, goal = (next(b for b in blocks if b.start <= i < b.stop) for i in (first, second))
+        known: set[int] = set()
+        following = list(start.successors)
+        while following:
+            block = following.pop()
+            if block not in known:
+                known.add(block)
+                following += blocks[block].successors
+        return goal.index in known or (start is goal and first < second)
+
+    def shared_unwritten(self, hazard: Hazard, place: str, block: Index) -> str:
+        """`place` is read before anybody has written it."""
+        who = lane_name(block, self.thread_index(hazard.second.thread))
+        return (
+            f"{self._program.name}: {who} {hazard.second.what} {place}, which no thread has written.\n"
+            + self._quote(hazard.second.instruction)
+            + "Shared memory holds anything at first. Store to every element that is read later, zeros too where a "
+            "tile reaches beyond the matrix."
+        )
+
+    def copy_too_early(self, hazard: Hazard, place: str, block: Index) -> str:
+        """`place` is used between the start of a copy and the wait for it."""
+        advice = (
+            "Nothing has waited for the copy between the two. Commit it (cp.async.commit_group), wait until no more "
+            "groups are pending than came after it (cp.async.wait_group), then __syncthreads() if other threads use it."
+        )
+        if hazard.first.what == hazard.second.what:
+            advice = (
+                "Two copies into the same place are under way at once, and which of them stays is not defined. The "
+                "second one belongs into another place, or must begin only when the first has been waited for and used."
+            )
+        return (
+            f"{self._program.name}: {place} is used while an asynchronous copy into it is under way, in block "
+            f"{coordinates(block)}.\n" + self._quote_sides(hazard, place) + advice
+        )
+
+    def bulk_too_early(self, hazard: Hazard, place: str, block: Index) -> str:
+        """`place` is used before the phase has ended that counts the bytes of a copy in bulk."""
+        return (
+            f"{self._program.name}: {place} is used by who has not waited for the copy in bulk into it, in block "
+            f"{coordinates(block)}.\n"
+            + self._quote_sides(hazard, place)
+            + "The copy has come when the phase of its mbarrier has ended, for those who have waited for that: "
+            "mbarrier.try_wait with the phase's parity, in each thread or before a __syncthreads(). The phase waits "
+            "for the bytes only if they are expected: mbarrier.arrive.expect_tx with the sizes of all its copies. If "
+            "an earlier copy into the same place was waited for, it is copied to again too early."
+        )
+
+    def bulk_over(self, hazard: Hazard, place: str, block: Index) -> str:
+        """A copy in bulk and an access of another thread are in no order."""
+        first, second = hazard.first, hazard.second
+        into = first.what == "reads" or second.what == "copies over"
+        return (
+            f"{self._program.name}: race in shared memory, a copy in bulk does not wait for who uses {place}, in block "
+            f"{coordinates(block)}.\n"
+            + self._quote_sides(hazard, place)
+            + (
+                "Let those who use it arrive at an mbarrier when they have done so, and wait for it before the place "
+                "is copied to again."
+                if into
+                else "Put fence.proxy.async and then __syncthreads() between what is written and the copy."
+            )
+        )
+
+    def bulk_unread(self, hazard: Hazard, place: str, block: Index) -> str:
+        """`place` is changed while a copy in bulk may still read it."""
+        return (
+            f"{self._program.name}: {place} is changed while a copy in bulk may still read it, in block "
+            f"{coordinates(block)}.\n"
+            + self._quote_sides(hazard, place)
+            + "The thread that asked for the copy must wait first, and then meet the others: "
+            "cp.async.bulk.commit_group, cp.async.bulk.wait_group.read 0, __syncthreads()."
+        )
+
+    def copy_left_over(self, hazard: Hazard, place: str, block: Index) -> str:
+        """A copy into `place` is never waited for."""
+        who = lane_name(block, self.thread_index(hazard.second.thread))
+        return (
+            f"{self._program.name}: {who} ends with an asynchronous copy under way that nothing has waited for.\n"
+            + self._quote(hazard.second.instruction, self._does(hazard.second, place))
+            + "It may land when this shared memory belongs to another block. Wait for all copies before the end: "
+            "cp.async.wait_all."
+        )
+
+    # ---- shared memory of a cluster
+    def cluster_race(
+        self, hazard: ClusterHazard, place: str, earlier: tuple[Index, Index] | None, later: tuple[Index, Index]
+    ) -> str:
+        """Two blocks of a cluster, as (block, thread), access `place` in no order."""
+        second, first = hazard.second, hazard.first
+        lines = sorted({self.lines(one.instruction)[-1] for one in (first, second) if one is not None})
+        where = f"line{'s' if len(lines) > 1 else ''} {' and '.join(map(str, lines))}"
+        text = f"{self._program.name}: race in shared memory between blocks of a cluster, {where}.\n"
+        here = f"{lane_name(*later)} {_verb(second.what)} {place}"
+        if first is None or earlier is None:
+            text += self._quote(second.instruction, here, "another block of the cluster uses it, too")
+        else:
+            there = f"{lane_name(*earlier)} {_verb(first.what)} it"
+            text += self._quote_both(first.instruction, second.instruction, there, here)
+        return text + (
+            "No barrier of the cluster lies between them, so that on a GPU either may come first; __syncthreads() "
+            "waits for one block only. Put cluster.sync() between the two accesses."
+        )
+
+    def cluster_unwritten(self, hazard: ClusterHazard, place: str, _, later: tuple[Index, Index]) -> str:
+        """`place` is read by another block before anybody has written it."""
+        return (
+            f"{self._program.name}: {lane_name(*later)} {hazard.second.what} {place}, which no thread has written.\n"
+            + self._quote(hazard.second.instruction)
+            + "Shared memory holds anything at first. Let the block store to it first, and put cluster.sync() between."
+        )
+
+    def cluster_ended(self, hazard: ClusterHazard, place: str, _, later: tuple[Index, Index]) -> str:
+        """The block of `place` may have ended before."""
+        return (
+            f"{self._program.name}: {lane_name(*later)} {_verb(hazard.second.what)} {place}, which may have ended.\n"
+            + self._quote(hazard.second.instruction)
+            + "A block's shared memory is gone when its last thread ends. Put cluster.sync() behind the last access, "
+            "so that every block stays until the others are done."
+        )
+
+    # ---- local memory
+    def local_unwritten(self, instruction: int, block: Index, thread: Index) -> str:
+        """A thread reads an element of its own array before it has written it."""
+        return (
+            f"{self._program.name}: {lane_name(block, thread)} reads an element of an array of its own, which "
+            "it has not written.\n"
+            + self._quote(instruction)
+            + "What a variable inside a kernel holds at first is not defined. Set every element that is read: "
+            "`float sums[8] = {};` sets all to 0."
+        )
+
+    # ---- barriers
+    @property
+    def size(self) -> Index:
+        """That of a block."""
+        return self._block
+
+    def warps_apart(self, block: Index, lines: Sequence[int], text: str) -> str:
+        """Whole warps pass one barrier at different `__syncthreads()`."""
+        source = self._program.source_lines
+        quoted = [f"  line {line}: {source[line - 1].strip()}\n" for line in lines if 1 <= line <= len(source)]
+        return (
+            f"{self._program.name}: the threads of block {coordinates(block)} {text}.\n{''.join(quoted)}"
+            "A GPU counts the warps that have come, wherever, and lets them go on, and so it was done here. By CUDA's "
+            "guide __syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop. "
+            "Warps with different work may have a barrier with a number, `bar.sync 1, threads`."
+        )
+
+    # ---- masks of warps
+    def not_named(self, instruction: int, block: Index, thread: Index, mask: int) -> str:
+        """A thread calls a function of its warp with a mask without its own bit."""
+        return (
+            f"{self._program.name}: {lane_name(block, thread)} calls a _sync function of its warp whose mask, "
+            f"{mask:#010x}, does not name it.\n"
+            + self._quote(instruction)
+            + "On a GPU the result is not defined. Each thread that comes there must be one of those that the "
+            "mask names: 0xffffffff where the whole warp comes."
+        )
+
+    def not_come(self, instruction: int, block: Index, thread: Index, absent: Index) -> str:
+        """A thread waits for lanes that its mask names, and that go past."""
+        return (
+            f"{self._program.name}: {lane_name(block, thread)} calls a _sync function of its warp whose mask names "
+            f"thread {coordinates(absent)}, too, which goes another way and never comes there.\n"
+            + self._quote(instruction)
+            + "On a GPU the result is not defined. Move the call out of the branch, or compute the mask before it: "
+            "__ballot_sync(0xffffffff, condition)."
+        )
+
+    def not_at_barrier(self, instruction: int, block: Index, thread: Index, absent: Index) -> str:
+        """A thread waits at a barrier of the block for one of its warp that goes past."""
+        return (
+            f"{self._program.name}: {lane_name(block, thread)} waits at __syncthreads() for thread "
+            f"{coordinates(absent)} of its warp, which goes another way and never comes there.\n"
+            + self._quote(instruction)
+            + "On a GPU that is not defined, and may hang. __syncthreads() must be reached by all threads of the "
+            "block: move it out of the `if` or the loop."
+        )
+
+    def absent_lane(self, instruction: int, block: Index, thread: Index, use: Use) -> str:
+        """A thread uses what a shuffle took from a lane that does not take part."""
+        taker, lane, absence = use.taken
+        who = "it" if taker == use.thread else f"thread {coordinates(self.thread_index(taker))}"
+        lanes = product(self._block) - taker // WARP * WARP
+        why, advice = {
+            Absence.NO_THREAD: (
+                f"which does not exist: the block of {product(self._block)} threads gives this warp {lanes}",
+                "Launch whole warps and let threads without an element bring the identity element (0 for a sum, "
+                "-INFINITY for a maximum), or exchange among the lanes that there are: a smaller first offset, or the "
+                "width as the last argument.",
+            ),
+            Absence.ENDED: (
+                "which has ended",
+                "Let all lanes come to the shuffle, without a `return` before it: those without an element bring the "
+                "identity element (0 for a sum, -INFINITY for a maximum).",
+            ),
+            Absence.ELSEWHERE: (
+                "which does not take part in it: it is elsewhere, or the mask does not name it",
+                "Take values only from lanes that a mask of __ballot_sync(0xffffffff, condition), computed before the "
+                "branch, names; or let all lanes come, those without an element with the identity element (0 for a "
+                "sum, -INFINITY for a maximum).",
+            ),
+        }[absence]
+        at = "" if self.lines(use.instruction) == self.lines(instruction) else self._quote(use.instruction)
+        return (
+            f"{self._program.name}: {lane_name(block, thread)} {use.how.format('a value that is not defined')}: {who} "
+            f"took it by a shuffle from lane {lane} of its warp, {why}.\n{self._quote(instruction)}{at}{advice}"
+        )
+
+    # ---- variables
+    def never_set(self, first: int, use: Use, block: Index, thread: Index) -> tuple[str, str]:
+        """(a variable, what is wrong) where a thread uses what was computed by `first` from one that is never set."""
+        name, declared, advice = self._unset_variable((*self.lines(first), *self.lines(use.instruction)))
+        at = "" if self.lines(use.instruction) == self.lines(first) else self._quote(use.instruction)
+        what = f"{name}, a variable that is never set" if name else "a variable that is never set"
+        return name, (
+            f"{self._program.name}: {lane_name(block, thread)} {use.how.format('what was computed from ' + what)}.\n"
+            f"{declared}{self._quote(first)}{at}{advice}"
+        )
+
+    def _unset_variable(self, lines: Sequence[int]) -> tuple[str, str, str]:
+        """(the name, the quoted declaration, what to write) of a variable without a first value that these source lines
+        name; what to write in general where there is none, or more than one that they do not add to."""
+        source = self._program.source_lines
+        texts = [source[line - 1] for line in lines if 1 <= line <= len(source)]
+        found = {word: place for text in texts for word in WORD.findall(text) if (place := self._declaration(word))}
+        grows = r"mma_sync\s*\(\s*{0}\b|\b{0}\b[^;=]*[-+*/|&^]=(?!=)"  # a sum, also of tensor cores
+        grown = [word for word in found for text in texts if re.search(grows.format(word), text)]
+        if not grown and len(found) != 1:
+            return "", "", "Give each variable its first value where it is declared: float sum = 0; float sums[4] = {};"
+        word = (grown or [*found])[0]
+        number, declared = found[word]
+        quoted = "" if number in lines else f"  line {number}: {source[number - 1].strip()}\n"
+        if "fragment" in declared["type"]:
+            return word, quoted, f"Fill it before it is used: wmma::fill_fragment({word}, 0.0f);"
+        sizes = re.search(rf"\b{word}\s*((?:\[[^\]]*\]\s*)*)", declared["names"])[1].strip()
+        value = "{}" if sizes else "0"
+        return (
+            word,
+            quoted,
+            f"Give it its first value where it is declared: {declared['type']} {word}{sizes} = {value};",
+        )
+
+    def _declaration(self, word: str) -> tuple[int, re.Match] | None:
+        """(the source line, the match of DECLARED) of a variable that is declared without a first value."""
+        for number, text in enumerate(self._program.source_lines, 1):
+            for one in DECLARED.finditer(text) if word in text and "__shared__" not in text else ():
+                names = (re.split(r"[\[\s]", name.strip())[0] for name in one["names"].split(","))
+                if word in names and one["type"] not in NO_TYPES:
+                    return number, one
+        return None
+
+    # ---- global memory
+    def global_unwritten(self, hazard: GlobalHazard, array: str, place: str, block: Index, thread: Index) -> str:
+        """`place` of `array` is read before anybody has written it."""
+        who = lane_name(block, thread)
+        return (
+            f"{self._program.name}: {who} {hazard.second.what} {place}, which nobody has written.\n"
+            + self._quote(hazard.second.instruction)
+            + f"{array} was made by empty(), which leaves its elements undefined. Make it with zeros() or "
+            "full(), or write every element before it is read."
+        )
+
+    def global_race(
+        self, hazard: GlobalHazard, place: str, earlier: tuple[Index, Index], later: tuple[Index, Index]
+    ) -> str:
+        """Two threads, as (block, thread), access `place` in no order."""
+        first, second = hazard.first, hazard.second
+        one, two = self.lines(first.instruction)[-1], self.lines(second.instruction)[-1]
+        where = f"line {one}" if one == two else f"lines {one} and {two}"
+        between = earlier[0] != later[0]
+        place_of_race = "between blocks" if between else f"inside block {coordinates(later[0])}"
+        sides = [f"{lane_name(*who)} {_verb(side.what)} {place}" for who, side in ((earlier, first), (later, second))]
+        text = f"{self._program.name}: race in global memory, {where}, {place_of_race}.\n"
+        text += self._quote_both(first.instruction, second.instruction, *sides)
+        if first.instruction == second.instruction:
+            return text + (
+                "Both write different values, and which of them stays is not defined. Let one thread write each "
+                "element, or combine the values with an atomic function such as atomicAdd."
+            )
+        if between:
+            text += "Blocks run in any order and do not wait for each other. "
+        else:
+            text += "No barrier lies between them, so that on a GPU either may come first. "
+        if hazard.unheard is not None:
+            return text + self._untold(hazard, one)
+        if one == two:
+            return text + (
+                "If several threads add to one element, use atomicAdd; else let each element be written by one thread, "
+                "from values that no other thread changes in this launch."
+            )
+        if {first.what, second.what} == {"reads", "updates"}:
+            text += "Where the value of before is as good as the one of after, read it through a volatile pointer. "
+        if not between:
+            return text + f"Put __syncthreads() between line {min(one, two)} and line {max(one, two)}."
+        return text + (
+            "Write to another array than the one that is read, or do the second step in a second launch; if a counter "
+            "tells who is last, put __threadfence() between the data and the counter's atomicAdd."
+        )
+
+    def _untold(self, hazard: GlobalHazard, line: int) -> str:
+        """What a thread should have done behind a line before others learn of it by a counter or a flag."""
+        purpose = f"If what line {self.lines(hazard.unheard.looked_at)[-1]} finds is to tell that line {line} is done, "
+        if hazard.unheard.lacks == "fence":
+            return f"{purpose}put __threadfence() behind line {line}, before the counter or the flag there is changed."
+        barrier = f"put __syncthreads() behind the fence that follows line {line}"
+        return f"{purpose}{barrier}, before one thread changes the counter or the flag for all."

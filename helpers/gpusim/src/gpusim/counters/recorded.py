@@ -1,0 +1,265 @@
+"""What a recorded launch consists of: counts by instruction, addresses of traced blocks, geometry, the code itself."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from gpusim import compiler
+from gpusim.compiler import CompiledKernel
+from gpusim.counters.trace import Trace
+from gpusim.counters.unique_sectors import SectorSets
+from gpusim.engine.ir import Program
+from gpusim.errors import SimulatorError
+
+if TYPE_CHECKING:
+    from gpusim.engine.run import Launch
+
+
+def place_of(block: Iterable[int] | int) -> tuple[int, int, int]:
+    """A block given as x, (x,), (x, y) or (x, y, z). SimulatorError for what names none."""
+    try:
+        place = tuple(map(operator.index, block)) if isinstance(block, Iterable) else (operator.index(block),)
+    except TypeError:
+        place = ()
+    if not 1 <= len(place) <= 3:
+        raise SimulatorError(f"block={block!r}: name a block by whole numbers, as (x,), (x, y) or (x, y, z).")
+    x, y, z = (*place, 0, 0)[:3]
+    return x, y, z
+
+
+@dataclass(slots=True)
+class Counts:
+    """Sums over requests. `lanes` counts active threads; `useful_bytes` the distinct bytes that each request asks for,
+    `ideal_sectors` the sectors that they would fill if they lay side by side from the start of one.
+
+    Sectors and tags (distinct 128-byte lines) are global and local memory's, wavefronts are shared memory's;
+    `ideal_wavefronts` is the smallest number for the width and the active lanes. `uncertain` counts requests whose
+    wavefronts the hardware may count otherwise (`counting.is_certain`). `copy_wavefronts` are those of asynchronous
+    copies, reading the source included (`counting.copy_wavefronts`).
+    """
+
+    requests: int = 0
+    lanes: int = 0
+    sectors: int = 0
+    tags: int = 0
+    useful_bytes: int = 0
+    wavefronts: int = 0
+    ideal_wavefronts: int = 0
+    uncertain: int = 0
+    ideal_sectors: int = 0
+    copy_wavefronts: int = 0
+
+    def add(self, other: Counts, times: int = 1) -> None:
+        """Add `times` × other."""
+        self.requests += times * other.requests
+        self.lanes += times * other.lanes
+        self.sectors += times * other.sectors
+        self.tags += times * other.tags
+        self.useful_bytes += times * other.useful_bytes
+        self.wavefronts += times * other.wavefronts
+        self.ideal_wavefronts += times * other.ideal_wavefronts
+        self.uncertain += times * other.uncertain
+        self.ideal_sectors += times * other.ideal_sectors
+        self.copy_wavefronts += times * other.copy_wavefronts
+
+
+K, V = TypeVar("K"), TypeVar("V")
+QUANTITIES = tuple(field.name for field in fields(Counts))
+Key = tuple[int, str, str, str]  # instruction, space, op, array
+
+
+class Found(Mapping[K, V]):
+    """A mapping that `find` puts together when it is looked at for the first time."""
+
+    def __init__(self, find: Callable[[], dict[K, V]]) -> None:
+        self._find = find
+
+    @cached_property
+    def _found(self) -> dict[K, V]:
+        return self._find()
+
+    def __getitem__(self, key: K) -> V:
+        return self._found[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+@dataclass(frozen=True, slots=True)
+class LineCounts:
+    """One source line of a kernel: how many warp instructions it became and what its accesses cost."""
+
+    line: int
+    text: str
+    instructions: int
+    accesses: dict[tuple[str, str], Counts]
+
+    def total(self, quantity: str, space: str | None = None, op: str | None = None) -> int:
+        """The sum of a quantity of `Counts` over the line's accesses, of one space ("global") or op ("ld") if given."""
+        return _total(self.accesses, quantity, space, op)
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionCounts:
+    """One instruction of a kernel's code: `warps` that executed it, `threads`, and those of them whose guard was true.
+
+    `text` is as the compiler wrote it; `line` is the source line that it was made from, 0 if none is known.
+    """
+
+    index: int
+    text: str
+    opcode: str
+    line: int
+    warps: int
+    threads: int
+    predicated_on: int
+    accesses: dict[tuple[str, str], Counts]
+
+    def total(self, quantity: str, space: str | None = None, op: str | None = None) -> int:
+        """The sum of a quantity of `Counts` over its accesses, of one space ("global") or op ("ld") if given."""
+        return _total(self.accesses, quantity, space, op)
+
+
+def _total(accesses: dict[tuple[str, str], Counts], quantity: str, space: str | None, op: str | None) -> int:
+    return sum(
+        getattr(counts, quantity)
+        for (where, what), counts in accesses.items()
+        if space in (None, where) and op in (None, what)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFacts:
+    """The geometry and the resources of one recorded launch, and what its kernel was compiled with.
+
+    `shared_bytes` of a block are static and dynamic together, without the ones that the system reserves. `registers` of
+    a thread are the machine code's, at PTX level too. `note` says why PTX was executed in place of the machine code, ""
+    if it was not.
+    """
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    registers: int
+    executed_blocks: int
+    dynamic_shared_bytes: int = 0
+    arch: str = ""
+    compiler_version: tuple[int, int] = (0, 0)
+    options: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a launch was sampled: some blocks were executed, each for a number of blocks that behave alike.
+
+    `executed` of `blocks` blocks were executed, of `kinds` kinds; `by_start` tells whether all blocks were begun to
+    find the kinds, or only their places in the grid were looked at. `doubts` say why the counts may not be exact.
+    """
+
+    blocks: int
+    executed: int
+    kinds: int
+    by_start: bool
+    doubts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The sentence for a learner."""
+        if self.executed == self.blocks:
+            return f"Sampled: all {self.blocks:,} blocks were executed, as there are few of each kind."
+        how = "their first steps and their places" if self.by_start else "their places"
+        where = f"{how} in the grid (first, between or last along an axis)"
+        kinds = (
+            f"There is 1 kind of block, as far as {where} tell."
+            if self.kinds == 1
+            else f"There are {self.kinds:,} kinds of blocks, by {where}."
+        )
+        first = (
+            f"Sampled: {self.executed:,} of {self.blocks:,} blocks were executed. {kinds} Those executed of a kind did "
+            "the same, and count for all of it. Arrays hold the results of the executed blocks alone."
+        )
+        return " ".join([first, *self.doubts])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Captured:
+    """A launch as it can be executed, again or in parts: what runs, what it was compiled from, its dynamic shared
+    memory in bytes. Arrays are those of the caller, with what they hold by then."""
+
+    run: Launch
+    compiled: CompiledKernel
+    shared_mem: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLaunch:
+    """One launch as it was recorded; `gpusim.counters.file` reads and writes it.
+
+    `block_warps` and `block_lanes` hold by basic block how many warps and threads executed it, `guarded_lanes` by
+    instruction with a guard how many threads had a true one; `counts` are by (instruction, space, op, array).
+    `traced` are the linear numbers of the blocks whose addresses are in `traces`, None for all blocks. `captured` is
+    the launch itself, None in a recording that was read from a file.
+    """
+
+    program: Program
+    facts: LaunchFacts
+    traced: frozenset[int] | None
+    block_warps: np.ndarray
+    block_lanes: np.ndarray
+    guarded_lanes: Mapping[int, int] = field(default_factory=dict)
+    counts: Mapping[Key, Counts] = field(default_factory=dict)
+    traces: Sequence[Trace] = ()
+    sampling: Sampling | None = None
+    unique: SectorSets | None = None
+    listings: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
+    compiled: CompiledKernel | None = None
+    captured: Captured | None = None
+
+    def traces_of(self, block: Iterable[int] | int) -> list[Trace]:
+        """The accesses of one traced block, given as x, (x,), (x, y) or (x, y, z), in the order of execution.
+
+        SimulatorError if its addresses were not kept.
+        """
+        wanted = place_of(block)
+        grid = self.facts.grid
+        number = wanted[0] + grid[0] * (wanted[1] + grid[1] * wanted[2])
+        if self.traced is not None and number not in self.traced:
+            alone = ", only_traced=True" if self.sampling is not None else ""
+            raise SimulatorError(
+                f"The addresses of block {wanted} were not kept. Name it when recording: "
+                f"gpusim.record(blocks=[{wanted}]{alone})."
+            )
+        return [trace for trace in self.traces if trace.block == wanted]
+
+    def all_listings(self) -> dict[str, dict[int, tuple[str, ...]]]:
+        """The listings that are to be had, by level: that of the machine code is missing where nvdisasm is."""
+        for level in ("ptx", "sass"):
+            with suppress(compiler.CompilerError, SimulatorError):
+                self.listing(level)
+        return self.listings
+
+    def listing(self, level: str) -> dict[int, tuple[str, ...]]:
+        """The kernel's instructions by source line, of the compiler's PTX ("ptx") or its machine code ("sass").
+
+        Raises NvdisasmMissing, or SimulatorError if the launch was saved where there was no nvdisasm.
+        """
+        if level not in self.listings:
+            if self.compiled is None:
+                raise SimulatorError(
+                    f"This recording was saved without the {level.upper()} of {self.facts.kernel}: nvdisasm was "
+                    "missing there. Record it again where `pip install nvidia-cuda-nvdisasm` was done."
+                )
+            read = {"ptx": compiler.ptx_by_line, "sass": compiler.sass_by_line}[level]
+            self.listings[level] = {line: tuple(texts) for line, texts in read(self.compiled).items()}
+        return self.listings[level]

@@ -1,0 +1,1 @@
+"""The executor: memory, warps, barriers and copies."""

@@ -1,0 +1,1 @@
+"""PTX and machine code as instructions that the engine executes."""

@@ -1,0 +1,83 @@
+"""What the engine in NumPy and the sanitizer want to know of an instruction that computes, from its decoded form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gpusim.engine.lanewise import CONSTANTS, Computation, Part
+from gpusim.isa.decoded import ALWAYS, COMBINE, NEGATED, NEVER_KEPT
+from gpusim.isa.rules import Compute, Reader, both_count, one_of_two
+
+COMPARISONS = ("compare", "compare extended", "compare wide", "compare typed", "float compare", "double compare")
+COMBINED = (np.bitwise_and, np.bitwise_or, np.bitwise_xor)  # by COMBINE
+LOGIC = {0xC0: COMBINED[0], 0xFC: COMBINED[1], 0x3C: COMBINED[2]}  # by the table of two predicates
+
+
+def computed(one: Computation) -> Compute:
+    """What a rule answers for an instruction that is decoded."""
+    outcome = Compute(one.writes, one.evaluate, computation=one, copies=one.copies)
+    decoded = one.decoded
+    if decoded.operation in ("select", "select wide") and all(map(_is_single, one.sources[:2])):
+        chosen = tuple(_slots(source) for source in one.sources[:2])
+        return outcome._replace(chooses=one_of_two(_truth(one, decoded.p_in[0])), chosen=chosen)
+    if (
+        decoded.operation == "predicate logic3"
+        and not one.copies
+        and not decoded.number[1]
+        and decoded.p_out[1] == NEVER_KEPT
+    ):
+        return _of_predicates(outcome, one)
+    if decoded.operation in COMPARISONS and decoded.p_out[0] != NEVER_KEPT and decoded.p_out[1] == NEVER_KEPT:
+        return _with_both_sides(outcome, one)
+    return outcome
+
+
+def _with_both_sides(outcome: Compute, one: Computation) -> Compute:
+    """Of a comparison whose answer is combined with another predicate: which of the two may decide alone."""
+    decoded, tested = one.decoded, ()
+    if all(map(_is_single, one.sources[:2])):
+        below = [one.predicates[decoded.p_in[1] & ~NEGATED]] if decoded.p_in[1] & ~NEGATED in one.predicates else []
+        tested = tuple(dict.fromkeys((*_slots(one.sources[0]), *_slots(one.sources[1]), *below)))
+    combine = decoded.number[1]
+    if decoded.p_in[0] == ALWAYS and combine == COMBINE["AND"]:
+        return outcome._replace(chosen=(tested, ()))
+    alone = replace(
+        decoded, p_in=[ALWAYS, *decoded.p_in[1:]], number=[decoded.number[0], COMBINE["AND"], *decoded.number[2:]]
+    )
+    chooses = both_count(COMBINED[combine], replace(one, decoded=alone).evaluate, _truth(one, decoded.p_in[0]))
+    other = one.predicates.get(decoded.p_in[0] & ~NEGATED)
+    return outcome._replace(chooses=chooses, chosen=(tested, () if other is None else (other,)))
+
+
+def _of_predicates(outcome: Compute, one: Computation) -> Compute:
+    """Of and, or, xor: either of the two predicates may decide alone."""
+    decoded = one.decoded
+    slots = [one.predicates.get(which & ~NEGATED) for which in decoded.p_in[:2]]
+    first, second = (() if slot is None else (slot,) for slot in slots)
+    if decoded.number[0] not in LOGIC:
+        return outcome._replace(chosen=(first, ()))
+    values = (_truth(one, which) for which in decoded.p_in[:2])
+    return outcome._replace(chooses=both_count(LOGIC[decoded.number[0]], *values), chosen=(first, second))
+
+
+def _is_single(source: Sequence[Part | int]) -> bool:
+    """Whether a source is one register at most, and not a pair of them."""
+    return len({part.slot for part in source if isinstance(part, Part)}) <= 1
+
+
+def _slots(source: Sequence[Part | int]) -> tuple[int, ...]:
+    """The registers of a source; its constants are none."""
+    return tuple(dict.fromkeys(part.slot for part in source if isinstance(part, Part) and part.row < CONSTANTS))
+
+
+def _truth(one: Computation, which: int) -> Reader:
+    """How to get a predicate as bool."""
+    slot, negated = one.predicates.get(which & ~NEGATED), bool(which & NEGATED)
+    if slot is None:
+        return lambda registers: np.bool_(not negated)
+    if negated:
+        return lambda registers: np.logical_not(registers[slot])
+    return lambda registers: registers[slot]

@@ -1,0 +1,119 @@
+"""What comes next: branches, calls, barriers, the end."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusim.compiler.ptx import TYPE_BYTES, Immediate, Register, Statement, Symbol
+from gpusim.isa import decoded as form
+from gpusim.isa.decoded import Decoded, NotDecoded
+from gpusim.isa.ptx.decoding.decoder import Decoder
+from gpusim.isa.ptx.linking import STOPS, Call, called, return_register
+
+
+def branch(t: Decoder, s: Statement) -> Decoded:
+    return Decoded(kind=form.BRANCHES)
+
+
+def branch_by_index(t: Decoder, s: Statement) -> Decoded:
+    i = Decoded(kind=form.JUMPS)
+    t.read(i, 0, s.operands[0], "s32")
+    return i
+
+
+def leave(t: Decoder, s: Statement) -> Decoded:
+    text = t.operands.text
+    function = text.owner(t.at) if text.calls and s.name == "ret" else ""
+    if not function:
+        return Decoded(kind=form.EXITS)
+    i = Decoded(kind=form.RETURNS)
+    t.read(i, 0, Register(return_register(function)), "b32")
+    ways = []
+    for one in text.returns_to(function):
+        ways.append(len(t.lists))
+        t.lists += [text.frames[one.caller], *_saved(t, one)]
+    i.offset = len(t.lists)
+    t.lists += ways
+    return i
+
+
+def _saved(t: Decoder, this: Call) -> list[int]:
+    """How many registers a call saves; of each its row (or -1 less a predicate's number), its place and its bytes."""
+    saved: list[tuple[int, int, int]] = []
+    for name, place in this.saved:
+        slot = t.slot(Register(name))
+        if slot in t.places.predicate_of:
+            saved.append((-1 - t.places.predicate_of[slot], place, 1))
+            continue
+        size = min(4, TYPE_BYTES[t.operands.types[slot]])
+        saved += [(row, place + 4 * k, size) for k, row in enumerate(t.places.rows_of[slot])]
+    return [len(saved), *(number for one in saved for number in one)]
+
+
+def call(t: Decoder, s: Statement) -> Decoded:
+    text, function = t.operands.text, called(s)
+    is_pointer_to_none = not isinstance(function, Symbol) and t.at not in text.calls
+    if is_pointer_to_none or isinstance(function, Symbol) and function.name in STOPS:
+        return Decoded("trap")
+    if t.at not in text.calls:
+        raise NotDecoded("a function of the system")
+    this = text.calls[t.at]
+    size, block = text.frames[this.caller], next(b for b in t.program.blocks if b.start <= t.at < b.stop)
+    deepest = max(text.frames[name] for name in this.callees)
+    i = Decoded(kind=form.CALLS, offset=len(t.lists))
+    t.lists += _saved(t, this)
+    i.number = [size, len(t.lists), text.stack_bytes - size - deepest, -1 if this.caller else block.index]
+    t.lists.append(len(this.callees))
+    for name in this.callees:
+        address = t.operands.function_addresses.get(name, 0)
+        halves = (int(np.uint32(half).view(np.int32)) for half in (address & 0xFFFFFFFF, address >> 32))
+        back, row = text.returns_to(name).index(this), t.rows(Register(return_register(name)))[0]
+        t.lists += [*halves, text.starts[name], back, row]
+    if not isinstance(function, Symbol):
+        t.read(i, 0, function, "b64")
+    return i
+
+
+def barrier(t: Decoder, s: Statement) -> Decoded:
+    if "warp" in s.modifiers or s.type == "warp":
+        i = Decoded(kind=form.WAITS_FOR_LANES)
+        t.read(i, 3, s.operands[0], "u32")
+        return i
+    if "cluster" in s.opcode:
+        return Decoded(kind=form.ARRIVES if "arrive" in (*s.opcode, s.type) else form.WAITS_FOR_CLUSTER)
+    operands = s.operands or (Immediate(0, 0),)
+    i = Decoded(kind=form.WAITS, flags=int("arrive" in s.opcode))
+    if "red" in s.opcode:
+        destination, which, *threads, condition = operands
+        name = next(part for part in s.opcode if part in ("popc", "and", "or"))
+        i.operation, i.offset = "bring votes", ("popc", "and", "or").index(name)
+        i.p_in[0] = t.predicate(condition)
+        i.flags = 2
+        if threads:
+            raise NotDecoded("a reduction at a barrier of some threads")
+        if name == "popc":
+            t.writes(i, destination, 4)
+        else:
+            i.p_out[0] = t.kept(destination)
+    else:
+        which, *threads = operands
+    for place, operand in enumerate((which, *threads)):
+        if isinstance(operand, Immediate):
+            i.number[1 + place] = operand.value
+        else:
+            t.read(i, place, operand, "u32")
+    return i
+
+
+def sleep(t: Decoder, s: Statement) -> Decoded:
+    i = Decoded("sleep", kind=form.TAKES_TIME)
+    t.read(i, 0, s.operands[0], "u32")
+    return i
+
+
+def trap(t: Decoder, s: Statement) -> Decoded:
+    return Decoded("trap")
+
+
+def nothing(t: Decoder, s: Statement) -> Decoded:
+    return Decoded("nothing")

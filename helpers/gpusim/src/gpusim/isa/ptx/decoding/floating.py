@@ -1,0 +1,164 @@
+"""Floating-point numbers of 16, 32 and 64 bits."""
+
+from __future__ import annotations
+
+from gpusim.arithmetic.operations import operation
+from gpusim.compiler.ptx import TYPE_BYTES, Immediate, Statement
+from gpusim.isa import decoded as form
+from gpusim.isa.decoded import ALWAYS, NEGATED, Decoded, NotDecoded
+from gpusim.isa.ptx.decoding.bits import LOGIC, logic_of_three
+from gpusim.isa.ptx.decoding.decoder import (
+    BRAIN,
+    FLUSHES,
+    KEEPS_NAN,
+    RELU,
+    ROUNDING,
+    SATURATES,
+    Decoder,
+    bits_of,
+)
+from gpusim.isa.ptx.decoding.integer import whole_number
+
+SIGN = {"f16": 0x8000, "bf16": 0x8000, "f16x2": 0x80008000, "bf16x2": 0x80008000, "f32": 1 << 31, "f64": 1 << 63}
+
+
+def arithmetic(t: Decoder, s: Statement) -> Decoded:
+    """name{.rounding}{.ftz}{.sat}.type d, a {, b, c}"""
+    operation(s.name, s.modifiers, s.type)  # refuses what there is not
+    if s.name in ("neg", "abs", "copysign"):
+        return _sign(t, s)
+    if s.type == "f32":
+        return _float32(t, s)
+    if s.type == "f64":
+        return _float64(t, s)
+    if s.type in SIGN:
+        return _halves(t, s)
+    if s.type == "f32x2":
+        return _pair_of_floats(t, s)
+    raise NotDecoded(f"{s.name} of {s.type} numbers")
+
+
+def _sign(t: Decoder, s: Statement) -> Decoded:
+    destination, a, *others = s.operands
+    if s.type not in SIGN or (s.modifiers and s.type not in ("f32", "f16", "f16x2")):
+        raise NotDecoded("its form")
+    if s.modifiers and s.type == "f32":
+        return _float_function(t, s, s.name)
+    if s.modifiers:  # it is a sum with -0
+        i = Decoded("half arithmetic", flags=FLUSHES, number=[form.HALF_FUNCTIONS["add"], 0, 0, 0])
+        i.mode[0] = form.HALF_NEGATE if s.name == "neg" else form.HALF_ABSOLUTE
+        t.read(i, 0, a, s.type)
+        i.source[1], i.width[1] = t.number(SIGN["f16x2"])[0], 1
+        t.writes(i, destination, TYPE_BYTES[s.type])
+        return i
+    sign = SIGN[s.type]
+    if s.name == "copysign" and s.type == "f64":
+        fields = [(others[0], "b64"), (a, "b64"), (Immediate(0, 0), "u32"), (Immediate(63, 63), "u32")]
+        return whole_number(t, "bfi", destination, fields, "b64", "b64")
+    if s.name == "copysign":
+        return logic_of_three(t, destination, (a, *others, Immediate(sign, sign)), 0xE4)
+    bits = max(32, bits_of(s.type))
+    mask = sign if s.name == "neg" else sign ^ ((1 << bits_of(s.type)) - 1)
+    if bits == 64:
+        name, own = "xor" if s.name == "neg" else "and", "b64"
+        return whole_number(t, name, destination, [(a, own), (Immediate(mask, mask), own)], own, own)
+    i = Decoded("logic3", number=[LOGIC["xor" if s.name == "neg" else "and"], 0, 0, 0])
+    t.read(i, 0, a, s.type)
+    i.source[1:3], i.width[1:3] = [t.number(mask)[0], -1], [1, 1]
+    t.writes(i, destination, TYPE_BYTES[s.type])
+    return i
+
+
+FUSED = {"fma": "float fused", "mad": "float fused", "mul": "float multiply", "add": "float add", "sub": "float add"}
+
+
+def _float32(t: Decoder, s: Statement) -> Decoded:
+    destination, *sources = s.operands
+    rounding = next((ROUNDING[m] for m in s.modifiers if m in ROUNDING), 0)
+    flags = FLUSHES * ("ftz" in s.modifiers) | SATURATES * ("sat" in s.modifiers)
+    if s.name in ("min", "max"):
+        if any(m not in ("ftz", "NaN") for m in s.modifiers) or len(sources) != 2:
+            raise NotDecoded("its form")
+        i = Decoded("float extreme", flags=flags | KEEPS_NAN * ("NaN" in s.modifiers))
+        i.p_in[0] = ALWAYS if s.name == "min" else ALWAYS | NEGATED
+    elif s.name in FUSED:
+        i = Decoded(FUSED[s.name], flags=flags, number=[rounding, 0, 0, 0])
+        i.mode[1] = form.FLOAT_NEGATE * (s.name == "sub")
+        if rounding or "sat" in s.modifiers:
+            i.operation += " with modifiers"
+    else:
+        return _float_function(t, s, s.name)
+    t.read_all(i, sources, "f32")
+    t.writes(i, destination, 4)
+    return i
+
+
+def _float_function(t: Decoder, s: Statement, name: str) -> Decoded:
+    destination, *sources = s.operands
+    way = next((m for m in s.modifiers if m in ("approx", "full")), None)
+    key = f"{name}.{way}" if way else name
+    i = Decoded("float function", flags=FLUSHES * ("ftz" in s.modifiers) | SATURATES * ("sat" in s.modifiers))
+    i.number[1] = next((ROUNDING[m] for m in s.modifiers if m in ROUNDING), 0)
+    if key == "rcp":
+        key, sources = "div", [Immediate(1.0, 0x3F800000), *sources]
+    if key not in form.FLOAT_FUNCTIONS:
+        raise NotDecoded("its form")
+    i.number[0] = form.FLOAT_FUNCTIONS[key]
+    t.read_all(i, sources, "f32")
+    t.writes(i, destination, 4)
+    return i
+
+
+DOUBLE = {
+    "add": "double add",
+    "sub": "double add",
+    "mul": "double multiply",
+    "fma": "double fused",
+    "mad": "double fused",
+}
+
+
+def _float64(t: Decoder, s: Statement) -> Decoded:
+    destination, *sources = s.operands
+    rounding = next((ROUNDING[m] for m in s.modifiers if m in ROUNDING), 0)
+    if s.name in DOUBLE:
+        i = Decoded(DOUBLE[s.name], number=[rounding, 0, form.FLOAT_NEGATE * (s.name == "sub"), 0])
+    else:
+        name = ".".join((s.name, *(m for m in s.modifiers if m in ("approx", "ftz"))))
+        if name == "rcp":
+            name, sources = "div", [Immediate(1.0, 0x3FF0000000000000), *sources]
+        if name not in form.DOUBLE_FUNCTIONS:
+            raise NotDecoded("its form")
+        i = Decoded("double function", number=[form.DOUBLE_FUNCTIONS[name], rounding, 0, 0])
+    t.read_all(i, sources, "f64")
+    t.writes(i, destination, 8)
+    return i
+
+
+def _halves(t: Decoder, s: Statement) -> Decoded:
+    destination, *sources = s.operands
+    flags = BRAIN * s.type.startswith("bf16") | FLUSHES * ("ftz" in s.modifiers)
+    if s.name in ("min", "max"):
+        i = Decoded("half extreme", flags=flags | KEEPS_NAN * ("NaN" in s.modifiers))
+        i.p_in[0] = ALWAYS if s.name == "min" else ALWAYS | NEGATED
+    elif s.name in form.HALF_FUNCTIONS:
+        i = Decoded("half arithmetic", number=[form.HALF_FUNCTIONS[s.name], 0, 0, 0])
+        i.flags = flags | RELU * ("relu" in s.modifiers) | SATURATES * ("sat" in s.modifiers)
+        i.mode[1] = form.HALF_NEGATE * (s.name == "sub")
+    else:
+        raise NotDecoded(f"{s.name} of {s.type} numbers")
+    t.read_all(i, sources, s.type)
+    t.writes(i, destination, TYPE_BYTES[s.type])
+    return i
+
+
+def _pair_of_floats(t: Decoder, s: Statement) -> Decoded:
+    destination, *sources = s.operands
+    rounding = next((ROUNDING[m] for m in s.modifiers if m in ROUNDING), 0)
+    functions = {"add": 0, "sub": 1, "mul": 2, "fma": 3, "mad": 3}
+    if s.name not in functions:
+        raise NotDecoded(f"{s.name} of {s.type} numbers")
+    i = Decoded("float pair", flags=FLUSHES * ("ftz" in s.modifiers), number=[rounding, 0, functions[s.name], 0])
+    t.read_all(i, sources, "b64")
+    t.writes(i, destination, 8)
+    return i

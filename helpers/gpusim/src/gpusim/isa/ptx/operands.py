@@ -1,0 +1,296 @@
+"""Operands of PTX: which register slot, constant or address each one is, and how its bits are read.
+
+- A register has a fixed width; an instruction's type says how its bits are read.
+- A source register may be wider than the type of ld, st and cvt: the low bits count.
+- A result narrower than its register is extended by its own sign.
+
+Reference: PTX ISA, chapters 'Instruction Operands' and 'Operand Size Exceeding Instruction-Type Size'.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from gpusim.compiler import CompiledKernel, cubin, ptx
+from gpusim.compiler.ptx import Address, Immediate, Not, Register, Special, Symbol, Vector
+from gpusim.errors import Unknown
+from gpusim.isa.ptx.layout import local_layout, shared_layout
+from gpusim.isa.ptx.linking import STACK, Linked
+from gpusim.isa.rules import Reader
+
+DTYPES = {
+    "u8": np.dtype(np.uint8), "s8": np.dtype(np.int8), "b8": np.dtype(np.uint8),
+    "u16": np.dtype(np.uint16), "s16": np.dtype(np.int16), "b16": np.dtype(np.uint16),
+    "u32": np.dtype(np.uint32), "s32": np.dtype(np.int32), "b32": np.dtype(np.uint32),
+    "u64": np.dtype(np.uint64), "s64": np.dtype(np.int64), "b64": np.dtype(np.uint64),
+    "f16": np.dtype(np.float16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64), "pred": np.dtype(bool),
+    "f16x2": np.dtype(np.uint32), "bf16x2": np.dtype(np.uint32), "bf16": np.dtype(np.uint16),
+    "f32x2": np.dtype(np.uint64), "u16x2": np.dtype(np.uint32), "s16x2": np.dtype(np.uint32),
+}  # fmt: skip
+PREDICATE = DTYPES["pred"]
+# A register's own dtype: loads and address arithmetic are cheapest on these.
+STORAGE = {"pred": PREDICATE, "f32": DTYPES["f32"], "f64": DTYPES["f64"]}
+STORAGE_BY_BYTES = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+FUNCTION_BYTES = 16  # between the addresses of functions that the machine code has none for
+CARRY = "the carry"  # the slot of CC.CF, which add.cc writes and addc reads
+
+
+def dtype_of(type_: str) -> np.dtype:
+    """The NumPy dtype of a PTX type; Unknown if values of the type are not modelled."""
+    if type_ not in DTYPES:
+        raise Unknown(f"the type .{type_}")
+    return DTYPES[type_]
+
+
+def _addresses(kernel: CompiledKernel, module: ptx.Module, functions: Iterable[str]) -> dict[str, int]:
+    """The addresses of functions, the same for all kernels of a module, which may call what another one has stored.
+
+    Of what stands in a table they are those of the machine code, so that the table holds the same at both levels: a
+    place in the code or, where several kernels have a copy of the function, its number.
+    """
+    in_tables = [(v, one) for v in module.variables for one in v.pointers if one.name in module.called]
+    if not functions and not in_tables:
+        return {}
+    image = cubin.read(kernel.cubin)
+    symbols = {symbol.name: symbol for symbol in image.symbols}
+    placed: dict[str, int] = {}
+    for variable, pointer in in_tables:
+        symbol = symbols.get(variable.name)
+        if symbol is not None and pointer.bytes_ == 8:
+            data = image.data(symbol.section)[symbol.offset + pointer.offset :][: pointer.bytes_]
+            placed[pointer.name] = int.from_bytes(data, "little") - pointer.addend
+    beyond = 1 << 32
+    numbers = {name: beyond + FUNCTION_BYTES * number for number, name in enumerate(module.called)}
+    names = dict.fromkeys((*functions, *(pointer.name for _, pointer in in_tables)))
+    return {name: placed.get(name) or numbers[name] for name in names}
+
+
+def _with_addresses(variable: ptx.Variable, functions: Mapping[str, int]) -> ptx.Variable:
+    """A variable with the addresses of functions in its contents; those of other variables remain to be put in."""
+    if not variable.pointers:
+        return variable
+    data = bytearray(variable.data)
+    for pointer in variable.pointers:
+        if pointer.name in functions:
+            pointer.put(data, functions[pointer.name])
+    others = tuple(pointer for pointer in variable.pointers if pointer.name not in functions)
+    return replace(variable, data=bytes(data), pointers=others)
+
+
+def items_of(operand) -> tuple:
+    """The parts of a vector, or the operand alone."""
+    return operand.items if isinstance(operand, Vector) else (operand,)
+
+
+class Operands:
+    """The registers, variables and parameters of one kernel, and how an operand becomes a function of the registers.
+
+    `initial` and `types` hold by slot the first value and PTX's type; `at` is the place of the current instruction in
+    the text, and `read_now` collects the slots that it reads.
+    """
+
+    def __init__(self, kernel: CompiledKernel, module: ptx.Module, text: Linked) -> None:
+        self.text = text
+        self.function = function = text.function
+        self.at = 0
+        self.arch = kernel.arch
+        self.slots: dict[str, int] = {}
+        self.types: list[str] = []
+        self.initial: list[np.generic] = []
+        for name, type_ in function.registers.items():
+            storage = STORAGE.get(type_) or STORAGE_BY_BYTES.get(ptx.TYPE_BYTES.get(type_, 0))
+            if storage is not None:
+                self._new_slot(name, type_, storage.type(0))
+        self.read_now: set[int] = set()
+        own = module.functions[kernel.lowered_name]
+        self.shared_offsets, self.shared_bytes = shared_layout(module, own, text.starts, kernel.debug)
+        self.local_offsets, own_bytes = local_layout(module, own)
+        # What a function is given is there before the call, and so before it is seen that the stack is too small.
+        self.local_bytes = text.stack_bytes + max(text.frames.values()) if text.calls else own_bytes
+        self.function_addresses = _addresses(kernel, module, text.pointed_at)
+        self.global_variables = {
+            v.name: _with_addresses(v, self.function_addresses)
+            for v in module.variables
+            if v.space in ("global", "const")
+        }
+        self.has_constants_of_the_grid = "__grid_constant__" in kernel.source  # whose addresses may be taken
+        self.parameters = {
+            name: where for (name, _, _), where in zip(function.parameters, kernel.parameters, strict=True)
+        }
+
+    def _new_slot(self, name: str, type_: str, initial: np.generic) -> int:
+        self.slots[name] = len(self.types)
+        self.types.append(type_)
+        self.initial.append(initial)
+        return self.slots[name]
+
+    # ---- registers
+
+    def _slot(self, name: str) -> int:
+        if name in self.slots:
+            return self.slots[name]
+        if type_ := self.function.registers.get(name):
+            raise Unknown(f"registers of the type .{type_}")
+        raise Unknown(f"the special register {name}" if name.startswith("%") else f"the operand {name}")
+
+    def target(self, operand) -> int | None:
+        """The slot of a destination; None for `_`."""
+        if not isinstance(operand, Register):
+            raise Unknown(f"the destination {operand}")
+        return None if operand.name == "_" else self._slot(operand.name)
+
+    def width(self, operand) -> int:
+        """The bytes of a register; 0 of any other operand, and of a predicate 1."""
+        return ptx.TYPE_BYTES[self.types[self._slot(operand.name)]] if isinstance(operand, Register) else 0
+
+    def is_predicate(self, operand) -> bool:
+        """Whether an operand is a predicate or its negation."""
+        if isinstance(operand, Not):
+            return True
+        return isinstance(operand, Register) and self.types[self._slot(operand.name)] == "pred"
+
+    def hidden(self, name: str) -> int:
+        """The slot of a predicate that PTX does not name, by our own name of it."""
+        return self.slots[name] if name in self.slots else self._new_slot(name, "pred", np.False_)
+
+    def carry(self) -> int:
+        """The slot of the carry, CC.CF."""
+        return self.hidden(CARRY)
+
+    def guard(self, guard: Register | Not | None) -> tuple[int, bool] | None:
+        """(slot of the predicate, whether it is negated) of `@p` and `@!p`."""
+        if guard is None:
+            return None
+        negated = isinstance(guard, Not)
+        return self._slot(guard.register.name if negated else guard.name), negated
+
+    # ---- values
+
+    def read(self, operand, type_: str) -> Reader:
+        """How to get an operand as `type_`."""
+        dtype = dtype_of(type_)
+        if isinstance(operand, Immediate):
+            constant = self._constant(operand, dtype)
+            return lambda registers: constant
+        if isinstance(operand, Symbol) and operand.name in self.text.places:
+            return self.on_stack(operand.name, 0)
+        if isinstance(operand, Symbol):
+            constant = dtype.type(self.symbol_address(operand.name))
+            return lambda registers: constant
+        if isinstance(operand, Special):
+            raise Unknown(f"the special register {operand.name} as an operand")
+        negated = isinstance(operand, Not)
+        if not negated and not isinstance(operand, Register):
+            raise Unknown(f"the operand {operand}")
+        slot = self._slot(operand.register.name if negated else operand.name)
+        self.read_now.add(slot)
+        if negated:
+            return lambda registers: np.logical_not(registers[slot])
+        return self._read_register(slot, dtype)
+
+    def _read_register(self, slot: int, dtype: np.dtype) -> Reader:
+        width = ptx.TYPE_BYTES[self.types[slot]]
+        if dtype.kind == "b":
+            return lambda registers: registers[slot]
+        if width > dtype.itemsize:
+            narrow, store = np.dtype(f"i{dtype.itemsize}"), STORAGE_BY_BYTES[width]
+            return lambda registers: registers[slot].view(store).astype(narrow).view(dtype)
+        if width < dtype.itemsize:
+            raise Unknown(f"a register of the type .{self.types[slot]} read as {dtype.itemsize} bytes")
+
+        def read(registers):
+            value = registers[slot]
+            return value if value.dtype is dtype else value.view(dtype)
+
+        return read
+
+    def constant_bits(self, operand: Immediate, dtype: np.dtype) -> int:
+        """The bits of a constant read as `dtype`."""
+        value = self._constant(operand, dtype)
+        return int(value.view(f"u{dtype.itemsize}")) if dtype.kind != "b" else int(value)
+
+    def _constant(self, operand: Immediate, dtype: np.dtype):
+        if dtype.kind == "b":
+            return np.bool_(operand.value)
+        if dtype.kind == "f" and isinstance(operand.value, float):
+            return np.array(operand.bits, f"u{dtype.itemsize}").view(dtype)[()]
+        bits = operand.bits & ((1 << 8 * dtype.itemsize) - 1)
+        return np.array(bits, f"u{dtype.itemsize}").view(dtype)[()]
+
+    def constant(self, operand) -> int:
+        """The value of an operand that must be a constant."""
+        if not isinstance(operand, Immediate) or not isinstance(operand.value, int):
+            raise Unknown(f"{operand} where a constant is expected")
+        return operand.value
+
+    # ---- addresses
+
+    def symbol_address(self, name: str) -> int:
+        """The address of a shared or local variable in its own space, or of a function."""
+        for offsets in (self.shared_offsets, self.local_offsets, self.function_addresses):
+            if name in offsets:
+                return offsets[name]
+        raise Unknown(f"the address of {name}")
+
+    def address(self, operand) -> Reader:
+        """The byte address of `[base + offset]` as int64."""
+        if not isinstance(operand, Address) or operand.coordinates:
+            raise Unknown(f"the address {operand}")
+        offset = np.int64(operand.offset)
+        if isinstance(operand.base, Symbol) and operand.base.name in self.text.places:
+            return self.on_stack(operand.base.name, operand.offset)
+        if isinstance(operand.base, Symbol) and operand.base.name not in self.global_variables:
+            constant = np.int64(self.symbol_address(operand.base.name)) + offset
+            return lambda registers: constant
+        if isinstance(operand.base, Immediate):
+            constant = np.int64(operand.base.value) + offset
+            return lambda registers: constant
+        if self.width(operand.base) == 4:
+            # 32-bit shared addresses, as inline PTX uses them.
+            base = self.read(operand.base, "u32")
+            return lambda registers: base(registers).astype(np.int64) + offset
+        base = self.pointer(operand.base)
+        if offset == 0:
+            return base
+        return lambda registers: base(registers) + offset
+
+    def on_stack(self, name: str, offset: int) -> Reader:
+        """Where a parameter or a local variable of a function that is called lies, by bytes from its beginning."""
+        stack = self._slot(STACK)
+        self.read_now.add(stack)
+        offset = np.int64(self.text.places[name] + offset)
+        return lambda registers: registers[stack] + offset
+
+    def pointer(self, operand) -> Reader:
+        """A 64-bit address in a register, or that of a module's variable, which is known only at the launch."""
+        if not isinstance(operand, Symbol) or operand.name not in self.global_variables:
+            return self.read(operand, "s64")
+        self._check_contents(operand.name)
+        key = f"&{operand.name}"
+        slot = self.slots[key] if key in self.slots else self._new_slot(key, "b64", np.int64(0))
+        return lambda registers: registers[slot]
+
+    def _check_contents(self, name: str) -> None:
+        """Unknown if the initial value of a variable, or of one whose address it holds, is not understood."""
+        for variable in ptx.reached_from([name], self.global_variables):
+            if variable.unread:
+                raise Unknown(f"{variable.name}, a variable whose initial value has `{variable.unread}`")
+            for pointer in variable.pointers:
+                if pointer.name not in self.global_variables:
+                    raise Unknown(f"{variable.name}, a variable that holds the address of {pointer.name}")
+
+    # ---- results
+
+    def fit(self, slot: int | None, dtype: np.dtype) -> Callable | None:
+        """How a result of `dtype` is widened to its register; None if it already has its width."""
+        if slot is None or dtype.kind == "b":
+            return None
+        width = ptx.TYPE_BYTES[self.types[slot]]
+        if width <= dtype.itemsize or self.types[slot] == "pred":
+            return None
+        if dtype.kind == "f":
+            bits, wide = np.dtype(f"u{dtype.itemsize}"), np.dtype(f"u{width}")
+            return lambda value: value.view(bits).astype(wide)
+        wide = np.dtype(f"{dtype.kind}{width}")
+        return lambda value: value.astype(wide)

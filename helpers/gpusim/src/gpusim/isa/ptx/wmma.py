@@ -1,0 +1,303 @@
+"""wmma.load, wmma.mma and wmma.store of PTX: whole tiles between memory and the fragments of a warp, and their product.
+
+PTX leaves open which lane holds what. Here it is as in the machine code that ptxas makes for sm_90, by which tests hold
+it: a tile is one or two products of `mma.sync` side by side, and its fragments are theirs, one after the other. m8n32
+is multiplied as its transpose, and TF32 by four k at a time. Fragments of float16 have eight registers, filled by
+repetition. Those of 4 bits and of 1 have one register, whose 32 bits are neighbours in memory. Reference: PTX ISA,
+'Warp-level Matrix Load Instruction: wmma.load' and its neighbours.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from gpusim.arithmetic import tensor_core
+from gpusim.compiler.ptx import Statement
+from gpusim.engine import accesses, matrices
+from gpusim.errors import Unknown
+from gpusim.isa.ptx.matrix import form_of, product_of
+from gpusim.isa.ptx.memory import space_of
+from gpusim.isa.ptx.operands import Operands, items_of
+from gpusim.isa.rules import Effect, Outcome
+
+LANE = np.arange(32)
+GROUP, PLACE = LANE // tensor_core.PLACES, LANE % tensor_core.PLACES
+# The products that a tile is made of, by its shape: how many there are, and whether they are those of the transpose.
+_TILES = {(16, 16): (2, False), (32, 8): (2, False), (8, 32): (2, True), (8, 8): (1, False)}
+_DTYPES = {"f16": "u2", "bf16": "u2", "tf32": "f4", "f32": "f4", "f64": "f8", "s8": "u1", "u8": "u1", "s32": "i4",
+           "s4": "i4", "u4": "i4", "b1": "i4"}  # fmt: skip
+_DEPTHS = {"f16": 16, "bf16": 16, "tf32": 8, "f64": 4, "s8": 16, "u8": 16, "s4": 32, "u4": 32, "b1": 128}
+_BITS = {"s4": 4, "u4": 4, "b1": 1}  # of the types of which a register holds neighbours, and that is loaded whole
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The shape of wmma, (m, n, k), and its parts: `count` products, of the transpose if it is `turned`."""
+
+    m: int
+    n: int
+    k: int
+
+    @property
+    def count(self) -> int:
+        return _TILES[self.m, self.n][0]
+
+    @property
+    def turned(self) -> bool:
+        return _TILES[self.m, self.n][1]
+
+    def form(self, type_: str, result: str, saturates: bool) -> tensor_core.Form:
+        """One of its products, of matrices of one type: of TF32 half the k, in two steps."""
+        if _DEPTHS.get(type_) != self.k:
+            raise Unknown(f"wmma of {self.k} k of the type .{type_}")
+        k = 4 if type_ == "tf32" else self.k
+        return tensor_core.form(8 if type_ == "f64" else 16, k, type_, type_, result, saturates)
+
+    def is_small(self, type_: str) -> bool:
+        """Whether a product has 8 rows: of float64, and in the deep tiles of integers of a few bits."""
+        return type_ == "f64" or self.k in (32, 128)
+
+    def products_of(self, matrix: str) -> int:
+        """How many products bring fragments of their own of "a" or "b"; the others share them."""
+        rows = self.n if self.turned else self.m
+        several = rows == 32 if (matrix == "a") != self.turned else rows == 16
+        return self.count if several else 1
+
+
+def tile_of(s: Statement) -> Tile:
+    """The shape of wmma."""
+    shape = next((re.fullmatch(r"m(\d+)n(\d+)k(\d+)", word) for word in s.opcode if word.startswith("m")
+                  and word[1:2].isdigit()), None)  # fmt: skip
+    m, n, k = map(int, shape.groups()) if shape else (0, 0, 0)
+    if (m, n) not in _TILES:
+        raise Unknown(f"wmma of the shape {shape[0] if shape else 'that is missing'}")
+    return Tile(m, n, k)
+
+
+def _dtype_of(s: Statement) -> np.dtype:
+    if s.type not in _DTYPES:
+        raise Unknown(f"wmma of the type .{s.type}")
+    return np.dtype(_DTYPES[s.type])
+
+
+def _places(tile: Tile, matrix: str, type_: str) -> list[list[tuple[np.ndarray, np.ndarray]]]:
+    """For each register the (row, column) of each of its elements in the matrix "a", "b" or "c", by lane."""
+    parts = max(4 // np.dtype(_DTYPES[type_]).itemsize, 1)
+    if matrix == "c":
+        height = 8 if tile.is_small(type_) else 16
+        down, along = (16, 0) if tile.turned or tile.m == 32 else (0, 8)
+        found = [
+            [
+                (product * down + GROUP + 8 * (element // 2), product * along + 2 * PLACE + element % 2)
+                for element in range(first, first + parts)
+            ]
+            for product in range(tile.count)
+            for first in range(0, height // 4, parts)
+        ]
+        return [[place[::-1] for place in register] for register in found] if tile.turned else found
+    if _DEPTHS.get(type_) != tile.k:
+        raise Unknown(f"wmma of {tile.k} k of the type .{type_}")
+    if type_ in _BITS:
+        place = GROUP, PLACE * (32 // _BITS[type_])
+        return [[place if matrix == "a" else place[::-1]]]
+    left = (matrix == "a") != tile.turned  # the products' A, whose rows are the lanes' groups; or B, by its columns
+    rows = (1 if type_ == "f64" else 2) if left else 1
+    count = rows * tile.k // (parts * tensor_core.PLACES)
+    found = [
+        [
+            (GROUP + 8 * (register % rows) + product * (16 if left else 8),
+             register // rows * parts * tensor_core.PLACES + PLACE * parts + part)
+            for part in range(parts)
+        ]
+        for product in range(tile.products_of(matrix))
+        for register in range(count)
+    ]  # fmt: skip
+    return found if matrix == "a" else [[place[::-1] for place in register] for register in found]
+
+
+def elements(s: Statement) -> tuple[list[list[tuple[np.ndarray, np.ndarray]]], int, int]:
+    """What wmma.load or wmma.store moves: (by register, by element in it, how many rows or columns and then how many
+    elements it is from the first one, by lane; the distance of rows if none is given; bits of an element)."""
+    matrix = s.opcode[2] if s.opcode[1] == "load" else "c"
+    tile, by_row = tile_of(s), "row" in s.opcode
+    places = [
+        [(row, column) if by_row else (column, row) for row, column in register]
+        for register in _places(tile, matrix, s.type)
+    ]
+    rows, columns = _size_of(tile, matrix)
+    return places, columns if by_row else rows, _BITS.get(s.type, 8 * _dtype_of(s).itemsize)
+
+
+def _size_of(tile: Tile, matrix: str) -> tuple[int, int]:
+    """The rows and columns of a matrix."""
+    return {"a": (tile.m, tile.k), "b": (tile.k, tile.n)}.get(matrix, (tile.m, tile.n))
+
+
+def load(t: Operands, s: Statement) -> Outcome:
+    """wmma.load.{a,b,c}.sync.aligned.{row,col}.shape{.space}.type {d, …}, [address] {, stride}."""
+    matrix = s.opcode[2]
+    destination, *where = s.operands
+    targets = tuple(t.target(item) for item in items_of(destination))
+    dtype = _dtype_of(s)
+    places = _places(tile_of(s), matrix, s.type)
+    if len(targets) % len(places):
+        raise Unknown("wmma.load of other fragments")
+    locate = _locate(t, s, matrix, where, dtype.itemsize)
+
+    def execute(wave, registers, mask):
+        held = []
+        for register in places:
+            values = []
+            for place in register:
+                at = locate(wave, registers, *place)
+                values += accesses.load(space_of(s), dtype, 1, lambda _, at=at: at)(wave, registers, mask)
+            if dtype.itemsize < 4:
+                words = (np.asarray(value).astype(np.uint32) << np.uint32(8 * dtype.itemsize * part)
+                         for part, value in enumerate(values))  # fmt: skip
+                held.append(np.bitwise_or.reduce(list(words)).view(np.int32))
+            else:
+                value = np.asarray(values[0])
+                held.append(value.view(np.int32) if s.type == "tf32" or s.type in _BITS else value)
+        return tuple(held[number % len(held)] for number in range(len(targets)))
+
+    return Effect(targets, execute, loads_shared=space_of(s) in ("shared", "generic"))
+
+
+def store(t: Operands, s: Statement) -> Outcome:
+    """wmma.store.d.sync.aligned.{row,col}.shape{.space}.type [address], {d, …} {, stride}."""
+    address, source, *stride = s.operands
+    dtype = _dtype_of(s)
+    places = _places(tile_of(s), "c", s.type)
+    values = [t.read(item, {"f32": "f32", "f64": "f64"}.get(s.type, "b32")) for item in items_of(source)]
+    if len(values) != len(places):
+        raise Unknown("wmma.store of other fragments")
+    locate = _locate(t, s, "c", [address, *stride], dtype.itemsize)
+
+    def execute(wave, registers, mask):
+        for value, register in zip(values, places, strict=True):
+            words = np.broadcast_to(value(registers), wave.shape)
+            for part, place in enumerate(register):
+                item = words
+                if dtype.itemsize < 4:
+                    item = (words.view(np.uint32) >> np.uint32(8 * dtype.itemsize * part)).astype(dtype)
+                elif s.type == "s32":
+                    item = words.view(dtype)
+                at = locate(wave, registers, *place)
+                accesses.store(space_of(s), lambda _, at=at: at, [lambda _, item=item: item])(wave, registers, mask)
+
+    return Effect((), execute)
+
+
+def _locate(t: Operands, s: Statement, matrix: str, where: list, width: int):
+    """A function of (wave, registers, row, column), the last two by lane, that gives the addresses of elements."""
+    tile, by_row, bits = tile_of(s), "row" in s.opcode, _BITS.get(s.type, 8 * width)
+    first = t.address(where[0])
+    sizes = _size_of(tile, matrix)
+    constant = np.int64(sizes[1] if by_row else sizes[0])
+    stride = t.read(where[1], "u32") if len(where) > 1 else lambda registers: constant
+
+    def locate(wave, registers, row, column):
+        base = accesses.by_warp(wave, first(registers))
+        step = accesses.by_warp(wave, np.asarray(stride(registers)).astype(np.int64))
+        outer, inner = (row, column) if by_row else (column, row)
+        return accesses.by_thread(wave, base + (outer * step + inner) * bits // 8)
+
+    return locate
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """How wmma.mma is made of `count` products of one `form`, each in so many `steps`; `turned`: of the transpose.
+
+    `counts`: the registers of a step of A, of B and of C, and `shares` how many products bring A, B and C of their own.
+    """
+
+    form: tensor_core.Form
+    count: int
+    steps: int
+    turned: bool
+    counts: tuple[int, int, int]
+    shares: tuple[int, int, int]
+
+    def registers(self, operand: int, number: int, step: int) -> slice:
+        """Which registers of A (0) or B (1) a step of product `number` takes, or of C (2)."""
+        steps = self.steps if operand < 2 else 1
+        count = self.counts[operand]
+        first = (number % self.shares[operand] * steps + step % steps) * count
+        return slice(first, first + count)
+
+
+def product_of_tile(s: Statement) -> Product:
+    """What wmma.mma of floating-point numbers or bytes does."""
+    tile, types = tile_of(s), types_of(s)
+    form = tile.form(types[1], types[0], "satfinite" in s.opcode)
+    words = 2 if form.a == "f64" else 1
+    shares = [tile.products_of("a"), tile.products_of("b")]
+    counts = tuple(count // words for count in (form.a_registers, form.b_registers, form.c_registers))
+    return Product(
+        form, tile.count, tile.k // form.k, tile.turned, counts, (*shares[:: -1 if tile.turned else 1], tile.count)
+    )  # fmt: skip
+
+
+def types_of(s: Statement) -> list[str]:
+    """The types of D, A, B and C of wmma.mma."""
+    types = [word for word in s.opcode if word in _DTYPES]
+    if len(types) == 2:  # of D and C; A and B are float16
+        types = [types[0], "f16", "f16", types[1]]
+    if len(types) != 4 or types[0] != types[3] or (types[1] != types[2] and types[1] not in _BITS):
+        raise Unknown(f"the product {'.'.join(s.opcode)}")
+    return types
+
+
+def multiply(t: Operands, s: Statement) -> Outcome:
+    """wmma.mma{.op.popc}.sync.aligned.{row,col}.{row,col}.shape{.types}{.satfinite} d, a, b, c."""
+    tile, types = tile_of(s), types_of(s)
+    destination, *operands = s.operands
+    if types[1] in _BITS and types[2] in _BITS:
+        if (_DEPTHS[types[1]], tile.m) != (tile.k, 8):
+            raise Unknown(f"wmma of {tile.k} k of the type .{types[1]}")
+        product = product_of(t.arch, form_of(t.arch, tile.m, tile.k, types, s.opcode), s.opcode)
+        sources = [[t.read(item, "b32") for item in items_of(operand)] for operand in operands]
+        return Effect(tuple(t.target(item) for item in items_of(destination)), matrices.multiply(product, sources))
+    whole = product_of_tile(s)
+    type_ = "b64" if whole.form.a == "f64" else "b32"
+    sources = [[t.read(item, type_) for item in items_of(operand)] for operand in operands]
+    if whole.turned:
+        sources[:2] = sources[1::-1]
+    product = partial(_multiply_in_steps, whole.form, tensor_core.terms_at_once(t.arch, whole.form))
+    products = []
+    for number in range(whole.count):
+        parts = [
+            [
+                one
+                for step in range(whole.steps if operand < 2 else 1)
+                for one in part[whole.registers(operand, number, step)]
+            ]
+            for operand, part in enumerate(sources)
+        ]
+        products.append(matrices.multiply(product, parts))
+    return Effect(
+        tuple(t.target(item) for item in items_of(destination)),
+        lambda wave, registers, mask: tuple(value for one in products for value in one(wave, registers, mask)),
+    )
+
+
+def _multiply_in_steps(form: tensor_core.Form, addition: tensor_core.Addition, a: list, b: list, c: list) -> list:
+    """The product of fragments that have as many registers as one step of the form, or twice as many."""
+    for step in range(len(b) // form.b_registers):
+        left, right = (
+            part[step * count : (step + 1) * count]
+            for part, count in ((a, form.a_registers), (b, form.b_registers))
+        )  # fmt: skip
+        c = tensor_core.multiply(form, left, right, [register.view(np.uint32) for register in c], addition)
+    return c
+
+
+_RULES = {"load": load, "mma": multiply, "store": store}
+
+
+def wmma(t: Operands, s: Statement) -> Outcome:
+    """wmma.load, wmma.mma or wmma.store."""
+    return _RULES[s.opcode[1]](t, s)

@@ -1,0 +1,1 @@
+"""Static analysis of a kernel: its pointers, its arrays, and which source line an access comes from."""

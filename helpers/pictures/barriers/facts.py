@@ -1,0 +1,24 @@
+"""Which of several races a learner is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpusim import Finding
+from gpusim.devices import WARP
+
+
+def easiest(findings: Sequence[Finding], block: Sequence[int]) -> Finding:
+    """The race that is easiest to believe: one between two warps where there is one. block: its threads along x, …"""
+    size = np.array((*block, 1, 1)[:3])
+    return next((one for one in findings if _warp(one.thread, size) != _warp(one.other_thread, size)), findings[0])
+
+
+def _linear(thread: tuple[int, int, int], block: np.ndarray) -> int:
+    return int(thread[0] + block[0] * (thread[1] + block[1] * thread[2]))
+
+
+def _warp(thread: tuple[int, int, int] | None, block: np.ndarray) -> int:
+    return -1 if thread is None else _linear(thread, block) // WARP

@@ -1,0 +1,1 @@
+"""Authors' tools: measuring, fitting, writing notebooks and slides. No notebook imports them."""

@@ -1,0 +1,144 @@
+"""What a notebook asks of its learner, counted: CUDA to write, helper code to look at, cells, pictures.
+
+    python -m helpers.tools.notebooks.lesson
+
+prints the table of all notebooks in Markdown.
+
+Minutes are estimated by the rates below, the same for all notebooks: text as slowly as three readers read it who did
+every exercise, and as long for a line as they took to write it. The *path* leaves out what its text offers as a
+challenge or as practice, and what is folded; *all* has everything but the explorers. A notebook's head says the path,
+rounded up to five minutes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+
+from helpers import exercises, plan
+from helpers.exercises.framework.exercise import KernelExercise
+from helpers.plan import Notebook
+from helpers.tools.notebooks import form
+
+STRETCH = 3  # the difficulty of an exercise that nobody needs for what follows
+OPTIONAL = re.compile(r"\b(A challenge|Practice, if you want it|Stretch)\b")  # what a text says of an exercise
+FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
+ADDRESS, SOURCES = re.compile(r"\]\([^)]*\)"), re.compile(r"\*\*Sources\.\*\*.*", re.DOTALL)
+WORDS_PER_MINUTE, LINES_PER_MINUTE = 130, 12  # of prose, and of Python that is read
+PICTURE, TABLE, PREDICTION, QUESTION = 0.4, 0.35, 0.5, 2.5  # minutes to look at one, or to answer it
+KERNEL, LINE = 1.5, 0.4  # minutes to understand what a kernel should do, and to write a line of it
+QUOTED = re.compile(r'"""(?s:.*?)"""')  # the text of a kernel
+
+
+GRAIN = 5  # minutes that a head is rounded up to
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One notebook, counted.
+
+    minutes: by the plan.  path, all: minutes as estimated, without and with what is optional.  cuda: lines of kernels
+    that the shortest honest way through it writes: what the solutions of its exercises, but for stretches, have beyond
+    the starters.  python: lines of code that are visible and are no kernel's, without blank lines and comments.
+    cells: all.  pictures: that are stored.
+    """
+
+    number: str
+    minutes: int
+    path: float
+    all: float
+    cuda: int
+    python: int
+    cells: int
+    pictures: int
+
+    @property
+    def honest(self) -> int:
+        """The minutes that its head should say."""
+        return math.ceil(self.path / GRAIN) * GRAIN
+
+
+def lesson(notebook: Notebook) -> Lesson:
+    """A notebook of the course, counted."""
+    cells = form.read(notebook.path.read_text(encoding="utf-8")).cells
+    kernels = [one for one in exercises.of_notebook(notebook.number) if isinstance(one, KernelExercise)]
+    return Lesson(
+        notebook.number,
+        notebook.minutes,
+        estimated(cells, optional=False),
+        estimated(cells, optional=True),
+        sum(one.lines for one in kernels if one.difficulty < STRETCH),
+        sum(visible_python(cell) for cell in cells),
+        len(cells),
+        sum("image/png" in output.get("data", {}) for cell in cells for output in cell.get("outputs", ())),
+    )
+
+
+def estimated(cells: Sequence[NotebookNode], optional: bool) -> float:
+    """Minutes that a learner takes for the cells of a notebook, with what is optional or without."""
+    minutes, skipping = 0.0, False
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            # An optional exercise ends at the next text, unless that only says how to go on without it.
+            skipping = not optional and (
+                OPTIONAL.search(cell.source) is not None or (skipping and "Stuck" in cell.source)
+            )
+            if not skipping:
+                minutes += _reading(cell.source, optional)
+        elif not skipping:
+            minutes += _code(cell)
+    return minutes
+
+
+def _reading(text: str, optional: bool) -> float:
+    """Minutes to read a text, without its sources; of what is folded only the answers of its recall are on the path."""
+    shown = text if optional or "Recall" in text[:20] else FOLDED.sub("", text)
+    return len(ADDRESS.sub("]", SOURCES.sub("", shown)).split()) / WORDS_PER_MINUTE
+
+
+def _code(cell: NotebookNode) -> float:
+    """Minutes for a cell: an exercise by what is to be written, else what is seen of its code and of its outputs."""
+    found = re.search(r'exercises\.get\("(\w+)"\)', cell.source)
+    if found:
+        one = exercises.get(found[1])
+        return KERNEL + LINE * one.lines if isinstance(one, KernelExercise) else QUESTION
+    if re.search(r"\bn\d\d\.predict_", cell.source):
+        return PREDICTION
+    if re.search(r"\bn\d\d\.check_", cell.source):
+        return QUESTION
+    if cell.source.startswith("%%") or re.search(r"\.(hint|check|explore)\(", cell.source):
+        return 0.0
+    outputs = cell.get("outputs", ())
+    pictures = sum("image/png" in output.get("data", {}) for output in outputs)
+    return visible_python(cell) / LINES_PER_MINUTE + PICTURE * pictures + TABLE * (len(outputs) - pictures)
+
+
+def visible_python(cell: NotebookNode) -> int:
+    """Lines of Python that a reader sees in a cell: none of a folded one, none of CUDA C++."""
+    if cell.cell_type != "code" or cell.source.startswith("%%") or "hide-input" in cell.metadata.get("tags", ()):
+        return 0
+    lines = QUOTED.sub('""', cell.source).splitlines()
+    return sum(1 for line in lines if line.strip() and not line.strip().startswith("#"))
+
+
+def table() -> str:
+    """All notebooks in Markdown, with their sums."""
+    lessons = [lesson(one) for one in plan.course().notebooks]
+    rows = [
+        "| nb | minutes | path | all | CUDA lines to write | Python lines visible | cells | pictures |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    facts = [
+        (one.number, one.minutes, round(one.path), round(one.all), one.cuda, one.python, one.cells, one.pictures)
+        for one in lessons
+    ]
+    facts.append(("all", *(sum(column) for column in list(zip(*facts, strict=True))[1:])))
+    return "\n".join([*rows, *(f"| {' | '.join(map(str, row))} |" for row in facts)])
+
+
+if __name__ == "__main__":
+    print(table())

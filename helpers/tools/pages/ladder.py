@@ -1,0 +1,136 @@
+"""The ladder: its picture in README.md, and its tables in notebooks/speeds.md, made from the recordings of a GPU.
+
+    python -m helpers.tools.pages.ladder [--fix]
+
+Without --fix it only says whether the tables are up to date (exit status 1 if not). With it the picture is drawn, too.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from gemm_kernels import LADDER
+from gpusim import devices
+from helpers import recordings
+from helpers.measure import Measurement, geometric_mean
+from helpers.pictures import figures, theme
+from helpers.pictures.ladder import explorer
+from helpers.pictures.theme import thousands
+from helpers.tools.pages.markers import Markers, command_line
+
+ROOT = Path(__file__).resolve().parents[3]
+PICTURE, DARK = (Path("notebooks") / "images" / name for name in ("ladder.png", "ladder-dark.png"))
+PLACE, TABLES = (Markers(name, "make picture") for name in ("ladder", "speeds"))
+SIZES = (256, 1024, 4096)  # M = N = K of the first table
+LAST = LADDER[-1].name
+MARGIN = 12  # pixels below a picture
+
+
+def section(gpu: str = devices.DEFAULT.name) -> str:
+    """What the README says: the picture and a sentence. Raises NoRecording."""
+    last = [row for suite in ("ladder", "shapes") for row in recordings.load(gpu, suite) if row.kernel == LAST]
+    faster, mean = sum(row.of_cublas > 1 for row in last), geometric_mean([row.of_cublas for row in last])
+    cublas = recordings.raw(gpu, "ladder")["runs"][-1]["cublas"]
+    return "\n".join(
+        [
+            "<picture>",
+            f'<source media="(prefers-color-scheme: dark)" srcset="{DARK.as_posix()}">',
+            f'<img src="{PICTURE.as_posix()}" alt="The kernels by size beside cuBLAS, recorded on an {gpu}">',
+            "</picture>",
+            "",
+            f"Over {len(last)} shapes on an {gpu} the last kernel, its parameters chosen by shape, reaches {mean:.2f}",
+            f"times the speed of cuBLAS {cublas} (geometric mean), and is the faster one at {faster} of them.",
+        ]
+    )
+
+
+def tables(gpu: str = devices.DEFAULT.name) -> str:
+    """What the page of speeds says: GFLOPS of all kernels by size, and of the last one by shape. Raises NoRecording."""
+    by_size, others = recordings.load(gpu, "ladder"), recordings.load(gpu, "shapes")
+    last = [row for row in (*by_size, *others) if row.kernel == LAST]
+    peak = devices.get(gpu).peak_fp32_gflops
+    return "\n".join(
+        [
+            f"Recorded on an {gpu}: FP32, C = αAB + βC, row-major, M = N = K; the L2 cache is overwritten before each",
+            f"launch, kernels and cuBLAS take turns, medians, in GFLOPS. The peak is {thousands(peak)} GFLOPS.",
+            "",
+            ladder_table(by_size),
+            "",
+            "The last kernel beside cuBLAS, with the parameters that did best at each shape. Where C has one row or",
+            "column they are estimated: `gemm_kernels.fastest` gives another kernel there, which is not in the ladder.",
+            "",
+            shapes_table(last, peak),
+        ]
+    )
+
+
+def ladder_table(rows: Sequence[Measurement]) -> str:
+    """A line a kernel in the ladder's order, and one for cuBLAS: GFLOPS at SIZES, and the last of them in percent."""
+    lines = [
+        "| Kernel | What is new | " + " | ".join(map(str, SIZES)) + " | of cuBLAS |",
+        "|---|---|" + "--:|" * (len(SIZES) + 1),
+    ]
+    found = {(row.kernel, row.M): row for row in rows}
+    for kernel in LADDER:
+        if any((kernel.name, size) not in found for size in SIZES):
+            raise recordings.NoRecording(f"{kernel.name} was not recorded. {recordings.how_to('ladder')}")
+        speeds = [found[kernel.name, size] for size in SIZES]
+        cells = " | ".join(thousands(row.gflops) for row in speeds)
+        lines.append(f"| {kernel.title} | {kernel.idea} | {cells} | {speeds[-1].of_cublas:.0%} |")
+    cublas = " | ".join(thousands(found[LAST, size].cublas_gflops) for size in SIZES)
+    lines.append(f"| **cuBLAS** | NVIDIA's library | {cublas} | 100% |")
+    return "\n".join(lines)
+
+
+def shapes_table(rows: Sequence[Measurement], peak: float) -> str:
+    """A line a shape, by the number of operations: GFLOPS, cuBLAS's in the same run, the ratio, percent of the peak."""
+    lines = ["| M × N × K | GFLOPS | cuBLAS | ratio | of peak |", "|---|--:|--:|--:|--:|"]
+    for row in sorted(rows, key=lambda row: (row.flops, row.M)):
+        lines.append(
+            f"| {row.M} × {row.N} × {row.K} | {thousands(row.gflops)} | {thousands(row.cublas_gflops)} | "
+            f"{row.of_cublas:.2f} | {row.gflops / peak:.0%} |"
+        )
+    return "\n".join(lines)
+
+
+def wanted(root: Path = ROOT) -> dict[Path, str]:
+    """The README and the page of speeds, and the text that each should have. Raises ValueError with a sentence,
+    NoRecording."""
+    said = {root / "README.md": (PLACE, section()), root / "notebooks" / "speeds.md": (TABLES, tables())}
+    return {
+        path: markers.replaced(path.read_text(encoding="utf-8"), text, path.name)
+        for path, (markers, text) in said.items()
+    }
+
+
+def pictures() -> dict[Path, bytes]:
+    """The ladder by size as PNG, for a light page and for a dark one, without the empty lines of its caption."""
+    size = (SIZES[-1],) * 3
+    drawn = explorer.picture_of(explorer.Choice(devices.DEFAULT.name, "ladder", size, LAST))
+    pixels = np.asarray(Image.open(io.BytesIO(drawn.png())).convert("RGB"))
+    used = np.flatnonzero((pixels < figures.LIGHTEST).any(axis=(1, 2)))[-1] + MARGIN
+    light = pixels[:used]
+    dark = (255 * theme.in_the_dark(light / 255)).round().astype(np.uint8)
+    return {PICTURE: theme.in_few_colours(light), DARK: theme.in_few_colours(dark)}
+
+
+def main(arguments: list[str]) -> int:
+    """Compare, or write the tables and draw the picture. Exit status 1 if the tables are left out of date."""
+    return command_line(
+        arguments,
+        __spec__.name,
+        __doc__,
+        PLACE.command,
+        wanted,
+        pictures=lambda: {ROOT / path: png for path, png in pictures().items()},
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,286 @@
+"""From a notebook and what its slides say to slides: pure data, no page around it."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import html
+import importlib
+import io
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import ipywidgets
+from nbconvert.filters import markdown2html
+from nbformat import NotebookNode
+from PIL import Image
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import CudaLexer
+
+import gemm_kernels
+from helpers import exercises, pictures, plan
+from helpers.pictures import theme
+from helpers.pictures.bank_board.tile_store import Tile
+from helpers.pictures.excerpt import excerpt
+from helpers.pictures.faults import faults
+from helpers.pictures.live import LiveExplorer
+from helpers.tools.gallery.small_pictures import SCALE
+from helpers.tools.notebooks.steps import STEP
+from helpers.tools.slides import redrawn
+from helpers.tools.slides.planned import Planned
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+ANCHOR = re.compile(r'<a class="anchor-link".*?</a>')
+LINK = re.compile(r'(?<=href=")([\w.-]+)\.(?:ipynb|md)(?=["#])')
+HEADING = re.compile(r"^# +(.+)$", re.MULTILINE)
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<listing>.*?)^```|(?:^\|[^\n]*\n?)+", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"(\s*)(//\s*(?:\d+\.\s*)?)")  # up to its first word
+COMMENTED = re.compile(r"(\s*)(\S.*?)\s+(//.*)")
+ROW = re.compile(r"(<tr\b[^>]*>)(.*?)(</tr>)", re.DOTALL)
+CELL = re.compile(r"<t[hd]\b.*?</t[hd]>", re.DOTALL)
+CODE = re.compile(r"(?<=<code>)[^<]+(?=</code>)")
+UNBROKEN = re.compile(r"\S+")
+COLOURS = HtmlFormatter(nowrap=True)
+WIDE, HIGH = 1168, 674  # pixels of a slide for all that it shows (slide.css)
+TITLE = (47, 46)  # of a line of its title: pixels down, and letters across, of the widest text there is
+WORDS = (37, 68)  # of a line of its words
+GAP = 10
+LAST_ROW = (18.4, 17.2, 16.2)  # pixels of letters for the last row of a room; the smaller where the larger do not fit
+MOST_LINES = 14  # of code on a slide
+WIDEST = (78, 86)  # letters of a line in the two sizes of code, 24 and 22 pixels
+WIDEST_DRAWING = 94  # of a drawing made of letters, which may have 20 pixels
+
+
+@dataclass(frozen=True)
+class Slide:
+    """What one slide shows.
+
+    words: HTML.  kind: of what it shows, as in `Planned`; a task and code are kernels.
+    shown: what it shows as HTML; of a film, a picture for each frame.
+    cell: the notebook's cell, from 0, that is alive where the notebook runs; None if there is none.
+    number: its place, from 0, among the slides that its notebook says.
+    notes: what to say at it, as HTML, at the first slide of a step.
+    """
+
+    step: int
+    title: str
+    words: str
+    kind: str
+    shown: tuple[str, ...]
+    cell: int | None = None
+    number: int = 0
+    notes: str = ""
+
+
+def title(notebook: NotebookNode, path: Path) -> str:
+    """The notebook's heading, or its file name where it has none."""
+    found = (HEADING.search(cell.source) for cell in notebook.cells if cell.cell_type == "markdown")
+    return next((one[1] for one in found if one), path.stem)
+
+
+def slides(
+    notebook: NotebookNode, planned: Sequence[Planned], speaker: Mapping[int, str] = MappingProxyType({}),
+    *, frames: bool = True,
+) -> list[Slide]:  # fmt: skip
+    """The slides in order. speaker: step → what to say at its first slide, as Markdown.
+    frames: draw pictures and films; where the notebook runs, `live.draw` does.
+
+    ValueError where a slide names a cell, a kernel or an explorer that is not there.
+    """
+    found: list[Slide] = []
+    for place, one in enumerate(planned):
+        try:
+            cell, shown = _shown(notebook, one, frames)
+        except (ValueError, KeyError, AttributeError, NameError, SyntaxError) as error:
+            raise ValueError(f"the slide {one.title!r}, {one.kind}: {error}") from error
+        first = one.step not in {slide.step for slide in found}
+        notes = markdown(speaker[one.step]) if first and one.step in speaker else ""
+        kind = "kernel" if one.kind in ("task", "code") else one.kind
+        found.append(Slide(one.step, one.title, markdown(one.words), kind, shown, cell, place, notes))
+    return found
+
+
+def _shown(notebook: NotebookNode, one: Planned, frames: bool) -> tuple[int | None, tuple[str, ...]]:
+    if one.kind == "way":
+        return None, (f"<ol start='0'>{''.join(f'<li>{book.trail}</li>' for book in plan.course().notebooks)}</ol>",)
+    if one.kind == "kernel":
+        return None, (_kernel(one.what, one.how),)
+    if one.kind == "task":
+        return None, (_part(exercises.get(one.what).starter, one.how),)
+    if one.kind == "code":
+        return None, (_part(notebook.cells[cell_of(notebook, one.step, one.what, earlier=True)].source, one.how),)
+    if one.kind == "block":
+        return None, (_block(notebook, one.step, one.what),)
+    if one.kind == "film":
+        return None, tuple(_frames(one, one.how[0])) if frames else ()
+    number = cell_of(notebook, one.step, one.what)
+    if one.kind == "picture":
+        drawn = partial(redrawn.picture, notebook, number)
+        return number, (image(legible(one, drawn)[0]),) if frames else ()
+    return number, (_columns(_stored(notebook.cells[number].outputs, one.kind), *one.how),)
+
+
+def legible(one: Planned, draw: Callable[[float], theme.Figure]) -> tuple[theme.Figure, float]:
+    """A picture whose letters the last row of a room can read, and of how many points they are at least, 0 if it is
+    drawn as in the notebook: the largest of which none is cut off or lies over others."""
+    drawn, points = draw(0.0), 0.0
+    shown, small = _scale(one, drawn), drawn.smallest_letters
+    if shown * small < LAST_ROW[0]:
+        for pixels in LAST_ROW:
+            points = pixels / shown * 72 / theme.CSS_DPI
+            drawn = draw(points)
+            if not faults(drawn):
+                break
+    return drawn, points
+
+
+def _scale(one: Planned, drawn: theme.Figure) -> float:
+    """How much larger a slide shows a picture than a notebook."""
+    lines = -(-len(one.title) // TITLE[1]) * TITLE[0] + -(-len(one.words) // WORDS[1]) * WORDS[0]
+    width, height = drawn.css_size()
+    drawn.png()  # which makes the axes' numbers
+    return min(WIDE / width, (HIGH - lines - 2 * GAP) / (height * (1 - drawn.picture_bottom)))
+
+
+def cell_of(notebook: NotebookNode, step: int | None, text: str, *, earlier: bool = False) -> int:
+    """The first code cell that has a text, of a step or of the whole notebook; earlier: or of a step before it. What
+    stands before the first step is shown with it."""
+    inside = earlier or step in (None, 1)
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown" and (heading := STEP.search(cell.source)):
+            of_cell = int(heading[1])
+            inside = step in (None, of_cell) or (earlier and of_cell < step)
+        elif inside and cell.cell_type == "code" and text in cell.source:
+            return number
+    raise ValueError(f"no code cell of {'the notebook' if step is None else f'step {step}'} has {text!r}")
+
+
+def _block(notebook: NotebookNode, step: int, text: str) -> str:
+    """The first table or listing with a text in what a step says."""
+    inside = False
+    for cell in notebook.cells:
+        if cell.cell_type != "markdown":
+            continue
+        if heading := STEP.search(cell.source):
+            inside = int(heading[1]) == step
+        for found in BLOCK.finditer(cell.source) if inside else ():
+            if text not in found[0]:
+                continue
+            if not found["listing"]:
+                return markdown(found[0])
+            return _listing(found["listing"], found["language"] == "cuda")
+    raise ValueError(f"no table or listing of step {step} has {text!r}")
+
+
+def _listing(source: str, coloured: bool = True) -> str:
+    """Lines of code, in the largest letters in which they fit on the slide; a comment too long for any goes on in
+    the next line, or stands above its code."""
+    lines = source.rstrip("\n").split("\n")
+    if coloured:
+        lines = [part for line in lines for part in _broken(line)]
+    widest = max(map(len, lines))
+    if len(lines) > MOST_LINES:
+        raise ValueError(f"it has {len(lines)} lines; {MOST_LINES} is the most that a room can read")
+    if widest > (WIDEST[-1] if coloured else WIDEST_DRAWING):
+        raise ValueError(f"a line of it has {widest} letters; {WIDEST[-1]} is the most that a room can read")
+    text = "\n".join(lines)
+    shown = highlight(text, CudaLexer(), COLOURS).rstrip("\n") if coloured else html.escape(text)
+    size = sum(widest > room for room in WIDEST)
+    return f'<pre class="{"code" if coloured else "drawing"} size{size}" data-lines="{len(lines)}">{shown}</pre>'
+
+
+def _broken(line: str) -> list[str]:
+    """A line too long for a slide as two or more: a comment goes on in the next, code has its comment above it."""
+    if len(line) <= WIDEST[-1]:
+        return [line]
+    begin, commented = COMMENT.match(line), COMMENTED.match(line)
+    if begin is None:
+        return [line] if commented is None else [*_broken(commented[1] + commented[3]), commented[1] + commented[2]]
+    indent = "//".ljust(len(begin[2])).rjust(len(begin[0]))
+    return textwrap.wrap(line, WIDEST[0], subsequent_indent=indent, drop_whitespace=True)
+
+
+def _stored(outputs: Sequence[Any], kind: str) -> str:
+    for output in outputs:
+        if kind != "printed" and "text/html" in output.get("data", {}):
+            return str(output["data"]["text/html"])
+        if kind == "printed" and "text" in output:
+            return f'<pre class="printed">{html.escape(ANSI.sub("", output.text).rstrip())}</pre>'
+    raise ValueError(f"its cell stores no {kind} output; run it with `make notebooks`")
+
+
+def _columns(table: str, wanted: str = "") -> str:
+    """A table as HTML with some of its columns, "1, 3, 4" counted from 1; all of them if none is named."""
+    if not wanted:
+        return table
+    numbers = [int(one) for one in wanted.split(",")]
+
+    def row(found: re.Match[str]) -> str:
+        cells = CELL.findall(found[2])
+        return found[1] + "".join(cells[number - 1] for number in numbers) + found[3]
+
+    return ROW.sub(row, table)
+
+
+def image(picture: theme.Figure, name: str = "still") -> str:
+    """A picture without its caption, for which a slide has words; with the pixels of its smallest letters, and with
+    what is wrong with it."""
+    whole = Image.open(io.BytesIO(picture.png()))
+    out = io.BytesIO()
+    whole.crop((0, 0, whole.width, round(whole.height * (1 - picture.picture_bottom)))).save(out, format="PNG")
+    data = base64.b64encode(out.getvalue()).decode()
+    letters, wrong = round(picture.smallest_letters, 1), html.escape("; ".join(faults(picture)))
+    return (
+        f'<img class="{name}" alt="{html.escape(picture.caption)}" data-letters="{letters}" data-faults="{wrong}" '
+        f'src="data:image/png;base64,{data}">'
+    )
+
+
+def _kernel(name: str, part: Sequence[str]) -> str:
+    asked = {exercise.name for exercise in exercises.EXERCISES}
+    return _part(exercises.get(name).solved if name in asked else gemm_kernels.get(name).source, part)
+
+
+def _part(source: str, part: Sequence[str]) -> str:
+    return _listing(excerpt(source, *part) if part else source)
+
+
+def _frames(one: Planned, moves: str) -> Iterator[str]:
+    """A picture for each value of a control, "warps = 1, 4, 8"; without its caption, for which a slide has words."""
+    explorer, control = explored(one)
+    for value in ast.literal_eval(f"[{moves.partition('=')[2]}]"):
+        control.value = value
+        yield image(legible(one, partial(picture_of, explorer))[0], "frame")
+
+
+def explored(one: Planned) -> tuple[LiveExplorer, ipywidgets.Widget]:
+    """The explorer of a film, and the control that moves."""
+    explorer = eval(one.what, _names())  # written beside the notebook, by its author
+    return explorer, getattr(explorer, one.how[0].partition("=")[0].strip())
+
+
+def picture_of(explorer: LiveExplorer, points: float) -> theme.Figure:
+    """What an explorer shows, with letters of at least so many points."""
+    with theme.at_least(points):
+        return explorer.draw()[0]
+
+
+def _names() -> dict[str, Any]:
+    modules = [path.parent.name for path in Path(pictures.__file__).parent.glob("*/explorer.py")]
+    return {"get": gemm_kernels.get, "SCALE": SCALE, "Tile": Tile} | {
+        name: importlib.import_module(f"helpers.pictures.{name}.explorer") for name in modules
+    }
+
+
+def markdown(source: str) -> str:
+    """Markdown as HTML; links to other notebooks and to the glossary lead to their hand-outs, and a line of code
+    breaks at its spaces alone."""
+    page = LINK.sub(r"\1.html", ANCHOR.sub("", str(markdown2html(source))))
+    return CODE.sub(lambda found: UNBROKEN.sub(r"<span>\g<0></span>", found[0]), page)

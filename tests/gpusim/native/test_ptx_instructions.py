@@ -1,0 +1,87 @@
+"""Statements of PTX as the C program gets them: which opcodes are decoded, guards, what is not kept."""
+
+import ast
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from gpusim.compiler import ptx
+from gpusim.engine import machine_layout
+from gpusim.engine.ir import Instruction, Kind, Registers, basic_blocks
+from gpusim.engine.lanewise import Run
+from gpusim.isa.decoded import ALWAYS, NEGATED, NEVER_KEPT
+from gpusim.isa.ptx import decoding, opcodes
+from gpusim.isa.ptx.decoding.decoder import Decoder
+from gpusim.isa.ptx.decoding.opcodes import OPCODES, decode
+from gpusim.isa.ptx.linking import Linked
+from gpusim.isa.ptx.operands import Operands
+
+DECLARATIONS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k()
+{
+    .reg .pred %p<4>;
+    .reg .b32 %r<4>;
+    .reg .b64 %d<4>;
+"""
+
+
+def parsed(*texts: str) -> tuple[Operands, tuple[ptx.Statement, ...]]:
+    module = ptx.parse(DECLARATIONS + "".join(f"    {text};\n" for text in texts) + "}\n")
+    kernel = SimpleNamespace(arch="sm_90a", cubin=b"", lowered_name="k", source="", parameters=(), debug=False)
+    return Operands(kernel, module, Linked(module.functions["k"])), module.functions["k"].statements
+
+
+def test_every_opcode_is_decoded_once():
+    computing = {name for name, op in opcodes.OPCODES.items() if op.decode is not None}
+    assert computing & set(OPCODES) == set()
+    assert computing | set(OPCODES) == set(opcodes.OPCODES)
+    assert len(computing) > 70
+
+
+def test_every_operation_that_decoding_names_is_one_of_the_c_program():
+    files = Path(decoding.__file__).parent.glob("*.py")
+    calls = [node for one in files for node in ast.walk(ast.parse(one.read_text(encoding="utf-8")))]
+    named = {
+        *decoding.floating.FUSED.values(),
+        *decoding.floating.DOUBLE.values(),
+        *decoding.comparison.QUICK_COMPARISONS.values(),
+    }
+    for call in calls:
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Decoded" and call.args:
+            choices = [call.args[0]]
+            for one in choices:
+                if isinstance(one, ast.IfExp):
+                    choices += [one.body, one.orelse]
+                elif isinstance(one, ast.Constant):
+                    named.add(one.value)
+    assert len(named) > 60
+    assert named <= set(machine_layout.operations())
+
+
+def test_guards_are_predicates_of_the_decoded_form():
+    texts = ["@%p1 add.u32 %r0, %r1, %r2", "@!%p2 add.u32 %r0, %r1, %r2", "setp.lt.u32 _|%p3, %r1, %r2"]
+    operands, statements = parsed(*texts)
+    instructions = [Instruction(k, s.text, s.name, 0, Kind.ALU, writes=(k,)) for k, s in enumerate(statements)]
+    everywhere = basic_blocks(instructions)
+    for block in everywhere:
+        block.live = (1 << len(operands.types)) - 1
+    program = SimpleNamespace(blocks=everywhere, instructions=instructions, global_variables={}, cluster=None)
+    decoder = Decoder.of(operands, program)
+    one, two, three = (decode(decoder, s, i) for s, i in zip(statements, instructions, strict=True))
+    places, slots = decoder.places.predicate_of, operands.slots
+    assert [each.guard for each in (one, two, three)] == [places[slots["%p1"]], places[slots["%p2"]] | NEGATED, ALWAYS]
+    assert three.p_out == [NEVER_KEPT, places[slots["%p3"]]]
+
+
+def test_parts_of_a_vector_may_be_dropped():
+    operands, statements = parsed("mov.b64 {_, %r3}, %d1", "mov.b64 %d0, {%r3, %r2}")
+    run = Run([opcodes.OPCODES[s.name].outcome(operands, s).computation for s in statements])
+    registers = Registers(operands.initial)
+    registers[operands.slots["%d1"]] = np.arange(5, dtype=np.int64) << 32 | 7
+    registers[operands.slots["%r2"]] = np.int32(-2)
+    run.execute(registers)
+    assert registers[operands.slots["%r3"]].tolist() == [0, 1, 2, 3, 4]
+    assert registers[operands.slots["%d0"]].tolist() == [k - (2 << 32) for k in range(5)]

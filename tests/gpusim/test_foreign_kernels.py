@@ -1,0 +1,43 @@
+"""Kernels as books, samples and forums have them: each gives the right result at both levels, or the sentence expected.
+
+`python -m tests.gpusim.foreign` counts what they show.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.gpusim.foreign import findings, sanitized, table
+
+RUN = [
+    pytest.param(row, level, id=f"{row.name}-{level}")
+    for row in table.ROWS.values()
+    if row.check
+    for level in table.LEVELS
+]
+
+
+@pytest.mark.parametrize(("row", "level"), RUN)
+def test_a_kernel_from_elsewhere_gives_what_the_table_says(row, level):
+    row.run(level)
+
+
+def test_rows_that_other_tests_hold_name_tests_that_there_are():
+    for test in {test for row in table.ROWS.values() for test in row.held_by} | {
+        *sanitized.HELD.values(),
+        *findings.HELD_BY.values(),
+    }:
+        file, name = test.split("::")
+        assert f"\ndef {name}(" in (Path(__file__).parent / file).read_text(encoding="utf-8"), test
+
+
+SANITIZED = [
+    pytest.param(program, level, id=f"{name}-{level}")
+    for name, program in sanitized.PROGRAMS.items()
+    for level in table.LEVELS
+]
+
+
+@pytest.mark.parametrize(("program", "level"), SANITIZED)
+def test_the_sanitizer_says_of_a_program_what_is_wrong_with_it_and_nothing_else(program, level):
+    program.run(level)

@@ -1,0 +1,104 @@
+"""Runs of instructions that compute: which are put together, and the axes of what they give."""
+
+import numpy as np
+import pytest
+
+import gpusim
+from gpusim.compiler import sass
+from gpusim.engine.ir import Instruction, Kind, Registers
+from gpusim.engine.lanewise import Run
+from gpusim.engine.runs import gather
+from gpusim.isa import rules
+from gpusim.isa.sass import opcodes
+from gpusim.isa.sass.operands import Code, Operands
+
+BLOCKS, THREADS = 3, 70
+OPERANDS = Operands("sm_90", code=Code())
+
+
+def instruction(index: int, text: str, guard: str = "") -> Instruction:
+    (statement,) = sass.parse(f"        /*0000*/                   {text} ;", "kernel.cu").statements
+    one = Instruction(index, text, ".".join(statement.opcode), 0, Kind.ALU)
+    rules.complete(one, opcodes.outcome(OPERANDS, statement, since=100))
+    one.reads = tuple(OPERANDS.read_now)
+    one.guard = (OPERANDS.slot(guard), False) if guard else None
+    return one
+
+
+def order(*texts: str) -> list:
+    some = [instruction(index, *text.split("@")) for index, text in enumerate(texts)]
+    return [[one.index for one in item] if isinstance(item, list) else item.index for item in gather(some)]
+
+
+def results(*texts: str, **values) -> dict[str, np.ndarray]:
+    """By register what a run of instructions leaves in it."""
+    run = Run([instruction(index, text).computation for index, text in enumerate(texts)])
+    registers = Registers(OPERANDS.initial)
+    for name, value in values.items():
+        registers[OPERANDS.slot(name)] = value
+    names = {slot: name for name, slot in OPERANDS.slots.items()}
+    run.execute(registers)
+    return {names[slot]: registers[slot] for slot in run.outputs}
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["MOV R0, R1", "SEL R2, R3, R4, P0", "MOV R5, R6"], [1, [0, 2]]),
+        (["MOV R0, R1", "IADD3 R2, R0, R0, RZ", "MOV R0, R3"], [[0, 1, 2]]),
+        (["MOV R0, R1", "SEL R2, R0, R4, P0", "MOV R5, R6"], [[0], 1, [2]]),
+        (["MOV R0, R1", "SEL R1, R2, R4, P0", "MOV R5, R6"], [[0], 1, [2]]),
+        (["MOV R0, R1", "SEL R0, R2, R4, P0", "MOV R5, R6"], [[0], 1, [2]]),
+        (["ISETP.LT.AND P0, P1, R1, R2, PT", "MOV R5, R6@P0"], [[0], 1]),
+        (["MOV R5, R6@P0", "MOV R7, R8@P0"], [0, 1]),
+    ],
+)
+def test_what_computes_waits_until_another_one_needs_it(texts, expected):
+    assert order(*texts) == expected
+
+
+def test_results_have_the_axes_of_what_they_depend_on():
+    rng = np.random.default_rng(1)
+    shapes = {"R1": (1, THREADS), "R2": (BLOCKS, 1), "R3": (BLOCKS, THREADS)}
+    values = {name: rng.integers(-99, 99, shape, np.int32) for name, shape in shapes.items()}
+    got = results(
+        "IADD3 R4, R1, 0x5, RZ", "IADD3 R5, R2, R9, RZ", "IMAD R6, R1, R2, R3", "IADD3 R7, R9, 0x1, RZ",
+        "ISETP.LT.AND P0, P1, R4, R5, PT", "IADD3 R1, R1, R7, RZ", **values, R9=np.int32(7),
+    )  # fmt: skip
+    one, two, three = values.values()
+    assert got["R7"] == 8 and got["R7"].ndim == 0
+    for name, expected in {
+        "R4": one + 5, "R5": two + 7, "R6": one * two + three, "P0": one + 5 < two + 7, "P1": one + 5 >= two + 7,
+        "R1": one + 8,
+    }.items():  # fmt: skip
+        assert got[name].shape == expected.shape and (got[name] == expected).all(), name
+
+
+def test_predicates_become_bits_of_a_register_and_come_back():
+    truth = {f"P{k}": np.random.default_rng(k).random((1, THREADS)) < 0.5 for k in range(7)}
+    got = results("P2R R0, PR, RZ, 0x7f", "LOP3.LUT R0, R0, 0x55, RZ, 0x3c, !PT", "R2P PR, R0, 0x7f", **truth)
+    for name, before in truth.items():
+        assert (got[name] == (before ^ (int(name[1]) % 2 == 0))).all()
+
+
+def test_small_and_large_waves_give_the_same_bits():
+    source = """extern "C" __global__ void tile(const float *a, const float *b, float *c) {
+        float x[8], y[8], acc[8][8] = {};
+        int t = blockIdx.x * blockDim.x + threadIdx.x;
+        for (int k = 0; k < 5; ++k) {
+            for (int i = 0; i < 8; ++i) { x[i] = a[t + i + 8 * k]; y[i] = b[t + 3 * i + k]; }
+            for (int i = 0; i < 8; ++i) for (int j = 0; j < 8; ++j) acc[i][j] += x[i] * y[j];
+        }
+        for (int i = 0; i < 8; ++i) for (int j = 0; j < 8; ++j) if (t % 3) c[64 * t + 8 * i + j] = acc[i][j];
+    }"""
+    kernel = gpusim.RawModule(code=source).get_function("tile")
+    random = np.random.default_rng(5)
+    threads = 16384
+    a, b = random.normal(size=(2, threads + 64)).astype(np.float32)
+    whole, parts = np.zeros((2, threads, 64), np.float32)
+    kernel((32,), (512,), (a, b, whole))
+    for start in range(0, 300, 100):
+        kernel((1,), (100,), (a[start : start + 200], b[start : start + 200], parts[start : start + 100]))
+    phase = np.array([start + t for start in range(0, 300, 100) for t in range(100) if t % 3 and (start + t) % 3])
+    assert len(phase) > 100
+    assert (whole[phase] == parts[phase]).all()

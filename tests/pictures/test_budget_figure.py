@@ -1,0 +1,54 @@
+"""Pictures of time: bars of cycles, warps cycle by cycle, the host and its streams."""
+
+import pytest
+
+from helpers.pictures import marks
+from helpers.pictures.budget.facts import Budget
+from helpers.pictures.budget.figure import OTHER_WAITS, budgets_figure
+from helpers.pictures.host_timeline.facts import Recorded, Span
+from helpers.pictures.host_timeline.figure import timelines_figure
+from helpers.pictures.warp_states.facts import states_of
+from helpers.pictures.warp_states.figure import warp_states_figure
+
+BAR = Budget("mine", 60, 20, {"barrier": 12, "long_scoreboard": 6, "sleeping": 1, "drain": 1}, 10, "cycles", "made up")
+
+
+def words(figure):
+    return [mark.words for mark in marks.told(figure)]
+
+
+def test_a_bar_has_its_parts_in_order_and_small_reasons_in_one():
+    told = words(budgets_figure([BAR], "A bar", "A caption."))
+    assert [one.split(": ")[1].rsplit(", ", 1) for one in told] == [
+        ["an FMA is issued", "60"], ["another instruction is issued", "20"], ["Long Scoreboard", "6"],
+        ["Barrier", "12"], [OTHER_WAITS, "2"], ["no warp is there", "10"],
+    ]  # fmt: skip
+
+
+def test_a_bar_is_as_long_as_its_total():
+    figure = budgets_figure([BAR, BAR.scaled(55, "cycles")], "Two bars", "A caption.", 30, pairs=True)
+    found = marks.told(figure)
+    whole, half = found[:6], found[6:]
+    length = sum(mark.width for mark in whole)
+    assert sum(mark.width for mark in half) == pytest.approx(length / 2, rel=1e-6)
+    assert whole[0].width == pytest.approx(length * 60 / 110, rel=1e-6)
+
+
+def test_without_a_bar_there_is_a_sentence():
+    with pytest.raises(ValueError, match="no bar to draw"):
+        budgets_figure([], "Nothing", "A caption.")
+
+
+def test_each_cycle_of_a_warp_says_what_it_is():
+    states = states_of({"F": "fma", "l": "long_scoreboard", "n": "not_selected"}, ("Fll", "nFl"))
+    told = set(words(warp_states_figure(states, "Two warps", "A caption.")))
+    assert {"warp 0, cycle 1: an FMA is issued", "warp 1, cycle 3: Long Scoreboard"} <= told
+    assert "warp 1, cycle 1: ready, but another one issues" in told and len(told) == 6
+
+
+def test_a_span_of_a_timeline_is_where_it_was_in_time():
+    one = Recorded("one", (Span("host", "call", 0, 4), Span("stream 1", "kernel", 1, 3)), "made up")
+    call, kernel = marks.told(timelines_figure([one], "A timeline", "A caption."))
+    assert call.words == "the host: call, 4.00 ms" and kernel.words == "kernel, 2.00 ms"
+    assert kernel.width == pytest.approx(call.width / 2, rel=1e-6)
+    assert kernel.left == pytest.approx(call.left + call.width / 4, rel=1e-6) and kernel.top > call.top

@@ -1,0 +1,35 @@
+"""How far a load from shared memory stands from the first use of its value in the machine code."""
+
+import numpy as np
+import pytest
+
+from gemm_kernels import get
+from helpers.measure.states import states
+from helpers.pictures.load_to_use.facts import load_to_use
+
+
+@pytest.fixture(scope="module")
+def median():
+    """Kernel -> the median distance of its loads."""
+    return {
+        name: np.median(load_to_use(get(name)))
+        for name in ("padded", "swizzled", "interleaved", "vectorized", "vectorized_ptx", "ping_pong")
+    }
+
+
+def test_every_wide_load_of_the_loop_is_found():
+    assert len(load_to_use(get("padded"))) == 32
+
+
+def test_swizzled_asks_for_its_fragments_early_and_padded_just_before_it_needs_them(median):
+    assert median["padded"] < 8 < 30 < median["swizzled"]
+
+
+def test_loads_that_ptx_keeps_in_their_place_stand_further_from_their_use(median):
+    assert median["vectorized_ptx"] > 2 * median["vectorized"] and median["ping_pong"] > 30
+
+
+@pytest.mark.parametrize(("near", "far"), [("padded", "swizzled"), ("vectorized", "vectorized_ptx")])
+def test_where_a_load_stands_further_from_its_use_warps_wait_less_for_shared_memory_on_an_h200(near, far, median):
+    one, other = (states(name, 2048).waiting("short_scoreboard") for name in (near, far))
+    assert other < 0.7 * one and median[far] > median[near]

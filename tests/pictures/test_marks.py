@@ -1,0 +1,72 @@
+"""What the marks of a picture say to whoever points at them, and where they lie on it."""
+
+import numpy as np
+import pytest
+
+from helpers.pictures import marks, page
+from helpers.pictures.bank_board import explorer as bank_board
+from helpers.pictures.coalescing import explorer as coalescing
+from helpers.pictures.first_launch import explorer as first_launch
+from helpers.pictures.scheduler import explorer as scheduler
+from helpers.pictures.thread_map import explorer as thread_map
+
+ADD = """
+__global__ void add(float *A, int N, float c) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) A[i] += c;
+}
+"""
+
+
+def told(explorer) -> list[str]:
+    picture, _ = explorer.draw()
+    return [one.words for one in marks.told(picture)]
+
+
+def test_a_mark_lies_where_its_box_is_drawn_and_a_length_of_words_that_does_not_fit_is_refused():
+    drawn, axes = page.page(200, "title", "A caption.")
+    marks.tell(axes, page.boxes([90, 450], 50, 45, 20), ["one", "two"])
+    height = 100 * float(drawn.get_size_inches()[1])
+    one, two = marks.told(drawn)
+    assert (one.words, two.words) == ("one", "two")
+    assert np.allclose((one.left, one.top, one.width, one.height), (0.1, 50 / height, 0.05, 20 / height))
+    assert np.isclose(two.left, 0.5)
+    with pytest.raises(ValueError, match="There are 2 boxes, but words for 1"):
+        marks.tell(axes, page.boxes([90, 450], 50, 45, 20), ["one"])
+
+
+def test_the_layer_is_as_large_as_the_picture_and_its_words_are_no_html():
+    drawn, axes = page.page(200, "title", "A caption with <b> & more.")
+    marks.tell(axes, page.boxes(90, 50, 45, 20), ["a < b"])
+    layer = marks.overlay(drawn, drawn.caption)
+    assert f'viewBox="0 0 900 {100 * drawn.get_size_inches()[1]:g}"' in layer
+    assert 'aria-label="A caption with &lt;b&gt; &amp; more."' in layer
+    assert '<rect x="90.0" y="50.0" width="45.0" height="20.0"><title>a &lt; b</title></rect>' in layer
+
+
+def test_lanes_and_sectors_say_their_bytes():
+    words = told(coalescing.explore(width=256))
+    assert "lane 3: load of A at bytes 768 to 771, float 192 of A" in words
+    assert "a sector: bytes 0 to 31 of B, wanted by 32 lanes, 0 to 31" in words
+
+
+def test_the_words_of_a_bank_say_lane_address_and_wait():
+    words = told(bank_board.explore())
+    assert "wavefront 1, bank 0: word 0 (byte 0) for lane 0" in words
+    assert "wavefront 2, bank 0: word 128 (byte 512) for lane 1, after a wait for the bank" in words
+
+
+def test_an_element_of_c_says_who_computes_it():
+    words = told(thread_map.explore(block=(16, 16)))
+    assert "C[3, 5]: thread (5,\u00a03) of block (0,\u00a00), lane 21 of warp 1" in words
+
+
+def test_a_cycle_says_what_its_warp_does():
+    words = told(scheduler.explore(scheduler.Choice(warps=1, independent=1, latency=4)))
+    assert "warp 0, cycle 0: issues" in words and "warp 0, cycle 1: waits for a result" in words
+
+
+def test_a_thread_says_what_it_writes_and_an_element_who_wrote_it():
+    words = told(first_launch.explore(ADD, grid=2, block=16, elements=20))
+    assert "thread 3 of block 1: writes A[19]" in words and "thread 4 of block 1: writes nothing" in words
+    assert "A[19]: written by thread 3" in words

@@ -1,0 +1,46 @@
+"""Writes to the two banks of registers: who collides, and that nothing that is to be written gets lost."""
+
+import pytest
+
+from helpers.pictures.register_file.write_port import REGISTERS, collisions, cycles
+
+IN_TURN, EVEN, NOTHING = [number % 2 for number in range(24)], [0] * 24, [None] * 24
+SUMS = {"in turn": IN_TURN, "one bank": EVEN, "nothing": NOTHING}
+
+
+@pytest.mark.parametrize(
+    ("sums", "merged", "lost"),
+    [
+        ("in turn", True, 2),
+        ("in turn", False, 0),
+        ("one bank", True, 2),
+        ("one bank", False, 2),
+        ("nothing", True, 0),
+        ("nothing", False, 0),
+    ],
+)
+def test_a_load_costs_the_cycles_in_which_its_registers_find_no_free_port(sums, merged, lost):
+    assert collisions(SUMS[sums], {4: merged}) == lost
+    assert collisions(SUMS[sums], {4: merged, 16: merged}) == 2 * lost
+
+
+@pytest.mark.parametrize("merged", [True, False])
+@pytest.mark.parametrize("sums", SUMS)
+@pytest.mark.parametrize("at", [0, 4, 5, 23])
+def test_every_sum_and_every_register_is_written_once_and_no_port_takes_two(sums, merged, at):
+    found = cycles(SUMS[sums], {at: merged})
+    assert [one.fma for one in found if one.fma is not None] == list(range(24))
+    assert sorted(number for one in found for _, number in one.returned) == list(range(REGISTERS))
+    for one in found:
+        ports = [bank for bank, _ in one.returned] + ([one.bank] if one.bank is not None else [])
+        assert len(set(ports)) == len(ports)
+        assert all(bank == number % 2 for bank, number in one.returned)
+
+
+def test_a_merged_load_returns_two_registers_in_a_cycle_and_another_one():
+    assert {len(one.returned) for one in cycles(IN_TURN, {4: True})} == {0, 2}
+    assert {len(one.returned) for one in cycles(IN_TURN, {4: False})} == {0, 1}
+
+
+def test_without_loads_nothing_waits():
+    assert len(cycles(IN_TURN, {})) == len(IN_TURN) and not collisions(IN_TURN, {})

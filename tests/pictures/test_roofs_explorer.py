@@ -1,0 +1,32 @@
+"""The explorer of the roofs by precision: every GPU of the list, and what was recorded where."""
+
+from gpusim import devices
+from helpers import peaks
+from helpers.pictures import precisions
+from helpers.pictures.roofs import explorer as roofs
+from tests.pictures.driving import drive, living_figures
+
+
+def test_every_gpu_and_size_shows_a_picture(monkeypatch):
+    explorer = roofs.explore()
+    before = living_figures()
+    seen = drive(explorer, monkeypatch, settings=20)
+    assert seen["sentence"] == 0 and seen["picture"] > 20
+    assert living_figures() <= before
+
+
+def test_the_note_names_the_smallest_square_that_memory_need_not_limit():
+    explorer = roofs.explore(device="NVIDIA A100-SXM4-40GB")
+    need = peaks.of(explorer.choice.device).tflops["FP16"] / 1.555
+    least = next(size for size in roofs.SIZES if size / 4 >= need)
+    assert f"{least} for TF32, FP16, BF16" in explorer.draw()[1]
+
+
+def test_our_kernels_stand_under_the_roofs_of_the_h200_alone():
+    here, there = (roofs.roofs_of(devices.get(name), 4096) for name in ("H200", "A6000"))
+    ours = {dot.format: dot.tflops for dot in here.dots if dot.who == "our last kernel"}
+    assert ours["BF16"] * 1e3 == precisions.recorded().duel("mma_autotuned", 4096, "bf16").mine
+    assert all(tflops < here.tflops[name] for name, tflops in ours.items())
+    assert set(here.reached) == {"TF32", "BF16", "INT8"} and there.dots == () and there.reached == {}
+    cublas = {dot.format: dot.tflops for dot in here.dots if dot.who == "cuBLAS"}
+    assert cublas == precisions.by_format("NVIDIA H200", 4096) and set(cublas) == set(peaks.FORMATS)

@@ -1,0 +1,53 @@
+"""The stages of an iteration, recorded and predicted."""
+
+import numpy as np
+import pytest
+
+from helpers import recordings
+from helpers.measure import stamps
+from helpers.pictures import marks
+from helpers.pictures.stages import facts as stages
+from helpers.pictures.stages.figure import stages_figure
+
+
+@pytest.fixture(scope="module")
+def double():
+    return stages.recorded("double_buffered"), stages.predicted("double_buffered")
+
+
+@pytest.mark.parametrize("kernel", ["vectorized", "double_buffered"])
+def test_an_iteration_is_predicted_within_an_eighth_of_what_was_recorded(kernel):
+    assert stages.predicted(kernel).cycles == pytest.approx(stages.recorded(kernel).cycles, rel=0.125)
+
+
+def test_the_stages_of_double_buffered_are_predicted_within_a_tenth_of_an_iteration(double):
+    recorded, predicted = double
+    assert recorded.names == predicted.names == ("load", "multiply", "store", "barrier")
+    for name in recorded.names:
+        assert predicted.mean(name) == pytest.approx(recorded.mean(name), abs=0.1 * recorded.cycles)
+
+
+@pytest.mark.parametrize("kernel", stamps.KERNELS)
+def test_each_warp_goes_through_the_stages_in_order_and_no_warp_leaves_a_barrier_before_the_last_arrives(kernel):
+    found = stages.recorded(kernel)
+    assert (np.diff(found.begins, axis=1) > 0).all()
+    for number in range(found.begins.shape[1] - 1):
+        if found.names[number % len(found.names)] == "barrier":
+            assert found.begins[:, number + 1].min() >= found.begins[:, number].max()
+
+
+def test_a_warp_of_double_buffered_waits_less_at_barriers_than_one_of_vectorized(double):
+    assert stages.recorded("vectorized").mean("barrier") > 3 * double[0].mean("barrier")
+
+
+def test_the_picture_has_a_bar_for_each_stage_of_each_warp(double):
+    drawn = stages_figure(double, "Two iterations", "A caption.")
+    assert len(marks.told(drawn)) == sum(one.begins[:, 1:].size for one in double)
+
+
+def test_a_source_that_has_changed_and_a_kernel_without_stamps_get_a_sentence(monkeypatch):
+    monkeypatch.setitem(stamps.KERNELS, "naive", ("k", (("load", "no such line"),)))
+    with pytest.raises(ValueError, match="no mark can be put there"):
+        stamps.marked("naive")
+    with pytest.raises(recordings.NoRecording, match="double_buffered"):
+        stamps.stamps("naive")

@@ -1,0 +1,146 @@
+"""The search for parameters: its space, what it keeps, and that what it chose is what the kernel uses."""
+
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from gemm_kernels import autotuned, choices, get
+from gpusim import devices
+from helpers import gpu, recordings
+from helpers.measure import Timing
+from helpers.pictures.tuning.model import CannotRun, predict
+from helpers.pictures.tuning.space import SPACE, THREADS, busy, space as parameters, suits
+from helpers.recordings.measurement import Measurement
+from helpers.tools.measuring import choosing, tuning
+
+H200 = devices.get("H200")
+
+
+@pytest.fixture(scope="module")
+def space():
+    return parameters(H200)
+
+
+def test_the_space_is_legal_without_repetition_and_nothing_in_it_is_predicted_to_spill(space):
+    assert len({tuple(one.values()) for one in space}) == len(space) > 500
+    for params in space[:: len(space) // 50]:
+        kernel = get("autotuned", **params)  # ValueError if it were not legal
+        predicted = predict(H200, kernel)
+        assert not predicted.spills and predicted.result.blocks >= params["BLOCKS"]
+        assert kernel.threads in THREADS
+
+
+def test_another_gpu_has_another_space(space):
+    few = parameters(devices.get("RTX A6000"))  # 100 KB of shared memory an SM, and 48 warps
+    assert 0 < len(few) < len(space)
+
+
+def test_a_gpu_that_cannot_run_the_kernel_has_no_space_and_is_told_why():
+    with pytest.raises(CannotRun, match="autotuned does not run on sm_75"):
+        parameters(devices.get("Tesla T4"))
+
+
+def test_busy_is_the_part_of_the_sms_time_that_goes_into_c():
+    assert busy(128, 256, 4096, 4096, 132) == pytest.approx(512 / (4 * 132))  # 512 tiles in 4 rounds
+    assert busy(16, 32, 128, 128, 132) == pytest.approx(32 / 132)
+    assert busy(128, 128, 129, 1, 132) == pytest.approx(129 / (132 * 128 * 128))  # two tiles, nearly empty
+
+
+def test_a_shape_asks_for_tiles_that_fit_it(space):
+    suitable = {shape: [one for one in space if suits(one, shape, 132)] for shape in tuning.SHAPES}
+    assert all(suitable.values())
+    assert {one["BM"] for one in suitable[1, 4096, 4096]} == {16}
+    assert all(one["BM"] * one["BN"] <= 32 * 32 for one in suitable[256, 256, 256])
+    assert {(one["BM"], one["BN"]) for one in suitable[8192, 8192, 8192]} == {(128, 256), (256, 128)}
+    assert all(one["BK"] <= 128 for one in suitable[4096, 4096, 128])
+
+
+def measured(size, ms, **params):
+    kernel = get("autotuned", **params)
+    time = Timing(ms, ms, ms, 3)
+    return Measurement("autotuned", kernel.params, kernel.block, size, size, size, time, time, 1e-6, "GPU X", "")
+
+
+def test_the_fastest_finalist_of_each_shape_is_chosen():
+    chosen = tuning.chosen([measured(512, 2.0), measured(512, 1.5, STAGES=3), measured(256, 1.0)])
+    assert [(one["M"], one["params"]["STAGES"]) for one in chosen] == [(256, 2), (512, 3)]
+
+
+def test_what_a_search_finds_leaves_the_other_choices_alone(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "kernel_tuner", SimpleNamespace(__version__="1"))
+    monkeypatch.setattr(gpu, "name", lambda: "GPU X")
+    monkeypatch.setattr(tuning, "provenance", lambda: {"date": "now"})
+    file = choosing.update_choices("GPU X", 7, tmp_path / "choices", fastest=[[1, 1, 1, 0]])
+    slow, fast = measured(512, 2.0), measured(512, 1.0, STAGES=3)
+    found = tuning.Found((512, 512, 512), (fast, slow), (slow, fast), ())
+    assert tuning.keep([found], 7, tmp_path, tmp_path / "choices") == tmp_path / "gpu-x" / "finals.json"
+    written = json.loads(file.read_text(encoding="utf-8"))
+    assert (written["gpu"], written["sms"], written["fastest"]) == ("GPU X", 7, [[1, 1, 1, 0]])
+    assert [one["params"] for one in written["searched"]] == [dict(fast.params)]
+    assert len(recordings.load("GPU X", "search", tmp_path)) == 2
+    tuning.keep([tuning.Found((512, 512, 512), (slow,), (slow,), ())], 7, tmp_path, tmp_path / "choices")
+    assert [one.median_ms for one in recordings.load("GPU X", "finals", tmp_path)] == [2.0], "searched again"
+
+
+def test_rows_can_be_dropped_with_the_runs_that_nobody_needs_any_more(tmp_path):
+    recordings.merge("GPU X", "finals", {"date": "first"}, [measured(512, 2.0).row()], tmp_path)
+    file = recordings.merge("GPU X", "finals", {"date": "second"}, [measured(256, 2.0).row()], tmp_path)
+    recordings.drop(file, lambda one: one["M"] == 512)
+    content = json.loads(file.read_text(encoding="utf-8"))
+    assert [run["date"] for run in content["runs"]] == ["second"]
+    assert [(one["M"], one["run"]) for one in content["rows"]] == [(256, 0)]
+    recordings.drop(tmp_path / "none.json", lambda one: True)
+
+
+# --- the search that the course ships ---------------------------------------------------------------------------------
+
+
+def test_the_shipped_choices_are_the_fastest_finalists_of_the_shipped_search():
+    shipped = json.loads(choices.path(devices.DEFAULT.name).read_text(encoding="utf-8"))["searched"]
+    assert shipped == tuning.chosen(recordings.load(suite="finals"))
+    assert {(one["M"], one["N"], one["K"]) for one in shipped} == set(tuning.SHAPES)
+
+
+def test_every_finalist_was_among_the_fastest_of_the_search():
+    searched = recordings.load(suite="search")
+    for shape in tuning.SHAPES:
+        times = {tuple(one.params.items()): one.median_ms for one in searched if shape == (one.M, one.N, one.K)}
+        best = sorted(times, key=times.__getitem__)[: tuning.FINALISTS]
+        finals = [one for one in recordings.load(suite="finals") if shape == (one.M, one.N, one.K)]
+        assert {tuple(one.params.items()) for one in finals} == set(best)
+
+
+def test_of_some_shapes_the_whole_search_is_kept_good_and_bad():
+    for M, N, K in tuning.WHOLE:
+        speeds = [one.gflops for one in recordings.load(suite="search") if (one.M, one.N, one.K) == (M, N, K)]
+        assert len(speeds) > 50 and max(speeds) > 1.5 * min(speeds)
+
+
+def test_the_autotuned_kernel_beats_cublas_on_most_recorded_shapes_and_by_the_geometric_mean():
+    from helpers.measure import geometric_mean
+
+    rows = [one for one in recordings.load() if one.kernel == "autotuned"]
+    assert all(dict(one.params) == dict(autotuned(one.M, one.N, one.K).params) for one in rows)
+    ratios = [one.of_cublas for one in rows]
+    assert sum(ratio > 1 for ratio in ratios) >= 0.75 * len(ratios)
+    assert geometric_mean(ratios) > 1.1
+
+
+# --- with Kernel Tuner ------------------------------------------------------------------------------------------------
+
+
+def test_kernel_tuner_walks_exactly_what_was_chosen(space):
+    searchspace = pytest.importorskip("kernel_tuner.searchspace", reason="needs Kernel Tuner (make tune)")
+    shape = (64, 4096, 1024)
+    chosen = [one for one in space if suits(one, shape, 132)]
+    values, restrictions = tuning.kernel_tuner_space(chosen)
+    walked = searchspace.Searchspace(values, restrictions, 1024).list
+    names = list(values)
+    found = {tuple(one[names.index(name)] for name in SPACE) for one in walked}
+    assert len(walked) == len(found)
+    assert found == {tuple(one.values()) for one in chosen}
+    for one in walked[::40]:
+        params = dict(zip(names, one, strict=True))
+        assert get("autotuned", **{name: params[name] for name in SPACE}).threads == params["THREADS"]
