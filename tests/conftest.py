@@ -39,17 +39,25 @@ def prepared_afresh() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def memory_goes_back() -> Iterator[None]:
-    """What a file's tests freed goes back to the system: glibc keeps a gigabyte of it after launches of Stream-K."""
+    """What a file's tests freed goes back to the system: glibc keeps a gigabyte of it after launches of Stream-K.
+
+    Caches are emptied, and garbage is collected, once a process has grown by MOST_GROWTH since the last time: to look
+    through the objects of a large process takes seconds.
+    """
+    global _kept
     yield
     if levels := sys.modules.get("gpusim.cupy.levels"):
         levels.forms_of.cache_clear()
-    if _resident() > MOST_KEPT:
+    _trim()
+    if _resident() > _kept + MOST_GROWTH:
         _clear_caches()
         gc.collect()
-    _trim()
+        _trim()
+        _kept = _resident()
 
 
-MOST_KEPT = 500 << 20  # bytes of a process, kernels and launches that functools.lru_cache keeps among them
+MOST_GROWTH = 300 << 20  # bytes
+_kept = 200 << 20  # bytes that stayed in memory after the last collection
 
 
 def _clear_caches() -> None:

@@ -35,6 +35,11 @@ def computed(one: Computation) -> Compute:
     return outcome
 
 
+def exchanged(one: Computation) -> Effect:
+    """The same for one that the lanes of a warp execute together."""
+    return Effect(one.writes, one.exchange)
+
+
 def _with_both_sides(outcome: Compute, one: Computation) -> Compute:
     """Of a comparison whose answer is combined with another predicate: which of the two may decide alone."""
     decoded, tested = one.decoded, ()

@@ -123,6 +123,7 @@ class Decoded:
     space: int = -1  # of a memory instruction
     op: str = ""  # how its requests are called: "ld", "ldsm", "st", "atom", "red"; "copy"
     jumps: tuple[int, ...] = ()
+    registers: tuple[int, ...] = ()  # of products: how many each factor has
 
 
 def product_of(arch: str, shape: tensor_core.Form, differing: bool = False, selector: int = 0) -> Decoded:

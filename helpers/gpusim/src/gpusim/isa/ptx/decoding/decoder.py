@@ -29,10 +29,16 @@ class Decoder:
     """Decodes the statements of one kernel."""
 
     def __init__(
-        self, operands: Operands, places: Places, addresses: Mapping[int, int], program: Program | None = None
+        self,
+        operands: Operands,
+        places: Places,
+        addresses: Mapping[int, int],
+        program: Program | None = None,
+        results: int = 0,
     ) -> None:
         """places: those of registers.  addresses: by the slot of a variable's address its place in bank ADDRESSES.
-        program: of statements that do more than compute."""
+        program: of statements that do more than compute.  results: how far behind the row of a register the one lies
+        in which a result is made, 0 where it is the same."""
         self.operands = operands
         self.arch = operands.arch
         self.program = program
@@ -41,6 +47,7 @@ class Decoder:
         self.words = Words()
         self.lists: list[int] = []
         self.addresses = addresses
+        self.results = results
 
     @staticmethod
     def of(operands: Operands, program: Program) -> Decoder:

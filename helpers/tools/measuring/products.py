@@ -1,4 +1,6 @@
-"""Time the members of `gemm_kernels.gemm` beside cuBLAS of the same kind: python -m helpers.measure.products OUT [--tiles]
+"""Time the members of `gemm_kernels.gemm` beside cuBLAS of the same kind.
+
+    python -m helpers.tools.measuring.products OUT [--tiles]
 
 Each row is verified on some rows of C against float64, then timed in turns with its rivals, with a cold L2. With
 --tiles every tile of a kind takes turns instead, which is what the shares in `gemm_kernels/products/tiles.py` come
