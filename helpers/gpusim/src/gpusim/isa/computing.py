@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusim.engine.lanewise import CONSTANTS, Computation, Part
 from gpusim.isa.decoded import ALWAYS, COMBINE, NEGATED, NEVER_KEPT
-from gpusim.isa.rules import Compute, Reader, both_count, one_of_two
+from gpusim.isa.rules import Compute, Effect, Reader, both_count, one_of_two
 
 COMPARISONS = ("compare", "compare extended", "compare wide", "compare typed", "float compare", "double compare")
 COMBINED = (np.bitwise_and, np.bitwise_or, np.bitwise_xor)  # by COMBINE

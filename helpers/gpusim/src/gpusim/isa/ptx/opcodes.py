@@ -8,12 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpusim.compiler.ptx import Statement
-from gpusim.engine import accesses
 from gpusim.errors import Unknown
 from gpusim.isa.decoded import Decoded, NotDecoded
 from gpusim.isa.ptx import atomics, calls, clusters, control, lanes, matrix, memory, moves, textures, wmma
-from gpusim.isa.ptx.computations import computes
-from gpusim.isa.ptx.decoding import bits, comparison, conversion, floating, integer, video
+from gpusim.isa.ptx.computations import Decode, computes, exchanges
+from gpusim.isa.ptx.decoding import (
+    bits,
+    comparison,
+    conversion,
+    floating,
+    integer,
+    lanes as exchange,
+    matrix as matrices,
+    video,
+)
 from gpusim.isa.ptx.decoding.decoder import Decoder
 from gpusim.isa.ptx.decoding.memory import map_address
 from gpusim.isa.ptx.decoding.moves import convert_address

@@ -14,9 +14,8 @@ import numpy as np
 
 from gpusim.arithmetic import tensor_core
 from gpusim.compiler.ptx import Statement
-from gpusim.engine import accesses, matrices
+from gpusim.engine import accesses
 from gpusim.errors import Unknown
-from gpusim.isa.ptx.matrix import form_of, product_of
 from gpusim.isa.ptx.memory import space_of
 from gpusim.isa.ptx.operands import Operands, items_of
 from gpusim.isa.rules import Effect, Outcome

@@ -12,8 +12,8 @@ from gpusim.compiler import sass
 from gpusim.errors import Unknown
 from gpusim.isa.rules import Outcome
 from gpusim.isa.sass import bulk, control, lanes, matrix, memory, system, textures
-from gpusim.isa.sass.computations import computes
-from gpusim.isa.sass.decoding import bits, conversion, floating, halves, integer
+from gpusim.isa.sass.computations import computes, exchanges
+from gpusim.isa.sass.decoding import bits, conversion, floating, halves, integer, lanes as exchange, matrix as matrices
 from gpusim.isa.sass.operands import Operands
 
 Rule = Callable[[Operands, sass.Statement], Outcome]
