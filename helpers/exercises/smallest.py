@@ -321,38 +321,45 @@ def speeds() -> Measured:
     return recorded(devices.DEFAULT.name if devices.DEFAULT.name in names or not names else names[0])
 
 
+def _table(head: tuple[str, ...], caption: str, rows: Callable[[Measured], Iterator[tuple[str, ...]]]) -> Table:
+    """What is known, in rows; one that says so where it is not."""
+    try:
+        found = speeds()
+        known = tuple(rows(found))
+    except (recordings.NoRecording, KeyError):  # an older recording lacks a way
+        known = ()
+    if not known:
+        return Table(head, (("–",) * len(head),), NOT_YET)
+    return Table(head, known, f"{caption} ({found.label})")
+
+
+def table() -> Table:
+    """By K: µs of the product alone, and of each way to the two smallest, as a multiple of it."""
+    names = (FUSED, TWO_KERNELS, LIBRARY)
+    return _table(
+        ("K", f"{ALONE}, µs", *names), f"M = N = {SHAPES[0][0]}: time as a multiple of that of the product alone",
+        lambda found: ((str(one.shape[2]), theme.thousands(1e3 * one.times[ALONE].median_ms),
+                        *(f"{one.ratio(name):.3f} ×" for name in names)) for one in found.timed),
+    )  # fmt: skip
+
+
+def steps_table() -> Table:
+    """The same for the notebook's own steps, and for the product that is given there."""
+    return _table(
+        ("K", f"{PLAIN}, µs", STEPS), f"M = N = {SHAPES[0][0]}: time as a multiple of that of the plain product alone",
+        lambda found: ((str(one.shape[2]), theme.thousands(1e3 * one.times[PLAIN].median_ms),
+                        f"{one.ratio(STEPS, PLAIN):.3f} ×") for one in found.timed),
+    )  # fmt: skip
+
+
 def bytes_table() -> Table:
     """What the product alone and the fused kernel wrote to memory and read from it, counted at PROFILED_SHAPE."""
     M, N, K = PROFILED_SHAPE
-    head = (f"M = N = {M}, K = {K}", "MB written to memory", "MB read from memory")
-    try:
-        found = recorded()
-    except recordings.NoRecording:
-        return Table(head, (("–",) * len(head),), NOT_YET)
-    rows = tuple(
-        (name, *(theme.thousands(counted[what] / 1e6, 1) for what in ("written", "read")))
-        for name, counted in found.bytes_.items()
-    )
-    return Table(head, rows, f"Bytes of DRAM, counted by Nsight Compute ({found.label})")
-
-
-def table(found: Measured | None = None) -> Table:
-    """By K: µs of each product alone, and of the ways to the two smallest, as multiples of it."""
-    head = ("K", f"{ALONE}, µs", FUSED, TWO_KERNELS, LIBRARY, f"{PLAIN}, µs", STEPS)
-    try:
-        found = found or speeds()
-    except recordings.NoRecording:
-        return Table(head, (("–",) * len(head),), NOT_YET)
-    rows = tuple(
-        (str(one.shape[2]), theme.thousands(1e3 * one.times[ALONE].median_ms),
-         *(f"{one.ratio(name):.3f} ×" for name in (FUSED, TWO_KERNELS, LIBRARY)),
-         theme.thousands(1e3 * one.times[PLAIN].median_ms), f"{one.ratio(STEPS, PLAIN):.3f} ×")
-        for one in found.timed
+    return _table(
+        ("kernel", "MB written to memory", "MB read from memory"), f"M = N = {M}, K = {K}, counted by Nsight Compute",
+        lambda found: ((name, *(theme.thousands(counted[what] / 1e6, 1) for what in ("written", "read")))
+                       for name, counted in found.bytes_.items()),
     )  # fmt: skip
-    caption = (
-        f"M = N = {SHAPES[0][0]}: two products alone, and the two smallest as multiples of their time ({found.label})"
-    )
-    return Table(head, rows, caption)
 
 
 def record(folder: Path = recordings.FOLDER, budget_s: float = 2.0) -> Path:
@@ -380,7 +387,9 @@ def main(arguments: Sequence[str]) -> None:
         launch_once()
         return
     print(record())
-    print(repr(table(recorded(gpu.name()))))
+    for one in recorded(gpu.name()).timed:
+        print(one.shape, {name: time.median_ms for name, time in one.times.items()})
+    print(recorded(gpu.name()).bytes_)
 
 
 if __name__ == "__main__":
