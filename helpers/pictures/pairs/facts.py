@@ -122,7 +122,7 @@ def _first_tree(found: Exchange) -> int:
         if len(reached) == WARP:
             return count
     raise CannotTell(
-        "The shuffles do not bring the pairs of all 32 lanes to lane 0, so no picture of them can be made."
+        "The shuffles do not bring the pairs of all 32 lanes to lane 0, so they make no tree to draw."
     )
 
 
