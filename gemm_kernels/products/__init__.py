@@ -45,7 +45,8 @@ def gemm(
     group: int = 0,
     tensor_cores: bool = True,
 ) -> Any:
-    """C = epilogue(alpha · op(A) · op(B) + beta · C), in one launch; returns C.
+    """C = epilogue(alpha · op(A) · op(B) + beta · C); returns C. One launch, and of large products of float32 that the
+    ladder's kernels cannot read as they lie, one before it for each copy of A or B.
 
     A, B: (…, M, K) and (…, K, N) after op, arrays of the device with any strides: slices, transposed views and
     broadcast ones are read where they lie. Axes before the last two are a batch, and are broadcast as NumPy's. Lists of
@@ -87,10 +88,12 @@ def plan(
     group: int = 0,
     tensor_cores: bool = True,
     tile: int | None = None,
+    pack: bool | None = None,
 ) -> Plan:
     """What `gemm` launches, to be launched often: `plan(A, B, C)()`. The arguments are gemm's.
 
     tile: which of the candidates in `tiles`, the largest first; None: the one that suits the shape.
+    pack: whether float32 operands may be copied first, row by row, for the ladder's kernel; None: where it saves time.
     """
     if isinstance(A, list | tuple):
         return _of_lists(
@@ -133,9 +136,10 @@ def plan(
         A, B = B, A
     if 0 in (target.rows, target.cols):
         return Plan(None, C, device)
-    ladder = plans.plain(device, request, C, (A, B), (view_a, view_b, target)) if _whole(A, B, C) else None
-    if ladder is not None:
-        return ladder
+    if C.flags.c_contiguous or C.flags.f_contiguous:
+        ladder = plans.plain(device, request, C, (A, B), (view_a, view_b, target), pack)
+        if ladder is not None:
+            return ladder.holding(held)
     views = (broadcast_to(view_a, sizes), broadcast_to(view_b, sizes), target)
     return plans.batched(device, request, C, views).holding(held)
 
@@ -202,8 +206,8 @@ def conv2d_plan(
     p, q = (h + 2 * pad_h - dil_h * (r - 1) - 1) // stride_h + 1, (w + 2 * pad_w - dil_w * (s - 1) - 1) // stride_w + 1
     if n and (p < 1 or q < 1):
         raise Refused(
-            f"the filter of {r} x {s}, dilated to {dil_h * (r - 1) + 1} x {dil_w * (s - 1) + 1}, does not fit into images "
-            f"of {h} x {w} with a padding of {pad_h}, {pad_w}. Give more padding."
+            f"the filter of {r} x {s}, dilated to {dil_h * (r - 1) + 1} x {dil_w * (s - 1) + 1}, does not fit into "
+            f"images of {h} x {w} with a padding of {pad_h}, {pad_w}. Give more padding."
         )
     filters = _flat("W", W, 1).turned  # (r·s·c, f)
     steps = _steps(epilogue)
@@ -220,8 +224,9 @@ def conv2d_plan(
     pixels = view_of("X", X)
     n_step, h_step = (step if size > 1 else 0 for size, step in pixels.batch)
     picture = dict(
-        first=pixels.address, n_step=n_step, h_step=h_step, w_step=pixels.row_step, c_step=pixels.col_step, H=h, W=w, C=c,
-        P=p, Q=q, S=s, stride_h=stride_h, stride_w=stride_w, pad_h=pad_h, pad_w=pad_w, dil_h=dil_h, dil_w=dil_w,
+        first=pixels.address, n_step=n_step, h_step=h_step, w_step=pixels.row_step, c_step=pixels.col_step,
+        H=h, W=w, C=c, P=p, Q=q, S=s, stride_h=stride_h, stride_w=stride_w,
+        pad_h=pad_h, pad_w=pad_w, dil_h=dil_h, dil_w=dil_w,
     )  # fmt: skip
     width = widest(pixels, c, (n_step, h_step, pixels.row_step), 16) if pixels.col_step == 1 else 1
     made = plans.image(device, request, Y, picture, width, filters, target)
@@ -392,7 +397,7 @@ def _check_result(request: Request) -> None:
 
 
 def _scaled(request: Request, scale_a: Any, scale_b: Any, A: View, B: View, several: bool) -> Request:
-    """The request with its scales: numbers go into alpha, vectors into steps before all others, matrices into the loop."""
+    """The request with its scales: numbers go into alpha, vectors into the first steps, matrices into the loop."""
     if scale_a is None and scale_b is None:
         if request.group:
             raise Refused(
@@ -413,7 +418,8 @@ def _scaled(request: Request, scale_a: Any, scale_b: Any, A: View, B: View, seve
             wanted = A.rows if name == "scale_a" else B.cols
             if scale.size != wanted:
                 raise Refused(
-                    f"{name} has {scale.size} elements, and there are {wanted} {'rows of A' if view is A else 'columns of B'}."
+                    f"{name} has {scale.size} elements and not one for each of {wanted} "
+                    f"{'rows of A' if view is A else 'columns of B'}."
                 )
             first.append(epilogue.row_scale(scale) if name == "scale_a" else epilogue.column_scale(scale))
         elif scale.ndim == 2:
@@ -453,11 +459,6 @@ def _along_k(request: Request, matrices: dict[str, View], A: View, B: View) -> t
     return matrices["scale_a"], matrices["scale_b"].turned
 
 
-def _whole(*arrays: Any) -> bool:
-    """Whether arrays lie row by row without gaps, as a launch takes them."""
-    return all(array.flags.c_contiguous for array in arrays)
-
-
 def _flat(what: str, array: Any, rows: int) -> View:
     """An array of four axes as a matrix, whose rows are the first axes and whose columns the others."""
     view = view_of(what, array)
@@ -470,8 +471,8 @@ def _flat(what: str, array: Any, rows: int) -> View:
                 continue
             if size > 1 and stride != size * step:
                 raise Refused(
-                    f"{what} has strides of {array.strides} bytes, so that its axes are not one axis of a matrix. Copy it: "
-                    f"gpu.ascontiguousarray({what})."
+                    f"{what} has strides of {array.strides} bytes, so that its axes are not one axis of a matrix. "
+                    f"Copy it: gpu.ascontiguousarray({what})."
                 )
             step = step if size > 1 else stride
             size *= length

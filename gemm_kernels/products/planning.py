@@ -96,12 +96,14 @@ class Plan:
 
     launch: what is launched; None where C has no elements.  C: what it writes.  device: where.
     held: the arrays whose addresses are among its arguments, and which must live as long as it.
+    before: what is launched before: copies of A or B.
     """
 
     launch: Launch | None
     C: Any
     device: Device
     held: tuple[Any, ...] = field(default=(), repr=False)
+    before: tuple[Plan, ...] = ()
 
     def holding(self, arrays: tuple[Any, ...]) -> Plan:
         """The same plan, which keeps these arrays alive, too."""
@@ -109,6 +111,8 @@ class Plan:
 
     def __call__(self) -> Any:
         """Launch, and return C. Asynchronous on a GPU."""
+        for one in self.before:
+            one()
         if self.launch is None:
             return self.C
         function = _compiled(self.device, self.launch.source, self.launch.entry, self.launch.shared_bytes)
@@ -136,17 +140,14 @@ def _workspaces(device: Device, entry: str, size: int | None) -> Workspaces:
 
 def source_of(kind: str) -> str:
     """The CUDA source of the products with one kind of tile."""
-    return _source(kind, tuple((FOLDER / f"{name}.cu").stat().st_mtime_ns for name in _parts(kind)))
+    parts = ("formats", "panels", FILES[kind], "problems", "epilogue", "gemm")
+    return "\n".join(_text(name, (FOLDER / f"{name}.cu").stat().st_mtime_ns) for name in parts)
 
 
-def _parts(kind: str) -> tuple[str, ...]:
-    return ("formats", "panels", FILES[kind], "problems", "epilogue", "gemm")
-
-
-@lru_cache(maxsize=8)
-def _source(kind: str, modified: tuple[int, ...]) -> str:
-    """The text; read again when a file has changed."""
-    return "\n".join((FOLDER / f"{name}.cu").read_text(encoding="utf-8") for name in _parts(kind))
+@lru_cache(maxsize=32)
+def _text(name: str, modified: int) -> str:
+    """A file's text; read again when it has changed."""
+    return (FOLDER / f"{name}.cu").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,32 +170,91 @@ class Request:
 
 
 def plain(
-    device: Device, request: Request, C: Any, arrays: tuple[Any, Any], views: tuple[View, View, View]
+    device: Device,
+    request: Request,
+    C: Any,
+    arrays: tuple[Any, Any],
+    views: tuple[View, View, View],
+    pack: bool | None = None,
 ) -> Plan | None:
-    """The ladder's fastest kernel, where the product is one of the ladder's; None where it is none."""
-    A, B, view_c = views
+    """The ladder's fastest kernel, where the product is one of the ladder's, or becomes one by a copy of A or B that is
+    worth its time; None where it is none.
+
+    pack: whether such a copy may be made; None: where it is worth it.
+    """
+    A, B, target = views
     if (request.operand.name, request.result.name) != ("f32", "f32") or request.steps or request.tile is not None:
         return None
-    if not all(view.is_plain and all(size == 1 for size, _ in view.batch) for view in views) or A.cols == 0:
+    if not target.is_plain or any(size != 1 for view in views for size, _ in view.batch) or A.cols == 0:
         return None
-    M, N, K = view_c.rows, view_c.cols, A.cols
+    M, N, K = target.rows, target.cols, A.cols
+    whole = [_lies_whole(view, array) for view, array in zip((A, B), arrays, strict=True)]
+    elements = sum(view.rows * view.cols for view, fits in zip((A, B), whole, strict=True) if not fits)
+    if elements and not (_worth_packing(M, N, K, elements, whole.count(False)) if pack is None else pack):
+        return None
     try:
         kernel = fastest(M, N, K, device.gpu, device.shared_bytes)
     except NoChoice:
         kernel = fastest(M, N, K, DEFAULT_GPU, device.shared_bytes)
     if architecture.refused(kernel.source, device.arch):
         return None
+    before = tuple(_packed(device, view) for view, fits in zip((A, B), whole, strict=True) if not fits)
+    copies = iter(before)
+    left, right = (
+        _argument(array, view) if fits else next(copies).C
+        for array, view, fits in zip(arrays, (A, B), whole, strict=True)
+    )
     launch = kernel.launch(M, N, K)
     sizes = (np.int32(M), np.int32(N), np.int32(K))
-    given = (*sizes, np.float32(request.alpha), arrays[0], arrays[1], np.float32(request.beta), C)
-    return Plan(replace(launch, arguments=Arguments(given)), C, device)
+    given = (*sizes, np.float32(request.alpha), left, right, np.float32(request.beta), _argument(C, target))
+    return Plan(replace(launch, arguments=Arguments(given)), C, device, before=before)
+
+
+# What decides whether a copy is worth its time, as first measured on an H200: the ladder's kernels and this one's tiles
+# at 4096 cubed, and a copy, which is bound by memory.
+LADDER_FLOPS, TILE_FLOPS, COPIED_BYTES, COPY_STARTS = 55e12, 43e12, 3e12, 3e-6
+
+
+def _worth_packing(M: int, N: int, K: int, elements: int, copies: int) -> bool:
+    """Whether the ladder's kernel saves more time than copies take."""
+    saved = 2 * M * N * K * (1 / TILE_FLOPS - 1 / LADDER_FLOPS)
+    return saved > COPY_STARTS * copies + 8 * elements / COPIED_BYTES
+
+
+def _lies_whole(view: View, array: Any) -> bool:
+    """Whether a kernel of the ladder finds the matrix at the beginning of its array, row by row.
+
+    A transposed view of one row or column is whole, too, in whichever order its array is.
+    """
+    return view.is_plain and (array.flags.c_contiguous or array.flags.f_contiguous)
+
+
+def _argument(array: Any, view: View) -> Any:
+    """An array as a launch takes it; of a transposed one only where it begins."""
+    return array if array.flags.c_contiguous else np.uint64(view.address)
+
+
+def _packed(device: Device, view: View) -> Plan:
+    """A copy of a matrix whose rows lie side by side."""
+    to = device.namespace.empty((view.rows, view.cols), "float32")
+    along_rows = view.row_step == 1 and view.col_step != 1
+    blocks = -(-view.rows // 32) * -(-view.cols // 32)
+    given = (
+        np.int32(view.rows), np.int32(view.cols), np.uint64(view.address), np.int64(view.row_step),
+        np.int64(view.col_step), to,
+    )  # fmt: skip
+    launch = Launch(
+        "pack", _text("pack", (FOLDER / "pack.cu").stat().st_mtime_ns), f"pack<{str(along_rows).lower()}>", (32, 8, 1),
+        (blocks, 1, 1), 0, (view.rows, view.cols, 1), (32, 32), arguments=Arguments(given),
+    )  # fmt: skip
+    return Plan(launch, to, device)
 
 
 def batched(device: Device, request: Request, C: Any, views: tuple[View, View, View]) -> Plan:
     """Products of one shape at distances that views have, or, where no two distances say where they are, behind
     pointers."""
     A, B, target = views
-    M, N, K = target.rows, target.cols, A.cols
+    M, N = target.rows, target.cols
     sizes = [size for size, _ in target.batch]
     count = math.prod(sizes)
     if 0 in (M, N, count):
@@ -212,7 +272,7 @@ def batched(device: Device, request: Request, C: Any, views: tuple[View, View, V
     steps = [_batch_steps(one) for one in axes]
     inner = axes[0][-1][0] if axes[0] else 1
     flat = dict(zip(map(id, every), steps, strict=True))
-    tile = _tile(device, request, [(M, N)] * count)
+    tile = _tile(device, request, [(M, N)] * count, A.cols)
     described = _Described(device, request, tile)
     problem, panels, wide = described.problem([(A, B, target)], [flat[id(A)], flat[id(B)], flat[id(target)]])
     problem["inner"] = inner
@@ -223,12 +283,11 @@ def batched(device: Device, request: Request, C: Any, views: tuple[View, View, V
 def pointed(device: Device, request: Request, C: Any, products: Sequence[tuple[View, View, View]]) -> Plan:
     """Products of one shape whose matrices lie anywhere: the kernel finds them behind pointers."""
     _check_alone(request, "behind pointers")
-    A, B, target = products[0]
-    M, N, K = target.rows, target.cols, A.cols
+    M, N = products[0][2].rows, products[0][2].cols
     table = [row for one in products for row in addresses(one, math.prod(size for size, _ in one[2].batch))]
     if 0 in (M, N, len(table)):
         return Plan(None, C, device)
-    tile = _tile(device, request, [(M, N)] * len(table))
+    tile = _tile(device, request, [(M, N)] * len(table), products[0][0].cols)
     described = _Described(device, request, tile)
     problem, panels, wide = described.problem(products, [(0, 0)] * 3)
     pointers = device.namespace.asarray(np.array(table, _U8))
@@ -244,7 +303,8 @@ def listed(device: Device, request: Request, C: Any, products: Sequence[tuple[Vi
     _check_alone(request, "of different shapes")
     if not any(target.rows and target.cols for _, _, target in products):
         return Plan(None, C, device)
-    tile = _tile(device, request, [(target.rows, target.cols) for _, _, target in products])
+    mean = sum(A.cols for A, _, _ in products) // len(products)
+    tile = _tile(device, request, [(target.rows, target.cols) for _, _, target in products], mean)
     described = _Described(device, request, tile)
     first, panels, wide = described.problem(products, [(0, 0)] * 3)
     problems = np.zeros(len(products), first.dtype)
@@ -268,7 +328,7 @@ def ragged(device: Device, request: Request, C: Any, views: tuple[View, View, Vi
     """One A whose rows are shared out among products, each with a B of its own: offsets (count + 1,) int32."""
     A, B, target = views
     ((count, _),) = B.batch
-    N, K = target.cols, A.cols
+    N = target.cols
     if 0 in (target.rows, N, count):
         return Plan(None, C, device)
     whole = View(
@@ -276,7 +336,7 @@ def ragged(device: Device, request: Request, C: Any, views: tuple[View, View, Vi
     )
     beside = [_fitting(step, request, whole) for step in request.steps]
     mean = -(-target.rows // count)
-    tile = _tile(device, request, [(mean, N)] * count)
+    tile = _tile(device, request, [(mean, N)] * count, A.cols)
     described = _Described(device, request, tile)
     problem, panels, wide = described.problem([(A, B, target)], [(0, 0), (B.batch[0][1], 0), (0, 0)], ragged=True)
     problem["inner"] = max(count, 1)
@@ -297,7 +357,7 @@ def image(device: Device, request: Request, Y: Any, picture: dict[str, int], wid
     if 0 in (target.rows, target.cols):
         return Plan(None, Y, device)
     beside = [_fitting(step, request, target) for step in request.steps]
-    tile = _tile(device, request, [(target.rows, target.cols)])
+    tile = _tile(device, request, [(target.rows, target.cols)], B.rows)
     described = _Described(device, request, tile)
     line = View("X", picture["first"], target.rows, B.rows, 0, 0, (), request.operand.size)
     problem, panels, wide = described.problem([(line, B, target)], [(0, 0)] * 3, picture=picture, width=width)
@@ -308,7 +368,7 @@ def image(device: Device, request: Request, Y: Any, picture: dict[str, int], wid
 # --- parts of a plan --------------------------------------------------------------------------------------------------
 
 
-def _tile(device: Device, request: Request, shapes: list[tuple[int, int]]) -> Tile:
+def _tile(device: Device, request: Request, shapes: list[tuple[int, int]], K: int) -> Tile:
     options = tiles.candidates(request.operand, request.tensor_cores, request.group)
     if request.group and options[0].kind != tiles.MMA:
         raise Refused(
@@ -323,7 +383,7 @@ def _tile(device: Device, request: Request, shapes: list[tuple[int, int]]) -> Ti
         )
     if request.tile is not None:
         return options[request.tile]
-    return tiles.chosen(options, request.operand, shapes, device.sms, device.shared_bytes)
+    return tiles.chosen(options, request.operand, shapes, K, device.sms, device.shared_bytes)
 
 
 def _batch_steps(axes: tuple[tuple[int, int], ...]) -> tuple[int, int]:
@@ -396,11 +456,11 @@ class _Described:
         width: int = 1,
     ) -> tuple[np.ndarray, tuple[_Panel, _Panel], bool]:
         """The first product as parameters, how panels are copied in all of them, and whether C is written by fours."""
-        panels_a = [self._panel(A, batch[0], ragged) for A, _, _ in products]
-        panels_b = [self._panel(B.turned, batch[1], False) for _, B, _ in products]
+        panels_a = [self._panel(A, ragged) for A, _, _ in products]
+        panels_b = [self._panel(B.turned, False) for _, B, _ in products]
         image_panel = _Panel(True, width if self.tile.kind == tiles.MMA else 1)
         panels = (_common(panels_a) if picture is None else image_panel, _common(panels_b))
-        wide = all(self._wide(target, batch[2]) for _, _, target in products)
+        wide = all(self._wide(target) for _, _, target in products)
         return self.one(products[0], panels, batch, picture), panels, wide
 
     def one(
@@ -425,8 +485,9 @@ class _Described:
                 problem[name] = (view.address, view.row_step, view.col_step)
         return problem
 
-    def _panel(self, view: View, batch: tuple[int, int], ragged: bool) -> _Panel:
+    def _panel(self, view: View, ragged: bool) -> _Panel:
         """A panel whose lines are the rows of `view`. ragged: it begins at any line."""
+        batch = [step for _, step in view.batch]
         if view.col_step != 1 and view.row_step == 1:
             if self.tile.kind != tiles.MMA and view.size not in (4, 8):
                 return _Panel(False, 1)
@@ -435,10 +496,10 @@ class _Described:
             return _Panel(True, widest(view, view.cols, (view.row_step, *batch), 16))
         return _Panel(abs(view.col_step) <= abs(view.row_step), 1)
 
-    def _wide(self, target: View, batch: tuple[int, int]) -> bool:
+    def _wide(self, target: View) -> bool:
         if target.col_step != 1:
             return False
-        steps = (target.row_step, *batch)
+        steps = (target.row_step, *(step for _, step in target.batch))
         aligned = target.address % min(16, 4 * target.size) == 0
         return aligned and math.gcd(4, *map(abs, steps)) == 4
 
@@ -490,8 +551,9 @@ class _Described:
         output = f"Target<{request.result.cpp}, {str(wide).lower()}>"
         entry = f"gemm<{', '.join((tile.cpp(*types), how, output, *steps))}>"
         launch = Launch(
-            "gemm", source_of(tile.kind), entry, (tile.threads, 1, 1), (blocks, 1, 1), tile.shared_bytes(request.operand),
-            (M, N, K), (BM, BN), BK, tile.stages, arguments=Arguments((parameters,)),
+            "gemm", source_of(tile.kind), entry, (tile.threads, 1, 1), (blocks, 1, 1),
+            tile.shared_bytes(request.operand), (M, N, K), (BM, BN), BK, tile.stages,
+            arguments=Arguments((parameters,)),
         )  # fmt: skip
         return Plan(launch, C, self.device, tuple(one for one in (listed, first_tiles) if one is not None))
 

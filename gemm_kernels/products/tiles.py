@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from gemm_kernels.products.formats import Format
 from gemm_kernels.refused import Refused
 
 FMA, DMMA, MMA = "FmaTile", "DmmaTile", "MmaTile"
 SUM_BYTES = {"f32": 4, "f64": 8, "s32": 4}
+TIMES = Path(__file__).with_name("times.json")  # `python -m helpers.tools.measuring.products OUT --tiles` writes it
 
 
 @dataclass(frozen=True)
@@ -19,8 +24,7 @@ class Tile:
     kind: its struct, in the file of cuda/products with the same name.
     size: BM, BN, BK.  warp: WM, WN.  thread: TM, TN on CUDA cores, else ().
     stages, blocks: tiles in shared memory, and blocks that an SM should have room for.
-    share: of the largest tile's speed, where there are enough tiles for all SMs.
-    group: products between two scales along k, 0 without such scales.
+    step: k of one product of doubles.  group: k between two scales, 0 without scales along k.
     """
 
     kind: str
@@ -29,7 +33,7 @@ class Tile:
     thread: tuple[int, ...]
     stages: int
     blocks: int
-    share: float
+    step: int = 0
     group: int = 0
 
     @property
@@ -46,11 +50,45 @@ class Tile:
         pad = 16 // width if self.kind == FMA else 4
         return max(self.stages * BK * (BM + BN + 2 * pad) * width, BM * (BN + (self.kind == DMMA) * 4) * width)
 
+    @property
+    def _numbers(self) -> tuple[int, ...]:
+        return (*self.size, *self.warp, *self.thread, self.stages, self.blocks)
+
     def cpp(self, panel_a: str, panel_b: str) -> str:
         """The C++ type."""
-        numbers = (*self.size, *self.warp, *self.thread, self.stages, self.blocks)
-        last = (self.group,) if self.kind == MMA else ()
-        return f"{self.kind}<{panel_a}, {panel_b}, {', '.join(map(str, (*numbers, *last)))}>"
+        last = {MMA: (self.group,), DMMA: (self.step,), FMA: ()}[self.kind]
+        return f"{self.kind}<{panel_a}, {panel_b}, {', '.join(map(str, (*self._numbers, *last)))}>"
+
+    def key(self, operand: Format) -> str:
+        """What its measured times are found by."""
+        name = {"bf16": "f16", "e5m2": "e4m3"}.get(operand.name, operand.name)
+        if self.kind == FMA:
+            name = "f64" if operand.name == "f64" else "f32"
+        elif self.group:
+            name = "scaled"
+        return f"{self.kind} {name} {' '.join(map(str, self._numbers))} {self.step}"
+
+
+@dataclass(frozen=True)
+class Times:
+    """What a tile was measured to take, in seconds.
+
+    round, k: for as many blocks as an SM has room for, on all SMs: at all, and for each k.
+    alone_round, alone_k: the same for one block on each SM.
+    """
+
+    round: float
+    k: float
+    alone_round: float
+    alone_k: float
+
+
+@cache
+def measured() -> Mapping[str, Times]:
+    """The times of tiles by their keys; of those that were measured."""
+    if not TIMES.exists():
+        return {}
+    return {key: Times(**times) for key, times in json.loads(TIMES.read_text(encoding="utf-8"))["tiles"].items()}
 
 
 def _fma(*rows: tuple) -> tuple[Tile, ...]:
@@ -58,45 +96,62 @@ def _fma(*rows: tuple) -> tuple[Tile, ...]:
 
 
 _SINGLE = _fma(
-    ((128, 256, 8), (64, 64), (16, 8), 4, 1, 1.0),
-    ((128, 128, 8), (64, 32), (8, 8), 4, 2, 0.92),
-    ((64, 64, 16), (32, 32), (8, 4), 3, 4, 0.75),
-    ((32, 32, 16), (32, 32), (8, 4), 3, 8, 0.5),
+    ((128, 256, 8), (32, 128), (16, 8), 5, 1),
+    ((128, 128, 8), (64, 64), (16, 8), 5, 2),
+    ((128, 128, 8), (64, 32), (8, 8), 5, 2),
+    ((64, 128, 8), (64, 64), (16, 8), 5, 4),
+    ((64, 64, 8), (32, 64), (8, 8), 5, 8),
+    ((64, 64, 16), (32, 32), (8, 4), 4, 4),
+    ((32, 32, 16), (32, 32), (8, 4), 4, 8),
 )
 _DOUBLE = _fma(
-    ((128, 64, 8), (64, 32), (8, 8), 3, 2, 1.0),
-    ((64, 64, 8), (32, 32), (8, 4), 3, 3, 0.9),
-    ((32, 32, 8), (32, 32), (8, 4), 3, 8, 0.6),
+    ((128, 64, 8), (64, 32), (8, 8), 4, 2),
+    ((64, 64, 8), (32, 32), (8, 4), 4, 3),
+    ((32, 32, 8), (32, 32), (8, 4), 4, 8),
 )
-_DMMA = (
-    Tile(DMMA, (128, 128, 16), (64, 32), (), 3, 1, 1.0),
-    Tile(DMMA, (64, 64, 16), (32, 32), (), 3, 2, 0.8),
-    Tile(DMMA, (32, 32, 16), (32, 32), (), 3, 6, 0.4),
+
+
+def _dmma(*rows: tuple) -> tuple[Tile, ...]:
+    return tuple(Tile(DMMA, size, warp, (), stages, blocks, step) for size, warp, stages, blocks, step in rows)
+
+
+_TENSOR_DOUBLE = _dmma(
+    ((128, 128, 16), (32, 32), 3, 1, 4),
+    ((128, 64, 16), (64, 32), 3, 2, 4),
+    ((128, 64, 16), (32, 32), 3, 2, 4),
+    ((64, 64, 16), (32, 32), 3, 4, 4),
+    ((64, 64, 16), (32, 32), 3, 2, 8),
+    ((64, 64, 32), (32, 32), 3, 2, 16),
+    ((32, 32, 16), (32, 32), 3, 6, 4),
 )
 
 
 def _mma(depth: int) -> tuple[Tile, ...]:
     return (
-        Tile(MMA, (128, 256, 2 * depth), (64, 64), (), 3, 1, 1.0),
-        Tile(MMA, (128, 128, depth), (64, 32), (), 4, 2, 0.8),
-        Tile(MMA, (64, 64, depth), (32, 32), (), 4, 4, 0.5),
-        Tile(MMA, (32, 32, depth), (32, 32), (), 4, 8, 0.25),
+        Tile(MMA, (128, 256, 2 * depth), (64, 64), (), 3, 1),
+        Tile(MMA, (128, 256, depth), (64, 64), (), 4, 1),
+        Tile(MMA, (128, 128, 2 * depth), (64, 64), (), 3, 2),
+        Tile(MMA, (128, 128, depth), (64, 64), (), 4, 2),
+        Tile(MMA, (64, 128, 2 * depth), (32, 64), (), 4, 2),
+        Tile(MMA, (64, 64, 2 * depth), (32, 32), (), 3, 4),
+        Tile(MMA, (64, 64, depth), (32, 32), (), 4, 4),
+        Tile(MMA, (32, 32, depth), (32, 32), (), 4, 8),
     )
 
 
 def _scaled(depth: int, group: int) -> tuple[Tile, ...]:
     """With scales along k a thread has every sum twice."""
     return (
-        Tile(MMA, (128, 128, depth), (32, 64), (), 4, 1, 1.0, group),
-        Tile(MMA, (64, 64, depth), (32, 32), (), 4, 2, 0.7, group),
-        Tile(MMA, (32, 32, depth), (32, 32), (), 4, 6, 0.4, group),
+        Tile(MMA, (128, 128, depth), (32, 64), (), 4, 1, group=group),
+        Tile(MMA, (64, 64, depth), (32, 32), (), 4, 2, group=group),
+        Tile(MMA, (32, 32, depth), (32, 32), (), 4, 6, group=group),
     )
 
 
 def candidates(operand: Format, tensor_cores: bool, group: int) -> tuple[Tile, ...]:
     """The tiles that multiply a format, the largest first."""
     if tensor_cores and operand.name == "f64":
-        return _DMMA
+        return _TENSOR_DOUBLE
     if tensor_cores and operand.tensor_cores:
         depth = 64 // operand.size
         return _scaled(depth, group) if group else _mma(depth)
@@ -104,24 +159,38 @@ def candidates(operand: Format, tensor_cores: bool, group: int) -> tuple[Tile, .
 
 
 def chosen(
-    tiles: Iterable[Tile], operand: Format, shapes: Iterable[tuple[int, int]], sms: int, shared_bytes: int
+    tiles: Iterable[Tile],
+    operand: Format,
+    shapes: Iterable[tuple[int, int]],
+    K: int,
+    sms: int,
+    shared_bytes: int,
+    times: Mapping[str, Times] | None = None,
 ) -> Tile:
-    """The tile that is expected to be done first: the rounds of its blocks on all SMs, times the work of a round.
+    """The tile that is expected to be done first: the rounds of its blocks on all SMs, by its measured times.
 
     shapes: (M, N) of each product, those of a batch as many times.  shared_bytes: the most that a block may have.
+    times: of tiles, None for the measured ones. Where one of the tiles has none, all count by their size.
     """
     fitting = [tile for tile in tiles if tile.shared_bytes(operand) <= shared_bytes]
     if not fitting:
         raise Refused(
             f"no tile for {operand.name} fits in {shared_bytes:,} bytes of shared memory, the most of a block."
         )
-    shapes = list(shapes)
+    times = measured() if times is None else times
+    known = all(tile.key(operand) in times for tile in fitting)
+    counts = Counter(shapes)
 
     def seconds(tile: Tile) -> float:
         BM, BN, _ = tile.size
-        count = sum(-(-M // BM) * -(-N // BN) for M, N in shapes)
-        full, rest = divmod(count, sms * tile.blocks)
-        rounds = full * tile.blocks + -(-rest // sms)
-        return rounds * BM * BN / tile.share
+        blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in counts.items())
+        full, rest = divmod(blocks, sms * tile.blocks)
+        last = -(-rest // sms)  # blocks of an SM in the last round
+        if not known:
+            return (full * tile.blocks + last) * BM * BN
+        found = times[tile.key(operand)]
+        whole, alone = found.round + found.k * K, found.alone_round + found.alone_k * K
+        between = (last - 1) / max(tile.blocks - 1, 1)
+        return full * whole + (alone + (whole - alone) * between if last else 0)
 
     return min(fitting, key=seconds)

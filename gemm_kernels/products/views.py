@@ -68,8 +68,8 @@ def view_of(what: str, array: Any) -> View:
     size = array.dtype.itemsize
     if any(stride % size for stride, length in zip(array.strides, array.shape, strict=True) if length > 1):
         raise Refused(
-            f"{what} has strides of {array.strides} bytes, which are no multiples of its elements' {size}: no kernel can "
-            f"step so. Copy it: gpu.ascontiguousarray({what})."
+            f"{what} has strides of {array.strides} bytes, which are no multiples of its elements' {size}: no kernel "
+            f"can step so. Copy it: gpu.ascontiguousarray({what})."
         )
     steps = [0 if length <= 1 else stride // size for stride, length in zip(array.strides, array.shape, strict=True)]
     *outer, rows, cols = map(int, array.shape)

@@ -12,6 +12,7 @@ import gemm_kernels
 from gemm_kernels import BEYOND, get
 from gemm_kernels.ladder import TRIED
 from gemm_kernels.rules import broken
+from gemm_kernels.workspaces import Workspaces
 from gpusim import compiler, devices
 from helpers import gpu, recordings, run
 from helpers.measure.problem import ALPHA, BETA, problem, verify
@@ -105,23 +106,22 @@ def test_a_launch_finds_the_workspace_as_the_one_before_has_left_it(kernel):
     assert np.array_equal(results[0], results[1]) and np.array_equal(results[0], results[2])
 
 
-def test_two_streams_have_workspaces_of_their_own_and_a_failed_launch_leaves_none(monkeypatch):
-    workspaces, C = run.Workspaces(64), np.zeros(1, np.float32)
+def test_two_streams_have_workspaces_of_their_own_and_a_failed_launch_leaves_none():
+    workspaces = Workspaces(64)
     found = {}
     for stream in (1, 2, 1):
-        monkeypatch.setattr(gpu, "current_stream", lambda stream=stream: stream)
-        with workspaces.current(C) as (one,):
+        with workspaces.current(stream, np.zeros) as (one,):
             assert found.setdefault(stream, one) is one and one.size == 16
     assert found[1] is not found[2]
-    with pytest.raises(RuntimeError), workspaces.current(C) as (one,):
+    with pytest.raises(RuntimeError), workspaces.current(1, np.zeros) as (one,):
         one[:] = 7  # what a launch leaves that is aborted
         raise RuntimeError
-    with workspaces.current(C) as (one,):
+    with workspaces.current(1, np.zeros) as (one,):
         assert not one.any()
 
 
 def test_a_kernel_without_a_workspace_is_given_none():
-    with run.Workspaces(None).current(np.zeros(1, np.float32)) as workspace:
+    with Workspaces(None).current(0, np.zeros) as workspace:
         assert workspace == ()
 
 

@@ -1,5 +1,24 @@
 // The ladder's tile on CUDA cores: a thread has TM x TN sums, and a warp WM x WN, for any format that a sum can be made
-// of. Four neighbours, or two doubles, come from shared memory at a time.
+// of. Four neighbours, or two doubles, come from shared memory at a time. Loads are pinned, lanes unmerged and sums
+// exchanged as in the ladder's `exchanged`, whose log says what each of the three is worth.
+
+// 16 bytes of shared memory, loaded here: volatile, or the compiler would load them just before their use; memory, or it
+// could move the load across a barrier
+__device__ __forceinline__ void load_now(float *fragment, const float &first) {
+    asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(fragment[0]), "=f"(fragment[1]), "=f"(fragment[2]), "=f"(fragment[3])
+                 : "r"(unsigned(__cvta_generic_to_shared(&first))) : "memory");
+}
+__device__ __forceinline__ void load_now(int *fragment, const int &first) {
+    asm volatile("ld.volatile.shared.v4.s32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(fragment[0]), "=r"(fragment[1]), "=r"(fragment[2]), "=r"(fragment[3])
+                 : "r"(unsigned(__cvta_generic_to_shared(&first))) : "memory");
+}
+__device__ __forceinline__ void load_now(double *fragment, const double &first) {
+    asm volatile("ld.volatile.shared.v2.f64 {%0, %1}, [%2];"
+                 : "=d"(fragment[0]), "=d"(fragment[1])
+                 : "r"(unsigned(__cvta_generic_to_shared(&first))) : "memory");
+}
 
 template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM, int WN, int TM, int TN, int STAGES_, int BLOCKS_>
 struct FmaTile {
@@ -8,11 +27,14 @@ struct FmaTile {
     typedef typename PanelA::Format::Sum Sum;
     static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK;
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
+    static constexpr int MEET = BK / 2;                    // the step at which warps wait for each other
+    static constexpr bool EXCHANGED = true;                // neighbouring sums change places in shared memory
     static constexpr int VECTOR = 16 / sizeof(Sum);        // sums in 16 bytes
     static constexpr int PITCH = BN;                       // sums from one row of the staged tile to the next
     static constexpr int LANES_Y = WM / TM, LANES_X = WN / TN;   // lanes of a warp down and along its tile
     static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
-    static_assert(LANES_Y * LANES_X == 32 && LANES_X % 2 == 0, "(WM / TM) * (WN / TN) must be 32 lanes, and WN / TN even");
+    static_assert(LANES_Y * LANES_X == 32 && LANES_Y % 2 == 0 && LANES_X % 4 == 0,
+                  "(WM / TM) * (WN / TN) must be 32 lanes, WM / TM even and WN / TN a multiple of 4");
     static_assert(TM % VECTOR == 0 && TN % VECTOR == 0, "TM and TN must be multiples of the sums in 16 bytes");
     static_assert(BK % 2 == 0, "BK must be even, because the fragments of even and odd k take turns");
     struct alignas(16) Vector { Sum of[VECTOR]; };
@@ -27,9 +49,9 @@ struct FmaTile {
     Sum acc[TM][TN];               // (row, col)
 
     __device__ __forceinline__ FmaTile() : acc{} {
-        const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;   // lanes zigzag, so that loads of As and Bs merge
-        row = warp / (BN / WN) * WM + lane / 2 % LANES_Y * VECTOR;
-        col = warp % (BN / WN) * WN + (lane / 2 / LANES_Y * 2 + lane % 2) * VECTOR;
+        const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;   // no two neighbouring lanes read the same address
+        row = warp / (BN / WN) * WM + (lane / 4 % LANES_Y ^ (lane ^ lane / 2) % 2) * VECTOR;
+        col = warp % (BN / WN) * WN + (lane % 4 + lane / 4 / LANES_Y * 4) * VECTOR;
     }
     template <class Problem>
     __device__ __forceinline__ void copy(Stage &to, const Problem &p, int tile_row, int tile_col, int first_k) {
@@ -38,11 +60,9 @@ struct FmaTile {
     }
     __device__ __forceinline__ void load(Stage &from, int k) {
         #pragma unroll
-        for (int y = 0; y < TM; y += VECTOR)
-            reinterpret_cast<Vector &>(a_frag[k % 2][y]) = reinterpret_cast<Vector &>(from.As[k][row + y * LANES_Y]);
+        for (int x = 0; x < TN; x += VECTOR) load_now(&b_frag[k % 2][x], from.Bs[k][col + x * LANES_X]);
         #pragma unroll
-        for (int x = 0; x < TN; x += VECTOR)
-            reinterpret_cast<Vector &>(b_frag[k % 2][x]) = reinterpret_cast<Vector &>(from.Bs[k][col + x * LANES_X]);
+        for (int y = 0; y < TM; y += VECTOR) load_now(&a_frag[k % 2][y], from.As[k][row + y * LANES_Y]);
     }
     __device__ __forceinline__ void multiply(int k) {
         #pragma unroll
@@ -58,8 +78,11 @@ struct FmaTile {
         #pragma unroll
         for (int y = 0; y < TM; ++y)
             #pragma unroll
-            for (int x = 0; x < TN; x += VECTOR)
-                reinterpret_cast<Vector &>(sums[(row + y % VECTOR + y / VECTOR * VECTOR * LANES_Y) * PITCH + col + x * LANES_X]) =
-                    reinterpret_cast<const Vector &>(acc[y][x]);
+            for (int x = 0; x < TN; x += VECTOR) {
+                Vector exchanged;
+                for (int i = 0; i < VECTOR; ++i) exchanged.of[i] = acc[y][x + (i ^ 1)];
+                const int place = row + y % VECTOR + y / VECTOR * VECTOR * LANES_Y;
+                reinterpret_cast<Vector &>(sums[place * PITCH + col + x * LANES_X]) = exchanged;
+            }
     }
 };

@@ -12,7 +12,6 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
     typedef typename Tile::Sum Sum;
     typedef typename Tile::Stage Stage;
     constexpr int BM = Tile::BM, BN = Tile::BN, BK = Tile::BK, STAGES = Tile::STAGES, STEPS = Tile::STEPS;
-    static_assert(STAGES >= 2, "STAGES must be at least 2: one to multiply, one to copy into");
     static_assert(Tile::THREADS <= 1024, "a block has at most 1024 threads");
     constexpr unsigned GROUP = 8;   // rows of tiles that blocks take together
     extern __shared__ uint4 shared[];
@@ -28,37 +27,37 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
     const unsigned group_rows = min(GROUP, down - group);
     const int tile_row = (group + in_group % group_rows) * BM, tile_col = in_group / group_rows * BN;
 
-    // 2. The pipeline runs STAGES - 1 tiles ahead. Every round commits a group, maybe empty: waiting counts groups
+    // 2. The pipeline runs AHEAD tiles ahead: one fewer where warps meet within a tile, and some still read the one before
+    // while others copy. Every round commits a group, maybe empty: waiting counts groups
+    constexpr int AHEAD = Tile::MEET == STEPS - 1 ? STAGES - 1 : STAGES - 2;
+    static_assert(AHEAD >= 1, "STAGES must be at least 2, or 3 where warps meet within a tile");
     Tile tile;
     const int tiles = problem.K / BK + (problem.K % BK != 0);
     #pragma unroll 1
-    for (int next = 0; next < STAGES - 1; ++next) {
+    for (int next = 0; next < AHEAD; ++next) {
         tile.copy(stages[next], problem, tile_row, tile_col, next * BK);
         asm volatile("cp.async.commit_group;");
     }
-    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");   // all but the newest STAGES - 2 groups
+    asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");   // all but the newest AHEAD - 1 groups
     __syncthreads();   // the first tiles are whole before any thread reads what others copied
     tile.load(stages[0], 0);
-    int stage = 0, vacant = STAGES - 1;   // the stage to multiply, and the one to copy into
+    int stage = 0, vacant = AHEAD;   // the stage to multiply, and the one to copy into
     #pragma unroll 1
     for (int round = 0; round < tiles; ++round) {
+        if (round + AHEAD < tiles) tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK);
+        asm volatile("cp.async.commit_group;");
         #pragma unroll
-        for (int step = 0; step < STEPS - 1; ++step) {
-            tile.load(stages[stage], step + 1);
-            if (step == 0) {
-                if (round + STAGES - 1 < tiles) tile.copy(stages[vacant], problem, tile_row, tile_col, (round + STAGES - 1) * BK);
-                asm volatile("cp.async.commit_group;");
+        for (int step = 0; step < STEPS; ++step) {
+            if (step == Tile::MEET) {   // the next tiles are whole, and every thread has read those before: they may be overwritten
+                asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
+                __syncthreads();
+                vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
             }
+            if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
+            tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
             tile.multiply(step);
             tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
         }
-        vacant = stage;
-        stage = stage + 1 < STAGES ? stage + 1 : 0;
-        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
-        __syncthreads();   // the next tiles are whole, and every thread has read these: they may be overwritten
-        if (round + 1 < tiles) tile.load(stages[stage], 0);
-        tile.multiply(STEPS - 1);
-        tile.fold(problem, tile_row, tile_col, (round + 1) * BK);
     }
     asm volatile("cp.async.wait_all;" ::: "memory");   // zeros past the last tile may still be on their way
 
@@ -92,7 +91,7 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
             to[g] = problem.C.first + r * problem.C.row_step + s.col[g] * problem.C.col_step;
             if (p.beta != 0) read4<Format>(old[g], to[g], problem.C.col_step, s.valid[g], Output::WIDE);
             for (int n = 0; n < 4; ++n)
-                s.x[g][n] = scaled(alpha, X(sums[i / BN * Tile::PITCH + i % BN + n]), beta, old[g][n]);
+                s.x[g][n] = scaled(alpha, X(sums[i / BN * Tile::PITCH + i % BN + (Tile::EXCHANGED ? n ^ 1 : n)]), beta, old[g][n]);
         }
         int step = 0;
         (Steps::apply(s, p.beside[step++]), ...);

@@ -44,6 +44,8 @@ struct MmaTile {
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int BYTES = sizeof(Stored), CHUNK = 16 / BYTES;   // elements in 16 bytes
     static constexpr int STEP = 2 * CHUNK, STEPS = BK / STEP;          // k of one product
+    static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
+    static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 8;       // the rows of a store are then in different banks
     static constexpr int MI = WM / 16, NI = WN / 8;
     static constexpr bool PAIRS_A = BYTES == 1 && !PanelA::ALONG_K, PAIRS_B = BYTES == 1 && !PanelB::ALONG_K;
@@ -72,9 +74,9 @@ struct MmaTile {
 
     // Where chunk number `chunk` of a row of the tile lies. An exclusive or spreads what one ldmatrix reads over the banks:
     // eight rows below each other, or, where pairs of bytes are taken apart, rows 0, 1, 4, 5, 8, 9, 12, 13
-    template <int CHUNKS, bool PAIRS> static __device__ __forceinline__ int place(int row, int chunk) {
-        constexpr int ROWS = CHUNKS < 8 ? 8 / CHUNKS : 1, KEYS = CHUNKS < 8 ? CHUNKS : 8;
-        const int key = PAIRS ? row % 2 + row / 4 % 4 * 2 : row;
+    template <int CHUNKS, bool PAIRS> static __device__ __forceinline__ unsigned place(unsigned row, unsigned chunk) {
+        constexpr unsigned ROWS = CHUNKS < 8 ? 8 / CHUNKS : 1, KEYS = CHUNKS < 8 ? CHUNKS : 8;
+        const unsigned key = PAIRS ? row % 2 + row / 4 % 4 * 2 : row;
         return (row * CHUNKS + (chunk ^ key / ROWS % KEYS)) * 16;
     }
 
@@ -82,33 +84,35 @@ struct MmaTile {
     __device__ __forceinline__ void copy_panel(unsigned char *to, const Panel &panel, int first_line, int lines, int first_k, int K) {
         constexpr int COUNT = LINES * BK / CHUNK, WIDTH = Panel::WIDTH;
         constexpr int UNROLLED = WIDTH * BYTES >= 4 ? COUNT : 1;   // single bytes would fill the instruction cache
+        constexpr int ROWS = THREADS / CHUNKS, LINE_STEP = Panel::ALONG_K ? ROWS : 0, K_STEP = Panel::ALONG_K ? 0 : ROWS;
+        constexpr int PIECE = WIDTH * BYTES >= 4 ? WIDTH : 1;      // elements that one copy moves
+        static_assert(THREADS % CHUNKS == 0, "the threads must copy whole rows of a tile at a time");
+        const int tile_row = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
+        int line = first_line + (Panel::ALONG_K ? tile_row : chunk * CHUNK);
+        int k = first_k + (Panel::ALONG_K ? chunk * CHUNK : tile_row);
+        auto cursor = panel.cursor(line, k, LINE_STEP, K_STEP);
         #pragma unroll (UNROLLED)
-        for (int first = 0; first < COUNT; first += THREADS) {
-            const int number = first + threadIdx.x;
-            if (COUNT % THREADS != 0 && number >= COUNT) break;
-            const int tile_row = number / CHUNKS, chunk = number % CHUNKS;
-            const int line = first_line + (Panel::ALONG_K ? tile_row : chunk * CHUNK);
-            const int k = first_k + (Panel::ALONG_K ? chunk * CHUNK : tile_row);
-            unsigned char *const shared = to + place<CHUNKS, PAIRS>(tile_row, chunk);
-            const Stored *from;
-            if constexpr (WIDTH * BYTES >= 4) {
-                #pragma unroll
-                for (int i = 0; i < CHUNK; i += WIDTH) {
-                    const int l = line + (Panel::ALONG_K ? 0 : i), at = k + (Panel::ALONG_K ? i : 0);
-                    const bool valid = panel.find(l, at, from) && l < lines && at < K;
-                    copy_async<WIDTH * BYTES>(shared + i * BYTES, from, valid);
-                }
-            } else {   // through registers
-                unsigned words[4] = {};
-                #pragma unroll
-                for (int i = 0; i < CHUNK; ++i) {
-                    const int l = line + (Panel::ALONG_K ? 0 : i), at = k + (Panel::ALONG_K ? i : 0);
-                    const bool valid = panel.find(l, at, from) && l < lines && at < K;
+        for (int i = 0; i < (COUNT + THREADS - 1) / THREADS; ++i) {
+            if (COUNT % THREADS != 0 && tile_row + i * ROWS >= COUNT / CHUNKS) break;
+            unsigned char *const shared = to + place<CHUNKS, PAIRS>(tile_row + i * ROWS, chunk);
+            unsigned words[4] = {};
+            #pragma unroll
+            for (int n = 0; n < CHUNK; n += PIECE) {
+                const int l = line + (Panel::ALONG_K ? 0 : n), at = k + (Panel::ALONG_K ? n : 0);
+                const Stored *from;
+                bool valid = l < lines && at < K;
+                if (PIECE == CHUNK) valid = cursor.find(from) && valid;
+                else valid = panel.cursor(l, at, 0, 0).find(from) && valid;
+                if constexpr (PIECE * BYTES >= 4) copy_async<PIECE * BYTES>(shared + n * BYTES, from, valid);
+                else {   // through registers
                     const unsigned bits = valid ? unsigned(*from) & (BYTES == 1 ? 0xffu : 0xffffu) : 0u;
-                    words[i * BYTES / 4] |= bits << i * BYTES % 4 * 8;
+                    words[n * BYTES / 4] |= bits << n * BYTES % 4 * 8;
                 }
-                *reinterpret_cast<uint4 *>(shared) = {words[0], words[1], words[2], words[3]};
             }
+            if constexpr (PIECE * BYTES < 4) *reinterpret_cast<uint4 *>(shared) = {words[0], words[1], words[2], words[3]};
+            line += LINE_STEP;
+            k += K_STEP;
+            cursor.next();
         }
     }
     template <class Problem>

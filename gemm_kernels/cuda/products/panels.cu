@@ -13,9 +13,19 @@ template <class Format_, bool ALONG_K_, int WIDTH_> struct Strided {
 
     __device__ __forceinline__ void move(int inner, int outer) { first += inner * batch_step + outer * outer_step; }
     __device__ __forceinline__ void skip_lines(int lines) { first += lines * line_step; }
-    __device__ __forceinline__ bool find(int line, int k, const Stored *&from) const {
-        from = first + line * line_step + k * k_step;
-        return true;
+    // From (line, k) on, so many lines and k further each time. A pointer that grows costs two registers, and addresses
+    // that are each computed from the panel would be kept in two for each copy of a tile
+    struct Cursor {
+        const Stored *from;
+        long long step;
+        __device__ __forceinline__ void next() { from += step; }
+        __device__ __forceinline__ bool find(const Stored *&found) const {
+            found = from;
+            return true;
+        }
+    };
+    __device__ __forceinline__ Cursor cursor(int line, int k, int lines, int steps) const {
+        return {first + line * line_step + k * k_step, lines * line_step + steps * k_step};
     }
 };
 
@@ -32,6 +42,18 @@ template <class Format_, bool ALONG_K_, int WIDTH_> struct Image {
 
     __device__ __forceinline__ void move(int, int) {}
     __device__ __forceinline__ void skip_lines(int) {}
+    struct Cursor {
+        const Image &image;
+        int line, k, lines, steps;
+        __device__ __forceinline__ void next() {
+            line += lines;
+            k += steps;
+        }
+        __device__ __forceinline__ bool find(const Stored *&found) const { return image.find(line, k, found); }
+    };
+    __device__ __forceinline__ Cursor cursor(int line, int k, int lines, int steps) const {
+        return {*this, line, k, lines, steps};
+    }
     __device__ __forceinline__ bool find(int line, int k, const Stored *&from) const {
         const int c = k % C, s = k / C % S, r = k / C / S;
         const int q = line % Q, p = line / Q % P, n = line / Q / P;
@@ -62,29 +84,34 @@ template <int THREADS, int BK, int LINES, int PITCH, class Panel, class Sum>
 __device__ __forceinline__ void copy_by_k(Sum *to, const Panel &panel, int first_line, int lines, int first_k, int K) {
     typedef typename Panel::Stored Stored;
     constexpr int WIDTH = Panel::ALONG_K ? 1 : Panel::WIDTH;
-    auto copy = [&](int k, int line) {
+    auto copy = [&](const auto &cursor, int line, int k) {
         const Stored *from;
-        const bool valid = panel.find(first_line + line, first_k + k, from) && first_line + line < lines && first_k + k < K;
+        const bool valid = cursor.find(from) && first_line + line < lines && first_k + k < K;
         if constexpr (Same<Stored, Sum>::value) copy_async<WIDTH * sizeof(Sum)>(&to[k * PITCH + line], from, valid);
         else
             for (int i = 0; i < WIDTH; ++i) to[k * PITCH + line + i] = valid ? Panel::Format::read(from[i]) : Sum(0);
     };
     if constexpr (Panel::ALONG_K) {
-        constexpr int PATCHES = LINES / 4 * (BK / 8);   // of 4 lines x 8 k
-        const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
         static_assert(BK % 8 == 0 && LINES % 4 == 0, "BK must be a multiple of 8, and BM and BN of 4");
+        constexpr int WARPS = THREADS / 32, K_WARPS = WARPS % (BK / 8) == 0 ? BK / 8 : 1, STEP = WARPS / K_WARPS * 4;
+        const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
         #pragma unroll
-        for (int first = 0; first < PATCHES; first += THREADS / 32) {
-            const int patch = first + warp;
-            if (PATCHES % (THREADS / 32) == 0 || patch < PATCHES)
-                copy(patch % (BK / 8) * 8 + lane % 8, patch / (BK / 8) * 4 + lane / 8);
+        for (int first = 0; first < BK; first += 8 * K_WARPS) {
+            const int k = first + warp % K_WARPS * 8 + lane % 8, line = warp / K_WARPS * 4 + lane / 8;
+            auto cursor = panel.cursor(first_line + line, first_k + k, STEP, 0);
+            #pragma unroll
+            for (int i = 0; i < (LINES + STEP - 1) / STEP; ++i, cursor.next())
+                if (LINES % STEP == 0 || line + i * STEP < LINES) copy(cursor, line + i * STEP, k);
         }
     } else {
-        constexpr int PIECES = BK * LINES / WIDTH;
+        constexpr int PIECES = LINES / WIDTH, ALONG = PIECES < THREADS ? PIECES : THREADS, STEP = THREADS / ALONG;
         #pragma unroll
-        for (int first = 0; first < PIECES; first += THREADS) {
-            const int piece = first + threadIdx.x;
-            if (PIECES % THREADS == 0 || piece < PIECES) copy(piece / (LINES / WIDTH), piece % (LINES / WIDTH) * WIDTH);
+        for (int first = 0; first < PIECES; first += ALONG) {
+            const int line = (first + threadIdx.x % ALONG) * WIDTH, k = threadIdx.x / ALONG;
+            auto cursor = panel.cursor(first_line + line, first_k + k, 0, STEP);
+            #pragma unroll
+            for (int i = 0; i < (BK + STEP - 1) / STEP; ++i, cursor.next())
+                if (BK % STEP == 0 || k + i * STEP < BK) copy(cursor, line, k + i * STEP);
         }
     }
 }
