@@ -9,7 +9,7 @@ from tests.notebooks.support import NUMBERS, cells
 LAUNCH = re.compile(r"^%%cuda \w|gpu\.RawModule\(|course\.(kernel|multiply|run_program)\(|run\.multiply\(")
 MEASURED = re.compile(
     r"measure\.performance\(|(lane_speeds|one)\.tflops\(|settings\.measure_at\(|(precisions|pairs|residents)\.speeds\("
-    r"|reductions\.\w+\(|cpu_loops\.(beside_blas|order_table)\("
+    r"|(reductions|smallest)\.\w+\(|cpu_loops\.(beside_blas|order_table)\("
 )
 UNTIMED = ("00",)  # a kernel of one block: there is no speed to speak of yet
 PICTURES_OF_THREADS = (

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusim import Kernel, Recording
 from gpusim.compiler import CompileError
 from gpusim.errors import (
     ArgumentError,
@@ -25,6 +24,9 @@ from helpers.exercises.framework.problems import Case, NotApplicable, Problem
 from helpers.exercises.framework.trial import Outcome
 from helpers.pictures import theme
 from helpers.run import simulated
+
+if TYPE_CHECKING:
+    from gpusim import Kernel, Recording
 
 NOT_YOURS = "That is a bug of the course, not of your kernel: please report it, with the kernel."
 HOPELESS = (ArgumentError, LaunchError, StepLimitExceeded, UnsupportedInstruction)  # the next case is no better

@@ -22,6 +22,7 @@ LEGEND_Y = 48.0
 NUMBERS = 10.0
 PALE = "#C9CED6"  # a tint of theme.SPEED
 CAPTION_LINES = 2
+HIGHEST = page.full_height(TOP + HEAD + 6 * BOX + 5 * GAP + 10, CAPTION_LINES)  # of one level: a warp, or a grid
 
 
 def pairs_figure(found: Journey, title: str, caption: str) -> theme.Figure:

@@ -16,21 +16,7 @@ import numpy as np
 from gpusim.checks.aggregated_atomics import Aggregated
 from gpusim.checks.bulk_checks import BulkWatch
 from gpusim.checks.cluster_checks import ClusterChecks
-from gpusim.checks.findings import (
-    ASYNC_COPY,
-    BARRIERS,
-    GLOBAL_RACE,
-    NEVER_SET,
-    SHARED_RACE,
-    UNWRITTEN_GLOBAL,
-    UNWRITTEN_LOCAL,
-    UNWRITTEN_SHARED,
-    WARP_MASK,
-    Finding,
-    Findings,
-    Index,
-    LocalHazard,
-)
+from gpusim.checks.findings import Finding, Findings, Index, LocalHazard
 from gpusim.checks.global_checks import Clock, GlobalWatch
 from gpusim.checks.hazard_messages import Messages
 from gpusim.checks.shared_checks import Patterns, SharedChecks
@@ -70,6 +56,15 @@ from gpusim.engine.observers import (
     WaveEnds,
 )
 from gpusim.errors import (
+    ASYNC_COPY,
+    BARRIERS,
+    GLOBAL_RACE,
+    NEVER_SET,
+    SHARED_RACE,
+    UNWRITTEN_GLOBAL,
+    UNWRITTEN_LOCAL,
+    UNWRITTEN_SHARED,
+    WARP_MASK,
     AsyncCopyError,
     HazardError,
     OutOfBounds,
@@ -136,11 +131,6 @@ class Report:
             self.copies + other.copies,
             self.notes + other.notes,
         )
-
-
-def combined(reports: Iterable[Report]) -> Report:
-    """One report for several launches."""
-    return sum(reports, Report(""))
 
 
 def error_for(report: Report) -> HazardError:
