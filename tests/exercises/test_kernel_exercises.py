@@ -304,7 +304,7 @@ def test_on_a_gpu_the_verdict_says_what_was_measured_beside_what_was_predicted(m
     )
 
     def timed(starts, budget_s, flush):
-        assert flush == timing.WRITE  # as the model expects it
+        assert flush == speed.WRITE  # as the model expects it
         for start in starts:
             start()
         return np.array([[0.031], [0.029], [0.5]])
