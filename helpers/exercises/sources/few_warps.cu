@@ -9,10 +9,10 @@
 extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
     // <solution>
     __shared__ alignas(16) float As[2][BK][BM + 4];   // A tiles, transposed and padded: (buffer, k, row)
-    __shared__ alignas(16) float Bs[2][BK][BN];       // B tiles: (buffer, k, col)
+    __shared__ alignas(16) float Bs[2][BK][BN + 4];   // B tiles, padded: (buffer, k, col)
     // <starter>
     __shared__ alignas(16) float As[BK][BM + 4];   // A tile, transposed and padded: (k, row)
-    __shared__ alignas(16) float Bs[BK][BN];       // B tile: (k, col)
+    __shared__ alignas(16) float Bs[BK][BN + 4];   // B tile, padded: (k, col)
     // <end>
     const int tile_row = blockIdx.y * BM, tile_col = blockIdx.x * BN;
     const int thread = threadIdx.y * blockDim.x + threadIdx.x;   // 0 ... 63
