@@ -290,9 +290,7 @@ def of_alone() -> Goal:
 
 def by_many_threads() -> Goal:
     """Requests that load parts: few, if each brings many lanes theirs."""
-    alone = (
-        "Each request brings one thread its part: that is the sequential pass. Let each take every THREADS-th."
-    )
+    alone = "Each request brings one thread its part: that is the sequential pass. Let each take every THREADS-th."
     return replace(goals.load_requests(24, PARTS, "parts"), explain=lambda _: alone)
 
 
