@@ -484,7 +484,7 @@ def not_sent_home(facts: Facts) -> str:
             condition, rest = integers.bracketed(line[found.end() :])
             leaves = rest.lstrip(" {").startswith("return")
             holds = integers.value(condition, names)
-            if holds is None or bool(holds) == leaves:
+            if holds is None or bool(holds) == leaves or re.search(r">\s*0\b(?!\.)", condition):  # nothing ends at 0
                 continue
             for better, why in _better(condition, leaves):
                 if better != condition and bool(integers.value(better, names)) == leaves:
