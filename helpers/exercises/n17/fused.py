@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -34,6 +35,7 @@ from helpers.exercises.n17.matrices import (
 
 RULES = "Of equal elements the smaller place comes first. A NaN is no number. What is not there has the place -1."
 JUDGED = Case({"M": 96, "N": 128, "K": 8})  # C has 1536 sectors
+PARTS = 5  # the parameter of step 4
 JUDGED_ALL = Case({"M": 160, "N": 512, "K": 4})  # of 40 blocks; C has 10 240
 SIDE = 1024  # M = N = K of the predicted time
 SLOWER = 1.05  # times the product alone, at most
@@ -286,6 +288,14 @@ def of_alone() -> Goal:
     return Goal(f"times the product alone, predicted at M = N = K = {SIDE}", measure, SLOWER, digits=2, predicted=True)
 
 
+def by_many_threads() -> Goal:
+    """Requests that load parts: few, if each brings many lanes theirs."""
+    alone = (
+        "Each request brings one thread its part: that is the sequential pass. Let each thread take every THREADS-th."
+    )
+    return replace(goals.load_requests(24, PARTS, "parts"), explain=lambda _: alone)
+
+
 STORED = """        parts[block] = two;
         __threadfence();
         last = atomicAdd(arrived, 1) == blocks - 1;
@@ -324,7 +334,7 @@ TWO_OF_ALL = Blank(
                Case({"M": 70, "N": 150, "K": 3}, launches=2)),
     ),
     picture=Drawn(pictures.of_blocks),
-    goals=(goals.store_sectors(200), goals.load_requests(24, 5, "parts"), of_alone()),
+    goals=(goals.store_sectors(200), by_many_threads(), of_alone()),
     judged=JUDGED_ALL,
     wrong=(
         Wrong("no_fences", "Another block may see the count before the pair: __threadfence() belongs between the store "
@@ -337,6 +347,9 @@ TWO_OF_ALL = Blank(
                                  "\n        __threadfence();\n        parts[block] = two;\n"),)),
         Wrong("no_atomic", "Two blocks may load the same count, and then no block is the last: atomicAdd is one piece.",
               (("atomicAdd(arrived, 1)", "(*arrived)++"),)),
+        Wrong("load_and_store", "Two blocks may load the same count, and then no block is the last: atomicAdd is one "
+              "piece.", (("last = atomicAdd(arrived, 1) == blocks - 1;", "const unsigned there = *arrived;\n        "
+                          "*arrived = there + 1;\n        last = there == blocks - 1;"),)),
         Wrong("off_by_one", "atomicAdd returns how many were there before: the last block gets blocks - 1.",
               (("== blocks - 1", "== blocks"),)),
         Wrong("first_block", "That is the block which comes first: the others have not stored their pairs yet.",
@@ -371,6 +384,8 @@ TWO_OF_ALL = Blank(
               (("    if (!last) return;\n", "    if (threadIdx.x == 0) *arrived = 0;\n    if (!last) return;\n"),)),
         Wrong("all_leave", "All threads of the last block leave a pair: thread 0 alone has that of C.",
               (("    if (threadIdx.x == 0) {\n        leave", "    {\n        leave"),)),
+        Wrong("warp_leaves", "All lanes of the first warp leave a pair: thread 0 alone has that of C.",
+              (("    if (threadIdx.x == 0) {\n        leave", "    if (threadIdx.x < 32) {\n        leave"),)),
         Wrong("every_block_leaves", "Every block leaves its own pair as the result: only the last block has that of C.",
               (("    if (!last) return;\n", ""),)),
     ),

@@ -105,7 +105,7 @@ class Report:
 
     def __str__(self) -> str:
         """'0 hazards in 131,072 shared accesses …', and every finding's sentences."""
-        looked_at = [
+        examined = [
             f"{count:,} {name}{'' if count == 1 else 'es' if name.endswith('s') else 's'}"
             for count, name in (
                 (self.shared_accesses, "shared access"), (self.global_accesses, "global access"),
@@ -113,10 +113,10 @@ class Report:
             )
             if count or name in ("shared access", "global access")
         ]  # fmt: skip
-        looked_at = [text.replace("copys", "copies") for text in looked_at]
+        examined = [text.replace("copys", "copies") for text in examined]
         number = len(self.findings)
         what = f"{number} hazard{'' if number == 1 else 's'}"
-        first = f"{self.kernel}: {what} in {', '.join(looked_at[:-1])} and {looked_at[-1]}."
+        first = f"{self.kernel}: {what} in {', '.join(examined[:-1])} and {examined[-1]}."
         return "\n\n".join([first, *(finding.message for finding in self.findings), *self.notes])
 
     def __add__(self, other: "Report") -> "Report":
