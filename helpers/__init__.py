@@ -5,8 +5,10 @@ A command of the course, `python -m helpers.profile`, ends here with a sentence 
 """
 
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 _NEEDED = ("cuda", "IPython", "matplotlib", "numpy", "platformdirs")
 
@@ -26,3 +28,12 @@ if _command() and (missing := [name for name in _NEEDED if find_spec(name) is No
 
 if find_spec("gpusim") is None:  # a clone that is not installed, as in Colab
     sys.path.append(str(Path(__file__).parent / "gpusim" / "src"))
+
+_OF_GPUSIM = {"compiler": "gpusim.compiler", "devices": "gpusim.devices", "gpusim": "gpusim"}
+
+
+def __getattr__(name: str) -> ModuleType:
+    """What notebooks import beside the modules of this folder, so that one line does (PEP 562)."""
+    if name not in _OF_GPUSIM:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(_OF_GPUSIM[name])

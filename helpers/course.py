@@ -36,10 +36,11 @@ from IPython.core.error import UsageError
 from IPython.display import display
 
 import gemm_kernels
+import gpusim
 from gemm_kernels import Launch, OwnKernel, get as get_kernel, launch_of
 from gemm_kernels.kernel import check_sizes
-from gpusim import Recording, compiler
-from gpusim.compiler import CompileError
+from gpusim import compiler
+from gpusim.compiler import CompileError, nvrtc
 from gpusim.sentences import BadInput, NoSuchName, names_one_of
 from helpers import gpu, plan, run
 from helpers.exercises.framework import catalogue, kept
@@ -51,11 +52,14 @@ from helpers.exercises.framework.multiplications import LAST, SHOWN, kernel_of
 from helpers.exercises.framework.progress import short
 
 if TYPE_CHECKING:
+    from gpusim import Recording
     from helpers.pictures.tables import Table
     from helpers.pictures.theme import Figure
     from helpers.pictures.widgets import Explorer
     from helpers.profile import Page
     from helpers.recordings.measurement import Measurement
+
+nvrtc.prepare()  # the compiler gets ready while the rest of a first cell runs
 
 OPTIONS = ("-std=c++17",)
 WAY = {  # the kernels that stand for their notebooks where the course says where it leads
@@ -235,7 +239,7 @@ def profile(launch: Launch | Recording, *, cold: bool = True) -> Page:
     launch: `kernel.launch(M, N, K)`, or the recording of any kernel.  cold: whether the
     L2 cache holds none of its data at the beginning.
     """
-    if not isinstance(launch, (Launch, Recording)):
+    if not isinstance(launch, (Launch, gpusim.Recording)):
         raise BadInput(
             f"A profile is made of a launch, not of {type(launch).__name__}: of kernel.launch(2048, 2048, 2048), as in "
             "course.profile(course.kernel('naive').launch(2048, 2048, 2048)), or of a recording."

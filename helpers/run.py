@@ -27,8 +27,6 @@ from gemm_kernels.kernel import check_sizes
 from gemm_kernels.launch import OPTIONS
 from gemm_kernels.workspaces import Workspaces
 from gpusim import compiler, errors
-from gpusim.checks.checks import combined
-from gpusim.cupy.arguments import dtype_of
 from gpusim.sentences import BadInput, Sentence
 from helpers import gpu
 
@@ -313,7 +311,7 @@ def _typed(kernel: gpusim.Kernel, parameter: compiler.Parameter, value: Any) -> 
     if not isinstance(value, int | float) or isinstance(value, np.generic):
         return value
     type_ = kernel.compiled.parameter_type(parameter.index)
-    dtype = None if type_ is None or type_.pointers or type_.count > 1 else dtype_of(type_)
+    dtype = None if type_ is None or type_.pointers or type_.count > 1 else type_.dtype
     return value if dtype is None else dtype.type(value)
 
 
@@ -420,4 +418,4 @@ def checked(
     with gpusim.sanitize("report", max_instructions=max_instructions) as reports:
         for _ in range(times):
             call(kernel, grid, block, args, shared_bytes)
-    return combined(reports)
+    return sum(reports, gpusim.Report(""))

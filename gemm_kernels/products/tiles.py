@@ -14,7 +14,7 @@ from gemm_kernels.refused import Refused
 
 FMA, DMMA, MMA = "FmaTile", "DmmaTile", "MmaTile"
 SUM_BYTES = {"f32": 4, "f64": 8, "s32": 4}
-TIMES = Path(__file__).with_name("times.json")  # `python -m helpers.measure.products tiles` writes it
+TIMES = Path(__file__).with_name("times.json")  # `python -m helpers.tools.measuring.products OUT --tiles` writes it
 
 
 @dataclass(frozen=True)

@@ -247,7 +247,7 @@ TILED = Blank(
     name="tiled",
     notebook="04",
     title="Write it: load a tile, wait, multiply, wait",
-    difficulty=1,
+    difficulty=2,
     task="Write the tiled multiplication. The tiles stand there; M, N and K are multiples of T = 16. A thread loads "
     "one element of A and one of B per tile and reads 16 of each from shared memory. The goal is at most "
     "4 096 floats loaded from global memory for M = N = K = 32.",

@@ -184,8 +184,8 @@ def _tile_picture(params: Mapping[str, int]) -> theme.Figure:
 PATCH_SIZE = ValueExercise(
     name="patch_size",
     notebook="06",
-    title="A challenge: the largest patch that pays",
-    difficulty=3,
+    title="Practice: the largest patch that pays",
+    difficulty=1,
     task="Choose the tile sizes of block_tile_2d: at most 0.25 floats read from shared memory per FMA, and at least "
     "25 % occupancy on an H200.",
     hints=(

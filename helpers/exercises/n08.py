@@ -120,7 +120,7 @@ TRANSPOSE_TILE = KernelExercise(
     name="transpose_tile",
     notebook="08",
     title="A transposition without waiting",
-    difficulty=3,
+    difficulty=1,
     task="B is the transpose of A. The kernel reads and writes global memory in whole sectors, and its lanes queue up "
     "at one bank when they read the tile. Remove all bank conflicts, and keep stores coalesced: at most 192 requests "
     "and 768 sectors for 64 × 96 elements.",
@@ -167,8 +167,8 @@ SAME_PLACE = (
 SWIZZLE = KernelExercise(
     name="swizzle",
     notebook="08",
-    title="A challenge: no conflict, and no byte more",
-    difficulty=3,
+    title="No conflict, and no byte more",
+    difficulty=2,
     task="The store of the transposed A tile has bank conflicts, and padding would cost memory. Change place(k, row) "
     "instead, so that the store has no conflict. The block may use no more than the 3 072 bytes of its tiles.",
     hints=(

@@ -171,6 +171,9 @@ ALIGNED_ROWS = KernelExercise(
 
 WIDE_SHAPE = Case({"M": 64, "N": 128, "K": 16})
 
+MOST_US = 950  # the kernel of notebook 06 takes longer
+WHOLE = Gemm("sgemm", (16, 16), (64, 64), scaled=False)
+
 WIDE = Blank(
     name="wide",
     notebook="09",
@@ -178,7 +181,8 @@ WIDE = Blank(
     difficulty=1,
     task="Let the kernel of notebook 06 load B and store C by float4 where every row begins at a multiple of 16 bytes, "
     "and float by float where it does not. M is a multiple of 64 and K of 8; N is anything. The goals for M = 64, "
-    "N = 128 and K = 16: at most 16 load requests to B and 64 store requests.",
+    f"N = 128 and K = 16: at most 16 load requests to B and 64 store requests. And the time: at most {MOST_US} µs for "
+    "M = N = K = 2048, predicted for an H200.",
     hints=(
         "A and B begin at multiples of 256 bytes, a float has 4 bytes. For which N does row 1 begin at a multiple of "
         "16?",
@@ -190,7 +194,7 @@ WIDE = Blank(
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 16), (64, 100, 8), (128, 67, 24), (64, 130, 8), (64, 1, 16))),
     picture=SectorsOf(((4, "ld"), (5, "st")), WIDE_SHAPE, "your kernel"),
-    goals=(goals.load_requests(16, 4, "B"), goals.store_requests(64)),
+    goals=(goals.load_requests(16, 4, "B"), goals.store_requests(64), goals.at_most_us(WHOLE, MOST_US)),
     judged=WIDE_SHAPE,
     before="patch",
     wrong=(

@@ -116,43 +116,6 @@ TWO_BUFFERS = KernelExercise(
     ),
 )  # fmt: skip
 
-NO_WAIT = (
-    "Nothing waits for the copies of these tiles: with two groups allowed to be under way, both tiles' copies may "
-    "still be on their way when they are read. (A barrier makes threads meet, it does not make copies arrive.)"
-)
-
-ASYNC_WAIT = KernelExercise(
-    name="async_wait",
-    notebook="10",
-    title="Bug hunt: who has arrived?",
-    difficulty=3,
-    task="cp.async starts copies and goes on; wait<N>() waits until at most the N newest groups are still under way. "
-    "The kernel is sometimes wrong on a GPU. How many groups may still be under way when a tile is multiplied? The "
-    "copies of the next tiles must stay under way during the products.",
-    hints=(
-        "When step 1 is done, two groups have been started that matter: these tiles' and the next tiles'.",
-        "The older of the two must have arrived, the newer one may be under way.",
-        "wait<1>().",
-    ),
-    problem=Gemm("sgemm_async", (T, T), (T, T), TILES),
-    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.copies_under_way(1),),
-    judged=WHOLE_TILES,
-    wrong=(
-        Wrong("starter", NO_WAIT),
-        Wrong("never_waits", NO_WAIT),
-        Wrong("waits_for_all", "Right, but wait<0>() waits for the copies of the next tiles, too, which were started "
-              "just before: nothing is under way during the products, and the second buffer hides nothing.",
-              (("wait<1>();", "wait<0>();"),)),
-        Wrong("never_committed", "Copies that are not committed belong to no group, and waiting for groups does not "
-              "wait for them."),
-        Wrong("own_copies_only", "wait<1>() waits for a thread's own copies; those of the other threads need a "
-              "barrier, too."),
-        Wrong("overwritten", "Nobody waits between the last read of a tile and the start of the copies over it."),
-        Wrong("left_over", "The copies of the iteration after the last are still under way when the block ends."),
-        Wrong("reads_beyond", "At the edges no bytes may be read: what is copied there belongs to another element."),
-    ),
-)  # fmt: skip
 
 # Of the 20 loads of a round's products (16 of Bs, 4 of four neighbours of As each), which the compiler orders anew.
 READS = 10
@@ -164,7 +127,7 @@ NEXT_TILE = Blank(
     name="next_tile",
     notebook="10",
     title="Write it: fetch the next tile while this one is multiplied",
-    difficulty=1,
+    difficulty=2,
     task="Write the loop with two pairs of tiles. M, N and K are multiples of T = 16. Load the next tile into "
     "registers before the products, and store it after them: the goal is at least "
     f"{READS} reads from shared memory between a load and its store in the machine code. One barrier per tile is "
@@ -247,6 +210,44 @@ THREE_STAGES = Blank(
 )  # fmt: skip
 
 
+MOST_US = 650
+
+FEW_WARPS = KernelExercise(
+    name="few_warps",
+    notebook="10",
+    title="Against the clock: where few warps wait",
+    difficulty=3,
+    task="This is the kernel of notebook 08 with patches of 8 × 8: a thread has so many registers that few warps are "
+    f"on an SM. Make it faster, by any means: at most {MOST_US} µs for M = N = K = 2048, predicted for an H200. M and "
+    "N are multiples of 64, K is a multiple of 8.",
+    hints=(
+        "What do the few warps wait for? Every iteration begins with loads from global memory, and nothing is "
+        "multiplied until they have arrived.",
+        "Two pairs of tiles, as in step 3. A thread loads 8 elements of each tile: the next ones go into registers "
+        "before the products, and from there into the other pair after them.",
+        "float next_a[8], next_b[8]; in the loop: if there is a next tile, load both; products from [now]; store both "
+        "into [1 - now]; one barrier; now = 1 - now. Before the loop fill pair 0, and wait.",
+    ),
+    problem=Gemm("sgemm", (8, 8), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=8), scaled=False,
+                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+    picture=OrderOf(Case({"M": 64, "N": 64, "K": 24}), "your kernel", 64 * 8 * 4),
+    goals=(goals.at_most_us(Gemm("sgemm", (8, 8), (64, 64), scaled=False), MOST_US),),
+    judged=Case({"M": 64, "N": 64, "K": 24}),
+    before="two_groups",
+    wrong=(
+        Wrong("starter", "Right, but as in notebook 08 all warps of an SM wait for their tiles at the head of each "
+              "iteration."),
+        Wrong("never_changes", "The pairs never change places: every iteration multiplies the first tile.",
+              (("        now = 1 - now;\n", ""),)),
+        Wrong("same_buffer", "The next tile is stored over the one that other warps still multiply: it belongs in "
+              "the other pair.", (("As[1 - now]", "As[now]"), ("Bs[1 - now]", "Bs[now]"))),
+        Wrong("this_tile_again", "Each iteration loads the tile that it multiplies: the next one begins at k0 + BK.",
+              (("const int k1 = k0 + BK;", "const int k1 = k0;"),)),
+        Wrong("first_not_awaited", NOT_AWAITED, (("    __syncthreads();\n    int now", "    int now"),)),
+    ),
+)  # fmt: skip
+
+
 def copy_map(kernel: OwnKernel, thread: tuple[int, int] = (5, 2)) -> theme.Figure:
     """Which element the threads of three_stages copy into which stage, from recorded addresses.
 
@@ -293,4 +294,4 @@ def predict_deeper() -> Prediction:
 
 PREDICTIONS = (predict_idle, predict_deeper)
 QUESTIONS = ()
-EXERCISES = (NEXT_TILE, THREE_STAGES, TWO_BUFFERS, ASYNC_WAIT)
+EXERCISES = (NEXT_TILE, THREE_STAGES, TWO_BUFFERS, FEW_WARPS)

@@ -185,8 +185,8 @@ ONE_TILE = Case({"M": 16, "N": 32, "K": 8})
 LANE_MAP = KernelExercise(
     name="lane_map",
     notebook="11",
-    title="A challenge: two loads in four wavefronts",
-    difficulty=3,
+    title="Two loads in four wavefronts",
+    difficulty=2,
     task="For each k a lane makes two 128-bit loads from shared memory. Lanes of one row read the same floats of As, "
     "lanes of one column the same floats of Bs, and still the two loads cost 6 wavefronts. Renumber the lanes so that "
     "they cost 4: at most 32 wavefronts for the 8 steps.",
@@ -337,6 +337,8 @@ THREE_MAPS = Blank(
 
 # --- the whole warp tile
 
+MOST_US = 1010  # the kernel of notebook 08 takes longer
+
 WARP_TILE = Blank(
     name="warp_tile",
     notebook="11",
@@ -345,7 +347,8 @@ WARP_TILE = Blank(
     task="The block's 64 × 64 tile is cut into warp tiles of 16 × 32, and a warp tile into patches of 4 × 4. Compute "
     "where a thread's patch begins, both levels row by row, then load the tiles and multiply. A warp then needs "
     "16 + 32 different floats at each k: the goal is at most 48. Its loads need 2 + 4 wavefronts "
-    "at each k: at most 768 for 8 warps and K = 16. M and N are multiples of 64, K of 8.",
+    "at each k: at most 768 for 8 warps and K = 16. And the time: at most "
+    f"{theme.thousands(MOST_US)} µs for M = N = K = 2048, predicted for an H200. M and N are multiples of 64, K of 8.",
     hints=(
         "There are two numberings, one inside the other: which warp tile of the block's tile, and which patch of the "
         "warp tile. Each is a number that is cut into a row and a column. The loop is that of notebook 08, with A's "
@@ -360,7 +363,10 @@ WARP_TILE = Blank(
     problem=Gemm("sgemm", (256,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
     picture=ThreadMapOf("C", Case({"M": 64, "N": 64, "K": 8}), "your kernel", thread=100),
-    goals=(goals.rows_and_columns_of_a_warp((64, 64), 48), goals.load_wavefronts(768)),
+    goals=(
+        goals.rows_and_columns_of_a_warp((64, 64), 48), goals.load_wavefronts(768),
+        goals.at_most_us(Gemm("sgemm", (256,), (64, 64), scaled=False), MOST_US),
+    ),
     judged=Case({"M": 64, "N": 64, "K": 16}),
     before="turned",
     wrong=(

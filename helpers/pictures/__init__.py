@@ -1,7 +1,39 @@
-"""What a recording tells, as frozen dataclasses: who accessed what, in which order, and what it cost."""
+"""Pictures: one folder each, with its facts, its figure and its explorer; beside them what all share.
+
+`facts`: what a recording says, as frozen dataclasses.  `model`: arithmetic that a learner can check by hand.
+`figure`: data in, a Figure out; it never measures, compiles, launches or reads a file.  `explorer`: controls, the data
+that they ask for, and its picture.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
 from gpusim.sentences import Sentence
+
+PARTS = ("explorer", "figure", "facts", "model")
 
 
 class CannotTell(Sentence, LookupError):
     """A recording does not hold the fact that was asked for; the message says what it holds, or what to try."""
+
+
+def parts_of(package: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a picture's module (PEP 562): a notebook's `coalescing.explore` is its explorer's.
+
+    A part is loaded when it, or the first name that none before it has, is asked for.
+    """
+
+    def __getattr__(name: str) -> Any:
+        if not name.startswith("_"):
+            if name in PARTS:
+                if find_spec(f"{package}.{name}"):
+                    return import_module(f"{package}.{name}")
+            else:
+                for part in filter(lambda part: find_spec(f"{package}.{part}"), PARTS):
+                    if name in vars(module := import_module(f"{package}.{part}")):
+                        return getattr(module, name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return __getattr__

@@ -154,8 +154,8 @@ class Key:
     hatched: bool = False
 
 
-def legend(axes: Axes, y: float, keys: Sequence[Key], x: float = MARGIN) -> None:
-    """The entries side by side, their middle at y."""
+def legend(axes: Axes, y: float, keys: Sequence[Key], x: float = MARGIN) -> float:
+    """The entries side by side, their middle at y. Returns where the next entry would begin."""
     for key in keys:
         box = boxes(x, y - 6, 12, 12)
         if key.hatched:
@@ -164,6 +164,7 @@ def legend(axes: Axes, y: float, keys: Sequence[Key], x: float = MARGIN) -> None
             fill(axes, box, key.colour)
         text(axes, x + 18, y, key.words)
         x += 18 + text_width(key.words) + 22
+    return x
 
 
 def text_width(words: str, size: float = theme.SMALL) -> float:

@@ -33,6 +33,7 @@ _ONE_GRID = """
 .gemm-explorer .gemm-list .widget-readout { pointer-events: none; }
 .gemm-explorer .widget-toggle-buttons { flex-flow: row wrap; height: auto; }
 .gemm-explorer .widget-toggle-button { max-width: 100%; height: auto; white-space: normal; }
+@media (max-width: 480px) { .gemm-explorer .widget-label { width: auto !important; min-width: 0; } }
 """
 _SPINNER = (  # in the page's own text colour, on a light page and on a dark one
     '<svg width="15" height="15" viewBox="0 0 16 16" style="vertical-align: -2px; margin-right: 8px" fill="none" '

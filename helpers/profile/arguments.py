@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from gpusim.compiler import CompiledKernel, Parameter
-from gpusim.cupy.arguments import dtype_of
 
 MEANING = (
     "Each of --args stands for one parameter: a number for a scalar; for a pointer the size of its array, 1048576 or "
@@ -24,7 +23,7 @@ def argument(kernel: CompiledKernel, parameter: Parameter, given: str) -> np.gen
     which is filled with random numbers, always the same. BadArgument where it is neither, or does not fit into memory.
     """
     type_ = kernel.parameter_type(parameter.index)
-    dtype = None if type_ is None else dtype_of(type_)
+    dtype = None if type_ is None else type_.dtype
     pointer, count = (parameter.is_pointer, 1) if type_ is None else (bool(type_.pointers), type_.count)
     if not pointer and (dtype is None or count > 1):
         raise BadArgument(

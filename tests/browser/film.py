@@ -36,7 +36,9 @@ def notebook() -> NotebookNode:
     """An explorer, and the solution of an exercise."""
     cells = [
         new_markdown_cell("# Which sectors does a warp fetch?"),
-        new_code_cell("from helpers.pictures import coalescing\n\ncoalescing.explore(block=(32, 1))"),
+        new_code_cell(
+            "from helpers.pictures.coalescing import explorer as coalescing\n\ncoalescing.explore(block=(32, 1))"
+        ),
         new_code_cell(f"%%cuda naive\n{exercises.get('naive').solved.strip()}"),
     ]
     return new_notebook(cells=cells)

@@ -43,14 +43,14 @@ def show(size=32):
     print('size', size * 1000)
 """
 CELLS = (
-    'from helpers.pictures import bank_board\nbank_board.explore(kernel="transposed")',
-    "from helpers.pictures import scheduler\nscheduler.explore()",
-    "from helpers.pictures import ladder\nladder.explore()",
+    'from helpers.pictures.bank_board import explorer as bank_board\nbank_board.explore(kernel="transposed")',
+    "from helpers.pictures.scheduler import explorer as scheduler\nscheduler.explore()",
+    "from helpers.pictures.ladder import explorer as ladder\nladder.explore()",
     "from helpers.exercises import n01\nn01.predict_flops()",
     SLOW.strip(),
     OWN.strip(),
-    "from helpers.pictures import coalescing\ncoalescing.explore_steps('naive')",
-    "from helpers.pictures import thread_map\nthread_map.explore()",
+    "from helpers.pictures.coalescing import explorer as coalescing\ncoalescing.explore_steps('naive')",
+    "from helpers.pictures.thread_map import explorer as thread_map\nthread_map.explore()",
     "print('reached', 'the end')",
 )
 

@@ -10,7 +10,7 @@ from tests.browser.lab import Lab, put, run_all
 
 NAME = "next_day.ipynb"
 CELLS = (
-    "from helpers.pictures import scheduler\nscheduler.explore()",
+    "from helpers.pictures.scheduler import explorer as scheduler\nscheduler.explore()",
     "from helpers.exercises import n01\nn01.predict_flops()",
 )
 IDLE = ".jp-Notebook-ExecutionIndicator[data-status='idle']"

@@ -144,7 +144,9 @@ def test_a_matrix_without_rows_or_columns_is_answered_with_a_sentence(choose, sh
 
 @pytest.mark.parametrize("choose", [fastest, stream_k, autotuned])
 def test_a_gpu_that_nobody_measured_on_is_answered_with_what_to_do(choose):
-    with pytest.raises(ValueError, match=r"on 'GPU Y' .* Run `python -m helpers\.measure tune` .* 'NVIDIA H200'"):
+    with pytest.raises(
+        ValueError, match=r"on 'GPU Y' .* Run `python -m helpers\.tools\.measuring tune` .* 'NVIDIA H200'"
+    ):
         choose(64, 64, 64, gpu="GPU Y")
     assert choices.gpus() == (H100, GPU) and "GPU Y" not in choices.gpus()
 
@@ -166,7 +168,7 @@ def test_a_gpu_with_a_part_of_the_choices_says_which_command_makes_the_other(tmp
     )
     assert dict(autotuned(64, 64, 64, "GPU X").params) == RECORDED["searched"][0]["params"]
     with pytest.raises(
-        ValueError, match=r"no kernels were compared on 'GPU X'\. Run `python -m helpers\.measure choose`"
+        ValueError, match=r"no kernels were compared on 'GPU X'\. Run `python -m helpers\.tools\.measuring choose`"
     ):
         fastest(64, 64, 64, "GPU X")
     assert at_shape(get("stream_k"), 64, 64, 64, "GPU X") == get("stream_k")

@@ -139,7 +139,7 @@ def test_without_the_fence_before_the_counter_the_parts_race(name, level):
     fence = "__threadfence();   // my sums are there for all before I count as arrived"
     assert step.source.count(fence) == 1
     findings = share(step, step.source.replace(fence, ""), shape, level).findings
-    assert {finding.kind for finding in findings} == {checks.GLOBAL_RACE}
+    assert {finding.kind for finding in findings} == {errors.GLOBAL_RACE}
     assert {finding.array for finding in findings} == {"workspace"}  # by its name in the source
     assert "workspace[" in findings[0].message and "_Z" not in findings[0].message
 
@@ -165,7 +165,7 @@ def test_without_one_of_their_barriers_they_race_in_shared_memory(name, barrier)
     assert step.source.count(barrier) == 1
     wrong = step.source.replace(barrier, barrier.removeprefix("__syncthreads();"))
     kinds = {finding.kind for finding in share(step, wrong, (M, N, K)).findings}
-    assert checks.SHARED_RACE in kinds or checks.ASYNC_COPY in kinds
+    assert errors.SHARED_RACE in kinds or errors.ASYNC_COPY in kinds
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_reading_what_nobody_wrote_is_wrong_only_if_the_value_is_used(level):
     assert loads_ahead(2, [2], level=level).findings == ()
     assert loads_ahead(2, [2, 1, 2, 0], level=level).findings == ()
     (finding,) = loads_ahead(2, [2], "+ next", level).findings
-    assert finding.kind == checks.UNWRITTEN_SHARED
+    assert finding.kind == errors.UNWRITTEN_SHARED
     assert finding.line == 11 and finding.count == 64
 
 
@@ -258,7 +258,7 @@ def test_reading_what_nobody_wrote_is_wrong_only_if_the_value_is_used(level):
 def test_of_blocks_that_run_in_step_the_one_that_uses_the_value_is_found(level):
     """The others load the same at the same time and go no further."""
     (finding,) = loads_ahead(2, [2, 2, 3, 1], level=level).findings
-    assert (finding.kind, finding.lines) == (checks.UNWRITTEN_SHARED, (11,))
+    assert (finding.kind, finding.lines) == (errors.UNWRITTEN_SHARED, (11,))
 
 
 def test_no_ordinary_kernel_of_the_tests_is_blamed():

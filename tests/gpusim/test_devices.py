@@ -218,7 +218,7 @@ def test_carve_outs_ascend_to_all_the_shared_memory_of_an_sm():
 
 # --- the default GPU --------------------------------------------------------------------------------------------------
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FACTS = {  # where an architecture or a number is meant, and not the default GPU
     "helpers/gpusim/src/gpusim/devices.py": "the table of GPUs, and which is the default",
     "gemm_kernels/choices.py": "the default of a package that uses nothing of helpers",

@@ -1,5 +1,7 @@
 """Runs of instructions that compute: which are put together, and the axes of what they give."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,11 @@ def instruction(index: int, text: str, guard: str = "") -> Instruction:
     one.reads = tuple(OPERANDS.read_now)
     one.guard = (OPERANDS.slot(guard), False) if guard else None
     return one
+
+
+def effect(text: str) -> rules.Effect:
+    (statement,) = sass.parse(f"        /*0000*/                   {text} ;", "kernel.cu").statements
+    return opcodes.outcome(OPERANDS, statement, since=100)
 
 
 def order(*texts: str) -> list:
@@ -72,6 +79,37 @@ def test_results_have_the_axes_of_what_they_depend_on():
         "R1": one + 8,
     }.items():  # fmt: skip
         assert got[name].shape == expected.shape and (got[name] == expected).all(), name
+
+
+def test_lanes_of_a_warp_answer_together():
+    rng = np.random.default_rng(2)
+    mask = rng.random((BLOCKS, THREADS)) < 0.6
+    mask[1, 32:64] = False
+    truth, values = rng.random((BLOCKS, THREADS)) < 0.5, rng.integers(-9, 9, (1, THREADS), np.int32)
+    texts = {"vote": "VOTE.ANY R10, P5, P4", "redux": "REDUX.MAX.S32 R11, R12"}
+    effects = {name: effect(text) for name, text in texts.items()}
+    wave, registers = SimpleNamespace(shape=(BLOCKS, THREADS)), Registers(OPERANDS.initial)
+    registers[OPERANDS.slot("P4")], registers[OPERANDS.slot("R12")] = truth, values
+    ballot, some = effects["vote"].execute(wave, registers, mask)
+    (largest,) = effects["redux"].execute(wave, registers, mask)
+    for block in range(BLOCKS):
+        for first in range(0, THREADS, 32):
+            lanes = [t for t in range(first, min(first + 32, THREADS)) if mask[block, t]]
+            yes = [t - first for t in lanes if truth[block, t]]
+            for t in lanes:
+                assert int(ballot[block, t]) & 0xFFFFFFFF == sum(1 << lane for lane in yes)
+                assert some[block, t] == bool(yes)
+                assert largest[block, t] == max(values[0, t] for t in lanes)
+
+
+def test_a_warp_of_which_all_is_the_same_answers_once_for_all_blocks():
+    one = effect("VOTE.ALL R10, P5, P4")
+    wave, registers = SimpleNamespace(shape=(BLOCKS, THREADS)), Registers(OPERANDS.initial)
+    registers[OPERANDS.slot("P4")] = np.ones((1, THREADS), bool)
+    ballot, every = one.execute(wave, registers, None)
+    assert ballot.shape == (1, THREADS)
+    assert ballot[0].view(np.uint32).tolist() == [0xFFFFFFFF] * 64 + [0x3F] * 6
+    assert every.all()
 
 
 def test_predicates_become_bits_of_a_register_and_come_back():

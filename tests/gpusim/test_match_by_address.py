@@ -6,7 +6,7 @@ import pytest
 import gpusim
 from gpusim import errors
 from gpusim.engine import accesses
-from gpusim.symbols import match_by_address as same_places
+from gpusim.symbols import match_by_address
 
 # WRONG is one too many where the index runs out of its array into the neighbour, and 0 where it does not.
 SOURCE = """extern "C" __global__ void kernel(int n, const float *a, float *o) {
@@ -64,13 +64,13 @@ def test_an_index_that_stays_in_its_array_is_not_blamed(name, level):
 
 def test_a_kernel_that_is_loaded_again_is_not_looked_through_again(prepared_afresh, monkeypatch):
     launched(RUNS_OUT["a copy"], 0)
-    monkeypatch.setattr(same_places, "arrays_of", lambda *_: pytest.fail("looked through again"))
+    monkeypatch.setattr(match_by_address, "arrays_of", lambda *_: pytest.fail("looked through again"))
     launched(RUNS_OUT["a copy"], 0)
 
 
 def test_the_threads_that_stand_for_all_form_warps_for_instructions_that_ask_a_warp():
     kernel = gpusim.RawModule(code=SOURCE.replace("BODY", "")).get_function("kernel")
-    sample = same_places._Sample(kernel.prepared("sass").program)
+    sample = match_by_address._Sample(kernel.prepared("sass").program)
     lanes = accesses.by_warp(sample, np.arange(sample.threads)[None])
     assert (lanes == np.arange(sample.threads).reshape(-1, 32)).all()
 

@@ -83,7 +83,7 @@ def test_a_loaded_recording_can_be_saved_again(fresh, saved, tmp_path):
 def test_neither_compiler_nor_nvdisasm_is_needed_to_read(saved):
     code = (
         "import sys\n"
-        "from helpers import compiler, simulator\n"
+        "from gpusim import compiler; import gpusim\n"
         "def none(*args, **kwargs): raise AssertionError('called')\n"
         "compiler.compile = compiler.compile_module = compiler.disassemble = none\n"
         "compiler.ptx_by_line = compiler.sass_by_line = none\n"

@@ -19,7 +19,7 @@ from helpers.recordings import NoRecording
 
 START = """
 import numpy as np
-from helpers import simulator
+import gpusim
 kernel = gpusim.RawModule(code=r'''extern "C" __global__ void fill(float *x, int n) {
     x[threadIdx.x] = 1.0f;
 }''').get_function("fill")
@@ -48,7 +48,7 @@ def test_an_error_of_a_kernel_shows_its_sentence_and_the_line_of_the_cell_and_no
 
 def test_an_error_of_the_compiler_shows_its_words_the_source_line_and_a_caret(shell):
     text = shown(
-        shell, "from helpers import compiler\ncompiler.compile('__global__ void k(float *x) { x[0] = y; }', 'k')"
+        shell, "from gpusim import compiler\ncompiler.compile('__global__ void k(float *x) { x[0] = y; }', 'k')"
     )
     assert 'CompileError: kernel.cu:1: error: identifier "y" is undefined' in text and "^" in text
     assert "Traceback" not in text and text.count("\n") < 10

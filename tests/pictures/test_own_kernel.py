@@ -51,7 +51,7 @@ DYNAMIC = OwnKernel(
     TILED.entry, (8, 8), depth=8, shape=(24, 16, 24), shared_bytes=DYNAMIC_BYTES,
 )  # fmt: skip
 EXPLORERS = {
-    module.__name__.rsplit(".", 1)[-1]: module
+    module.__name__.split(".")[-2]: module
     for module in (
         bank_board, barriers, coalescing, diff, heat_source, hierarchy, occupancy, pipeline, register_tile, roofline,
         thread_map, tile_phases, vector_width,

@@ -124,11 +124,14 @@ def test_what_is_not_there_is_answered_with_what_there_is(tmp_path):
     with pytest.raises(recordings.NoRecording, match="no recording of 'GPU Y'; there are recordings of: GPU X"):
         recordings.load("GPU Y", folder=tmp_path)
     message = (
-        r"suite 'blocks' on 'GPU X'; GPU X has: ladder\. `python -m helpers\.measure record --suite blocks` on a GPU"
+        r"suite 'blocks' on 'GPU X'; GPU X has: ladder\. "
+        r"`python -m helpers\.tools\.measuring record --suite blocks` on a GPU"
     )
     with pytest.raises(recordings.NoRecording, match=message):
         recordings.load("GPU X", "blocks", tmp_path)
-    with pytest.raises(recordings.NoRecording, match=r"on 'GPU X'; .* `python -m helpers\.measure tune` on a GPU"):
+    with pytest.raises(
+        recordings.NoRecording, match=r"on 'GPU X'; .* `python -m helpers\.tools\.measuring tune` on a GPU"
+    ):
         recordings.raw("GPU X", "search", tmp_path)
 
 

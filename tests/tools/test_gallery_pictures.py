@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import pictures as draw
+from helpers import pictures
 from helpers.pictures import theme
 from helpers.pictures.faults import faults
 from helpers.tools.gallery import pictures as gallery, small_pictures
@@ -33,13 +33,11 @@ def test_every_setting_is_drawn_with_all_letters_apart(picture):
 
 def test_every_figure_function_of_the_course_is_drawn_by_the_explorers_or_the_gallery():
     folder = Path(gallery.__file__).parent
-    house = Path(draw.__file__).parents[1]
-    sources = "".join(
-        path.read_text(encoding="utf-8")
-        for room in (folder, house / "explore", house / "exercises")
-        for path in room.rglob("*.py")
-    )
-    drawing = (house / "draw").glob("*.py")
+    house = Path(pictures.__file__).parents[1]
+    explorers = [*(house / "pictures").glob("*/explorer.py"), *(house / "pictures").glob("*.py")]
+    files = [*folder.rglob("*.py"), *(house / "exercises").rglob("*.py"), *explorers]
+    sources = "".join(path.read_text(encoding="utf-8") for path in files)
+    drawing = (house / "pictures").rglob("*.py")
     figures = {name for path in drawing for name in re.findall(r"^def (\w+_figure)\(", path.read_text(), re.MULTILINE)}
     assert len(figures) > 25
     assert {name for name in figures if f"{name}(" not in sources} == set()

@@ -89,7 +89,7 @@ def test_the_head_says_how_much_longer_challenges_and_practice_take(number):
     one = COUNTED[number]
     head = form.read(plan.course().notebook(number).path.read_text(encoding="utf-8")).cells[0].source
     said = re.search(
-        r"The (?:challenges?|challenges? and the practice), which you may leave out, takes? about (\w+)", head
+        r"The (?:challenges?|practice|challenges? and the practice), which you may leave out, takes? about (\w+)", head
     )
     more = {"five": 5, "ten": 10, "fifteen": 15}[said[1]] if said else 0
     assert abs(one.all - one.path - more) < 4

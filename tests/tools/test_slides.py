@@ -6,6 +6,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -111,6 +112,22 @@ def test_small_letters_grow_as_far_as_they_fit(height, points, words, pixels):
     shown = min(deck.WIDE / 900, (deck.HIGH - deck.TITLE[0] - deck.WORDS[0] - 2 * deck.GAP) / (100 * height))
     assert least * 100 / 72 * shown == pytest.approx(pixels)
     assert faults(found) == []
+
+
+def test_a_live_slide_says_which_output_of_its_cell_it_shows():
+    slides = live.slides("03_coalescing.ipynb").data["shows"][0]["slides"]
+    shown = {one["kind"]: one["output"] for one in slides}
+    assert (shown["table"], shown["printed"], shown["ask"], shown["picture"]) == ("table", "pre", "", "")
+
+
+def test_a_live_picture_is_the_courses_where_a_name_means_something_else(monkeypatch):
+    shown = []
+    monkeypatch.setattr(live, "display", shown.append)
+    monkeypatch.setattr(live, "get_ipython", lambda: SimpleNamespace(user_ns={"layouts": "a later cell's"}))
+    path = plan.course().notebook("02").path
+    number = next(number for number, one in enumerate(said(path)) if one.what == "layouts.layout_figure")
+    live.draw(path.name, number)
+    assert 'class="still jp-CoursePicture"' in shown[0].data
 
 
 def test_a_table_may_be_shown_with_some_of_its_columns():

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpusim import Kernel, Recording
-from gpusim.checks.checks import SHARED_RACE
 from gpusim.compiler import CompileError
-from gpusim.errors import SimulatorError
+from gpusim.errors import SHARED_RACE, SimulatorError
 from helpers.exercises.framework import convergence, feedback, judge, marked, on_gpu, progress, reasons, text_slips
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
@@ -24,8 +22,11 @@ from helpers.pictures import theme
 from helpers.pictures.source_diff import Diff, source_diff
 from helpers.run import simulated
 
+if TYPE_CHECKING:
+    from gpusim import Kernel, Recording
+
 SOURCES = Path(__file__).parents[1] / "sources"
-Picture = Callable[[Kernel, Problem], "theme.Figure"]
+Picture = Callable[["Kernel", Problem], "theme.Figure"]
 
 
 @dataclass(frozen=True)
@@ -306,7 +307,8 @@ def _tokens(source: str) -> list[str]:
 def _functions_of_cuda(text: str) -> set[str]:
     """What a source calls and does not define: `__shfl_sync` is no other name for `__shfl_up_sync`."""
     called = set(re.findall(r"([A-Za-z_]\w*)\s*\(", text))
-    return called - set(re.findall(r"\b(?!return\b|else\b)[A-Za-z_]\w*[\s*&]+([A-Za-z_]\w*)\s*[(=]", text))
+    declared = r"\b(?!return\b|else\b)[A-Za-z_]\w*(?:\s+[*&]*|[*&]+\s+)([A-Za-z_]\w*)\s*[(=]"  # a * f(x) declares none
+    return called - set(re.findall(declared, text))
 
 
 KEYWORDS = frozenset((

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.checks.checks import GLOBAL_RACE, SHARED_RACE, Finding
-from gpusim.errors import GUARD, SimulatorError, coordinates
+from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, coordinates
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.judge import Examination, Goal
@@ -16,6 +16,9 @@ from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
 from helpers.pictures import theme
 from helpers.pictures.barriers.facts import easiest
+
+if TYPE_CHECKING:
+    from gpusim import Finding
 
 MOST_ELEMENTS = 200_000  # of a picture
 NO_GUARD = "In this exercise every thread has an element, so that no guard is missing: it is the index that is wrong."

@@ -296,6 +296,20 @@ def predicted_us(
     return Goal(f"µs for {size}, predicted for an {DEVICE.short}", measure, at_most, predicted=True)
 
 
+def at_most_us(problem: Problem, at_most: float) -> Goal:
+    """The predicted time of a multiplication at M = N = K = 2048, where the course compares its kernels."""
+    from helpers.exercises.framework import speed
+
+    def measure(j: Judged) -> float:
+        ms = speed.predicted_ms(j.kernel, problem)
+        if ms is None:
+            raise SimulatorError("The time of this kernel cannot be predicted.")
+        return ms * 1e3
+
+    size = f"M = N = K = {speed.SIDE}"
+    return Goal(f"µs for {size}, predicted for an {DEVICE.short}", measure, at_most)
+
+
 def right_with(problem: Problem) -> Goal:
     """How many shapes another instantiation of the template is right for. problem: with its entry."""
     return Goal(

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusim import Kernel, Recording
 from gpusim.compiler import CompileError
 from gpusim.errors import (
     ArgumentError,
@@ -26,8 +25,11 @@ from helpers.exercises.framework.trial import Outcome
 from helpers.pictures import theme
 from helpers.run import simulated
 
+if TYPE_CHECKING:
+    from gpusim import Kernel, Recording
+
 NOT_YOURS = "That is a bug of the course, not of your kernel: please report it, with the kernel."
-HOPELESS = (ArgumentError, LaunchError, StepLimitExceeded, UnsupportedInstruction)  # the next case is no better
+FATAL = (ArgumentError, LaunchError, StepLimitExceeded, UnsupportedInstruction)  # the next case is no better
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +133,7 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
     outcomes: list[Outcome] = []
     for case in problem.cases:
         outcomes.append(_outcome(kernel, problem, case))
-        if isinstance(outcomes[-1].error, HOPELESS):
+        if isinstance(outcomes[-1].error, FATAL):
             break
     if not goals or not all(outcome.passed for outcome in outcomes):
         return Examination(kernel, tuple(outcomes))

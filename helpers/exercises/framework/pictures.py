@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gemm_kernels import get
-from gpusim import Kernel, Recording
-from gpusim.checks.checks import SHARED_RACE
+from gpusim.errors import SHARED_RACE
 from helpers import run
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.answers import LEARNERS
@@ -31,6 +30,9 @@ from helpers.pictures.thread_map.facts import thread_map
 from helpers.pictures.thread_map.figure import thread_map_figure
 from helpers.pictures.tile_phases.facts import Race, TilePhases, tile_phases
 from helpers.pictures.tile_phases.figure import tile_phases_figure
+
+if TYPE_CHECKING:
+    from gpusim import Kernel, Recording
 
 
 @dataclass(frozen=True)

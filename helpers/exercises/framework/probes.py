@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim import Kernel
 from gpusim.errors import SimulatorError
 from helpers.exercises.framework import problems, trial
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.problems import Case, Setup
+
+if TYPE_CHECKING:
+    from gpusim import Kernel
 
 ROOM = 8  # times the size of A and of B
 OLD = 4096.0  # what C holds before, where it is looked for afterwards

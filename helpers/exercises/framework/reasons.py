@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.checks.checks import GLOBAL_RACE, SHARED_RACE
 from gpusim.devices import unravel
-from gpusim.errors import KernelError, OutOfBounds, SimulatorError
+from gpusim.errors import GLOBAL_RACE, SHARED_RACE, KernelError, OutOfBounds, SimulatorError
 from gpusim.symbols.shared_arrays import SharedNames
 from helpers.exercises.framework import contents, convergence, feedback, integers, overall, products, slips, trial
 from helpers.exercises.framework.gemm import Gemm
@@ -251,11 +250,11 @@ def never_stored(facts: Facts) -> str:
     for axis in range(dimensions):
         of_stores, of_reads = (sorted(set(one[:, axis].tolist())) for one in (stored, read))
         if not set(of_reads) <= set(of_stores):
-            what = _axis(axis, dimensions)
-            return (
-                f"Block {_where(finding.block)} stores {what} {theme.runs(of_stores)} of {name}, and reads {what} "
-                f"{theme.runs(of_reads)}."
+            some, others = (
+                f"{_axis(axis, dimensions)[: -1 if len(one) == 1 else None]} {theme.runs(one)}"
+                for one in (of_stores, of_reads)
             )
+            return f"Block {_where(finding.block)} stores {some} of {name}, and reads {others}."
     return f"Block {_where(finding.block)} stores {len(stored)} elements of {name}, and reads others, too."
 
 

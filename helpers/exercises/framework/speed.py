@@ -52,6 +52,12 @@ def line(kernel: Kernel, source: str, problem: Problem, name: str = "", before: 
     return f"\n{sizes}: {'; '.join(told)}.{held}{beside}"
 
 
+def predicted_ms(kernel: Kernel, problem: Problem) -> float | None:
+    """The predicted time of the launch that `line` speaks of; None where it cannot be predicted."""
+    found = _prediction(kernel, problem, _case(problem))
+    return None if found is None else found.ms
+
+
 def _prediction(kernel: Kernel, problem: Problem, case: Case) -> cycles.Prediction | None:
     try:
         with gpusim.capture() as caught:
@@ -89,7 +95,9 @@ def _beside(ms: float, name: str, before: str) -> str:
 
 def _time(ms: float, unit_of: float | None = None) -> str:
     """A time in ms or in µs, whichever suits it, or suits `unit_of`."""
-    return f"{ms:.3g} ms" if (unit_of or ms) >= 1 else f"{1e3 * ms:.3g} µs"
+    if (unit_of or ms) >= 1:
+        return f"{ms:.3g} ms"
+    return f"{1e3 * ms:.0f} µs" if ms >= 1 else f"{1e3 * ms:.3g} µs"
 
 
 def recorded(name: str, size: int = SIDE, gpu_name: str = devices.DEFAULT.name) -> Measurement | None:

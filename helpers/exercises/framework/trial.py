@@ -10,18 +10,21 @@ import io
 import re
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusim import Kernel, Recording, Report
+import gpusim
 from gpusim.compiler import CompileError
-from gpusim.counters.trace import Trace
 from gpusim.devices import unravel
 from gpusim.errors import KernelError, OutOfBounds, SimulatorError
 from helpers.exercises.framework.problems import Case, Problem, Setup
 from helpers.run import call, checked, recorded, unoptimised
+
+if TYPE_CHECKING:
+    from gpusim import Kernel, Recording, Report
+    from gpusim.counters.trace import Trace
 
 # The longest solution needs a quarter of this, and a loop without end is stopped within a second.
 MAX_INSTRUCTIONS = 16_000
@@ -44,7 +47,7 @@ class Outcome:
     output: np.ndarray | None
     expected: np.ndarray
     error: SimulatorError | None = None
-    report: Report = Report("")
+    report: Report = field(default_factory=lambda: gpusim.Report(""))
     printed: str = ""
     parameters: tuple[str, ...] = ()
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim import Finding
 from gpusim.devices import WARP
+
+if TYPE_CHECKING:
+    from gpusim import Finding
 
 
 def easiest(findings: Sequence[Finding], block: Sequence[int]) -> Finding:

@@ -205,11 +205,12 @@ def _place(access: WarpAccess, ribbon: Ribbon) -> str:
 
 def _legend(axes: Axes) -> None:
     """One sector of eight floats, three of them used, and a line, with their names."""
-    left, line = page.MARGIN, LEGEND_LINE_X
+    left, words = page.MARGIN, "a sector: 32 bytes, 8 floats (hatched: sent, not used)"
+    line = max(LEGEND_LINE_X, left + SECTOR + 7 + page.text_width(words) + 10)
     sector = page.boxes(left, LEGEND_Y - 9, SECTOR, 18)
     page.hatch(axes, sector)
     page.fill(axes, page.boxes(left, LEGEND_Y - 9, 3 * SECTOR * FLOAT_BYTES / SECTOR_BYTES, 18), theme.INK)
     page.outline(axes, sector, theme.INK, 0.9)
-    page.text(axes, left + SECTOR + 7, LEGEND_Y, "a sector: 32 bytes, 8 floats (hatched: sent, not used)")
+    page.text(axes, left + SECTOR + 7, LEGEND_Y, words)
     page.lines(axes, [_bracket(line, line + SECTOR, LEGEND_Y - 3, 5)], theme.MUTED, 1.0)
     page.text(axes, line + SECTOR + 7, LEGEND_Y, "a line: 128 bytes, 4 sectors (gap: jump in memory)")

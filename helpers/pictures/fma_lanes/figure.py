@@ -34,11 +34,13 @@ def fma_figure(
     drawn, axes = page.page(HEIGHT, title, caption(data, order, steps, number), CAPTION_LINES)
     with theme.style():
         page.legend(axes, 46, [page.Key(theme.C, "the element of C of each lane"), page.Key(theme.A, "its row of A"),
-                               page.Key(theme.B, "its column of B"), page.Key(theme.WARP, f"lane {lane}")])  # fmt: skip
+                               page.Key(theme.B, "its column of B"), page.Key(theme.WARP, f"lane {lane}"),
+                               page.Key(theme.TROUBLE, "a read still owed")])  # fmt: skip
         _tile(axes, data, y, x, lane)
         _facts(axes, data, y, x, lane, fmas[number])
         for place, words in ((CODE, "machine code"), (AT_HAND, "at hand"), *zip(QUEUES, BANKS, strict=True)):
             page.text(axes, place, QUEUE_TOP - 14, words, color=theme.INK)
+        page.text(axes, page.WIDTH - page.MARGIN, QUEUE_TOP - 14, "cycles lost", ha="right", color=theme.INK)
         first = min(max(number - SHOWN // 2, 0), max(len(fmas) - SHOWN, 0))
         for row, at in enumerate(range(first, min(first + SHOWN, len(fmas)))):
             top = QUEUE_TOP + row * ROW

@@ -62,8 +62,7 @@ def patch_places_figure(block: Block, thread: int, k: int) -> theme.Figure:
     drawn, axes = page.page(height, title, told)
     with theme.style():
         keys = [page.Key(theme.A, "loads of A"), page.Key(theme.B, "loads of B"), page.Key(theme.C, "computes")]
-        page.legend(axes, 50, keys)
-        page.text(axes, 335, 50, f"framed: what it reads at k = {k}")
+        page.text(axes, max(335, page.legend(axes, 50, keys)), 50, f"framed: what it reads at k = {k}")
         _tiles(axes, block, thread, k)
         for number, (words, head) in enumerate(lines):
             weight = "bold" if head else "normal"

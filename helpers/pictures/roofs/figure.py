@@ -15,6 +15,7 @@ from helpers.pictures import page, theme
 
 PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT = 74.0, 66.0, 800.0, 360.0  # CSS pixels
 HEIGHT = 482.0
+NEAR, LIFT = 0.15, 10.0  # of a dot to a line, as the logarithm of their ratio; points that its name stands higher then
 CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 SMALL_X, SMALL_Y, SMALL_STEP, SMALL_WIDTH, SMALL_HEIGHT = 56.0, 84.0, 288.0, 240.0, 250.0
@@ -100,7 +101,9 @@ def roofs_figure(data: Roofs, title: str) -> theme.Figure:
         for dot in data.named:
             side, align = (-9, "right") if dot.who == "cuBLAS" else (9, "left")
             words = f"{dot.format} {theme.thousands(dot.tflops)}"
-            _name(plot, words, (dot.intensity, dot.tflops), (side, 0), ha=align, va="center")
+            lines = [*data.tflops.values(), *data.reached.values()]
+            lift = LIFT if any(abs(np.log(line / dot.tflops)) < NEAR for line in lines) else 0
+            _name(plot, words, (dot.intensity, dot.tflops), (side, lift), ha=align, va="center")
     return drawn
 
 

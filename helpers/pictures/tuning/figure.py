@@ -216,7 +216,7 @@ def _wide(values: Sequence[float]) -> tuple[float, float]:
 def _limiter_keys(axes: Axes, found: Sequence[str]) -> None:
     keys = [page.Key(LIMITERS[name], WORDS.get(name, name)) for name in found]
     page.text(axes, 470, NOTE_Y + 10, "limited by", color=theme.INK)
-    page.legend(axes, NOTE_Y + 10, keys, x=548)
+    page.legend(axes, NOTE_Y + 10, keys, x=max(548, 470 + page.text_width("limited by") + 10))
 
 
 def landscapes_figure(data: Landscape, pairs: Sequence[tuple[str, str]], measure: Measure, title: str) -> theme.Figure:

@@ -346,7 +346,7 @@ EXPLORERS: dict[str, Callable[[int | None], Iterator[Move]]] = {
 
 
 MODULES: dict[str, Any] = {
-    module.__name__.rsplit(".", 1)[-1]: module
+    module.__name__.split(".")[-2]: module
     for module in (
         roofline, thread_map, coalescing, tile_phases, barriers, occupancy, scheduler, register_tile, bank_board,
         vector_width, pipeline, hierarchy, tuning, ladder, hot_lines, heat_source, diff,

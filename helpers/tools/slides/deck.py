@@ -7,7 +7,6 @@ import base64
 import html
 import importlib
 import io
-import pkgutil
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import CudaLexer
 
 import gemm_kernels
-from helpers import exercises, pictures as explore, plan
+from helpers import exercises, pictures, plan
 from helpers.pictures import theme
 from helpers.pictures.bank_board.tile_store import Tile
 from helpers.pictures.excerpt import excerpt
@@ -183,9 +182,10 @@ def _block(notebook: NotebookNode, step: int, text: str) -> str:
 def _listing(source: str, coloured: bool = True) -> str:
     """Lines of code, in the largest letters in which they fit on the slide; a comment too long for any goes on in
     the next line, or stands above its code."""
-    lines = source.rstrip("\n").split("\n")
+    lines = source.strip("\n").split("\n")
     if coloured:
-        lines = [part for line in lines for part in _broken(line)]
+        broken = ([part for line in lines for part in _broken(line, letters)] for letters in WIDEST)
+        lines = next((parts for parts in broken if len(parts) <= MOST_LINES), lines)
     widest = max(map(len, lines))
     if len(lines) > MOST_LINES:
         raise ValueError(f"it has {len(lines)} lines; {MOST_LINES} is the most that a room can read")
@@ -197,13 +197,16 @@ def _listing(source: str, coloured: bool = True) -> str:
     return f'<pre class="{"code" if coloured else "drawing"} size{size}" data-lines="{len(lines)}">{shown}</pre>'
 
 
-def _broken(line: str) -> list[str]:
-    """A line too long for a slide as two or more: a comment goes on in the next, code has its comment above it."""
-    if len(line) <= WIDEST[-1]:
+def _broken(line: str, letters: int) -> list[str]:
+    """A line of more letters as two or more: a comment goes on in the next, code has its comment above it."""
+    if len(line) <= letters:
         return [line]
     begin, commented = COMMENT.match(line), COMMENTED.match(line)
     if begin is None:
-        return [line] if commented is None else [*_broken(commented[1] + commented[3]), commented[1] + commented[2]]
+        if commented is None:
+            return [line]
+        indent, code, comment = commented.groups()
+        return [*_broken(indent + comment, letters), indent + code]
     indent = "//".ljust(len(begin[2])).rjust(len(begin[0]))
     return textwrap.wrap(line, WIDEST[0], subsequent_indent=indent, drop_whitespace=True)
 
@@ -274,7 +277,7 @@ def picture_of(explorer: LiveExplorer, points: float) -> theme.Figure:
 
 
 def _names() -> dict[str, Any]:
-    modules = [one.name for one in pkgutil.iter_modules(explore.__path__)]
+    modules = [path.parent.name for path in Path(pictures.__file__).parent.glob("*/explorer.py")]
     return {"get": gemm_kernels.get, "SCALE": SCALE, "Tile": Tile} | {
         name: importlib.import_module(f"helpers.pictures.{name}.explorer") for name in modules
     }

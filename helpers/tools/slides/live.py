@@ -89,8 +89,8 @@ def draw(name: str, number: int) -> None:
     """Display the picture or the explorer of a slide, with letters for the last row of a room.
 
     name: of the notebook's file.  number: the slide's place in it, from 0.  A picture is drawn with the names that the
-    notebook has, so that it is of the learner's own kernel; where its cells have not run, with the course's.  Of an
-    explorer the control that the slide speaks of is shown.
+    notebook has, so that it is of the learner's own kernel; where its cell cannot run with them, with the course's.
+    Of an explorer the control that the slide speaks of is shown.
     """
     path = plan.FOLDER / name
     one = planned.planned(planned.path_of(path).read_text(encoding="utf-8"))[number]
@@ -105,6 +105,6 @@ def draw(name: str, number: int) -> None:
     try:
         names = get_ipython().user_ns
         shown, _ = deck.legible(one, partial(redrawn.picture, notebook, cell, known=names))
-    except NameError:
+    except Exception:  # its names are not there, or a later cell has given them to something else
         shown, _ = deck.legible(one, partial(redrawn.picture, notebook, cell))
     display(HTML(deck.image(shown, "still jp-CoursePicture")))

@@ -1,12 +1,19 @@
-// Listings, tables and questions grow into the room that their slide has, a table with many rows and an opened answer shrink; then reveal.js takes the slides over.
+// Listings, tables and questions grow into the room that their slide has, a table with many rows and an opened answer
+// shrink, and lines of printed text stay whole where there are many of them; then reveal.js takes the slides over.
 "use strict";
 (() => {
-  const LARGEST = 36, LARGEST_PRINTED = 48, SMALLEST = 18; // pixels
+  const LARGEST = 36, LARGEST_PLAIN = 56, SMALLEST = 18; // pixels; plain: printed text and drawings
+  const FEW_LINES = 3, SHORT = 12; // of printed text; letters of a cell that stays in one line
   const fits = (shown) => shown.scrollHeight <= shown.clientHeight && shown.scrollWidth <= shown.clientWidth;
   const fit = (shown, part, shrinks) => {
     part.style.fontSize = "";
-    const largest = part.matches("pre.printed") ? LARGEST_PRINTED : LARGEST;
+    const printed = part.matches("pre.printed");
+    const largest = printed || part.matches("pre.drawing") ? LARGEST_PLAIN : LARGEST;
+    for (const cell of part.querySelectorAll("td, th"))
+      if (cell.textContent.trim().length <= SHORT) cell.style.whiteSpace = "nowrap";
     let size = parseFloat(getComputedStyle(part).fontSize);
+    if (printed && part.textContent.split("\n").length > FEW_LINES) part.style.whiteSpace = "pre";
+    if (printed && !fits(shown)) part.style.whiteSpace = "";
     const set = (pixels) => { part.style.fontSize = `${pixels}px`; };
     while (shrinks && size > SMALLEST && !fits(shown)) set((size -= 1));
     while (size < largest && fits(shown)) set((size += 1));

@@ -278,9 +278,9 @@ def test_a_second_compilation_is_taken_from_memory():
 
 
 def test_nothing_is_printed_or_warned_of_without_a_gpu():
-    program = "from helpers import compiler; compiler.compile('__global__ void k(int *x) { x[0] = 1; }', 'k')"
+    program = "from gpusim import compiler; compiler.compile('__global__ void k(int *x) { x[0] = 1; }', 'k')"
     command = [sys.executable, "-W", "error", "-c", program]
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

@@ -12,7 +12,7 @@ from gpusim import compiler
 from gpusim.compiler import build, cache, includes, nvrtc
 
 SOURCE = 'extern "C" __global__ void k(float *x) { x[threadIdx.x] = 2; }'
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def test_two_processes_that_write_one_entry_never_read_half_of_it(folder):
 
 COMPILER = """
 import sys
-from helpers import compiler
+from gpusim import compiler
 kernel = compiler.compile(sys.argv[1], "k")
 sys.stdout.buffer.write(kernel.cubin)
 """

@@ -277,7 +277,18 @@ def test_a_missing_semicolon_is_looked_for_at_the_end_of_the_line_before():
 
 def test_two_indices_of_an_array_with_one_are_told_how_rows_lie():
     told = message("__global__ void k(float *C, int N) {\n    C[threadIdx.y][threadIdx.x] = 0;\n}")
-    assert "element (row, col) is C[row * N + col]" in told
+    assert "element (row, col) of rows that are W numbers long is C[row * W + col]" in told
+
+
+def test_one_mistake_in_several_lines_is_explained_once():
+    body = "    int T = blockDim.x;\n    __shared__ float As[T][T];\n    __shared__ float Bs[T][T];\n"
+    told = message(f"__global__ void k(float *C) {{\n{body}    C[0] = As[0][0] + Bs[0][0];\n}}")
+    assert told.count("An array has a size that is known") == 1 and told.endswith("The same in line 4.")
+
+
+def test_the_many_functions_that_do_not_fit_are_not_listed():
+    told = message("__global__ void k(float *x) { atomicAdd(*x, 1.0f); }")
+    assert 'no instance of overloaded function "atomicAdd"' in told and told.count("note:") < 5
 
 
 @pytest.mark.parametrize(

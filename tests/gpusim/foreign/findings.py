@@ -41,7 +41,7 @@ HELD_BY = {
     "M2 the counter without its barrier":
         "test_checks.py::test_a_block_that_counts_before_all_its_threads_have_written_is_found",
     "M3 the neighbour in shared memory":
-        "test_same_places.py::test_an_index_that_runs_into_the_neighbour_on_its_line_is_found_in_machine_code",
+        "test_match_by_address.py::test_an_index_that_runs_into_the_neighbour_on_its_line_is_found_in_machine_code",
     "M3 outside of a local array": "test_checks.py::test_an_array_of_a_thread_is_watched",
     "M4 uninitialised local arrays": "test_checks.py::test_an_array_of_a_thread_is_watched",
     "M4 empty arrays of narrow integers": "test_checks.py::test_narrow_integers_that_nobody_wrote_are_found",
@@ -79,7 +79,7 @@ HELD_BY = {
     "W16 numbers of multiprocessors and warps were 0 in machine code":
         "test_system.py::test_a_kernel_may_ask_how_many_multiprocessors_and_warps_there_are_and_how_much_memory_it_was_given",
     "G14 barriers whose address a lane computes, with checks":
-        "test_same_places.py::test_the_threads_that_stand_for_all_form_warps_for_instructions_that_ask_a_warp",
+        "test_match_by_address.py::test_the_threads_that_stand_for_all_form_warps_for_instructions_that_ask_a_warp",
     "G13 a table of functions in a module of two kernels":
         "test_ptx_calls.py::test_kernels_of_a_module_share_a_table_of_functions_at_both_levels",
     "F11 numbers behind an array in shared memory that the compiler loads and nobody uses":

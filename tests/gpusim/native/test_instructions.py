@@ -19,7 +19,7 @@ from gpusim.isa.sass.decoding.decoder import Decoder
 from gpusim.isa.sass.decoding.opcodes import decode
 from gpusim.isa.sass.operands import Code
 
-RECORDED = Path(__file__).parents[1] / "simulator" / "goldens" / "system_sm_90.json"
+RECORDED = Path(__file__).parents[1] / "goldens" / "system_sm_90.json"
 pytestmark = pytest.mark.skipif(machine_layout.library() is None, reason="there is no compiled engine here")
 
 SPECIAL = [

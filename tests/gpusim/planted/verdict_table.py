@@ -18,7 +18,6 @@ os.environ.setdefault("GEMM_COURSE_BACKEND", "simulator")
 
 import gpusim  # noqa: E402 (the path is set above)
 from gpusim import errors  # noqa: E402 (the path is set above)
-from gpusim.checks import checks  # noqa: E402
 from helpers import gpu  # noqa: E402
 from tests.gpusim.planted import bugs  # noqa: E402
 
@@ -29,7 +28,7 @@ KINDS = {
     errors.Misaligned: bugs.MISALIGNED,
     errors.BarrierError: bugs.BARRIER,
 }
-WARNINGS = {checks.BARRIERS: bugs.BARRIER}
+WARNINGS = {errors.BARRIERS: bugs.BARRIER}
 # The simulator's arrays under CuPy's names.
 ARRAYS = SimpleNamespace(asarray=gpu.asarray, zeros=gpu.zeros, empty=gpusim.empty)
 

@@ -8,6 +8,13 @@ from gpusim.sentences import Sentence
 
 GUARD = "Compare the index with the size before the access"  # how the advice to a thread without an element begins
 
+# Kinds of findings: `Finding.kind`.
+SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
+UNWRITTEN_SHARED, UNWRITTEN_GLOBAL = "unwritten shared memory", "unwritten global memory"
+UNWRITTEN_LOCAL, WARP_MASK = "unwritten local memory", "mask of a warp"
+NEVER_SET = "variable that is never set"
+ASYNC_COPY, BARRIERS = "asynchronous copy", "different barriers"
+
 
 class SimulatorError(Sentence, Exception):
     """Base of all errors of the simulator."""

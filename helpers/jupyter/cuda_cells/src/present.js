@@ -12,6 +12,11 @@ const HEIGHT = 720;
 const LARGEST = 2; // times the size that an output has in the notebook
 const LARGEST_LETTERS = 36; // pixels to which a listing or a table grows, as on a hand-out
 const SMALLEST_LETTERS = 18; // to which a table shrinks
+const LARGEST_PLAIN = 56; // of drawings and of few lines of printed text
+const WRAPPED = 30; // of many lines that are too long for a slide
+const FEW_LINES = 3;
+const WIDER = 1.2; // than the slide, of a table that is shown smaller rather than in broken rows
+const SHORT = 12; // letters of a table's cell that stays in one line
 const LOOKS = `
 .jp-CourseShow { position: fixed; inset: 0; z-index: 10000; overflow: hidden; background: #fff; outline: none; }
 .jp-CourseShow .course-slide { position: absolute; transform-origin: 0 0; }
@@ -20,10 +25,11 @@ const LOOKS = `
 .jp-CourseShow-aside { display: none; }
 .jp-CourseShow .jp-CourseShow-live { width: fit-content; }
 .jp-CourseShow .jp-CourseShow-live :is(pre, pre *) { white-space: pre; overflow-wrap: normal; word-break: normal; }
-.jp-CourseShow .printed .jp-CourseShow-live pre { max-width: 1168px; white-space: pre-wrap; }
-.jp-CourseShow .film { --jp-widgets-font-size: 20px; --jp-widgets-inline-height: 36px; }
-.jp-CourseShow .film .gemm-explorer .widget-readout { font-size: 20px; height: 36px; line-height: 36px; }
-.jp-CourseShow .film .widget-hslider { width: 760px !important; }
+.jp-CourseShow .jp-CourseShow-wrapped :is(pre, pre *) { white-space: pre-wrap; }
+.jp-CourseShow .jp-CourseShow-wrapped pre { width: 1168px; }
+.jp-CourseShow .film { --jp-widgets-font-size: 24px; --jp-widgets-inline-height: 42px; }
+.jp-CourseShow .film .gemm-explorer .widget-readout { font-size: 24px; height: 42px; line-height: 42px; }
+.jp-CourseShow .film :is(.widget-hslider, .widget-dropdown) { width: 760px !important; }
 .jp-CourseShow .film .widget-hslider .widget-label { width: auto !important; margin-right: 12px; }
 .jp-CourseShow .ask .gemm-committed .widget-radio { display: none; } /* the answer repeats the options with their reasons */
 .jp-CourseShow .ask .jp-CourseShow-live { width: 1168px; }
@@ -31,13 +37,16 @@ const LOOKS = `
 .jp-CourseShow .ask img.jp-CoursePicture { display: none; } /* a slide of its own shows it, in letters for a room */
 .jp-CourseShow .ask .jupyter-button { width: auto !important; padding: 0 16px; }
 .jp-CourseShow .ask .widget-radio-box label { display: flex; align-items: center; }
-.jp-CourseShow .ask .widget-radio-box input { width: 20px; height: 20px; margin: 0 10px 0 0; }
+.jp-CourseShow .ask .widget-radio-box input { order: -1; width: 24px; height: 24px; margin: 0 14px 0 0; }
 .jp-CourseShow :is(.ask, .table, .printed) .jp-CourseShow-live {
   --jp-content-font-size1: 25px; --jp-widgets-font-size: 25px; --jp-code-font-size: 24px;
   --jp-widgets-inline-height: 40px; --jp-widgets-radio-item-height-adjustment: 0px;
 }
+.jp-CourseShow .ask .jp-CourseShow-live {
+  --jp-content-font-size1: 32px; --jp-widgets-font-size: 32px; --jp-widgets-inline-height: 50px;
+}
 .jp-CourseShow :is(.ask, .table, .printed) .jp-CourseShow-live * { line-height: 1.4; }
-.jp-CourseShow .ask .widget-radio-box label { font-size: 25px; height: auto; }
+.jp-CourseShow .ask .widget-radio-box label { font-size: 32px; height: auto; }
 .jp-CourseShow .jp-CourseShow-page { position: absolute; right: 16px; bottom: 10px; font: 17px system-ui; color: #767676; }
 [data-jp-theme-light='false'] .jp-CourseShow { background: #111; }
 [data-jp-theme-light='false'] .course-slide {
@@ -208,8 +217,30 @@ class Show {
     this.aside = wanted ? outputs.filter(one => one !== wanted) : [];
     this.aside.forEach(one => one.classList.add('jp-CourseShow-aside'));
     this.shown.append(this.live);
+    if (output === 'table') {
+      this.keepRows();
+    }
+    if (wanted && output === 'pre') {
+      this.wrap(wanted.textContent.trim().split('\n').length <= FEW_LINES);
+    }
     this.sizes.observe(this.live);
     this.fitOutput();
+  }
+
+  /** A table whose rows fit in one line each, in letters that are not much smaller, has them so. */
+  keepRows() {
+    this.live.style.width = 'max-content';
+    if (this.live.offsetWidth > WIDER * this.shown.clientWidth) {
+      this.live.style.width = '';
+    }
+  }
+
+  /** Few lines of printed text are large, and go on in the next line; many stay whole, if the slide is wide enough. */
+  wrap(few) {
+    if (few || this.live.offsetWidth > this.shown.clientWidth) {
+      this.live.classList.add('jp-CourseShow-wrapped');
+      this.live.style.setProperty('--jp-code-font-size', `${few ? LARGEST_PLAIN : WRAPPED}px`);
+    }
   }
 
   putBack() {
@@ -236,11 +267,17 @@ class Show {
   grow(part) {
     let size = parseFloat(getComputedStyle(part).fontSize);
     const { shown } = this;
+    const largest = part.matches('pre.drawing') ? LARGEST_PLAIN : LARGEST_LETTERS;
+    for (const cell of part.querySelectorAll('td, th')) {
+      if (cell.textContent.trim().length <= SHORT) {
+        cell.style.whiteSpace = 'nowrap';
+      }
+    }
     const fits = () => shown.scrollHeight <= shown.clientHeight && shown.scrollWidth <= shown.clientWidth;
     while (part.matches('table') && size > SMALLEST_LETTERS && !fits()) {
       part.style.fontSize = `${(size -= 1)}px`;
     }
-    while (size < LARGEST_LETTERS && fits()) {
+    while (size < largest && fits()) {
       part.style.fontSize = `${(size += 1)}px`;
     }
     if (!fits()) {

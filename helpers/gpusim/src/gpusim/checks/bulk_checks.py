@@ -98,10 +98,10 @@ class BulkWatch:
         number = self._number(row, byte)
         if len(threads):
             warps = np.unique(self._warp_of[threads])
-            told = self._knows[row, threads].max(axis=0)
-            told[warps] = self._now[row, warps]
+            released = self._knows[row, threads].max(axis=0)
+            released[warps] = self._now[row, warps]
             self._now[row, warps] += 1
-            np.maximum(self._told[row, number], told, out=self._told[row, number])
+            np.maximum(self._told[row, number], released, out=self._told[row, number])
         if ended:
             self._phases[row, number] += ended
             self._learnt[row, number] = self._told[row, number]

@@ -16,21 +16,7 @@ import numpy as np
 from gpusim.checks.aggregated_atomics import Aggregated
 from gpusim.checks.bulk_checks import BulkWatch
 from gpusim.checks.cluster_checks import ClusterChecks
-from gpusim.checks.findings import (
-    ASYNC_COPY,
-    BARRIERS,
-    GLOBAL_RACE,
-    NEVER_SET,
-    SHARED_RACE,
-    UNWRITTEN_GLOBAL,
-    UNWRITTEN_LOCAL,
-    UNWRITTEN_SHARED,
-    WARP_MASK,
-    Finding,
-    Findings,
-    Index,
-    LocalHazard,
-)
+from gpusim.checks.findings import Finding, Findings, Index, LocalHazard
 from gpusim.checks.global_checks import Clock, GlobalWatch
 from gpusim.checks.hazard_messages import Messages
 from gpusim.checks.shared_checks import Patterns, SharedChecks
@@ -70,6 +56,15 @@ from gpusim.engine.observers import (
     WaveEnds,
 )
 from gpusim.errors import (
+    ASYNC_COPY,
+    BARRIERS,
+    GLOBAL_RACE,
+    NEVER_SET,
+    SHARED_RACE,
+    UNWRITTEN_GLOBAL,
+    UNWRITTEN_LOCAL,
+    UNWRITTEN_SHARED,
+    WARP_MASK,
     AsyncCopyError,
     HazardError,
     OutOfBounds,
@@ -110,7 +105,7 @@ class Report:
 
     def __str__(self) -> str:
         """'0 hazards in 131,072 shared accesses …', and every finding's sentences."""
-        looked_at = [
+        examined = [
             f"{count:,} {name}{'' if count == 1 else 'es' if name.endswith('s') else 's'}"
             for count, name in (
                 (self.shared_accesses, "shared access"), (self.global_accesses, "global access"),
@@ -118,10 +113,10 @@ class Report:
             )
             if count or name in ("shared access", "global access")
         ]  # fmt: skip
-        looked_at = [text.replace("copys", "copies") for text in looked_at]
+        examined = [text.replace("copys", "copies") for text in examined]
         number = len(self.findings)
         what = f"{number} hazard{'' if number == 1 else 's'}"
-        first = f"{self.kernel}: {what} in {', '.join(looked_at[:-1])} and {looked_at[-1]}."
+        first = f"{self.kernel}: {what} in {', '.join(examined[:-1])} and {examined[-1]}."
         return "\n\n".join([first, *(finding.message for finding in self.findings), *self.notes])
 
     def __add__(self, other: "Report") -> "Report":
@@ -136,11 +131,6 @@ class Report:
             self.copies + other.copies,
             self.notes + other.notes,
         )
-
-
-def combined(reports: Iterable[Report]) -> Report:
-    """One report for several launches."""
-    return sum(reports, Report(""))
 
 
 def error_for(report: Report) -> HazardError:

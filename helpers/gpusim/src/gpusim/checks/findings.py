@@ -15,14 +15,21 @@ from gpusim.checks.undefined_values import NeverSet, Use
 from gpusim.engine.ir import Program
 from gpusim.engine.memory import Allocation, product
 from gpusim.engine.run import apart_in_words
-from gpusim.errors import OutOfBounds, coordinates
+from gpusim.errors import (
+    ASYNC_COPY,
+    BARRIERS,
+    GLOBAL_RACE,
+    NEVER_SET,
+    SHARED_RACE,
+    UNWRITTEN_GLOBAL,
+    UNWRITTEN_LOCAL,
+    UNWRITTEN_SHARED,
+    WARP_MASK,
+    OutOfBounds,
+    coordinates,
+)
 from gpusim.symbols.shared_arrays import SharedNames
 
-SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
-UNWRITTEN_SHARED, UNWRITTEN_GLOBAL = "unwritten shared memory", "unwritten global memory"
-UNWRITTEN_LOCAL, WARP_MASK = "unwritten local memory", "mask of a warp"
-NEVER_SET = "variable that is never set"
-ASYNC_COPY, BARRIERS = "asynchronous copy", "different barriers"
 MOST_FINDINGS = 20  # different ones; more of the same are counted
 Index = tuple[int, int, int]
 

@@ -15,10 +15,10 @@ Two accesses of one word, one of them a store, are in order if one thread does b
   shared memory, and which it was is not looked at.
 
 Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
-Model'). Stores of the same value do not either, nor does the plain load with which an atomicCAS begins (`mark_looks`):
-loops that build an atomic function from it begin with such a load (CUDA guide, 'Atomic Functions'). But who reads a sum
-to which several have added must know of all of them: that its own block was the last to do so is chance. Who was given
-the old value knows.
+Model'). Stores of the same value do not either, nor does the plain load with which an atomicCAS begins
+(`mark_cas_loads`): loops that build an atomic function from it begin with such a load (CUDA guide, 'Atomic
+Functions'). But who reads a sum to which several have added must know of all of them: that its own block was the last
+to do so is chance. Who was given the old value knows.
 """
 
 from collections.abc import Callable
@@ -30,12 +30,12 @@ import numpy as np
 from gpusim.checks.uninvolved_warps import Bystanders
 from gpusim.devices import WARP
 from gpusim.engine.bulk import UNIT as BULK_UNIT
-from gpusim.engine.ir import is_answered, overwrites
+from gpusim.engine.ir import is_dead_exchange, result_is_live
 from gpusim.engine.memory import Allocation
 from gpusim.engine.schedule import by_warps
 
-MOST_BLOCKS = 1024  # of a grid in which it is kept which block has heard of which
-MEETING_PLACES = 1021  # at which blocks may meet: words of memory share them
+MOST_BLOCKS = 1024  # of a grid whose vector clocks are kept
+VARIABLES = 1021  # clocks of synchronisation variables: words of memory share them
 MOST_AT_ONCE = 1 << 22  # numbers
 TIME = 26  # bits of a stamp below the time: the instruction, and whether it is strong
 
@@ -48,14 +48,16 @@ class GlobalSide(NamedTuple):
     what: str
 
 
-class Unheard(NamedTuple):
-    """A thread has looked at what one of another block may have told it by, and that one had told nobody.
+class MissingRelease(NamedTuple):
+    """A thread has read a flag of another block, whose writer had not released what it did before.
 
-    looked_at: the instruction. lacks: a "fence", or the "barrier" by which others would tell for it.
+    Attributes:
+        read_by: the instruction that read the flag.
+        missing: a "fence", or the "barrier" behind which another thread's fence would count for the writer.
     """
 
-    looked_at: int
-    lacks: str
+    read_by: int
+    missing: str
 
 
 class GlobalHazard(NamedTuple):
@@ -65,7 +67,7 @@ class GlobalHazard(NamedTuple):
     first: GlobalSide | None
     second: GlobalSide
     byte: int
-    unheard: Unheard | None = None
+    missing_release: MissingRelease | None = None
 
 
 class Fences:
@@ -94,7 +96,7 @@ class Fences:
         known = np.maximum(np.maximum(self.known, self.last)[rows], covered)
         self.known_to_block[rows] = np.maximum(self.known_to_block[rows], known)
 
-    def told(self, here: np.ndarray, barriers: np.ndarray) -> np.ndarray:
+    def released(self, here: np.ndarray, barriers: np.ndarray) -> np.ndarray:
         """What threads tell by an atomic operation: what they and others of their warps did before these times.
 
         barriers: by thread the last `__syncwarp()`.
@@ -104,7 +106,7 @@ class Fences:
         known = np.maximum(known, np.where(here, self.last, 0))
         return np.maximum(known, np.where(reach > barriers, barriers, 0))
 
-    def told_of_blocks(self, here: np.ndarray, barriers: np.ndarray) -> np.ndarray:
+    def released_by_blocks(self, here: np.ndarray, barriers: np.ndarray) -> np.ndarray:
         """The same of all threads of their blocks; barriers: by block the last `__syncthreads()`."""
         reach = np.where(here, np.maximum(self.last, self.reach), 0).max(axis=1)
         covered = np.where(reach > barriers, barriers, 0)[:, None]
@@ -112,48 +114,55 @@ class Fences:
 
 
 class Clock:
-    """When blocks and warps last did what orders their accesses; shared by all arrays of a launch.
+    """The vector clocks of a launch, and of its synchronisation variables; shared by all arrays.
 
-    Times count events of the launch. `fences` are by block of the grid, `told_by_threads` by its threads, the others by
-    block of the wave. What a thread did before the time `told_by_threads` is known to those who take part in atomic
-    operations: a fence came after it, and an atomic operation after that, its own or one behind a barrier.
-    `told_in_block` says the same of threads whose fence is perhaps only one of their block, to which it is known.
-    `atomics_of_threads`, in the block alone, are those that a thread knows of: its own, and of its warp before a
-    `__syncwarp()`; `met`, by block, is the last of them before a `__syncthreads()`, of which all know, and
-    `met_before_fence` that before a thread's own fence.
+    Times count events of the launch. README, "Races in global memory", has the rule. Most clocks have an entry for each
+    block, not for each thread: a fence is one of all its threads, if a barrier lies between. With more than MOST_BLOCKS
+    blocks they are not kept.
 
-    `heard[block, other]` is the last fence of the other block that all threads of this one know of, and
-    `heard_by_warps[warp, other]` that one warp knows of, by an atomic variable that both used, or by what others left
-    there (`left`, by place) who had heard of it themselves, before a fence: `passed` and `passed_by_warps`. In a block
-    warps leave what they have heard where they make atomic operations on shared memory (`left_in_block`), and all know
-    of it behind a `__syncthreads()`. It is not kept for more than MOST_BLOCKS.
+    Attributes:
+        fences: by block of the grid, its last fence.
+        released_by_threads: by thread of the grid. What it did before is released: a fence came after it, and then an
+            atomic operation, its own or one behind a barrier.
+        released_in_block: the same for fences of a block, by thread of the wave.
+        atomics_of_threads: in the block alone, the atomic operations that a thread knows of: its own, and those of its
+            warp before a `__syncwarp()`.
+        met: by block, the last of them before a `__syncthreads()`, of which all know.
+        met_before_fence: the last of them before a thread's own fence.
+        acquired: (block, other): the last fence of the other block that all threads of this one have acquired.
+        acquired_by_warps: (warp, other): the same for one warp.
+        releasable, releasable_by_warps: of these what a fence of their own has followed, which they release, too.
+        clocks_of_variables: (variable, block): what has been released into each; variables share VARIABLES clocks.
+        clocks_of_shared_variables: what the warps of a block have released by atomic operations on shared memory.
     """
 
     def __init__(self, blocks: int, threads: int) -> None:
         self.now = 0
         self.fences = np.zeros(blocks, np.int64)
-        self.told_by_threads = np.zeros(blocks * threads, np.int64)  # zeros take no memory before they are touched
+        self.released_by_threads = np.zeros(blocks * threads, np.int64)  # zeros take no memory before they are touched
         self.fenced = False
         self._answered: dict[int, bool] = {}
         self.passes_on = False  # whether something may have been handed on in a block alone
         few = blocks <= MOST_BLOCKS
         self.warps = -(-threads // WARP)
-        self.heard = np.zeros((blocks, blocks), np.int64) if few else None
-        self.heard_by_warps = np.zeros((blocks * self.warps, blocks), np.int64) if few else None
-        self.passed = np.zeros((blocks, blocks), np.int64) if few else None
-        self.passed_by_warps = np.zeros((blocks * self.warps, blocks), np.int64) if few else None
-        self.left = np.zeros((MEETING_PLACES, blocks), np.int64) if few else None
+        self.acquired = np.zeros((blocks, blocks), np.int64) if few else None
+        self.acquired_by_warps = np.zeros((blocks * self.warps, blocks), np.int64) if few else None
+        self.releasable = np.zeros((blocks, blocks), np.int64) if few else None
+        self.releasable_by_warps = np.zeros((blocks * self.warps, blocks), np.int64) if few else None
+        self.clocks_of_variables = np.zeros((VARIABLES, blocks), np.int64) if few else None
 
     def begin(self, wave) -> None:
         """A new wave."""
         self.block_ids = wave.block_ids
         self.barriers, self.met = np.zeros((2, wave.shape[0]), np.int64)
-        # Whether warps have heard what others of their block have not, and what they have not passed on.
-        self.has_news, self.keeps_news = np.zeros((2, wave.shape[0], self.warps), bool)
-        self.left_in_block = None if self.heard is None else np.zeros((wave.shape[0], len(self.heard)), np.int64)
+        # Whether warps have acquired what others of their block have not, and what they have not released.
+        self.acquired_anew, self.unreleased = np.zeros((2, wave.shape[0], self.warps), bool)
+        self.clocks_of_shared_variables = (
+            None if self.acquired is None else np.zeros((wave.shape[0], len(self.acquired)), np.int64)
+        )
         self.warp_barriers = np.zeros(wave.shape, np.int64)
         self.of_device, self.of_block = Fences(wave.shape), Fences(wave.shape)
-        self.told_in_block = np.zeros(wave.shape, np.int64)
+        self.released_in_block = np.zeros(wave.shape, np.int64)
         self.atomics_of_threads, self.met_before_fence = np.zeros((2, *wave.shape), np.int64)
         self.looks = np.zeros((2, *wave.shape), np.int64)  # by thread when it last looked at others' work, and where
         first = (wave.block_ids * wave.threads)[:, None]
@@ -161,11 +170,11 @@ class Clock:
             1 + first + np.arange(wave.threads, dtype=np.int64)[None, :]
         )  # by thread, 1 + its number in the grid
 
-    def is_answered(self, wave) -> bool:
+    def result_is_live(self, wave) -> bool:
         """Whether somebody uses the old value that the current atomic operation returns."""
         index = wave.instruction.index
         if index not in self._answered:
-            self._answered[index] = is_answered(wave.program, wave.instruction)
+            self._answered[index] = result_is_live(wave.program, wave.instruction)
         return self._answered[index]
 
     def tick(self) -> int:
@@ -180,15 +189,18 @@ class Clock:
             self.of_device.barrier(rows, self.barriers[rows])
         self.barriers[rows] = self.tick()
         self.met[rows] = self.atomics_of_threads[rows].max(axis=1)
-        heard = np.zeros_like(self.has_news)
-        heard[rows] = self.has_news[rows]
-        for row in np.flatnonzero(heard.any(axis=1)).tolist():
+        acquired = np.zeros_like(self.acquired_anew)
+        acquired[rows] = self.acquired_anew[rows]
+        for row in np.flatnonzero(acquired.any(axis=1)).tolist():
             block = self.block_ids[row]
-            warps = block * self.warps + np.flatnonzero(heard[row])
-            for of_all, of_warps in ((self.heard, self.heard_by_warps), (self.passed, self.passed_by_warps)):
+            warps = block * self.warps + np.flatnonzero(acquired[row])
+            for of_all, of_warps in (
+                (self.acquired, self.acquired_by_warps),
+                (self.releasable, self.releasable_by_warps),
+            ):
                 np.maximum(of_all[block], of_warps[warps].max(axis=0), out=of_all[block])
-            self.keeps_news[row] = True
-        self.has_news &= ~heard
+            self.unreleased[row] = True
+        self.acquired_anew &= ~acquired
 
     def warp_barrier(self, wave, mask: np.ndarray | None) -> None:
         """`__syncwarp()`."""
@@ -211,19 +223,19 @@ class Clock:
             self.fences[self._blocks(wave, mask)] = self.now
             self.of_device.last[lanes] = self.now
             self.met_before_fence[lanes] = self.atomics_of_threads[lanes]
-            if self.keeps_news.any():
-                self._pass_on_news(np.broadcast_to(True if mask is None else mask, wave.shape))
+            if self.unreleased.any():
+                self._make_releasable(np.broadcast_to(True if mask is None else mask, wave.shape))
 
-    def _pass_on_news(self, here: np.ndarray) -> None:
-        """The warps of these threads have heard something, and make a fence."""
+    def _make_releasable(self, here: np.ndarray) -> None:
+        """The warps of these threads, which have acquired something, make a fence."""
         rows, warps = self._warps(here)
-        keep = self.keeps_news[rows, warps]
+        keep = self.unreleased[rows, warps]
         rows, warps = rows[keep], warps[keep]
-        self.keeps_news[rows, warps], self.has_news[rows, warps] = False, True
+        self.unreleased[rows, warps], self.acquired_anew[rows, warps] = False, True
         blocks = self.block_ids[rows]
         of_grid = blocks * self.warps + warps
-        news = np.maximum(self.heard_by_warps[of_grid], self.heard[blocks])
-        self.passed_by_warps[of_grid] = np.maximum(self.passed_by_warps[of_grid], news)
+        news = np.maximum(self.acquired_by_warps[of_grid], self.acquired[blocks])
+        self.releasable_by_warps[of_grid] = np.maximum(self.releasable_by_warps[of_grid], news)
 
     def shared_atomic(self, wave, mask: np.ndarray | None, op: str) -> None:
         """An atomic operation, or another strong access, on shared memory."""
@@ -237,7 +249,7 @@ class Clock:
             self.atomics_of_threads[lanes] = self.now
         if op != "ld":
             self._tell_block(here)
-        if self.heard is not None:
+        if self.acquired is not None:
             self._meet_in_block(here, op)
 
     def _meet_in_block(self, here: np.ndarray, op: str) -> None:
@@ -245,10 +257,12 @@ class Clock:
         rows, warps = self._warps(here)
         of_grid = self.block_ids[rows] * self.warps + warps
         if op != "ld":
-            np.maximum.at(self.left_in_block, rows, self.heard_by_warps[of_grid])
+            np.maximum.at(self.clocks_of_shared_variables, rows, self.acquired_by_warps[of_grid])
         if op != "st":
-            self.heard_by_warps[of_grid] = np.maximum(self.heard_by_warps[of_grid], self.left_in_block[rows])
-            self.has_news[rows, warps] = self.keeps_news[rows, warps] = True
+            self.acquired_by_warps[of_grid] = np.maximum(
+                self.acquired_by_warps[of_grid], self.clocks_of_shared_variables[rows]
+            )
+            self.acquired_anew[rows, warps] = self.unreleased[rows, warps] = True
 
     @staticmethod
     def _warps(here: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -257,88 +271,88 @@ class Clock:
         return tuple(np.unique(np.stack((rows, threads // WARP)), axis=1))
 
     def _tell_block(self, here: np.ndarray) -> None:
-        self.told_in_block = np.maximum(self.told_in_block, self.of_block.told(here, self.warp_barriers))
+        self.released_in_block = np.maximum(self.released_in_block, self.of_block.released(here, self.warp_barriers))
 
     def atomic(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int, everyone=None) -> None:
         """An atomic operation, or another strong access to global memory, by the threads of a mask, for `everyone`."""
         self.tick()
-        if self.fenced and self.heard is not None:
+        if self.fenced and self.acquired is not None:
             self._meet_at(wave, mask, op, addresses, width)
         mask = mask if everyone is None else everyone
         if op != "st":
             lanes = _lanes(wave, mask)
             self.atomics_of_threads[lanes] = self.now
-            if op == "ld" or (op == "atom" and self.is_answered(wave)):
+            if op == "ld" or (op == "atom" and self.result_is_live(wave)):
                 self.looks[0][lanes], self.looks[1][lanes] = self.now, wave.instruction.index
         if not self.fenced or op == "ld":
             return
         here = np.broadcast_to(True if mask is None else mask, wave.shape)
-        told = self.of_device.told(here, self.warp_barriers)
-        self._tell(np.maximum(told, self.of_device.told_of_blocks(here, self.barriers)))
+        released = self.of_device.released(here, self.warp_barriers)
+        self._release(np.maximum(released, self.of_device.released_by_blocks(here, self.barriers)))
         self._tell_block(here)
         if self.passes_on:
             self._pass_on(np.where(by_warps(here, wave.shape), self.met_before_fence, 0).max(axis=1))
 
-    def _tell(self, known: np.ndarray) -> None:
+    def _release(self, known: np.ndarray) -> None:
         threads = self.marks - 1
-        self.told_by_threads[threads] = np.maximum(self.told_by_threads[threads], known)
+        self.released_by_threads[threads] = np.maximum(self.released_by_threads[threads], known)
 
     def _pass_on(self, met: np.ndarray) -> None:
         """Threads tell all what others of their block have told them before their fence; `met`, by block: when."""
-        self._tell(np.minimum(self.told_in_block, met[:, None]))
+        self._release(np.minimum(self.released_in_block, met[:, None]))
 
     def _meet_at(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int) -> None:
         """Warps leave at these words what they pass on, and hear what others have left there."""
         lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
         words = np.broadcast_to(addresses, wave.shape)[lanes] >> 2
         rows, threads = np.nonzero(lanes)
-        warps, count = self.block_ids[rows] * self.warps + threads // WARP, len(self.heard_by_warps)
-        several = [(words + part) % MEETING_PLACES * count + warps for part in range(max(1, width // 4))]
+        warps, count = self.block_ids[rows] * self.warps + threads // WARP, len(self.acquired_by_warps)
+        several = [(words + part) % VARIABLES * count + warps for part in range(max(1, width // 4))]
         places, warps = np.divmod(np.unique(np.concatenate(several)), count)
         blocks = warps // self.warps
-        for known in (self.heard_by_warps, self.passed_by_warps):
+        for known in (self.acquired_by_warps, self.releasable_by_warps):
             known[warps, blocks] = np.maximum(known[warps, blocks], self.fences[blocks])
         if op != "st":
-            self.has_news[rows, threads // WARP] = self.keeps_news[rows, threads // WARP] = True
-        step = MOST_AT_ONCE // len(self.heard)
+            self.acquired_anew[rows, threads // WARP] = self.unreleased[rows, threads // WARP] = True
+        step = MOST_AT_ONCE // len(self.acquired)
         for first in range(0, len(places), step):
             self._exchange(places[first : first + step], warps[first : first + step], op)
 
     def _exchange(self, places: np.ndarray, warps: np.ndarray, op: str) -> None:
         """The same of pairs of a place and a warp, sorted by both: at a place the warps come one after the other."""
         starts = np.flatnonzero(np.r_[True, places[1:] != places[:-1]])
-        known = self.left[places]
+        known = self.clocks_of_variables[places]
         if op != "ld":
-            known = np.maximum(known, np.maximum(self.passed_by_warps[warps], self.passed[warps // self.warps]))
+            known = np.maximum(known, np.maximum(self.releasable_by_warps[warps], self.releasable[warps // self.warps]))
             _accumulate(known, starts)
-            self.left[places[starts]] = known[np.r_[starts[1:], len(places)] - 1]
+            self.clocks_of_variables[places[starts]] = known[np.r_[starts[1:], len(places)] - 1]
         if op != "st":
             order = np.argsort(warps, kind="stable")
             known, warps = known[order], warps[order]
             starts = np.flatnonzero(np.r_[True, warps[1:] != warps[:-1]])
             known = np.maximum.reduceat(known, starts)
-            self.heard_by_warps[warps[starts]] = np.maximum(self.heard_by_warps[warps[starts]], known)
+            self.acquired_by_warps[warps[starts]] = np.maximum(self.acquired_by_warps[warps[starts]], known)
 
     def heard_of(self, row: np.ndarray, lane: np.ndarray, other_blocks: np.ndarray) -> np.ndarray:
         """Up to when threads have heard what other blocks told, or may have."""
         met = np.maximum(self.atomics_of_threads[row, lane], self.met[row])
-        if self.heard is None:
+        if self.acquired is None:
             return met
         blocks = self.block_ids[row]
-        by_warp = self.heard_by_warps[blocks * self.warps + lane // WARP, other_blocks]
-        return np.minimum(met, np.maximum(by_warp, self.heard[blocks, other_blocks]))
+        by_warp = self.acquired_by_warps[blocks * self.warps + lane // WARP, other_blocks]
+        return np.minimum(met, np.maximum(by_warp, self.acquired[blocks, other_blocks]))
 
-    def unheard(self, wave, other: int, who: int, time: int) -> Unheard | None:
+    def missing_release(self, wave, other: int, who: int, time: int) -> MissingRelease | None:
         """Why a thread does not know what one of another block did, if it has looked at others' work since."""
         (block, thread), (other_block, other_thread) = divmod(who, wave.threads), divmod(other, wave.threads)
         row, other_row = np.searchsorted(self.block_ids, (block, other_block)).tolist()
         when = max(self.atomics_of_threads[row, thread], self.met[row])
         at = np.flatnonzero(self.looks[0, row] == when)
-        if block == other_block or when <= time or self.told_by_threads[other] > time or not len(at):
+        if block == other_block or when <= time or self.released_by_threads[other] > time or not len(at):
             return None
         here = other_row < len(self.block_ids) and self.block_ids[other_row] == other_block
-        lacks = "barrier" if here and self.of_device.last[other_row, other_thread] > time else "fence"
-        return Unheard(int(self.looks[1, row, at[0]]), lacks)
+        missing = "barrier" if here and self.of_device.last[other_row, other_thread] > time else "fence"
+        return MissingRelease(int(self.looks[1, row, at[0]]), missing)
 
     @staticmethod
     def _blocks(wave, mask: np.ndarray | None) -> np.ndarray:
@@ -440,7 +454,7 @@ class GlobalWatch:
             elements = (elements[:, None] + np.arange(count)).reshape(-1)
         if self.allocation.padding:
             elements = np.minimum(elements, len(self.unwritten) - 1)
-        if op != "st" and not overwrites(wave.program, wave.instruction):
+        if op != "st" and not is_dead_exchange(wave.program, wave.instruction):
             missing = self.unwritten[elements]
             if missing.any():
                 where = int(missing.argmax())
@@ -472,7 +486,7 @@ class GlobalWatch:
             self._compare(wave, readers, "reads", words, marks, strong, op, None)
         if strong and self.writer.used:
             stamp = self._with_plain_ones(wave, words, marks, stamp)
-        joins = atomic and not (op == "atom" and self.clock.is_answered(wave))
+        joins = atomic and not (op == "atom" and self.clock.result_is_live(wave))
         if joins:
             self._keep_others(wave, words, marks)
         else:
@@ -547,8 +561,8 @@ class GlobalWatch:
             if what == "writes" and stamps[at] & 1:
                 what = "updates"
             first = GlobalSide(instruction, int(others[at]), what)
-            unheard = self.clock.unheard(wave, int(others[at]), int(who[at]), int(stamps[at]) >> TIME)
-            self._race(wave, first, op, int(who[at]), int(words[at]), int(racing.sum()), unheard)
+            missing_release = self.clock.missing_release(wave, int(others[at]), int(who[at]), int(stamps[at]) >> TIME)
+            self._race(wave, first, op, int(who[at]), int(words[at]), int(racing.sum()), missing_release)
         return False
 
     def _in_order(self, wave, others: np.ndarray, who: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -568,11 +582,11 @@ class GlobalWatch:
             both = np.minimum(clock.warp_barriers[row, lane], clock.warp_barriers[row, other_lane])
             ordered |= same_warp & (both > times)
         if clock.fenced:
-            told = clock.told_by_threads[others] > times
-            ordered |= ~same & told & (clock.heard_of(row, lane, other_block) > times)
+            released = clock.released_by_threads[others] > times
+            ordered |= ~same & released & (clock.heard_of(row, lane, other_block) > times)
             if same.any():
-                told |= clock.told_in_block[row, other_lane] > times
-                ordered |= same & told & (clock.atomics_of_threads[row, lane] > times)
+                released |= clock.released_in_block[row, other_lane] > times
+                ordered |= same & released & (clock.atomics_of_threads[row, lane] > times)
         return ordered
 
     def _remember_readers(self, wave, words, marks, stamp: int) -> None:
@@ -621,11 +635,20 @@ class GlobalWatch:
             self._race(wave, first, "st", int(who[at]), int(words[start]), int(different.sum()))
 
     def _race(
-        self, wave, first: GlobalSide, op: str, thread: int, word: int, times: int, unheard: Unheard | None = None
+        self,
+        wave,
+        first: GlobalSide,
+        op: str,
+        thread: int,
+        word: int,
+        times: int,
+        missing_release: MissingRelease | None = None,
     ) -> None:
         what = {"ld": "reads", "st": "writes"}.get(op, "updates")
         second = GlobalSide(wave.instruction.index, thread, what)
-        self._report(wave, self.allocation, GlobalHazard("race", first, second, word * self._word, unheard), times)
+        self._report(
+            wave, self.allocation, GlobalHazard("race", first, second, word * self._word, missing_release), times
+        )
 
     def _content(self, words: np.ndarray) -> np.ndarray:
         """What memory holds before the access, as integers."""

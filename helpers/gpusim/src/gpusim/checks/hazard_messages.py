@@ -427,7 +427,7 @@ class Messages:
             text += "Blocks run in any order and do not wait for each other. "
         else:
             text += "No barrier lies between them, so that on a GPU either may come first. "
-        if hazard.unheard is not None:
+        if hazard.missing_release is not None:
             return text + self._untold(hazard, one)
         if one == two:
             return text + (
@@ -445,8 +445,10 @@ class Messages:
 
     def _untold(self, hazard: GlobalHazard, line: int) -> str:
         """What a thread should have done behind a line before others learn of it by a counter or a flag."""
-        purpose = f"If what line {self.lines(hazard.unheard.looked_at)[-1]} finds is to tell that line {line} is done, "
-        if hazard.unheard.lacks == "fence":
+        purpose = (
+            f"If what line {self.lines(hazard.missing_release.read_by)[-1]} finds is to tell that line {line} is done, "
+        )
+        if hazard.missing_release.missing == "fence":
             return f"{purpose}put __threadfence() behind line {line}, before the counter or the flag there is changed."
         barrier = f"put __syncthreads() behind the fence that follows line {line}"
         return f"{purpose}{barrier}, before one thread changes the counter or the flag for all."

@@ -36,7 +36,7 @@ from gpusim.checks.shared_epoch import (
     Pending,
     Side,
 )
-from gpusim.engine.ir import Instruction, Registers, overwrites
+from gpusim.engine.ir import Instruction, Registers, is_dead_exchange
 from gpusim.symbols.live_loads import LoadedValues, Uses
 from gpusim.symbols.memory_order import Strength
 from gpusim.symbols.shared_arrays import SharedNames
@@ -215,7 +215,7 @@ class SharedChecks:
             kind = LOOKED_AT
         elif kind in BY_STRENGTH:
             kind = BY_STRENGTH[kind][self._names.strength(wave.instruction)]
-        if kind == ATOMIC and overwrites(wave.program, wave.instruction):
+        if kind == ATOMIC and is_dead_exchange(wave.program, wave.instruction):
             self._overwriting.add(wave.instruction.index)
         self._append(kind, wave.instruction.index, addresses, mask, width, values)
         return kind not in BY_STRENGTH
@@ -333,7 +333,7 @@ class SharedChecks:
             rows = ending & (self._starts == start)
             state, hazards = self._analyse(self._log[start:], self._values[start:], rows)
             self._state = self.patterns.state_number(state)
-            self._tell(hazards, start)
+            self._release(hazards, start)
         self._starts[ending] = len(self._log)
         if (self._starts == len(self._log)).all():
             self._clear()
@@ -352,15 +352,15 @@ class SharedChecks:
                 emptied, self._state = self.patterns.emptied(state)
                 self._use(emptied)
                 self._mask, self._mask_number = None, EVERYBODY
-                self._tell(hazards)
+                self._release(hazards)
                 return
             found = (self.patterns.state_number(state), hazards)
             if not self._loose and not self._compared:
                 self.patterns.known[key] = found
         self._state, hazards = found
-        self._tell(hazards)
+        self._release(hazards)
 
-    def _tell(self, hazards: Counter, start: int = 0) -> None:
+    def _release(self, hazards: Counter, start: int = 0) -> None:
         """Report hazards of a log that starts at `start`, or hold them back until a value is used."""
         for hazard, times in hazards.items():
             if hazard.lanes is None:

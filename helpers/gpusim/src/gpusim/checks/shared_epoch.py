@@ -8,8 +8,8 @@ The rules:
 - Between two barriers the order of two threads is not defined. If both access a word and one of them writes, the
   result depends on it: a race. Atomic operations do not race with each other, nor with strong loads and stores (what
   these are, and what a glance is, says `strengths`), and threads that store the same value do not either
-  (compute-sanitizer's racecheck says so, too). The plain load with which an atomicCAS begins (`mark_looks`) is taken
-  for a strong one: loops that build an atomic function from it begin with such a load (CUDA guide, 'Atomic
+  (compute-sanitizer's racecheck says so, too). The plain load with which an atomicCAS begins (`mark_cas_loads`) is
+  taken for a strong one: loops that build an atomic function from it begin with such a load (CUDA guide, 'Atomic
   Functions'). What is stored in a word first is never strong: who might come before would find anything.
 - Lanes of one warp need not run in step (CUDA guide, 'Independent Thread Scheduling'), so that they race with each
   other as well, unless `__syncwarp()` lies between (racecheck: "Warp Level Programming").
@@ -41,8 +41,8 @@ HEARS, TELLS = (GLANCE, STRONG_LOAD, HEAR, *UPDATES), (STRONG_STORE, VOLATILE_ST
 REGISTER = 4  # bytes
 ALL_GROUPS = -1  # what a WAIT for everything holds instead of the number of groups that may be pending
 UNCOMMITTED = -1  # the age of a copy that is in no group yet
-WRITTEN, UPDATED, READ, MAY_LOOK = 1, 2, 4, 8  # flags of a word: plain or asynchronous stores, atomics, loads
-WRITES = {STORE: WRITTEN, ATOMIC: UPDATED, VOLATILE_STORE: UPDATED, LOOKED_AT: MAY_LOOK}
+WRITTEN, UPDATED, READ, MAY_SEED_CAS = 1, 2, 4, 8  # flags of a word: plain or asynchronous stores, atomics, loads
+WRITES = {STORE: WRITTEN, ATOMIC: UPDATED, VOLATILE_STORE: UPDATED, LOOKED_AT: MAY_SEED_CAS}
 MOST_PER_INSTRUCTION = 3  # events of one instruction that are looked at when a pair is chosen for the message
 MOST_HANDED_ON = 64  # the same, and words, where threads hand on what they did, so that some pairs are in order
 NEVER = np.iinfo(np.int64).max
@@ -403,7 +403,7 @@ class Epoch:
         """Every access of the words that are set in `raced`, as columns."""
         columns: dict[str, list[np.ndarray]] = {name: [] for name in _COLUMNS}
         synchronised = np.full(self.shape[0] * self.shape[1], -1)
-        told, met = self._handed_on()
+        released, met = self._handed_on()
         end = len(self.log)
         ends: dict[int, list[_Copy]] = {}
         for copy in copies:
@@ -417,7 +417,7 @@ class Epoch:
             part = np.arange(len(index)) % (of.width // self.word)
             position = position[chosen]
             of_lanes = (index[chosen], self.thread[position], position, part[chosen], synchronised[position],
-                        np.full(len(position), NEVER) if kind == COPY else told[time][position],
+                        np.full(len(position), NEVER) if kind == COPY else released[time][position],
                         met[time][position])  # fmt: skip
             for name, values in zip(_COLUMNS[:7], of_lanes, strict=True):
                 columns[name].append(values)
@@ -444,13 +444,13 @@ class Epoch:
         """By time and lane position: when what was done before is known to others, and the time up to which the thread
         knows of others.
 
-        Of two accesses the first comes before the second if its `told` is before the other's `met`.
+        Of two accesses the first comes before the second if its `released` is before the other's `met`.
         """
         count = self.shape[0] * self.shape[1]
         self.hands_on = any(entry.kind == FENCE for entry in self.log)
         if not self.hands_on:
             return [np.full(count, NEVER)] * len(self.log), [np.full(count, -1)] * len(self.log)
-        told, met = np.empty((len(self.log), count), np.int64), np.empty((len(self.log), count), np.int64)
+        released, met = np.empty((len(self.log), count), np.int64), np.empty((len(self.log), count), np.int64)
         now = np.full(count, -1)
         for time, entry in enumerate(self.log):
             met[time] = now
@@ -462,7 +462,7 @@ class Epoch:
         # Backwards: when a thread next meets others, itself or by its warp, and when it does so behind a fence.
         meets, now = np.full(count, NEVER), np.full(count, NEVER)
         for time in range(len(self.log) - 1, -1, -1):
-            told[time] = now
+            released[time] = now
             entry = self.log[time]
             lanes = self._positions(entry)
             if entry.kind in TELLS:
@@ -472,7 +472,7 @@ class Epoch:
             elif entry.kind == WARP_BARRIER:
                 for next_time in (meets, now):
                     next_time[lanes] = self._of_warps(next_time, lanes, np.minimum, NEVER)
-        return told, met
+        return released, met
 
     def _positions(self, entry: Entry):
         lanes = self._lanes(self.array(entry.mask))
@@ -510,8 +510,8 @@ class Epoch:
         glances = np.logical_or.reduceat(kind == GLANCE, starts)
         volatile = np.logical_or.reduceat(kind == VOLATILE_STORE, starts)
         conflict = several & (stores | copies | (reads & (updates | volatile)) | (glances & volatile))
-        looked_at = np.logical_or.reduceat(kind == LOOKED_AT, starts)
-        only_stores = conflict & stores & ~copies & ~reads & ~updates & ~looked_at & ~glances & ~volatile
+        polled = np.logical_or.reduceat(kind == LOOKED_AT, starts)
+        only_stores = conflict & stores & ~copies & ~reads & ~updates & ~polled & ~glances & ~volatile
         group = np.cumsum(np.r_[0, changes[1:]])
         if only_stores.any():
             self.depends_on_values = True
@@ -601,7 +601,7 @@ class Epoch:
         mixed = ((low == LOAD) & (high == ATOMIC)) | ((low <= GLANCE) & (high == VOLATILE_STORE))
         conflict &= plain[0] | plain[1] | mixed
         conflict &= time[other] >= time[one]
-        conflict &= events["told"][one] >= events["met"][other]
+        conflict &= events["released"][one] >= events["met"][other]
         conflict &= (events["hides_until"][one] < time[other]) & (time[one] <= events["hides_from"][other])
         stores = (kind[one] == STORE) & (kind[other] == STORE) & conflict
         for pair in np.flatnonzero(stores):
@@ -627,7 +627,7 @@ _COLUMNS = (
     "position",
     "part",
     "synchronised",
-    "told",
+    "released",
     "met",
     "time",
     "kind",

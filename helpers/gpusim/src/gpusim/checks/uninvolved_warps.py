@@ -25,9 +25,9 @@ class Bystanders:
 
     Times are those of the launch's clock, `tick()`. `known` holds, (blocks, warps, warps), up to when each warp knows
     of each; `brought` is what came to a barrier that is not yet passed, (numbers, blocks, warps). By mbarrier, a block
-    and a byte, `told` is what came there, and `learnt` what those learn who find the phase ended; `posted`, (blocks,
-    warps), is what those know who have made strong accesses. `written` and `read` hold, by word and warp, 0 or the
-    time of the last access, and with it 1 + the instruction and the lane.
+    and a byte, `released` is what came there, and `learnt` what those learn who find the phase ended; `posted`,
+    (blocks, warps), is what those know who have made strong accesses. `written` and `read` hold, by word and warp, 0
+    or the time of the last access, and with it 1 + the instruction and the lane.
     """
 
     def __init__(self, report: Callable[[object, Hazard, int], None], tick: Callable[[], int]) -> None:
@@ -39,7 +39,7 @@ class Bystanders:
         self.known = np.zeros((blocks, warps, warps), np.int32)
         self.brought = np.zeros((NUMBERS, blocks, warps), np.int32)
         self.posted = np.zeros((blocks, warps), np.int32)
-        self.told: dict[tuple[int, int], np.ndarray] = {}
+        self.released: dict[tuple[int, int], np.ndarray] = {}
         self.learnt: dict[tuple[int, int], np.ndarray] = {}
         self.written, self.read = (np.zeros((3, blocks, words, warps), np.int32) for _ in range(2))
 
@@ -50,12 +50,12 @@ class Bystanders:
     def reached(self, number: int, threads: np.ndarray) -> None:
         """These threads come to a barrier with a number."""
         for row, warp in np.unique(np.argwhere(threads) // (1, WARP), axis=0).tolist():
-            self._tell(self.brought[number, row], row, warp)
+            self._release(self.brought[number, row], row, warp)
 
-    def _tell(self, told: np.ndarray, row: int, warp: int) -> None:
+    def _release(self, released: np.ndarray, row: int, warp: int) -> None:
         """A warp hands on, by warps, what it knows and what it did."""
-        np.maximum(told, self.known[row, warp], out=told)
-        told[warp] = self._tick()
+        np.maximum(released, self.known[row, warp], out=released)
+        released[warp] = self._tick()
 
     def passed(self, number: int, threads: np.ndarray) -> None:
         """These threads have waited there, and go on."""
@@ -69,13 +69,13 @@ class Bystanders:
 
     def arrive(self, row: int, byte: int, threads: np.ndarray, is_far: bool, ended: int) -> None:
         """Threads of a block arrive at an mbarrier of it, or those of another one (`is_far`); so many phases end."""
-        told = self.told.setdefault((row, byte), np.zeros(self.known.shape[1], np.int32))
+        released = self.released.setdefault((row, byte), np.zeros(self.known.shape[1], np.int32))
         if is_far:  # what they know of this block is not kept
-            told[:] = self._tick()
+            released[:] = self._tick()
         for warp in np.unique(threads // WARP).tolist():
-            self._tell(told, row, warp)
+            self._release(released, row, warp)
         if ended:
-            self.learnt[row, byte] = told.copy()
+            self.learnt[row, byte] = released.copy()
 
     def found_ended(self, row: int, byte: int, threads: np.ndarray) -> None:
         """Threads have found a phase of an mbarrier ended."""
@@ -87,7 +87,7 @@ class Bystanders:
         """These threads make strong accesses."""
         for row, warp in np.unique(np.argwhere(threads) // (1, WARP), axis=0).tolist():
             np.maximum(self.known[row, warp], self.posted[row], out=self.known[row, warp])
-            self._tell(self.posted[row], row, warp)
+            self._release(self.posted[row], row, warp)
 
     def knows(self, rows: np.ndarray, warps: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Whether warps of these blocks know of what others did at these times."""

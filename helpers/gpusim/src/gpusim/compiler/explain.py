@@ -129,11 +129,15 @@ def failed_compilation(
     shown, about_source, of_the_host = [], *_host_code_apart(about_source)
     if about_source and _python_line(about_source[0][0], texts):
         about_source = about_source[:1]  # the others follow from it
-    for error, *notes in about_source[:_MAX_ERRORS_SHOWN]:
+    different = {error.message: (error, notes) for error, *notes in reversed(about_source)}
+    of_each = [different[message] for message in dict.fromkeys(error.message for error, *_ in about_source)]
+    for error, notes in of_each[:_MAX_ERRORS_SHOWN]:
         paragraphs = [diagnostics.render(each, texts) for each in (error, *_few(notes))]
         hints = _hints_on_python(error, texts) or _hints(error, headers)
-        shown.append("\n".join(paragraphs + hints))
-    left = len(about_source) - len(shown)
+        also = {one.line for one, *_ in about_source if one.message == error.message and one.line} - {error.line}
+        more = [f"    The same in {_lines(sorted(also))}."] if also else []
+        shown.append("\n".join(paragraphs + hints + more))
+    left = len(of_each) - len(shown)
     if left > 0:
         shown.append(f"… and {left} more {'error' if left == 1 else 'errors'}; the first one is often their cause")
     if of_the_host:
@@ -274,9 +278,13 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
     if _END_OF_LINE_BEFORE.search(error.message) and _begins_its_line(error):
         return ["    Look at the end of the line before: the ; is missing there."]
     if _TWO_INDICES in error.message:
+        name = _before_bracket(error)
         return [
-            "    What stands before the [ is one number. An array that the kernel was given has one index: row by row, "
-            "element (row, col) is C[row * N + col]."
+            f"    {name} points to the first of a line of numbers, and has one index: element (row, col) of rows that "
+            f"are W numbers long is {name}[row * W + col]."
+            if name
+            else "    What stands before the [ is one number. An array that the kernel was given has one index: row by "
+            "row, element (row, col) is C[row * N + col]."
         ]
     if _UNDEFINED_FUNCTION.search(error.message):
         return ["    The source declares this function and calls it, but never defines it."]
@@ -309,6 +317,12 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
             "cuda_fp16.h and mma.h, come with the course: if they are missing, `make lab` sets it up again."
         ]
     return []
+
+
+def _before_bracket(error: Diagnostic) -> str:
+    """The name that an error on indices points at, "" if it points at none."""
+    found = re.match(r"(\w+)\s*\[", (error.echo or "")[(error.column or 1) - 1 :])
+    return found[1] if found else ""
 
 
 def _foreign_character(error: Diagnostic) -> str | None:

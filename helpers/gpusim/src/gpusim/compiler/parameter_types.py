@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 _INTEGERS = {
     "char": "i1", "signed char": "i1", "unsigned char": "u1", "short": "i2", "unsigned short": "u2", "int": "i4",
@@ -30,6 +33,7 @@ _OF_VECTORS = {
 }  # fmt: skip
 _VECTORS = {f"{name}{count}": (number, count) for name, number in _OF_VECTORS.items() for count in (1, 2, 3, 4)}
 _PAIRS = {"half2": ("f2", 2), "__half2": ("f2", 2), "nv_bfloat162": ("bf16", 2), "__nv_bfloat162": ("bf16", 2)}
+NOT_OF_NUMPY = {"bf16": "bfloat16", "fp8": "float8"}  # numbers whose bits are passed
 _NOT_OF_TYPE = re.compile(r"\b(?:const|volatile|struct|enum|__restrict__)\b")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -50,6 +54,18 @@ class ParameterType:
     number: str
     count: int
     bytes_: int
+
+    @cached_property
+    def dtype(self) -> np.dtype | None:
+        """NumPy's type of one of the numbers in a value, or behind the pointer; None for structs and bytes of any kind.
+
+        Of a format that NumPy lacks it is the unsigned integer that holds the bits.
+        """
+        if self.pointers > 1:
+            return np.dtype(np.uint64)
+        if self.number in NOT_OF_NUMPY:
+            return np.dtype(f"u{self.bytes_ // self.count}")
+        return np.dtype(self.number) if self.number else None
 
 
 def from_text(text: str, source: str) -> ParameterType | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.checks.checks import Report, combined
+from gpusim.checks.checks import Report
 from gpusim.counters import counters, counting, file as recording_file, unique_sectors
 from gpusim.counters.recorded import Counts, InstructionCounts, LineCounts, RecordedLaunch, place_of
 from gpusim.counters.recorder import COPY, WARP, as_warps
@@ -89,7 +89,7 @@ class Recording:
         """What the sanitizer looked at and found in the launches, as one report; str() says it in words."""
         if not self.reports:
             raise SimulatorError("The sanitizer was off, or nothing was launched, inside `with gpusim.record(...)`.")
-        return combined(self.reports)
+        return sum(self.reports, Report(""))
 
     def save(self, path: str | os.PathLike) -> Path:
         """Write the recording to one .npz file, which `Recording.load` reads on a machine without compiler or GPU."""

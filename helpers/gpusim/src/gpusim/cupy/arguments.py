@@ -2,17 +2,16 @@
 
 import warnings
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 
 from gpusim.compiler import CompiledKernel, Parameter, ParameterType
+from gpusim.compiler.parameter_types import NOT_OF_NUMPY
 from gpusim.cupy.textures import SurfaceObject, TextureObject
 from gpusim.engine.memory import GlobalMemory
 from gpusim.errors import ArgumentError
 
 OBJECTS = {"cudaTextureObject_t": "TextureObject", "cudaSurfaceObject_t": "SurfaceObject"}
-NOT_OF_NUMPY = {"bf16": "bfloat16", "fp8": "float8"}  # numbers whose bits are passed
 
 
 def pack_arguments(kernel: CompiledKernel, args: Sequence, memory: GlobalMemory) -> bytes:
@@ -45,22 +44,9 @@ def _type_for(kernel: CompiledKernel, parameter: Parameter, argument) -> Paramet
     return found or ParameterType(int(parameter.is_pointer), "", 1, 0 if parameter.is_pointer else parameter.size)
 
 
-@cache
-def dtype_of(type_: ParameterType) -> np.dtype | None:
-    """NumPy's type of one of the numbers that a parameter holds, or points to; None for structs and bytes of any kind.
-
-    Of a format that NumPy lacks it is the unsigned integer that holds the bits.
-    """
-    if type_.pointers > 1:
-        return np.dtype(np.uint64)
-    if type_.number in NOT_OF_NUMPY:
-        return np.dtype(f"u{type_.bytes_ // type_.count}")
-    return np.dtype(type_.number) if type_.number else None
-
-
 def _plain_bytes(parameter: Parameter, type_: ParameterType, argument, memory: GlobalMemory) -> bytes | None:
     """Of an argument of just the type of its parameter, as nearly all are; None for the others."""
-    expected = dtype_of(type_)
+    expected = type_.dtype
     if expected is None or (type_.pointers < 2 and type_.count > 1):
         return None
     if type_.pointers:
@@ -76,7 +62,7 @@ def _fits(given: np.dtype, type_: ParameterType) -> bool:
     Integers of one size may stand for each other, and unsigned ones for the bits of floats. A vector or a complex
     number may be given as its numbers, as one complex number for each two, or as the bits of the whole.
     """
-    wanted, of_floats = dtype_of(type_), type_.number in NOT_OF_NUMPY or type_.number.startswith("f")
+    wanted, of_floats = type_.dtype, type_.number in NOT_OF_NUMPY or type_.number.startswith("f")
     if wanted is None or (given.kind == "V" and (given.names is not None or type_.count > 1)):
         return True
     of_ml_dtypes = given.kind == "V" and given.type is not np.void
@@ -92,7 +78,7 @@ def _fits(given: np.dtype, type_: ParameterType) -> bool:
 
 def _how_to_convert(given: np.dtype, type_: ParameterType, several: bool = True) -> str:
     """What a kernel reads an array of another type as, and how to give it that."""
-    wanted = dtype_of(type_)
+    wanted = type_.dtype
     if type_.number in NOT_OF_NUMPY:
         name = NOT_OF_NUMPY[type_.number]
         how = "(x.view(numpy.uint32) >> 16).astype(numpy.uint16) of a float32 array x" if name == "bfloat16" else "x"
@@ -140,7 +126,7 @@ def _check_order(place: str, array: np.ndarray) -> None:
 
 
 def _argument_bytes(place: str, parameter: Parameter, type_: ParameterType, argument, memory: GlobalMemory) -> bytes:
-    wanted, is_number = dtype_of(type_), type_.count == 1 and not type_.pointers and bool(type_.number)
+    wanted, is_number = type_.dtype, type_.count == 1 and not type_.pointers and bool(type_.number)
     if isinstance(argument, np.ndarray) and argument.dtype.names and argument.size == 1 and not type_.pointers:
         argument = argument.reshape(())  # a struct, which CuPy, too, takes as an array of one element
     if isinstance(argument, np.ndarray) and (argument.ndim > 0 or type_.pointers):
@@ -190,7 +176,7 @@ def _argument_bytes(place: str, parameter: Parameter, type_: ParameterType, argu
         raise ArgumentError(
             f"{place} needs a NumPy scalar of {parameter.size} bytes{which}; found {_describe(argument)}."
         )
-    dtype = dtype_of(type_)
+    dtype = type_.dtype
     if dtype.kind == "f":
         if isinstance(value, np.generic) and value.dtype == dtype:
             return value.tobytes()

@@ -52,10 +52,10 @@ class Forms:
             used = self.pointers.used_by(program)
             if level == "sass" and (undecided := self.pointers.undecided(program)):
                 from gpusim.symbols import (
-                    match_by_address as same_places,  # few kernels need it, and it loads PTX's rules
+                    match_by_address,  # few kernels need it, and it loads PTX's rules
                 )
 
-                used = used | same_places.arrays_of(self.compiled, program, undecided)
+                used = used | match_by_address.arrays_of(self.compiled, program, undecided)
             code, unproven = self.compiled, used if level == "sass" else ()
             self._shared_names[level] = SharedNames(
                 self.pointers.shared_arrays,
@@ -77,11 +77,11 @@ class Forms:
 
         Then the other accesses of that place belong to it only as far as they have the addresses of the PTX's.
         """
-        from gpusim.symbols import match_by_address as same_places
+        from gpusim.symbols import match_by_address
 
         names, prepared = self.shared_names("sass"), self.sass
         alike = self.pointers.alike(prepared.program, instruction)
-        by_address = same_places.arrays_of(self.compiled, prepared.program, alike)
+        by_address = match_by_address.arrays_of(self.compiled, prepared.program, alike)
         for other in {*alike, instruction} & names.unproven:
             names.attribute(other, None if other == instruction else by_address.get(other))
         if prepared.machine is not None:
@@ -90,10 +90,10 @@ class Forms:
     def has_address_of_its_array(self, instruction: int) -> bool:
         """Whether an access of the machine code has the addresses of accesses of the PTX, all to the array of its
         place in the source."""
-        from gpusim.symbols import match_by_address as same_places
+        from gpusim.symbols import match_by_address
 
         alike = self.pointers.alike(self.sass.program, instruction)
-        found = same_places.arrays_of(self.compiled, self.sass.program, alike).get(instruction)
+        found = match_by_address.arrays_of(self.compiled, self.sass.program, alike).get(instruction)
         return found is not None and found == self.shared_names("sass").used.get(instruction)
 
     def _strengths(self, program: Program) -> dict[int, Strength]:
@@ -105,9 +105,9 @@ class Forms:
         undecided = {index: each for index, each in candidates.items() if len(set(each.values())) > 1}
         found = {index: max(each.values()) for index, each in candidates.items() if each}
         if undecided:
-            from gpusim.symbols import match_by_address as same_places
+            from gpusim.symbols import match_by_address
 
-            found |= same_places.arrays_of(self.compiled, program, undecided)
+            found |= match_by_address.arrays_of(self.compiled, program, undecided)
         return found
 
     def named_lanes(self, level: str) -> dict[int, int]:

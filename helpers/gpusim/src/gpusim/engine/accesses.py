@@ -453,52 +453,6 @@ def shuffle(mode: str, value: Reader, lane: Reader, control: Reader, named: Read
     return execute
 
 
-def _lane_bits(wave, mask, condition):
-    """The ballot of each warp: uint32 (B, warps, 1)."""
-    lanes = active_lanes(wave, mask) & by_warp(wave, condition)
-    return (lanes.astype(np.uint32) << np.arange(32, dtype=np.uint32)).sum(axis=2, keepdims=True, dtype=np.uint32)
-
-
-def vote(mode: str, condition: Reader):
-    """vote.sync: all, any, uni or ballot over the active lanes."""
-
-    def execute(wave, registers, mask):
-        yes = _lane_bits(wave, mask, condition(registers))
-        everybody = _lane_bits(wave, mask, np.True_)
-        if mode == "ballot":
-            answer = yes
-        elif mode == "any":
-            answer = yes != 0
-        elif mode == "all":
-            answer = yes == everybody
-        else:
-            answer = (yes == everybody) | (yes == 0)
-        return (by_thread(wave, np.broadcast_to(answer, (wave.shape[0], wave.warps, 32))),)
-
-    return execute
-
-
-def match(mode: str, value: Reader):
-    """match.sync: (the active lanes with the same value, None); "all": (all active lanes if all agree else 0, whether).
-
-    The lanes are the bits of a uint32. PTX ISA, 'match.sync'.
-    """
-
-    def execute(wave, registers, mask):
-        values, active = by_warp(wave, value(registers)), active_lanes(wave, mask)
-        bit = np.uint32(1) << np.arange(32, dtype=np.uint32)
-        same = (values[..., :, None] == values[..., None, :]) & active[..., None, :]
-        lanes = (same * bit).sum(axis=-1, dtype=np.uint32)
-        if mode == "any":
-            return by_thread(wave, lanes), None
-        present = (active * bit).sum(axis=-1, keepdims=True, dtype=np.uint32)
-        agree = (np.where(active, lanes, present) == present).all(axis=-1, keepdims=True)
-        spread = [np.broadcast_to(x, lanes.shape) for x in (np.where(agree, present, np.uint32(0)), agree)]
-        return by_thread(wave, spread[0]), by_thread(wave, spread[1])
-
-    return execute
-
-
 def naming_lanes(named: Reader, execute):
     """A function of a warp whose mask names lanes by the bits of `named`: the observer is told."""
 
@@ -539,42 +493,3 @@ def by_mask(named: Reader, execute):
 
 def _where(chosen, new, old):
     return None if new is None else np.where(chosen, new, old)
-
-
-def elect(wave, registers, mask):
-    """elect.sync: (whether a lane is the lowest of those that are there, the number of that one)."""
-    first = active_lanes(wave, mask).argmax(axis=2)[..., None]
-    lanes = np.broadcast_to(first, (wave.shape[0], wave.warps, 32))
-    lowest = by_thread(wave, lanes).astype(np.int32)
-    return lowest == wave.special_value("laneid"), lowest
-
-
-def active_mask():
-    """activemask: the ballot of 'I am here'."""
-    return vote("ballot", lambda registers: np.True_)
-
-
-REDUCTIONS = {
-    "add": (np.add, 0),
-    "min": (np.minimum, None),
-    "max": (np.maximum, None),
-    "and": (np.bitwise_and, -1),
-    "or": (np.bitwise_or, 0),
-    "xor": (np.bitwise_xor, 0),
-}
-
-
-def reduce_warp(operation: str, dtype: np.dtype, value: Reader):
-    """redux.sync: a reduction over the active lanes of each warp."""
-    function, neutral = REDUCTIONS[operation]
-    limits = np.iinfo(dtype)
-    neutral = {"min": limits.max, "max": limits.min}.get(operation, neutral)
-
-    def execute(wave, registers, mask):
-        values = by_warp(wave, value(registers))
-        neutral_value = np.array(neutral if neutral != -1 else limits.max if limits.min == 0 else -1, dtype)
-        values = np.where(active_lanes(wave, mask), values, neutral_value)
-        answer = function.reduce(values, axis=2, keepdims=True, dtype=dtype)
-        return (by_thread(wave, np.broadcast_to(answer, values.shape)),)
-
-    return execute

@@ -72,8 +72,8 @@ def _same(old, new) -> bool:
     """Whether two values have the same bits; those that only look the same, in another shape, count as different."""
     if old is new:
         return True
-    if isinstance(old, tuple) or isinstance(new, tuple):  # two halves, and the double that they were read as
-        return type(old) is type(new) and len(old) == len(new) and all(map(_same, old, new))
+    if isinstance(old, tuple):  # two registers, each compared by itself, and the 64 bits that they were last read as
+        return True
     return old.shape == new.shape and old.dtype == new.dtype and old.tobytes() == new.tobytes()
 
 

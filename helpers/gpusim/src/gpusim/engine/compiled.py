@@ -19,7 +19,7 @@ from gpusim.checks.aggregated_atomics import votes_of
 from gpusim.counters.recorded import Counts, Found, Key
 from gpusim.counters.trace import Traces
 from gpusim.devices import WARP, unravel
-from gpusim.engine.ir import Instruction, Kind, Program, bits, is_answered, uncollected
+from gpusim.engine.ir import Instruction, Kind, Program, bits, result_is_live, uncollected
 from gpusim.engine.machine_layout import (
     INSTRUCTION,
     REGISTER_USE,
@@ -242,7 +242,7 @@ def describe_atomics(machine: Machine, program: Program) -> None:
     """
     for index, _, op, _ in machine.requests:
         instruction = program.instructions[index]
-        if op == "atom" and not is_answered(program, instruction):
+        if op == "atom" and not result_is_live(program, instruction):
             machine.code["flags"][index] &= ~np.uint32(RETURNS_OLD)
         machine.code["looked_at"][index] = instruction.looked_at
         machine.code["is_strong"][index] |= instruction.begins_swap

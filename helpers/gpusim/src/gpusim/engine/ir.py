@@ -214,12 +214,12 @@ def is_used(program: Program, index: int, slot: int) -> bool:
     return False
 
 
-def overwrites(program: Program, instruction: Instruction) -> bool:
+def is_dead_exchange(program: Program, instruction: Instruction) -> bool:
     """Whether an atomic operation only puts a value there: it exchanges, and nobody uses what was there before."""
-    return "exch" in instruction.opcode.lower().split(".") and not is_answered(program, instruction)
+    return "exch" in instruction.opcode.lower().split(".") and not result_is_live(program, instruction)
 
 
-def is_answered(program: Program, instruction: Instruction) -> bool:
+def result_is_live(program: Program, instruction: Instruction) -> bool:
     """Whether somebody uses what an instruction writes into registers."""
     return any(slot is not None and is_used(program, instruction.index, slot) for slot in instruction.writes)
 
@@ -232,7 +232,7 @@ _COMPARED = re.compile(r"\],\s*(\w+)")  # the register with what a compare-and-s
 _WRITTEN = re.compile(r"\s(U?R\d+),.*?(?:\b(U?R\d+)(?:\.\w+)?)?$")  # the first register, and the last
 
 
-def mark_looks(program: Program, own: Container[int] | None = None) -> None:
+def mark_cas_loads(program: Program, own: Container[int] | None = None) -> None:
     """Say of the loads with which a compare-and-swap begins that they are some.
 
     `old = *x; do old = atomicCAS(x, was = old, f(was)); while (old != was);` is right whatever it finds at first, as

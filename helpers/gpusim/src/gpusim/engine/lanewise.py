@@ -23,9 +23,11 @@ from gpusim.isa.decoded import LISTS, NEGATED, Decoded
 
 MOST_TOGETHER = 32  # instructions of a run, as in lanewise.c
 ZEROS = 8  # constants that are 0, before all others
+KEEPS_WHAT_WAS_TRUE = 2  # of R2UR, as in exchange.c
 FREE_PREDICATES = 18  # behind those with a meaning of their own
 PREDICATE, WORD = 0, 4  # bytes of a value in the C program
 CONSTANTS = 1 << 23  # rows from here on are of words of constant banks
+RESULTS = 1 << 22  # and those before of what a result holds while it is made: no values of before
 DROPPED = -1  # the slot of a part of a result that is not kept
 BY_THREAD, BY_BLOCK, FLAT = 1, 2, 4  # axes of values; FLAT: they have one alone
 PORT = np.dtype([(name, "i4") for name in ("place", "bytes", "step", "by_thread", "by_block")])
@@ -65,12 +67,15 @@ class Computation:
 
     def parts(self) -> Iterator[Part]:
         """The parts of registers that it reads."""
-        return (part for source in self.sources for part in source if isinstance(part, Part))
+        parts = (part for source in self.sources for part in source if isinstance(part, Part))
+        return (part for part in parts if part.row < RESULTS or part.row >= CONSTANTS)
 
     @property
     def predicates_read(self) -> list[int]:
         """The slots of the predicates that it reads."""
-        return self._slots(self.decoded.p_in, "pack predicates")
+        keeps = self.decoded.operation == "to uniform" and self.decoded.flags & KEEPS_WHAT_WAS_TRUE
+        numbers = self.decoded.p_in + self.decoded.p_out if keeps else self.decoded.p_in
+        return self._slots(numbers, "pack predicates")
 
     @property
     def predicates_written(self) -> list[int]:
@@ -117,6 +122,10 @@ class Computation:
     @cached_property
     def _alone(self) -> Run:
         return Run((self,))
+
+    def exchange(self, wave, registers: Registers, mask: np.ndarray | None) -> tuple:
+        """The same of what the lanes of a warp do together, those of `mask`; in others it may be anything."""
+        return tuple(self._alone.exchanged(registers, wave.shape, mask))
 
     def evaluate(self, registers: Registers):
         """What it writes: the value, or a tuple of as many values as there are `writes`."""
@@ -211,14 +220,16 @@ class Run:
         """The row of a source, or where its rows are listed."""
         if not any(source):
             return -1
-        if isinstance(source[0], Part):
-            rows = [self._rows[part.row] for part in source]
-            if all(row == rows[0] + k for k, row in enumerate(rows)):
-                return rows[0]
-            self._lists += rows
-            return LISTS + len(self._lists) - len(rows)
-        self._words += [value & 0xFFFFFFFF for value in source]
-        return len(source) - len(self._words) - 1
+        rows = [self._rows[one.row] if isinstance(one, Part) else self._word(one) for one in source]
+        step = 1 if isinstance(source[0], Part) else -1
+        if all(row == rows[0] + step * k for k, row in enumerate(rows)):
+            return rows[0]
+        self._lists += rows
+        return LISTS + len(self._lists) - len(rows)
+
+    def _word(self, value: int) -> int:
+        self._words.append(value & 0xFFFFFFFF)
+        return -len(self._words)
 
     def _number(self, one: Computation, which: int) -> int:
         slot = one.predicates.get(which & ~NEGATED)
@@ -230,29 +241,41 @@ class Run:
         """What the outputs are for the values of the registers."""
         return [value for value, *_ in self._executed(registers)]
 
+    def exchanged(self, registers: Registers, shape: tuple[int, int], mask: np.ndarray | None) -> list:
+        """The same of what the lanes of a warp do together. shape: blocks and threads.  mask: those that take part."""
+        active = np.broadcast_to(True if mask is None else mask, shape)
+        return [value for value, *_ in self._executed(registers, active)]
+
     def execute(self, registers: Registers) -> None:
         """Write the outputs into the registers."""
         for slot, known in zip(self.outputs, self._executed(registers), strict=True):
             registers[slot] = known[0]
             registers.addresses[slot] = known
 
-    def _executed(self, registers: Registers) -> list[tuple]:
-        """By output its value, the axes of it and where it lies in memory."""
+    def _executed(self, registers: Registers, active: np.ndarray | None = None) -> list[tuple]:
+        """By output its value, the axes of it and where it lies in memory.
+
+        active: by block and thread whether it takes part in what a warp does together.
+        """
         addresses, inputs = registers.addresses, []
         for slot in self.inputs:
             value, known = registers[slot], addresses.get(slot)
             if known is None or known[0] is not value:
                 known = addresses[slot] = _located(value)
             inputs.append(known)
+        if active is not None:  # one input more, which all depend on
+            same = active.strides[0] == 0 and active.strides[1] == 0 and not any(k[1] & BY_BLOCK for k in inputs)
+            active = np.ascontiguousarray(active[:1] if same else active)
+            inputs.append((active, BY_THREAD | BY_BLOCK * (len(active) > 1), 0, active))
         axes = tuple([known[1] for known in inputs])
         plan = self._plans.get(axes)
         if plan is None:
             plan = self._plans[axes] = self._planned(axes)
         threads = inputs[plan.threads_of][0].shape[-1] if plan.threads_of >= 0 else 1
         blocks = inputs[plan.blocks_of][0].shape[0] if plan.blocks_of >= 0 else 1
+        make = np.empty if active is None else np.zeros
         arrays = [
-            np.empty((len(members), *_shape(axes_of, blocks, threads)), dtype)
-            for axes_of, dtype, members in plan.groups
+            make((len(members), *_shape(axes_of, blocks, threads)), dtype) for axes_of, dtype, members in plan.groups
         ]
         firsts = [array.ctypes.data for array in arrays]
         sizes = [array.nbytes // len(array) for array in arrays]
@@ -263,6 +286,7 @@ class Run:
             ctypes.c_void_p(plan.outs.ctypes.data), (ctypes.c_void_p * outs)(*[
                 firsts[group] + place * sizes[group] + offset for group, place, offset in plan.addresses
             ]), outs, ctypes.c_int64(blocks), ctypes.c_int64(threads),
+            None if active is None else ctypes.c_void_p(active.ctypes.data),
         )  # fmt: skip
         results: list = [None] * len(self.outputs)
         for (axes_of, _, members), array, first, size in zip(plan.groups, arrays, firsts, sizes, strict=True):
@@ -279,8 +303,9 @@ class Run:
         ]
 
     def _planned(self, axes: Sequence[int]) -> _Plan:
-        of_slot = dict(zip(self.inputs, axes, strict=True))
-        of_output = [self._axes(self._depends[slot], axes) for slot in self.outputs]
+        of_slot = dict(zip(self.inputs, axes, strict=False))
+        of_all = axes[len(self.inputs)] if len(axes) > len(self.inputs) else 0
+        of_output = [of_all | self._axes(self._depends[slot], axes) for slot in self.outputs]
         of_slot_written = dict(zip(self.outputs, of_output, strict=True))
         kinds = [(of_output[k], self._initial[slot].dtype) for k, slot in enumerate(self.outputs)]
         groups = {kind: tuple(k for k, other in enumerate(kinds) if other == kind) for kind in kinds}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gpusim.checks.global_checks import MEETING_PLACES, MOST_BLOCKS
+from gpusim.checks.global_checks import MOST_BLOCKS, VARIABLES
 from gpusim.counters.recorded import QUANTITIES
 from gpusim.devices import WARP
 from gpusim.engine.machine_layout import (
@@ -306,7 +306,7 @@ class Run:
         if meeting and blocks <= MOST_BLOCKS:
             # Zeros take no memory before they are touched: few warps hear anything.
             rows_of = dict.fromkeys(("heard", "passed", "left_in_block"), blocks)
-            rows_of |= dict.fromkeys(("heard_by_warps", "passed_by_warps"), meeting // WARP) | {"left": MEETING_PLACES}
+            rows_of |= dict.fromkeys(("heard_by_warps", "passed_by_warps"), meeting // WARP) | {"left": VARIABLES}
             news = [np.zeros((rows, blocks + 1), np.uint32) for rows in rows_of.values()]
             for name, one in zip(rows_of, news, strict=True):
                 setattr(self.c, name, one.ctypes.data)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusim.engine.lanewise import CONSTANTS, Computation, Part
 from gpusim.isa.decoded import ALWAYS, COMBINE, NEGATED, NEVER_KEPT
-from gpusim.isa.rules import Compute, Reader, both_count, one_of_two
+from gpusim.isa.rules import Compute, Effect, Reader, both_count, one_of_two
 
 COMPARISONS = ("compare", "compare extended", "compare wide", "compare typed", "float compare", "double compare")
 COMBINED = (np.bitwise_and, np.bitwise_or, np.bitwise_xor)  # by COMBINE
@@ -33,6 +33,11 @@ def computed(one: Computation) -> Compute:
     if decoded.operation in COMPARISONS and decoded.p_out[0] != NEVER_KEPT and decoded.p_out[1] == NEVER_KEPT:
         return _with_both_sides(outcome, one)
     return outcome
+
+
+def exchanged(one: Computation) -> Effect:
+    """The same for one that the lanes of a warp execute together."""
+    return Effect(one.writes, one.exchange)
 
 
 def _with_both_sides(outcome: Compute, one: Computation) -> Compute:

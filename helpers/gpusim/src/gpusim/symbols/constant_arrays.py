@@ -1,7 +1,7 @@
 """Which `__constant__` array a load of machine code reads: it has all of a module in one bank, one behind the other.
 
 PTX names the variable. In machine code a load belongs to the variable of the source line that it comes from, if all
-loads of that line whose address is computed read one; of a line with several `same_places` compares the addresses.
+loads of that line whose address is computed read one; of a line with several `match_by_address` compares the addresses.
 """
 
 import re

@@ -6,10 +6,10 @@ which the one is used no more when the other begins to be may share their bytes)
 whose beginning has flowed into its address.
 
 In machine code `a[i]` and `b[i - 32]` may be the same address. There an access belongs to the array of the source line
-that it comes from; if these are several, `same_places` compares its address with those in the PTX. For that it must be
-known where the variable lies in the memory of a thread. That is certain if it is all that lies there. Beside what the
-compiler keeps there for lack of registers, or for functions that it calls, it is expected at the lower end, and
-believed to be there if addresses that differ with the arguments are the same at both levels.
+that it comes from; if these are several, `match_by_address` compares its address with those in the PTX. For that it
+must be known where the variable lies in the memory of a thread. That is certain if it is all that lies there. Beside
+what the compiler keeps there for lack of registers, or for functions that it calls, it is expected at the lower end,
+and believed to be there if addresses that differ with the arguments are the same at both levels.
 
 Functions that are called have arrays of their own, and pointers to those of others: what is passed flows on. ptxas lays
 their variables out behind those of all that may call them, if no function may call itself and none is called by a
@@ -365,9 +365,9 @@ def in_machine_code(kernel: CompiledKernel, program: Program, source: Declared) 
     }
     base = program.local_bytes - frame
     if sampled or (wanted and not is_alone):
-        from gpusim.symbols import local_addresses as local_places  # few kernels need it, and it loads PTX's rules
+        from gpusim.symbols import local_addresses  # few kernels need it, and it loads PTX's rules
 
-        places = local_places.sampled(kernel, program, base, sampled)
+        places = local_addresses.sampled(kernel, program, base, sampled)
         if not is_alone and not places.agree():
             return NO_ARRAYS
         found |= places.arrays({index: ours for index, ours in sampled.items() if index not in found})

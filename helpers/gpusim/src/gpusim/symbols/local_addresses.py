@@ -1,4 +1,4 @@
-"""Addresses in a thread's own memory at both levels, for arguments drawn at random: see `same_places`."""
+"""Addresses in a thread's own memory at both levels, for arguments drawn at random: see `match_by_address`."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -87,8 +88,8 @@ class Trace:
             np.array([getattr(block, end) for block in self.program.blocks], np.int32) for end in ("start", "stop")
         )
 
-    def __del__(self) -> None:
-        native.library().trace_free(self.handle)
+    def __post_init__(self) -> None:
+        weakref.finalize(self, native.library().trace_free, self.handle)
 
 
 _NOT_MODELLED = ("UBLK", "SYNCS")  # copies in bulk, and barriers in shared memory

@@ -5,39 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gpusim.compiler.ptx import TYPE_BYTES, Statement
-from gpusim.engine.lanewise import CONSTANTS, DROPPED, FREE_PREDICATES, Computation, Part
+from gpusim.engine.lanewise import CONSTANTS, DROPPED, FREE_PREDICATES, RESULTS, Computation, Part
 from gpusim.errors import Unknown
-from gpusim.isa.computing import computed
+from gpusim.isa.computing import computed, exchanged
 from gpusim.isa.decoded import LISTS, Decoded, NotDecoded
 from gpusim.isa.ptx.decoding.decoder import ADDRESSES, Decoder
 from gpusim.isa.ptx.operands import Operands
 from gpusim.isa.ptx.rows import Places
-from gpusim.isa.rules import Compute
+from gpusim.isa.rules import Compute, Effect
 
 NOWHERE = CONSTANTS - 2  # the first of the rows that receive what is not kept
 
 
-def computes(decode: Callable[[Decoder, Statement], Decoded]) -> Callable[[Operands, Statement], Compute]:
-    """The rule of an opcode that `decode` decodes."""
+Decode = Callable[[Decoder, Statement], Decoded]
 
-    def rule(t: Operands, s: Statement) -> Compute:
-        numbers = _Numbers(t.types)
-        decoder = Decoder(t, Places(_Rows(t.types), numbers, NOWHERE), _Addresses())
-        try:
-            decoded = decode(decoder, s)
-        except NotDecoded as reason:
-            raise Unknown(str(reason)) from None
-        sources = tuple(
-            tuple(_parts(t, decoder, row, width)) for row, width in zip(decoded.source, decoded.width, strict=True)
-        )
-        targets = () if decoded.d is None else tuple(_parts(t, decoder, decoded.d, decoded.d_width))
-        one = Computation(
-            decoded, sources, targets, {number: slot for slot, number in numbers.known.items()}, t.initial
-        )
-        t.read_now.update(one.reads)
-        return computed(one)
 
-    return rule
+def computes(decode: Decode) -> Callable[[Operands, Statement], Compute]:
+    """The rule of an opcode that `decode` decodes, and that each thread executes for itself."""
+    return lambda t, s: computed(computation(t, s, decode))
+
+
+def exchanges(decode: Decode) -> Callable[[Operands, Statement], Effect]:
+    """The same of one that the lanes of a warp execute together."""
+    return lambda t, s: exchanged(computation(t, s, decode))
+
+
+def computation(t: Operands, s: Statement, decode: Decode) -> Computation:
+    """A statement decoded, with the slots of its registers."""
+    numbers = _Numbers(t.types)
+    decoder = Decoder(t, Places(_Rows(t.types), numbers, NOWHERE), _Addresses(), results=RESULTS)
+    try:
+        decoded = decode(decoder, s)
+    except NotDecoded as reason:
+        raise Unknown(str(reason)) from None
+    sources = tuple(
+        tuple(_parts(t, decoder, row, width and (decoded.registers or decoded.width)[place]))
+        for place, (row, width) in enumerate(zip(decoded.source, decoded.width, strict=True))
+    )
+    targets = () if decoded.d is None else tuple(_parts(t, decoder, decoded.d, decoded.d_width))
+    predicates = {number: slot for slot, number in numbers.known.items()}
+    one = Computation(decoded, sources, targets, predicates, t.initial)
+    t.read_now.update(one.reads)
+    return one
 
 
 class _Rows(Mapping):
@@ -87,20 +96,19 @@ class _Addresses:
         return None if slot is None else 8 * slot
 
 
-def _parts(t: Operands, decoder: Decoder, row: int, count: int) -> Iterator[Part | int]:
+def _parts(t: Operands, decoder: Decoder, first: int, count: int) -> Iterator[Part | int]:
     """The parts of registers, or the constants, in `count` rows from one on."""
     for distance in range(count):
-        if row < 0:
-            word = decoder.words.all[distance - 1 - row]
-            if word.bank < 0:
-                yield word.value
-            elif word.bank == ADDRESSES:
-                yield Part(CONSTANTS + word.value, word.value // 8, word.value % 8)
-            else:
-                raise Unknown("a parameter as an operand")
-            continue
-        one = decoder.lists[row - LISTS + distance] if row >= LISTS else row + distance
-        if one >= NOWHERE:
-            yield Part(one, DROPPED)
+        if first >= LISTS:
+            row = decoder.lists[first - LISTS + distance]
         else:
-            yield Part(one, one // 2, 4 * (one % 2))
+            row = first + distance if first >= 0 else first - distance
+        if row >= NOWHERE:
+            yield Part(row, DROPPED)
+        elif row >= 0:
+            yield Part(row, row % RESULTS // 2, 4 * (row % 2))
+        else:
+            word = decoder.words.all[-1 - row]
+            if word.bank >= 0 and word.bank != ADDRESSES:
+                raise Unknown("a parameter as an operand")
+            yield word.value if word.bank < 0 else Part(CONSTANTS + word.value, word.value // 8, word.value % 8)

@@ -2,10 +2,14 @@
 'match.sync', 'redux.sync', 'activemask' and 'elect.sync'.
 """
 
+from collections.abc import Callable
+
 from gpusim.compiler.ptx import Statement
 from gpusim.engine import accesses
-from gpusim.errors import Unknown
-from gpusim.isa.ptx.operands import Operands, dtype_of, items_of
+from gpusim.isa.decoded import Decoded
+from gpusim.isa.ptx.computations import Decode, computation
+from gpusim.isa.ptx.decoding.decoder import Decoder
+from gpusim.isa.ptx.operands import Operands, items_of
 from gpusim.isa.rules import Effect, Execute, Outcome
 
 
@@ -20,41 +24,23 @@ def shuffle(t: Operands, s: Statement) -> Outcome:
     return Effect(slots, _naming(t, mask, execute))
 
 
-def vote(t: Operands, s: Statement) -> Outcome:
-    """vote{.sync}.{all,any,uni}.pred p, q {, mask}; vote{.sync}.ballot.b32 d, q {, mask}."""
-    destination, condition, *mask = s.operands
-    mode = next(part for part in s.modifiers if part in ("all", "any", "uni", "ballot"))
-    return Effect((t.target(destination),), _naming(t, mask, accesses.vote(mode, t.read(condition, "pred"))))
+def together(decode: Decode) -> Callable[[Operands, Statement], Outcome]:
+    """The rule of what the lanes do that a mask names, the last operand if there is one."""
 
+    def rule(t: Operands, s: Statement) -> Outcome:
+        masks: list = []
 
-def match(t: Operands, s: Statement) -> Outcome:
-    """match.any.sync.type d, a, mask; match.all.sync.type d{|p}, a, mask."""
-    destinations, value, *mask = s.operands
-    destination, equal = (*items_of(destinations), None)[:2]
-    slots = (t.target(destination), None if equal is None else t.target(equal))
-    return Effect(slots, _naming(t, mask, accesses.match(s.opcode[1], t.read(value, s.type))))
+        def without_mask(decoder: Decoder, statement: Statement) -> Decoded:
+            decoded = decode(decoder, statement)
+            if decoded.width[3]:
+                masks.append(statement.operands[-1])
+            decoded.width[3] = 0
+            return decoded
 
+        one = computation(t, s, without_mask)
+        return Effect(one.writes, _naming(t, masks, one.exchange))
 
-def active_mask(t: Operands, s: Statement) -> Outcome:
-    """activemask.b32 d."""
-    return Effect((t.target(s.operands[0]),), accesses.active_mask())
-
-
-def elect(t: Operands, s: Statement) -> Outcome:
-    """elect.sync d|p, mask: p is true for the lowest lane that is there, whose number is d."""
-    destinations, mask = s.operands
-    number, answer = items_of(destinations)
-    return Effect((t.target(answer), t.target(number)), _naming(t, [mask], accesses.elect))
-
-
-def reduce(t: Operands, s: Statement) -> Outcome:
-    """redux.sync.op.type d, a, mask."""
-    destination, value, *mask = s.operands
-    name = s.opcode[2]
-    if name not in accesses.REDUCTIONS or s.type not in ("u32", "s32", "b32"):
-        raise Unknown(f"the reduction .{name} of {s.type}")
-    execute = accesses.reduce_warp(name, dtype_of(s.type), t.read(value, s.type))
-    return Effect((t.target(destination),), _naming(t, mask, execute))
+    return rule
 
 
 def _naming(t: Operands, mask: list, execute: Execute) -> Execute:

@@ -3,9 +3,8 @@ Instructions'.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from gpusim.arithmetic import tensor_core
 from gpusim.compiler.ptx import Immediate, Statement
@@ -40,32 +39,11 @@ def count_of(s: Statement, items: tuple) -> int:
     return count
 
 
-def transpose_matrix(t: Operands, s: Statement) -> Outcome:
-    """movmatrix.sync.aligned.m8n8.trans.b16 d, a."""
-    destination, source = s.operands
-    return Effect((t.target(destination),), matrices.transpose(t.read(source, "u32")))
-
-
 # What a tensor core that lacks a narrow format multiplies in its place: ptxas unpacks one half of each register, then
 # the other, and adds C to the sum of the two products. So it is on sm_90, and for floating-point numbers on sm_100 and
 # sm_103; on others it has not been looked at, but integers that are not limited come to the same whichever way they are
 # added.
 _UNPACKED = (*tensor_core.EIGHTS, *tensor_core.FOURS)
-
-
-def multiply_matrices(t: Operands, s: Statement) -> Outcome:
-    """mma{.sp}.sync.aligned.shape.row.col{.satfinite}.d.a.b.c{.op.popc} d, a, b, c{, places, selector}, of the types
-    that tensor cores have."""
-    form = form_of(t.arch, *shape_and_types(s), s.opcode)
-    destination, *operands = s.operands
-    product = product_of(t.arch, form, s.opcode, selector_of(s) if form.sparse else 0)
-    operands = operands[: 4 if form.sparse else 3]
-    wide = form.a == "f64"
-    sources = [[t.read(item, "b64" if wide else "b32") for item in items_of(operand)] for operand in operands]
-    counts = [form.a_registers, form.b_registers, form.c_registers, *[1] * form.sparse]
-    if [len(part) * (2 if wide else 1) for part in sources] != counts:
-        raise Unknown("a product with other fragments")
-    return Effect(tuple(t.target(item) for item in items_of(destination)), matrices.multiply(product, sources))
 
 
 def selector_of(s: Statement) -> int:
@@ -102,11 +80,3 @@ def form_of(arch: str, m: int, k: int, types: Sequence[str], words: Sequence[str
         raise Unknown(f"how the tensor cores of {arch} multiply .{a} and .{b}{others}")
     form = tensor_core.form(m, k, a, b, result, saturates, any(word in SPARSE for word in words))
     return replace(form, unpacked=narrow and eights)
-
-
-def product_of(arch: str, form: tensor_core.Form, words: Sequence[str], selector: int = 0) -> Callable:
-    """The function of the fragments of a form. words: of the opcode, of which xor counts."""
-    product = partial(tensor_core.multiply, form, addition=tensor_core.terms_at_once(arch, form))
-    if form.sparse:
-        return lambda a, b, c, places: product(a, b, c, places=places, selector=selector)
-    return partial(tensor_core.multiply_where_bits_differ, product) if "xor" in words else product

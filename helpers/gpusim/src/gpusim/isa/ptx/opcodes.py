@@ -8,12 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpusim.compiler.ptx import Statement
-from gpusim.engine import accesses
 from gpusim.errors import Unknown
 from gpusim.isa.decoded import Decoded, NotDecoded
 from gpusim.isa.ptx import atomics, calls, clusters, control, lanes, matrix, memory, moves, textures, wmma
-from gpusim.isa.ptx.computations import computes
-from gpusim.isa.ptx.decoding import bits, comparison, conversion, floating, integer, video
+from gpusim.isa.ptx.computations import Decode, computes, exchanges
+from gpusim.isa.ptx.decoding import (
+    bits,
+    comparison,
+    conversion,
+    floating,
+    integer,
+    lanes as exchange,
+    matrix as matrices,
+    video,
+)
 from gpusim.isa.ptx.decoding.decoder import Decoder
 from gpusim.isa.ptx.decoding.memory import map_address
 from gpusim.isa.ptx.decoding.moves import convert_address
@@ -21,7 +29,6 @@ from gpusim.isa.ptx.operands import Operands
 from gpusim.isa.rules import NOTHING, Outcome
 
 Rule = Callable[[Operands, Statement], Outcome]
-Decode = Callable[[Decoder, Statement], Decoded]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,16 @@ def _alu(name: str, decode: Decode, operands: tuple[int, ...], modifiers: frozen
     return Op(name, computes(decode), operands, modifiers, decode)
 
 
+def _warp(name: str, decode: Decode, operands: tuple[int, ...], modifiers: frozenset[str] | None = None) -> Op:
+    """The row of an opcode by which the lanes of a warp make values of values together."""
+    return Op(name, exchanges(decode), operands, modifiers, decode)
+
+
+def _lanes(name: str, decode: Decode, operands: tuple[int, ...], modifiers: frozenset[str] | None = None) -> Op:
+    """The same for those lanes that a mask names."""
+    return Op(name, lanes.together(decode), operands, modifiers, decode)
+
+
 def by_type(**functions: Decode) -> Decode:
     """A function for each kind of type: integer, floating, predicate, pairs (two 16-bit integers)."""
 
@@ -79,6 +96,14 @@ def _kind(type_: str) -> str:
 def _extreme(t: Decoder, s: Statement) -> Decoded:
     of_integers = _kind(s.type) in ("integer", "pairs") or not {"s32", "s16x2"}.isdisjoint(s.opcode)
     return (integer.extreme if of_integers else FLOATING)(t, s)
+
+
+MULTIPLIED = exchanges(matrices.multiply_tiles)
+
+
+def _tiles(t: Operands, s: Statement) -> Outcome:
+    """wmma.load, wmma.mma or wmma.store."""
+    return {"load": wmma.load, "mma": MULTIPLIED, "store": wmma.store}[s.opcode[1]](t, s)
 
 
 def _nothing(t: Operands, s: Statement) -> Outcome:
@@ -172,17 +197,17 @@ OPCODES = {
         Op("sust", textures.store_surface, (2,), _words("b v2 v4 b8 b16 b32 b64", *textures.GEOMETRIES)),
         # lanes of a warp
         Op("shfl", lanes.shuffle, (4, 5), _words("sync up down bfly idx")),
-        Op("vote", lanes.vote, (2, 3), _words("sync all any uni ballot")),
-        Op("match", lanes.match, (3,), _words("sync all any")),
-        Op("redux", lanes.reduce, (3,), _words("sync", *accesses.REDUCTIONS)),
-        Op("activemask", lanes.active_mask, (1,)),
-        Op("elect", lanes.elect, (2,)),
+        _lanes("vote", exchange.vote, (2, 3), _words("sync all any uni ballot")),
+        _lanes("match", exchange.match, (3,), _words("sync all any")),
+        _lanes("redux", exchange.reduce, (3,), _words("sync add min max and or xor")),
+        _lanes("activemask", exchange.active_mask, (1,)),
+        _lanes("elect", exchange.elect, (2,)),
         # matrices of a warp
         Op("ldmatrix", matrix.load_matrix, (2,), _words("sync aligned m8n8 x1 x2 x4 trans shared shared::cta")),
         Op("stmatrix", matrix.store_matrix, (2,), _words("sync aligned m8n8 x1 x2 x4 trans shared shared::cta")),
-        Op("movmatrix", matrix.transpose_matrix, (2,), _words("sync aligned m8n8 trans")),
-        Op("mma", matrix.multiply_matrices, (4, 6)),
-        Op("wmma", wmma.wmma, (2, 3, 4)),
+        _warp("movmatrix", matrices.transpose_matrix, (2,), _words("sync aligned m8n8 trans")),
+        _warp("mma", matrices.multiply_matrices, (4, 6)),
+        Op("wmma", _tiles, (2, 3, 4)),
         # control
         Op("bra", control.jump, (1,), _words("uni")),
         Op("brx", control.jump_by_index, (2,), _words("idx uni")),

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpusim.compiler import CompiledKernel, ptx
 from gpusim.compiler.ptx import Address, Register, Statement, Symbol
-from gpusim.engine.ir import Instruction, Kind, Program, basic_blocks, mark_looks, uncollected
+from gpusim.engine.ir import Instruction, Kind, Program, basic_blocks, mark_cas_loads, uncollected
 from gpusim.engine.schedule import BELOW
 from gpusim.errors import Unknown, UnsupportedInstruction
 from gpusim.isa import reserved_memory
@@ -68,7 +68,7 @@ def translate(kernel: CompiledKernel) -> Program:
         may_be_reserved=may_be_reserved,
         registers={name: slot for name, slot in operands.slots.items() if name in function.registers},
     )
-    mark_looks(program)
+    mark_cas_loads(program)
     if text.calls:
         program.order = _order(program, operands)
     program.banks = partial(banks_of, address_places(program))

@@ -9,15 +9,13 @@ repetition. Those of 4 bits and of 1 have one register, whose 32 bits are neighb
 
 import re
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from gpusim.arithmetic import tensor_core
 from gpusim.compiler.ptx import Statement
-from gpusim.engine import accesses, matrices
+from gpusim.engine import accesses
 from gpusim.errors import Unknown
-from gpusim.isa.ptx.matrix import form_of, product_of
 from gpusim.isa.ptx.memory import space_of
 from gpusim.isa.ptx.operands import Operands, items_of
 from gpusim.isa.rules import Effect, Outcome
@@ -28,7 +26,7 @@ GROUP, PLACE = LANE // tensor_core.PLACES, LANE % tensor_core.PLACES
 _TILES = {(16, 16): (2, False), (32, 8): (2, False), (8, 32): (2, True), (8, 8): (1, False)}
 _DTYPES = {"f16": "u2", "bf16": "u2", "tf32": "f4", "f32": "f4", "f64": "f8", "s8": "u1", "u8": "u1", "s32": "i4",
            "s4": "i4", "u4": "i4", "b1": "i4"}  # fmt: skip
-_DEPTHS = {"f16": 16, "bf16": 16, "tf32": 8, "f64": 4, "s8": 16, "u8": 16, "s4": 32, "u4": 32, "b1": 128}
+DEPTHS = {"f16": 16, "bf16": 16, "tf32": 8, "f64": 4, "s8": 16, "u8": 16, "s4": 32, "u4": 32, "b1": 128}
 _BITS = {"s4": 4, "u4": 4, "b1": 1}  # of the types of which a register holds neighbours, and that is loaded whole
 
 
@@ -50,7 +48,7 @@ class Tile:
 
     def form(self, type_: str, result: str, saturates: bool) -> tensor_core.Form:
         """One of its products, of matrices of one type: of TF32 half the k, in two steps."""
-        if _DEPTHS.get(type_) != self.k:
+        if DEPTHS.get(type_) != self.k:
             raise Unknown(f"wmma of {self.k} k of the type .{type_}")
         k = 4 if type_ == "tf32" else self.k
         return tensor_core.form(8 if type_ == "f64" else 16, k, type_, type_, result, saturates)
@@ -97,7 +95,7 @@ def _places(tile: Tile, matrix: str, type_: str) -> list[list[tuple[np.ndarray, 
             for first in range(0, height // 4, parts)
         ]
         return [[place[::-1] for place in register] for register in found] if tile.turned else found
-    if _DEPTHS.get(type_) != tile.k:
+    if DEPTHS.get(type_) != tile.k:
         raise Unknown(f"wmma of {tile.k} k of the type .{type_}")
     if type_ in _BITS:
         place = GROUP, PLACE * (32 // _BITS[type_])
@@ -249,55 +247,3 @@ def types_of(s: Statement) -> list[str]:
     if len(types) != 4 or types[0] != types[3] or (types[1] != types[2] and types[1] not in _BITS):
         raise Unknown(f"the product {'.'.join(s.opcode)}")
     return types
-
-
-def multiply(t: Operands, s: Statement) -> Outcome:
-    """wmma.mma{.op.popc}.sync.aligned.{row,col}.{row,col}.shape{.types}{.satfinite} d, a, b, c."""
-    tile, types = tile_of(s), types_of(s)
-    destination, *operands = s.operands
-    if types[1] in _BITS and types[2] in _BITS:
-        if (_DEPTHS[types[1]], tile.m) != (tile.k, 8):
-            raise Unknown(f"wmma of {tile.k} k of the type .{types[1]}")
-        product = product_of(t.arch, form_of(t.arch, tile.m, tile.k, types, s.opcode), s.opcode)
-        sources = [[t.read(item, "b32") for item in items_of(operand)] for operand in operands]
-        return Effect(tuple(t.target(item) for item in items_of(destination)), matrices.multiply(product, sources))
-    whole = product_of_tile(s)
-    type_ = "b64" if whole.form.a == "f64" else "b32"
-    sources = [[t.read(item, type_) for item in items_of(operand)] for operand in operands]
-    if whole.turned:
-        sources[:2] = sources[1::-1]
-    product = partial(_multiply_in_steps, whole.form, tensor_core.terms_at_once(t.arch, whole.form))
-    products = []
-    for number in range(whole.count):
-        parts = [
-            [
-                one
-                for step in range(whole.steps if operand < 2 else 1)
-                for one in part[whole.registers(operand, number, step)]
-            ]
-            for operand, part in enumerate(sources)
-        ]
-        products.append(matrices.multiply(product, parts))
-    return Effect(
-        tuple(t.target(item) for item in items_of(destination)),
-        lambda wave, registers, mask: tuple(value for one in products for value in one(wave, registers, mask)),
-    )
-
-
-def _multiply_in_steps(form: tensor_core.Form, addition: tensor_core.Addition, a: list, b: list, c: list) -> list:
-    """The product of fragments that have as many registers as one step of the form, or twice as many."""
-    for step in range(len(b) // form.b_registers):
-        left, right = (
-            part[step * count : (step + 1) * count]
-            for part, count in ((a, form.a_registers), (b, form.b_registers))
-        )  # fmt: skip
-        c = tensor_core.multiply(form, left, right, [register.view(np.uint32) for register in c], addition)
-    return c
-
-
-_RULES = {"load": load, "mma": multiply, "store": store}
-
-
-def wmma(t: Operands, s: Statement) -> Outcome:
-    """wmma.load, wmma.mma or wmma.store."""
-    return _RULES[s.opcode[1]](t, s)

@@ -7,38 +7,48 @@ from collections.abc import Callable, Iterator
 from gpusim.compiler import sass
 from gpusim.engine.lanewise import CONSTANTS, Computation, Part
 from gpusim.errors import Unknown
-from gpusim.isa.computing import computed
+from gpusim.isa.computing import computed, exchanged
 from gpusim.isa.decoded import ALWAYS, NEGATED, NEVER_KEPT, UNIFORM_PREDICATES, Decoded, NotDecoded
-from gpusim.isa.rules import Compute
+from gpusim.isa.rules import Compute, Effect
 from gpusim.isa.sass.decoding.decoder import Decoder
 from gpusim.isa.sass.operands import I4, Operands
 
 UNIFORM = 1 << 10  # the row of UR0
 
 
-def computes(decode: Callable[[Decoder, sass.Statement], Decoded]) -> Callable[[Operands, sass.Statement], Compute]:
-    """The rule of an opcode that `decode` decodes."""
-
-    def rule(t: Operands, s: sass.Statement) -> Compute:
-        decoder = Decoder(t.arch, t.shared_base, t.code)
-        decoder.statement = s
-        try:
-            decoded = decode(decoder, s)
-        except NotDecoded as reason:
-            raise Unknown(str(reason)) from None
-        except ValueError:  # from unpacking
-            raise Unknown(f"its form with {len(s.operands)} operands") from None
-        one = _computation(t, decoder, decoded)
-        t.read_now.update(one.reads)
-        return computed(one)
-
-    return rule
+Decode = Callable[[Decoder, sass.Statement], Decoded]
 
 
-def _computation(t: Operands, decoder: Decoder, decoded: Decoded) -> Computation:
+def computes(decode: Decode) -> Callable[[Operands, sass.Statement], Compute]:
+    """The rule of an opcode that `decode` decodes, and that each thread executes for itself."""
+    return lambda t, s: computed(computation(t, s, decode))
+
+
+def exchanges(decode: Decode) -> Callable[[Operands, sass.Statement], Effect]:
+    """The same of one that the lanes of a warp execute together."""
+    return lambda t, s: exchanged(computation(t, s, decode))
+
+
+def computation(t: Operands, s: sass.Statement, decode: Decode) -> Computation:
+    """A statement decoded, with the slots of its registers."""
+    decoder = Decoder(t.arch, t.shared_base, t.code)
+    decoder.statement = s
+    try:
+        decoded = decode(decoder, s)
+    except NotDecoded as reason:
+        raise Unknown(str(reason)) from None
+    except ValueError:  # from unpacking
+        raise Unknown(f"its form with {len(s.operands)} operands") from None
+    one = _with_slots(t, decoder, decoded)
+    t.read_now.update(one.reads)
+    return one
+
+
+def _with_slots(t: Operands, decoder: Decoder, decoded: Decoded) -> Computation:
     targets = () if decoded.d is None else tuple(_source(t, decoder, decoded.d, decoded.d_width))
     sources = tuple(
-        tuple(_source(t, decoder, row, width)) for row, width in zip(decoded.source, decoded.width, strict=True)
+        tuple(_source(t, decoder, row, width and (decoded.registers or decoded.width)[place]))
+        for place, (row, width) in enumerate(zip(decoded.source, decoded.width, strict=True))
     )
     numbers = {which & ~NEGATED for which in decoded.p_in} | {which for which in decoded.p_out if which != NEVER_KEPT}
     if decoded.operation in ("pack predicates", "unpack predicates"):

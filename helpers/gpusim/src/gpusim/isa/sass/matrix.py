@@ -1,8 +1,6 @@
 """Tensor cores in SASS: matrices between shared memory and the registers of a warp, and their products."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from gpusim.arithmetic import tensor_core
 from gpusim.compiler import sass
@@ -37,47 +35,6 @@ def store_matrix(t: Operands, s: sass.Statement) -> Effect:
     place, value = exactly(s, 2)
     values = [t.read(value, U4, distance) for distance in range(count_of(s))]
     return Effect((), matrices.store(is_transposed(s), address_of(t, address_operand(place), t.space), values))
-
-
-def transpose_matrix(t: Operands, s: sass.Statement) -> Effect:
-    """MOVM.16.MT88 d, a; MOVM.U4TO8.M832 d, a.
-
-    The second one makes two registers of numbers of 8 bits of one with 4. No instruction of PTX is it: ptxas makes
-    products of bits with it for Blackwell, by the same for both factors, so that any order of k would do there.
-    """
-    destination, a = exactly(s, 2)
-    if s.has("U4TO8"):
-        if not s.has("M832"):
-            raise Unknown("the matrix shape")
-        return Effect(t.targets(destination, 2), matrices.widen(t.read(a, U4)))
-    if not is_transposed(s):
-        raise Unknown("a matrix that is moved as it is")
-    return Effect((t.target(destination),), matrices.transpose(t.read(a, U4)))
-
-
-def multiply_matrices(t: Operands, s: sass.Statement) -> Effect:
-    """HMMA, QMMA, IMMA, DMMA and BMMA d, a, b, c: d = a · b + c by a warp. See `tensor_core`.
-
-    HMMA.SP and IMMA.SP have a register more, of the places of A's elements, and say which lanes bring it.
-    """
-    form = form_of(s)
-    destination, a, b, c, *rest = exactly(s, 6 if form.sparse else 4)
-    counts = (form.a_registers, form.b_registers, form.c_registers, *[1] * form.sparse)
-    a, b = plain(a, "ROW"), plain(b, "COL")
-    sources = [
-        [t.read(operand, U4, distance) for distance in range(count)]
-        for operand, count in zip((a, b, c, *rest[:1]), counts, strict=True)
-    ]
-    product = partial(tensor_core.multiply, form, addition=tensor_core.terms_at_once(t.arch, form))
-    if form.sparse:
-        product = partial(_multiply_sparse, product, selector_of(s))
-    if s.has("XOR"):
-        product = partial(tensor_core.multiply_where_bits_differ, product)
-    return Effect(t.targets(destination, form.c_registers), matrices.multiply(product, sources))
-
-
-def _multiply_sparse(product: Callable, selector: int, a: list, b: list, c: list, places: list) -> list:
-    return product(a, b, c, places=places, selector=selector)
 
 
 def selector_of(s: sass.Statement) -> int:

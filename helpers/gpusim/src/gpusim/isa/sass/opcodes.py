@@ -12,8 +12,8 @@ from gpusim.compiler import sass
 from gpusim.errors import Unknown
 from gpusim.isa.rules import Outcome
 from gpusim.isa.sass import bulk, control, lanes, matrix, memory, system, textures
-from gpusim.isa.sass.computations import computes
-from gpusim.isa.sass.decoding import bits, conversion, floating, halves, integer
+from gpusim.isa.sass.computations import computes, exchanges
+from gpusim.isa.sass.decoding import bits, conversion, floating, halves, integer, lanes as exchange, matrix as matrices
 from gpusim.isa.sass.operands import Operands
 
 Rule = Callable[[Operands, sass.Statement], Outcome]
@@ -25,7 +25,8 @@ class Op:
     """An opcode.
 
     rule: what its operands mean (`frontends.rules`).
-    decode: of one that reads registers and writes registers, what it is for the C program; its rule follows from it.
+    decode: of one that reads registers and writes registers, alone or with its warp, what it is for the C program; its
+        rule follows from it.
     modifiers: those that the rule carries out, or that change nothing here. With another one the instruction is
         unknown: to pass over it would give wrong numbers. ANY where none can change anything.
     space: the state space that it accesses: "global", "shared", "local" or "generic"; "" if it accesses none.
@@ -70,6 +71,11 @@ def _op(name: str, rule: Rule, modifiers: str = "", *, counted: str = "", issued
 def _alu(name: str, decode: Callable, modifiers: str = "", **more) -> Op:
     """The row of an opcode that reads registers and writes registers."""
     return _op(name, computes(decode), modifiers, decode=decode, **more)
+
+
+def _warp(name: str, decode: Callable, modifiers: str = "", **more) -> Op:
+    """The row of an opcode by which the lanes of a warp make values of values together."""
+    return _op(name, exchanges(decode), modifiers, decode=decode, **more)
 
 
 _MEETING = "RECONVERGENT RELIABLE"  # of Blackwell: who comes to a meeting is the same
@@ -217,25 +223,25 @@ ROWS: tuple[Op, ...] = (
     _op("SUST", textures.store_surface, f"D BA {_SURFACE}"),
     # ---- tensor cores
     _op("LDSM", matrix.load_matrix, "16 M88 MT88 1 2 4", space="shared", counted="memory", issued="ld ldsm"),
-    _op("MOVM", matrix.transpose_matrix, "16 MT88 U4TO8 M832", counted="misc"),
+    _warp("MOVM", matrices.transpose_matrix, "16 MT88 U4TO8 M832", counted="misc"),
     _op("STSM", matrix.store_matrix, "16 M88 MT88 1 2 4", space="shared", counted="memory", issued="st", since=90),
-    _op("HMMA", matrix.multiply_matrices, "SP 16832 16816 1688 1684 F32 F16 BF16 TF32", counted="fp16", pipe="tensor",
-        tensor_op="hmma"),
-    _op("QMMA", matrix.multiply_matrices, "SP 16864 16832 16816 F32 F16 E4M3 E5M2", pipe="tensor", since=89),
-    _op("IMMA", matrix.multiply_matrices, "SP 8816 16816 16832 8832 16864 168128 S8 U8 S4 U4 SAT", counted="integer",
-        pipe="tensor", tensor_op="imma"),
-    _op("DMMA", matrix.multiply_matrices, "884 8x8x4 16x8x4 16x8x8 16x8x16", counted="fp64", pipe="tensor",
+    _warp("HMMA", matrices.multiply_matrices, "SP 16832 16816 1688 1684 F32 F16 BF16 TF32", counted="fp16",
+        pipe="tensor", tensor_op="hmma"),
+    _warp("QMMA", matrices.multiply_matrices, "SP 16864 16832 16816 F32 F16 E4M3 E5M2", pipe="tensor", since=89),
+    _warp("IMMA", matrices.multiply_matrices, "SP 8816 16816 16832 8832 16864 168128 S8 U8 S4 U4 SAT",
+        counted="integer", pipe="tensor", tensor_op="imma"),
+    _warp("DMMA", matrices.multiply_matrices, "884 8x8x4 16x8x4 16x8x8 16x8x16", counted="fp64", pipe="tensor",
         tensor_op="dmma", since=80),
-    _op("BMMA", matrix.multiply_matrices, "88128 168128 168256 AND XOR POPC", counted="bit", pipe="tensor",
+    _warp("BMMA", matrices.multiply_matrices, "88128 168128 168256 AND XOR POPC", counted="bit", pipe="tensor",
         tensor_op="imma"),
     # ---- lanes of a warp
     _op("SHFL", lanes.shuffle, "IDX UP DOWN BFLY", counted="inter_thread_communication"),
-    _op("VOTE", lanes.vote, "ALL ANY EQ", counted="inter_thread_communication"),
-    _op("VOTEU", lanes.vote, "ALL ANY EQ", counted="inter_thread_communication"),
-    _op("REDUX", lanes.reduce_warp, "SUM MIN MAX AND OR XOR S32", counted="inter_thread_communication", since=80),
-    _op("CREDUX", lanes.reduce_warp, "MIN MAX S32", counted="inter_thread_communication", since=100),
-    _op("MATCH", lanes.match, "ANY ALL U64", counted="inter_thread_communication"),
-    _op("ELECT", lanes.elect, counted="inter_thread_communication", since=90),
+    _warp("VOTE", exchange.vote, "ALL ANY EQ", counted="inter_thread_communication"),
+    _warp("VOTEU", exchange.vote, "ALL ANY EQ", counted="inter_thread_communication"),
+    _warp("REDUX", exchange.reduce_warp, "SUM MIN MAX AND OR XOR S32", counted="inter_thread_communication", since=80),
+    _warp("CREDUX", exchange.reduce_warp, "MIN MAX S32", counted="inter_thread_communication", since=100),
+    _warp("MATCH", exchange.match, "ANY ALL U64", counted="inter_thread_communication"),
+    _warp("ELECT", exchange.elect, counted="inter_thread_communication", since=90),
     _op("R2UR", lanes.to_uniform, "OR BROADCAST", counted="misc"),
     # ---- the system
     _op("S2R", system.special_register, counted="misc"),

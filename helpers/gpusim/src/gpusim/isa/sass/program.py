@@ -12,7 +12,7 @@ import numpy as np
 from gpusim.compiler import CompiledKernel, cubin, listing, ptx, sass
 from gpusim.compiler.ptx import Variable
 from gpusim.engine.clusters import RANK_SHIFT
-from gpusim.engine.ir import Instruction, Kind, Program, basic_blocks, mark_looks, uncollected
+from gpusim.engine.ir import Instruction, Kind, Program, basic_blocks, mark_cas_loads, uncollected
 from gpusim.engine.memory import product
 from gpusim.errors import Unknown, UnsupportedInstruction
 from gpusim.isa import reserved_memory, rules
@@ -91,7 +91,7 @@ def translate(kernel: CompiledKernel) -> Program:
     )
     program.blocks = basic_blocks(instructions)
     if any(one.swaps for one in instructions):
-        mark_looks(program, _swaps_of_source(kernel, instructions))
+        mark_cas_loads(program, _swaps_of_source(kernel, instructions))
     _mark_counts_of_copies(instructions)
     addresses = _read(instructions, image.addresses(4, kernel.lowered_name))
     symbols = {symbol.name: symbol for symbol in image.symbols}

@@ -553,6 +553,23 @@ static void transpose_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
     write_row(warp, i->d, result, mask);
 }
 
+/* MOVM.U4TO8: an 8 x 32 matrix of 4-bit numbers, of which a lane holds eight of a row, as two of 8 x 16 bytes, of which lane
+ * i holds the four of row i / 4 that products want. */
+static void widen_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes all = source(warp, i, 0);
+    for (int part = 0; part < 2; part++) {
+        uint32_t words[WARP];
+        Lanes result;
+        for (int lane = 0; lane < WARP; lane++) {
+            const int column = 4 * (lane % 4) + 16 * part;
+            const uint32_t fours = each_of(&all)[lane / 4 * 4 + column / 8] >> column % 8 * 4;
+            words[lane] = (fours & 15) | (fours >> 4 & 15) << 8 | (fours >> 8 & 15) << 16 | (fours >> 12 & 15) << 24;
+        }
+        memcpy(&result, words, sizeof result);
+        write_row(warp, i->d + part, result, mask);
+    }
+}
+
 const NamedOperation EXCHANGE[] = {
     {"shuffle", shuffle},
     {"vote", vote},
@@ -572,5 +589,6 @@ const NamedOperation EXCHANGE[] = {
     {"multiply integers", multiply_integers},
     {"multiply doubles", multiply_doubles},
     {"transpose matrix", transpose_matrix},
+    {"widen matrix", widen_matrix},
     {0, 0},
 };

@@ -52,9 +52,10 @@ static void give(const Warp *warp, const Port *port, uint8_t *to, int count) {
 }
 
 /* Execute the code of a launch for all threads of some blocks. in, out: the registers that it reads and writes, with the
- * arrays of each. */
+ * arrays of each. active: by block and thread whether it takes part in what a warp does together; NULL where each computes
+ * for itself. */
 EXPORT void compute(const Launch *launch, const Port *in, uint8_t **from, int32_t ins, const Port *out, uint8_t **to,
-                    int32_t outs, int64_t blocks, int64_t threads) {
+                    int32_t outs, int64_t blocks, int64_t threads, const uint8_t *active) {
     _Alignas(128) Lanes rows[MOST_ROWS];
     Operation *execute[WARP];
     Block block = {.warps = 1, .living_warps = 1};
@@ -63,14 +64,15 @@ EXPORT void compute(const Launch *launch, const Port *in, uint8_t **from, int32_
     warp.block = &block;
     warp.launch = launch;
     warp.rows = rows;
-    warp.living = 0xffffffffu;
     warp.predicate[ALWAYS] = warp.predicate[ALWAYS + 8] = 0xffffffffu;
     for (int k = 0; k < launch->instructions; k++) execute[k] = operation_of(launch->code[k].operation)->execute;
     for (int64_t b = 0; b < blocks; b++) {
         for (int64_t t = 0; t < threads; t += WARP) {
             const int count = threads - t < WARP ? (int)(threads - t) : WARP;
+            const uint32_t lanes = active ? packed(active + b * threads + t, count) : 0xffffffffu;
+            if (!lanes) continue;
             for (int k = 0; k < ins; k++) take(&warp, in + k, first_of(in + k, from[k], b, t, threads), count);
-            for (int k = 0; k < launch->instructions; k++) execute[k](&warp, launch->code + k, 0xffffffffu);
+            for (int k = 0; k < launch->instructions; k++) execute[k](&warp, launch->code + k, lanes);
             for (int k = 0; k < outs; k++)
                 if ((out[k].by_thread || !t) && (out[k].by_block || !b))
                     give(&warp, out + k, first_of(out + k, to[k], b, t, threads), count);

@@ -1,9 +1,9 @@
-"""PTX statements → the flat form that the compiled engine executes (`helpers/gpusim/src/gpusim/native/engine`).
+"""PTX statements → the common instructions that the C program executes (`native/engine`).
 
-Each opcode's function in this package says the same as its rule in NumPy (`ptx/opcodes.py`). A test executes every
-form by both and compares the bits. A form that is not decoded raises `NotDecoded`; then the whole launch is executed by
-the rules in NumPy. There are no convergence barriers in PTX: threads of a warp are together again wherever they come to
-the same place.
+What computes, alone or with its warp, is executed by the C program in both ways of execution: its decoding is all that
+there is of it. Of the others each opcode's function in this package says the same as its rule in NumPy
+(`ptx/opcodes.py`). A form that is not decoded raises `NotDecoded`; then NumPy executes the whole launch. There are no
+convergence barriers in PTX: threads of a warp are together again wherever they come to the same place.
 """
 
 from __future__ import annotations
@@ -29,10 +29,16 @@ class Decoder:
     """Decodes the statements of one kernel."""
 
     def __init__(
-        self, operands: Operands, places: Places, addresses: Mapping[int, int], program: Program | None = None
+        self,
+        operands: Operands,
+        places: Places,
+        addresses: Mapping[int, int],
+        program: Program | None = None,
+        results: int = 0,
     ) -> None:
         """places: those of registers.  addresses: by the slot of a variable's address its place in bank ADDRESSES.
-        program: of statements that do more than compute."""
+        program: of statements that do more than compute.  results: how far behind the row of a register the one lies
+        in which a result is made, 0 where it is the same."""
         self.operands = operands
         self.arch = operands.arch
         self.program = program
@@ -41,6 +47,7 @@ class Decoder:
         self.words = Words()
         self.lists: list[int] = []
         self.addresses = addresses
+        self.results = results
 
     @staticmethod
     def of(operands: Operands, program: Program) -> Decoder:

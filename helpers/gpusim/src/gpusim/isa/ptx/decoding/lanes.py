@@ -59,7 +59,7 @@ def reduce(t: Decoder, s: Statement) -> Decoded:
     destination, value, *mask = s.operands
     names = ("add", "min", "max", "and", "or", "xor")
     if s.opcode[2] not in names or s.type not in ("u32", "s32", "b32"):
-        raise NotDecoded("its form")
+        raise NotDecoded(f"the reduction .{s.opcode[2]} of {s.type}")
     i = Decoded("reduce warp", flags=int(s.type == "s32"), number=[names.index(s.opcode[2]), 0, 0, 0])
     t.read(i, 0, value, s.type)
     t.writes(i, destination, 4)

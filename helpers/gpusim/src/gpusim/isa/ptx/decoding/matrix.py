@@ -27,6 +27,8 @@ def load_matrix(t: Decoder, s: Statement) -> Decoded:
 
 
 def multiply_matrices(t: Decoder, s: Statement) -> Decoded:
+    """mma{.sp}.sync.aligned.shape.row.col{.satfinite}.d.a.b.c{.op.popc} d, a, b, c{, places, selector}, of the types
+    that tensor cores have."""
     return _multiply(t, s, *matrix.shape_and_types(s))
 
 
@@ -38,6 +40,10 @@ def _multiply(t: Decoder, s: Statement, m: int, k: int, types: Sequence[str]) ->
     for place, operand in enumerate(factors[: 4 if shape.sparse else 3]):
         rows = [row for item in items_of(operand) for row in t.value(item, type_)]
         i.source[place], i.width[place] = t.listed(rows), 1
+        i.registers += (len(rows),)
+    counts = (shape.a_registers, shape.b_registers, shape.c_registers, *[1] * shape.sparse)
+    if i.registers != counts:
+        raise NotDecoded("a product with other fragments")
     t.writes_vector(i, items_of(destination), TYPE_BYTES[type_])
     return i
 
@@ -57,7 +63,7 @@ def store_matrix(t: Decoder, s: Statement) -> Decoded:
 def tile(t: Decoder, s: Statement) -> Decoded:
     """wmma.load, wmma.store and wmma.mma"""
     if s.opcode[1] == "mma":
-        return _multiply_tiles(t, s)
+        return multiply_tiles(t, s)
     loads = s.opcode[1] == "load"
     first, second, *stride = s.operands
     vector, place = (first, second) if loads else (second, first)
@@ -79,10 +85,14 @@ def tile(t: Decoder, s: Statement) -> Decoded:
 TILES = ("f16", "bf16", "tf32", "f64", "s8", "u8")
 
 
-def _multiply_tiles(t: Decoder, s: Statement) -> Decoded:
+def multiply_tiles(t: Decoder, s: Statement) -> Decoded:
+    """wmma.mma{.op.popc}.sync.aligned.{row,col}.{row,col}.shape{.types}{.satfinite} d, a, b, c."""
     types = wmma.types_of(s)
     if types[1] not in TILES:
-        return _multiply(t, s, 8, wmma.tile_of(s).k, types)
+        tile = wmma.tile_of(s)
+        if (wmma.DEPTHS.get(types[1]), tile.m) != (tile.k, 8):
+            raise NotDecoded(f"wmma of {tile.k} k of the type .{types[1]}")
+        return _multiply(t, s, 8, tile.k, types)
     whole = wmma.product_of_tile(s)
     i = form.product_of(t.arch, whole.form)
     i.offset = whole.count * whole.steps
@@ -91,7 +101,7 @@ def _multiply_tiles(t: Decoder, s: Statement) -> Decoded:
         factors[:2] = factors[1::-1]
     type_ = "b64" if whole.form.a == "f64" else "b32"
     held = [[t.value(item, type_) for item in items_of(operand)] for operand in factors]
-    written = [t.rows(item) for item in items_of(destination)]
+    written = [tuple(row + t.results for row in t.rows(item)) for item in items_of(destination)]
     if set(written) & {*held[0], *held[1]} or (written != held[2] and set(written) & set(held[2])):
         raise NotDecoded("a product that takes the place of its factors")
     taken: list[list[tuple[int, ...]]] = [[], [], []]
@@ -105,6 +115,7 @@ def _multiply_tiles(t: Decoder, s: Statement) -> Decoded:
         i.source[place], i.width[place] = t.listed(list(itertools.chain.from_iterable(one))), 1
     rows = list(itertools.chain.from_iterable(into))
     i.d, i.d_width = t.listed(rows), len(rows)
+    i.registers = tuple(len(one) * len(one[0]) for one in taken)
     return i
 
 

@@ -14,15 +14,12 @@ from gpusim.isa.ptx.decoding import control, copies, lanes, matrix, memory, move
 from gpusim.isa.ptx.decoding.decoder import Decoder
 
 OPCODES: dict[str, Callable[[Decoder, Statement], Decoded]] = {
-    "mov": moves.move,
-    "isspacep": moves.is_in_space, "ld": memory.load, "ldu": memory.load, "st": memory.store, "atom": memory.atomic,
-    "red": memory.atomic, "cp": copies.copy, "createpolicy": copies.cache_policy, "mbarrier": copies.barrier_object,
-    "getctarank": memory.rank_of_address, "membar": memory.fence, "fence": memory.fence,
-    "shfl": lanes.shuffle, "vote": lanes.vote, "match": lanes.match, "redux": lanes.reduce,
-    "activemask": lanes.active_mask, "elect": lanes.elect, "ldmatrix": matrix.load_matrix,
-    "stmatrix": matrix.store_matrix, "wmma": matrix.tile, "tex": textures.read_texture, "tld4": textures.read_texture,
-    "suld": textures.load_surface, "sust": textures.store_surface, "mma": matrix.multiply_matrices,
-    "movmatrix": matrix.transpose_matrix, "bra": control.branch, "brx": control.branch_by_index, "ret": control.leave,
+    "mov": moves.move, "isspacep": moves.is_in_space, "ld": memory.load, "ldu": memory.load, "st": memory.store,
+    "atom": memory.atomic, "red": memory.atomic, "cp": copies.copy, "createpolicy": copies.cache_policy,
+    "mbarrier": copies.barrier_object, "getctarank": memory.rank_of_address, "membar": memory.fence,
+    "fence": memory.fence, "shfl": lanes.shuffle, "ldmatrix": matrix.load_matrix, "stmatrix": matrix.store_matrix,
+    "wmma": matrix.tile, "tex": textures.read_texture, "tld4": textures.read_texture, "suld": textures.load_surface,
+    "sust": textures.store_surface, "bra": control.branch, "brx": control.branch_by_index, "ret": control.leave,
     "exit": control.leave, "call": control.call, "bar": control.barrier, "barrier": control.barrier,
     "trap": control.trap, "brkpt": control.trap, "nanosleep": control.sleep,
     **dict.fromkeys(("prefetch", "prefetchu", "discard", "applypriority", "griddepcontrol", "pmevent",

@@ -37,7 +37,13 @@ def _moved(t: Decoder, s: sass.Statement, operation: str, op: str, place: sass.O
 
 
 def multiply_matrices(t: Decoder, s: sass.Statement) -> Decoded:
+    """HMMA, QMMA, IMMA, DMMA and BMMA d, a, b, c: d = a · b + c by a warp. See `tensor_core`.
+
+    HMMA.SP and IMMA.SP have a register more, of the places of A's elements, and say which lanes bring it.
+    """
     shape = matrix.form_of(s)
+    if len(s.operands) != (6 if shape.sparse else 4):
+        raise NotDecoded(f"its form with {len(s.operands)} operands")
     destination, *factors = s.operands[: 5 if shape.sparse else 4]
     i = form.product_of(t.arch, shape, s.has("XOR"), matrix.selector_of(s) if shape.sparse else 0)
     counts = (shape.a_registers, shape.b_registers, shape.c_registers, *[1] * shape.sparse)
@@ -48,13 +54,26 @@ def multiply_matrices(t: Decoder, s: sass.Statement) -> Decoded:
             raise NotDecoded("a matrix that is no plain register")
         i.source[place], i.width[place] = t.row(operand, count), 1
     t.writes(i, destination, shape.c_registers)
+    i.registers = counts
     return i
 
 
 def transpose_matrix(t: Decoder, s: sass.Statement) -> Decoded:
+    """MOVM.16.MT88 d, a; MOVM.U4TO8.M832 d, a.
+
+    The second one makes two registers of numbers of 8 bits of one with 4. No instruction of PTX is it: ptxas makes
+    products of bits with it for Blackwell, by the same for both factors, so that any order of k would do there.
+    """
     destination, a = s.operands
-    if not s.has("MT88"):
-        raise NotDecoded("the matrix shape")
+    if s.has("U4TO8"):
+        if not s.has("M832"):
+            raise NotDecoded("the matrix shape")
+        i = Decoded("widen matrix")
+        t.writes(i, destination, 2)
+        t.read(i, 0, a)
+        return i
+    if not matrix.is_transposed(s):
+        raise NotDecoded("a matrix that is moved as it is")
     i = Decoded("transpose matrix")
     t.writes(i, destination)
     t.read(i, 0, a)

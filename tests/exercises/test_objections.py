@@ -1,0 +1,40 @@
+"""What is answered to a reader who doubts the comparison: from the recording alone, and as it was measured."""
+
+import pytest
+
+from helpers import recordings
+from helpers.exercises import objections
+from helpers.measure import conditions
+from helpers.measure.frozen import frozen_shapes
+
+
+def test_the_unseen_shapes_are_the_frozen_ones():
+    rows = recordings.raw("NVIDIA H200", conditions.SUITE)["rows"]
+    unseen = {(row["M"], row["N"], row["K"]) for row in rows if row["group"] == conditions.UNSEEN}
+    assert unseen == set(frozen_shapes())
+    found = objections.ratios(conditions.UNSEEN)
+    assert len(found.each) == 40 and found.faster < 40  # shapes that are lost are told, too
+
+
+def test_every_condition_was_timed_in_the_same_turns():
+    rows = recordings.raw("NVIDIA H200", conditions.SUITE)["rows"]
+    counts = {}
+    for row in rows:
+        if row["group"] != conditions.UNSEEN:
+            counts.setdefault((row["M"], row["N"], row["K"]), []).append((row["condition"], row["repeats"]))
+    for found in counts.values():
+        assert {condition for condition, _ in found} == set(conditions.CONDITIONS)
+        assert len({repeats for _, repeats in found}) == 1
+
+
+def test_a_dirty_l2_makes_memory_slower_for_the_next_kernel():
+    read, written = recordings.raw("NVIDIA H200", conditions.SUITE)["roofs"]
+    assert written["median_ms"] > 1.2 * read["median_ms"]
+    assert f"{1e3 * written['median_ms']:.1f} µs instead of" in dict(objections.table().rows)["The L2 was flushed."]
+
+
+def test_sustained_speed_is_told_with_its_clock_and_watts():
+    ours = objections.at_work(conditions.FASTEST, "sustained")
+    said = dict(objections.table().rows)["A burst, on what data?"]
+    assert f"{ours.tflops:.1f} TFLOPS" in said and f"{ours.watts:.0f} W" in said
+    assert ours.per_joule == pytest.approx(1e3 * ours.tflops / ours.watts)
