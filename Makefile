@@ -124,6 +124,7 @@ tune:
 picture: setup
 	$(VENV_PYTHON) -m helpers.tools.pages.ladder --fix
 	$(VENV_PYTHON) -m helpers.tools.pages.kernel_log --fix
+	$(VENV_PYTHON) -m helpers.tools.pages.products --fix
 
 film: setup-test
 	$(VENV_PYTHON) -m tests.browser.film
