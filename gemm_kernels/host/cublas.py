@@ -2,8 +2,8 @@
 
 python gemm_kernels/host/cublas.py
 
-cuBLAS reads every matrix down its columns, so that a row-major matrix is its transposed one with the same ld. So ask for
-C^T = B^T · A^T: give B first and A second, N before M, and leave op as you mean it.
+cuBLAS reads every matrix down its columns, so that a row-major matrix is its transposed one with the same ld. So ask
+for C^T = B^T · A^T: give B first and A second, N before M, and leave op as you mean it.
 """
 
 import sys
@@ -36,8 +36,10 @@ def gemm_ex(A, B, C, alpha=1.0, beta=0.0):
     """C = alpha · A · B + beta · C of float16 with sums in float32, and C in float32: a type for each matrix."""
     (M, N), K = C.shape, A.shape[1]
     scale = np.array([alpha, beta], np.float32)
-    cublas.gemmEx(device.get_cublas_handle(), N_, N_, N, M, K, scale[:1].ctypes.data, B.data.ptr, R_16F, ld(B),
-                  A.data.ptr, R_16F, ld(A), scale[1:].ctypes.data, C.data.ptr, R_32F, ld(C), COMPUTE_32F, DEFAULT)  # fmt: skip
+    cublas.gemmEx(
+        device.get_cublas_handle(), N_, N_, N, M, K, scale[:1].ctypes.data, B.data.ptr, R_16F, ld(B), A.data.ptr, R_16F,
+        ld(A), scale[1:].ctypes.data, C.data.ptr, R_32F, ld(C), COMPUTE_32F, DEFAULT,
+    )  # fmt: skip
 
 
 def batched(A, B, C, alpha=1.0, beta=0.0):

@@ -45,7 +45,8 @@ def gemm(
     group: int = 0,
     tensor_cores: bool = True,
 ) -> Any:
-    """C = epilogue(alpha · op(A) · op(B) + beta · C), in one launch; returns C.
+    """C = epilogue(alpha · op(A) · op(B) + beta · C); returns C. One launch, and of large products of float32 that the
+    ladder's kernels cannot read as they lie, one before it for each copy of A or B.
 
     A, B: (…, M, K) and (…, K, N) after op, arrays of the device with any strides: slices, transposed views and
     broadcast ones are read where they lie. Axes before the last two are a batch, and are broadcast as NumPy's. Lists of
@@ -87,10 +88,12 @@ def plan(
     group: int = 0,
     tensor_cores: bool = True,
     tile: int | None = None,
+    pack: bool | None = None,
 ) -> Plan:
     """What `gemm` launches, to be launched often: `plan(A, B, C)()`. The arguments are gemm's.
 
     tile: which of the candidates in `tiles`, the largest first; None: the one that suits the shape.
+    pack: whether float32 operands may be copied first, row by row, for the ladder's kernel; None: where it saves time.
     """
     if isinstance(A, list | tuple):
         return _of_lists(
@@ -133,9 +136,10 @@ def plan(
         A, B = B, A
     if 0 in (target.rows, target.cols):
         return Plan(None, C, device)
-    ladder = plans.plain(device, request, C, (A, B), (view_a, view_b, target)) if _whole(A, B, C) else None
-    if ladder is not None:
-        return ladder
+    if C.flags.c_contiguous or C.flags.f_contiguous:
+        ladder = plans.plain(device, request, C, (A, B), (view_a, view_b, target), pack)
+        if ladder is not None:
+            return ladder.holding(held)
     views = (broadcast_to(view_a, sizes), broadcast_to(view_b, sizes), target)
     return plans.batched(device, request, C, views).holding(held)
 
@@ -453,11 +457,6 @@ def _along_k(request: Request, matrices: dict[str, View], A: View, B: View) -> t
                 f"{name} has the shape {(view.rows, view.cols)}; with group = {request.group} it must be {wanted}."
             )
     return matrices["scale_a"], matrices["scale_b"].turned
-
-
-def _whole(*arrays: Any) -> bool:
-    """Whether arrays lie row by row without gaps, as a launch takes them."""
-    return all(array.flags.c_contiguous for array in arrays)
 
 
 def _flat(what: str, array: Any, rows: int) -> View:

@@ -96,12 +96,14 @@ class Plan:
 
     launch: what is launched; None where C has no elements.  C: what it writes.  device: where.
     held: the arrays whose addresses are among its arguments, and which must live as long as it.
+    before: what is launched before: copies of A or B.
     """
 
     launch: Launch | None
     C: Any
     device: Device
     held: tuple[Any, ...] = field(default=(), repr=False)
+    before: tuple[Plan, ...] = ()
 
     def holding(self, arrays: tuple[Any, ...]) -> Plan:
         """The same plan, which keeps these arrays alive, too."""
@@ -109,6 +111,8 @@ class Plan:
 
     def __call__(self) -> Any:
         """Launch, and return C. Asynchronous on a GPU."""
+        for one in self.before:
+            one()
         if self.launch is None:
             return self.C
         function = _compiled(self.device, self.launch.source, self.launch.entry, self.launch.shared_bytes)
@@ -136,17 +140,14 @@ def _workspaces(device: Device, entry: str, size: int | None) -> Workspaces:
 
 def source_of(kind: str) -> str:
     """The CUDA source of the products with one kind of tile."""
-    return _source(kind, tuple((FOLDER / f"{name}.cu").stat().st_mtime_ns for name in _parts(kind)))
+    parts = ("formats", "panels", FILES[kind], "problems", "epilogue", "gemm")
+    return "\n".join(_text(name, (FOLDER / f"{name}.cu").stat().st_mtime_ns) for name in parts)
 
 
-def _parts(kind: str) -> tuple[str, ...]:
-    return ("formats", "panels", FILES[kind], "problems", "epilogue", "gemm")
-
-
-@lru_cache(maxsize=8)
-def _source(kind: str, modified: tuple[int, ...]) -> str:
-    """The text; read again when a file has changed."""
-    return "\n".join((FOLDER / f"{name}.cu").read_text(encoding="utf-8") for name in _parts(kind))
+@lru_cache(maxsize=32)
+def _text(name: str, modified: int) -> str:
+    """A file's text; read again when it has changed."""
+    return (FOLDER / f"{name}.cu").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,25 +170,84 @@ class Request:
 
 
 def plain(
-    device: Device, request: Request, C: Any, arrays: tuple[Any, Any], views: tuple[View, View, View]
+    device: Device,
+    request: Request,
+    C: Any,
+    arrays: tuple[Any, Any],
+    views: tuple[View, View, View],
+    pack: bool | None = None,
 ) -> Plan | None:
-    """The ladder's fastest kernel, where the product is one of the ladder's; None where it is none."""
-    A, B, view_c = views
+    """The ladder's fastest kernel, where the product is one of the ladder's, or becomes one by a copy of A or B that is
+    worth its time; None where it is none.
+
+    pack: whether such a copy may be made; None: where it is worth it.
+    """
+    A, B, target = views
     if (request.operand.name, request.result.name) != ("f32", "f32") or request.steps or request.tile is not None:
         return None
-    if not all(view.is_plain and all(size == 1 for size, _ in view.batch) for view in views) or A.cols == 0:
+    if not target.is_plain or any(size != 1 for view in views for size, _ in view.batch) or A.cols == 0:
         return None
-    M, N, K = view_c.rows, view_c.cols, A.cols
+    M, N, K = target.rows, target.cols, A.cols
+    whole = [_lies_whole(view, array) for view, array in zip((A, B), arrays, strict=True)]
+    elements = sum(view.rows * view.cols for view, fits in zip((A, B), whole, strict=True) if not fits)
+    if elements and not (_worth_packing(M, N, K, elements, whole.count(False)) if pack is None else pack):
+        return None
     try:
         kernel = fastest(M, N, K, device.gpu, device.shared_bytes)
     except NoChoice:
         kernel = fastest(M, N, K, DEFAULT_GPU, device.shared_bytes)
     if architecture.refused(kernel.source, device.arch):
         return None
+    before = tuple(_packed(device, view) for view, fits in zip((A, B), whole, strict=True) if not fits)
+    copies = iter(before)
+    left, right = (
+        _argument(array, view) if fits else next(copies).C
+        for array, view, fits in zip(arrays, (A, B), whole, strict=True)
+    )
     launch = kernel.launch(M, N, K)
     sizes = (np.int32(M), np.int32(N), np.int32(K))
-    given = (*sizes, np.float32(request.alpha), arrays[0], arrays[1], np.float32(request.beta), C)
-    return Plan(replace(launch, arguments=Arguments(given)), C, device)
+    given = (*sizes, np.float32(request.alpha), left, right, np.float32(request.beta), _argument(C, target))
+    return Plan(replace(launch, arguments=Arguments(given)), C, device, before=before)
+
+
+# What decides whether a copy is worth its time, as first measured on an H200: the ladder's kernels and this one's tiles
+# at 4096 cubed, and a copy, which is bound by memory.
+LADDER_FLOPS, TILE_FLOPS, COPIED_BYTES, COPY_STARTS = 55e12, 43e12, 3e12, 3e-6
+
+
+def _worth_packing(M: int, N: int, K: int, elements: int, copies: int) -> bool:
+    """Whether the ladder's kernel saves more time than copies take."""
+    saved = 2 * M * N * K * (1 / TILE_FLOPS - 1 / LADDER_FLOPS)
+    return saved > COPY_STARTS * copies + 8 * elements / COPIED_BYTES
+
+
+def _lies_whole(view: View, array: Any) -> bool:
+    """Whether a kernel of the ladder finds the matrix at the beginning of its array, row by row.
+
+    A transposed view of one row or column is whole, too, in whichever order its array is.
+    """
+    return view.is_plain and (array.flags.c_contiguous or array.flags.f_contiguous)
+
+
+def _argument(array: Any, view: View) -> Any:
+    """An array as a launch takes it; of a transposed one only where it begins."""
+    return array if array.flags.c_contiguous else np.uint64(view.address)
+
+
+def _packed(device: Device, view: View) -> Plan:
+    """A copy of a matrix whose rows lie side by side."""
+    to = device.namespace.empty((view.rows, view.cols), "float32")
+    along_rows = view.row_step == 1 and view.col_step != 1
+    blocks = -(-view.rows // 32) * -(-view.cols // 32)
+    given = (
+        np.int32(view.rows), np.int32(view.cols), np.uint64(view.address), np.int64(view.row_step),
+        np.int64(view.col_step), to,
+    )  # fmt: skip
+    launch = Launch(
+        "pack", _text("pack", (FOLDER / "pack.cu").stat().st_mtime_ns), f"pack<{str(along_rows).lower()}>", (32, 8, 1),
+        (blocks, 1, 1), 0, (view.rows, view.cols, 1), (32, 32), arguments=Arguments(given),
+    )  # fmt: skip
+    return Plan(launch, to, device)
 
 
 def batched(device: Device, request: Request, C: Any, views: tuple[View, View, View]) -> Plan:

@@ -61,8 +61,12 @@ class Tile:
 
     def key(self, operand: Format) -> str:
         """What its measured times are found by."""
-        scaled = " scaled" if self.group else ""
-        return f"{self.kind} {operand.name} {' '.join(map(str, self._numbers))} {self.step}{scaled}"
+        name = {"bf16": "f16", "e5m2": "e4m3"}.get(operand.name, operand.name)
+        if self.kind == FMA:
+            name = "f64" if operand.name == "f64" else "f32"
+        elif self.group:
+            name = "scaled"
+        return f"{self.kind} {name} {' '.join(map(str, self._numbers))} {self.step}"
 
 
 @dataclass(frozen=True)

@@ -99,8 +99,9 @@ def table(gpu: str = devices.DEFAULT.name) -> Table:
     )
     return Table(
         ("objection", "what was measured"), answers,
-        f"How many times as fast as cuBLAS fastest(M, N, K) is, geometric means ({recorded_on(gpu)}, in one run; A and "
-        "B random, β = 0, the L2 filled by reading, unless it is said)", words=frozenset({0, 1}),
+        f"How many times as fast as cuBLAS fastest(M, N, K) is, geometric means ({recorded_on(gpu)}, in one run, one "
+        "launch at a time; A and B random, β = 0, the L2 filled by reading, unless it is said)",
+        words=frozenset({0, 1}),
     )  # fmt: skip
 
 

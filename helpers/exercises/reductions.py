@@ -118,7 +118,8 @@ SCANS = (  # compared by `scans`; the first is the one of the tables
     Scan(128, 6, 8),
     Scan(256, 5, 5),
     Scan(512, 2, 3),
-    Scan(512, 3, 3),
+    Scan(256, 4, 5),
+    Scan(128, 4, 12),
 )
 
 

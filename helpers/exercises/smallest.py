@@ -22,6 +22,9 @@ from gemm_kernels import Kernel, by_shape, get
 from gemm_kernels.choices import NoChoice
 from gpusim import devices
 from helpers import gpu, measure, recordings, run
+from helpers.exercises.framework.problems import blocks
+from helpers.exercises.n17.fused import TWO_OF_ALL, alone as plain_product
+from helpers.exercises.n17.matrices import BM, BN, PAIR_WORDS, THREADS
 from helpers.measure.bench import NoProfiler
 from helpers.measure.provenance import provenance
 from helpers.measure.states import launches
@@ -38,6 +41,7 @@ MOST_SHARED = 232_448
 ARRAY_THREADS = 512
 NOWHERE = -1
 ALONE, FUSED, TWO_KERNELS, LIBRARY = "the product alone", "fused", "two kernels", "cuBLAS and CuPy"
+PLAIN, STEPS = "the plain product alone", "the four steps"  # of the notebook, in tiles of 32 × 64
 SHAPES = tuple((4096, 4096, K) for K in (4096, 1024, 256, 64, 16))
 NOT_YET = "Not recorded yet. With a GPU this cell measures it."
 
@@ -167,8 +171,7 @@ def verify(kernel: Kernel, kind: str, shape: tuple[int, int, int]) -> dict[str, 
         found = _ask(way)
         if found != expected:
             raise Wrong(f"{name}, {kernel.entry}, {kind}, M, N, K = {shape}: {found}, expected {expected}")
-    places = np.array([place for place in expected.places if place != NOWHERE], np.int64)
-    rows, columns = np.divmod(places, N)
+    rows, columns = np.divmod(np.array([place for place in expected.places if place != NOWHERE], np.int64), N)
     exact = np.einsum("ek,ke->e", host[0][rows].astype(np.float64), host[1][:, columns].astype(np.float64))
     error = float(np.abs(exact - np.array(expected.values)[: len(exact)]).max(initial=0.0))
     return {"M": M, "N": N, "K": K, "inputs": kind, "params": dict(kernel.params), "error": error}
@@ -241,7 +244,12 @@ def ways(shape: tuple[int, int, int]) -> dict[str, Callable[[], None]]:
         alone()
         of_array(C, values, places)
 
+    parts, arrived = gpu.zeros(PAIR_WORDS * blocks(M, BM) * blocks(N, BN), np.float32), gpu.zeros(1, np.uint32)
+    grid, sizes, small = (blocks(N, BN), blocks(M, BM)), tuple(map(np.int32, shape)), gpu.zeros(2, np.int32)
+    plain, steps = run.function(plain_product(), "product"), run.function(TWO_OF_ALL.solved, "two_smallest")
     return {
+        PLAIN: partial(run.call, plain, grid, (THREADS,), (*sizes, A, B, C)),
+        STEPS: partial(run.call, steps, grid, (THREADS,), (*sizes, A, B, parts, arrived, values, small)),
         ALONE: alone, FUSED: partial(Fused(kernel), M, N, K, A, B, values, places), TWO_KERNELS: two_kernels,
         LIBRARY: partial(_library, A, B, C),
     }  # fmt: skip
@@ -257,7 +265,7 @@ def timed(shape: tuple[int, int, int], budget_s: float = 1.0) -> Timed:
 # --- bytes of memory, by Nsight Compute -----------------------------------------------------------------------------
 
 PROFILED_SHAPE = (8192, 8192, 64)  # C is 256 MiB, more than any L2 holds
-METRICS = {"written": "dram__bytes_write.sum", "read": "dram__bytes_read.sum", "stored": "lts__t_bytes_op_write.sum"}
+METRICS = {"written": "dram__bytes_write.sum", "read": "dram__bytes_read.sum", "sectors": "lts__t_sectors_op_write.sum"}
 
 
 def launch_once() -> None:
@@ -269,8 +277,9 @@ def launch_once() -> None:
 
 
 def profiled() -> dict[str, dict[str, float]]:
-    """name -> bytes that were written to memory, read from it, and stored through the L2, at PROFILED_SHAPE."""
-    rows = launches(tuple(METRICS.values()), "regex:sgemm_|two_smallest", __name__, ["once"])
+    """name -> bytes written to memory and read from it, and sectors stored to the L2, at PROFILED_SHAPE."""
+    assert __spec__ is not None  # this module's name, also where it is the program
+    rows = launches(tuple(METRICS.values()), "regex:sgemm_|two_smallest", __spec__.name, ["once"])
     return {
         name: {what: float(row[metric].replace(",", "")) for what, metric in METRICS.items()}
         for name, row in zip((ALONE, FUSED), rows, strict=True)
@@ -312,19 +321,45 @@ def speeds() -> Measured:
     return recorded(devices.DEFAULT.name if devices.DEFAULT.name in names or not names else names[0])
 
 
-def table(found: Measured | None = None) -> Table:
-    """By K: µs of the product alone, and of each way to the two smallest, as a multiple of it."""
-    head = ("M = N = 4096, K", f"{ALONE}, µs", "fused", "two kernels", "cuBLAS and CuPy")
+def _table(head: tuple[str, ...], caption: str, rows: Callable[[Measured], Iterator[tuple[str, ...]]]) -> Table:
+    """What is known, in rows; one that says so where it is not."""
     try:
-        found = found or speeds()
-    except recordings.NoRecording:
+        found = speeds()
+        known = tuple(rows(found))
+    except (recordings.NoRecording, KeyError):  # an older recording lacks a way
+        known = ()
+    if not known:
         return Table(head, (("–",) * len(head),), NOT_YET)
-    rows = tuple(
-        (str(one.shape[2]), theme.thousands(1e3 * one.times[ALONE].median_ms),
-         *(f"{one.ratio(name):.3f} ×" for name in (FUSED, TWO_KERNELS, LIBRARY)))
-        for one in found.timed
+    return Table(head, known, f"{caption} ({found.label})")
+
+
+def table() -> Table:
+    """By K: µs of the product alone, and of each way to the two smallest, as a multiple of it."""
+    names = (FUSED, TWO_KERNELS, LIBRARY)
+    return _table(
+        ("K", f"{ALONE}, µs", *names), f"M = N = {SHAPES[0][0]}: time as a multiple of that of the product alone",
+        lambda found: ((str(one.shape[2]), theme.thousands(1e3 * one.times[ALONE].median_ms),
+                        *(f"{one.ratio(name):.3f} ×" for name in names)) for one in found.timed),
     )  # fmt: skip
-    return Table(head, rows, f"Time, as a multiple of that of the product alone ({found.label})")
+
+
+def steps_table() -> Table:
+    """The same for the notebook's own steps, and for the product that is given there."""
+    return _table(
+        ("K", f"{PLAIN}, µs", STEPS), f"M = N = {SHAPES[0][0]}: time as a multiple of that of the plain product alone",
+        lambda found: ((str(one.shape[2]), theme.thousands(1e3 * one.times[PLAIN].median_ms),
+                        f"{one.ratio(STEPS, PLAIN):.3f} ×") for one in found.timed),
+    )  # fmt: skip
+
+
+def bytes_table() -> Table:
+    """What the product alone and the fused kernel wrote to memory and read from it, counted at PROFILED_SHAPE."""
+    M, N, K = PROFILED_SHAPE
+    return _table(
+        ("kernel", "MB written to memory", "MB read from memory"), f"M = N = {M}, K = {K}, counted by Nsight Compute",
+        lambda found: ((name, *(theme.thousands(counted[what] / 1e6, 1) for what in ("written", "read")))
+                       for name, counted in found.bytes_.items()),
+    )  # fmt: skip
 
 
 def record(folder: Path = recordings.FOLDER, budget_s: float = 2.0) -> Path:
@@ -352,7 +387,9 @@ def main(arguments: Sequence[str]) -> None:
         launch_once()
         return
     print(record())
-    print(repr(table(recorded(gpu.name()))))
+    for one in recorded(gpu.name()).timed:
+        print(one.shape, {name: time.median_ms for name, time in one.times.items()})
+    print(recorded(gpu.name()).bytes_)
 
 
 if __name__ == "__main__":

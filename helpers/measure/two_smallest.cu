@@ -87,9 +87,17 @@ __device__ __forceinline__ void take_grid(Two<Wide> two, Two<Wide> (&of_warp)[WA
     __syncthreads();
     if (!last) return;
     two = nothing<Wide>();
-    for (unsigned b = threadIdx.x; b < gridDim.x; b += 32 * WARPS) {
-        const Two<Wide> other = found->of_block[b];
-        for (int e = 0; e < 2; ++e) take(two, other.value[e], other.place[e]);
+    constexpr unsigned AHEAD = 8;   // pairs on their way at a time
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += AHEAD * 32 * WARPS) {
+        Two<Wide> others[AHEAD];
+        #pragma unroll
+        for (unsigned n = 0; n < AHEAD; ++n) {
+            const unsigned of = b + n * 32 * WARPS;
+            others[n] = of < gridDim.x ? found->of_block[of] : nothing<Wide>();
+        }
+        #pragma unroll
+        for (unsigned n = 0; n < AHEAD; ++n)
+            for (int e = 0; e < 2; ++e) take(two, others[n].value[e], others[n].place[e]);
     }
     take_block(two, of_warp);
     if (threadIdx.x > 0) return;
@@ -183,6 +191,25 @@ __device__ __forceinline__ void load_now(float *fragment, unsigned address) {
     asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(fragment[0]), "=f"(fragment[1]), "=f"(fragment[2]), "=f"(fragment[3])
                  : "r"(address));
+}
+
+// The smallest of v and a few others. A NaN is none of them.
+template <int WIDTH>
+__device__ __forceinline__ float least(float v, const float (&others)[WIDTH]) {
+    for (int x = 0; x < WIDTH; ++x) v = fminf(v, others[x]);
+    return v;
+}
+
+// The second smallest of what the lanes of a warp have, in all lanes; of two equal ones it is the other one.
+__device__ __forceinline__ float second_of_warp(float first) {
+    float second = INFINITY;
+    #pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2) {
+        const float v = __shfl_xor_sync(FULL, first, offset), w = __shfl_xor_sync(FULL, second, offset);
+        second = fminf(fmaxf(first, v), fminf(second, w));
+        first = fminf(first, v);
+    }
+    return second;
 }
 
 // The work of a block. WIDTH: floats of B that one copy moves: 4 if every row starts at a multiple of 16 bytes, else 1
@@ -398,8 +425,9 @@ __device__ __forceinline__ void work(int M, int N, int K, const float *A, const 
             next += count;
         }
 
-        // 7. The two smallest of my sums. A thread's places grow from pass to pass, and are few enough for 32 bits
-        Two<unsigned> mine = nothing<unsigned>();
+        // 7. The smallest of my sums, first without its place. Where a sum was put together from several parts, it goes
+        // back to shared memory whole. A thread's places grow from pass to pass, and are few enough for 32 bits
+        float smallest = INFINITY;
         #pragma unroll 1   // BATCH passes a round keep enough loads in flight; more code would only have to be fetched
         for (int first_pass = 0; first_pass < PASSES; first_pass += BATCH) {
             float sum[BATCH][WIDTH];   // (pass, col)
@@ -424,10 +452,25 @@ __device__ __forceinline__ void work(int M, int N, int K, const float *A, const 
             #pragma unroll
             for (int pass = 0; pass < BATCH; ++pass) {
                 const unsigned i = WIDTH * ((first_pass + pass) * THREADS + threadIdx.x);
-                const unsigned r = tile_row + i / BN, c = tile_col + i % BN;
-                if (i < BM * BN && r < M && c < N)
-                    for (int x = 0; x < WIDTH; ++x) take(mine, sum[pass][x], i + x);
+                if (i >= BM * BN) continue;
+                if (tile_row + i / BN < M && tile_col + i % BN < N) smallest = least(smallest, sum[pass]);
+                if (SLICES > 1 || first_block < last_block)
+                    for (int x = 0; x < WIDTH; ++x) sums[0][i / BN][(i % BN + x) ^ 1] = sum[pass][x];
             }
+        }
+
+        // 8. Two lanes have elements up to the second of these, so that both of the warp's are among those up to it.
+        // They are few: only they need places, and the order of pairs
+        const float bound = second_of_warp(smallest);
+        Two<unsigned> mine = nothing<unsigned>();
+        #pragma unroll 4
+        for (int pass = 0; pass < PASSES; ++pass) {
+            const unsigned i = WIDTH * (pass * THREADS + threadIdx.x);
+            if (i >= BM * BN || tile_row + i / BN >= M || tile_col + i % BN >= N) continue;
+            float sum[WIDTH];   // neighbours have changed places
+            load(sum, &sums[0][i / BN][WIDTH == 4 ? i % BN : i % BN ^ 1]);
+            if (!(least(INFINITY, sum) <= bound)) continue;
+            for (int x = 0; x < WIDTH; ++x) take(mine, sum[WIDTH == 4 ? x ^ 1 : x], i + x);
         }
         // Between tiles a warp's pair waits in shared memory: the main loop needs every register
         take_warp(mine);
@@ -442,7 +485,7 @@ __device__ __forceinline__ void work(int M, int N, int K, const float *A, const 
         __syncthreads();   // every thread has read the sums before the next tiles are copied over them
     }
 
-    // 8. All pairs come together, over the warps and over the blocks
+    // 9. All pairs come together, over the warps and over the blocks
     Two<Wide> two = nothing<Wide>();
     if (lane == 0) two = of_warp[threadIdx.x / 32];
     take_grid(two, of_warp, found, values, places);

@@ -303,7 +303,8 @@ def test_on_a_gpu_the_verdict_says_what_was_measured_beside_what_was_predicted(m
         speed.run, "function", lambda source, entry: lambda *given, **more: launched.append((source, given))
     )
 
-    def timed(starts, budget_s):
+    def timed(starts, budget_s, flush):
+        assert flush == speed.WRITE  # as the model expects it
         for start in starts:
             start()
         return np.array([[0.031], [0.029], [0.5]])

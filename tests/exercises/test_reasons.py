@@ -107,8 +107,8 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("turned", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element 4"),
         ("naive", "blockIdx.y", "blockidx.y", "Did you mean blockIdx?"),
         ("add_scaled", "+ B[index]", "+ B", "as in B[i]"),
-        ("naive", "C[row * N + col] = ", "C[row * N + col] += ", "+="),
-        ("coalesced", "float sum = 0.0f;", "int sum = 0;", "The sum is an int"),
+        ("naive", "C[row * N + col] = ", "C[row * N + col] += ", "added to the old C"),
+        ("coalesced", "float sum = 0.0f;", "int sum = 0;", "sum is of type int"),
     ],
 )  # fmt: skip
 def test_a_likely_slip_gets_its_own_reason(name, before, after, told):

@@ -36,6 +36,7 @@ def outcomes(name: str, problem: Gemm = PROBLEM) -> list[Outcome]:
 
 
 SQUARE = Gemm("sgemm", (16, 16), (16, 16), Tiles(BM=16, BN=16, BK=16))  # one element for each thread of a tile
+ONLY_STOPPED = ("A_width_M", "row_col_swapped")  # right, or outside of the arrays: no value says which slip it was
 OF_SQUARE_TILES = ("row_x_of_As", "column_y_of_Bs", "As_read_transposed", "Bs_read_transposed")
 
 
@@ -48,7 +49,7 @@ def test_each_slip_is_recognised_by_what_it_leaves(name):
     problem = SQUARE if name in OF_SQUARE_TILES else PROBLEM
     found = outcomes(name, problem)
     assert any(not outcome.passed for outcome in found)
-    assert told(found, problem) == (slips.sentence(name),)
+    assert told(found, problem) == ((slips.sentence(name),) if name not in ONLY_STOPPED else ())
 
 
 def test_no_two_slips_leave_the_same_in_every_case():

@@ -9,9 +9,9 @@ import pytest
 import gpusim
 from gemm_kernels import get
 from gemm_kernels.ladder import LADDER, SPECIALISTS
-from gpusim.arithmetic import float32
 from gpusim.engine import run as engine
 from tests.gemm_kernels.test_views import view
+from tests.gpusim.instructions import computed
 
 # Smaller than any tile in some dimension, larger and no multiple of it in another; the first has rows of whole float4s.
 SHAPES = [(68, 36, 20), (1, 1, 1), (33, 65, 19), (70, 131, 9)]
@@ -90,7 +90,7 @@ def chain(A, B, ks):
     """The products of these k, added up as a chain of FP32 FMAs in this order."""
     acc = np.zeros((A.shape[0], B.shape[1]), np.float32)
     for k in ks:
-        acc = float32.fma_ftz(*np.broadcast_arrays(A[:, k : k + 1], B[k : k + 1, :]), acc)
+        acc = computed("fma.rn.ftz.f32", np.float32, A[:, k : k + 1], B[k : k + 1, :], acc)
     return acc
 
 

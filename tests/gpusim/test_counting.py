@@ -112,8 +112,8 @@ def test_counts_equal_those_of_sets_of_bytes(width):
         np.testing.assert_array_equal(result, values, err_msg=function.__name__)
     of_stores = counting.wavefronts(addresses, active, width, stores=True)
     np.testing.assert_array_equal(of_stores, [sum(counts) for counts in stored])
-    of_stores = counting.bank_conflicts(addresses, active, width, stores=True)
-    np.testing.assert_array_equal(of_stores, [sum(count - 1 for count in counts if count) for counts in stored])
+    conflicts = counting.bank_conflicts(addresses, active, width)
+    np.testing.assert_array_equal(conflicts, [sum(count - 1 for count in counts if count) for counts in stored])
     together = set().union(*(touched_blocks(a, on, width, 32) for a, on in lanes))
     assert counting.sector_ids(addresses, active, width).tolist() == sorted(together)
 
@@ -324,3 +324,9 @@ def test_a_lane_of_a_copy_that_reads_nothing_waits_on_the_side_of_the_writes_alo
     assert counting.copy_wavefronts(to, origin, ALL, 4).tolist() == [7]
     assert counting.copy_wavefronts(to, origin, ALL, 4, ~ALL).tolist() == [4]
     assert counting.copy_wavefronts(to, origin, ALL, 4, LANE.reshape(1, 32) < 8).tolist() == [4]
+
+
+def test_a_request_may_have_fewer_lanes_than_a_warp():
+    addresses, active = np.arange(8)[None, :] * 12, np.ones((1, 8), bool)
+    assert counting.sectors(addresses, active, 4).tolist() == [3]
+    assert counting.wavefronts(addresses * 32, active, 4).tolist() == [8]

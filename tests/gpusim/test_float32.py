@@ -1,4 +1,4 @@
-"""Float32 arithmetic against exact integer arithmetic, on random bits and on the cases that break shortcuts."""
+"""Float32 instructions against exact integer arithmetic, on random bits and on the cases that break shortcuts."""
 
 import itertools
 import math
@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import gpusim
-from gpusim.arithmetic import float32, float64, special_functions
+from gpusim.arithmetic import float32
 from gpusim.engine import compiled
+from tests.gpusim.instructions import computed
 
 F32, F64 = np.float32, np.float64
 MODES = ("rn", "rz", "rm", "rp")
@@ -27,6 +28,25 @@ def quiet():
     """What the module asks of its callers."""
     with np.errstate(all="ignore"):
         yield
+
+
+def of_float(opcode: str, *operands):
+    """An instruction of float32 numbers."""
+    return computed(f"{opcode}.f32", F32, *(np.asarray(one, F32) for one in operands))
+
+
+def to_whole(a, rounding: str):
+    return computed(f"cvt.{rounding}.f32.f32", F32, a)
+
+
+def to_tf32(a, rounding: str = "rna"):
+    return computed(f"cvt.{rounding}.tf32.f32", F32, a)
+
+
+def type_of(dtype: type) -> str:
+    """The name that PTX has for a type."""
+    own = np.dtype(dtype)
+    return f"{'s' if own.kind == 'i' else own.kind}{8 * own.itemsize}"
 
 
 def bits(values):
@@ -162,7 +182,7 @@ def fma_operands(count, seed):
 @pytest.mark.parametrize(("mode", "count"), [("rn", 18000), ("rz", 3000), ("rm", 3000), ("rp", 3000)])
 def test_fma_rounds_the_exact_sum_once(mode, count):
     a, b, c = fma_operands(count, seed=7)
-    assert_same_bits(float32.fma(a, b, c, mode), reference_fma(a, b, c, mode), a, b, c)
+    assert_same_bits(of_float(f"fma.{mode}", a, b, c), reference_fma(a, b, c, mode), a, b, c)
 
 
 def test_the_chosen_operands_do_break_the_shortcut_through_float64():
@@ -176,10 +196,10 @@ def test_the_chosen_operands_do_break_the_shortcut_through_float64():
 def test_add_sub_and_mul_round_once_in_every_mode(mode):
     a, b, _ = fma_operands(800, seed=8)
     one, minus_zero = np.ones_like(a), np.full_like(a, -0.0)
-    assert_same_bits(float32.add(a, b, mode), reference_fma(a, one, b, mode), a, b)
-    assert_same_bits(float32.sub(a, b, mode), reference_fma(a, one, -b, mode), a, b)
+    assert_same_bits(of_float(f"add.{mode}", a, b), reference_fma(a, one, b, mode), a, b)
+    assert_same_bits(of_float(f"sub.{mode}", a, b), reference_fma(a, one, -b, mode), a, b)
     product = reference_fma(a, b, np.copysign(minus_zero, a) * np.copysign(one, b), mode)
-    assert_same_bits(float32.mul(a, b, mode), product, a, b)
+    assert_same_bits(of_float(f"mul.{mode}", a, b), product, a, b)
 
 
 def reference_quotient(x, y, mode):
@@ -198,9 +218,9 @@ def test_division_rounds_the_exact_quotient(mode):
     b = np.concatenate([b, c])
     a = np.concatenate([a, a * 3])
     expected = [reference_quotient(x, y, mode) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
-    assert_same_bits(float32.div(a, b, mode), expected, a, b)
+    assert_same_bits(of_float(f"div.{mode}", a, b), expected, a, b)
     expected = [reference_quotient(1.0, y, mode) for y in b.tolist()]
-    assert_same_bits(float32.rcp(b, mode), expected, b)
+    assert_same_bits(of_float(f"rcp.{mode}", b), expected, b)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -217,45 +237,24 @@ def test_the_square_root_is_rounded_from_the_exact_root(mode):
         else:
             root = np.sqrt(np.float32(x))
             expected.append(NAN_BITS if np.isnan(root) else int(bits(root)))
-    assert_same_bits(float32.sqrt(a, mode), expected, a)
+    assert_same_bits(of_float(f"sqrt.{mode}", a), expected, a)
 
 
 def test_every_nan_result_is_the_one_that_the_gpu_returns():
     other_nans = np.array([0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFFFFFFF], np.uint32).view(F32)
     inf, zero = F32(np.inf), F32(0)
     for result in (
-        float32.fma(other_nans, F32(1), F32(1)),
-        float32.fma(inf, zero, other_nans),
-        float32.fma(inf, F32(1), np.array([-inf, -inf])),
-        float32.add(inf, np.array([-inf, -inf])),
-        float32.mul(zero, np.array([inf, -inf])),
-        float32.div(zero, np.array([zero, -zero])),
-        float32.sqrt(np.array([-1, -inf], F32)),
-        float32.fmin(other_nans, other_nans[::-1]),
-        float32.fma(inf, zero, F32(1)),
+        of_float("fma.rn", other_nans, F32(1), F32(1)),
+        of_float("fma.rn", inf, zero, other_nans),
+        of_float("fma.rn", inf, F32(1), np.array([-inf, -inf])),
+        of_float("add.rn", inf, np.array([-inf, -inf])),
+        of_float("mul.rn", zero, np.array([inf, -inf])),
+        of_float("div.rn", zero, np.array([zero, -zero])),
+        of_float("sqrt.rn", np.array([-1, -inf], F32)),
+        of_float("min", other_nans, other_nans[::-1]),
+        of_float("fma.rn", inf, zero, F32(1)),
     ):
         assert set(np.ravel(bits(result)).tolist()) == {NAN_BITS}
-
-
-def test_an_unknown_rounding_is_refused():
-    with pytest.raises(ValueError, match="PTX rounds floats by 'rn', 'rz', 'rm' or 'rp', not 'up'"):
-        float32.fma(F32(1), F32(1), F32(1), "up")
-
-
-def test_operands_broadcast_and_the_result_is_a_fresh_array():
-    rng = np.random.default_rng(2)
-    column, row = rng.standard_normal((4, 1)).astype(F32), rng.standard_normal((1, 8)).astype(F32)
-    tile, number = rng.standard_normal((4, 8)).astype(F32), F32(0.5)
-    for operands in ((column, row, tile), (column, row, number), (tile, number, row), (number, row, column)):
-        before = [operand.copy() for operand in operands]
-        result = float32.fma(*operands)
-        assert result.shape == (4, 8)
-        assert not any(np.shares_memory(result, operand) for operand in operands)
-        full = [np.ravel(np.broadcast_to(operand, (4, 8))) for operand in operands]
-        assert_same_bits(np.ravel(result), reference_fma(*full, "rn"))
-        for operand, copy in zip(operands, before, strict=True):
-            np.testing.assert_array_equal(operand, copy)
-    assert isinstance(float32.fma(number, number, number), np.float32)
 
 
 def test_one_doubtful_lane_alone_is_noticed():
@@ -264,7 +263,7 @@ def test_one_doubtful_lane_alone_is_noticed():
     # 8384513 * 8392705 is 2^46 + 1: just below the tie under 2^-126; float64 takes it for a tie
     edge = (8384513 * 2.0**-98, -8392705 * 2.0**-98, 2.0**-126)
     a, b, c = (np.append(operand, F32(x)) for operand, x in zip((a, b, c), edge, strict=True))
-    alone = [float32.fma(x, y, z) for x, y, z in zip(a, b, c, strict=True)]
+    alone = [of_float("fma.rn", x, y, z) for x, y, z in zip(a, b, c, strict=True)]
     assert all(isinstance(result, np.float32) for result in alone)
     assert_same_bits(np.array(alone), reference_fma(a, b, c, "rn"), a, b, c)
     assert alone[-1] == F32(2.0**-126 - 2.0**-149)
@@ -298,17 +297,11 @@ def test_float64_fma_rounds_the_exact_sum_once():
     special = np.array(list(itertools.product(SPECIAL.astype(F64), [1e308, -1e308, 5e-324, 0.0, -0.0], SPECIAL))).T
     parts = [wild, mild, [a, b, nearby], [*odd, tiny], [*small, np.ldexp(tiny, -760)], special]
     a, b, c = (np.concatenate(column) for column in zip(*parts, strict=True))
-    result = float64.fma(a, b, c)
+    result = computed("fma.rn.f64", F64, a, b, c)
     expected = np.array([reference_fma64(*lane) for lane in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)])
     same = (result.view(np.int64) == expected.view(np.int64)) | (np.isnan(result) & np.isnan(expected))
     assert same.all(), [(a[i].hex(), b[i].hex(), c[i].hex()) for i in np.flatnonzero(~same)[:3]]
     assert np.count_nonzero(result != a * b + c) > count  # two roundings would be wrong in many lanes
-
-
-def test_float64_fma_broadcasts_and_keeps_scalars():
-    row, column = np.arange(3.0)[None, :], np.arange(2.0)[:, None]
-    assert float64.fma(row, column, F64(1)).tolist() == [[1, 1, 1], [1, 2, 3]]
-    assert isinstance(float64.fma(F64(2), F64(3), F64(4)), F64)
 
 
 def test_a_sum_rounded_to_odd_rounds_correctly_to_a_shorter_format():
@@ -324,20 +317,22 @@ def test_a_sum_rounded_to_odd_rounds_correctly_to_a_shorter_format():
 
 def test_ftz_flushes_operands_and_results_to_zeros_of_their_sign():
     tiny = F32(2.0**-130)
-    assert_same_bits(float32.flush(np.array([tiny, -tiny, 1, np.nan], F32)), bits([0.0, -0.0, 1, np.nan]))
-    assert_same_bits(float32.ftz(float32.add)(tiny, F32(1.0)), bits(1.0))
-    assert_same_bits(float32.ftz(float32.mul)(F32(2.0**-100), F32(-(2.0**-40))), bits(-0.0))
-    assert_same_bits(float32.ftz(float32.fma)(tiny, F32(2.0**120), F32(0)), bits(0.0))
-    assert_same_bits(float32.ftz(float32.fma)(F32(2.0**-126), F32(1), F32(0), rounding="rz"), bits(2.0**-126))
+    assert_same_bits(
+        of_float("add.ftz", np.array([tiny, -tiny, 1, np.nan], F32), F32(-0.0)), bits_of(0, -0.0, 1, np.nan)
+    )
+    assert_same_bits(of_float("add.ftz", tiny, F32(1.0)), bits(1.0))
+    assert_same_bits(of_float("mul.ftz", F32(2.0**-100), F32(-(2.0**-40))), bits(-0.0))
+    assert_same_bits(of_float("fma.rn.ftz", tiny, F32(2.0**120), F32(0)), bits(0.0))
+    assert_same_bits(of_float("fma.rz.ftz", F32(2.0**-126), F32(1), F32(0)), bits(2.0**-126))
     a, b, c = subnormal_sums(500, np.random.default_rng(3))
     flushed = [float32.flush(operand) for operand in (a, b, c * 64)]
     expected = bits(float32.flush(reference_fma(*flushed, "rz").view(F32)))
-    assert_same_bits(float32.fma_ftz(a, b, c * 64, "rz"), expected, a, b, c)
+    assert_same_bits(of_float("fma.rz.ftz", a, b, c * 64), expected, a, b, c)
 
 
 def test_saturation_limits_to_one_and_turns_nan_into_zero():
     a = np.array([-1, -0.0, 0.25, 1, 2, np.inf, -np.inf, np.nan], F32)
-    assert_same_bits(float32.saturate(a), bits([0, 0, 0.25, 1, 1, 1, 0, 0]))
+    assert_same_bits(of_float("add.sat", a, F32(-0.0)), bits([0, 0, 0.25, 1, 1, 1, 0, 0]))
 
 
 def test_min_and_max_prefer_numbers_to_nan_and_order_the_zeros():
@@ -346,15 +341,15 @@ def test_min_and_max_prefer_numbers_to_nan_and_order_the_zeros():
     def order(x):
         return (x, math.copysign(1, x))
 
-    for function, choose in ((float32.fmin, min), (float32.fmax, max)):
+    for function, choose in (("min", min), ("max", max)):
         expected = []
         for x, y in zip(a.tolist(), b.tolist(), strict=True):
             numbers = [value for value in (x, y) if not math.isnan(value)]
             expected.append(int(bits(choose(numbers, key=order))) if numbers else NAN_BITS)
-        assert_same_bits(function(a, b), expected, a, b)
+        assert_same_bits(of_float(function, a, b), expected, a, b)
     either = np.isnan(a) | np.isnan(b)
-    assert_same_bits(float32.fmin_nan(a, b), np.where(either, NAN_BITS, bits(float32.fmin(a, b))))
-    assert_same_bits(float32.fmax_nan(a, b), np.where(either, NAN_BITS, bits(float32.fmax(a, b))))
+    assert_same_bits(of_float("min.NaN", a, b), np.where(either, NAN_BITS, bits(of_float("min", a, b))))
+    assert_same_bits(of_float("max.NaN", a, b), np.where(either, NAN_BITS, bits(of_float("max", a, b))))
 
 
 # ---- conversions --------------------------------------------------------------------------------------------------
@@ -373,7 +368,7 @@ def test_floats_become_integers_rounded_and_limited(source, dtype):
     wide = rng.standard_normal(300) * 10.0 ** rng.integers(-3, 25, 300)
     values = np.concatenate([near, halves, wide, SPECIAL, [2.0**31, 2.0**63, -(2.0**63), 2.0**64]]).astype(source)
     for mode, whole in INTEGRAL.items():
-        result = float32.to_integer(values, dtype, mode)
+        result = computed(f"cvt.{mode}.{type_of(dtype)}.{type_of(source)}", dtype, values)
         assert result.dtype == dtype
         for value, got in zip(values.tolist(), result.tolist(), strict=True):
             if math.isnan(value):
@@ -389,10 +384,10 @@ def test_floats_become_integers_rounded_and_limited(source, dtype):
 def test_rounding_to_a_whole_float_keeps_the_sign_of_zero():
     a = np.array([0.5, 1.5, 2.5, -0.5, -0.2, 0.2, -0.0, 1e30, np.inf, np.nan], F32)
     nan = np.nan
-    assert_same_bits(float32.to_whole(a, "rni"), bits_of(0, 2, 2, -0.0, -0.0, 0, -0.0, 1e30, np.inf, nan))
-    assert_same_bits(float32.to_whole(a, "rzi"), bits_of(0, 1, 2, -0.0, -0.0, 0, -0.0, 1e30, np.inf, nan))
-    assert_same_bits(float32.to_whole(a, "rmi"), bits_of(0, 1, 2, -1, -1, 0, -0.0, 1e30, np.inf, nan))
-    assert_same_bits(float32.to_whole(a, "rpi"), bits_of(1, 2, 3, -0.0, -0.0, 1, -0.0, 1e30, np.inf, nan))
+    assert_same_bits(to_whole(a, "rni"), bits_of(0, 2, 2, -0.0, -0.0, 0, -0.0, 1e30, np.inf, nan))
+    assert_same_bits(to_whole(a, "rzi"), bits_of(0, 1, 2, -0.0, -0.0, 0, -0.0, 1e30, np.inf, nan))
+    assert_same_bits(to_whole(a, "rmi"), bits_of(0, 1, 2, -1, -1, 0, -0.0, 1e30, np.inf, nan))
+    assert_same_bits(to_whole(a, "rpi"), bits_of(1, 2, 3, -0.0, -0.0, 1, -0.0, 1e30, np.inf, nan))
 
 
 def bits_of(*values):
@@ -409,7 +404,7 @@ def test_integers_become_floats_rounded_once(dtype, mode):
     edges = np.array([limits.min, limits.max, 0, 1, limits.max - 1], dtype)
     values = np.concatenate([values, values >> 5, half_way.astype(dtype), edges])
     expected = [rounded_bits(int(value) << 200, mode, False, unit=200) for value in values]
-    assert_same_bits(float32.from_integer(values, mode), expected, values)
+    assert_same_bits(computed(f"cvt.{mode}.f32.{type_of(dtype)}", F32, values), expected, values)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -418,22 +413,26 @@ def test_float64_is_rounded_to_float32(mode):
     values = rng.integers(0, 1 << 64, 500, np.uint64).view(F64)
     scaled = np.ldexp(rng.standard_normal(2000), rng.integers(-155, 130, 2000))
     between = random_bits(500, rng).astype(F64) * (1 + rng.choice([0, 1, -1], 500) * 2.0**-24)
-    values = np.concatenate([values, scaled, between, [0.0, -0.0, np.inf, -np.inf, np.nan]])
+    values = np.concatenate([values, scaled, between, [0.0, -0.0, np.inf, -np.inf]])
+    values = values[~np.isnan(values)]  # they keep what they carry
     expected = []
     for value in values.tolist():
         if math.isfinite(value):
             negative = math.copysign(1, value) < 0
             expected.append(rounded_bits(units(value, 1100), mode, negative, unit=1100))
         else:
-            expected.append(int(bits(value)) if math.isinf(value) else NAN_BITS)
-    assert_same_bits(float32.from_float64(values, mode), expected, values)
+            expected.append(int(bits(value)))
+    assert_same_bits(computed(f"cvt.{mode}.f32.f64", F32, values), expected, values)
 
 
 def test_half_precision_is_rounded_to_nearest_even_and_back_is_exact():
     every_half = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-    back = float32.from_float16(every_half)
+    back = computed("cvt.f32.f16", F32, every_half)
     finite = np.isfinite(every_half)
-    assert float32.to_float16(back)[finite].view(np.uint16).tolist() == every_half[finite].view(np.uint16).tolist()
+    assert (
+        computed("cvt.rn.f16.f32", np.float16, back)[finite].view(np.uint16).tolist()
+        == every_half[finite].view(np.uint16).tolist()
+    )
     assert set(bits(back[np.isnan(every_half)]).tolist()) == {NAN_BITS}
 
     rng = np.random.default_rng(8)
@@ -442,7 +441,7 @@ def test_half_precision_is_rounded_to_nearest_even_and_back_is_exact():
     values = np.concatenate([values, ties.astype(F32)[::16], np.array([65504, 65519, 65520, 1e30], F32)])
     halves = np.sort(every_half[finite].astype(F64))
     for mode in ("rn", "rz"):
-        result = float32.to_float16(values, mode).astype(F64)
+        result = computed(f"cvt.{mode}.f16.f32", np.float16, values).astype(F64)
         for value, got in zip(values.tolist(), result.tolist(), strict=True):
             place = np.searchsorted(halves, value)
             below = halves[max(place - 1, 0)] if place == len(halves) or halves[place] != value else value
@@ -454,9 +453,9 @@ def test_half_precision_is_rounded_to_nearest_even_and_back_is_exact():
             else:
                 nearest = min(abs(value - below), abs(above - value)) if math.isfinite(above) else abs(value - below)
                 assert abs(value - got) == nearest, value
-    assert float32.to_float16(F32(1 + 2.0**-11)) == 1  # ties go to even
-    assert float32.to_float16(F32(1 + 3 * 2.0**-11)) == 1 + 2.0**-9
-    assert float32.to_float16(F32(np.nan)).view(np.uint16) == 0x7FFF
+    assert computed("cvt.rn.f16.f32", np.float16, F32(1 + 2.0**-11)) == 1  # ties go to even
+    assert computed("cvt.rn.f16.f32", np.float16, F32(1 + 3 * 2.0**-11)) == 1 + 2.0**-9
+    assert computed("cvt.rn.f16.f32", np.float16, F32(np.nan)).view(np.uint16) == 0x7FFF
 
 
 @pytest.mark.parametrize(
@@ -473,13 +472,13 @@ def test_half_precision_is_rounded_to_nearest_even_and_back_is_exact():
     ],
 )
 def test_bfloat16_keeps_the_upper_half_of_the_bits(value, nearest, towards_zero):
-    assert float32.to_bfloat16(F32(value)) == nearest
-    assert float32.to_bfloat16(F32(value), "rz") == towards_zero
+    assert computed("cvt.rn.bf16.f32", np.uint16, F32(value)) == nearest
+    assert computed("cvt.rz.bf16.f32", np.uint16, F32(value)) == towards_zero
 
 
 def test_every_bfloat16_survives_the_way_through_float32():
     every = np.arange(1 << 16, dtype=np.uint16)
-    back = float32.to_bfloat16(float32.from_bfloat16(every))
+    back = computed("cvt.rn.bf16.f32", np.uint16, computed("cvt.f32.bf16", F32, every))
     is_nan = (every & 0x7FFF) > 0x7F80
     assert np.array_equal(back[~is_nan], every[~is_nan])
     assert set(back[is_nan].tolist()) == {0x7FFF}
@@ -487,13 +486,13 @@ def test_every_bfloat16_survives_the_way_through_float32():
 
 def test_tf32_rounds_ties_away_or_to_even():
     tie = F32(1 + 2.0**-11)
-    assert float32.to_tf32(tie) == 1 + 2.0**-10
-    assert float32.to_tf32(tie, "rn") == 1
-    assert float32.to_tf32(F32(1 + 3 * 2.0**-11), "rn") == 1 + 2.0**-9
-    assert float32.to_tf32(-tie, "rz") == -1
-    assert float32.to_tf32(F32(np.inf)) == np.inf
-    assert_same_bits(float32.to_tf32(np.uint32(0x7FC01FFF).view(F32)), [0x7FC00000])
-    assert_same_bits(float32.to_tf32(F32(np.nan), "rn"), [0x7FFFE000])
+    assert to_tf32(tie) == 1 + 2.0**-10
+    assert to_tf32(tie, "rn") == 1
+    assert to_tf32(F32(1 + 3 * 2.0**-11), "rn") == 1 + 2.0**-9
+    assert to_tf32(-tie, "rz") == -1
+    assert to_tf32(F32(np.inf)) == np.inf
+    assert_same_bits(to_tf32(np.uint32(0x7FC01FFF).view(F32)), [0x7FC00000])
+    assert_same_bits(to_tf32(F32(np.nan), "rn"), [0x7FFFE000])
 
 
 # ---- approximations -----------------------------------------------------------------------------------------------
@@ -502,47 +501,47 @@ def test_tf32_rounds_ties_away_or_to_even():
 @pytest.mark.parametrize(
     ("function", "special", "results"),
     [
-        ("rcp_approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [-0.0, -np.inf, np.inf, 0.0, np.nan]),
-        ("sqrt_approx", [-np.inf, -1, -0.0, 0.0, np.inf, np.nan], [np.nan, np.nan, -0.0, 0.0, np.inf, np.nan]),
-        ("rsqrt_approx", [-np.inf, -1, -0.0, 0.0, np.inf, np.nan], [np.nan, np.nan, -np.inf, np.inf, 0.0, np.nan]),
-        ("lg2_approx", [-np.inf, -1, -0.0, 0.0, np.inf, np.nan], [np.nan, np.nan, -np.inf, -np.inf, np.inf, np.nan]),
-        ("ex2_approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [0.0, 1.0, 1.0, np.inf, np.nan]),
-        ("tanh_approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [-1.0, -0.0, 0.0, 1.0, np.nan]),
+        ("rcp.approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [-0.0, -np.inf, np.inf, 0.0, np.nan]),
+        ("sqrt.approx", [-np.inf, -1, -0.0, 0.0, np.inf, np.nan], [np.nan, np.nan, -0.0, 0.0, np.inf, np.nan]),
+        ("rsqrt.approx", [-np.inf, -1, -0.0, 0.0, np.inf, np.nan], [np.nan, np.nan, -np.inf, np.inf, 0.0, np.nan]),
+        ("lg2.approx", [-np.inf, -1, -0.0, 0.0, np.inf, np.nan], [np.nan, np.nan, -np.inf, -np.inf, np.inf, np.nan]),
+        ("ex2.approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [0.0, 1.0, 1.0, np.inf, np.nan]),
+        ("tanh.approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [-1.0, -0.0, 0.0, 1.0, np.nan]),
     ],
 )
 def test_special_values_of_the_special_function_unit_are_those_of_the_ptx_manual(function, special, results):
-    assert_same_bits(getattr(float32, function)(np.array(special, F32)), bits_of(*results), special)
+    assert_same_bits(of_float(function, np.array(special, F32)), bits_of(*results), special)
 
 
 @pytest.mark.parametrize(
     ("function", "reference", "low", "high"),
     [
-        ("rcp_approx", lambda x: 1 / x, 1e-30, 1e30),
-        ("sqrt_approx", math.sqrt, 1e-40, 1e38),
-        ("rsqrt_approx", lambda x: 1 / math.sqrt(x), 1e-40, 1e38),
-        ("lg2_approx", math.log2, 1e-40, 1e38),
-        ("ex2_approx", lambda x: 2.0**x, -148, 127),
-        ("tanh_approx", math.tanh, -10, 10),
+        ("rcp.approx", lambda x: 1 / x, 1e-30, 1e30),
+        ("sqrt.approx", math.sqrt, 1e-40, 1e38),
+        ("rsqrt.approx", lambda x: 1 / math.sqrt(x), 1e-40, 1e38),
+        ("lg2.approx", math.log2, 1e-40, 1e38),
+        ("ex2.approx", lambda x: 2.0**x, -126, 127),
+        ("tanh.approx", math.tanh, -10, 10),
     ],
 )
 def test_approximations_are_the_nearest_float32(function, reference, low, high):
     a = np.random.default_rng(9).uniform(low, high, 2000).astype(F32)
     expected = np.array([reference(x) for x in a.tolist()]).astype(F32)
-    assert_same_bits(getattr(float32, function)(a), bits(expected), a)
+    assert_same_bits(of_float(function, a), bits(expected), a)
 
 
 def test_the_approximate_quotient_loses_divisors_above_2_to_the_126():
     a = np.array([3, -3, 3, np.inf, 3, 1], F32)
     b = np.array([2.0**127, 2.0**127, -(2.0**127), 2.0**127, np.inf, 2.0**126], F32)
-    quotient = special_functions.APPROXIMATE["div"](a, b)
+    quotient = of_float("div.approx", a, b)
     assert_same_bits(quotient, bits_of(0.0, -0.0, -0.0, np.nan, 0.0, 2.0**-126), a, b)
-    assert special_functions.divide_in_full_range(F32(3), F32(2.0**127)) == F32(3 * 2.0**-127)
+    assert of_float("div.full", F32(3), F32(2.0**127)) == F32(3 * 2.0**-127)
 
 
 def test_sines_and_cosines_of_what_has_none_are_those_of_the_ptx_manual():
     a = np.array([-np.inf, -0.0, 0.0, np.inf, np.nan], F32)
-    assert_same_bits(special_functions.APPROXIMATE["sin"](a), bits_of(np.nan, -0.0, 0.0, np.nan, np.nan), a)
-    assert_same_bits(special_functions.APPROXIMATE["cos"](a), bits_of(np.nan, 1.0, 1.0, np.nan, np.nan), a)
+    assert_same_bits(of_float("sin.approx", a), bits_of(np.nan, -0.0, 0.0, np.nan, np.nan), a)
+    assert_same_bits(of_float("cos.approx", a), bits_of(np.nan, 1.0, 1.0, np.nan, np.nan), a)
 
 
 @pytest.mark.parametrize("name", ["sin", "cos"])
@@ -550,7 +549,7 @@ def test_sines_and_cosines_are_as_near_as_the_ptx_manual_says(name):
     for reach, error in ((2 * np.pi, 2**-20.5), (100 * np.pi, 2**-14.7)):
         a = np.random.default_rng(9).uniform(-reach, reach, 2000).astype(F32)
         exact = getattr(np, name)(a.astype(np.float64))
-        assert np.abs(special_functions.APPROXIMATE[name](a) - exact).max() < error
+        assert np.abs(of_float(f"{name}.approx", a) - exact).max() < error
 
 
 # What the special function unit is for, in PTX and by the names of C; X and Y are the operands.

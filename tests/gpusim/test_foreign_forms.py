@@ -205,6 +205,9 @@ def test_a_function_may_be_given_a_reference_to_a_parameter_that_is_a_constant_o
     x = np.zeros(64, np.float32)
     run(level, source, np.int32(2), x, f, g, threads=64)
     assert x.tolist() == [600 + 10 * (t % 5 + 1) + 7 for t in range(64)]
+    x[:] = 0
+    run(level, source, np.int32(2), x, f.reshape(1), g.reshape(()), threads=64)  # as CuPy takes a struct
+    assert x.tolist() == [600 + 10 * (t % 5 + 1) + 7 for t in range(64)]
 
 
 @pytest.mark.parametrize("level", LEVELS)

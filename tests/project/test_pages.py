@@ -11,7 +11,7 @@ import pytest
 from helpers import pictures
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTES = ("teachers", "setup", "own_kernels", "speeds", "where_taught")
+NOTES = ("teachers", "setup", "own_kernels", "speeds", "where_taught", "cublas")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "notebooks" / f"{name}.md" for name in NOTES)]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))

@@ -114,6 +114,12 @@ def test_small_letters_grow_as_far_as_they_fit(height, points, words, pixels):
     assert faults(found) == []
 
 
+def test_a_live_slide_says_which_output_of_its_cell_it_shows():
+    slides = live.slides("03_coalescing.ipynb").data["shows"][0]["slides"]
+    shown = {one["kind"]: one["output"] for one in slides}
+    assert (shown["table"], shown["printed"], shown["ask"], shown["picture"]) == ("table", "pre", "", "")
+
+
 def test_a_live_picture_is_the_courses_where_a_name_means_something_else(monkeypatch):
     shown = []
     monkeypatch.setattr(live, "display", shown.append)

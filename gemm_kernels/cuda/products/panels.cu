@@ -42,25 +42,31 @@ template <class Format_, bool ALONG_K_, int WIDTH_> struct Image {
 
     __device__ __forceinline__ void move(int, int) {}
     __device__ __forceinline__ void skip_lines(int) {}
+    // From (line, k) on, so many lines further each time, with the same k. Divisions are slow: here they are made once, and
+    // from line to line q and p carry into p and n
     struct Cursor {
         const Image &image;
-        int line, k, lines, steps;
+        int n, p, q, n_more, p_more, q_more, r, s, c;
         __device__ __forceinline__ void next() {
-            line += lines;
-            k += steps;
+            q += q_more;
+            const int into_p = q >= image.Q;
+            q -= into_p ? image.Q : 0;
+            p += p_more + into_p;
+            const int into_n = p >= image.P;
+            p -= into_n ? image.P : 0;
+            n += n_more + into_n;
         }
-        __device__ __forceinline__ bool find(const Stored *&found) const { return image.find(line, k, found); }
+        __device__ __forceinline__ bool find(const Stored *&found) const {
+            const int h = p * image.stride_h - image.pad_h + r * image.dilation_h;
+            const int w = q * image.stride_w - image.pad_w + s * image.dilation_w;
+            const bool inside = 0 <= h && h < image.H && 0 <= w && w < image.W;
+            found = inside ? image.first + n * image.n_step + h * image.h_step + w * image.w_step + c * image.c_step : image.first;
+            return inside;
+        }
     };
-    __device__ __forceinline__ Cursor cursor(int line, int k, int lines, int steps) const {
-        return {*this, line, k, lines, steps};
-    }
-    __device__ __forceinline__ bool find(int line, int k, const Stored *&from) const {
-        const int c = k % C, s = k / C % S, r = k / C / S;
-        const int q = line % Q, p = line / Q % P, n = line / Q / P;
-        const int h = p * stride_h - pad_h + r * dilation_h, w = q * stride_w - pad_w + s * dilation_w;
-        const bool inside = 0 <= h && h < H && 0 <= w && w < W;
-        from = inside ? first + n * n_step + h * h_step + w * w_step + c * c_step : first;
-        return inside;
+    __device__ __forceinline__ Cursor cursor(int line, int k, int lines, int) const {
+        const int row = line / Q, more = lines / Q, place = k / C;
+        return {*this, row / P, row % P, line % Q, more / P, more % P, lines % Q, place / S, place % S, k % C};
     }
 };
 

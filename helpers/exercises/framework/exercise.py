@@ -307,7 +307,8 @@ def _tokens(source: str) -> list[str]:
 def _functions_of_cuda(text: str) -> set[str]:
     """What a source calls and does not define: `__shfl_sync` is no other name for `__shfl_up_sync`."""
     called = set(re.findall(r"([A-Za-z_]\w*)\s*\(", text))
-    return called - set(re.findall(r"\b(?!return\b|else\b)[A-Za-z_]\w*[\s*&]+([A-Za-z_]\w*)\s*[(=]", text))
+    declared = r"\b(?!return\b|else\b)[A-Za-z_]\w*(?:\s+[*&]*|[*&]+\s+)([A-Za-z_]\w*)\s*[(=]"  # a * f(x) declares none
+    return called - set(re.findall(declared, text))
 
 
 KEYWORDS = frozenset((

@@ -66,7 +66,7 @@ class Setup:
         return args[self.position].reshape(self.expected.shape)
 
     def place_of(self, element: int) -> tuple[int, int]:
-        """The argument that holds an element of what is judged, given by its linear index, and the byte it begins at."""
+        """Where an element of what is judged lies, given by its linear index: the argument, and the byte in it."""
         return self.position, self.output.itemsize * element
 
 

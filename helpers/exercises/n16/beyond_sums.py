@@ -80,6 +80,8 @@ PREFIX = Blank(
     ),
 )  # fmt: skip
 
+BY_ROUNDS = "In each round y goes on 32 elements further, so that gaps stay: store behind those that are kept."
+
 KEEP_POSITIVE = Blank(
     name="keep_positive",
     notebook="16",
@@ -96,8 +98,7 @@ KEEP_POSITIVE = Blank(
     problem=OverArray("keep_positive", "y", 32, positive_first, of_lengths(32, 50, 96, 7, 1, 200), blocks=1),
     picture=Drawn(pictures.who_reads),
     wrong=(
-        Wrong("place_in_x", "first counts elements of x: what was left out before leaves gaps in y. An element goes "
-              "behind those that are kept.", (("y[kept + below]", "y[first + below]"),)),
+        Wrong("place_in_x", BY_ROUNDS, (("y[kept + below]", "y[first + below]"),)),
         Wrong("own_place", "Elements keep the places that they had in x, so that gaps stay: count the votes below.",
               (("y[kept + below]", "y[first + lane]"),)),
         Wrong("all_votes", "All who keep something store at the same place: count only the votes of lanes below mine.",
@@ -113,8 +114,7 @@ KEEP_POSITIVE = Blank(
                "1)"),)),
         Wrong("stands_still", "Each round stores over the one before: kept must grow by all that are kept.",
               (("        kept += __popc(votes);\n", ""),)),
-        Wrong("grows_by_32", "kept grows by 32 in each round, so that gaps stay: it grows by the number of votes.",
-              (("kept += __popc(votes)", "kept += 32"),)),
+        Wrong("grows_by_32", BY_ROUNDS, (("kept += __popc(votes)", "kept += 32"),)),
         Wrong("grows_by_below", "kept grows by another number in each lane: count all votes, not those below.",
               (("kept += __popc(votes)", "kept += below"),)),
         Wrong("zero_too", "0 is not greater than 0, and lanes beyond n bring a 0: vote by > 0.",

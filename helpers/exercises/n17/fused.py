@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,7 +16,7 @@ from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import SOURCES, Wrong
 from helpers.exercises.framework.judge import Goal, Judged
 from helpers.exercises.framework.pictures import Drawn
-from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.problems import Case, blocks
 from helpers.exercises.n17 import pictures
 from helpers.exercises.n17.matrices import (
     ALL,
@@ -34,6 +35,8 @@ from helpers.exercises.n17.matrices import (
 
 RULES = "Of equal elements the smaller place comes first. A NaN is no number. What is not there has the place -1."
 JUDGED = Case({"M": 96, "N": 128, "K": 8})  # C has 1536 sectors
+PARTS = 5  # the parameter of step 4
+JUDGED_ALL = Case({"M": 160, "N": 512, "K": 4})  # of 40 blocks; C has 10 240
 SIDE = 1024  # M = N = K of the predicted time
 SLOWER = 1.05  # times the product alone, at most
 NOTHING = "two = {{INFINITY, INFINITY}, {NOWHERE, NOWHERE}};"
@@ -41,7 +44,8 @@ NOTHING = "two = {{INFINITY, INFINITY}, {NOWHERE, NOWHERE}};"
 BOTH = """        take(two, v, at);
         take(two, w, from);
 """
-SHUFFLES = """        const float v = __shfl_down_sync(FULL, two.value[0], offset), w = __shfl_down_sync(FULL, two.value[1], offset);
+SHUFFLES = """        const float v = __shfl_down_sync(FULL, two.value[0], offset);
+        const float w = __shfl_down_sync(FULL, two.value[1], offset);
         const int at = __shfl_down_sync(FULL, two.place[0], offset);
         const int from = __shfl_down_sync(FULL, two.place[1], offset);
 """
@@ -68,8 +72,8 @@ TWO_OF_THREAD = Blank(
     notebook="17",
     title="Step 1: the two smallest of a thread",
     difficulty=2,
-    task="The multiplication is there: acc holds a patch of 4 × 4 elements of C. Every thread finds the two smallest of "
-    f"its patch and their places, row * N + col. M, N and K are any numbers. {RULES}",
+    task="The multiplication is there: acc holds a patch of 4 × 4 elements of C. Every thread finds the two smallest "
+    f"of its patch and their places, row * N + col. M, N and K are any numbers. {RULES}",
     hints=(
         "before: a NaN is neither smaller than v nor equal to it, so two comparisons leave it out by themselves. When "
         "are the places compared?",
@@ -89,8 +93,8 @@ TWO_OF_THREAD = Blank(
               (("from < at", "from > at"),)),
         Wrong("or_equal", "With <= an equal element replaces the one before it, whose place is smaller.",
               (("w < v || (w == v && from < at)", "w <= v"),)),
-        Wrong("nan_passes", "A NaN is not greater than or equal to anything, so that !(w >= v) is true for it: ask what "
-              "is smaller.", (("w < v || (w == v", "!(w >= v) || (w == v"),)),
+        Wrong("nan_passes", "A NaN is not greater than or equal to anything, so that !(w >= v) is true for it: ask "
+              "what is smaller.", (("w < v || (w == v", "!(w >= v) || (w == v"),)),
         Wrong("largest", "These are the two largest.", (("w < v ||", "w > v ||"),)),
         Wrong("first_is_lost", "A new first one overwrites the old one, which is the second smallest now: move it.",
               ((SHIFT, ""),)),
@@ -102,12 +106,12 @@ TWO_OF_THREAD = Blank(
               ((SECOND, ""),)),
         Wrong("twice", "A new first one is compared with the second, too, and becomes both: else is missing.",
               ((" else if (before(w, from, two.value[1]", "\n    if (before(w, from, two.value[1]"),)),
-        Wrong("no_edge", "Patches at the edge have elements that C does not have, and their acc is 0: ask for row + y < "
-              "M and col + x < N.", (("if (row + y < M && col + x < N) ", ""),)),
-        Wrong("no_edge_below", "Below the last row of C a patch has elements that C does not have: ask for row + y < M, "
-              "too.", (("row + y < M && ", ""),)),
-        Wrong("no_edge_right", "Right of the last column of C a patch has elements that C does not have: ask for col + x "
-              "< N, too.", ((" && col + x < N", ""),)),
+        Wrong("no_edge", "Patches at the edge have elements that C does not have, and their acc is 0: ask for row + y "
+              "< M and col + x < N.", (("if (row + y < M && col + x < N) ", ""),)),
+        Wrong("no_edge_below", "Below the last row of C a patch has elements that C does not have: ask for row + y < "
+              "M, too.", (("row + y < M && ", ""),)),
+        Wrong("no_edge_right", "Right of the last column of C a patch has elements that C does not have: ask for col + "
+              "x < N, too.", ((" && col + x < N", ""),)),
         Wrong("edge_of_patch", "The edge is asked for the first element of the patch only: a patch may lie across it.",
               (("row + y < M && col + x < N", "row < M && col < N"),)),
         Wrong("rows_of_m", "A row of C has N elements: the place is (row + y) * N + col + x.",
@@ -116,7 +120,8 @@ TWO_OF_THREAD = Blank(
               (("(row + y) * N + col + x", "row * N + col"),)),
         Wrong("place_in_patch", "That is the place in the patch. The place in C has row, N and col in it.",
               (("(row + y) * N + col + x", "y * TN + x"),)),
-        Wrong("transposed", "acc[y][x] has the row first: C[row + y, col + x].", (("acc[y][x], (row", "acc[x][y], (row"),)),
+        Wrong("transposed", "acc[y][x] has the row first: C[row + y, col + x].",
+              (("acc[y][x], (row", "acc[x][y], (row"),)),
     ),
 )  # fmt: skip
 
@@ -125,20 +130,22 @@ TWO_OF_WARP = Blank(
     notebook="17",
     title="Step 2: the two smallest of a warp",
     difficulty=2,
-    task="Each thread has the two smallest of its patch. The lanes of a warp bring theirs together by shuffles, and one "
-    f"lane leaves the pair. {RULES} The goal: C is not stored.",
+    task="Each thread has the two smallest of its patch. The lanes of a warp bring theirs together by shuffles, and "
+    f"one lane leaves the pair. {RULES} The goal: C is not stored.",
     hints=(
         "Both smallest may be in the other lane: how many numbers does a lane need from it at each offset?",
-        "While one lane takes, the other takes, too, and its pair changes. All four shuffles come before the first take.",
-        "for offset = 16, 8, 4, 2, 1: v, w, at, from = __shfl_down_sync of value[0], value[1], place[0], place[1]; then "
-        "take(two, v, at); take(two, w, from). Lane 0 leaves number block * WARPS + threadIdx.x / 32.",
+        "While one lane takes, the other takes, too, and its pair changes. All four shuffles come before the first "
+        "take.",
+        "for offset = 16, 8, 4, 2, 1: v, w, at, from = __shfl_down_sync of value[0], value[1], place[0], place[1]; "
+        "then take(two, v, at); take(two, w, from). Lane 0 leaves number block * WARPS + threadIdx.x / 32.",
     ),
     problem=TwoSmallest("two_of_warps", WARP, shapes()),
     picture=Drawn(pictures.of_lanes),
     goals=(goals.store_sectors(128),),
     judged=JUDGED,
     wrong=(
-        Wrong("one_of_two", "Only the first of the other lane is taken. Both smallest may be there: take its second, too.",
+        Wrong("one_of_two", "Only the first of the other lane is taken. Both smallest may be there: take its second, "
+              "too.",
               (("        take(two, w, from);\n", ""),)),
         Wrong("too_late", "The second is fetched after the first take, which has changed the pairs of all lanes: all "
               "shuffles come before.", ((SHUFFLES + BOTH, LATE),)),
@@ -160,7 +167,8 @@ TWO_OF_WARP = Blank(
               (("__shfl_down_sync", "__shfl_up_sync"),)),
         Wrong("one_lane", "__shfl_sync reads the lane of that number, the same one for all: the lane that lies offset "
               "above mine is meant.", (("__shfl_down_sync", "__shfl_sync"),)),
-        Wrong("in_a_branch", "Only the lower lanes come to the shuffles, and the mask names all 32: shuffle in all lanes.",
+        Wrong("in_a_branch", "Only the lower lanes come to the shuffles, and the mask names all 32: shuffle in all "
+              "lanes.",
               (("offset /= 2) {", "offset /= 2) if (threadIdx.x % 32 < offset) {"),)),
         Wrong("half_a_mask", "The mask names lanes 0 to 15, and all 32 call: it is FULL.",
               (("__shfl_down_sync(FULL,", "__shfl_down_sync(0xffffu,"),)),
@@ -186,14 +194,14 @@ TWO_OF_BLOCK = Blank(
     notebook="17",
     title="Step 3: the two smallest of a block",
     difficulty=2,
-    task="The warps of a block bring their pairs together through shared memory, by a tree and not one after the other, "
-    f"and one thread leaves the pair. {RULES} The goal: C is not stored.",
+    task="The warps of a block bring their pairs together through shared memory, by a tree and not one after the "
+    f"other, and one thread leaves the pair. {RULES} The goal: C is not stored.",
     hints=(
         "It is two_levels of notebook 16 with pairs in place of sums: lanes, shared memory, lanes again.",
-        "In the first warp only WARPS lanes find a pair in of_warp. The others still hold pairs of step 2, whose elements "
-        "have been taken already: they must hold what changes nothing.",
-        f"take_lanes(two); lane 0 stores of_warp[warp]; barrier; warps above 0 return; {NOTHING} if (lane < WARPS) two = "
-        "of_warp[lane]; take_lanes(two). Thread 0 leaves number blockIdx.y * gridDim.x + blockIdx.x.",
+        "In the first warp only WARPS lanes find a pair in of_warp. The others still hold pairs of step 2, whose "
+        "elements have been taken already: they must hold what changes nothing.",
+        f"take_lanes(two); lane 0 stores of_warp[warp]; barrier; warps above 0 return; {NOTHING} if (lane < WARPS) two "
+        "= of_warp[lane]; take_lanes(two). Thread 0 leaves number blockIdx.y * gridDim.x + blockIdx.x.",
     ),
     problem=TwoSmallest("two_of_blocks", BLOCK, shapes()),
     picture=Drawn(pictures.of_warps),
@@ -202,14 +210,11 @@ TWO_OF_BLOCK = Blank(
     wrong=(
         Wrong("no_barrier", "The first warp reads pairs that other warps may not have stored yet: a barrier belongs "
               "between.", ((STORE_BARRIER, "    if (lane == 0) of_warp[warp] = two;\n"),)),
-        Wrong("barrier_in_branch", "The barrier stands where only lane 0 of each warp comes by: it is for all threads of "
-              "the block.", ((STORE_BARRIER, "    if (lane == 0) {\n        of_warp[warp] = two;\n        "
+        Wrong("barrier_in_branch", "The barrier stands where only lane 0 of each warp comes by: it is for all threads "
+              "of the block.", ((STORE_BARRIER, "    if (lane == 0) {\n        of_warp[warp] = two;\n        "
                               "__syncthreads();\n    }\n"),)),
-        Wrong("returns_early", "The upper warps return before the barrier, and the first warp would wait for them.",
-              ((STORE_BARRIER + "    if (warp > 0) return;\n",
-                "    if (lane == 0) of_warp[warp] = two;\n    if (warp > 0) return;\n    __syncthreads();\n"),)),
-        Wrong("old_pairs", "The lanes that find nothing in of_warp still hold pairs of their own warp, whose elements are "
-              "taken a second time: give them infinity and NOWHERE.", ((f"    {NOTHING}\n", ""),)),
+        Wrong("old_pairs", "The lanes that find nothing in of_warp still hold pairs of their own warp, whose elements "
+              "are taken a second time: give them infinity and NOWHERE.", ((f"    {NOTHING}\n", ""),)),
         Wrong("beyond_the_end", "of_warp has WARPS pairs, and 32 lanes read: only lanes below WARPS may.",
               (("    if (lane < WARPS) two = of_warp[lane];\n", "    two = of_warp[lane];\n"),)),
         Wrong("no_first_level", "The lanes of each warp have not been taken: lane 0 stores only its own pair.",
@@ -218,21 +223,23 @@ TWO_OF_BLOCK = Blank(
               (("of_warp[lane];\n    take_lanes(two);\n", "of_warp[lane];\n"),)),
         Wrong("by_lane", "Lane 0 of every warp stores in of_warp[0]: each warp has its own element, of_warp[warp].",
               (("of_warp[warp] = two", "of_warp[lane] = two"),)),
-        Wrong("all_lanes", "All lanes store in the element of their warp, each its own pair: only lane 0 has the warp's.",
+        Wrong("all_lanes", "All lanes store in the element of their warp, each its own pair: only lane 0 has the "
+              "warp's.",
               (("if (lane == 0) of_warp[warp] = two", "of_warp[warp] = two"),)),
         Wrong("wrong_lane", "Lane 31 has not taken the others: the pair of the warp is in lane 0.",
               (("if (lane == 0) of_warp", "if (lane == 31) of_warp"),)),
         Wrong("one_warp_short", "The last warp is missing: lanes 0 to WARPS - 1 read.",
               (("lane < WARPS)", "lane < WARPS - 1)"),)),
-        Wrong("one_warp_too_many", "Lane WARPS reads behind the end of of_warp.", (("lane < WARPS)", "lane <= WARPS)"),)),
+        Wrong("one_warp_too_many", "Lane WARPS reads behind the end of of_warp.",
+              (("lane < WARPS)", "lane <= WARPS)"),)),
         Wrong("same_warp", "Every lane reads the pair of its own warp: lane l takes that of warp l.",
               (("two = of_warp[lane]", "two = of_warp[warp]"),)),
         Wrong("all_threads", "All threads leave a pair at the same number: thread 0 alone has the block's.",
               (("if (threadIdx.x == 0) leave", "leave"),)),
         Wrong("each_warp", "Lane 0 of every warp leaves a pair at the same number: thread 0 alone has the block's.",
               (("if (threadIdx.x == 0) leave", "if (threadIdx.x % 32 == 0) leave"),)),
-        Wrong("column_of_blocks", "Blocks of different rows of tiles leave their pairs at the same number: a row of tiles "
-              "has gridDim.x blocks.", (("blockIdx.y * gridDim.x + blockIdx.x, value", "blockIdx.x, value"),)),
+        Wrong("column_of_blocks", "Blocks of different rows of tiles leave their pairs at the same number: a row of "
+              "tiles has gridDim.x blocks.", (("blockIdx.y * gridDim.x + blockIdx.x, value", "blockIdx.x, value"),)),
         Wrong("height_for_width", "A row of tiles has gridDim.x blocks, not gridDim.y.",
               (("blockIdx.y * gridDim.x + blockIdx.x, value", "blockIdx.y * gridDim.y + blockIdx.x, value"),)),
     ),
@@ -247,25 +254,27 @@ def alone() -> str:
     return (SOURCES / "product_alone.cu").read_text(encoding="utf-8")
 
 
-def caught(source: str, entry: str, side: int = SIDE) -> gpusim.Captured:
-    """A launch of one of the two at M = N = K = side, not executed."""
-    A, grid = np.zeros((side, side), np.float32), (side // BN, side // BM)
+def caught(source: str, entry: str, tile: tuple[int, int], threads: int) -> gpusim.Captured:
+    """A launch of one of the two at M = N = K = SIDE, not executed. tile: rows and columns of C of a block."""
+    A, grid = np.zeros((SIDE, SIDE), np.float32), (blocks(SIDE, tile[1]), blocks(SIDE, tile[0]))
     if entry == "product":
-        output: tuple[np.ndarray, ...] = (np.zeros((side, side), np.float32),)
+        output: tuple[np.ndarray, ...] = (np.zeros((SIDE, SIDE), np.float32),)
     else:
         parts, arrived = np.zeros(PAIR_WORDS * grid[0] * grid[1], np.float32), np.zeros(1, np.uint32)
         output = parts, arrived, np.zeros(2, np.float32), np.zeros(2, np.int32)
-    sizes = (np.int32(side),) * 3
+    sizes = (np.int32(SIDE),) * 3
     with gpusim.capture() as found:
-        run.call(run.simulated(source, entry), grid, (THREADS,), (*sizes, A, A, *output), 0)
+        run.call(run.simulated(source, entry), grid, (threads,), (*sizes, A, A, *output), 0)
     return found[0]
 
 
 @cache
-def predicted_ms(source: str, entry: str = "two_smallest") -> float:
+def predicted_ms(
+    source: str, entry: str = "two_smallest", tile: tuple[int, int] = (BM, BN), threads: int = THREADS
+) -> float:
     """What it is predicted to take on the course's GPU. Raises SimulatorError."""
     try:
-        return cycles.predict(caught(source, entry)).ms
+        return cycles.predict(caught(source, entry, tile, threads)).ms
     except NoLibrary as missing:
         raise SimulatorError(str(missing)) from None
 
@@ -277,6 +286,14 @@ def of_alone() -> Goal:
         return predicted_ms(j.kernel.compiled.source) / predicted_ms(alone(), "product")
 
     return Goal(f"times the product alone, predicted at M = N = K = {SIDE}", measure, SLOWER, digits=2, predicted=True)
+
+
+def by_many_threads() -> Goal:
+    """Requests that load parts: few, if each brings many lanes theirs."""
+    alone = (
+        "Each request brings one thread its part: that is the sequential pass. Let each thread take every THREADS-th."
+    )
+    return replace(goals.load_requests(24, PARTS, "parts"), explain=lambda _: alone)
 
 
 STORED = """        parts[block] = two;
@@ -298,14 +315,15 @@ TWO_OF_ALL = Blank(
     notebook="17",
     title="Step 4: the two smallest of C",
     difficulty=3,
-    task="All blocks bring their pairs together in the same launch, with no thread that goes through them alone. The pair "
-    f"of C is left as number 0, and the kernel can be launched again. {RULES} M * N = 1 has one answer. The goals: C is "
-    f"not stored, the parts are read by many threads, and at most {SLOWER} times the time of the product alone.",
+    task="All blocks bring their pairs together in the same launch, with no thread that goes through them alone. The "
+    f"pair of C is left as number 0, and the kernel can be launched again. {RULES} M * N = 1 has one answer. The "
+    f"goals: C is not stored, the parts are read by many threads, and at most {SLOWER} times the time of the product "
+    f"alone.",
     hints=(
-        "It is last_block of notebook 16: store, fence, count, fence; the last block goes on. How many blocks has a grid "
-        "with rows and columns?",
-        "The last block begins with nothing, because its own pair is among parts already: an element that is taken twice "
-        "becomes first and second. Each thread takes every THREADS-th part, and take_warps does the rest.",
+        "It is last_block of notebook 16: store, fence, count, fence; the last block goes on. How many blocks has a "
+        "grid with rows and columns?",
+        "The last block begins with nothing, because its own pair is among parts already: an element that is taken "
+        "twice becomes first and second. Each thread takes every THREADS-th part, and take_warps does the rest.",
         "Thread 0: parts[block] = two; __threadfence(); last = atomicAdd(arrived, 1) == blocks - 1; __threadfence(). "
         f"Barrier; if (!last) return; {NOTHING} for (b = threadIdx.x; b < blocks; b += THREADS) take both of parts[b]; "
         "take_warps(two); thread 0 leaves number 0 and sets *arrived = 0.",
@@ -316,18 +334,22 @@ TWO_OF_ALL = Blank(
                Case({"M": 70, "N": 150, "K": 3}, launches=2)),
     ),
     picture=Drawn(pictures.of_blocks),
-    goals=(goals.store_sectors(48), goals.load_requests(24, 5, "parts"), of_alone()),
-    judged=Case({"M": 160, "N": 512, "K": 4}),
+    goals=(goals.store_sectors(200), by_many_threads(), of_alone()),
+    judged=JUDGED_ALL,
     wrong=(
         Wrong("no_fences", "Another block may see the count before the pair: __threadfence() belongs between the store "
               "and atomicAdd, and behind it.", ((STORED, STORED.replace("        __threadfence();\n", "")),)),
         Wrong("no_first_fence", "Another block may see the count before the pair: __threadfence() belongs between the "
               "store and atomicAdd.", (("two;\n        __threadfence();\n", "two;\n"),)),
-        Wrong("counted_first", "The block counts itself in before its pair is stored: the last block may read a part that "
-              "is not there.", ((STORED, "        __threadfence();\n        last = atomicAdd(arrived, 1) == blocks - 1;"
+        Wrong("counted_first", "The block counts itself in before its pair is stored: the last block may read a part "
+              "that is not there.", ((STORED, "        __threadfence();\n        last = atomicAdd(arrived, 1) == "
+              "blocks - 1;"
                                  "\n        __threadfence();\n        parts[block] = two;\n"),)),
         Wrong("no_atomic", "Two blocks may load the same count, and then no block is the last: atomicAdd is one piece.",
               (("atomicAdd(arrived, 1)", "(*arrived)++"),)),
+        Wrong("load_and_store", "Two blocks may load the same count, and then no block is the last: atomicAdd is one "
+              "piece.", (("last = atomicAdd(arrived, 1) == blocks - 1;", "const unsigned there = *arrived;\n        "
+                          "*arrived = there + 1;\n        last = there == blocks - 1;"),)),
         Wrong("off_by_one", "atomicAdd returns how many were there before: the last block gets blocks - 1.",
               (("== blocks - 1", "== blocks"),)),
         Wrong("first_block", "That is the block which comes first: the others have not stored their pairs yet.",
@@ -336,30 +358,34 @@ TWO_OF_ALL = Blank(
               (("blocks = gridDim.x * gridDim.y", "blocks = gridDim.x"),)),
         Wrong("no_barrier", "The other threads read last before thread 0 has stored it: a barrier belongs between.",
               (("    }\n    __syncthreads();\n    if (!last)", "    }\n    if (!last)"),)),
-        Wrong("own_pair_twice", "The pair of the last block is among parts, and thread 0 still holds it: its elements are "
-              "taken twice. Begin with nothing.", ((f"    {NOTHING}\n    for (int b", "    for (int b"),)),
-        Wrong("one_by_one", "One thread goes through all parts alone: that is the sequential pass. Let each thread take "
-              "every THREADS-th part, and the tree of the block the rest.", ((SHARE_OUT, ONE_BY_ONE),)),
+        Wrong("own_pair_twice", "The pair of the last block is among parts, and thread 0 still holds it: its elements "
+              "are taken twice. Begin with nothing.", ((f"    {NOTHING}\n    for (int b", "    for (int b"),)),
+        Wrong("one_by_one", "One thread goes through all parts alone: that is the sequential pass. Let each thread "
+              "take every THREADS-th part, and the tree of the block the rest.", ((SHARE_OUT, ONE_BY_ONE),)),
         Wrong("one_of_two", "Only the first of each part is taken. Both smallest may be in one block.",
               (("for (int e = 0; e < 2; ++e) take(two, parts[b].value[e], parts[b].place[e]);",
                 "take(two, parts[b].value[0], parts[b].place[0]);"),)),
         Wrong("no_tree", "Thread 0 has only what it has taken itself: the block must take its warps once more.",
               ((SHARE_OUT, SHARE_OUT.replace("    take_warps(two);\n", "")),)),
         Wrong("first_threads", "There may be more parts than threads: b grows by THREADS.",
-              (("for (int b = threadIdx.x; b < blocks; b += THREADS)\n", "if (const int b = threadIdx.x; b < blocks)\n"),)),
+              (("for (int b = threadIdx.x; b < blocks; b += THREADS)\n",
+                "if (const int b = threadIdx.x; b < blocks)\n"),)),
         Wrong("a_lane_each", "b begins at the lane, so that the warps take the same parts: begin at threadIdx.x.",
               (("int b = threadIdx.x;", "int b = threadIdx.x % 32;"),)),
         Wrong("one_part_short", "The last part is missing.", (("b < blocks;", "b < blocks - 1;"),)),
         Wrong("one_place", "All blocks store in parts[0]: each has its own, parts[block].",
               (("parts[block] = two", "parts[0] = two"),)),
-        Wrong("by_column", "Blocks of different rows of tiles store in the same part: the number of a block is blockIdx.y "
-              "* gridDim.x + blockIdx.x.", (("parts[block] = two", "parts[blockIdx.x] = two"),)),
-        Wrong("not_reset", "The next launch finds the count of this one, and no block of it is the last: set *arrived to "
-              "0.", (("        *arrived = 0;\n", ""),)),
-        Wrong("reset_by_all", "Every block resets the count, so that it never reaches blocks - 1: only the last one may.",
+        Wrong("by_column", "Blocks of different rows of tiles store in the same part: the number of a block is "
+              "blockIdx.y * gridDim.x + blockIdx.x.", (("parts[block] = two", "parts[blockIdx.x] = two"),)),
+        Wrong("not_reset", "The next launch finds the count of this one, and no block of it is the last: set *arrived "
+              "to 0.", (("        *arrived = 0;\n", ""),)),
+        Wrong("reset_by_all", "Every block resets the count, so that it never reaches blocks - 1: only the last one "
+              "may.",
               (("    if (!last) return;\n", "    if (threadIdx.x == 0) *arrived = 0;\n    if (!last) return;\n"),)),
         Wrong("all_leave", "All threads of the last block leave a pair: thread 0 alone has that of C.",
               (("    if (threadIdx.x == 0) {\n        leave", "    {\n        leave"),)),
+        Wrong("warp_leaves", "All lanes of the first warp leave a pair: thread 0 alone has that of C.",
+              (("    if (threadIdx.x == 0) {\n        leave", "    if (threadIdx.x < 32) {\n        leave"),)),
         Wrong("every_block_leaves", "Every block leaves its own pair as the result: only the last block has that of C.",
               (("    if (!last) return;\n", ""),)),
     ),

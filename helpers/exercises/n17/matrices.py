@@ -114,14 +114,22 @@ ALL = Level("C", _of_all, 0, workspace=True)
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Setup):
-    """A launch that leaves values (float32) and places (int32) in its last two arrays."""
+    """A launch that leaves values (float32) and places (int32) in its last two arrays.
+
+    counted: whether the array before them must be left as it was, a count of blocks that is 0.
+    """
+
+    counted: bool = False
 
     def left(self, args: Sequence[Any]) -> np.ndarray:
-        """(4 · groups,) float64: value, place, value, place of each group."""
+        """(4 · groups,) float64: value, place, value, place of each group; and the count, where there is one."""
         value, place = (array.reshape(-1, 2).astype(np.float64) for array in args[-2:])
-        return np.stack([value, place], axis=2).ravel()
+        count = args[-3].astype(np.float64) if self.counted else np.zeros(0)
+        return np.concatenate([np.stack([value, place], axis=2).ravel(), count])
 
     def place_of(self, element: int) -> tuple[int, int]:
+        if self.counted and element == len(self.expected) - 1:
+            return len(self.args) - 3, 0
         group, e, is_place = element // 4, element % 4 // 2, element % 2
         return len(self.args) - 2 + is_place, 4 * (2 * group + e)
 
@@ -136,12 +144,13 @@ class TwoSmallest:
     output: str = "the pair"
     scalars: tuple[str, ...] = ()
     block: tuple[int, ...] = (THREADS,)
-    tile: tuple[int, int] = (1, 1)
+    tile: tuple[int, int] = (1, 1)  # of what is judged, a row of numbers
+    tile_of_block: tuple[int, int] = (BM, BN)  # rows and columns of C; other ones for ALL alone
 
     def prepare(self, case: Case) -> Setup:
         M, N, K = (case.sizes[name] for name in "MNK")
         A, B = product(case)
-        grid = blocks(N, BN), blocks(M, BM)
+        grid = blocks(N, self.tile_of_block[1]), blocks(M, self.tile_of_block[0])
         groups = self.level.groups(grid[0] * grid[1])
         row, col = np.ogrid[:M, :N]
         expected = two_smallest(exact(A, B), self.level.group(row, col, grid[0]), groups).ravel()
@@ -149,12 +158,15 @@ class TwoSmallest:
         workspace: tuple[Any, ...] = ()
         if self.level.workspace:
             workspace = np.full(PAIR_WORDS * grid[0] * grid[1], np.nan, np.float32), np.zeros(1, np.uint32)
+            expected = np.append(expected, 0)
         args = (np.int32(M), np.int32(N), np.int32(K), A, B, *workspace, value, place)
-        return Pairs(grid, self.block, 0, args, value, expected)
+        return Pairs(grid, self.block, 0, args, value, expected, self.level.workspace)
 
     def index(self, index: tuple[int, ...]) -> tuple[Any, ...]:
         """('warp 3', 'second, place'): whose number it is, and which of its four."""
         (element,) = index
+        if self.level.workspace and element == 4:
+            return ("the count of blocks",)
         whose = (f"{self.level.name} {element // 4}",) if self.level.of_block else ()
         return *whose, NAMES[element % 4]
 

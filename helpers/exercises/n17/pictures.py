@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
 import numpy as np
 
 from gpusim import Kernel, Recording
+from gpusim.devices import WARP
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.n17 import matrices
 from helpers.exercises.n17.matrices import BM, BN, THREADS, exact, product
-from helpers.pictures import theme
+from helpers.pictures import CannotTell, theme
+from helpers.pictures.exchange.facts import shuffles
+from helpers.pictures.exchange.figure import exchange_figure
 from helpers.pictures.pairs import facts as pairs
 from helpers.pictures.pairs.facts import Journey, Level, Pair
 from helpers.pictures.pairs.figure import pairs_figure
@@ -18,15 +23,18 @@ from helpers.pictures.patch_pairs.figure import patch_pairs_figure
 SHAPE = Case({"M": 90, "N": 180, "K": 5})  # nine blocks, those at the edges with tails
 PARTS = 5  # the parameter of step 4 that the blocks leave their pairs in
 PAIR_BYTES = 4 * matrices.PAIR_WORDS
-WARPS = THREADS // 32
+WARPS = THREADS // WARP
 CAPTION = "The smallest, {:g}, comes from thread {} of block {}, the second, {:g}, from thread {} of block {}."
 
 
-class Places:
-    """Which pair every thread, warp and block of SHAPE's launch has found when it is done."""
+Drawer = Callable[[Kernel, Recording, "Places"], Level]
 
-    def __init__(self) -> None:
-        A, B = product(SHAPE)
+
+class Places:
+    """Which pair every thread, warp and block of a case's launch has found when it is done."""
+
+    def __init__(self, case: Case = SHAPE) -> None:
+        A, B = product(case)
         self.C = exact(A, B)
         M, N = self.C.shape
         self.across = -(-N // BN)
@@ -76,49 +84,61 @@ def _in_tile(left: np.ndarray, found: Places, row: int, col: int) -> list[list[t
 
 def of_lanes(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     """The shuffles of the warp that finds the smallest."""
-    found, recording = Places(), _recorded(kernel, problem)
-    return pairs_figure(Journey((_warp(recording, found),), found.winners), f"{_begins(title)}: how pairs move in a warp",
-                        found.caption)  # fmt: skip
+    return journey_figure(kernel, problem, f"{_begins(title)}: how pairs move in a warp", levels=(_warp,))
 
 
 def of_warps(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     """The same, then the warps of its block."""
-    found, recording = Places(), _recorded(kernel, problem)
-    return pairs_figure(Journey((_warp(recording, found), _block(recording, found)), found.winners),
-                        f"{_begins(title)}: how pairs move in a block", found.caption)  # fmt: skip
+    return journey_figure(kernel, problem, f"{_begins(title)}: how pairs move in a block", levels=(_warp, _block))
 
 
 def of_blocks(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     """The same, then the blocks of the grid."""
-    found, recording = Places(), _recorded(kernel, problem)
-    parts = kernel.compiled.parameters[PARTS].name
-    blocks = [found.blocks.get(number, ()) for number in range(found.count)]
-    grid = pairs.of_grid(recording, parts, blocks, PAIR_BYTES, "The grid, by its last block")
-    levels = _warp(recording, found), _block(recording, found), grid
-    return pairs_figure(Journey(levels, found.winners), f"{_begins(title)}: how pairs move in a grid", found.caption)
+    return journey_figure(kernel, problem, f"{_begins(title)}: how pairs move in a grid")
 
 
-def _recorded(kernel: Kernel, problem: Problem) -> Recording:
-    return trial.record(kernel, problem.prepare(SHAPE), only_traced=False)
+def journey_figure(
+    kernel: Kernel, problem: Problem, title: str, case: Case = SHAPE, levels: Sequence[Drawer] = ()
+) -> theme.Figure:
+    """How the pairs of a case move. levels: which ones are drawn; () for all three. CannotTell without two numbers."""
+    found = Places(case)
+    if len(found.winners) < 2:
+        raise CannotTell("C has fewer than two numbers, so that no two of them move.")
+    recording = trial.record(kernel, problem.prepare(case))
+    drawn = tuple(level(kernel, recording, found) for level in levels or LEVELS.values())
+    return pairs_figure(Journey(drawn, found.winners), title, found.caption)
+
+
+def of_row_lanes(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
+    """The shuffles of warp 0, by which the lanes of a row bring their numbers together."""
+    recording = trial.record(kernel, problem.prepare(problem.cases[0]), blocks=((0, 0, 0),), only_traced=True)
+    return exchange_figure(shuffles(recording), f"{_begins(title)}: which lane gives, and which takes?")
 
 
 def _first_warp(found: Places) -> int:
     """The number, in the launch, of the warp that finds the smallest."""
-    return found.owner(found.winners[0][1]) // 32
+    return found.owner(found.winners[0][1]) // WARP
 
 
-def _warp(recording: Recording, found: Places) -> Level:
+def _warp(kernel: Kernel, recording: Recording, found: Places) -> Level:
     warp = _first_warp(found)
-    threads = [found.threads.get(32 * warp + lane, ()) for lane in range(32)]
-    own = pairs.of_warp(recording, threads, found.winners, f"Warp {warp % WARPS} of block {warp // WARPS}")
-    return own
+    threads = [found.threads.get(WARP * warp + lane, ()) for lane in range(WARP)]
+    return pairs.of_warp(recording, threads, found.winners, f"Warp {warp % WARPS} of block {warp // WARPS}")
 
 
-def _block(recording: Recording, found: Places) -> Level:
+def _block(kernel: Kernel, recording: Recording, found: Places) -> Level:
     block = _first_warp(found) // WARPS
     warps = [found.warps.get(WARPS * block + warp, ()) for warp in range(WARPS)]
-    names = tuple(map(str, range(WARPS)))
-    return pairs.of_block(recording, warps, found.winners, f"Block {block}", names)
+    return pairs.of_block(recording, warps, found.winners, f"Block {block}")
+
+
+def _grid(kernel: Kernel, recording: Recording, found: Places) -> Level:
+    blocks = [found.blocks.get(number, ()) for number in range(found.count)]
+    parts = kernel.compiled.parameters[PARTS].name
+    return pairs.of_grid(recording, parts, blocks, PAIR_BYTES, "The grid, by its last block")
+
+
+LEVELS: Mapping[str, Drawer] = {"a warp": _warp, "a block": _block, "the grid": _grid}
 
 
 def _begins(title: str) -> str:

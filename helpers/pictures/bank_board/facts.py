@@ -58,7 +58,7 @@ class SharedAccess:
     def needed(self) -> int:
         """Wavefronts if no two words met in a bank: one for each phase."""
         address, active = self.address[None, :], self.active[None, :]
-        return self.wavefronts - int(counting.bank_conflicts(address, active, self.width, self.stores)[0])
+        return self.wavefronts - int(counting.bank_conflicts(address, active, self.width)[0])
 
     @property
     def usual(self) -> int:

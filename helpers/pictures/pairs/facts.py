@@ -1,8 +1,8 @@
-"""How pairs of smallest elements move: from the lanes of a warp to its lane 0, from warps to their block, from blocks to
-the last one, as recorded; and which of these moves carry the two that win.
+"""How pairs of smallest elements move, as recorded: from the lanes of a warp to lane 0, from the warps of a block to
+thread 0, from the blocks to the last one; and which of these moves carry the two that win.
 
-What each thread begins with is known from C. Who takes from whom is recorded: shuffles from the machine code, shared and
-global memory from the addresses that were stored to and loaded from.
+What each thread begins with is known from C. Who takes from whom is recorded: shuffles in the machine code, shared and
+global memory in the addresses that were stored to and loaded from.
 """
 
 from __future__ import annotations
@@ -121,9 +121,7 @@ def _first_tree(found: Exchange) -> int:
             reached |= {giver for giver, taker in links if taker in reached}
         if len(reached) == WARP:
             return count
-    raise CannotTell(
-        "The shuffles do not bring the pairs of all 32 lanes to lane 0, so no picture of them can be made."
-    )
+    raise CannotTell("The shuffles do not bring the pairs of all 32 lanes to lane 0, so they make no tree to draw.")
 
 
 def of_warp(recording: Recording, threads: Sequence[Pair], winners: Pair, title: str) -> Level:
@@ -135,10 +133,10 @@ def of_warp(recording: Recording, threads: Sequence[Pair], winners: Pair, title:
     return track.level(title)
 
 
-def of_block(recording: Recording, warps: Sequence[Pair], winners: Pair, title: str, names: Sequence[str]) -> Level:
+def of_block(recording: Recording, warps: Sequence[Pair], winners: Pair, title: str) -> Level:
     """The warps of a block: who takes from shared memory what lane 0 of each warp has stored, then the shuffles."""
     links = _through_shared(recording)
-    track = _Track("warp", tuple(names), list(warps), winners)
+    track = _Track("warp", tuple(map(str, range(len(warps)))), list(warps), winners)
     if not links:
         raise CannotTell("No thread takes from shared memory a pair that one lane of each warp has stored.")
     takers = sorted({taker for _, taker in links})

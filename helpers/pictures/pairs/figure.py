@@ -22,6 +22,7 @@ LEGEND_Y = 48.0
 NUMBERS = 10.0
 PALE = "#C9CED6"  # a tint of theme.SPEED
 CAPTION_LINES = 2
+HIGHEST = page.full_height(TOP + HEAD + 6 * BOX + 5 * GAP + 10, CAPTION_LINES)  # of one level: a warp, or a grid
 
 
 def pairs_figure(found: Journey, title: str, caption: str) -> theme.Figure:
@@ -67,7 +68,7 @@ def _row(axes: Axes, row: Row, y: float) -> None:
         top = y + np.where(both & (flag == SECOND), BOX / 2, 0.0)
         page.fill(axes, page.boxes(left[holders] + 0.5, top, width - 1, high), colour, label="holds")
     every = next(n for n in (1, 2, 4, 8, 16, 32, 64) if n * width >= 8 * len(row.names[-1]) + 6)
-    inks = {0: theme.MUTED, FIRST: theme.PAPER, SECOND: theme.ON_B, FIRST | SECOND: theme.PAPER}
+    inks = {0: theme.MUTED, FIRST: theme.PAPER, SECOND: theme.ON_B}  # on both colours no letters can be read
     for holds, ink in inks.items():
         shown = [n for n in there if row.holds[n] == holds and (holds or n % every == 0)]
         names = [row.names[n] for n in shown]

@@ -13,6 +13,7 @@ from typing import Any
 from gemm_kernels import LADDER, get
 from gpusim import devices
 from helpers.exercises import n07, n16, one_fma, settings
+from helpers.exercises.n17 import explorer
 from helpers.pictures import theme
 from helpers.pictures.bank_board import explorer as bank_board
 from helpers.pictures.bank_board.facts import places
@@ -394,6 +395,11 @@ PICTURES: tuple[Picture, ...] = (
         ("a sum", small_pictures.drawn_by("warp_tree")),
         ("a scan", small_pictures.drawn_by("prefix")),
         ("two paths", n16.paths_picture),
+    )),
+    Picture("17-pairs", "How do pairs move to the two smallest?", (
+        ("a thread's two", small_pictures.drawn_by("two_of_thread")),
+        ("a warp, a block, the grid", small_pictures.drawn_by("two_of_all")),
+        ("neighbours in the grid", partial(explorer.picture_of, explorer.Choice("the two are neighbours"))),
     )),
     Picture("heat-source", "Which line costs?", (
         ("one element a thread", _heat("naive", "sass")),

@@ -1,10 +1,10 @@
-"""Time the members of `gemm_kernels.gemm` beside cuBLAS of the same kind.
+"""Time the members of `gemm_kernels.gemm` beside cuBLAS of the same kind, and the tiles that it chooses from.
 
-    python -m helpers.tools.measuring.products OUT [--tiles]
+    python -m helpers.tools.measuring.products times        what `gemm_kernels/products/tiles.py` chooses by
+    python -m helpers.tools.measuring.products record OUT   every member beside cuBLAS
 
-Each row is verified on some rows of C against float64, then timed in turns with its rivals, with a cold L2. With
---tiles every tile of a kind takes turns instead, which is what the shares in `gemm_kernels/products/tiles.py` come
-from. Needs a GPU.
+Each row of `record` is verified on some rows of C against float64, then timed in turns with its rivals, with a cold L2.
+Needs a GPU.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ EXPERTS = ((8, 4096, 4096, 1024), (8, 4096, 1024, 4096), (64, 4096, 1024, 1024),
            (4, 8192, 2048, 2048), (128, 16384, 768, 2048))  # experts, rows, N, K  # fmt: skip
 IMAGES = ((32, 56, 56, 64, 64, 3), (32, 28, 28, 128, 128, 3), (32, 14, 14, 256, 256, 3), (16, 56, 56, 64, 256, 1),
           (8, 112, 112, 32, 64, 3), (32, 7, 7, 512, 512, 3))  # n, h, w, c, f, r = s  # fmt: skip
-BUDGET_S, WARM_UP_S = 0.25, 0.06
+BUDGET_S, WARM_UP_S, TILE_BUDGET_S = 0.25, 0.06, 0.12
+DEPTHS = (128, 1024)  # K at which a tile is timed
 SAMPLE = 8  # rows of C that are compared with float64
 
 
@@ -51,7 +52,7 @@ class Row:
     """One product.
 
     member, kind: what it is, and in which format.  shape: as numbers.  work: operations.  moved: least bytes.
-    ours: plans by name.  rivals: launches by name.  check: the largest relative error of a result on some rows.
+    ours: plans by name.  rivals: launches by name.  check: the largest relative error on some rows, of rivals, too.
     """
 
     member: str
@@ -122,12 +123,12 @@ def cublas(format_: str, ops: str, A: Any, B: Any, C: Any, alpha: float = 1, bet
     first, second = (int(op == "T") for op in ops)
     right, left = (B.data.ptr, CUDA_TYPES[format_], B.shape[-1]), (A.data.ptr, CUDA_TYPES[format_], A.shape[-1])
     to = (C.data.ptr, CUDA_TYPES[result], N)
-    pointers = (scale[:1].ctypes.data, scale[1:].ctypes.data)
+    pointers = (scale.ctypes.data, scale.ctypes.data + scale.itemsize)
 
-    def one() -> None:
+    def one(keep: Any = scale) -> None:  # cuBLAS reads alpha and beta when it is called
         library.gemmEx(handle, second, first, N, M, K, pointers[0], *right, *left, pointers[1], *to, compute, -1)
 
-    def batch() -> None:
+    def batch(keep: Any = scale) -> None:
         library.gemmStridedBatchedEx(
             handle, second, first, N, M, K, pointers[0], *right, B.shape[-1] * B.shape[-2], *left,
             A.shape[-1] * A.shape[-2], pointers[1], *to, M * N, C.shape[0], compute, -1,
@@ -156,7 +157,7 @@ def cublas_pointers(A: Sequence[Any], B: Sequence[Any], C: Sequence[Any]) -> Cal
 
 
 def cublas_grouped(format_: str, A: Sequence[Any], B: Sequence[Any], C: Sequence[Any]) -> Callable[[], None]:
-    """Matrices of different shapes by cublasGemmGroupedBatchedEx, each a group of one."""
+    """Matrices of different shapes by cublasGemmGroupedBatchedEx, each a group of one. C has the format of A and B."""
     import cupy
     from cupy.cuda import device
 
@@ -174,7 +175,7 @@ def cublas_grouped(format_: str, A: Sequence[Any], B: Sequence[Any], C: Sequence
     arguments = (
         ctypes.c_void_p(handle), none, none, n, m, k, alpha, ctypes.c_void_p(right.data.ptr), type_, n,
         ctypes.c_void_p(left.data.ptr), type_, k, beta, ctypes.c_void_p(to.data.ptr),
-        ctypes.c_int(CUDA_TYPES["f32"]), n, ctypes.c_int(count), ones, ctypes.c_int(COMPUTE_32F),
+        ctypes.c_int(CUDA_TYPES[format_]), n, ctypes.c_int(count), ones, ctypes.c_int(COMPUTE_32F),
     )  # fmt: skip
 
     def launch(keep: Any = (left, right, to)) -> None:
@@ -214,7 +215,10 @@ def single(format_: str, ops: str, shape: tuple[int, int, int], stack: ExitStack
 
     def check() -> float:
         exact = values(turned[0][rows], format_) @ values(turned[1], format_)
-        return max(float(_error(one.C[rows], exact)) for one in ours.values())
+        for rival in rivals.values():
+            rival()
+        results = [one.C for one in ours.values()] + [C] * len(rivals)
+        return max(float(_error(one[rows], exact)) for one in results)
 
     size = FORMATS[format_].size
     moved = size * (M * K + K * N) + C.dtype.itemsize * M * N
@@ -243,7 +247,9 @@ def batch(format_: str, shape: tuple[int, int, int, int], pointers: bool = False
         result = lambda: ours.C[:SAMPLE]  # noqa: E731
 
     def check() -> float:
-        return float(_error(result(), values(A[:SAMPLE], format_) @ values(B[:SAMPLE], format_)))
+        exact = values(A[:SAMPLE], format_) @ values(B[:SAMPLE], format_)
+        rival()
+        return max(float(_error(one, exact)) for one in (result(), C[:SAMPLE]))
 
     moved = count * (FORMATS[format_].size * (M * K + K * N) + 4 * M * N)
     member = "pointers" if pointers else "batch"
@@ -258,8 +264,8 @@ def experts(format_: str, shape: tuple[int, int, int, int]) -> Row:
     weights = np.random.default_rng(count).exponential(size=count)
     ends = np.concatenate([[0], np.rint(np.cumsum(weights) / weights.sum() * T)]).astype(np.int32)
     A, B = drawn(1, format_, T, K), drawn(2, format_, count, K, N)
-    ours = plan(A, B, batch=cupy.asarray(ends), dtype=named(format_))
-    C = cupy.empty((T, N), np.float32)
+    C = cupy.empty((T, N), A.dtype)  # the one format that cuBLAS has for C here
+    ours = plan(A, B, cupy.empty_like(C), batch=cupy.asarray(ends), dtype=named(format_))
     whole = [e for e in range(count) if ends[e + 1] > ends[e]]
     parts = [[one[ends[e] : ends[e + 1]] for e in whole] for one in (A, C)]
     rival = cublas_grouped(format_, parts[0], [B[e] for e in whole], parts[1])
@@ -269,9 +275,11 @@ def experts(format_: str, shape: tuple[int, int, int, int]) -> Row:
         expert = whole[len(whole) // 2]
         part = slice(int(ends[expert]), int(ends[expert + 1]))
         exact = values(A[part], format_) @ values(B[expert], format_)
-        return max(float(_error(ours.C[part], exact)), float(_error(lists.C[len(whole) // 2], exact)))
+        rival()
+        found = (values(one, format_) for one in (ours.C[part], lists.C[len(whole) // 2], C[part]))
+        return max(float(_error(one, exact)) for one in found)
 
-    moved = FORMATS[format_].size * (T * K + count * K * N) + 4 * T * N
+    moved = FORMATS[format_].size * (T * K + count * K * N + T * N)
     both = {"gemm": ours, "gemm, lists": lists}
     return Row("experts", f"{format_} NN", shape, 2.0 * T * N * K, moved, both, {"cublas grouped": rival}, check)
 
@@ -304,7 +312,9 @@ def fused(format_: str, shape: tuple[int, int, int]) -> Row:
 
     def check() -> float:
         y = values(A[rows], format_) @ values(B, format_) + bias
-        return float(_error(ours.C[rows], 0.5 * y * (1 + erf(y / np.sqrt(2)))))
+        exact = 0.5 * y * (1 + erf(y / np.sqrt(2)))
+        rivals["cublas + CuPy kernel"]()
+        return max(float(_error(one[rows], exact)) for one in (ours.C, C))
 
     rivals = {
         "cublas + CuPy kernel": two(product, C),
@@ -339,7 +349,7 @@ def convolution(format_: str, shape: tuple[int, ...]) -> Row:
         explicit()
         rows = cupy.asarray(np.linspace(0, n * h * w - 1, SAMPLE).astype(int))
         exact = values(patches[rows], format_) @ values(W.reshape(f, -1), format_).T
-        return float(_error(ours.C.reshape(-1, f)[rows], exact))
+        return max(float(_error(one[rows], exact)) for one in (ours.C.reshape(-1, f), C))
 
     moved = FORMATS[format_].size * (X.size + W.size) + 4 * C.size
     rivals = {"im2col + cublas": explicit, "cublas alone": product}
@@ -362,26 +372,6 @@ def every(stack: ExitStack) -> Iterator[Callable[[], Row]]:
         yield from (lambda f=format_, shape=shape: experts(f, shape) for shape in EXPERTS)
         yield from (lambda f=format_, shape=shape: fused(f, shape) for shape in FUSED)
     yield from (lambda shape=shape: convolution("f16", shape) for shape in IMAGES)
-
-
-def every_tile() -> Iterator[Callable[[], Row]]:
-    """A product by each tile of its kind."""
-    kinds = (("f32", "NT", True), ("f32", "TN", True), ("f64", "NN", True), ("f64", "NN", False), ("bf16", "NN", True),
-             ("s8", "NT", True))  # fmt: skip
-
-    def by_each_tile(format_: str, ops: str, tensor_cores: bool, shape: tuple[int, int, int]) -> Row:
-        M, N, K = shape
-        A = drawn(1, format_, *((M, K) if ops[0] == "N" else (K, M)))
-        B = drawn(2, format_, *((K, N) if ops[1] == "N" else (N, K)))
-        options = {"op_a": ops[0], "op_b": ops[1], "dtype": named(format_), "tensor_cores": tensor_cores}
-        candidates = tiles.candidates(FORMATS[format_], tensor_cores, 0)
-        ours = {"x".join(map(str, t.size)): plan(A, B, tile=i, **options) for i, t in enumerate(candidates)}
-        kind = f"{format_} {ops}{'' if tensor_cores else ' CUDA cores'}"
-        return Row("tiles", kind, shape, 2.0 * M * N * K, 0, ours)
-
-    for kind in kinds:
-        for shape in (SHAPES[0], SHAPES[2], SHAPES[4]):
-            yield lambda kind=kind, shape=shape: by_each_tile(*kind, shape)
 
 
 # --- measuring --------------------------------------------------------------------------------------------------------
@@ -411,7 +401,8 @@ def compile_ahead(launches: Sequence[Any]) -> None:
 
 
 def _launches(make: Callable[[], Row]) -> list[Any]:
-    return [one.launch for one in make().ours.values() if one.launch is not None]
+    plans = make().ours.values()
+    return [one.launch for each in plans for one in (*each.before, each) if one.launch is not None]
 
 
 def measured(row: Row) -> dict[str, Any]:
@@ -426,39 +417,114 @@ def measured(row: Row) -> dict[str, Any]:
     entry = {
         "member": row.member, "kind": row.kind, "shape": row.shape, "work": row.work, "bytes": row.moved,
         "error": error, "ms": dict(zip(launches, times.tolist(), strict=True)),
-        "tiles": {name: one.launch.tile for name, one in row.ours.items()},
+        "launches": {name: one.launch.entry for name, one in row.ours.items()},
     }  # fmt: skip
     shown = ", ".join(f"{name} {row.work / ms / 1e9:.1f}" for name, ms in entry["ms"].items())
     print(f"{row.member:12} {row.kind:9} {row.shape!s:26} error {error or 0:.1e}  TFLOPS: {shown}", flush=True)
     return entry
 
 
-def main() -> None:
+def tile_plans(format_: str, tensor_cores: bool, group: int, place: int, sms: int) -> list[tuple[int, int, Plan]]:
+    """(blocks for each SM, K, plan): as many blocks as there is room for, and one, each with two depths."""
+    import cupy
+
+    tile = tiles.candidates(FORMATS[format_], tensor_cores, group)[place]
+    (BM, BN, _), across = tile.size, next(count for count in (12, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1) if sms % count == 0)
+    ops = "NT" if format_ in ("s8", "e4m3") else "NN"
+    found = []
+    for blocks in (tile.blocks, 1):
+        M, N = sms // across * BM, across * blocks * BN
+        for K in DEPTHS:
+            A, B = drawn(1, format_, M, K), drawn(2, format_, *((K, N) if ops == "NN" else (N, K)))
+            options = {"dtype": named(format_), "tensor_cores": tensor_cores, "op_b": ops[1], "tile": place}
+            if group:
+                scales = [drawn(3, "f32", M, K // group), drawn(4, "f32", K // group, N)]
+                C = cupy.empty((M, N), np.float32)
+                options |= {"scale_a": scales[0], "scale_b": scales[1], "group": group}
+                found.append((blocks, K, plan(A, B, C, **options)))
+            else:
+                found.append((blocks, K, plan(A, B, **options)))
+    return found
+
+
+def tile_times(plans: Sequence[tuple[int, int, Plan]]) -> dict[str, float]:
+    """The times of a tile, from those of its plans: a straight line through two depths."""
+    from helpers.measure.timing import interleave
+
+    times = np.median(interleave([one for _, _, one in plans], TILE_BUDGET_S, WARM_UP_S), axis=0) / 1e3
+    (shallow, deep), (alone_shallow, alone_deep) = times.reshape(2, 2).tolist()
+    length = DEPTHS[1] - DEPTHS[0]
+    k, alone_k = (deep - shallow) / length, (alone_deep - alone_shallow) / length
+    return {"round": shallow - k * DEPTHS[0], "k": k, "alone_round": alone_shallow - alone_k * DEPTHS[0],
+            "alone_k": alone_k}  # fmt: skip
+
+
+def record_times() -> None:
+    """Measure every tile, and write what `tiles.chosen` chooses by."""
+    import cupy
+
     from helpers.measure.provenance import provenance
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--tiles", action="store_true", help="time every tile of each kind, in place of the rivals")
-    parser.add_argument("--members", nargs="*", help="measure these alone, such as single or experts")
-    arguments = parser.parse_args()
-    if gpu.backend() != "gpu":
-        raise SystemExit(f"Measuring needs a GPU. {gpu.reason()}")
-    rows, failed = [], []
+    sms = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    kinds = (
+        ("f32", True, 0), ("f64", True, 0), ("f64", False, 0), ("f16", True, 0), ("s8", True, 0), ("e4m3", True, 0),
+        ("s8", True, 128),
+    )  # fmt: skip
+    places = [
+        (format_, tensor_cores, group, place, tile)
+        for format_, tensor_cores, group in kinds
+        for place, tile in enumerate(tiles.candidates(FORMATS[format_], tensor_cores, group))
+    ]
+    compile_ahead([one.launch for place in places for _, _, one in tile_plans(*place[:4], sms)])
+    found = {}
+    for format_, tensor_cores, group, place, tile in places:
+        plans = tile_plans(format_, tensor_cores, group, place, sms)
+        times = tile_times(plans)
+        key = tile.key(FORMATS[format_])
+        found[key] = times
+        BM, BN, _ = tile.size
+        peak = 2e-12 * BM * BN * sms * tile.blocks / times["k"]
+        print(f"{key:48} {peak:7.1f} TFLOPS in the loop, {1e6 * times['round']:.1f} µs beside it", flush=True)
+    tiles.TIMES.write_text(json.dumps({"provenance": provenance(), "tiles": found}, indent=1) + "\n")
+
+
+def record(out: Path, members: Sequence[str]) -> int:
+    """Measure every row, or those of some members; how many failed."""
+    from helpers.measure.provenance import provenance
+
+    rows: list[dict[str, Any]] = []
+    failed: list[str] = []
+    document = {"provenance": provenance(), "rows": rows, "failed": failed}
     with ExitStack() as stack:
-        makers = list(every_tile() if arguments.tiles else every(stack))
+        makers = list(every(stack))
         compile_ahead([one for make in makers for one in _launches(make)])
         for make in makers:
             row = make()
-            if arguments.members and row.member not in arguments.members:
+            if members and row.member not in members:
                 continue
             try:
                 rows.append(measured(row))
             except Exception as error:  # the others are worth having; the exit code says that one is missing
                 failed.append(f"{row.member} {row.kind} {row.shape}: {type(error).__name__}: {error}")
                 print(failed[-1], flush=True)
-            arguments.out.write_text(json.dumps({"provenance": provenance() if make is makers[-1] else {}, "rows": rows,
-                                                 "failed": failed}, indent=1))  # fmt: skip
-    raise SystemExit(1 if failed else 0)
+            out.write_text(json.dumps(document, indent=1) + "\n")
+    return len(failed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("times", help="measure every tile")
+    recorded = commands.add_parser("record", help="measure every member beside cuBLAS")
+    recorded.add_argument("out", type=Path)
+    recorded.add_argument("--members", nargs="*", default=(), help="these alone, such as single or experts")
+    arguments = parser.parse_args()
+    if gpu.backend() != "gpu":
+        raise SystemExit(f"Measuring needs a GPU. {gpu.reason()}")
+    if arguments.command == "times":
+        record_times()
+    else:
+        raise SystemExit(record(arguments.out, arguments.members) > 0)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from gpusim.compiler import ptx
 from gpusim.engine import machine_layout
 from gpusim.engine.ir import Instruction, Kind, Registers, basic_blocks
 from gpusim.engine.lanewise import Run
@@ -14,24 +13,7 @@ from gpusim.isa.decoded import ALWAYS, NEGATED, NEVER_KEPT
 from gpusim.isa.ptx import decoding, opcodes
 from gpusim.isa.ptx.decoding.decoder import Decoder
 from gpusim.isa.ptx.decoding.opcodes import OPCODES, decode
-from gpusim.isa.ptx.linking import Linked
-from gpusim.isa.ptx.operands import Operands
-
-DECLARATIONS = """.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k()
-{
-    .reg .pred %p<4>;
-    .reg .b32 %r<4>;
-    .reg .b64 %d<4>;
-"""
-
-
-def parsed(*texts: str) -> tuple[Operands, tuple[ptx.Statement, ...]]:
-    module = ptx.parse(DECLARATIONS + "".join(f"    {text};\n" for text in texts) + "}\n")
-    kernel = SimpleNamespace(arch="sm_90a", cubin=b"", lowered_name="k", source="", parameters=(), debug=False)
-    return Operands(kernel, module, Linked(module.functions["k"])), module.functions["k"].statements
+from tests.gpusim.instructions import parsed
 
 
 def test_every_opcode_is_decoded_once():

@@ -15,6 +15,7 @@ const SMALLEST_LETTERS = 18; // to which a table shrinks
 const LARGEST_PLAIN = 56; // of drawings and of few lines of printed text
 const WRAPPED = 30; // of many lines that are too long for a slide
 const FEW_LINES = 3;
+const WIDER = 1.2; // than the slide, of a table that is shown smaller rather than in broken rows
 const SHORT = 12; // letters of a table's cell that stays in one line
 const LOOKS = `
 .jp-CourseShow { position: fixed; inset: 0; z-index: 10000; overflow: hidden; background: #fff; outline: none; }
@@ -216,11 +217,22 @@ class Show {
     this.aside = wanted ? outputs.filter(one => one !== wanted) : [];
     this.aside.forEach(one => one.classList.add('jp-CourseShow-aside'));
     this.shown.append(this.live);
+    if (output === 'table') {
+      this.keepRows();
+    }
     if (wanted && output === 'pre') {
       this.wrap(wanted.textContent.trim().split('\n').length <= FEW_LINES);
     }
     this.sizes.observe(this.live);
     this.fitOutput();
+  }
+
+  /** A table whose rows fit in one line each, in letters that are not much smaller, has them so. */
+  keepRows() {
+    this.live.style.width = 'max-content';
+    if (this.live.offsetWidth > WIDER * this.shown.clientWidth) {
+      this.live.style.width = '';
+    }
   }
 
   /** Few lines of printed text are large, and go on in the next line; many stay whole, if the slide is wide enough. */

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gpusim.arithmetic import float32
-from gpusim.arithmetic.operations import operation
+from gpusim.arithmetic import float16, float32
 from gpusim.errors import Unknown
 
 OPERATIONS: dict[str, Callable] = {
@@ -40,7 +39,7 @@ def update(name: str, type_: str, flushes: bool = False) -> Callable:
     if name not in OPERATIONS:
         raise Unknown(f"the atomic operation .{name}")
     if type_ in HALF_TYPES and name in ("add", "min", "max"):
-        return operation(name, (), type_)
+        return float16.function(name, type_)
     if type_ == "f32" and name == "add":
         return FLUSHING_ADD if flushes else float32.add
     return OPERATIONS[name]

@@ -1,9 +1,9 @@
-"""Float32 arithmetic as a GPU does it, on whole arrays: each result is the exact value, rounded once.
+"""Float32 sums, extremes and shorter formats as a GPU has them, on whole arrays: each result is rounded once.
 
-Operands are float32 arrays of any shapes that broadcast, or NumPy scalars; the result is a fresh array (a scalar for
-scalars). Rounding modes carry PTX's names: "rn" to nearest even, "rz" towards zero, "rm" towards minus infinity, "rp"
-towards plus infinity. Subnormal numbers are kept; `ftz(operation)` is the variant that flushes them. A NaN result is
-always 0x7fffffff, which NVIDIA GPUs return for float32 (PTX leaves it unspecified).
+They are for atomic operations and for pictures of formats: instructions are computed by the C program. Operands are
+float32 arrays of any shapes that broadcast, or NumPy scalars; the result is a fresh array (a scalar for scalars).
+Subnormal numbers are kept; `ftz(operation)` is the variant that flushes them. A NaN result is always 0x7fffffff, which
+NVIDIA GPUs return for float32 (PTX leaves it unspecified).
 
 Overflow, NaN and division by zero are values here, not mistakes: callers hold `np.errstate(all="ignore")`, once around
 many calls, because entering it costs as much as a small operation.
@@ -16,46 +16,9 @@ import numpy as np
 NAN = np.uint32(0x7FFFFFFF).view(np.float32)
 HALF_NAN = np.uint16(0x7FFF).view(np.float16)
 SMALLEST_NORMAL = np.float32(2.0**-126)
-ONE = np.float32(1)
-
-# A float64 has 29 bits more than a float32. Where they are 1000…0 it lies half-way between two float32 numbers, as does
-# 1 + 2^-24, 0x3ff00000_10000000.
-_EXTRA_BITS = (1 << 29) - 1
-_HALF_WAY = 1 << 28
-
-# Rounding to a whole number that stays a float of its type: to nearest even, towards zero, down, up.
-TO_WHOLE = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 
 
 # ---- add, multiply, divide ----------------------------------------------------------------------------------------
-
-
-def fma(a, b, c, rounding: str = "rn"):
-    """a * b + c with one rounding (`fma.rn.f32`, FFMA).
-
-    Float64 holds the product exactly, and rounds the sum; rounding that again to float32 is right unless the first
-    rounding ended half-way between two float32 numbers, or in the subnormal range, where the grid is coarser. Those
-    few lanes are computed again with the error of the sum in hand.
-    """
-    if rounding == "rm":  # the mirror image: an exact sum of 0 is -0 when rounding down
-        return _canonical(-fma(-a, b, -c, "rp"))
-    product = np.multiply(a, b, dtype=np.float64)
-    total = np.add(product, c, dtype=np.float64)
-    if rounding != "rn":
-        return _narrow(to_odd(total, error_of_sum(product, c, total)), rounding)
-    result = total.astype(np.float32)
-    half_way = (total.view(np.int64) & _EXTRA_BITS) == _HALF_WAY
-    if (
-        not np.count_nonzero(half_way)
-        and np.minimum.reduce(np.abs(result), axis=None, initial=np.inf) > SMALLEST_NORMAL
-    ):
-        return result
-    doubtful = half_way | (np.abs(total) < SMALLEST_NORMAL) & (total != 0)
-    if np.count_nonzero(doubtful):
-        p, q, t = (np.broadcast_to(x, result.shape)[doubtful] for x in (product, c, total))
-        result = np.asarray(result)
-        result[doubtful] = to_odd(t, error_of_sum(p, np.float64(q), t)).astype(np.float32)
-    return _canonical(result)
 
 
 def fma_to_odd(a, b, c):
@@ -65,41 +28,9 @@ def fma_to_odd(a, b, c):
     return to_odd(total, error_of_sum(product, c, total))[()]
 
 
-def add(a, b, rounding: str = "rn"):
+def add(a, b):
     """a + b (`add.rn.f32`, FADD)."""
-    return _canonical(np.add(a, b)) if rounding == "rn" else fma(a, ONE, b, rounding)
-
-
-def sub(a, b, rounding: str = "rn"):
-    """a - b (`sub.rn.f32`)."""
-    return _canonical(np.subtract(a, b)) if rounding == "rn" else fma(a, ONE, -b, rounding)
-
-
-def mul(a, b, rounding: str = "rn"):
-    """a * b (`mul.rn.f32`, FMUL)."""
-    return _canonical(np.multiply(a, b)) if rounding == "rn" else _narrow(np.multiply(a, b, dtype=np.float64), rounding)
-
-
-def div(a, b, rounding: str = "rn"):
-    """a / b (`div.rn.f32`): the IEEE quotient, which a GPU computes with a short program."""
-    quotient = np.divide(a, b)
-    if rounding == "rn":
-        return _canonical(quotient)
-    remainder = np.float64(a) - quotient * np.float64(b)  # exact, and its sign says on which side the quotient lies
-    return _narrow(_nudge(quotient, remainder * np.sign(b)), rounding)
-
-
-def rcp(a, rounding: str = "rn"):
-    """1 / a (`rcp.rn.f32`)."""
-    return div(ONE, a, rounding)
-
-
-def sqrt(a, rounding: str = "rn"):
-    """The square root of a (`sqrt.rn.f32`)."""
-    root = np.sqrt(a)
-    if rounding == "rn":
-        return _canonical(root)
-    return _narrow(_nudge(root, np.float64(a) - np.multiply(root, root, dtype=np.float64)), rounding)
+    return _canonical(np.add(a, b))
 
 
 # ---- modifiers ----------------------------------------------------------------------------------------------------
@@ -125,35 +56,6 @@ def ftz(operation: Callable) -> Callable:
     return flushing
 
 
-def saturate(a):
-    """a limited to [0, 1] (`.sat`); NaN and -0 become +0."""
-    return np.where(a > 0, np.minimum(a, ONE), np.float32(0))[()]
-
-
-def fma_ftz(a, b, c, rounding: str = "rn"):
-    """`fma.rn.ftz.f32`: `ftz(fma)` under a name of its own, since compilers write it often."""
-    return flush(fma(flush(a), flush(b), flush(c), rounding))
-
-
-def fma_of_normals(a, b, c):
-    """`fma.rn.ftz.f32` of operands without subnormal numbers."""
-    return flush(fma(a, b, c))
-
-
-def div_ftz(a, b):
-    """`div.rn.ftz.f32`: a quotient is flushed if its 24 bits are below 2^-126, though subnormal it were rounded up.
-
-    (The short program of the machine code looks at the exponent before it would shift the number.)
-    """
-    a, b = flush(a), flush(b)
-    quotient = div(a, b)
-    at_the_border = np.abs(quotient) == SMALLEST_NORMAL
-    if np.count_nonzero(at_the_border):
-        below = np.abs(np.float32(np.float64(a) / np.float64(b) * 2.0**64)) < np.float32(2.0**-62)
-        quotient = np.where(at_the_border & below, np.copysign(np.float32(0), quotient), quotient)[()]
-    return flush(quotient)
-
-
 # ---- compare and select -------------------------------------------------------------------------------------------
 
 
@@ -171,62 +73,7 @@ def fmax(a, b):
     return _canonical(np.where(a == b, zero_of_either_sign, np.where((a > b) | np.isnan(b), a, b)))
 
 
-def fmin_nan(a, b):
-    """The smaller of a and b, NaN if either is (`min.NaN.f32`)."""
-    return np.where(np.isnan(a) | np.isnan(b), NAN, fmin(a, b))[()]
-
-
-def fmax_nan(a, b):
-    """The larger of a and b, NaN if either is (`max.NaN.f32`)."""
-    return np.where(np.isnan(a) | np.isnan(b), NAN, fmax(a, b))[()]
-
-
 # ---- conversions --------------------------------------------------------------------------------------------------
-
-
-def to_integer(a, dtype: type[np.integer], rounding: str = "rzi"):
-    """a rounded to an integer and limited to the range of `dtype` (`cvt.rzi.s32.f32`); a is float16, 32 or 64.
-
-    NaN becomes 0; with a float64 or a 64-bit integer, the integer with only its top bit set (PTX ISA, cvt).
-    """
-    limits = np.iinfo(dtype)
-    whole = TO_WHOLE[rounding](np.float64(a))
-    above, below = whole >= float(int(limits.max) + 1), whole < float(limits.min)
-    integer = np.where(above | below | np.isnan(whole), 0.0, whole).astype(dtype)
-    integer = np.where(above, dtype(limits.max), np.where(below, dtype(limits.min), integer))
-    if limits.bits == 64 or np.asarray(a).dtype == np.float64:
-        integer = np.where(np.isnan(whole), dtype(int(limits.min) or 1 << (limits.bits - 1)), integer)
-    return integer[()]
-
-
-def to_whole(a, rounding: str):
-    """a rounded to an integer that stays a float32 (`cvt.rni.f32.f32`); the sign of a zero is kept."""
-    return _canonical(TO_WHOLE[rounding](a))
-
-
-def from_integer(a, rounding: str = "rn"):
-    """The float32 of an integer array of any width (`cvt.rn.f32.s32`)."""
-    if rounding == "rn":
-        return a.astype(np.float32)
-    wide = a.astype(np.uint64 if a.dtype == np.uint64 else np.int64)
-    high, low = np.float64(wide >> 32) * 2.0**32, np.float64(wide.astype(np.uint32))
-    total = high + low
-    return _narrow(to_odd(total, error_of_sum(high, low, total)), rounding)
-
-
-def from_float64(a, rounding: str = "rn"):
-    """The float32 of a float64 (`cvt.rn.f32.f64`)."""
-    return _narrow(a, rounding)
-
-
-def to_float16(a, rounding: str = "rn"):
-    """The float16 of a float32 (`cvt.rn.f16.f32`); NaN is 0x7fff."""
-    return canonical_half(_narrow(np.float64(a), rounding, np.float16))
-
-
-def from_float16(a):
-    """The float32 of a float16, exact."""
-    return _canonical(a.astype(np.float32))
 
 
 def to_bfloat16(a, rounding: str = "rn"):
@@ -266,45 +113,6 @@ def to_tf32(a, rounding: str = "rna"):
     kept = np.uint32(0xFFFFE000)
     nan = _bits(a) & kept if rounding == "rna" else np.uint32(0x7FFFE000)
     return np.where(np.isnan(a), nan, bits & kept).view(np.float32)[()]
-
-
-# ---- approximations -----------------------------------------------------------------------------------------------
-# The special function unit's results are not bit-exact here: each is the correctly rounded value, from which the
-# hardware may differ by the error that the PTX ISA states and the docstring repeats. Special values are exact. What
-# the compiler puts around the unit is in `special_functions`.
-
-
-def rcp_approx(a):
-    """1 / a (`rcp.approx.f32`). Not bit-exact with the hardware: that is within 1 ulp."""
-    return div(ONE, a)
-
-
-def sqrt_approx(a):
-    """The square root of a (`sqrt.approx.f32`). Not bit-exact with the hardware: relative error up to 2^-23."""
-    return sqrt(a)
-
-
-def rsqrt_approx(a):
-    """1 / sqrt(a) (`rsqrt.approx.f32`). Not bit-exact with the hardware: relative error up to 2^-22.9."""
-    return _narrow(1 / np.sqrt(np.float64(a)))
-
-
-def ex2_approx(a):
-    """2 to the power a (`ex2.approx.f32`). Not bit-exact with the hardware: that is within 2 ulp."""
-    return _narrow(np.exp2(np.float64(a)))
-
-
-def lg2_approx(a):
-    """The base-2 logarithm of a (`lg2.approx.f32`). Not bit-exact with the hardware.
-
-    Its absolute error is up to 2^-22 for a in (0.5, 2), its relative error up to 2^-22 elsewhere.
-    """
-    return _narrow(np.log2(np.float64(a)))
-
-
-def tanh_approx(a):
-    """The hyperbolic tangent of a (`tanh.approx.f32`). Not bit-exact with the hardware: relative error up to 2^-11."""
-    return _narrow(np.tanh(np.float64(a)))
 
 
 # ---- rounding -----------------------------------------------------------------------------------------------------
@@ -357,27 +165,3 @@ def to_odd_float32(wide):
 def canonical_half(a):
     """A float16 array with every NaN replaced by the GPU's, 0x7fff."""
     return np.where(np.isnan(a), HALF_NAN, a)[()]
-
-
-def _nudge(nearest, error):
-    """A float64 a hair from a float32 `nearest`, on the side where the exact value lies; `nearest` where error is 0."""
-    nearest = np.float64(nearest)
-    aside = np.nextafter(nearest, np.copysign(np.inf, error))
-    return np.where(np.abs(error) > 0, aside, nearest)
-
-
-def _narrow(exact, rounding: str = "rn", dtype=np.float32):
-    """A float64 rounded to float32 or float16 in the given mode."""
-    nearest = exact.astype(dtype)
-    if rounding == "rn":
-        return _canonical(nearest) if dtype == np.float32 else nearest
-    if rounding == "rz":
-        passed, back = np.abs(nearest) > np.abs(exact), 0.0
-    elif rounding == "rm":
-        passed, back = nearest > exact, -np.inf
-    elif rounding == "rp":
-        passed, back = nearest < exact, np.inf
-    else:
-        raise ValueError(f"PTX rounds floats by 'rn', 'rz', 'rm' or 'rp', not {rounding!r}.")
-    rounded = np.where(passed, np.nextafter(nearest, dtype(back)), nearest)
-    return _canonical(rounded) if dtype == np.float32 else rounded

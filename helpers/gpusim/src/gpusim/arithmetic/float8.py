@@ -75,18 +75,3 @@ def as_halves(bits: np.ndarray, name: str) -> np.ndarray:
     """The patterns of the float16 of each pattern of uint8, exact; of NaN 0x7fff."""
     values = to_float32(bits, name)
     return np.where(np.isnan(values), np.uint16(0x7FFF), values.astype(np.float16).view(np.uint16))
-
-
-def to_halves(pair: np.ndarray, name: str) -> np.ndarray:
-    """Two float16 in a uint32 of the two patterns in the low 16 bits of one: `cvt.rn.f16x2.e4m3x2`."""
-    low, high = (
-        as_halves((pair >> np.uint32(shift) & np.uint32(0xFF)).astype(np.uint8), name).astype(np.uint32)
-        for shift in (0, 8)
-    )
-    return low | high << np.uint32(16)
-
-
-def from_pair(high: np.ndarray, low: np.ndarray, name: str, relu: bool = False) -> np.ndarray:
-    """Two patterns in the low 16 bits of a uint32 of two numbers: `cvt.rn.satfinite.e4m3x2.f32`."""
-    first, second = (from_float(values, name, relu).astype(np.uint32) for values in (low, high))
-    return first | second << np.uint32(8)

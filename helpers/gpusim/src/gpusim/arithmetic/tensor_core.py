@@ -25,7 +25,7 @@ all, and what is there is added as a product of half the depth would be: so an N
 this reproduces (tests/gpusim/goldens/sparse.py).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -166,12 +166,6 @@ def multiply(
     registers = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
     dtype = np.float32 if form.result == "f32" else np.int32
     return [register.view(dtype).reshape(shape) for register in registers]
-
-
-def multiply_where_bits_differ(product: Callable, a: list, b: list, c: list) -> list[np.ndarray]:
-    """Of bits the sum of a ^ b by a `product`, the sum of a & b: where only b is set, and where only a is."""
-    once = product([~word for word in a], b, c)
-    return product(a, [~word for word in b], [register.view(np.uint32) for register in once])
 
 
 def _multiply(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray, *rest) -> np.ndarray:

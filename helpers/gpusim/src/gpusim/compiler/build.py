@@ -197,7 +197,7 @@ def files_included(
     """
     text = includes.without_those_in_comments(source)
     return tuple(
-        includes.check(text, options, dict(headers), lambda: [one[2:] for one in _folders()], filename).items()
+        includes.check(text, options, dict(headers), lambda: [one[2:] for one in _folders()[1:]], filename).items()
     )
 
 
@@ -262,8 +262,8 @@ def include_options(*texts: str) -> tuple[str, ...]:
 
 @functools.cache
 def _folders() -> tuple[str, ...]:
-    """The include options for the headers of CUDA (cuda_fp16.h, cooperative_groups.h, …), of CCCL (cuda/std, cub) and
-    of crt (behind mma.h), and for those of cuRAND where it is installed.
+    """The include options for the course's headers, for those of CUDA (cuda_fp16.h, cooperative_groups.h, …), of CCCL
+    (cuda/std, cub) and of crt (behind mma.h), and for those of cuRAND where it is installed.
 
     Set-up installs them as packages of NVRTC's own version. Those are taken even where there is a CUDA toolkit, whose
     headers may be of another version: mixed they do not compile. CuPy brings a CCCL of its own on a GPU.
@@ -274,7 +274,7 @@ def _folders() -> tuple[str, ...]:
     crt = next((file for file in _files("nvidia-cuda-crt") if file.name == "mma.h"), None)
     if crt is not None:
         folders.append(str(Path(crt.locate()).parents[1]))
-    return tuple(f"-I{folder}" for folder in dict.fromkeys(folders) if folder)
+    return tuple(f"-I{folder}" for folder in dict.fromkeys((includes.COURSE, *folders)) if folder)
 
 
 def _files(package: str) -> Sequence[PackagePath]:

@@ -26,6 +26,8 @@ ENVIRONMENT_VARIABLE = "GEMM_COURSE_INCLUDE"
 
 PROJECT = next((home for home in Path(__file__).resolve().parents if (home / "gemm_kernels").is_dir()), None)
 """The folder of the course, where gpusim lies in it: its sources may be included from anywhere."""
+COURSE = Path(__file__).resolve().parent / "headers"
+"""The course's own headers: what exercises give, which every source may include by name."""
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
 _BLANK = r"(?:[ \t\v\f]|/\*.*?\*/)*"
 _ASKS = re.compile(
@@ -162,7 +164,7 @@ def check(
             )
         elif re.match(r"(?:-D|--define-macro)[= ]?(?:__THRUST_|THRUST_\w*SYSTEM)", option):
             raise CompileError(f"the option {option!r} changes which files CUDA's headers include. Leave it out.")
-    reader.folders = tuple(folders)
+    reader.folders = (*folders, COURSE)
     for option, name in files:
         if name not in headers and (file := reader.place_of(f"the option {option!r}", name, Path.cwd())):
             reader.open(file, f"the option {option!r}")

@@ -127,6 +127,8 @@ def _check_order(place: str, array: np.ndarray) -> None:
 
 def _argument_bytes(place: str, parameter: Parameter, type_: ParameterType, argument, memory: GlobalMemory) -> bytes:
     wanted, is_number = type_.dtype, type_.count == 1 and not type_.pointers and bool(type_.number)
+    if isinstance(argument, np.ndarray) and argument.dtype.names and argument.size == 1 and not type_.pointers:
+        argument = argument.reshape(())  # a struct, which CuPy, too, takes as an array of one element
     if isinstance(argument, np.ndarray) and (argument.ndim > 0 or type_.pointers):
         if is_number:
             raise ArgumentError(f"{place} is one number, but an array of shape {argument.shape} was given.")

@@ -247,7 +247,8 @@ class Kernel:
 
     def _refuse_host_arrays(self, args: Sequence) -> None:
         for argument, parameter in zip(args, self.compiled.parameters, strict=False):
-            if isinstance(argument, np.ndarray) and not isinstance(argument, DeviceArray):
+            by_value = not parameter.is_pointer and np.size(argument) == 1  # a struct, as an array of one element
+            if isinstance(argument, np.ndarray) and not isinstance(argument, DeviceArray) and not by_value:
                 raise ArgumentError(
                     f"Unsupported type {type(argument)}: {parameter.name} of {self.name} is given an array of the "
                     "host, and a kernel reaches the memory of the device alone. Copy it there, and pass the copy: "

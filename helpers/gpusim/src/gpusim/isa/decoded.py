@@ -93,6 +93,20 @@ OUTSIDE = {"trap": 0, "clamp": 1, "zero": 2}  # what a surface does outside of i
 FENCE_BEFORE, FENCE_AFTER, FENCE_OF_BLOCK = 1, 2, 4
 NOWHERE = "nowhere"  # a destination that nobody wants
 LISTS = 1 << 24  # from this row on: the rows are listed among the jumps
+# What the modes of PRMT choose, by the selector: of the eight bytes of two registers four, the lowest first.
+BYTE_PERMUTATIONS = {
+    "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),
+    "b4e": ((0, 7, 6, 5), (1, 0, 7, 6), (2, 1, 0, 7), (3, 2, 1, 0)),
+    "rc8": ((0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)),
+    "ecl": ((0, 1, 2, 3), (1, 1, 2, 3), (2, 2, 2, 3), (3, 3, 3, 3)),
+    "ecr": ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2), (0, 1, 2, 3)),
+    "rc16": ((0, 1, 0, 1), (2, 3, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3)),
+}
+
+
+def byte_selectors(mode: str) -> list[int]:
+    """The four selectors that a mode of BYTE_PERMUTATIONS stands for."""
+    return [sum(byte << 4 * place for place, byte in enumerate(row)) for row in BYTE_PERMUTATIONS[mode]]
 
 
 class NotDecoded(Exception):

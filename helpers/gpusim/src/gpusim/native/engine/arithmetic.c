@@ -1,7 +1,7 @@
 /* Instructions that compute: registers in, registers out.
  *
  * Most are a function of one lane's values, which `each_lane` applies to the active lanes. Those that kernels consist of
- * have a second form above it, for a whole warp at once; both are held against the rule in NumPy by the same test. */
+ * have a second form above it, for a whole warp at once. */
 #include "each_lane.h"
 
 /* Modifiers, in `flags`; each operation has its own. */
@@ -318,7 +318,9 @@ static uint64_t float_compare_to_register(const Instruction *i, const uint64_t s
     return combined(i->number[1], yes, p & 1) ? (i->flags & AS_FLOAT ? 0x3f800000u : 0xffffffffu) : 0;
 }
 
-/* FCHK: whether a / b needs the slow path; `special_functions.division_needs_care` says how that is known. */
+/* FCHK: whether the fast path of a / b could lose bits, because an operand or the quotient is near a limit. That path takes
+ * 1 / b, corrects it by one step of Newton's, and needs the remainder a - b * q to be exact. Which exponents (as stored, 0 to
+ * 255) it takes was read from an NVIDIA H200: all 65 536 pairs, with five mantissas each. */
 static uint64_t check_division(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     int a = (int)(s[0] >> 23 & 255), b = (int)(s[1] >> 23 & 255);
     (void)i, (void)p;
@@ -326,6 +328,10 @@ static uint64_t check_division(const Instruction *i, const uint64_t s[4], uint32
     return 0;
 }
 
+/* MUFU, the special function unit. Subnormal operands count as zeros and subnormal results become zeros. NVIDIA publishes error
+ * bounds for these functions (PTX ISA, `rcp.approx` and its siblings), not their tables: here each is the correctly rounded
+ * value. What the compiler builds from them, the division and the square root, corrects that error and is exact. Special
+ * values (zeros, infinities, NaN) are exact. */
 enum { RCP, RSQ, SQRT, EX2, LG2, SIN, COS, TANH, RCP64H, RSQ64H };
 
 static double special(int function, float x) {

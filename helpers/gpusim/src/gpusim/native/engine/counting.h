@@ -1,4 +1,4 @@
-/* What the memory system does for one request of a warp; the rules are those of recording/counting.py. */
+/* What the memory system does for one request of a warp. */
 #ifndef COUNTING_H
 #define COUNTING_H
 
@@ -6,7 +6,7 @@
 
 enum { WARP = 32, SECTOR_BYTES = 32, LINE_BYTES = 128, BANKS = 32, WORD_BYTES = 4 };
 
-/* The order is that of `Counts` in recording/recorded.py: a row of sums is read there as it lies here. */
+/* The order is that of `Counts` in counters/recorded.py: a row of sums is read there as it lies here. */
 enum Quantity {
     REQUESTS, LANES, SECTORS, TAGS, USEFUL_BYTES, WAVEFRONTS, IDEAL_WAVEFRONTS, UNCERTAIN, IDEAL_SECTORS,
     COPY_WAVEFRONTS, QUANTITIES

@@ -1,7 +1,7 @@
 /* Instructions of PTX that machine code has no single one for: whole numbers of 16 and 64 bits, quotients, square roots,
  * and the short programs that the compiler makes of approximate functions.
  *
- * The rules are those of simulator/arithmetic; a test holds each form against them. */
+ * Tests hold each against Python's unbounded integers and fractions, and against what an H200 answered. */
 #include "each_lane.h"
 
 enum { FLUSHES = 1, SATURATES = 2 }; /* in flags */
@@ -259,7 +259,8 @@ enum { F_DIVIDE, F_ROOT, F_RECIPROCAL_APPROX, F_ROOT_APPROX, F_INVERSE_ROOT_APPR
 
 static float by_unit(double result) { return result != result ? as_float(NAN_BITS) : flushed((float)result); }
 
-/* The hardware's own functions; simulator/arithmetic/special_functions.py tells what is around them. */
+/* The hardware's own functions, with the few instructions that the compiler always writes around them: a number for which the
+ * unit would flush its operand or its result is scaled before, and what comes out is scaled back. */
 static float reciprocal(float x) { return by_unit(1 / (double)flushed(x)); }
 
 static float scaled(float x, int is_small, float factor) { return is_small ? x * factor : x; }
@@ -352,7 +353,7 @@ static double upper_half_of(double x) {
 
 static double inverse_root_of_half(double x) { return upper_half_of(1 / sqrt(upper_half_of(x))); }
 
-/* rsqrt.approx.f64, by the steps that ptxas makes of it; simulator/arithmetic/float64.py */
+/* rsqrt.approx.f64, by the steps that ptxas makes of it: one of Householder's method, of subnormal numbers times 2^54. */
 static double inverse_root(double x) {
     if (x == 0) return copysign(INFINITY, x);
     if (isinf(x) && x > 0) return 0;

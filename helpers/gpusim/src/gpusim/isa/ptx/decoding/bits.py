@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpusim.arithmetic import integer
 from gpusim.compiler.ptx import Immediate, Statement
+from gpusim.isa import decoded as form
 from gpusim.isa.decoded import Decoded
 from gpusim.isa.ptx.decoding.decoder import UNSIGNED, Decoder, refuse_unknown
 from gpusim.isa.ptx.decoding.integer import is_plain, of_one_type, whole_number
@@ -96,11 +96,11 @@ def bit_mask(t: Decoder, s: Statement) -> Decoded:
 
 
 def permute(t: Decoder, s: Statement) -> Decoded:
-    refuse_unknown(s.opcode[2:], integer.PERMUTATIONS)
+    refuse_unknown(s.opcode[2:], form.BYTE_PERMUTATIONS)
     destination, a, b, selector = s.operands
     i = Decoded("permute bytes")
-    if s.type in integer.PERMUTATIONS:
-        i.flags, i.number = 1, integer.selectors(s.type)
+    if s.type in form.BYTE_PERMUTATIONS:
+        i.flags, i.number = 1, form.byte_selectors(s.type)
     t.read_all(i, (a, selector, b), "u32")
     t.writes(i, destination, 4)
     return i

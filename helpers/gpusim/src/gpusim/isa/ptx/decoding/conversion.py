@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpusim.arithmetic.conversions import conversion
 from gpusim.compiler.ptx import TYPE_BYTES, Immediate, Statement
 from gpusim.isa.decoded import Decoded, NotDecoded
 from gpusim.isa.ptx.decoding.decoder import (
@@ -26,6 +25,27 @@ from gpusim.isa.ptx.operands import dtype_of
 
 WHOLE = {"rni": 0, "rzi": 1, "rmi": 2, "rpi": 3}
 EIGHTS = ("e4m3x2", "e5m2x2")
+
+
+LIMITED_BELOW = (("f16", "f32"), ("bf16", "f32"))  # to and from what negative numbers may become zero
+WITH_BRAINS = (("bf16", "f32"), ("bf16", "f64"), ("f32", "bf16"))
+
+
+def _refuse_unknown(to: str, origin: str, modifiers: Sequence[str]) -> None:
+    """NotDecoded for a pair of types of which one is floating, or a modifier, that there is not."""
+    # A float is always limited to the range of an integer, with or without .sat.
+    own = ("sat",) if to == "f32" or is_integer(to) else ("relu",) if (to, origin) in LIMITED_BELOW else ()
+    refuse_unknown(modifiers, ("rn", "rz", "rm", "rp", *WHOLE, "ftz", *own))
+    whole = next((m for m in modifiers if m in WHOLE), None)
+    floats = ("f16", "f32", "f64", "bf16")
+    if is_integer(to) or is_integer(origin):
+        is_known = to in floats or origin in floats
+    elif whole is not None:
+        is_known = to == origin and to in floats
+    else:
+        is_known = (to, origin) in WITH_BRAINS or {to, origin} <= {"f16", "f32", "f64"}
+    if not is_known:
+        raise NotDecoded(f"a conversion from {origin} to {to}" + (f" with .{whole}" if whole else ""))
 
 
 def _convert_and_pack(t: Decoder, s: Statement) -> Decoded:
@@ -50,7 +70,7 @@ def convert(t: Decoder, s: Statement) -> Decoded:
     if to in ("f16x2", "bf16x2"):
         if len(sources) != 2 or origin != "f32":
             raise NotDecoded(f"a conversion from {origin} to {to}")
-        conversion(to.removesuffix("x2"), origin, modifiers)  # refuses what there is not
+        _refuse_unknown(to.removesuffix("x2"), origin, modifiers)
         i = Decoded("pack halves", flags=BRAIN * to.startswith("bf16") | RELU * ("relu" in modifiers))
         i.number[2] = ROUNDING.get(modifiers[0], 0)
         t.read_all(i, sources, "f32")
@@ -65,7 +85,7 @@ def convert(t: Decoder, s: Statement) -> Decoded:
     if to == "tf32":
         refuse_unknown(modifiers, ("rna", "rn", "rz"))
     else:
-        conversion(to, origin, modifiers)
+        _refuse_unknown(to, origin, modifiers)
     flags = FLUSHES * ("ftz" in modifiers) | SATURATES * ("sat" in modifiers) | RELU * ("relu" in modifiers)
     rounding = next((ROUNDING[m] for m in modifiers if m in ROUNDING), 0)
     whole = next((WHOLE[m] for m in modifiers if m in WHOLE), None)

@@ -1,9 +1,9 @@
-"""PTX statements → the flat form that the compiled engine executes (`helpers/gpusim/src/gpusim/native/engine`).
+"""PTX statements → the common instructions that the C program executes (`native/engine`).
 
-Each opcode's function in this package says the same as its rule in NumPy (`ptx/opcodes.py`). A test executes every
-form by both and compares the bits. A form that is not decoded raises `NotDecoded`; then the whole launch is executed by
-the rules in NumPy. There are no convergence barriers in PTX: threads of a warp are together again wherever they come to
-the same place.
+What computes, alone or with its warp, is executed by the C program in both ways of execution: its decoding is all that
+there is of it. Of the others each opcode's function in this package says the same as its rule in NumPy
+(`ptx/opcodes.py`). A form that is not decoded raises `NotDecoded`; then NumPy executes the whole launch. There are no
+convergence barriers in PTX: threads of a warp are together again wherever they come to the same place.
 """
 
 from __future__ import annotations

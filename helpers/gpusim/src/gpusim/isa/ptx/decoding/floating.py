@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpusim.arithmetic.operations import operation
+from collections.abc import Sequence
+
 from gpusim.compiler.ptx import TYPE_BYTES, Immediate, Statement
 from gpusim.isa import decoded as form
 from gpusim.isa.decoded import ALWAYS, NEGATED, Decoded, NotDecoded
@@ -16,15 +17,78 @@ from gpusim.isa.ptx.decoding.decoder import (
     SATURATES,
     Decoder,
     bits_of,
+    refuse_unknown,
 )
 from gpusim.isa.ptx.decoding.integer import whole_number
 
 SIGN = {"f16": 0x8000, "bf16": 0x8000, "f16x2": 0x80008000, "bf16x2": 0x80008000, "f32": 1 << 31, "f64": 1 << 63}
 
 
+# By type, the modifiers that there are, and the functions of float32 and float64 by how they round.
+ROUNDINGS = ("rn", "rz", "rm", "rp")
+MODIFIERS = {
+    "f32": {*ROUNDINGS, "ftz", "sat", "approx", "full", "NaN"},
+    "f32x2": {*ROUNDINGS, "ftz"},
+    "f64": {*ROUNDINGS, "approx", "ftz"},
+    **dict.fromkeys(("f16", "f16x2"), {"rn", "ftz", "sat", "relu", "approx"}),
+    **dict.fromkeys(("bf16", "bf16x2"), {"rn", "ftz", "relu", "approx"}),
+}
+ROUNDED = ("add", "sub", "mul", "fma", "mad", "div", "rcp", "sqrt")
+APPROXIMATE = ("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "div")
+OF_HALVES = ("add", "sub", "mul", "fma", "min", "max", "ex2", "tanh")
+
+
+def _refuse_unknown(name: str, modifiers: Sequence[str], type_: str) -> None:
+    """NotDecoded for a function, or a modifier of it, that numbers of a type do not have."""
+    refuse_unknown(modifiers, MODIFIERS.get(type_, ()))
+    if name in ("neg", "abs"):
+        if "ftz" in modifiers and type_ not in ("f32", "f16", "f16x2"):
+            raise NotDecoded(f"the modifier .ftz of {type_}")
+    elif name != "copysign":
+        _REFUSE.get(type_, _refuse_type)(name, tuple(modifiers), type_)
+
+
+def _refuse_type(name: str, modifiers: tuple[str, ...], type_: str) -> None:
+    raise NotDecoded(f"{name} of {type_} numbers")
+
+
+def _refuse_float32(name: str, modifiers: tuple[str, ...], type_: str) -> None:
+    way = modifiers[0] if modifiers else ""
+    is_approximate = (way == "approx" and name in APPROXIMATE) or (way, name) == ("full", "div")
+    if not is_approximate and name not in (*ROUNDED, "min", "max"):
+        raise NotDecoded(f"{name}.f32")
+
+
+def _refuse_float64(name: str, modifiers: tuple[str, ...], type_: str) -> None:
+    if modifiers == ("approx", "ftz"):
+        if name not in ("rcp", "rsqrt"):
+            raise NotDecoded(f"{name}.approx.ftz.f64")
+    elif "approx" in modifiers or "ftz" in modifiers:
+        if (name, *modifiers) != ("rsqrt", "approx"):
+            raise NotDecoded(f"{'.'.join((name, *modifiers))}.f64")
+    else:
+        rounding = next((m for m in modifiers if m in ROUNDINGS), "rn")
+        if name not in (ROUNDED if rounding != "rn" else (*ROUNDED, "min", "max")):
+            raise NotDecoded(f"{name}.{rounding}.f64" if rounding != "rn" else f"{name}.f64")
+
+
+def _refuse_halves(name: str, modifiers: tuple[str, ...], type_: str) -> None:
+    if name not in OF_HALVES:
+        raise NotDecoded(f"{name} of 16-bit floating-point numbers")
+    if "ftz" in modifiers and type_.startswith("bf16") and name != "ex2":
+        raise NotDecoded(f"{name}.ftz of bfloat16 numbers")
+
+
+_REFUSE = {
+    **dict.fromkeys(("f32", "f32x2"), _refuse_float32),
+    "f64": _refuse_float64,
+    **dict.fromkeys(("f16", "f16x2", "bf16", "bf16x2"), _refuse_halves),
+}
+
+
 def arithmetic(t: Decoder, s: Statement) -> Decoded:
     """name{.rounding}{.ftz}{.sat}.type d, a {, b, c}"""
-    operation(s.name, s.modifiers, s.type)  # refuses what there is not
+    _refuse_unknown(s.name, s.modifiers, s.type)
     if s.name in ("neg", "abs", "copysign"):
         return _sign(t, s)
     if s.type == "f32":

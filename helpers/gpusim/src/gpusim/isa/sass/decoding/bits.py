@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpusim.arithmetic import integer
 from gpusim.compiler import sass
 from gpusim.isa import decoded as form
 from gpusim.isa.decoded import ALWAYS, NEGATED, Decoded, NotDecoded
@@ -61,8 +60,8 @@ def permute_bytes(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *sources = s.operands
     i = Decoded("permute bytes")
     t.writes(i, destination)
-    if mode := chosen(s, {name.upper(): name for name in integer.PERMUTATIONS}, ""):
-        i.flags, i.number = 1, integer.selectors(mode)
+    if mode := chosen(s, {name.upper(): name for name in form.BYTE_PERMUTATIONS}, ""):
+        i.flags, i.number = 1, form.byte_selectors(mode)
     t.read_all(i, sources, 3)
     return i
 

@@ -1,8 +1,9 @@
-"""SASS statements → the flat form that the compiled engine executes (`helpers/gpusim/src/gpusim/native/engine`).
+"""SASS statements → the common instructions that the C program executes (`native/engine`).
 
-Each opcode's function in this package says the same as its rule in NumPy (`sass/opcodes.py`): which operation of the C
-program it is, where its operands are, and which modifiers it has. A test executes every form by both and compares the
-bits. A form that is not decoded raises `NotDecoded`; then the whole launch is executed by the rules in NumPy.
+What computes, alone or with its warp, is executed by the C program in both ways of execution: its decoding is all that
+there is of it. Of the others each opcode's function in this package says the same as its rule in NumPy
+(`sass/opcodes.py`): which operation of the C program it is, where its operands are, and which modifiers it has. A form
+that is not decoded raises `NotDecoded`; then NumPy executes the whole launch.
 
 R0, R1, … are the first rows, the uniform registers those behind them.
 """

@@ -52,7 +52,9 @@ def reduce_warp(t: Decoder, s: sass.Statement) -> Decoded:
 
 def match(t: Decoder, s: sass.Statement) -> Decoded:
     *results, a = s.operands
-    destination = next(operand for operand in results if is_register(operand))
+    destination = next((operand for operand in results if is_register(operand)), None)
+    if destination is None:
+        raise NotDecoded("its form without a register")
     answer = next((operand for operand in results if is_predicate(operand)), None)
     i = Decoded("match", flags=4 * s.has("ALL"))
     t.writes(i, destination)

@@ -1,0 +1,40 @@
+"""Atomic operations of many threads on one place, in one scan or one after the other."""
+
+import numpy as np
+import pytest
+
+from gpusim.arithmetic import atomics
+from gpusim.engine import accesses
+
+
+def one_after_the_other(view, index, operands, apply):
+    old = []
+    for cell, *lane in zip(index, *operands, strict=True):
+        old.append(view[cell])
+        view[cell : cell + 1] = apply(view[cell : cell + 1], *(np.array([value]) for value in lane))
+    return np.array(old, view.dtype)
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "dtype"),
+    [
+        *((name, "s32", np.int32) for name in ("add", "min", "max", "and", "or", "xor", "inc", "exch", "cas")),
+        *((name, "u64", np.uint64) for name in ("add", "min", "max")), ("add", "f32", np.float32),
+        ("add", "f64", np.float64), ("add", "f16", np.float16),
+    ],
+)  # fmt: skip
+def test_atomics_of_many_lanes_are_as_one_after_another(name, type_, dtype):
+    rng = np.random.default_rng(7)
+    for cells in (1, 3, 40):
+        for flushes in (False, True) if type_ == "f32" else (False,):
+            bits = rng.integers(0, 256, 100 * np.dtype(dtype).itemsize, np.uint8).view(dtype)
+            values = bits if np.dtype(dtype).kind in "iu" else rng.standard_normal(100).astype(dtype)
+            if flushes:
+                values[::9] = 1e-40  # subnormal
+            index, apply = rng.integers(0, cells, 100), atomics.update(name, type_, flushes)
+            one, other = (values[:cells].copy() for _ in range(2))
+            operands = [rng.choice(values[:4], 100), rng.choice(values[:4], 100)] if name == "cas" else [values]
+            with np.errstate(all="ignore"):
+                expected = one_after_the_other(one, index, operands, apply)
+                found = accesses._in_lane_order(other, index, operands, apply)
+            assert found.tobytes() == expected.tobytes() and one.tobytes() == other.tobytes()
