@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from gpusim import SharedNames
 from gpusim.devices import unravel
 from gpusim.errors import GLOBAL_RACE, SHARED_RACE, KernelError, OutOfBounds, SimulatorError
-from gpusim.symbols.shared_arrays import SharedNames
 from helpers.exercises.framework import contents, convergence, feedback, integers, overall, products, slips, trial
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
