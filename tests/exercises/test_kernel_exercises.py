@@ -17,7 +17,6 @@ from helpers.exercises.framework import marked, on_gpu, problems, progress, spee
 from helpers.exercises.framework.exercise import KernelExercise
 from helpers.exercises.framework.functions import FunctionExercise
 from helpers.exercises.framework.problems import Case
-from helpers.measure import timing
 
 BETA = exercises.get("beta")
 BARRIERS = exercises.get("barriers")
