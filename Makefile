@@ -15,7 +15,7 @@
 #   make labextension  JupyterLab's colours for %%cuda cells, anew: after a change of their source; needs Node.js
 #   make picture      the README's picture and tables of the ladder, from the recordings
 #   make film         the README's moving picture, from JupyterLab itself
-#   make format       formatter, import order, notebooks' form, README's table
+#   make format       formatter, import order, notebooks' form, tables of READMEs
 #   make pins         resolve constraints.txt anew from pyproject.toml
 #   make clean        remove what these commands made
 #
@@ -124,6 +124,7 @@ tune:
 picture: setup
 	$(VENV_PYTHON) -m helpers.tools.pages.ladder --fix
 	$(VENV_PYTHON) -m helpers.tools.pages.kernel_log --fix
+	$(VENV_PYTHON) -m helpers.tools.pages.products --fix
 
 film: setup-test
 	$(VENV_PYTHON) -m tests.browser.film
@@ -132,6 +133,7 @@ format: setup-test
 	$(VENV_PYTHON) -m ruff check --fix-only .
 	$(VENV_PYTHON) -m ruff format .
 	$(VENV_PYTHON) -m helpers.tools.pages.course --fix
+	$(VENV_PYTHON) -m helpers.tools.pages.modelled --fix
 	$(VENV_PYTHON) -m helpers.tools.notebooks.form --fix
 	$(VENV_PYTHON) -m ruff check .
 

@@ -225,6 +225,6 @@ def _raw_module() -> type:
 @cache
 def _simulated_names() -> Mapping[str, Any]:
     """The simulator's counterparts of CuPy's names, with CuPy's signatures as far as a learner uses them."""
-    from gpusim.cupy.names import names
+    from gpusim import cupy_names
 
-    return names()
+    return cupy_names()

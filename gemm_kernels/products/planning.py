@@ -190,7 +190,9 @@ def plain(
     M, N, K = target.rows, target.cols, A.cols
     whole = [_lies_whole(view, array) for view, array in zip((A, B), arrays, strict=True)]
     elements = sum(view.rows * view.cols for view, fits in zip((A, B), whole, strict=True) if not fits)
-    if elements and not (_worth_packing(M, N, K, elements, whole.count(False)) if pack is None else pack):
+    if elements and not (
+        _worth_packing(device, request.operand, (M, N, K), elements, whole.count(False)) if pack is None else pack
+    ):
         return None
     try:
         kernel = fastest(M, N, K, device.gpu, device.shared_bytes)
@@ -210,15 +212,18 @@ def plain(
     return Plan(replace(launch, arguments=Arguments(given)), C, device, before=before)
 
 
-# What decides whether a copy is worth its time, as first measured on an H200: the ladder's kernels and this one's tiles
-# at 4096 cubed, and a copy, which is bound by memory.
-LADDER_FLOPS, TILE_FLOPS, COPIED_BYTES, COPY_STARTS = 55e12, 43e12, 3e12, 3e-6
+# What a copy and a kernel of the ladder take on an H200 (helpers/recordings/nvidia-h200/products.json, NN and NT).
+LADDER_FLOPS, COPIED_BYTES, STARTS = 55e12, 3e12, 3e-6
 
 
-def _worth_packing(M: int, N: int, K: int, elements: int, copies: int) -> bool:
-    """Whether the ladder's kernel saves more time than copies take."""
-    saved = 2 * M * N * K * (1 / TILE_FLOPS - 1 / LADDER_FLOPS)
-    return saved > COPY_STARTS * copies + 8 * elements / COPIED_BYTES
+def _worth_packing(device: Device, operand: Format, shape: tuple[int, int, int], elements: int, copies: int) -> bool:
+    """Whether copies and the ladder's kernel are expected to be done before the best tile."""
+    M, N, K = shape
+    tile = tiles.chosen(tiles.candidates(operand, False, 0), operand, [(M, N)], K, device.sms, device.shared_bytes)
+    by_tile = tiles.expected(tile, operand, {(M, N): 1}, K, device.sms, tiles.measured())
+    moved = 4 * (M * K + K * N + M * N)
+    by_ladder = STARTS + max(2 * M * N * K / LADDER_FLOPS, moved / COPIED_BYTES)
+    return by_ladder + STARTS * copies + 8 * elements / COPIED_BYTES < by_tile
 
 
 def _lies_whole(view: View, array: Any) -> bool:

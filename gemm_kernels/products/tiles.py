@@ -85,9 +85,7 @@ class Times:
 
 @cache
 def measured() -> Mapping[str, Times]:
-    """The times of tiles by their keys; of those that were measured."""
-    if not TIMES.exists():
-        return {}
+    """The times of all tiles by their keys."""
     return {key: Times(**times) for key, times in json.loads(TIMES.read_text(encoding="utf-8"))["tiles"].items()}
 
 
@@ -158,6 +156,25 @@ def candidates(operand: Format, tensor_cores: bool, group: int) -> tuple[Tile, .
     return _DOUBLE if operand.name == "f64" else _SINGLE
 
 
+def expected(
+    tile: Tile, operand: Format, shapes: Mapping[tuple[int, int], int], K: int, sms: int, times: Mapping[str, Times]
+) -> float:
+    """Seconds that a launch is expected to take: the rounds of its blocks on all SMs, by the tile's measured times.
+
+    The shortest launch of all is taken for what any launch costs, however many rounds it has.
+
+    shapes: how many products have each (M, N).  times: by the tiles' keys.
+    """
+    BM, BN, _ = tile.size
+    blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in shapes.items())
+    full, rest = divmod(blocks, sms * tile.blocks)
+    last = -(-rest // sms)  # blocks of an SM in the last round
+    found, start = times[tile.key(operand)], min(one.alone_round for one in times.values())
+    whole, alone = found.round - start + found.k * K, found.alone_round - start + found.alone_k * K
+    between = (last - 1) / max(tile.blocks - 1, 1)
+    return start + full * whole + (alone + (whole - alone) * between if last else 0)
+
+
 def chosen(
     tiles: Iterable[Tile],
     operand: Format,
@@ -167,30 +184,15 @@ def chosen(
     shared_bytes: int,
     times: Mapping[str, Times] | None = None,
 ) -> Tile:
-    """The tile that is expected to be done first: the rounds of its blocks on all SMs, by its measured times.
+    """The tile that is expected to be done first, of those that fit.
 
     shapes: (M, N) of each product, those of a batch as many times.  shared_bytes: the most that a block may have.
-    times: of tiles, None for the measured ones. Where one of the tiles has none, all count by their size.
+    times: of tiles, None for the measured ones.
     """
     fitting = [tile for tile in tiles if tile.shared_bytes(operand) <= shared_bytes]
     if not fitting:
         raise Refused(
             f"no tile for {operand.name} fits in {shared_bytes:,} bytes of shared memory, the most of a block."
         )
-    times = measured() if times is None else times
-    known = all(tile.key(operand) in times for tile in fitting)
-    counts = Counter(shapes)
-
-    def seconds(tile: Tile) -> float:
-        BM, BN, _ = tile.size
-        blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in counts.items())
-        full, rest = divmod(blocks, sms * tile.blocks)
-        last = -(-rest // sms)  # blocks of an SM in the last round
-        if not known:
-            return (full * tile.blocks + last) * BM * BN
-        found = times[tile.key(operand)]
-        whole, alone = found.round + found.k * K, found.alone_round + found.alone_k * K
-        between = (last - 1) / max(tile.blocks - 1, 1)
-        return full * whole + (alone + (whole - alone) * between if last else 0)
-
-    return min(fitting, key=seconds)
+    counts, times = Counter(shapes), measured() if times is None else times
+    return min(fitting, key=lambda tile: expected(tile, operand, counts, K, sms, times))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import get
-from gpusim.counters import counting
+from gpusim import counting
 from gpusim.devices import DEFAULT, FLOAT_BYTES
 from helpers import run
 from helpers.exercises.framework import goals, slips

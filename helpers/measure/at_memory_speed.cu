@@ -181,12 +181,6 @@ __device__ float look_back(const unsigned long long *published, int tile, int la
     }
 }
 
-// Start the copy of four floats to shared memory, past the registers
-__device__ void copy4_async(float4 *shared, const float *global) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-                 ::"r"(unsigned(__cvta_generic_to_shared(shared))), "l"(global) : "memory");
-}
-
 // The running sums of a tile, of which a lane has ROWS rows of four floats, and what it needs of the block.
 template <int ALL, int ROWS>
 __device__ void scan_tile(float (&v)[ROWS][4], int tile, unsigned long long *published, float (&of_warp)[ALL],
@@ -225,64 +219,41 @@ __device__ void scan_tile(float (&v)[ROWS][4], int tile, unsigned long long *pub
         for (int k = 0; k < 4; ++k) v[row][k] += in_front;
 }
 
-// published: (tiles), next: (1); both hold 0 before the launch. A tile gets its number when a block takes it, so that
-// all tiles before it have been taken, too, by blocks that take them in this order. AHEAD: while a block waits for the
-// tiles before its own, the next tile is on its way to shared memory; then the grid may have any number of blocks.
-template <int SIZE, int ROWS, bool AHEAD>
+// published: (tiles), next: (1); both hold 0 before the launch. A tile gets its number when a block begins, so that all
+// tiles before it have begun, too.
+template <int SIZE, int ROWS>
 __global__ void __launch_bounds__(SIZE)
 scan(int n, const float *x, float *y, unsigned long long *published, unsigned *next) {
     constexpr int ALL = SIZE / 32, TILE = SIZE * ROWS * 4;
-    __shared__ float4 copied[AHEAD ? 2 : 1][AHEAD ? ROWS : 1][SIZE];   // each thread reads what it copied itself
     __shared__ float of_warp[ALL], so_far;
-    __shared__ int taken[2];
-    const int tiles = (n - 1) / TILE + 1;
-    const int mine = threadIdx.x / 32 * (TILE / ALL) + 4 * (threadIdx.x % 32);   // in a tile, of the first row
-    const bool aligned = (reinterpret_cast<unsigned long long>(x) | reinterpret_cast<unsigned long long>(y)) % 16 == 0;
-    auto is_wide = [&](int tile) { return aligned && tile < n / TILE; };
-    auto copy = [&](int tile, int to) {
-        if (AHEAD && is_wide(tile))
-            for (int row = 0; row < ROWS; ++row)
-                copy4_async(&copied[to][row][threadIdx.x], x + tile * TILE + mine + 128 * row);
-        if (AHEAD) asm volatile("cp.async.commit_group;" ::: "memory");
-    };
-    if (threadIdx.x == 0) taken[0] = atomicAdd(next, 1);
+    __shared__ int tile_of_block;
+    if (threadIdx.x == 0) tile_of_block = atomicAdd(next, 1);
     __syncthreads();
-    int tile = taken[0];
-    copy(tile, 0);
-    for (int turn = 0; tile < tiles; ++turn) {
-        if (AHEAD) {
-            if (threadIdx.x == 0) taken[(turn + 1) % 2] = atomicAdd(next, 1);
-            __syncthreads();
-            copy(taken[(turn + 1) % 2], (turn + 1) % 2);
-            asm volatile("cp.async.wait_group 1;" ::: "memory");   // all but the newest
+    const int tile = tile_of_block;
+    const int first = tile * TILE + threadIdx.x / 32 * (TILE / ALL) + 4 * (threadIdx.x % 32);   // of the first row
+    const bool wide = (tile + 1) * TILE <= n && (reinterpret_cast<unsigned long long>(x) |
+                                                 reinterpret_cast<unsigned long long>(y)) % 16 == 0;
+    float v[ROWS][4];
+    for (int row = 0; row < ROWS; ++row) {
+        const int i = first + 128 * row;
+        if (wide) {
+            const float4 loaded = *reinterpret_cast<const float4 *>(x + i);
+            v[row][0] = loaded.x;
+            v[row][1] = loaded.y;
+            v[row][2] = loaded.z;
+            v[row][3] = loaded.w;
+        } else {
+            for (int k = 0; k < 4; ++k) v[row][k] = i + k < n ? x[i + k] : 0.0f;
         }
-        const int first = tile * TILE + mine;
-        const bool wide = is_wide(tile);
-        float v[ROWS][4];
-        for (int row = 0; row < ROWS; ++row) {
-            const int i = first + 128 * row;
-            if (wide) {
-                const float4 loaded =
-                    AHEAD ? copied[turn % 2][row][threadIdx.x] : *reinterpret_cast<const float4 *>(x + i);
-                v[row][0] = loaded.x;
-                v[row][1] = loaded.y;
-                v[row][2] = loaded.z;
-                v[row][3] = loaded.w;
-            } else {
-                for (int k = 0; k < 4; ++k) v[row][k] = i + k < n ? x[i + k] : 0.0f;
-            }
+    }
+    scan_tile(v, tile, published, of_warp, so_far);
+    for (int row = 0; row < ROWS; ++row) {
+        const int i = first + 128 * row;
+        if (wide) {
+            *reinterpret_cast<float4 *>(y + i) = make_float4(v[row][0], v[row][1], v[row][2], v[row][3]);
+        } else {
+            for (int k = 0; k < 4; ++k)
+                if (i + k < n) y[i + k] = v[row][k];
         }
-        scan_tile(v, tile, published, of_warp, so_far);
-        for (int row = 0; row < ROWS; ++row) {
-            const int i = first + 128 * row;
-            if (wide) {
-                *reinterpret_cast<float4 *>(y + i) = make_float4(v[row][0], v[row][1], v[row][2], v[row][3]);
-            } else {
-                for (int k = 0; k < 4; ++k)
-                    if (i + k < n) y[i + k] = v[row][k];
-            }
-        }
-        if (!AHEAD) return;
-        tile = taken[(turn + 1) % 2];
     }
 }

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from gpusim.compiler.ptx import Register
 from gpusim.counters.sampling import Untouched
 from gpusim.cupy.launch import again
 from gpusim.devices import WARP
-from gpusim.engine.memory import product
 from gpusim.engine.observers import Access, Handlers, Observer, together
 from gpusim.occupancy import occupancy
 from gpusim.symbols.local_accesses import AT_A_CONSTANT
@@ -476,7 +476,7 @@ def contended_atomics(case: Case) -> Iterator[Cause]:
     launched, program = case.captured.run, case.captured.run.program
     if not any(one.opcode.startswith(("ATOM", "RED")) for one in program.instructions):
         return
-    blocks = product(launched.grid)
+    blocks = prod(launched.grid)
     observer, is_all = _Addresses(), True
     chosen = np.unique([0, blocks // 2, blocks - 1])
     try:
@@ -523,7 +523,7 @@ def contended_atomics(case: Case) -> Iterator[Cause]:
 
 def tail_waves(case: Case) -> Iterator[Cause]:
     """A last wave of few blocks that takes as long as a full one, or nearly."""
-    prediction, blocks = case.prediction, product(case.captured.run.grid)
+    prediction, blocks = case.prediction, prod(case.captured.run.grid)
     resident, sms = prediction.trace.occupancy.blocks, prediction.machine.device.sms
     whole, last = divmod(blocks, resident * sms)
     ends = np.sort(prediction.simulated.block_end)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from gemm_kernels import Launch
-from gpusim import Captured, Finding, Recording, devices
-from gpusim.checks.checks import Checker, Report
+from gpusim import Captured, Finding, Recording, Report, devices
+from gpusim.checks.checks import Checker
 from gpusim.counters.recorded import LaunchFacts
 from gpusim.counters.recorder import LaunchRecorder
 from gpusim.counters.sampling import Untouched
 from gpusim.devices import SECTOR_BYTES, WARP
-from gpusim.engine.memory import product
 from gpusim.engine.observers import together
 from gpusim.engine.run import Launch as Execution
 from gpusim.errors import StepLimitExceeded
@@ -140,7 +140,7 @@ class Profile:
     @property
     def looked_at(self) -> str:
         """Where hazards were looked for, a sentence."""
-        blocks = product(self.prediction.trace.grid)
+        blocks = prod(self.prediction.trace.grid)
         few = "the first block alone" if len(self.checked) == 1 else "the first block, one in the middle and the last"
         where = "every block" if len(self.checked) == blocks else f"{few}, of {blocks:,}"
         return f"Searched for hazards in {where}; not for races between blocks or in global memory."
@@ -220,7 +220,7 @@ def _other_blocks(captured: Captured, first: Recording) -> tuple[tuple[Finding, 
 
     Nor of one that goes on for longer than the first, as if it waited for blocks that are not executed here.
     """
-    blocks = product(captured.run.grid)
+    blocks = prod(captured.run.grid)
     others = np.unique([blocks // 2, blocks - 1])
     others = others[others > 0]
     most = first.instructions()
@@ -246,7 +246,7 @@ def _checked(captured: Captured, blocks: np.ndarray) -> tuple[Execution, Checker
 
 def _occupancy(prediction: Prediction) -> str:
     fits = prediction.trace.occupancy
-    blocks = product(prediction.trace.grid)
+    blocks = prod(prediction.trace.grid)
     on_one = prediction.trace.blocks
     text = (
         f"{fits.blocks} blocks fit on an SM ({fits.fraction:.0%} of its warps); the next one is stopped by "
@@ -303,7 +303,7 @@ def _busiest_first(units: Mapping[str, float]) -> Mapping[str, float]:
 
 def _traffic(prediction: Prediction) -> Traffic:
     result, trace = prediction.simulated.result, prediction.trace
-    instructions = trace.warp_instructions / trace.blocks * product(trace.grid)
+    instructions = trace.warp_instructions / trace.blocks * prod(trace.grid)
     each = SECTOR_BYTES * instructions / max(result.instructions, 1)
     sectors = (result.l1_sectors, result.l1_hits, result.l2_sectors, result.written_sectors, result.dram_sectors)
     return Traffic(*(each * count for count in sectors))
@@ -312,7 +312,7 @@ def _traffic(prediction: Prediction) -> Traffic:
 def _roof(prediction: Prediction, counted: Recording, traffic: Traffic) -> Roof | None:
     """Of the first block, as if all did the same; None without float32 arithmetic or where DRAM plays no part."""
     one = {kind: counted.instructions(kind, threads=True) for kind in ("FFMA", "FADD", "FMUL")}
-    operations = (2 * one["FFMA"] + one["FADD"] + one["FMUL"]) * product(prediction.trace.grid)
+    operations = (2 * one["FFMA"] + one["FADD"] + one["FMUL"]) * prod(prediction.trace.grid)
     moved = traffic.from_dram + traffic.stored
     if not operations or not moved or not prediction.cold:
         return None

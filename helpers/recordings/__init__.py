@@ -24,6 +24,7 @@ host and the GPU did what in the seven steps of a launch (`helpers.measure.host_
 `reductions`: sums, scans, argmin and histograms beside a copy of memory (`helpers.exercises.reductions`).
 `source_pairs`: sources that differ in one thing (`helpers.exercises.pairs`).
 `clocks`: the same launches, timed rightly and in four wrong ways (`helpers.measure.clocks`).
+`products`: every kind of product of `gemm_kernels.gemm` beside cuBLAS (`helpers.tools.measuring.products`).
 `formats`: cuBLAS at every precision, in turns (`helpers.tools.measuring.formats`).
 `conditions`: ours beside cuBLAS under all that a sceptical reader asks about (`helpers.measure.conditions`).
 `correctness`: what was tried to find each kernel wrong, on the GPU and under compute-sanitizer.

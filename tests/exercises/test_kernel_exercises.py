@@ -17,7 +17,6 @@ from helpers.exercises.framework import marked, on_gpu, problems, progress, spee
 from helpers.exercises.framework.exercise import KernelExercise
 from helpers.exercises.framework.functions import FunctionExercise
 from helpers.exercises.framework.problems import Case
-from helpers.measure import timing
 
 BETA = exercises.get("beta")
 BARRIERS = exercises.get("barriers")
@@ -305,7 +304,7 @@ def test_on_a_gpu_the_verdict_says_what_was_measured_beside_what_was_predicted(m
     )
 
     def timed(starts, budget_s, flush):
-        assert flush == timing.WRITE  # as the model expects it
+        assert flush == speed.WRITE  # as the model expects it
         for start in starts:
             start()
         return np.array([[0.031], [0.029], [0.5]])

@@ -99,12 +99,12 @@ def test_fast_kernels_are_right_for_any_length_and_alignment(n, begin):
     assert (bins == np.bincount(whole, minlength=256)).all()
 
 
-@pytest.mark.parametrize("way", [reductions.SCANS[0], reductions.Scan(256, 4), reductions.Scan(128, 2, 1)])
+@pytest.mark.parametrize("way", [reductions.SCANS[0], reductions.Scan(128, 2)])
 @pytest.mark.parametrize(("n", "begin"), [(1, 0), (127, 1), (13000, 0), (9001, 1)])
 def test_a_scan_is_right_for_any_length_and_alignment(way, n, begin):
     x, y = arrays.values(1, n + begin, 3)[0][begin:], np.zeros(n, np.float32)
-    published, taken = np.zeros(-(-n // way.tile), np.uint64), np.zeros(1, np.uint32)
-    launched(way.entry, n, x, y, published, taken, grid=way.grid(n, 2), threads=way.threads)
+    published, taken = np.zeros(way.tiles(n), np.uint64), np.zeros(1, np.uint32)
+    launched(way.entry, n, x, y, published, taken, grid=way.tiles(n), threads=way.threads)
     assert (y == np.cumsum(x, dtype=np.float64)).all()
 
 

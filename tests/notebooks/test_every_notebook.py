@@ -153,7 +153,9 @@ def test_every_explorer_has_a_picture_beside_it_that_paper_can_show(number):
 
 
 # cells that tell of a machine, or of who reads
-OF_THE_READER = re.compile(r"^(doctor\.examine|exercises\.progress_map|course\.my_ladder|n17\.stages)\(.*\)\Z", re.MULTILINE)
+OF_THE_READER = re.compile(
+    r"^(doctor\.examine|exercises\.progress_map|course\.my_ladder|n17\.stages)\(.*\)\Z", re.MULTILINE
+)
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -123,7 +123,10 @@ def test_what_is_not_there_is_answered_with_what_there_is(tmp_path):
     merge("now", [row()], tmp_path)
     with pytest.raises(recordings.NoRecording, match="no recording of 'GPU Y'; there are recordings of: GPU X"):
         recordings.load("GPU Y", folder=tmp_path)
-    message = r"suite 'blocks' on 'GPU X'; GPU X has: ladder\. `python -m helpers\.tools\.measuring record --suite blocks` on a GPU"
+    message = (
+        r"suite 'blocks' on 'GPU X'; GPU X has: ladder\. "
+        r"`python -m helpers\.tools\.measuring record --suite blocks` on a GPU"
+    )
     with pytest.raises(recordings.NoRecording, match=message):
         recordings.load("GPU X", "blocks", tmp_path)
     with pytest.raises(

@@ -111,6 +111,7 @@ __device__ __forceinline__ void copy_by_k(Sum *to, const Panel &panel, int first
         }
     } else {
         constexpr int PIECES = LINES / WIDTH, ALONG = PIECES < THREADS ? PIECES : THREADS, STEP = THREADS / ALONG;
+        static_assert(THREADS % ALONG == 0 && PIECES % ALONG == 0, "the threads must copy whole rows of a tile at a time");
         #pragma unroll
         for (int first = 0; first < PIECES; first += ALONG) {
             const int line = (first + threadIdx.x % ALONG) * WIDTH, k = threadIdx.x / ALONG;

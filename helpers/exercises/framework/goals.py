@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gemm_kernels import rules
 from gpusim import Recording, devices
 from gpusim.compiler import CompileError
-from gpusim.counters.recorded import RecordedLaunch
-from gpusim.counters.trace import Trace
 from gpusim.devices import WARP
 from gpusim.errors import SimulatorError
 from gpusim.native import NoLibrary
@@ -23,6 +22,10 @@ from helpers.exercises.framework.problems import Problem
 from helpers.pictures.bank_board.facts import shared_accesses
 from helpers.pictures.order.facts import events_of, reads_before_stores
 from helpers.run import simulated
+
+if TYPE_CHECKING:
+    from gpusim.counters.recorded import RecordedLaunch
+    from gpusim.counters.trace import Trace
 
 DEVICE = devices.DEFAULT
 FLOAT_BYTES = 4

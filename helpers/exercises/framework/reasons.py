@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from gpusim import SharedNames
 from gpusim.devices import unravel
 from gpusim.errors import GLOBAL_RACE, SHARED_RACE, KernelError, OutOfBounds, SimulatorError
-from gpusim.symbols.shared_arrays import SharedNames
 from helpers.exercises.framework import contents, convergence, feedback, integers, overall, products, slips, trial
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
@@ -484,7 +484,7 @@ def not_sent_home(facts: Facts) -> str:
             condition, rest = integers.bracketed(line[found.end() :])
             leaves = rest.lstrip(" {").startswith("return")
             holds = integers.value(condition, names)
-            if holds is None or bool(holds) == leaves:
+            if holds is None or bool(holds) == leaves or re.search(r">\s*0\b(?!\.)", condition):  # nothing ends at 0
                 continue
             for better, why in _better(condition, leaves):
                 if better != condition and bool(integers.value(better, names)) == leaves:

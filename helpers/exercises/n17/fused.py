@@ -236,6 +236,8 @@ TWO_OF_BLOCK = Blank(
               (("two = of_warp[lane]", "two = of_warp[warp]"),)),
         Wrong("all_threads", "All threads leave a pair at the same number: thread 0 alone has the block's.",
               (("if (threadIdx.x == 0) leave", "leave"),)),
+        Wrong("warp_leaves", "All lanes of the first warp leave a pair at the same number: thread 0 alone has the "
+              "block's.", (("if (threadIdx.x == 0) leave", "if (threadIdx.x < 32) leave"),)),
         Wrong("each_warp", "Lane 0 of every warp leaves a pair at the same number: thread 0 alone has the block's.",
               (("if (threadIdx.x == 0) leave", "if (threadIdx.x % 32 == 0) leave"),)),
         Wrong("column_of_blocks", "Blocks of different rows of tiles leave their pairs at the same number: a row of "
@@ -290,9 +292,7 @@ def of_alone() -> Goal:
 
 def by_many_threads() -> Goal:
     """Requests that load parts: few, if each brings many lanes theirs."""
-    alone = (
-        "Each request brings one thread its part: that is the sequential pass. Let each thread take every THREADS-th."
-    )
+    alone = "Each request brings one thread its part: that is the sequential pass. Let each take every THREADS-th."
     return replace(goals.load_requests(24, PARTS, "parts"), explain=lambda _: alone)
 
 

@@ -10,11 +10,8 @@ from typing import Literal
 import numpy as np
 
 from gemm_kernels import Launch
-from gpusim import Recording
-from gpusim.counters import counting
+from gpusim import Recording, SharedNames, counting, pointers
 from gpusim.devices import BANKS, WARP, WORD_BYTES
-from gpusim.symbols import pointers
-from gpusim.symbols.shared_arrays import SharedNames
 from helpers import run
 from helpers.pictures import CannotTell
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gemm_kernels import Kernel, Launch, OwnKernel, get
-from gpusim.checks.checks import Finding
+from gpusim import Finding
 from helpers import run
 from helpers.pictures import theme
 from helpers.pictures.barriers.facts import easiest

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpusim import Recording
-from gpusim.counters import counting
+from gpusim import Recording, counting
 from gpusim.devices import FLOAT_BYTES, SECTOR_BYTES, WARP
 from helpers.pictures import CannotTell
 

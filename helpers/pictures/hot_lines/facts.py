@@ -8,10 +8,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from gemm_kernels import Launch
-from gpusim import Recording
+from gpusim import Recording, SharedNames, pointers
 from gpusim.devices import FLOAT_BYTES
-from gpusim.symbols import pointers
-from gpusim.symbols.shared_arrays import SharedNames
 from helpers import run
 from helpers.pictures import CannotTell
 

@@ -8,8 +8,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from gpusim import Kernel, Recording
-from gpusim.symbols.shared_arrays import SharedNames
+from gpusim import Kernel, Recording, SharedNames
 
 LOAD, STORE, COPY, READ = "load", "store", "copy", "read"
 KINDS = {"st": STORE, "copy": COPY, "ld": READ}

@@ -121,9 +121,7 @@ def _first_tree(found: Exchange) -> int:
             reached |= {giver for giver, taker in links if taker in reached}
         if len(reached) == WARP:
             return count
-    raise CannotTell(
-        "The shuffles do not bring the pairs of all 32 lanes to lane 0, so they make no tree to draw."
-    )
+    raise CannotTell("The shuffles do not bring the pairs of all 32 lanes to lane 0, so they make no tree to draw.")
 
 
 def of_warp(recording: Recording, threads: Sequence[Pair], winners: Pair, title: str) -> Level:

@@ -6,11 +6,11 @@ Both are of the same kernel, the one with marks in its source (`helpers.measure.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from gpusim import devices
-from gpusim.engine.memory import product
 from helpers import cycles
 from helpers.measure import stamps
 
@@ -58,7 +58,7 @@ def predicted(kernel: str, gpu: str = devices.DEFAULT.name) -> Stages:
     program, (_, marks) = found.trace.program, stamps.KERNELS[kernel]
     clocks = [one.index for one in program.instructions if one.opcode.startswith("CS2R") and "CLOCK" in one.text]
     events = found.timeline(ISSUES)
-    warps = product(found.trace.block) // 32
+    warps = prod(found.trace.block) // 32
     of_block = events[np.isin(events["pc"], clocks) & (events["block"] == 0)]
     by_warp = [of_block["issued"][of_block["warp"] % warps == warp] for warp in range(warps)]
     whole = min(map(len, by_warp)) // len(marks)

@@ -52,7 +52,7 @@ class Row:
     """One product.
 
     member, kind: what it is, and in which format.  shape: as numbers.  work: operations.  moved: least bytes.
-    ours: plans by name.  rivals: launches by name.  check: the largest relative error on some rows, of rivals, too.
+    ours: plans by name.  rivals: launches by name.  check: largest relative errors on some rows, by name.
     """
 
     member: str
@@ -62,7 +62,7 @@ class Row:
     moved: float
     ours: dict[str, Plan]
     rivals: dict[str, Callable[[], Any]] = field(default_factory=dict)
-    check: Callable[[], float] | None = None
+    check: Callable[[], dict[str, float]] | None = None
 
 
 # --- operands ---------------------------------------------------------------------------------------------------------
@@ -213,22 +213,23 @@ def single(format_: str, ops: str, shape: tuple[int, int, int], stack: ExitStack
     turned = (A if ops[0] == "N" else A.T, B if ops[1] == "N" else B.T)
     rows = cupy.asarray(np.linspace(0, M - 1, SAMPLE).astype(int))
 
-    def check() -> float:
+    def check() -> dict[str, float]:
         exact = values(turned[0][rows], format_) @ values(turned[1], format_)
         for rival in rivals.values():
             rival()
-        results = [one.C for one in ours.values()] + [C] * len(rivals)
-        return max(float(_error(one[rows], exact)) for one in results)
+        results = {name: one.C for name, one in ours.items()} | dict.fromkeys(rivals, C)
+        return {name: _error(one[rows], exact) for name, one in results.items()}
 
     size = FORMATS[format_].size
     moved = size * (M * K + K * N) + C.dtype.itemsize * M * N
     return Row("single", f"{format_} {ops}", shape, 2.0 * M * N * K, moved, ours, rivals, check)
 
 
-def _error(found: Any, exact: Any) -> Any:
+def _error(found: Any, exact: Any) -> float:
+    """The largest difference, relative to the root mean square of what should be there; NaN if there is one."""
     import cupy
 
-    return cupy.abs(found.astype(cupy.float64) - exact).max() / cupy.sqrt((exact**2).mean())
+    return float(cupy.abs(found.astype(cupy.float64) - exact).max() / cupy.sqrt((exact**2).mean()))
 
 
 def batch(format_: str, shape: tuple[int, int, int, int], pointers: bool = False) -> Row:
@@ -246,10 +247,10 @@ def batch(format_: str, shape: tuple[int, int, int, int], pointers: bool = False
         ours, rival = plan(A, B, dtype=named(format_)), cublas(format_, "NN", A, B, C)
         result = lambda: ours.C[:SAMPLE]  # noqa: E731
 
-    def check() -> float:
+    def check() -> dict[str, float]:
         exact = values(A[:SAMPLE], format_) @ values(B[:SAMPLE], format_)
         rival()
-        return max(float(_error(one, exact)) for one in (result(), C[:SAMPLE]))
+        return {"gemm": _error(result(), exact), "cublas": _error(C[:SAMPLE], exact)}
 
     moved = count * (FORMATS[format_].size * (M * K + K * N) + 4 * M * N)
     member = "pointers" if pointers else "batch"
@@ -271,13 +272,13 @@ def experts(format_: str, shape: tuple[int, int, int, int]) -> Row:
     rival = cublas_grouped(format_, parts[0], [B[e] for e in whole], parts[1])
     lists = plan(parts[0], [B[e] for e in whole], [cupy.empty_like(one) for one in parts[1]], dtype=named(format_))
 
-    def check() -> float:
+    def check() -> dict[str, float]:
         expert = whole[len(whole) // 2]
         part = slice(int(ends[expert]), int(ends[expert + 1]))
         exact = values(A[part], format_) @ values(B[expert], format_)
         rival()
-        found = (values(one, format_) for one in (ours.C[part], lists.C[len(whole) // 2], C[part]))
-        return max(float(_error(one, exact)) for one in found)
+        found = {"gemm": ours.C[part], "gemm, lists": lists.C[len(whole) // 2], "cublas grouped": C[part]}
+        return {name: _error(values(one, format_), exact) for name, one in found.items()}
 
     moved = FORMATS[format_].size * (T * K + count * K * N + T * N)
     both = {"gemm": ours, "gemm, lists": lists}
@@ -310,11 +311,12 @@ def fused(format_: str, shape: tuple[int, int, int]) -> Row:
 
     rows = cupy.asarray(np.linspace(0, M - 1, SAMPLE).astype(int))
 
-    def check() -> float:
+    def check() -> dict[str, float]:
         y = values(A[rows], format_) @ values(B, format_) + bias
         exact = 0.5 * y * (1 + erf(y / np.sqrt(2)))
         rivals["cublas + CuPy kernel"]()
-        return max(float(_error(one[rows], exact)) for one in (ours.C, C))
+        found = {"gemm": ours.C, "cublas + CuPy kernel": C}
+        return {name: _error(one[rows], exact) for name, one in found.items()}
 
     rivals = {
         "cublas + CuPy kernel": two(product, C),
@@ -345,11 +347,12 @@ def convolution(format_: str, shape: tuple[int, ...]) -> Row:
         patches.reshape(view.shape)[...] = view
         product()
 
-    def check() -> float:
+    def check() -> dict[str, float]:
         explicit()
         rows = cupy.asarray(np.linspace(0, n * h * w - 1, SAMPLE).astype(int))
         exact = values(patches[rows], format_) @ values(W.reshape(f, -1), format_).T
-        return max(float(_error(one[rows], exact)) for one in (ours.C.reshape(-1, f), C))
+        found = {"conv2d": ours.C.reshape(-1, f), "im2col + cublas": C}
+        return {name: _error(one[rows], exact) for name, one in found.items()}
 
     moved = FORMATS[format_].size * (X.size + W.size) + 4 * C.size
     rivals = {"im2col + cublas": explicit, "cublas alone": product}
@@ -411,16 +414,19 @@ def measured(row: Row) -> dict[str, Any]:
 
     for one in row.ours.values():
         one()
-    error = row.check() if row.check else None
+    errors = row.check() if row.check else {}
     launches = {**row.ours, **row.rivals}
     times = np.median(interleave(list(launches.values()), BUDGET_S, WARM_UP_S), axis=0)
     entry = {
         "member": row.member, "kind": row.kind, "shape": row.shape, "work": row.work, "bytes": row.moved,
-        "error": error, "ms": dict(zip(launches, times.tolist(), strict=True)),
+        "errors": errors, "ms": dict(zip(launches, times.tolist(), strict=True)),
         "launches": {name: one.launch.entry for name, one in row.ours.items()},
     }  # fmt: skip
     shown = ", ".join(f"{name} {row.work / ms / 1e9:.1f}" for name, ms in entry["ms"].items())
-    print(f"{row.member:12} {row.kind:9} {row.shape!s:26} error {error or 0:.1e}  TFLOPS: {shown}", flush=True)
+    print(
+        f"{row.member:12} {row.kind:9} {row.shape!s:26} error {errors[next(iter(row.ours))]:.1e}  TFLOPS: {shown}",
+        flush=True,
+    )
     return entry
 
 

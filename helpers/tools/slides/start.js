@@ -3,7 +3,8 @@
 "use strict";
 (() => {
   const LARGEST = 36, LARGEST_PLAIN = 56, SMALLEST = 18; // pixels; plain: printed text and drawings
-  const FEW_LINES = 3, SHORT = 12; // of printed text; letters of a cell that stays in one line
+  const FEW_LINES = 3, NARROW = 48; // of printed text, and letters of a line that stays whole though they are few
+  const SHORT = 12; // letters of a table's cell that stays in one line
   const fits = (shown) => shown.scrollHeight <= shown.clientHeight && shown.scrollWidth <= shown.clientWidth;
   const fit = (shown, part, shrinks) => {
     part.style.fontSize = "";
@@ -12,7 +13,8 @@
     for (const cell of part.querySelectorAll("td, th"))
       if (cell.textContent.trim().length <= SHORT) cell.style.whiteSpace = "nowrap";
     let size = parseFloat(getComputedStyle(part).fontSize);
-    if (printed && part.textContent.split("\n").length > FEW_LINES) part.style.whiteSpace = "pre";
+    const lines = part.textContent.split("\n");
+    if (printed && (lines.length > FEW_LINES || lines.every((line) => line.length <= NARROW))) part.style.whiteSpace = "pre";
     if (printed && !fits(shown)) part.style.whiteSpace = "";
     const set = (pixels) => { part.style.fontSize = `${pixels}px`; };
     while (shrinks && size > SMALLEST && !fits(shown)) set((size -= 1));

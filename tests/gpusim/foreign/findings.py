@@ -60,7 +60,7 @@ HELD_BY = {
     "W15 uniform registers of the sides of a branch, in NumPy":
         "test_schedule.py::test_threads_that_only_compute_keep_the_turn_of_their_warp",
     "G1 switch": "test_sass.py::test_a_switch_goes_to_each_of_its_cases",
-    "G2 headers": "../compiler/test_portable.py::test_a_header_of_the_host_is_allowed",
+    "G2 headers": "compiler/test_portable.py::test_a_header_of_the_host_is_allowed",
     "G3 get_global":
         "test_module_variables.py::test_constants_are_filled_before_the_first_launch_and_again_between_launches",
     "G4 clocks": "test_system.py::test_a_clock_of_32_bits_and_the_global_timer_go_on",
@@ -71,7 +71,7 @@ HELD_BY = {
     "G9 tensor cores": "test_tensor_core.py::test_every_product_of_a_tensor_core_is_bit_for_bit_the_one_of_an_h200",
     "G10 clusters and mbarriers": "test_clusters.py::test_blocks_read_what_their_neighbours_stored",
     "G11 textures, new": "test_textures.py::test_the_texture_unit_answers_what_the_gpu_answered",
-    "G12 older architectures": "../compiler/test_build.py::test_every_architecture_that_the_compiler_knows_compiles",
+    "G12 older architectures": "compiler/test_build.py::test_every_architecture_that_the_compiler_knows_compiles",
     "M9 what other blocks left who had not counted themselves yet":
         "test_handing_on.py::test_who_counts_last_knows_the_parts_of_all_and_nobody_else_does",
     "M8 a phase of an mbarrier was a barrier of the block":
@@ -90,9 +90,9 @@ HELD_BY = {
         "test_debug_code.py::test_threads_that_have_returned_are_not_waited_for_at_a_barrier",
     "G15 printf in machine code for a debugger":
         "test_debug_code.py::test_functions_of_the_system_are_called_by_their_names",
-    "G16 traits and pairs of std": "../compiler/test_portable.py::test_names_that_the_hosts_headers_bring_exist",
+    "G16 traits and pairs of std": "compiler/test_portable.py::test_names_that_the_hosts_headers_bring_exist",
     "G17 complex numbers of CuPy":
-        "../compiler/test_portable.py::test_complex_numbers_of_cupy_and_of_thrust_are_those_of_cuda",
+        "compiler/test_portable.py::test_complex_numbers_of_cupy_and_of_thrust_are_those_of_cuda",
     "G18 reductions of CuPy's":
         "test_cupy_names.py::test_a_reduction_makes_one_of_all_elements_or_of_those_along_an_axis",
 }  # fmt: skip

@@ -34,14 +34,28 @@ _HOMES = {  # of each name: its module, or that and its name there
     "RawModule": "cupy.raw_module",
     "Recording": "counters.questions",
     "Report": "checks.checks",
+    "SharedNames": "symbols.shared_arrays",
     "SimulatorError": "errors",
     "capture": "cupy.settings",
+    "cupy_names": "cupy.names:names",
     "empty": "cupy.arrays",
     "load": "counters.questions:Recording.load",
     "record": "cupy.settings",
     "sanitize": "cupy.settings",
 }
-_MODULES = ("compiler", "constants", "devices", "errors", "native", "occupancy", "sentences", "timing")
+_MODULES = {  # of each: where it lies
+    "arithmetic": "arithmetic",
+    "compiler": "compiler",
+    "constants": "constants",
+    "counting": "counters.counting",  # the rules of sectors, tags and banks
+    "devices": "devices",
+    "errors": "errors",
+    "native": "native",
+    "occupancy": "occupancy",
+    "pointers": "symbols.pointers",
+    "sentences": "sentences",
+    "timing": "timing",
+}
 
 __all__ = sorted([*_HOMES, *_MODULES])
 
@@ -49,7 +63,7 @@ __all__ = sorted([*_HOMES, *_MODULES])
 def __getattr__(name: str) -> Any:
     """A name of the face, from the module that it lies in."""
     if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
+        return import_module(f"{__name__}.{_MODULES[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
     module, _, path = _HOMES[name].partition(":")

@@ -15,6 +15,7 @@ const SMALLEST_LETTERS = 18; // to which a table shrinks
 const LARGEST_PLAIN = 56; // of drawings and of few lines of printed text
 const WRAPPED = 30; // of many lines that are too long for a slide
 const FEW_LINES = 3;
+const NARROW = 0.6; // of a slide: few lines that are no wider stay whole
 const WIDER = 1.2; // than the slide, of a table that is shown smaller rather than in broken rows
 const SHORT = 12; // letters of a table's cell that stays in one line
 const LOOKS = `
@@ -237,7 +238,7 @@ class Show {
 
   /** Few lines of printed text are large, and go on in the next line; many stay whole, if the slide is wide enough. */
   wrap(few) {
-    if (few || this.live.offsetWidth > this.shown.clientWidth) {
+    if (this.live.offsetWidth > this.shown.clientWidth * (few ? NARROW : 1)) {
       this.live.classList.add('jp-CourseShow-wrapped');
       this.live.style.setProperty('--jp-code-font-size', `${few ? LARGEST_PLAIN : WRAPPED}px`);
     }

@@ -350,8 +350,11 @@ def kept(launch: Launch, written: frozenset[str] | None) -> Iterator[Callable[[]
     The copies lie where those of the last launch were: the system clears the pages of new memory, which takes longer
     than the copies do.
 
-    written: the parameters that the kernel may write through, None for any.
+    written: the parameters that the kernel may write through, None for any. One that is no array is a struct, whose
+    pointers may lead into any array.
     """
+    if written is not None and not written <= set().union(*(one.names for one in launch.global_memory.allocations)):
+        written = None
     arrays = [
         one.bytes_
         for one in launch.global_memory.allocations

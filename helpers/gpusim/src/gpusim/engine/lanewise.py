@@ -84,19 +84,21 @@ class Computation:
 
     def _slots(self, numbers: Sequence[int], of_many: str) -> list[int]:
         """Of the predicates that have one; those of an operation `of_many` are in a mask."""
+        if not self.predicates:
+            return []
         named = [self.predicates[which & ~NEGATED] for which in numbers if which & ~NEGATED in self.predicates]
         if self.decoded.operation == of_many:
             wanted, _, first, _ = self.decoded.number
             named += [self.predicates[first + bit] for bit in range(7) if wanted >> bit & 1]
         return named
 
-    @property
+    @cached_property
     def reads(self) -> tuple[int, ...]:
         """The slots of registers that it reads."""
         registers = (part.slot for part in self.parts() if part.row < CONSTANTS)
         return tuple(dict.fromkeys((*registers, *self.predicates_read)))
 
-    @property
+    @cached_property
     def writes(self) -> tuple[int, ...]:
         """The slots that it writes."""
         kept = (part.slot for part in self.targets if part.slot != DROPPED)
@@ -106,6 +108,8 @@ class Computation:
     def copies(self) -> bool:
         """Whether what it writes is what it reads, as it is."""
         decoded = self.decoded
+        if decoded.operation not in ("move", "move two", "predicate logic3"):
+            return False
         if len(self.reads) != 1 or len(self.writes) != 1:
             return False
         if decoded.operation == "predicate logic3":
@@ -113,8 +117,7 @@ class Computation:
         (read,), (written,) = self.reads, self.writes
         sources = [part.offset for source in self.sources for part in source if isinstance(part, Part)]
         return (
-            decoded.operation in ("move", "move two")
-            and not any(decoded.mode)
+            not any(decoded.mode)
             and self.initial[read].dtype.itemsize == self.initial[written].dtype.itemsize
             and sources == [part.offset for part in self.targets if part.slot != DROPPED]
         )

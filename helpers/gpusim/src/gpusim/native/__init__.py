@@ -3,8 +3,7 @@
     library = native.load("engine")          # a ctypes.CDLL
 
 A program is a folder here with its C files. `building` compiles it when the course is installed, or else, and after a
-change of the source, when it is first needed. Where there is no C compiler, NoLibrary says what to install, and callers
-go on in Python.
+change of the source, when it is first needed. Where there is no C compiler, NoLibrary says what to install.
 """
 
 from gpusim.native.building import PROGRAMS

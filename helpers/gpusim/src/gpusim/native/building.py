@@ -199,5 +199,5 @@ if __name__ == "__main__":
     try:
         for line in build_all(PROGRAMS, *sys.argv[1:]):
             print(f"set-up: {line}")
-    except (CannotBuild, OSError) as error:  # the course runs without them, more slowly
-        print(f"set-up: kernels will be executed in NumPy, 10 times slower. {error}")
+    except (CannotBuild, OSError) as error:  # a launch builds them, when there is a compiler, or says this
+        print(f"set-up: kernels cannot be executed without a GPU yet. {error}")

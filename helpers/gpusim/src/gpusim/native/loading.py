@@ -16,7 +16,7 @@ from gpusim.native import building
 from gpusim.native.building import CannotBuild
 
 ENVIRONMENT_VARIABLE = "GEMM_COURSE_NATIVE"
-"""``off``: use no compiled program."""
+"""``off``: NumPy executes launches, and asks the compiled engine for what single instructions compute alone."""
 
 
 class NoLibrary(Exception):

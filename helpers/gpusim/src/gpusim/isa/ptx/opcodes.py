@@ -25,7 +25,7 @@ from gpusim.isa.ptx.decoding import (
 from gpusim.isa.ptx.decoding.decoder import Decoder
 from gpusim.isa.ptx.decoding.memory import map_address
 from gpusim.isa.ptx.decoding.moves import convert_address
-from gpusim.isa.ptx.operands import Operands
+from gpusim.isa.ptx.operands import Operands, items_of
 from gpusim.isa.rules import NOTHING, Outcome
 
 Rule = Callable[[Operands, Statement], Outcome]
@@ -98,12 +98,19 @@ def _extreme(t: Decoder, s: Statement) -> Decoded:
     return (integer.extreme if of_integers else FLOATING)(t, s)
 
 
+def _multiply_tiles(t: Operands, s: Statement) -> Outcome:
+    """wmma.mma. All registers of its factors count as read, although half of them may repeat the others."""
+    t.read_now.update(t.target(item) for operand in s.operands[1:] for item in items_of(operand))
+    return MULTIPLIED(t, s)
+
+
 MULTIPLIED = exchanges(matrices.multiply_tiles)
+TILES = {"load": wmma.load, "mma": _multiply_tiles, "store": wmma.store}
 
 
 def _tiles(t: Operands, s: Statement) -> Outcome:
     """wmma.load, wmma.mma or wmma.store."""
-    return {"load": wmma.load, "mma": MULTIPLIED, "store": wmma.store}[s.opcode[1]](t, s)
+    return TILES[s.opcode[1]](t, s)
 
 
 def _nothing(t: Operands, s: Statement) -> Outcome:

@@ -135,6 +135,9 @@ class Operands:
         self.slots: dict[str, int] = {}
         self.uniform_slots: set[int] = set()  # of registers that the lanes of a warp share
         self.initial: list = []
+        self.decoder = None  # of what the C program executes, and what it has made, by address
+        self.decoded: dict = {}
+        self.parts: dict = {}  # of `computations`, by row
         self.constants: dict[tuple[int, int, np.dtype], int] = {}
         self.read_now: set[int] = set()
         self._readers: dict[tuple[sass.Register, np.dtype, int], tuple[Reader, int | None]] = {}  # each with its slot

@@ -126,14 +126,16 @@ def _machine(prepared, statements: list[sass.Statement], kind: Family, translato
     from gpusim.engine import compiled
 
     reached = reachable(prepared.program.instructions)
-    decoder = Decoder(translator.arch, kind.shared_base, translator.code)
+    decoder = translator.decoder or Decoder(translator.arch, kind.shared_base, translator.code)
     decoded = []
     for statement in statements:
         if statement.address // sass.INSTRUCTION_BYTES not in reached:
             decoded.append(Decoded("trap"))
             continue
         try:
-            decoded.append(decode(decoder, statement, opcodes.of(statement.base).space))
+            decoded.append(
+                decode(decoder, statement, opcodes.of(statement.base).space, translator.decoded.get(statement.address))
+            )
         except NotDecoded as reason:
             prepared.not_decoded = f"`{statement.text}`: {reason}"
             return None

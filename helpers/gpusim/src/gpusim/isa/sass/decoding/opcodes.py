@@ -58,12 +58,14 @@ MODIFIERS: dict[str, str] = {
 }  # fmt: skip
 
 
-def decode(t: Decoder, s: sass.Statement, space: str) -> Decoded:
-    """One statement, whose opcode names that state space. NotDecoded if it has no form here."""
+def decode(t: Decoder, s: sass.Statement, space: str, known: Decoded | None = None) -> Decoded:
+    """One statement, whose opcode names that state space. NotDecoded if it has no form here.
+
+    known: what `t` has made of it before.
+    """
     t.space, t.statement = space, s
-    function = _function(s.opcode)
     try:
-        decoded = function(t, s)
+        decoded = known or _function(s.opcode)(t, s)
     except (Unknown, ValueError) as error:  # operands that the rules do not know either, in another number
         raise NotDecoded(str(error)) from error
     if s.guard is not None and not (s.guard.number is None and not s.guard.negated):

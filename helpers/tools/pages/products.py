@@ -1,0 +1,92 @@
+"""The table in notebooks/cublas.md: every kind of product beside cuBLAS, from the recording of a GPU.
+
+    python -m helpers.tools.pages.products [--fix]
+
+Without --fix it only says whether the table is up to date (exit status 1 if not).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpusim import devices
+from helpers import peaks, recordings
+from helpers.measure import geometric_mean
+from helpers.tools.pages.markers import Markers, command_line
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = Path("notebooks") / "cublas.md"
+PLACE = Markers("products", "make picture")
+PEAKS = {"f32": "FP32", "f64": "FP64", "f16": "FP16", "bf16": "BF16", "s8": "INT8", "e4m3": "FP8"}
+MEMBERS = {
+    "single": "one product",
+    "batch": "a batch",
+    "pointers": "behind pointers",
+    "experts": "rows of one A, shared out",
+    "bias + GELU": "bias and GELU in the same launch",
+    "convolution": "convolution",
+}
+
+
+def table(recording: Mapping[str, Any]) -> str:
+    """A row for each member and format: all shapes beside the first rival, the lowest, and the nearest to the roof."""
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in recording["rows"]:
+        groups.setdefault((row["member"], row["kind"]), []).append(row)
+    device = devices.get(recording["provenance"]["gpu"])
+    lines = [
+        "| product | operands | beside | shapes | geometric mean | lowest, at | most TFLOPS | nearest to the roof |",
+        "|---|---|---|--:|--:|---|--:|--:|",
+    ]
+    lines += [_line(member, kind, rows, device) for (member, kind), rows in groups.items()]
+    return "\n".join(lines)
+
+
+def _line(member: str, kind: str, rows: Sequence[Mapping[str, Any]], device: devices.Device) -> str:
+    ours = next(iter(rows[0]["launches"]))
+    rival = next((name for name in rows[0]["ms"] if name not in rows[0]["launches"]), None)
+    if rival is None:
+        raise ValueError(f"{member} {kind} was recorded without a rival; record it again")
+    ratios = {" × ".join(map(str, row["shape"])): row["ms"][rival] / row["ms"][ours] for row in rows}
+    lowest = min(ratios, key=ratios.__getitem__)
+    fastest = max(row["work"] / row["ms"][ours] for row in rows) / 1e9
+    nearest = max(_roof_ms(row, kind, device) / row["ms"][ours] for row in rows)
+    return (
+        f"| {MEMBERS[member]} | {kind} | {rival} | {len(rows)} | {geometric_mean(list(ratios.values())):.2f} | "
+        f"{ratios[lowest]:.2f} at {lowest} | {fastest:.1f} | {nearest:.0%} |"
+    )
+
+
+def _roof_ms(row: Mapping[str, Any], kind: str, device: devices.Device) -> float:
+    """The least time that the GPU's units and its memory allow, milliseconds."""
+    peak = peaks.of(device).tflops[PEAKS[kind.split()[0]]]
+    return max(row["work"] / peak / 1e9, row["bytes"] / device.memory_gb_per_s / 1e6)
+
+
+def section(gpu: str = devices.DEFAULT.name) -> str:
+    """What the page says. Raises NoRecording."""
+    recording = recordings.raw(gpu, "products")
+    cublas = recording["provenance"]["cublas"]
+    return (
+        f"Recorded on an {gpu}, beside cuBLAS {cublas}, in turns and with a cold L2. A ratio above 1 is faster than\n"
+        "cuBLAS; N and T are op of A and B. The roof is the least time that NVIDIA's peak and bandwidth allow.\n\n"
+        + table(recording)
+    )
+
+
+def wanted(root: Path = ROOT) -> dict[Path, str]:
+    """The page, and the text that it should have. Raises ValueError with a sentence, NoRecording."""
+    path = root / PAGE
+    return {path: PLACE.replaced(path.read_text(encoding="utf-8"), section(), path.name)}
+
+
+def main(arguments: list[str]) -> int:
+    """Compare, or write the table. Exit status 1 if it is left out of date."""
+    return command_line(arguments, __spec__.name, __doc__, PLACE.command, wanted)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,58 @@
+"""The suite of all products: operands are what their bits say, and a tile's times a line through two depths."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from gemm_kernels.products import tiles
+from gemm_kernels.products.formats import FORMATS
+from helpers import gpu, recordings
+from helpers.measure import timing
+from helpers.tools.measuring import products
+
+
+@pytest.fixture
+def cupy_of_the_course(monkeypatch):
+    """`import cupy` gives what answers to CuPy's calls here, whether there is a GPU or not."""
+    if gpu.backend() == "simulator":
+        monkeypatch.setitem(sys.modules, "cupy", gpu)
+
+
+def test_a_tiles_times_are_those_of_a_line_through_two_depths(monkeypatch):
+    rounds, each = np.array([3e-6, 2e-6]), np.array([2e-9, 1e-9])  # of full SMs, and of one block on each
+    times = [1e3 * (rounds[i] + each[i] * K) for i in range(2) for K in products.DEPTHS]
+    monkeypatch.setattr(timing, "interleave", lambda *given: np.array([times, times]))
+    found = products.tile_times([(1, K, None) for K in (*products.DEPTHS, *products.DEPTHS)])
+    assert list(found) == ["round", "k", "alone_round", "alone_k"]
+    assert np.allclose(list(found.values()), [3e-6, 2e-9, 2e-6, 1e-9])
+
+
+def test_every_tile_has_measured_times():
+    kinds = (
+        ("f32", True, 0), ("f64", True, 0), ("f64", False, 0), ("bf16", True, 0), ("s8", True, 0), ("e5m2", True, 0),
+        ("e4m3", True, 32), ("f16", False, 0),
+    )  # fmt: skip
+    for name, tensor_cores, group in kinds:
+        for tile in tiles.candidates(FORMATS[name], tensor_cores, group):
+            times = tiles.measured()[tile.key(FORMATS[name])]
+            assert 0 < times.alone_k <= 1.1 * times.k and times.round > 0
+
+
+def test_the_operands_numbers_are_those_of_their_bits(cupy_of_the_course):
+    assert products.values(gpu.asarray(np.array([0x3F80, 0xC040], np.uint16)), "bf16").tolist() == [1.0, -3.0]
+    bits = np.array([0x38, 0xB8, 0x01, 0x7E, 0x40], np.uint8)
+    assert products.values(gpu.asarray(bits), "e4m3").tolist() == [1.0, -1.0, 2.0**-9, 448.0, 2.0]
+    for name in ("f32", "f64", "f16", "bf16", "e4m3"):
+        numbers = products.values(products.drawn(1, name, 50, 40), name).get()
+        assert np.abs(numbers).max() <= 2 and abs(numbers.mean()) < 0.1 and numbers.std() > 0.1
+
+
+def test_no_recorded_product_failed_and_none_was_faster_than_the_peak():
+    recording = recordings.raw("NVIDIA H200", "products")
+    assert not recording["failed"]
+    assert {row["member"] for row in recording["rows"]} == {
+        "single", "batch", "pointers", "experts", "bias + GELU", "convolution",
+    }  # fmt: skip
+    for row in recording["rows"]:
+        assert max(row["work"] / ms / 1e9 for ms in row["ms"].values()) < 1979  # TFLOPS of 8 bits
