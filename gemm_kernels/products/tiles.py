@@ -14,7 +14,7 @@ from gemm_kernels.refused import Refused
 
 FMA, DMMA, MMA = "FmaTile", "DmmaTile", "MmaTile"
 SUM_BYTES = {"f32": 4, "f64": 8, "s32": 4}
-TIMES = Path(__file__).with_name("times.json")  # `python -m helpers.tools.measuring.products OUT --tiles` writes it
+TIMES = Path(__file__).with_name("times.json")  # `python -m helpers.tools.measuring.products times` writes it
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,15 @@ class Tile:
         return f"{self.kind}<{panel_a}, {panel_b}, {', '.join(map(str, (*self._numbers, *last)))}>"
 
     def key(self, operand: Format) -> str:
-        """What its measured times are found by."""
+        """What its measured times are found by. With scales along k those of 8-bit numbers are taken for all: a tile of
+        16-bit numbers that is as many bytes deep moves as much, and keeps the sums as they do."""
         name = {"bf16": "f16", "e5m2": "e4m3"}.get(operand.name, operand.name)
+        BM, BN, BK, *others = self._numbers
         if self.kind == FMA:
             name = "f64" if operand.name == "f64" else "f32"
         elif self.group:
-            name = "scaled"
-        return f"{self.kind} {name} {' '.join(map(str, self._numbers))} {self.step}"
+            name, BK = "scaled", BK * operand.size
+        return f"{self.kind} {name} {' '.join(map(str, (BM, BN, BK, *others)))} {self.step}"
 
 
 @dataclass(frozen=True)
