@@ -23,18 +23,19 @@ class Workspaces:
         self._of_stream: dict[int, Any] = {}
 
     @contextlib.contextmanager
-    def current(self, stream: int, zeros: Callable[..., Any]) -> Iterator[tuple[Any, ...]]:
-        """The arguments that follow a launch's others: the workspace of a stream, by its number, or none.
+    def current(self, stream: Callable[[], int], zeros: Callable[..., Any]) -> Iterator[tuple[Any, ...]]:
+        """The arguments that follow a launch's others: the workspace of the current stream, or none.
 
-        zeros: makes an array where C is.
+        stream: asked for the stream's number where there is a workspace.  zeros: makes an array where C is.
         """
         if self._size is None:
             yield ()
             return
-        if stream not in self._of_stream:
-            self._of_stream[stream] = zeros(max(self._size // 4, 1), np.float32)
+        number = stream()
+        if number not in self._of_stream:
+            self._of_stream[number] = zeros(max(self._size // 4, 1), np.float32)
         try:
-            yield (self._of_stream[stream],)
+            yield (self._of_stream[number],)
         except BaseException:
-            del self._of_stream[stream]
+            del self._of_stream[number]
             raise

@@ -83,7 +83,7 @@ def launcher(kernel: Kernel, compiled: Any) -> Callable[..., None]:
 def _workspace(workspaces: Workspaces, C: Any) -> contextlib.AbstractContextManager[tuple[Any, ...]]:
     """The workspace of the current stream, where C is."""
     zeros = np.zeros if isinstance(C, np.ndarray) else gpu.zeros
-    return workspaces.current(gpu.current_stream(), zeros)
+    return workspaces.current(gpu.current_stream, zeros)
 
 
 def start(compiled: Any, launch: Launch, A: Any, B: Any, C: Any, alpha: float = 1.0, beta: float = 0.0) -> None:

@@ -187,7 +187,12 @@ SLIPS = [  # typed as learners do: (exercise, what stands in the solution, what 
     ("naive", "float sum = 0.0f;", "float sum;", "sum, declared in line 8, is never set."),
     ("naive", "k < K", "k <= K", "read 4 bytes outside the arrays: index 1152 of B"),
     ("naive", "sum += A", "sum = A", "each k replaces the sum (=) instead of adding to it (+=)"),
-    ("naive", "C[row * N + col]", "C[row][col]", "element (row, col) is C[row * N + col]"),
+    (
+        "naive",
+        "C[row * N + col]",
+        "C[row][col]",
+        "element (row, col) of rows that are W numbers long is C[row * W + col]",
+    ),
     ("naive", "sgemm(", "my_sgemm(", "no kernel called sgemm in this source; it has: my_sgemm"),
     ("naive", "++k)", ")", "Does the loop end?"),
     ("tiled", "[k][x];\n        __syncthreads();", "[k][x];", "race in shared memory, lines 23 and 21"),

@@ -118,7 +118,7 @@ class Plan:
         function = _compiled(self.device, self.launch.source, self.launch.entry, self.launch.shared_bytes)
         namespace, given = self.device.namespace, self.launch.arguments.given
         with _workspaces(self.device, self.launch.entry, self.launch.workspace_bytes).current(
-            namespace.cuda.get_current_stream().ptr, namespace.zeros
+            lambda: namespace.cuda.get_current_stream().ptr, namespace.zeros
         ) as workspace:
             function(self.launch.grid, self.launch.block, (*given, *workspace), shared_mem=self.launch.shared_bytes)
         return self.C

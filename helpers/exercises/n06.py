@@ -185,7 +185,7 @@ PATCH_SIZE = ValueExercise(
     name="patch_size",
     notebook="06",
     title="Practice: the largest patch that pays",
-    difficulty=1,
+    difficulty=2,
     task="Choose the tile sizes of block_tile_2d: at most 0.25 floats read from shared memory per FMA, and at least "
     "25 % occupancy on an H200.",
     hints=(

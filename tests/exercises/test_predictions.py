@@ -19,6 +19,8 @@ WITHOUT_PICTURE = {
     ("06", "predict_speed"),
     ("13", "predict_legal"),
     ("16", "predict_bits"),
+    ("17", "predict_length"),
+    ("17", "predict_merge"),
 }
 
 

@@ -110,18 +110,18 @@ def test_two_streams_have_workspaces_of_their_own_and_a_failed_launch_leaves_non
     workspaces = Workspaces(64)
     found = {}
     for stream in (1, 2, 1):
-        with workspaces.current(stream, np.zeros) as (one,):
+        with workspaces.current(lambda number=stream: number, np.zeros) as (one,):
             assert found.setdefault(stream, one) is one and one.size == 16
     assert found[1] is not found[2]
-    with pytest.raises(RuntimeError), workspaces.current(1, np.zeros) as (one,):
+    with pytest.raises(RuntimeError), workspaces.current(lambda: 1, np.zeros) as (one,):
         one[:] = 7  # what a launch leaves that is aborted
         raise RuntimeError
-    with workspaces.current(1, np.zeros) as (one,):
+    with workspaces.current(lambda: 1, np.zeros) as (one,):
         assert not one.any()
 
 
 def test_a_kernel_without_a_workspace_is_given_none():
-    with Workspaces(None).current(0, np.zeros) as workspace:
+    with Workspaces(None).current(lambda: 0, np.zeros) as workspace:
         assert workspace == ()
 
 

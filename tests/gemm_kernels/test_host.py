@@ -78,5 +78,5 @@ def test_notebook_12_gives_the_compiler_s_line_as_the_program_does():
 
 
 def test_an_unknown_program_is_answered_with_those_that_there_are():
-    with pytest.raises(ValueError, match=r"no program 'multiply\.f90' in gemm_kernels/host; there are multiply\.cu, m"):
+    with pytest.raises(ValueError, match=r"no program 'multiply\.f90' in gemm_kernels/host; there are cublas\.cu, c"):
         course.program("multiply.f90")

@@ -5,7 +5,7 @@ import pytest
 
 import gpusim
 from gpusim import errors
-from gpusim.cupy.names import RawKernel
+from gpusim.cupy.names import RawKernel, asarray
 
 SUM_OF_ALL = """#include <cooperative_groups.h>
 extern "C" __global__ void kernel(const int *x, int *parts, int *out, int n) {
@@ -56,8 +56,9 @@ def test_more_blocks_than_the_device_holds_are_refused():
 
 def test_a_kernel_of_cupy_takes_the_same_word():
     x, parts, out = np.arange(64, dtype=np.int32), np.zeros(2, np.int32), np.zeros(64, np.int32)
-    RawKernel(SUM_OF_ALL, "kernel", enable_cooperative_groups=True)((2,), (32,), (x, parts, out, np.int32(64)))
-    np.testing.assert_array_equal(out, x.sum() - x)
+    args = (*map(asarray, (x, parts)), result := asarray(out), np.int32(64))
+    RawKernel(SUM_OF_ALL, "kernel", enable_cooperative_groups=True)((2,), (32,), args)
+    np.testing.assert_array_equal(result.get(), x.sum() - x)
 
 
 def test_without_a_meeting_between_blocks_it_is_a_race():

@@ -32,6 +32,6 @@ __all__ = [
     "stages",
 ]
 
-PREDICTIONS = (predict_merge, predict_length)
+PREDICTIONS = (predict_length, predict_merge)
 QUESTIONS = (check_written,)
 EXERCISES = (*STEPS, ROW_STATISTICS)

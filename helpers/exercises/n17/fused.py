@@ -67,6 +67,17 @@ SECOND = """ else if (before(w, from, two.value[1], two.place[1])) {
         two.place[1] = from;
     }"""
 
+# One sentence for mistakes that leave the same.
+BOTH_NEW = (
+    "A new first one ends in both places: move the old one before you overwrite it, and compare with the second only "
+    "where it is not the first (else)."
+)
+BEYOND_WARPS = "A lane reads behind the end of of_warp: it has WARPS pairs, those of lanes 0 to WARPS - 1."
+UNFENCED = (
+    "Another block may see the count before the pair: store the pair, then __threadfence(), then atomicAdd, and behind "
+    "it another __threadfence()."
+)
+
 TWO_OF_THREAD = Blank(
     name="two_of_thread",
     notebook="17",
@@ -100,11 +111,11 @@ TWO_OF_THREAD = Blank(
               ((SHIFT, ""),)),
         Wrong("place_stays", "The value moves to the second place in two, and its place in C does not.",
               (("        two.place[1] = two.place[0];\n", ""),)),
-        Wrong("moved_too_late", "The first one is overwritten before it is moved, so that both are the new one.",
+        Wrong("moved_too_late", BOTH_NEW,
               ((SHIFT + FIRST, FIRST + SHIFT),)),
         Wrong("no_second", "What is smaller than the second only is dropped: it must become the second.",
               ((SECOND, ""),)),
-        Wrong("twice", "A new first one is compared with the second, too, and becomes both: else is missing.",
+        Wrong("twice", BOTH_NEW,
               ((" else if (before(w, from, two.value[1]", "\n    if (before(w, from, two.value[1]"),)),
         Wrong("no_edge", "Patches at the edge have elements that C does not have, and their acc is 0: ask for row + y "
               "< M and col + x < N.", (("if (row + y < M && col + x < N) ", ""),)),
@@ -215,7 +226,7 @@ TWO_OF_BLOCK = Blank(
                               "__syncthreads();\n    }\n"),)),
         Wrong("old_pairs", "The lanes that find nothing in of_warp still hold pairs of their own warp, whose elements "
               "are taken a second time: give them infinity and NOWHERE.", ((f"    {NOTHING}\n", ""),)),
-        Wrong("beyond_the_end", "of_warp has WARPS pairs, and 32 lanes read: only lanes below WARPS may.",
+        Wrong("beyond_the_end", BEYOND_WARPS,
               (("    if (lane < WARPS) two = of_warp[lane];\n", "    two = of_warp[lane];\n"),)),
         Wrong("no_first_level", "The lanes of each warp have not been taken: lane 0 stores only its own pair.",
               (("    take_lanes(two);\n    if (lane == 0)", "    if (lane == 0)"),)),
@@ -230,7 +241,7 @@ TWO_OF_BLOCK = Blank(
               (("if (lane == 0) of_warp", "if (lane == 31) of_warp"),)),
         Wrong("one_warp_short", "The last warp is missing: lanes 0 to WARPS - 1 read.",
               (("lane < WARPS)", "lane < WARPS - 1)"),)),
-        Wrong("one_warp_too_many", "Lane WARPS reads behind the end of of_warp.",
+        Wrong("one_warp_too_many", BEYOND_WARPS,
               (("lane < WARPS)", "lane <= WARPS)"),)),
         Wrong("same_warp", "Every lane reads the pair of its own warp: lane l takes that of warp l.",
               (("two = of_warp[lane]", "two = of_warp[warp]"),)),
@@ -337,12 +348,9 @@ TWO_OF_ALL = Blank(
     goals=(goals.store_sectors(200), by_many_threads(), of_alone()),
     judged=JUDGED_ALL,
     wrong=(
-        Wrong("no_fences", "Another block may see the count before the pair: __threadfence() belongs between the store "
-              "and atomicAdd, and behind it.", ((STORED, STORED.replace("        __threadfence();\n", "")),)),
-        Wrong("no_first_fence", "Another block may see the count before the pair: __threadfence() belongs between the "
-              "store and atomicAdd.", (("two;\n        __threadfence();\n", "two;\n"),)),
-        Wrong("counted_first", "The block counts itself in before its pair is stored: the last block may read a part "
-              "that is not there.", ((STORED, "        __threadfence();\n        last = atomicAdd(arrived, 1) == "
+        Wrong("no_fences", UNFENCED, ((STORED, STORED.replace("        __threadfence();\n", "")),)),
+        Wrong("no_first_fence", UNFENCED, (("two;\n        __threadfence();\n", "two;\n"),)),
+        Wrong("counted_first", UNFENCED, ((STORED, "        __threadfence();\n        last = atomicAdd(arrived, 1) == "
               "blocks - 1;"
                                  "\n        __threadfence();\n        parts[block] = two;\n"),)),
         Wrong("no_atomic", "Two blocks may load the same count, and then no block is the last: atomicAdd is one piece.",

@@ -15,6 +15,11 @@ CASES = tuple(
     for shape in ((32, 64, 4), (40, 70, 9), (64, 128, 12), (1, 1, 1), (1, 130, 6), (67, 1, 8))
 )
 
+# Two mistakes that leave the same.
+OLD_SUM = (
+    "The old sum was made with the old maximum: multiply it by exp2f(old - new), before the maximum is overwritten."
+)
+
 ROW_STATISTICS = Blank(
     name="row_statistics",
     notebook="17",
@@ -35,7 +40,7 @@ ROW_STATISTICS = Blank(
     goals=(goals.store_sectors(300),),
     judged=Case({"M": 64, "N": 128, "K": 8}),
     wrong=(
-        Wrong("not_rescaled", "The old sum was made with the old maximum: it must be multiplied by exp2f(old - new).",
+        Wrong("not_rescaled", OLD_SUM,
               (("soft.sum * exp2f(soft.most - most)", "soft.sum"),)),
         Wrong("other_not_rescaled", "The other sum was made with its own maximum: multiply it by exp2f(other.most - "
               "most).",
@@ -43,7 +48,7 @@ ROW_STATISTICS = Blank(
         Wrong("upside_down", "The sum must become smaller when the maximum grows: old - new, not new - old.",
               (("exp2f(soft.most - most)", "exp2f(most - soft.most)"),)),
         Wrong("maximum_stays", "The new maximum is not kept.", (("    soft.most = most;\n", ""),)),
-        Wrong("kept_too_early", "The maximum is overwritten before the sum is brought from the old one to the new one.",
+        Wrong("kept_too_early", OLD_SUM,
               (("    soft.sum = soft.sum", "    soft.most = most;\n    soft.sum = soft.sum"),)),
         Wrong("nothing_and_nothing", "Where both sides are empty, -INFINITY - (-INFINITY) is NaN, and stays: return.",
               (("    if (most == -INFINITY) return;\n", ""),)),

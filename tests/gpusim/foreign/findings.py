@@ -18,11 +18,11 @@ HELD_BY = {
     "W7 a kernel without parameters crashed": "test_raw_module.py::test_a_kernel_without_parameters_runs",
     "W8 bare Python errors in place of a message":
         "test_ptx_forms.py::test_what_is_not_modelled_is_refused_in_a_sentence_with_its_line",
-    "W9 relu of NaN was 0": "test_operations.py::test_relu_makes_negative_numbers_zero_and_keeps_nan",
+    "W9 relu of NaN was 0": "test_nan_and_zeros.py::test_relu_makes_negative_numbers_zero_and_keeps_nan",
     "W10 atomic sums kept subnormal numbers":
         "test_ptx_memory.py::test_float_sums_flush_subnormal_numbers_in_global_memory_and_keep_them_in_shared_memory",
     "W11 the sign of zero in fmin of doubles":
-        "test_operations.py::test_of_two_zeros_of_float64_the_negative_one_is_the_smaller",
+        "test_nan_and_zeros.py::test_of_two_zeros_of_float64_the_negative_one_is_the_smaller",
     "W12 big-endian arrays were read wrongly":
         "test_raw_module.py::test_an_array_in_another_byte_order_is_refused_in_a_sentence",
     "W13 a rare block was missed by sampling":

@@ -68,7 +68,9 @@ class Decoder:
     def slot(self, operand) -> int:
         """The slot of a register."""
         if not isinstance(operand, Register) or operand.part or operand.name not in self.operands.slots:
-            raise NotDecoded(f"the operand {operand}")
+            name = getattr(operand, "name", operand)
+            special = isinstance(operand, Register) and not operand.part
+            raise NotDecoded(f"the special register {name}" if special else f"the operand {name}")
         return self.operands.slots[operand.name]
 
     def bytes_of(self, operand) -> int:
