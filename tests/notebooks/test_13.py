@@ -12,7 +12,7 @@ from helpers import exercises
 from helpers.exercises import n13, settings
 from helpers.pictures.block_shapes.facts import rank_correlation
 from helpers.pictures.tuning import facts as landscape
-from helpers.pictures.tuning.space import busy, space, suits
+from helpers.pictures.tuning.search_space import busy, space, suits
 from tests.notebooks.support import H200, answered, cells, gain, linked_terms, prose, said, sources, speeds, suite
 
 

@@ -12,7 +12,7 @@ from helpers.measure.states import states
 from helpers.pictures.ladder.facts import ladder_of
 from helpers.pictures.raster import facts as raster
 from helpers.pictures.strassen import facts as strassen
-from helpers.pictures.tuning.space import busy
+from helpers.pictures.tuning.search_space import busy
 from tests.notebooks.support import (
     H200,
     answered,

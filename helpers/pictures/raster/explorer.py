@@ -54,7 +54,7 @@ def picture_of(choice: Choice) -> theme.Figure:
     return rasters_figure([grouped(rows, down, along, running) for rows in orders], title)
 
 
-def facts(choice: Choice) -> str:
+def facts_of(choice: Choice) -> str:
     """Blocks and turns, what a tile gets out of a byte, and the recorded speed of a kernel with this tile and order."""
     (down, along), (BM, BN), sms = choice.tiles, choice.tile, choice.device.sms
     blocks, turns = down * along, math.ceil(down * along / sms)
@@ -86,7 +86,7 @@ class RasterExplorer(LiveExplorer):
         return Choice(self.size.value, self.tile.value, self.rows.value, self.device.value)
 
     def draw(self) -> tuple[theme.Figure, str]:
-        return picture_of(self.choice), facts(self.choice)
+        return picture_of(self.choice), facts_of(self.choice)
 
 
 def explore(*, size: int = 2048, tile: tuple[int, int] = (128, 256), rows: int = 8) -> RasterExplorer:

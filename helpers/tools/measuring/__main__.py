@@ -15,7 +15,7 @@ from helpers import gpu, recordings, run
 from helpers.measure import states
 from helpers.measure.bench import NoGpu, NoProfiler, Refusal, bench_together, compile_all
 from helpers.measure.clocks import record_clocks
-from helpers.pictures.tuning.space import KERNEL, space, suits
+from helpers.pictures.tuning.search_space import KERNEL, space, suits
 from helpers.recordings import compared
 from helpers.recordings.compared import Compared
 from helpers.recordings.measurement import Measurement, geometric_mean

@@ -29,7 +29,7 @@ from helpers.measure.bench import bench_together
 from helpers.measure.problem import ALPHA, BETA, Reference, WrongResult, problem
 from helpers.measure.provenance import code_sha256, provenance
 from helpers.measure.timing import flusher
-from helpers.pictures.tuning.space import KERNEL, SPACE, THREADS, Params, suits
+from helpers.pictures.tuning.search_space import KERNEL, SPACE, THREADS, Params, suits
 from helpers.recordings.measurement import MEASURED, Measurement, Timing
 from helpers.recordings.suites import FINALS, LADDER_SIZES, OTHER_SHAPES, SEARCH, Shape
 from helpers.tools.measuring.choosing import update_choices

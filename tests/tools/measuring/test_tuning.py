@@ -11,7 +11,7 @@ from gpusim import devices
 from helpers import gpu, recordings
 from helpers.measure import Timing
 from helpers.pictures.tuning.model import CannotRun, predict
-from helpers.pictures.tuning.space import SPACE, THREADS, busy, space as parameters, suits
+from helpers.pictures.tuning.search_space import SPACE, THREADS, busy, space as parameters, suits
 from helpers.recordings.measurement import Measurement
 from helpers.tools.measuring import choosing, tuning
 
