@@ -23,7 +23,7 @@ from helpers.exercises.n16.arrays import BINS
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import flusher, take_turns
 from helpers.pictures import theme
-from helpers.pictures.tables import Table
+from helpers.pictures.tables import Table, not_recorded
 from helpers.recordings.measurement import MEASURED, Timing, recorded_on
 
 SUITE = "reductions"
@@ -31,7 +31,6 @@ N = 2**26  # floats, 256 MiB: more than any L2 holds
 FAST = Path(measure.__file__).parent / "at_memory_speed.cu"
 FAST_THREADS, FAST_BINS = 512, 256  # as at_memory_speed.cu has them
 AGAIN = 12  # launches whose bits are compared
-NOT_YET = "Not recorded yet. With a GPU this cell measures it."
 COPY = "copy of x"
 SUM, SCAN, ARGMIN, COUNTS = "sum", "scan", "argmin", "histogram"
 
@@ -359,8 +358,7 @@ def speeds() -> Measured:
     """Measured now where a GPU is, else as recorded on one of those that the course knows."""
     if gpu.backend() == "gpu":
         return measured()
-    names = [name for name in recordings.gpus() if recordings.path(name, SUITE).exists()]
-    return recorded(devices.DEFAULT.name if devices.DEFAULT.name in names or not names else names[0])
+    return recorded(recordings.shown(SUITE))
 
 
 def table(tasks: Sequence[str], found: Measured | None = None) -> Table:
@@ -369,7 +367,7 @@ def table(tasks: Sequence[str], found: Measured | None = None) -> Table:
     try:
         found = found or speeds()
     except recordings.NoRecording:
-        return Table(head, (("–",) * len(head),), NOT_YET)
+        return not_recorded(head)
     rows, lost = [], set()
     for number, way in enumerate(one for one in found.ways if one.name == COPY or one.task in tasks):
         error = "–" if way.name == COPY else f"{way.error:.0e}" if way.error else "0"
@@ -385,7 +383,7 @@ def bits_table() -> Table:
     try:
         found = speeds()
     except recordings.NoRecording:
-        return Table(head, (("–",) * len(head),), NOT_YET, words=frozenset({3}))
+        return not_recorded(head, frozenset({3}))
     rows = [
         (name, str(len(ones)), str(len(set(ones))), ", ".join(list(dict.fromkeys(ones))[:4]))
         for name, ones in found.bits.items()

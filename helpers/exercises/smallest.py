@@ -30,7 +30,7 @@ from helpers.measure.provenance import provenance
 from helpers.measure.states import launches
 from helpers.measure.timing import interleave
 from helpers.pictures import theme
-from helpers.pictures.tables import Table
+from helpers.pictures.tables import Table, not_recorded
 from helpers.recordings.measurement import MEASURED, Timing, recorded_on
 
 SUITE = "smallest"
@@ -43,7 +43,6 @@ NOWHERE = -1
 ALONE, FUSED, TWO_KERNELS, LIBRARY = "the product alone", "fused", "two kernels", "cuBLAS and CuPy"
 PLAIN, STEPS = "the plain product alone", "the four steps"  # of the notebook, in tiles of 32 × 64
 SHAPES = tuple((4096, 4096, K) for K in (4096, 1024, 256, 64, 16))
-NOT_YET = "Not recorded yet. With a GPU this cell measures it."
 
 
 @dataclass(frozen=True)
@@ -317,8 +316,7 @@ def speeds() -> Measured:
     """Measured now where a GPU is, else as recorded on one of those that the course knows."""
     if gpu.backend() == "gpu":
         return Measured(tuple(timed(shape, 0.5) for shape in SHAPES), {}, MEASURED)
-    names = [name for name in recordings.gpus() if recordings.path(name, SUITE).exists()]
-    return recorded(devices.DEFAULT.name if devices.DEFAULT.name in names or not names else names[0])
+    return recorded(recordings.shown(SUITE))
 
 
 def _table(head: tuple[str, ...], caption: str, rows: Callable[[Measured], Iterator[tuple[str, ...]]]) -> Table:
@@ -329,7 +327,7 @@ def _table(head: tuple[str, ...], caption: str, rows: Callable[[Measured], Itera
     except (recordings.NoRecording, KeyError):  # an older recording lacks a way
         known = ()
     if not known:
-        return Table(head, (("–",) * len(head),), NOT_YET)
+        return not_recorded(head)
     return Table(head, known, f"{caption} ({found.label})")
 
 

@@ -28,7 +28,7 @@ from helpers import gpu, recordings
 from helpers.measure.bench import compile_all, cublas_sgemm, verify_twice
 from helpers.measure.frozen import frozen_shapes
 from helpers.measure.problem import ALPHA, BETA, Reference
-from helpers.measure.provenance import provenance
+from helpers.measure.provenance import bus_id, provenance
 from helpers.measure.timing import READ, WRITE, flusher, reader, take_turns
 from helpers.recordings.measurement import Timing
 
@@ -202,11 +202,8 @@ class Sampled:
     FIELDS = ("clocks.sm", "power.draw.instant", "temperature.gpu")
 
     def __enter__(self) -> Sampled:
-        from cupy.cuda import runtime
-
-        bus = runtime.deviceGetPCIBusId(runtime.getDevice())
         command = ["nvidia-smi", f"--query-gpu={','.join(self.FIELDS)}", "--format=csv,noheader,nounits",
-                   f"--loop-ms={SMI_MS}", f"--id={bus}"]  # fmt: skip
+                   f"--loop-ms={SMI_MS}", f"--id={bus_id()}"]  # fmt: skip
         try:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             assert self._process.stdout is not None

@@ -96,13 +96,14 @@ def commit() -> str:
 def _nvidia_smi(fields: tuple[str, ...]) -> Mapping[str, str]:
     """The fields of the current GPU by name, or nothing where nvidia-smi is not to be had."""
     try:
-        text = _run("nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader", f"--id={_bus_id()}")
+        text = _run("nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader", f"--id={bus_id()}")
     except (OSError, subprocess.CalledProcessError):
         return {}
     return dict(zip(fields, (value.strip() for value in text.split(",")), strict=True))
 
 
-def _bus_id() -> str:
+def bus_id() -> str:
+    """What nvidia-smi knows the current GPU by."""
     from cupy.cuda import runtime
 
     return runtime.deviceGetPCIBusId(runtime.getDevice())

@@ -198,3 +198,8 @@ def counter_table(counters: Mapping[str, Mapping[str, float]], caption: str) -> 
 def _number(value: float) -> str:
     """A mean of few units with one digit, a large or whole number without."""
     return theme.thousands(value, 0 if isinstance(value, int) or abs(value) >= 100 else 1)
+
+
+def not_recorded(header: tuple[str, ...], words: frozenset[int] = frozenset()) -> Table:
+    """What stands in place of a table whose numbers only a GPU gives, until they are recorded."""
+    return Table(header, (("–",) * len(header),), "Not recorded yet. With a GPU this cell measures it.", words=words)

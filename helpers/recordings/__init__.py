@@ -85,6 +85,12 @@ def gpus(folder: Path = FOLDER, suites: Iterable[str] = TIMED_SUITES) -> list[st
     return sorted({read(file)["gpu"] for suite in suites for file in _home(suite, folder).glob(f"*/{suite}.json")})
 
 
+def shown(suite: str, folder: Path = FOLDER) -> str:
+    """The GPU whose recording of a suite is shown where none was measured: the default one, if it has one."""
+    names = gpus(folder, (suite,))
+    return devices.DEFAULT.name if devices.DEFAULT.name in names or not names else names[0]
+
+
 def raw(gpu: str, suite: str, folder: Path = FOLDER) -> Mapping[str, Any]:
     """The whole file of a suite, with its provenance. Raises NoRecording."""
     file = path(gpu, suite, folder)

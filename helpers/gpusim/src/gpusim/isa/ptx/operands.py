@@ -83,6 +83,11 @@ def items_of(operand) -> tuple:
     return operand.items if isinstance(operand, Vector) else (operand,)
 
 
+def undeclared(name: str) -> str:
+    """What a name is that the kernel does not declare."""
+    return f"the special register {name}" if name.startswith("%") else f"the operand {name}"
+
+
 class Operands:
     """The registers, variables and parameters of one kernel, and how an operand becomes a function of the registers.
 
@@ -132,7 +137,7 @@ class Operands:
             return self.slots[name]
         if type_ := self.function.registers.get(name):
             raise Unknown(f"registers of the type .{type_}")
-        raise Unknown(f"the special register {name}" if name.startswith("%") else f"the operand {name}")
+        raise Unknown(undeclared(name))
 
     def target(self, operand) -> int | None:
         """The slot of a destination; None for `_`."""

@@ -15,7 +15,7 @@ from gpusim.engine.ir import Program
 from gpusim.isa import decoded as form
 from gpusim.isa.decoded import ALWAYS, NEGATED, NEVER_KEPT, Decoded, NotDecoded, Word, Words
 from gpusim.isa.ptx.linking import ORIGIN, STACK, return_register
-from gpusim.isa.ptx.operands import Operands, dtype_of
+from gpusim.isa.ptx.operands import Operands, dtype_of, undeclared
 from gpusim.isa.ptx.rows import Places, allocate
 
 PARAMETERS, ADDRESSES = 0, 4  # constant banks: what a launch is given, and where the module's variables are
@@ -68,9 +68,8 @@ class Decoder:
     def slot(self, operand) -> int:
         """The slot of a register."""
         if not isinstance(operand, Register) or operand.part or operand.name not in self.operands.slots:
-            name = getattr(operand, "name", operand)
-            special = isinstance(operand, Register) and not operand.part
-            raise NotDecoded(f"the special register {name}" if special else f"the operand {name}")
+            is_whole = isinstance(operand, Register) and not operand.part
+            raise NotDecoded(undeclared(operand.name) if is_whole else f"the operand {operand}")
         return self.operands.slots[operand.name]
 
     def bytes_of(self, operand) -> int:
