@@ -61,7 +61,7 @@ def _launches(size: int) -> Iterator[dict[str, tuple[Callable[[], None], Callabl
                 algorithms[0](size, size, size, 1.0, A, B, 0.0, C)
 
             def error_fp8() -> float:
-                return tensor._relative_error(C.astype(cupy.float64), _floats(A) @ _floats(B).T)
+                return tensor._relative_error(C.astype(cupy.float64), floats(A) @ floats(B).T)
 
             found["FP8"] = launch_fp8, error_fp8
         yield found
@@ -78,7 +78,8 @@ def _e4m3(seed: int, *shape: int) -> Any:
     return nearest | cupy.where(numbers < 0, 128, 0).astype(cupy.uint8)
 
 
-def _floats(bits: Any) -> Any:
+def floats(bits: Any) -> Any:
+    """The numbers that bytes in E4M3 stand for, as float64."""
     import cupy
 
     return cupy.asarray(_table().astype(np.float64))[bits]

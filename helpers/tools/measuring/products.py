@@ -29,6 +29,7 @@ from gemm_kernels.products import Plan, conv2d_plan, plan, tiles
 from gemm_kernels.products.formats import FORMATS
 from helpers import gpu
 from helpers.measure.tensor import COMPUTE_32F, COMPUTE_32I, COMPUTE_64F, CUDA_TYPES
+from helpers.tools.measuring import formats
 from helpers.tools.measuring.cublaslt import NoCublasLt, algorithms_of_eight_bits
 
 SHAPES = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (4096, 4096, 512), (1000, 1500, 700),
@@ -92,9 +93,7 @@ def values(array: Any, format_: str) -> Any:
     if format_ == "bf16":
         return (array.astype(cupy.uint32) << 16).view(cupy.float32).astype(cupy.float64)
     if format_ == "e4m3":
-        exponent, fraction = (array >> 3 & 15).astype(cupy.int32), (array & 7) / 8
-        size = cupy.where(exponent == 0, fraction * 2.0**-6, (1 + fraction) * 2.0 ** (exponent - 7.0))
-        return cupy.where(array & 0x80, -size, size)
+        return formats.floats(array)
     return array.astype(cupy.float64)
 
 
