@@ -17,7 +17,7 @@ from helpers.pictures.pairs.facts import DONE, FIRST, SECOND, Journey, Level, Ro
 
 # CSS pixels
 LEFT, RIGHT = 150.0, 886.0
-TOP, BOX, GAP, BETWEEN, HEAD = 76.0, 18.0, 24.0, 16.0, 22.0
+TOP, BOX, GAP, BETWEEN, HEAD = 76.0, 18.0, 21.0, 12.0, 22.0
 LEGEND_Y = 48.0
 NUMBERS = 10.0
 PALE = "#C9CED6"  # a tint of theme.SPEED
