@@ -66,6 +66,8 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
     if needed(zeros) != 0:
         return ""
     if (constant := mine(zeros)) != 0:
+        if not np.isfinite(constant) or mine(ones) - constant != mine(2 * ones) - mine(ones):
+            return ""  # then it is no sum to which a number is added
         return (
             f"Where every array that the kernel is given is full of 0, {element} becomes {constant:g} and not 0: "
             "something is added that is no element of an array."

@@ -28,6 +28,10 @@ BOTH_STORE = (
     "Both store, so that it is chance which value stays. Neither a barrier nor an atomic function mends that: each "
     "element must be stored by one thread."
 )
+ATOMIC_AND_STORE = (
+    "One thread changes the element by an atomic function, and another one stores over it: what was added before is "
+    "lost. All threads that change it must do so by the atomic function, and none by =."
+)
 ONE_OWNER = (
     "One thread reads what another one writes, in any order. Neither a barrier nor an atomic function mends that: each "
     "element of the result must be the business of one thread alone."
@@ -83,7 +87,7 @@ def _checked(found: Examination, problem: Problem) -> str:
     outcomes = found.outcomes
     text = f"{problem.output} is right for {theme.plural(len(outcomes), 'shape')}"
     if not _whole_tiles(found, problem):
-        wide = any(1 in problem.as_matrix(outcome.expected).shape for outcome in outcomes)
+        wide = any(outcome.expected.ndim == 2 and 1 in outcome.expected.shape for outcome in outcomes)
         text += ", tails and single rows and columns included" if wide else ", tails included"
     twice = any(outcome.case.launches > 1 for outcome in outcomes)
     text += ", also when launched twice" if twice else ""
@@ -150,18 +154,18 @@ def _stopped(error: SimulatorError, explained: bool, whole: bool) -> str:
     return what if explained else f"{what}\n{NO_GUARD}"
 
 
-_SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+) \w+\[", re.MULTILINE)
+_SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+)(?: \(atomically\))? \w+\[", re.MULTILINE)
 
 
 def _without_false_advice(finding: Finding, explained: bool) -> str:
     """A hazard's sentences. Where two threads meet at an element of the result, or store to one of a tile, they do
     without the advice to put a barrier between them, or to add by an atomic function, which no exercise asks for."""
-    message = finding.message
-    both_store = set(_SIDE.findall(message)) == {"writes"}
-    if finding.kind != GLOBAL_RACE and not both_store:
+    message, sides = finding.message, frozenset(_SIDE.findall(finding.message))
+    advice = {frozenset(("writes",)): BOTH_STORE, frozenset(("writes", "updates")): ATOMIC_AND_STORE}.get(sides, "")
+    if finding.kind != GLOBAL_RACE and not advice:
         return message
     what = message.rpartition("\n")[0]
-    return what if explained else f"{what}\n{BOTH_STORE if both_store else ONE_OWNER}"
+    return what if explained else f"{what}\n{advice or ONE_OWNER}"
 
 
 def _others(told: Finding, findings: Sequence[Finding]) -> str:

@@ -6,6 +6,7 @@ value of an index for the thread that went wrong, a condition that sent a thread
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,30 +145,36 @@ def _where(thread: Index) -> str:
 # --- shared memory
 
 
-def _concerned(facts: Facts) -> Iterator[tuple[int, str, Index, Index]]:
-    """(line, array, block, thread) of the accesses in shared memory that went wrong."""
+def _concerned(facts: Facts) -> Iterator[tuple[int, str, Index, Index, tuple[int, ...]]]:
+    """(line, array, block, thread, index) of the accesses in shared memory that went wrong; the index as the simulator
+    names it, () where it does not."""
     error = facts.failure.error
     if isinstance(error, KernelError) and error.thread is not None and error.block is not None:
         for name in dict.fromkeys(re.findall(r"\b(\w+)\s*\[", facts.lines[error.line - 1] if error.line else "")):
-            yield error.line, name, error.block, error.thread
+            yield error.line, name, error.block, error.thread, _said_index(facts, name)
     for one in facts.failure.report.findings:
         for line in one.lines:
-            yield line, one.array, one.block, one.thread
+            yield line, one.array, one.block, one.thread, one.index
             if one.other_thread is not None:
-                yield line, one.array, one.other_block or one.block, one.other_thread
+                yield line, one.array, one.other_block or one.block, one.other_thread, one.index
 
 
 def leaves_its_row(facts: Facts) -> str:
     """An index of a tile that is as large as the tile is wide, for a thread that went wrong there."""
-    for line, name, block, thread in _concerned(facts):
+    for line, name, block, thread, said in _concerned(facts):
         shape = facts.shape(name)
-        names = facts.values(block, thread, first_round=True) if shape else {}
+        stopped = facts.failure.error is not None and len(said) == len(shape)  # in some round of its loop
+        names = facts.values(block, thread, first_round=not stopped) if shape else {}
         for written in facts.accesses(line, name) if shape else ():
             if len(written) != len(shape):
                 continue
-            said = _said_index(facts, name)
+            indices = [integers.value(one, names) for one in written]
+            if len(said) == len(shape):
+                if not _same_element(indices, said, shape):
+                    continue  # another access of the line, or another round of its loop
+                indices = list(said) if stopped else indices
             for place, (text, size) in enumerate(zip(written, shape, strict=True)):
-                index = said[place] if len(said) == len(shape) else integers.value(text, names)
+                index = indices[place]
                 if index is None or 0 <= index < size:
                     continue
                 what = _axis(place, len(shape))
@@ -178,6 +185,15 @@ def leaves_its_row(facts: Facts) -> str:
                     f"{_where(thread)}, but {declared} has {size} {what}."
                 )
     return ""
+
+
+def _same_element(indices: Sequence[Any], said: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether the indices of an access, as far as the text tells them, are those of an element, though they may leave
+    its row."""
+    if None in [one if one is None else 0 for one in indices]:
+        return all(one is None or one == other for one, other in zip(indices, said, strict=True))
+    steps = [int(np.prod(shape[place + 1 :])) for place in range(len(shape))]
+    return sum(map(operator.mul, indices, steps)) == sum(map(operator.mul, said, steps))
 
 
 def _said_index(facts: Facts, name: str) -> tuple[int, ...]:
@@ -259,18 +275,21 @@ def never_stored(facts: Facts) -> str:
 
 
 def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
-    """(elements, dimensions): what the threads of a block access of an array in shared memory."""
+    """(elements, dimensions): what the threads of a block access of an array in shared memory. Stores are only those
+    that put something new there: what a line reads of the array and stores again was there before."""
     kernel = facts.found.kernel
     arrays = SharedNames(kernel.pointers.shared_arrays, {}, kernel.compiled.source, kernel.name)  # type: ignore[union-attr]
-    traces = trial.record(kernel, facts.problem.prepare(facts.failure.case), blocks=(block,)).launches[-1].traces  # type: ignore[arg-type]
-    found = set()
-    for trace in traces:
-        if trace.space == "shared" and trace.op == op:
+    launch = trial.record(kernel, facts.problem.prepare(facts.failure.case), blocks=(block,)).launches[-1]  # type: ignore[arg-type]
+    touched: dict[str, dict[int, set]] = {"ld": {}, "st": {}}  # op -> line -> elements
+    for trace in launch.traces:
+        if trace.space == "shared" and trace.op in touched:
+            line = launch.program.instructions[trace.instruction].line
             active = trace.addresses if trace.active is None else trace.addresses[trace.active]
             for byte in np.unique(active[:, None] + np.arange(0, max(trace.width, 4), 4)).tolist():
                 array, index, _ = arrays.place(trace.instruction, byte)
-                found |= {index} if array == name else set()
-    return np.array(sorted(found))
+                touched[trace.op].setdefault(line, set()).update({index} if array == name else ())
+    again = {line for line, elements in touched["ld"].items() if elements} if op == "st" else set()
+    return np.array(sorted(set().union(*(found for line, found in touched[op].items() if line not in again))))
 
 
 def same_buffer(facts: Facts) -> str:
@@ -558,13 +577,13 @@ def of_another_element(facts: Facts) -> str:
     found = np.searchsorted(values, output[wrong])
     if (found >= len(values)).any() or (values[np.minimum(found, len(values) - 1)] != output[wrong]).any():
         return ""
-    name = facts.problem.output
-    first = tuple(int(n) for n in np.argwhere(wrong)[0])
-    other = np.unravel_index(int(places[found[0]]), expected.shape)
+    first, other = (
+        f"{facts.problem.output}[{', '.join(map(str, facts.problem.index(tuple(int(n) for n in one))))}]"
+        for one in (np.argwhere(wrong)[0], np.unravel_index(int(places[found[0]]), expected.shape))
+    )
     return (
-        f"{name}[{', '.join(map(str, first))}] holds the value of {name}[{', '.join(str(int(n)) for n in other)}], "
-        f"and so "
-        "does every wrong element that of another one: the element that is read is not the one that is written."
+        f"{first} holds the value of {other}, and so does every wrong element that of another one: what is computed "
+        "and where it is stored do not belong together."
     )
 
 

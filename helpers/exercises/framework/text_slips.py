@@ -33,6 +33,8 @@ _PATTERNS = (
     (re.compile(r"\w+(?:\[[^][]*\])?\s*=\+\s*\w+"), "=+ assigns what follows it, with a sign; += adds."),
     (re.compile(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*\*\s*>\s*\(\s*\w+\s*\)\s*\[(?![^]]*(?:/|>>))[^]]*\*\s*[NKM]\b[^]]*\]"),
      ": an index into a pointer to float4 counts groups of four, and this one counts floats. Divide it by 4."),
+    (re.compile(r"(?:\*\s*(\w+)|(\w+\s*\[[^][]*\]))\s*=\s*atomic\w+\s*\(\s*(?:\1\b|&\s*\2)[^;]*"),
+     ": the function returns what was there before, and = stores that over the new number. Call it alone."),
     (re.compile(r"(?<=[;{}])\s*(\w+)(?:\[[^][]*\])?\s*==[^=;]*;"),
      "== compares, and the result is thrown away; = assigns."),
 )  # fmt: skip
@@ -125,26 +127,67 @@ def _size(text: str, names: integers.Values) -> int | str:
     return text.strip() if number is None else int(number)
 
 
-def _of_its_own(text: str) -> str:
-    """An array of each thread's own that is indexed by the thread's number, as only a shared one can be meant."""
-    if "__syncthreads" not in text:
-        return ""
+def _of_two_threads(text: str) -> tuple[dict[str, int], dict[str, int]]:
+    """The names that a text gives thread 0 and thread 11 of a block; every parameter of a template is taken for 8."""
     sizes = {f"{name}.{axis}": 32 for name in ("blockDim", "gridDim") for axis in "xyz"}
     sizes |= {f"blockIdx.{axis}": 0 for axis in "xyz"}
-    first, other = ({f"threadIdx.{axis}": number for axis in "xyz"} for number in (0, 11))
+    for parameters in re.findall(r"\btemplate\s*<([^>]*)>", text):
+        sizes |= dict.fromkeys(re.findall(r"\b(?:int|unsigned)\s+(\w+)", parameters), 8)
+    first, other = (
+        integers.names_in(text, sizes | {f"threadIdx.{axis}": number for axis in "xyz"}, first_round=True)
+        for number in (0, 11)
+    )
+    return first, other
+
+
+def _in_loops(text: str, place: int, names: integers.Values) -> dict[str, int]:
+    """The names with what the variables of the loops before a place begin with, the last loop of each."""
+    found = dict(names)
+    for loop in re.finditer(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=([^;]*);", text[:place]):
+        found.pop(loop[1], None)
+        if (begins := integers.value(loop[2], found)) is not None:
+            found[loop[1]] = begins
+    return found
+
+
+def _of_its_own(text: str) -> str:
+    """What is each thread's own, and can only be meant to be shared: an array that is indexed by the thread's number,
+    and a variable that one thread sets for all."""
+    if "__syncthreads" not in text:
+        return ""
+    threads = _of_two_threads(text)
     for declared in re.finditer(
         r"(?m)^(?!.*\b(?:__shared__|extern|__device__)\b)[ \t]*float\s+(\w+)\s*\[[^\]]*\].*;", text
     ):
         name, line = declared[1], text.count("\n", 0, declared.start()) + 1
-        for index in re.findall(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
-            one, two = (
-                integers.value(index, integers.names_in(text, sizes | thread, first_round=True))
-                for thread in (first, other)
-            )
+        for stored in re.finditer(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
+            one, two = (integers.value(stored[1], _in_loops(text, stored.start(), names)) for names in threads)
             if one is not None and two is not None and one != two:
                 return (
                     f"Line {line} declares {name} without __shared__: each thread has an array of its own, of which it "
-                    f"fills one element, and what other threads load is not in it. Write __shared__ float {name}…"
+                    f"fills a part, and what other threads load is not in it. Write __shared__ float {name}…"
+                )
+    return _set_by_one(text, threads)
+
+
+def _set_by_one(text: str, threads: tuple[integers.Values, integers.Values]) -> str:
+    """A variable of each thread's own that thread 0 sets, and that all threads ask for behind a barrier."""
+    for declared in re.finditer(r"(?m)^[ \t]*(bool|int|unsigned)\s+(\w+)\s*(?:=[^;]*)?;", text):
+        name = declared[2]
+        for found in re.finditer(r"\bif\s*\(", text[declared.end() :]):
+            condition, rest = integers.bracketed(text[declared.end() + found.end() :])
+            holds = [integers.value(condition, names) for names in threads]
+            if None in holds or not holds[0] or holds[1]:
+                continue
+            rest = rest.lstrip()
+            body, behind = integers.bracketed(rest[1:], "{}") if rest[:1] == "{" else rest.split(";", 1)
+            asked = re.search(rf"\bif\s*\(\s*!?\s*{name}\b", behind)
+            between = behind[: asked.start()] if asked else ""
+            sets = rf"(?<![\w.]){name}\s*=(?!=)"
+            if re.search(sets, body) and "__syncthreads" in between and not re.search(sets, between):
+                return (
+                    f"Line {_line(text, declared)} declares {name} without __shared__: each thread has a {name} of its "
+                    f"own, and only thread 0 sets it. Write __shared__ {declared[1]} {name};"
                 )
     return ""
 
@@ -160,6 +203,7 @@ def _cut_to_int(text: str) -> str:
             continue
         for added in re.finditer(rf"(?:[;{{}})]\s*|\bint\s+|\belse\s+){name}\s*\+?=(?!=)([^;,]*);", statements):
             outside = re.sub(r"\[[^][]*\]", "[]", added[1])
+            outside = outside.partition("?")[2] or outside  # of a condition both results
             if re.search(r"\bint\s*\(|\(int\)|\w+\s*\(|[<>&?]|==|!=", outside):
                 continue  # a conversion that is meant, a comparison, or more than these words can tell
             used = set(re.findall(r"(?<![.\w])([A-Za-z_]\w*)\b(?!\s*\[)", outside)) & single
