@@ -10,9 +10,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gpusim.compiler import CompileError
 from gpusim.errors import SHARED_RACE, SimulatorError
-from helpers.exercises.framework import convergence, feedback, judge, marked, on_gpu, progress, reasons, text_slips
+from helpers.exercises.framework import (
+    convergence,
+    feedback,
+    judge,
+    marked,
+    on_gpu,
+    progress,
+    reasons,
+    text_slips,
+    trial,
+)
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
 from helpers.exercises.framework.judge import Examination, Goal, Judged
@@ -174,7 +186,9 @@ class KernelExercise(Exercise):
         own = judge.measured(found.kernel, self.problem, self.judged)
         course = judge.known_launch(simulated(self.solved, self.problem.entry), self.problem, self.judged)
         return "".join(
-            f"\n{one}" for one in (self.remark(own), _scattered(own, course), _in_double(own, course)) if one
+            f"\n{one}"
+            for one in (self.remark(own), _scattered(own, course), _in_double(own, course), _stored_again(own, course))
+            if one
         )
 
     def examine(self, source: str) -> Examination:
@@ -204,12 +218,13 @@ class KernelExercise(Exercise):
             return (
                 judge.library_slips(found.outcomes, self.problem)
                 or self._known(found, source)
-                or reasons.of(source, found, self.problem, self.solved)
+                or reasons.of(source, found, self.problem, self.solved, (*reasons.LOOKS, *reasons.LAST))
             )
         return (
             reasons.of(source, found, self.problem, self.solved)
             or judge.library_slips(found.outcomes, self.problem)
             or self._known(found, source)
+            or reasons.of(source, found, self.problem, self.solved, reasons.LAST)
         )
 
     def wrong_source(self, known: Wrong) -> str:
@@ -279,6 +294,25 @@ def _in_double(own: Judged, course: Judged) -> str:
         "Right, but it adds in double: numbers of 64 bits take the units for double and twice the registers. Declare "
         "float what is multiplied and added."
     )
+
+
+def _stored_again(own: Judged, course: Judged) -> str:
+    """That threads of block (0, 0, 0) store the same value to one element, where the course's solution has one thread
+    do so; "" if they do not."""
+    often = [_stores_per_element(one) for one in (own, course)]
+    if often[0] <= often[1]:
+        return ""
+    return (
+        f"Right, but a block stores each element {often[0]:.3g} times, by threads that all have the same value: one "
+        "thread would do."
+    )
+
+
+def _stores_per_element(judged: Judged) -> float:
+    """Stores of threads of block (0, 0, 0) for each element of global memory that it stores to; 0 without a store."""
+    stores = (one for one in judged.recording.launches[-1].traces if (one.space, one.op) == ("global", "st"))
+    places = np.concatenate([np.zeros(0, int), *(trial.elements(one) for one in stores)])
+    return len(places) / max(1, len(np.unique(places)))
 
 
 def _sectors(recording: Recording, array: str) -> float:

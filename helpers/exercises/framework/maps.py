@@ -44,8 +44,9 @@ class MapSlip:
 class MatrixMap:
     """An output matrix whose elements follow from those of up to two input matrices.
 
-    The kernel's parameters are (int M, int N, …), or (int N, …) if the cases have no M; … is `float alpha` if the
-    problem is scaled, called by another name if `scalar` says so, then a `const float *` for each of its inputs, then a `float *`, the output.
+    The kernel's parameters are (int M, int N, …), or (int N, …) if the cases have no M; … is `float alpha`, or what
+    `scalar` calls it, if the problem is scaled, then a `const float *` for each of its inputs, then a `float *`, the
+    output.
 
     transposed: the output is (N, M).  block_tile: rows and columns of the input that a block takes care of, None for
     one element for each thread.  output: what the sentences call the result.

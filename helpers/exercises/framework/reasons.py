@@ -254,6 +254,29 @@ def not_a_multiple(facts: Facts) -> str:
     return ""
 
 
+def no_barrier_in_loop(facts: Facts) -> str:
+    """A line of a loop without a barrier in which a thread reads what another one stores in the round before."""
+    for one in facts.failure.report.findings:
+        if one.kind != SHARED_RACE or len(set(one.lines)) != 1 or len(facts.accesses(one.line, one.array)) < 2:
+            continue
+        place = sum(len(line) + 1 for line in facts.lines[: one.line]) - 1  # the end of the line
+        bodies = [(line, body) for line, start, end, body in _loops(facts.text) if start <= place <= end]
+        if bodies and not re.search(convergence.BARRIER + r"|__syncwarp\s*\(", bodies[-1][1]):
+            return (
+                f"No barrier is in the loop of line {bodies[-1][0]}: in its next round a thread reads what another one "
+                "is still to store in this one. It belongs at the end of the round, outside of any if."
+            )
+    return ""
+
+
+def _loops(text: str) -> Iterator[tuple[int, int, int, str]]:
+    """(line, where its body begins and ends, the body) of each for loop."""
+    for found in re.finditer(r"\bfor\s*\(", text):
+        rest = integers.bracketed(text[found.end() :])[1].lstrip()
+        body, behind = integers.bracketed(rest[1:], "{}") if rest.startswith("{") else rest.partition(";")[::2]
+        yield text.count("\n", 0, found.start()) + 1, len(text) - len(rest), len(text) - len(behind), body
+
+
 def never_stored(facts: Facts) -> str:
     """What a block reads of an array in shared memory and stores nowhere, as whole rows or columns."""
     finding = next((one for one in facts.failure.report.findings if feedback.UNWRITTEN in one.message), None)
@@ -572,7 +595,7 @@ def of_another_element(facts: Facts) -> str:
         return ""
     wrong = wrong & ~np.isnan(output)
     values, places, often = np.unique(expected, return_index=True, return_counts=True)
-    if wrong.sum() < 4 or (often > 1).mean() > 0.1:
+    if wrong.sum() < 4 or len(values) < 16 or (often > 1).mean() > 0.1:
         return ""
     found = np.searchsorted(values, output[wrong])
     if (found >= len(values)).any() or (values[np.minimum(found, len(values) - 1)] != output[wrong]).any():
@@ -687,5 +710,7 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 BY_TEXT: tuple[Look, ...] = (convergence.explained, leaves_its_row, leaves_the_room, same_buffer, not_sent_home)
 LOOKS: tuple[Look, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
-    overall.factor_or_constant, contents.explained, of_another_element, of_another_block, stored_twice, never_stored,
+    overall.factor_or_constant, contents.explained, of_another_element, of_another_block,
 )  # fmt: skip
+# What was seen, and not why: only where nothing else explains it.
+LAST: tuple[Look, ...] = (no_barrier_in_loop, stored_twice, never_stored)

@@ -30,6 +30,8 @@ _CONDITIONS = (
 _PATTERNS = (
     (re.compile(r"__sync(?:threads|warp)\s*;"),
      "The name of a function alone calls nothing: without () there is no barrier. Write __syncthreads();"),
+    (re.compile(r"threadIdx\.(\w)\s*\*\s*blockDim\.\1\s*\+\s*blockIdx\.\1\b"),
+     ": block and thread are exchanged. The block begins at blockIdx * blockDim, and threadIdx counts on from there."),
     (re.compile(r"\w+(?:\[[^][]*\])?\s*=\+\s*\w+"), "=+ assigns what follows it, with a sign; += adds."),
     (re.compile(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*\*\s*>\s*\(\s*\w+\s*\)\s*\[(?![^]]*(?:/|>>))[^]]*\*\s*[NKM]\b[^]]*\]"),
      ": an index into a pointer to float4 counts groups of four, and this one counts floats. Divide it by 4."),
@@ -62,7 +64,7 @@ def explanation(source: str) -> str:
     for pattern, why in _PATTERNS:
         if found := pattern.search(text):
             return f"Line {_line(text, found)} has {' '.join(found[0].split())}{'' if why[0] == ':' else ' '}{why}"
-    return _in_conditions(text) or _of_its_own(text) or _cut_to_int(text) or _declared_again(text)
+    return _in_conditions(text) or _thrown_away(text) or _of_its_own(text) or _cut_to_int(text) or _declared_again(text)
 
 
 def _without_comments(source: str) -> str:
@@ -91,6 +93,18 @@ def _in_conditions(text: str) -> str:
             for pattern, why in _CONDITIONS:
                 if slip := pattern.fullmatch(part):
                     return f"{has}. {why.format(slip[0], *slip.groups())}"
+    return ""
+
+
+def _thrown_away(text: str) -> str:
+    """A statement that calls a function for its result, and does nothing with it."""
+    own = re.findall(r"__device__\s+(?:__forceinline__\s+|inline\s+)*(?!void\b)\w+\s+(\w+)\s*\([^)&]*\)\s*\{", text)
+    called = "|".join([*map(re.escape, own), r"__shfl\w*_sync", "__ballot_sync", "__popc"])
+    for found in re.finditer(rf"(?<=[;{{}}])\s*({called})\s*\([^;]*\)\s*;", text):
+        name = found[1]
+        return (
+            f"Line {_line(text, found)} calls {name} and does nothing with what it returns: assign it, v = {name}(…)."
+        )
     return ""
 
 
@@ -322,8 +336,8 @@ _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r'identifier "(\w+)" is undefined', _unknown_name),
     (r"must have arithmetic", _of_source(
         r"float\s*\*",
-        "One of the two is a pointer, the place where the floats of an array begin; a float of it has an index, as in "
-        "B[i].",
+        "The name of an array alone is a pointer, the place where its floats begin; one of its floats has an index, "
+        "as in B[i].",
     )),
     (r'invalid type conversion|cast to type "float4" is not allowed', _FLOAT4_BY_VALUE),
     (r"no suitable (?:constructor|conversion)[^\n]*float4", _FLOAT4_BY_VALUE),

@@ -154,6 +154,8 @@ WARP_TREE = Blank(
               (("v += __shfl", "v = __shfl"),)),
         Wrong("halves", "With width 16 the warp falls into two halves that exchange nothing: lane 0 has the sum of "
               "lanes 0 to 15.", (("v, offset)", "v, offset, 16)"),)),
+        Wrong("from_place", "offset counts from the lane itself: the lane lane + offset above it is too far.",
+              (("v, offset)", "v, lane + offset)"),)),
         Wrong("from_lane", "__shfl_sync takes from lane number offset, which is the same for all lanes. "
               "__shfl_down_sync takes from lane + offset.", (("__shfl_down_sync", "__shfl_sync"),)),
         Wrong("last_lane", "Lane 31 has no lane above it, so its sum is its own v many times over. The sum of all "
@@ -237,10 +239,7 @@ NO_FENCE = (
     "Without __threadfence() before it the count may be seen before the part, and the last block reads what was in "
     "parts before."
 )
-ONLY_ONCE = (
-    "After two launches *total has the sum once. Either *arrived was not set back to 0, so that no block of the second "
-    "launch was the last; or *total was replaced (=) and not added to (+=)."
-)
+ONLY_ONCE = "After two launches *total has the sum once"
 WHO_IS_LAST = (
     "atomicAdd returns how many blocks had arrived *before*: the last one gets gridDim.x - 1, and it alone may add."
 )
@@ -273,8 +272,10 @@ LAST_BLOCK = Blank(
     wrong=(
         Wrong("no_fence", NO_FENCE, (("        __threadfence();\n", ""),)),
         Wrong("fence_behind", NO_FENCE, (("= v;\n        __threadfence();\n", "= v;\n"),)),
-        Wrong("no_reset", ONLY_ONCE, (("        *arrived = 0;\n", ""),)),
-        Wrong("replaced", ONLY_ONCE, (("*total += v", "*total = v"),)),
+        Wrong("replaced", f"{ONLY_ONCE}: it was replaced (=) and not added to (+=).", (("*total += v", "*total = v"),),
+              text=r"\*\s*total\s*=(?!=)|\btotal\[0\]\s*=(?!=)"),
+        Wrong("no_reset", f"{ONLY_ONCE}: *arrived was not set back to 0, so that no block of the second launch was the "
+              "last.", (("        *arrived = 0;\n", ""),), text=r"(?s)\A(?!.*arrived(?:\[0\])?\s*=\s*0)"),
         Wrong("never_last", WHO_IS_LAST, (("== gridDim.x - 1", "== gridDim.x"),)),
         Wrong("first_block", WHO_IS_LAST, (("== gridDim.x - 1", "== 0"),)),
         Wrong("plain_count", "Two blocks may read the same *arrived and store the same number: counting needs "

@@ -127,6 +127,8 @@ TWO_OF_THREAD = Blank(
               (("row + y < M && col + x < N", "row < M && col < N"),)),
         Wrong("rows_of_m", "A row of C has N elements: the place is (row + y) * N + col + x.",
               (("(row + y) * N", "(row + y) * M"),)),
+        Wrong("rows_of_k", "A row of C has N elements: the place is (row + y) * N + col + x.",
+              (("(row + y) * N", "(row + y) * K"),)),
         Wrong("place_of_patch", "All elements of the patch get the place of its first one: y and x belong to it.",
               (("(row + y) * N + col + x", "row * N + col"),)),
         Wrong("place_in_patch", "That is the place in the patch. The place in C has row, N and col in it.",
