@@ -170,7 +170,8 @@ class KernelExercise(Exercise):
         told = any(goal.predicted for goal in self.goals)
         from helpers.exercises.framework import speed  # a kernel that passed: now the model of its time is loaded
 
-        fast = "" if told else speed.line(found.kernel, text, self.problem, self.name, self.before)
+        course = simulated(self.solved, self.problem.entry)
+        fast = "" if told else speed.line(found.kernel, text, self.problem, self.name, self.before, course)
         more = f"{fast}{device.sentence}{self._remarks(found)}"
         return feedback.verdict(found, self.problem, self.goals, (), starter=False, more=more)
 
@@ -185,11 +186,7 @@ class KernelExercise(Exercise):
         assert found.kernel is not None
         own = judge.measured(found.kernel, self.problem, self.judged)
         course = judge.known_launch(simulated(self.solved, self.problem.entry), self.problem, self.judged)
-        return "".join(
-            f"\n{one}"
-            for one in (self.remark(own), _scattered(own, course), _in_double(own, course), _stored_again(own, course))
-            if one
-        )
+        return "".join(f"\n{one}" for one in (self.remark(own), *(remark(own, course) for remark in REMARKS)) if one)
 
     def examine(self, source: str) -> Examination:
         """Everything that `check` finds out in the simulator."""
@@ -319,6 +316,20 @@ def _sectors(recording: Recording, array: str) -> float:
     return recording.total("sectors", "global", "ld", array) / max(
         1, recording.total("requests", "global", "ld", array)
     )
+
+
+def _more_barriers(own: Judged, course: Judged) -> str:
+    """That the blocks of a right kernel pass more barriers than those of the course's solution; "" if they do not."""
+    if own.barriers <= course.barriers:
+        return ""
+    return (
+        f"Right, but its blocks pass {own.barriers} barriers where {course.barriers} would do: each is a place where "
+        "warps wait for one another."
+    )
+
+
+# What a right kernel still lacks, beside the course's solution.
+REMARKS = (_scattered, _in_double, _stored_again, _more_barriers)
 
 
 def alike(one: str, other: str) -> bool:

@@ -145,7 +145,7 @@ def _failure(found: Examination, failure: Outcome, problem: Problem, *, explaine
             told_first = easiest(in_shared, block)
         more = _others(told_first, failure.report.findings)
         first = _without_false_advice(told_first, problem, explained)
-        told = block and UNWRITTEN in first
+        told = block and UNWRITTEN in first and not explained
         threads = f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if told else ""
         return f"{launch}:\n{first}{more}{threads}{already}"
     return f"{launch}:\n{_first_wrong(found, failure, problem)}{already}"

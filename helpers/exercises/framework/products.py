@@ -112,6 +112,8 @@ OF_B = (
             "missing.", lambda p: (p.k, p.x)),
     Pattern("Every block takes its tile of B from the first columns, and each time the first one: the block's first "
             "column and k0 are both missing.", lambda p: (p.in_tile, p.x)),
+    Pattern("B is read at k0 + k * N + col, as if k0 were a column: k0 is a row of B, (k0 + k) * N + col.",
+            lambda p: _linear(p.k - p.in_tile + p.in_tile * p.N + p.col, p.N)),
     Pattern("B is read one k too far: in row k + 1.", lambda p: (p.k + 1, p.col)),
     Pattern("B is read one column too far: in column col + 1.", lambda p: _linear(p.k * p.N + p.col + 1, p.N)),
     Pattern("All columns of a thread's patch use its first column of B: the column does not move inside the patch.",
@@ -236,10 +238,10 @@ def _difference(wrong: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> str:
     if (rows[wrong] == col[wrong]).all() and (cols[wrong] == row[wrong]).all():
         return "In all of C, rows and columns trade places."
     if (rows[wrong] == row[wrong]).all():
-        return "The rows are right everywhere; it is the column of the load or of the store that is not."
+        return "The rows are right everywhere; it is a column that is not, of what is loaded, read or stored."
     if (cols[wrong] == col[wrong]).all():
-        return "The columns are right everywhere; it is the row of the load or of the store that is not."
-    return "Where the thread loads from and where it stores to are not the same row and column."
+        return "The columns are right everywhere; it is a row that is not, of what is loaded, read or stored."
+    return "What a thread loads or reads, and where it stores, are not of the same row and column."
 
 
 def _missing(uses: np.ndarray, first: tuple[int, ...], K: int, tiles: Tiles, same: bool) -> str:

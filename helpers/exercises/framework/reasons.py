@@ -68,7 +68,7 @@ class Facts:
 
         first_round: with what the variables of loops are at first.
         """
-        given = {name: int(arg) for name, arg in self.parameters.items() if isinstance(arg, np.integer)}
+        given = {name: arg.item() for name, arg in self.parameters.items() if isinstance(arg, np.number)}
         for name, index in (("blockIdx", block), ("threadIdx", thread)):
             given |= {f"{name}.{axis}": one for axis, one in zip("xyz", index, strict=True)}
         for name, sizes in (("blockDim", self.setup.block), ("gridDim", self.setup.grid)):
@@ -230,7 +230,7 @@ def leaves_the_room(facts: Facts) -> str:
 def _known(text: str, names: Mapping[str, Any]) -> str:
     """'row is 8, N is 32': the names of an expression that are one number each."""
     known = sorted({one for one in re.findall(r"\b[a-zA-Z_]\w*\b", text) if one in names and np.ndim(names[one]) == 0})
-    return ", ".join(f"{one} is {int(names[one])}" for one in known)
+    return ", ".join(f"{one} is {names[one]:g}" for one in known)
 
 
 _WIDE = re.compile(r"accessed (\d+) bytes at an address that is not a multiple of \d+ \(byte (\d+) of (\w+)")
@@ -379,7 +379,27 @@ def leaves_the_matrix(facts: Facts) -> str:
             col, int(x), width, f"a row of {name} has {width} floats"
         )
         if told:
-            return f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}: {told}."
+            where = f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}"
+            return f"{where}: {told}.{_along(facts, row, 'y') or _along(facts, col, 'x')}"
+    return ""
+
+
+def _along(facts: Facts, text: str, due: str) -> str:
+    """That a row, or a column, is made of the axis that the launch has along the other one; '' if it is not."""
+    rows_along = facts.problem.rows_along  # type: ignore[attr-defined]
+    if rows_along == "either":
+        return ""
+    other = {"x": "y", "y": "x"}
+    axis = due if rows_along == "y" else other[due]
+
+    def moves(along: str) -> bool:
+        ends = [(0, 0, 0), (int(along == "x"), int(along == "y"), 0)]
+        first, second = (integers.value(text, facts.values(one, one)) for one in ends)
+        return first is not None and first != second
+
+    if moves(other[axis]) and not moves(axis):
+        what = "rows" if due == "y" else "columns"
+        return f" It is made of {other[axis]}, and this launch has {axis} along the {what}."
     return ""
 
 
@@ -674,6 +694,8 @@ def stored_twice(facts: Facts) -> str:
     if tiles is not None and (tiles == tiles[:1]).all():
         sets = [_rows_and_columns(one) for one in (tiles[0] == 0, tiles[0] > 1)]
         more = f", and several threads store {sets[1]}" if sets[1] else ""
+        if not stores.any():
+            return ""
         if sets[0]:
             why = "the place of a thread's part is not its own"
             return f"In every tile of {name} no thread stores {sets[0]}{more}: {why}."

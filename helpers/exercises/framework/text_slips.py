@@ -64,7 +64,15 @@ def explanation(source: str) -> str:
     for pattern, why in _PATTERNS:
         if found := pattern.search(text):
             return f"Line {_line(text, found)} has {' '.join(found[0].split())}{'' if why[0] == ':' else ' '}{why}"
-    return _in_conditions(text) or _thrown_away(text) or _of_its_own(text) or _cut_to_int(text) or _declared_again(text)
+    return (
+        _in_conditions(text)
+        or _two_axes(text)
+        or _one_by_one(text)
+        or _thrown_away(text)
+        or _of_its_own(text)
+        or _cut_to_int(text)
+        or _declared_again(text)
+    )
 
 
 def _without_comments(source: str) -> str:
@@ -93,6 +101,37 @@ def _in_conditions(text: str) -> str:
             for pattern, why in _CONDITIONS:
                 if slip := pattern.fullmatch(part):
                     return f"{has}. {why.format(slip[0], *slip.groups())}"
+    return ""
+
+
+_INDEX = (
+    r"blockIdx\.(?P<a>\w)\s*\*\s*blockDim\.(?P<b>\w)\s*\+\s*threadIdx\.(?P<c>\w)",
+    r"threadIdx\.(?P<c>\w)\s*\+\s*blockIdx\.(?P<a>\w)\s*\*\s*blockDim\.(?P<b>\w)",
+)
+
+
+def _two_axes(text: str) -> str:
+    """An index of the launch that is made of two axes."""
+    for pattern in _INDEX:
+        for found in re.finditer(pattern, text):
+            if len({found["a"], found["b"], found["c"]}) > 1:
+                return (
+                    f"Line {_line(text, found)} has {' '.join(found[0].split())}: x and y are mixed. An index is made "
+                    "of one axis, blockIdx.y * blockDim.y + threadIdx.y."
+                )
+    return ""
+
+
+def _one_by_one(text: str) -> str:
+    """A loop over tiles that goes on by 1, though its variable is where the tile begins."""
+    for loop in re.finditer(r"\bfor\s*\(\s*int\s+(\w+)\s*=\s*0\s*;[^;]*;\s*(?:\+\+\1|\1\+\+|\1\s*\+=\s*1)\s*\)", text):
+        name, body = loop[1], integers.bracketed(text[loop.end() :].lstrip()[1:], "{}")[0]
+        begins = re.search(rf"[\[(+]\s*{name}\s*\+\s*(?:threadIdx\.)?[xy]\b", body)
+        if "__syncthreads" in body and begins and not re.search(rf"\b{name}\s*\*|\*\s*{name}\b", body):
+            return (
+                f"Line {_line(text, loop)} has {' '.join(loop[0].split())}: {name} grows by 1, and a round takes a "
+                f"whole tile of k. It must grow by the tile's depth."
+            )
     return ""
 
 
@@ -243,7 +282,7 @@ def _blank_heads(text: str) -> str:
 def _declared_again(text: str) -> str:
     """A variable that an inner block declares once more: what it computes there is lost, and the outer one, which is
     used afterwards, is not changed by anything."""
-    for outer in re.finditer(r"\b(?:float|double|int)\s+(\w+)\s*=[^;]*;", text):
+    for outer in re.finditer(r"\b(?:float|double|int)\s+(\w+)\s*(?:=[^;]*)?;", text):
         name = outer[1]
         scope = integers.bracketed(text[outer.end() :], "{}")[0]
         inner = re.search(rf"\b(?:float|double|int)\s+{name}\s*=[^;]*;", scope)
@@ -251,10 +290,13 @@ def _declared_again(text: str) -> str:
             continue
         hidden, rest = integers.bracketed(scope[inner.end() :], "{}")
         before, set_in = scope[: inner.start()], rf"(?<![\w.]){name}\s*(?:[-+*/]?=(?!=)|\+\+|--)"
-        if re.search(set_in, hidden) and re.search(rf"\b{name}\b", rest) and not re.search(set_in, before + rest):
+        if re.search(r"\)\s*$", before):  # if (…) float old = …; is over with its ;
+            hidden, rest = "", scope[inner.end() :]
+        set_there = re.search(set_in, hidden) or "=" not in outer[0]
+        if set_there and re.search(rf"\b{name}\b", rest) and not re.search(set_in, before + rest):
             line = text.count("\n", 0, outer.end() + inner.start()) + 1
             return (
-                f"Line {line} declares another {name}, which ends with the next }}: what is added to it is lost, and "
+                f"Line {line} declares another {name}, which ends with the statement or the braces that it stands in: "
                 f"the {name} of line {_line(text, outer)} is never changed. Leave the second declaration out."
             )
     return ""
@@ -282,7 +324,16 @@ def _unknown_name(found: re.Match[str], source: str) -> str:
             f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
             f"the loop.{braces}"
         )
-    return f"Did you mean {(same or near)[0]}?" if same or near else ""
+    if same or near:
+        return f"Did you mean {(same or near)[0]}?"
+    declared = re.search(rf"\b(?:float4?|double|int|unsigned|bool|auto)\s+{re.escape(name)}\b", source)
+    if declared is None:
+        return ""
+    line = source.count("\n", 0, declared.start()) + 1
+    return (
+        f"{name} is declared in line {line}, inside of braces, and ends with them. Declare it in front of the {{ that "
+        "begins them."
+    )
 
 
 def _define_with_semicolon(source: str) -> str:
