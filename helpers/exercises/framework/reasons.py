@@ -620,6 +620,10 @@ def of_another_element(facts: Facts) -> str:
     found = np.searchsorted(values, output[wrong])
     if (found >= len(values)).any() or (values[np.minimum(found, len(values) - 1)] != output[wrong]).any():
         return ""
+    here, there = np.argwhere(wrong), np.argwhere(np.ones(expected.shape))[places[found]]
+    names = [[facts.problem.index(tuple(int(n) for n in one))[-1] for one in cells] for cells in (here, there)]
+    if any(isinstance(one, str) and one != same for one, same in zip(*names, strict=True)):
+        return ""  # numbers of two kinds that happen to be equal
     first, other = (
         f"{facts.problem.output}[{', '.join(map(str, facts.problem.index(tuple(int(n) for n in one))))}]"
         for one in (np.argwhere(wrong)[0], np.unravel_index(int(places[found[0]]), expected.shape))

@@ -177,8 +177,8 @@ TWO_LEVELS = Blank(
     difficulty=2,
     task="Few blocks share a long x: every thread first adds up its elements in a register, then a block of 256 "
         "threads "
-    "adds up on two levels, warps and block. n is any number, also smaller than the launch. One barrier is enough, and "
-    "there are three blocks: at most 3 barriers.",
+    "adds up on two levels, warps and block. n is any number, also smaller than the launch. One barrier for each of "
+    "the three blocks is enough: at most 3 in all.",
     hints=(
         "With 3 blocks of 256 threads, thread 5 of block 1 has the elements 261, 261 + 768, 261 + 1536, … below n.",
         "warp_sum leaves the sum of a warp in its lane 0, which stores it in of_warp. The first warp may read when all "
@@ -251,9 +251,8 @@ LAST_BLOCK = Blank(
     title="Write it: the last block adds up the parts",
     difficulty=2,
     task="The block that is the last to store its part adds up all of them: one launch, no atomic on a float, the same "
-    "order whichever block comes last. block_sum is given. *total grows by the sum of x in every launch, and "
-    "*arrived is 0 "
-    "only before the first one.",
+    "order whichever block comes last. block_sum is given. *total grows by the sum of x in every launch; *arrived is 0 "
+    "before the first one.",
     hints=(
         "Only thread 0 counts its block in. How do the other threads of the block learn whether it is the last? last "
         "is in shared memory.",
@@ -303,6 +302,8 @@ LAST_BLOCK = Blank(
 
 SYNC_IN_LOOP = "        __syncwarp();\n"
 
+OF_A_WARP = "Right, but __syncthreads() is the barrier of a block: that of a warp, __syncwarp(), is enough here."
+
 LOCKSTEP = KernelExercise(
     name="lockstep",
     notebook="16",
@@ -318,6 +319,7 @@ LOCKSTEP = KernelExercise(
     ),
     problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 1, 33)),
     picture=OrderOf(Case({"n": 64}), LEARNERS, 4 * 32),
+    remark=lambda judged: OF_A_WARP if "__syncthreads" in judged.kernel.compiled.source else "",
     wrong=(
         Wrong("starter", "Lanes read what other lanes of the warp have stored, and nothing says that they have stored "
               "it yet: __syncwarp() belongs before the loop and behind each step."),

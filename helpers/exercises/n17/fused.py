@@ -104,6 +104,12 @@ TWO_OF_THREAD = Blank(
               (("from < at", "from > at"),)),
         Wrong("or_equal", "With <= an equal element replaces the one before it, whose place is smaller.",
               (("w < v || (w == v && from < at)", "w <= v"),)),
+        Wrong("not_larger", "A NaN is not greater than or equal to anything, so that !(w >= v) is true for it, and of "
+              "equal elements the later one wins: ask what is smaller.",
+              (("w < v || (w == v && from < at)", "!(w >= v)"),)),
+        Wrong("both_smaller", "An element that is smaller and stands later comes first, too: the place decides only "
+              "where the values are equal.",
+              (("w < v || (w == v && from < at)", "w <= v && from < at"),)),
         Wrong("nan_passes", "A NaN is not greater than or equal to anything, so that !(w >= v) is true for it: ask "
               "what is smaller.", (("w < v || (w == v", "!(w >= v) || (w == v"),)),
         Wrong("largest", "These are the two largest.", (("w < v ||", "w > v ||"),)),
