@@ -167,11 +167,12 @@ def _without_false_advice(finding: Finding, problem: Problem, explained: bool) -
     asks for; and in no exercise a thread waits for a flag."""
     message, sides = finding.message.replace(OF_FLAGS, ""), frozenset(_SIDE.findall(finding.message))
     advice = {frozenset(("writes",)): BOTH_STORE, frozenset(("writes", "updates")): ATOMIC_AND_STORE}.get(sides, "")
-    if finding.kind != GLOBAL_RACE and not advice:
-        return message
+    if not advice and finding.kind == GLOBAL_RACE and isinstance(problem, Gemm | MatrixMap):
+        advice = ONE_OWNER
     what = message.rpartition("\n")[0]
-    advice = advice or (ONE_OWNER if isinstance(problem, Gemm | MatrixMap) else "")
-    return "\n".join([what] if explained or not advice else [what, advice])
+    if not advice:
+        return what if explained and finding.kind == GLOBAL_RACE else message
+    return what if explained else f"{what}\n{advice}"
 
 
 def _others(told: Finding, findings: Sequence[Finding]) -> str:
