@@ -23,6 +23,7 @@ OF_SUM = {
     "sum": lambda a, b: 1.0, "alpha * sum": lambda a, b: a, "beta * sum": lambda a, b: b,
     "alpha * beta * sum": lambda a, b: a * b, "alpha * alpha * sum": lambda a, b: a * a,
     "alpha * sum + beta * sum": lambda a, b: a + b,
+    "alpha * sum + alpha * beta * sum": lambda a, b: a + a * b,
 }  # fmt: skip
 OF_C = {
     "": lambda a, b: 0.0, " + C": lambda a, b: 1.0, " + alpha * C": lambda a, b: a, " + beta * C": lambda a, b: b,

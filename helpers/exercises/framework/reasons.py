@@ -163,16 +163,15 @@ def leaves_its_row(facts: Facts) -> str:
     """An index of a tile that is as large as the tile is wide, for a thread that went wrong there."""
     for line, name, block, thread, said in _concerned(facts):
         shape = facts.shape(name)
-        stopped = facts.failure.error is not None and len(said) == len(shape)  # in some round of its loop
-        names = facts.values(block, thread, first_round=not stopped) if shape else {}
+        said = said if len(said) == len(shape) else ()
+        in_a_loop = facts.failure.error is not None and bool(said)  # in any round of it
+        names = facts.values(block, thread, first_round=not in_a_loop) if shape else {}
         for written in facts.accesses(line, name) if shape else ():
             if len(written) != len(shape):
                 continue
-            indices = [integers.value(one, names) for one in written]
-            if len(said) == len(shape):
-                if not _same_element(indices, said, shape):
-                    continue  # another access of the line, or another round of its loop
-                indices = list(said) if stopped else indices
+            indices = (
+                _indices_of(written, names, said, shape) if said else [integers.value(one, names) for one in written]
+            )
             for place, (text, size) in enumerate(zip(written, shape, strict=True)):
                 index = indices[place]
                 if index is None or 0 <= index < size:
@@ -187,13 +186,24 @@ def leaves_its_row(facts: Facts) -> str:
     return ""
 
 
-def _same_element(indices: Sequence[Any], said: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether the indices of an access, as far as the text tells them, are those of an element, though they may leave
-    its row."""
-    if None in [one if one is None else 0 for one in indices]:
-        return all(one is None or one == other for one, other in zip(indices, said, strict=True))
+def _indices_of(
+    written: Sequence[str], names: Mapping[str, Any], said: Sequence[int], shape: Sequence[int]
+) -> list[int | None]:
+    """The indices of an access, which may depend on loops, if they lead to an element as it is named; else all are
+    None: it is another access of the line, or another round."""
+    indices = [integers.value(one, names) for one in written]
+    unknown = [place for place, one in enumerate(indices) if one is None]
     steps = [int(np.prod(shape[place + 1 :])) for place in range(len(shape))]
-    return sum(map(operator.mul, indices, steps)) == sum(map(operator.mul, said, steps))
+    left = sum(map(operator.mul, said, steps)) - sum(
+        one * step for one, step in zip(indices, steps, strict=True) if one is not None
+    )
+    if len(unknown) == 1 and left % steps[unknown[0]] == 0:
+        indices[unknown[0]] = left // steps[unknown[0]]
+    elif len(unknown) > 1 and all(one in (None, other) for one, other in zip(indices, said, strict=True)):
+        return list(said)
+    elif unknown or left:
+        return [None] * len(indices)
+    return indices
 
 
 def _said_index(facts: Facts, name: str) -> tuple[int, ...]:
@@ -453,12 +463,16 @@ def sent_home(facts: Facts) -> str:
             if index is None:
                 continue
             index = np.broadcast_to(index, _threads(facts))
+            if told := _of_other_length(facts, number, text):
+                return told
             owners = np.argwhere(index == element)
             where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
             if len(owners) == 0:
                 return _out_of_reach(facts, number, text, where)
             due = _owner(facts, element)
-            if due is None or due in map(tuple, owners.tolist()):
+            if due is None:
+                return ""
+            if due in map(tuple, owners.tolist()):
                 kept = _kept_away(facts, *map(int, owners[0]))
                 return f"{kept} But {where} is its element." if kept else ""
             block, thread = _indices(facts, *due)
@@ -499,19 +513,28 @@ def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
     if None in [one if one is None else 0 for one in reached]:
         values = theme.runs(np.unique(integers.value(text, facts.all_threads)).tolist())
         return f"{start}: `{text}` is {values}, and there are {facts.failure.expected.size} elements."
-    stride, sizes_ = integers.value(split[1], facts.all_threads), facts.failure.case.sizes  # type: ignore[index]
-    if np.ndim(stride) == 0 and stride is not None and len(shape) == 2 and stride != shape[1]:
-        names = [key for key, size in sizes_.items() if size == shape[1]]
-        return (
-            f"{start}: `{text}` takes rows to be `{split[1]}` = {stride} floats long, and they have "  # type: ignore[index]
-            f"{names[0] if names else ''} = {shape[1]}."
-        )
     sets = [np.unique(one).tolist() for one in reached]
     told = " and ".join(f"`{part}` is {theme.runs(one)}" for part, one in zip((split[0], split[2]), sets, strict=True))  # type: ignore[index]
     sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
     swapped = len(shape) == 2 and shape[0] != shape[1] and [len(one) for one in sets] == [shape[1], shape[0]]
     why = " Row and column trade places: see which of them x is." if swapped else ""
     return f"{start}: {told}, and there are {sizes}.{why}"
+
+
+def _of_other_length(facts: Facts, line: int, text: str) -> str:
+    """That an index of the output is made with another length than that of its rows, or, where it is stored column by
+    column, of its columns."""
+    split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
+    length = integers.value(split[1], facts.all_threads) if split and len(shape) == 2 else None
+    by_columns = getattr(facts.problem, "column_major", False)
+    due, lines = (shape[0], "columns") if by_columns else (shape[1], "rows")
+    if length is None or np.ndim(length) or length == due or min(shape) == 1:
+        return ""
+    names = [key for key, size in facts.failure.case.sizes.items() if size == due]
+    return (
+        f"In line {line}, `{text}` takes the {lines} of {facts.problem.output} to be `{split[1]}` = {length} elements "  # type: ignore[index]
+        f"long, and they have {f'{names[0]} = ' if names else ''}{due}."
+    )
 
 
 def _threads(facts: Facts) -> tuple[int, int]:
