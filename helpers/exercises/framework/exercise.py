@@ -29,7 +29,6 @@ from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
 from helpers.exercises.framework.judge import Examination, Goal, Judged
 from helpers.exercises.framework.problems import Case, Problem
-from helpers.exercises.framework.trial import Outcome
 from helpers.pictures import theme
 from helpers.pictures.source_diff import Diff, source_diff
 from helpers.run import simulated
@@ -157,7 +156,7 @@ class KernelExercise(Exercise):
                 because = self._because(found, text)
                 progress.note(self.name, solved=False)
             said = feedback.verdict(found, self.problem, self.goals, because, starter=untouched)
-            return replace(said, alone=not untouched and not self._draws(found.first_failure))
+            return replace(said, alone=not untouched and not self._draws(found))
         facts = reasons.Facts(text, found, found.outcomes[0], self.problem, self.solved)
         apart = convergence.explained(facts)
         if apart:
@@ -175,11 +174,15 @@ class KernelExercise(Exercise):
         more = f"{fast}{device.sentence}{self._remarks(found)}"
         return feedback.verdict(found, self.problem, self.goals, (), starter=False, more=more)
 
-    def _draws(self, failure: Outcome | None) -> bool:
+    def _draws(self, found: Examination) -> bool:
         """Whether the picture shows what is wrong: it is made from a launch of its own, in which another case's failure
         need not be seen."""
-        race = failure is not None and any(one.kind == SHARED_RACE for one in failure.report.findings)
-        return failure is None or (race and getattr(self.picture, "draws_races", False))
+        if found.first_failure is None:
+            return True
+        if found.kernel is None or not getattr(self.picture, "draws_races", False):
+            return False
+        shown = trial.run(found.kernel, self.problem, self.picture.case)  # type: ignore[attr-defined]
+        return any(one.kind == SHARED_RACE for one in shown.report.findings)
 
     def _remarks(self, found: Examination) -> str:
         """What an accepted kernel still lacks, each remark in a line of its own."""

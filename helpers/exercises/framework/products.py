@@ -55,6 +55,12 @@ class Pattern:
     index: Callable[[Place], Index]
 
 
+TRADED = (
+    "Row and column trade places, where A and B are read or where C is stored: what belongs to row r and column c is "
+    "in row c and column r."
+)
+
+
 def _linear(index: Any, width: int) -> Index:
     return index // width, index % width
 
@@ -166,6 +172,8 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
     asked = sorted({0, min(1, K - 1), min(2, K - 1), K // 2, K - 1})
     with_B, with_A = [probe.of_A(k) for k in asked], [probe.of_B(k) for k in asked]
     moved = _moved(probe, wrong, with_B, with_A, first)
+    if pair == (OF_A[0].sentence, OF_B[0].sentence):
+        pair = (TRADED,)
     if moved or pair:  # a whole sum in another place is read in another row and another column, too
         yield from (moved,) if moved else pair
         return

@@ -525,14 +525,16 @@ def _of_other_length(facts: Facts, line: int, text: str) -> str:
     """That an index of the output is made with another length than that of its rows, or, where it is stored column by
     column, of its columns."""
     split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
-    length = integers.value(split[1], facts.all_threads) if split and len(shape) == 2 else None
+    if split is None or len(shape) != 2 or min(shape) == 1:
+        return ""
+    length = integers.value(split[1], facts.all_threads)
     by_columns = getattr(facts.problem, "column_major", False)
     due, lines = (shape[0], "columns") if by_columns else (shape[1], "rows")
-    if length is None or np.ndim(length) or length == due or min(shape) == 1:
+    if length is None or np.ndim(length) or length == due:
         return ""
     names = [key for key, size in facts.failure.case.sizes.items() if size == due]
     return (
-        f"In line {line}, `{text}` takes the {lines} of {facts.problem.output} to be `{split[1]}` = {length} elements "  # type: ignore[index]
+        f"In line {line}, `{text}` takes the {lines} of {facts.problem.output} to be `{split[1]}` = {length} elements "
         f"long, and they have {f'{names[0]} = ' if names else ''}{due}."
     )
 

@@ -292,7 +292,7 @@ def _declared_again(text: str) -> str:
         before, set_in = scope[: inner.start()], rf"(?<![\w.]){name}\s*(?:[-+*/]?=(?!=)|\+\+|--)"
         if re.search(r"\)\s*$", before):  # if (…) float old = …; is over with its ;
             hidden, rest = "", scope[inner.end() :]
-        set_there = re.search(set_in, hidden) or "=" not in outer[0]
+        set_there = re.search(set_in, hidden) or "=" not in outer[0] or not re.search(rf"\b{name}\b", hidden)
         if set_there and re.search(rf"\b{name}\b", rest) and not re.search(set_in, before + rest):
             line = text.count("\n", 0, outer.end() + inner.start()) + 1
             return (
