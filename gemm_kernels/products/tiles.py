@@ -167,7 +167,8 @@ def expected(
 
     shapes: how many products have each (M, N).  times: by the tiles' keys.
     """
-    BM, BN, _ = tile.size
+    BM, BN, BK = tile.size
+    K = -(-K // BK) * BK  # the last tile along k is multiplied whole
     blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in shapes.items())
     full, rest = divmod(blocks, sms * tile.blocks)
     last = -(-rest // sms)  # blocks of an SM in the last round

@@ -40,7 +40,7 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
     };
     auto meet = [&] {   // the next tiles are whole, and every thread has read those before: they may be overwritten
         asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");   // all but the newest AHEAD - 1 groups
-        __syncthreads();
+        asm volatile("bar.sync 1, %0;" ::"n"(Tile::THREADS) : "memory");   // a number: two kinds of warps come to it
     };
     #pragma unroll 1
     for (int next = 0; next < AHEAD; ++next) {
