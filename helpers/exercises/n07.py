@@ -203,7 +203,7 @@ FOUR_KERNELS = ValueExercise(
     hints=(
         "Look for the largest part of each bar that is neither dark nor light slate.",
         "Purple is shared memory, blue is global memory, red is the other warps, orange is the core.",
-        "Two of the colours are each in one bar only: the blue and the purple one. Of the other two bars, one is red.",
+        "Two of the colours are large in one bar only: the blue and the purple one. Of the other two bars, one is red.",
     ),
     variable="my_answer",
     starter=dict.fromkeys(profiled.UNKNOWN),

@@ -627,7 +627,8 @@ def reads_old(facts: Facts) -> str:
             return ""
     elif not added or not np.isnan(output[trial.stored(facts.found.kernel, facts.problem, facts.failure.case)]).any():  # type: ignore[arg-type]
         return ""
-    if added:
+    right = any(one.passed and one.case.beta for one in facts.found.outcomes)
+    if added and not (facts.problem.scalars and right):  # where beta is not 0, adding may be what is meant
         line = facts.text.count("\n", 0, added.start()) + 1
         return f"Line {line} adds to {name} (+=), and before the launch {name} is NaN: the result must replace it (=)."
     return slips.sentence("C_read_when_beta_0") if facts.problem.scalars else f"{name} is read, and begins with NaN."
