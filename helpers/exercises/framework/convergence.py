@@ -33,7 +33,7 @@ def explained(facts: Facts) -> str:
             holds = _holds(facts, condition)
             if holds is None:
                 continue
-            size = len(holds) if pattern == BARRIER else WARP
+            size = len(holds) // 2 if pattern == BARRIER else WARP
             parts = np.split(holds, range(size, len(holds), size))
             first = next((part for part in parts if 0 < part.sum() < len(part)), None)
             if first is not None:
@@ -95,8 +95,13 @@ def _calling(text: str, pattern: str) -> list[str]:
 
 
 def _holds(facts: Facts, condition: str) -> np.ndarray | None:
-    """Bool for each thread of block 0, None if the text does not say."""
-    block = (*facts.setup.block, 1, 1)[:3]
+    """Bool for each thread of the first and of the last block, None if the text does not say."""
+    grid, block = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
     threads = unravel(np.arange(int(np.prod(block))), block)
-    value = integers.value(condition, facts.values((0, 0, 0), threads, first_round=True))
-    return None if value is None or np.ndim(value) == 0 else np.asarray(value, bool)
+    found = []
+    for where in ((0, 0, 0), tuple(size - 1 for size in grid)):
+        value = integers.value(condition, facts.values(where, threads, first_round=True))
+        if value is None or np.ndim(value) == 0:
+            return None
+        found.append(np.asarray(value, bool))
+    return np.concatenate(found)

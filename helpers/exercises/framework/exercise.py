@@ -297,15 +297,11 @@ def _in_double(own: Judged, course: Judged) -> str:
 
 
 def _stored_again(own: Judged, course: Judged) -> str:
-    """That threads of block (0, 0, 0) store the same value to one element, where the course's solution has one thread
-    do so; "" if they do not."""
+    """That block (0, 0, 0) stores to an element more often than the course's solution does; "" if it does not."""
     often = [_stores_per_element(one) for one in (own, course)]
     if often[0] <= often[1]:
         return ""
-    return (
-        f"Right, but a block stores each element {often[0]:.3g} times, by threads that all have the same value: one "
-        "thread would do."
-    )
+    return f"Right, but a block stores each element {often[0]:.3g} times on average, and {often[1]:.3g} would do."
 
 
 def _stores_per_element(judged: Judged) -> float:

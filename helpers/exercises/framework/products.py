@@ -246,9 +246,9 @@ def _difference(wrong: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> str:
     if (rows[wrong] == col[wrong]).all() and (cols[wrong] == row[wrong]).all():
         return "In all of C, rows and columns trade places."
     if (rows[wrong] == row[wrong]).all():
-        return "The rows are right everywhere; it is a column that is not, of what is loaded, read or stored."
+        return "Here all rows are right; it is a column that is not, of what is loaded, read or stored."
     if (cols[wrong] == col[wrong]).all():
-        return "The columns are right everywhere; it is a row that is not, of what is loaded, read or stored."
+        return "Here all columns are right; it is a row that is not, of what is loaded, read or stored."
     return "What a thread loads or reads, and where it stores, are not of the same row and column."
 
 

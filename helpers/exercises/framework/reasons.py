@@ -170,7 +170,9 @@ def leaves_its_row(facts: Facts) -> str:
             if len(written) != len(shape):
                 continue
             indices = (
-                _indices_of(written, names, said, shape) if said else [integers.value(one, names) for one in written]
+                _indices_of(facts.text, written, names, said, shape)
+                if said
+                else [integers.value(one, names) for one in written]
             )
             for place, (text, size) in enumerate(zip(written, shape, strict=True)):
                 index = indices[place]
@@ -186,8 +188,17 @@ def leaves_its_row(facts: Facts) -> str:
     return ""
 
 
+def _comes_to(source: str, name: str, value: int, names: Mapping[str, Any]) -> bool:
+    """Whether a text is the variable of a loop that takes a value."""
+    for loop in re.finditer(rf"\bfor\s*\([^;]*;\s*{re.escape(name)}\s*(<=?)([^;]*);", source):
+        most = integers.value(loop[2], names)
+        if most is not None and value < most + (loop[1] == "<="):
+            return True
+    return False
+
+
 def _indices_of(
-    written: Sequence[str], names: Mapping[str, Any], said: Sequence[int], shape: Sequence[int]
+    source: str, written: Sequence[str], names: Mapping[str, Any], said: Sequence[int], shape: Sequence[int]
 ) -> list[int | None]:
     """The indices of an access, which may depend on loops, if they lead to an element as it is named; else all are
     None: it is another access of the line, or another round."""
@@ -200,7 +211,7 @@ def _indices_of(
     if len(unknown) == 1 and left % steps[unknown[0]] == 0:
         indices[unknown[0]] = left // steps[unknown[0]]
     elif len(unknown) > 1 and all(one in (None, other) for one, other in zip(indices, said, strict=True)):
-        return list(said)
+        return [one if _comes_to(source, text, one, names) else None for one, text in zip(said, written, strict=True)]
     elif unknown or left:
         return [None] * len(indices)
     return indices
@@ -618,7 +629,8 @@ def reads_old(facts: Facts) -> str:
     output, name = facts.failure.output, facts.problem.output
     if output is None or not np.isnan(output).any():
         return ""
-    added = re.search(rf"\b{trial.output_name(facts.found.kernel, facts.setup)}\s*\[[^;=]*\]\s*\+=", facts.text)  # type: ignore[arg-type]
+    written = trial.output_name(facts.found.kernel, facts.setup)  # type: ignore[arg-type]
+    added = re.search(rf"\b{written}\s*\[[^;=]*\]\s*\+=|\batomicAdd\s*\(\s*&?\s*{written}\b", facts.text)
     if isinstance(facts.problem, Gemm):
         try:
             if not _probe(facts).spoilt.any():
@@ -630,7 +642,8 @@ def reads_old(facts: Facts) -> str:
     right = any(one.passed and one.case.beta for one in facts.found.outcomes)
     if added and not (facts.problem.scalars and right):  # where beta is not 0, adding may be what is meant
         line = facts.text.count("\n", 0, added.start()) + 1
-        return f"Line {line} adds to {name} (+=), and before the launch {name} is NaN: the result must replace it (=)."
+        instead = ": the result must replace it (=)" if isinstance(facts.problem, Gemm) else ""
+        return f"Line {line} adds to {name}, and before the launch {name} is NaN{instead}."
     return slips.sentence("C_read_when_beta_0") if facts.problem.scalars else f"{name} is read, and begins with NaN."
 
 
@@ -733,7 +746,7 @@ def stored_twice(facts: Facts) -> str:
         return ""
     first, other = (f"{name}[{', '.join(map(str, one[0].tolist()[-due.ndim :]))}]" for one in (none, several))
     return (
-        f"No thread stores {first}, and several threads store {other}: the index of the store gives them one element."
+        f"No thread stores {first}, and several threads store {other}: the places that they compute are not their own."
     )
 
 
