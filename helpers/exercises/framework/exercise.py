@@ -214,17 +214,15 @@ class KernelExercise(Exercise):
         by_text = (in_text,) if in_text else reasons.of(source, found, self.problem, self.solved, reasons.BY_TEXT)
         if by_text:
             return by_text
-        if judge.has_wrong_numbers(found.outcomes):
-            return (
-                judge.library_slips(found.outcomes, self.problem)
-                or self._known(found, source)
-                or reasons.of(source, found, self.problem, self.solved, (*reasons.LOOKS, *reasons.LAST))
-            )
+        asked = (source, found, self.problem, self.solved)
+        numbers = judge.has_wrong_numbers(found.outcomes)
         return (
-            reasons.of(source, found, self.problem, self.solved)
+            (() if numbers else reasons.of(*asked))
             or judge.library_slips(found.outcomes, self.problem)
             or self._known(found, source)
-            or reasons.of(source, found, self.problem, self.solved, reasons.LAST)
+            or (reasons.of(*asked) if numbers else ())
+            or reasons.of(*asked, reasons.LAST)
+            or reasons.of_others(*asked)
         )
 
     def wrong_source(self, known: Wrong) -> str:

@@ -106,18 +106,23 @@ def of(
 ) -> tuple[str, ...]:
     """The reasons for the first failure, one or two that belong together; () if none is proven.
 
-    looks: for what; None for all that there is.
+    looks: for what; None for all that prove a cause.
     """
     looks = LOOKS if looks is None else looks
     failure = found.first_failure
     if failure is None or found.kernel is None:
         return ()
-    told = _told(Facts(source, found, failure, problem, solution), looks)
-    if told or SHARED_RACE in {one.kind for one in failure.report.findings}:
-        return told
+    return _told(Facts(source, found, failure, problem, solution), looks)
+
+
+def of_others(source: str, found: Examination, problem: Problem, solution: str) -> tuple[str, ...]:
+    """The reasons for another failure than the first one, which says more; () if there is none."""
+    failure = found.first_failure
+    if failure is None or found.kernel is None or SHARED_RACE in {one.kind for one in failure.report.findings}:
+        return ()
     for other in found.outcomes:  # a case with wrong numbers may say more than one with a hazard
         if other is not failure and other.wrong.any() and other.output is not None and not other.report.findings:
-            told = _told(Facts(source, found, other, problem, solution), looks)
+            told = _told(Facts(source, found, other, problem, solution), (*LOOKS, *LAST))
             if told:
                 return tuple(f"With {other.case.label(problem.scalars)}: {one}" for one in told)
     return ()

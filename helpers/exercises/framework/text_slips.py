@@ -124,14 +124,18 @@ def _two_axes(text: str) -> str:
 
 def _one_by_one(text: str) -> str:
     """A loop over tiles that goes on by 1, though its variable is where the tile begins."""
-    for loop in re.finditer(r"\bfor\s*\(\s*int\s+(\w+)\s*=\s*0\s*;[^;]*;\s*(?:\+\+\1|\1\+\+|\1\s*\+=\s*1)\s*\)", text):
+    for loop in re.finditer(
+        r"\bfor\s*\(\s*int\s+(\w+)\s*=\s*0\s*;([^;]*);\s*(?:\+\+\1|\1\+\+|\1\s*\+=\s*1)\s*\)", text
+    ):
         name, body = loop[1], integers.bracketed(text[loop.end() :].lstrip()[1:], "{}")[0]
         begins = re.search(rf"[\[(+]\s*{name}\s*\+\s*(?:threadIdx\.)?[xy]\b", body)
         if "__syncthreads" in body and begins and not re.search(rf"\b{name}\s*\*|\*\s*{name}\b", body):
-            return (
-                f"Line {_line(text, loop)} has {' '.join(loop[0].split())}: {name} grows by 1, and a round takes a "
-                f"whole tile of k. It must grow by the tile's depth."
+            why = (
+                f"{name} counts tiles, and is used as the k at which a tile begins: that is {name} times its depth."
+                if "/" in loop[2]
+                else f"{name} grows by 1, and a round takes a whole tile of k. It must grow by the tile's depth."
             )
+            return f"Line {_line(text, loop)} has {' '.join(loop[0].split())}: {why}"
     return ""
 
 
