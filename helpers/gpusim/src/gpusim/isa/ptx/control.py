@@ -3,12 +3,11 @@
 import numpy as np
 
 from gpusim.compiler.ptx import Immediate, Statement
-from gpusim.engine import accesses, printf
+from gpusim.engine import clusters
 from gpusim.engine.named_barriers import counted
 from gpusim.errors import Unknown
-from gpusim.isa.ptx import clusters
 from gpusim.isa.ptx.operands import Operands
-from gpusim.isa.rules import Barrier, Branch, Effect, Exit, Outcome, Reader, WarpBarrier
+from gpusim.isa.rules import Barrier, Branch, ClusterBarrier, Effect, Exit, Outcome, Reader, WarpBarrier
 
 
 def jump(t: Operands, s: Statement) -> Outcome:
@@ -33,7 +32,7 @@ def barrier(t: Operands, s: Statement) -> Outcome:
     if "warp" in s.modifiers or s.type == "warp":
         return WarpBarrier(t.read(s.operands[0], "u32"))  # for the sanitizer: nobody waits
     if "cluster" in s.opcode:
-        return clusters.barrier(t, s)
+        return _of_cluster(t, s)
     if "red" in s.opcode:
         return _reduction(t, s)
     which, *threads = s.operands or (Immediate(0, 0),)
@@ -69,11 +68,11 @@ def _reduction(t: Operands, s: Statement) -> Barrier:
     return Barrier(arrive, _named(t, which, threads), passed=counted(votes, keep), writes=writes)
 
 
-def sleep(t: Operands, s: Statement) -> Outcome:
-    """nanosleep.u32 t."""
-    return Effect((), accesses.sleep(t.read(s.operands[0], "u32")))
-
-
-def trap(t: Operands, s: Statement) -> Outcome:
-    """trap. brkpt."""
-    return Effect((), printf.trap)
+def _of_cluster(t: Operands, s: Statement) -> Outcome:
+    """barrier.cluster.arrive{.release,.relaxed}{.aligned}; barrier.cluster.wait{.acquire}{.aligned}."""
+    words = (*s.opcode, s.type)
+    if "arrive" in words:
+        return Effect((), lambda wave, registers, mask: clusters.arrive(wave, mask))
+    if "wait" in words:
+        return ClusterBarrier()
+    raise Unknown("its form")

@@ -9,6 +9,7 @@ Reference: PTX ISA, chapters 'Instruction Operands' and 'Operand Size Exceeding 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -100,6 +101,7 @@ class Operands:
         self.function = function = text.function
         self.at = 0
         self.arch = kernel.arch
+        self.cluster = kernel.cluster
         self.slots: dict[str, int] = {}
         self.types: list[str] = []
         self.initial: list[np.generic] = []
@@ -129,6 +131,14 @@ class Operands:
         self.types.append(type_)
         self.initial.append(initial)
         return self.slots[name]
+
+    own_rank = None  # addresses of the own block's shared memory hold none
+
+    @cached_property
+    def addresses_of_launch(self) -> tuple[int, int]:
+        """The slots of the addresses of the parameters and of a cooperative grid's barrier."""
+        names = "where parameters lie", "the grid's barrier"
+        return tuple(self._new_slot(name, "b64", np.int64(0)) for name in names)
 
     # ---- registers
 

@@ -11,6 +11,7 @@ from gpusim.engine.accesses import active_lanes, by_thread, by_warp
 from gpusim.engine.named_barriers import counted
 from gpusim.errors import Unknown
 from gpusim.isa.rules import (
+    NOTHING,
     Barrier,
     Branch,
     ClusterBarrier,
@@ -24,8 +25,6 @@ from gpusim.isa.rules import (
 )
 from gpusim.isa.sass import system
 from gpusim.isa.sass.operands import (
-    I4,
-    U4,
     Operands,
     at_least,
     chosen,
@@ -35,6 +34,7 @@ from gpusim.isa.sass.operands import (
     leading_predicates,
     number,
 )
+from gpusim.isa.values import I4, U4
 
 
 def _guarded(t: Operands, s: sass.Statement, more: Sequence[sass.Operand]) -> Condition | None:
@@ -353,7 +353,7 @@ def move_meeting(t: Operands, s: sass.Statement) -> Effect:
     """
     destination, source = exactly(s, 2)
     if sets_up_meetings(s):
-        return system.nothing(t, s)
+        return NOTHING
     if isinstance(destination, sass.Register) and destination.file == "B" and destination.number is not None:
         place, tokens = destination.number, t.read(source)
 

@@ -12,10 +12,9 @@ import numpy as np
 
 from gpusim.compiler import sass
 from gpusim.errors import Unknown
-from gpusim.isa.rules import Compute, Reader
+from gpusim.isa.rules import Reader
+from gpusim.isa.values import I4, I8, U8, joined
 
-I4, U4, F4 = np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32)
-I8, U8, F8 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float64)
 INFINITIES = {"+INF": np.inf, "INF": np.inf, "-INF": -np.inf}
 T = TypeVar("T")
 _NEEDED = object()
@@ -143,6 +142,8 @@ class Operands:
         self._readers: dict[tuple[sass.Register, np.dtype, int], tuple[Reader, int | None]] = {}  # each with its slot
         self._pairs: dict[tuple[int, int], int] = {}
         self._address = 0
+        # Where the own block's shared memory begins, if addresses hold ranks.
+        self.own_rank = self.slot("the own rank", np.int32(0)) if code.clusters else None
 
     def begin(self, statement: sass.Statement, space: str) -> None:
         """The operands that follow are those of `statement`, whose opcode accesses the state space `space`."""
@@ -337,21 +338,6 @@ class Operands:
 
         return read
 
-    def split(self, operand: sass.Operand, evaluate: Reader) -> Compute:
-        """Writes a 64-bit result to a pair of registers and remembers it as a whole."""
-        low_slot, high_slot = self.targets(operand, 2)
-        if low_slot is None:
-            return Compute((None, None), lambda registers: (None, None))
-        memory = self.pair_slot(low_slot, high_slot)
-
-        def evaluate_pair(registers):
-            value = evaluate(registers)
-            low, high = halves(value)
-            registers[memory] = (low, high, value)
-            return low, high
-
-        return Compute((low_slot, high_slot), evaluate_pair)
-
     # ---- the machine code itself
     def raw_immediate(self) -> int:
         """The 32 bits of the immediate operand, as they stand in bits 32 to 63 of the instruction's 128."""
@@ -384,24 +370,3 @@ def float_immediate(text: str) -> np.float32:
     if text.lstrip("-").startswith("0x"):
         return np.uint32(int(text, 0) & 0xFFFFFFFF).view(np.float32)
     return np.float32(text)
-
-
-def joined(low, high):
-    """The int64 of its lower and upper 32 bits."""
-    if low.ndim == 0 and high.ndim == 0:
-        return np.int64((int(high.view(I4)) << 32) | int(low.view(U4)))
-    if low.shape == high.shape:
-        value = np.empty((*low.shape, 2), I4)
-        value[..., 0] = low.view(I4)
-        value[..., 1] = high.view(I4)
-        return value.view(I8)[..., 0]
-    return low.view(U4).astype(I8) | (high.view(I4).astype(I8) << np.int64(32))
-
-
-def halves(value):
-    """(lower, upper) 32 bits of an int64 or float64, as int32 views of the same memory where it is an array."""
-    if value.ndim == 0:
-        bits = int(value.view(U8))
-        return np.uint32(bits & 0xFFFFFFFF).view(I4), np.uint32(bits >> 32).view(I4)
-    parts = np.ascontiguousarray(value).view(I4).reshape(*value.shape, 2)
-    return parts[..., 0], parts[..., 1]

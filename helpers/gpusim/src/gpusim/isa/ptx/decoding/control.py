@@ -106,6 +106,7 @@ def barrier(t: Decoder, s: Statement) -> Decoded:
 
 
 def sleep(t: Decoder, s: Statement) -> Decoded:
+    """nanosleep.u32 t."""
     i = Decoded("sleep", kind=form.TAKES_TIME)
     t.read(i, 0, s.operands[0], "u32")
     return i
