@@ -10,6 +10,7 @@ import numpy as np
 from gpusim.engine.lanewise import CONSTANTS, Computation, Part
 from gpusim.isa.decoded import ALWAYS, COMBINE, NEGATED, NEVER_KEPT
 from gpusim.isa.effects import effect_of, named_lanes
+from gpusim.isa.flow import flow_of
 from gpusim.isa.rules import Compute, Effect, Execute, Outcome, Reader, both_count, one_of_two
 from gpusim.isa.values import I4, Values
 
@@ -30,7 +31,8 @@ def outcome_of(one: Computation, operands) -> Outcome:
     """What a rule answers for an instruction that is decoded. operands: those of its level."""
     if one.decoded.operation in EXCHANGES:
         return _exchanged(one, operands)
-    return effect_of(Values(one, operands)) or computed(one)
+    values = Values(one, operands)
+    return flow_of(values) or effect_of(values) or computed(one)
 
 
 def computed(one: Computation) -> Compute:

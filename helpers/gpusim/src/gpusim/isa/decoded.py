@@ -97,6 +97,11 @@ SAMPLES, FETCHES, GATHERS = range(3)  # what is read of a texture; a channel is 
 OUTSIDE = {"trap": 0, "clamp": 1, "zero": 2}  # what a surface does outside of itself
 FENCE_BEFORE, FENCE_AFTER, FENCE_OF_BLOCK = 1, 2, 4
 NOWHERE = "nowhere"  # a destination that nobody wants
+BY_POINTER = 1  # of a jump, or of a trap: where a pointer says; nothing may be there
+SYSTEM_FUNCTIONS = {  # by name their addresses, where no array lies
+    name: (1 << 62) + 16 * number
+    for number, name in enumerate(("vprintf", "__assertfail", "malloc", "free", "__trap", "__brkpt"), 1)
+}
 LISTS = 1 << 24  # from this row on: the rows are listed among the jumps
 # What the modes of PRMT choose, by the selector: of the eight bytes of two registers four, the lowest first.
 BYTE_PERMUTATIONS = {

@@ -12,10 +12,11 @@ import numpy as np
 from gpusim.arithmetic import mbarrier
 from gpusim.arithmetic.atomics import OPERATIONS, update
 from gpusim.devices import WARP
-from gpusim.engine import accesses, bulk, matrices, printf, textures
+from gpusim.engine import accesses, bulk, heap, matrices, printf, textures
 from gpusim.engine.clusters import RANK_SHIFT
 from gpusim.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from gpusim.engine.observers import WarpBarrierReached
+from gpusim.errors import UnsupportedInstruction
 from gpusim.isa import decoded as form
 from gpusim.isa.rules import NOTHING, Compute, Effect, Execute, Outcome, PhaseWait, Reader
 from gpusim.isa.values import I4, I8, SIGN, U2, U4, U8, Values, halves, joined
@@ -577,6 +578,41 @@ def _rank_of_address(v: Values) -> Effect:
     return Effect(tuple(target.slot for target in v.targets), execute)
 
 
+_FUNCTIONS = {
+    "vprintf": printf.vprintf, "__assertfail": printf.assert_fail, "malloc": heap.malloc, "free": heap.free,
+    "__trap": printf.trap, "__brkpt": printf.trap,
+}  # fmt: skip
+_BY_ADDRESS = {address: _FUNCTIONS[name] for name, address in form.SYSTEM_FUNCTIONS.items()}
+
+
+def _call_system(v: Values) -> Effect:
+    """A call of a function that the system provides. SASS: its address and its arguments are in registers, and so is
+    what it gives back. PTX: what it is given was stored before, and what it gives back is loaded."""
+    targets = v.targets
+    if not targets:
+        function = _BY_ADDRESS[v.decoded.offset]
+
+        def execute_one(wave, registers, mask):
+            result = function(wave, registers, mask)
+            wave.call_result = np.int32(0) if result is None else result
+
+        return Effect((), execute_one)
+    target, arguments = v.source(0, I8), [v.source(place, I8) for place in (1, 2)]
+
+    def execute(wave, registers, mask):
+        where = np.broadcast_to(target(registers), wave.shape)
+        where = int(where.reshape(-1)[0] if mask is None else where[mask][0])
+        if where not in _BY_ADDRESS:
+            raise UnsupportedInstruction(
+                f"{wave.program.name} calls a function through a pointer (`{wave.instruction.text}`)."
+            )
+        wave.call_parameters = {number: argument(registers) for number, argument in enumerate(arguments)}
+        address = _BY_ADDRESS[where](wave, registers, mask)
+        return (np.int32(0), np.int32(0)) if address is None else halves(address)
+
+    return Effect(tuple(one.slot for one in targets), execute)
+
+
 def _load_result(v: Values) -> Effect:
     """What a function of the system has given back."""
     targets = v.targets
@@ -639,7 +675,7 @@ OF_ACCESSES: dict[str, Callable[[Values], Outcome]] = {
     "read texture": _read_texture, "load surface": _load_surface, "store surface": _store_surface,
     "special register": _special_register, "clock": _clock, "rank of address": _rank_of_address,
     "query space": _query_space, "load result": _load_result, "pass argument": _pass_argument,
-    "pending count": _pending, "sleep": lambda v: Effect((), accesses.sleep(v.source(0))),
+    "pending count": _pending, "call system": _call_system, "sleep": lambda v: Effect((), accesses.sleep(v.source(0))),
     "trap": lambda v: Effect((), printf.trap), "nothing": lambda v: NOTHING,
     "lanes together": lambda v: Effect((), _lanes_together),
 }  # fmt: skip

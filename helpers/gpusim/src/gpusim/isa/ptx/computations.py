@@ -29,6 +29,7 @@ def computation(t: Operands, s: Statement, decode: Decode) -> Computation:
     """A statement decoded, with the slots of its registers."""
     numbers = _Numbers(t.types)
     decoder = Decoder(t, Places(_Rows(t.types), numbers, NOWHERE), _Addresses(t), results=RESULTS)
+    decoder.at = t.at
     try:
         decoded = decode(decoder, s)
     except NotDecoded as reason:

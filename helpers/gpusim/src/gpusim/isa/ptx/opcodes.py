@@ -11,9 +11,8 @@ from gpusim.arithmetic.atomics import OPERATIONS
 from gpusim.compiler.ptx import Statement
 from gpusim.engine.ir import Instruction
 from gpusim.errors import Unknown
-from gpusim.isa import decoded as form
 from gpusim.isa.decoded import Decoded, NotDecoded
-from gpusim.isa.ptx import calls, computations, control as flow
+from gpusim.isa.ptx import calls, computations
 from gpusim.isa.ptx.computations import Decode
 from gpusim.isa.ptx.decoding import (
     bits,
@@ -190,12 +189,12 @@ OPCODES = {
         Op("mma", matrix.multiply_matrices, (4, 6)),
         Op("wmma", matrix.tile, (2, 3, 4)),
         # control
-        Op("bra", control.branch, (1,), _words("uni"), flow.jump),
-        Op("brx", control.branch_by_index, (2,), _words("idx uni"), flow.jump_by_index),
+        Op("bra", control.branch, (1,), _words("uni")),
+        Op("brx", control.branch_by_index, (2,), _words("idx uni")),
         Op("ret", control.leave, (0,), rule=calls.leave),
-        Op("exit", control.leave, (0,), rule=flow.leave),
-        Op("bar", control.barrier, (0, 1, 2, 3, 4), rule=flow.barrier),
-        Op("barrier", control.barrier, (0, 1, 2, 3, 4), rule=flow.barrier),
+        Op("exit", control.leave, (0,)),
+        Op("bar", control.barrier, (0, 1, 2, 3, 4)),
+        Op("barrier", control.barrier, (0, 1, 2, 3, 4)),
         Op("mapa", memory.map_address, (3,)),
         Op("getctarank", memory.rank_of_address, (2,)),
         *(Op(name, control.trap, (0,)) for name in ("trap", "brkpt")),
@@ -210,7 +209,7 @@ OPCODES = {
 
 
 def decode(t: Decoder, s: Statement, instruction: Instruction) -> Decoded:
-    """A statement as the C program executes it; where it goes the instruction says. NotDecoded if it does not."""
+    """A statement as the C program executes it. NotDecoded if it does not."""
     t.at = instruction.index
     try:
         decoded = OPCODES[s.name].decode(t, s)
@@ -218,8 +217,6 @@ def decode(t: Decoder, s: Statement, instruction: Instruction) -> Decoded:
         raise NotDecoded(str(error)) from error
     if decoded.replayed:
         raise NotDecoded(decoded.replayed)
-    decoded.target = max(instruction.target, 0)
-    decoded.jumps = instruction.targets if decoded.kind in (form.JUMPS, form.RETURNS) else ()
     if s.guard is not None:
         decoded.guard = t.predicate(s.guard)
     return decoded

@@ -11,7 +11,8 @@ from gpusim.isa.computing import outcome_of
 from gpusim.isa.decoded import ALWAYS, NEGATED, NEVER_KEPT, NOWHERE, UNIFORM_PREDICATES, Decoded, NotDecoded
 from gpusim.isa.rules import Outcome
 from gpusim.isa.sass.decoding.decoder import Decoder
-from gpusim.isa.sass.operands import I4, Operands
+from gpusim.isa.sass.operands import Operands
+from gpusim.isa.values import I4
 
 UNIFORM = 1 << 10  # the row of UR0
 ALWAYS_TRUE = frozenset((ALWAYS, UNIFORM_PREDICATES + ALWAYS))
@@ -37,6 +38,8 @@ def computation(t: Operands, s: sass.Statement, decode: Decode) -> Computation:
         raise Unknown(str(reason)) from None
     except ValueError:  # from unpacking
         raise Unknown(f"its form with {len(s.operands)} operands") from None
+    if s.guard is not None:
+        decoded.guard = decoder.predicate(s.guard)
     t.decoded[s.address] = decoded
     one = _with_slots(t, decoder, decoded)
     t.read_now.update(one.reads)
@@ -88,7 +91,8 @@ def _register(t: Operands, row: int) -> Part:
 
 def _predicates(t: Operands, decoded: Decoded) -> dict[int, int]:
     """The slots of the predicates by their numbers."""
-    numbers = {which & ~NEGATED for which in decoded.p_in} | {which for which in decoded.p_out if which != NEVER_KEPT}
+    numbers = {which & ~NEGATED for which in (decoded.guard, *decoded.p_in)}
+    numbers |= {which for which in decoded.p_out if which != NEVER_KEPT}
     if decoded.operation in ("pack predicates", "unpack predicates"):
         wanted, _, first, _ = decoded.number
         numbers |= {first + bit for bit in range(7) if wanted >> bit & 1}

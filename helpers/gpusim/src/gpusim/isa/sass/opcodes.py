@@ -4,7 +4,7 @@ A new opcode is a row here and its test; a new architecture is a row of FAMILIES
 opcodes. Every set of opcodes elsewhere is derived from this table.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -12,7 +12,7 @@ from gpusim.compiler import sass
 from gpusim.errors import Unknown
 from gpusim.isa.decoded import Decoded, NotDecoded
 from gpusim.isa.rules import Outcome
-from gpusim.isa.sass import computations, control as flow
+from gpusim.isa.sass import computations
 from gpusim.isa.sass.computations import Decode
 from gpusim.isa.sass.decoding import (
     bits,
@@ -32,7 +32,6 @@ from gpusim.isa.sass.decoding import (
 from gpusim.isa.sass.decoding.decoder import Decoder
 from gpusim.isa.sass.operands import Operands
 
-Rule = Callable[[Operands, sass.Statement], Outcome]
 ANY = "any"
 
 
@@ -41,7 +40,6 @@ class Op:
     """An opcode.
 
     decode: what it is in the common form, from which the C program and NumPy execute it.
-    rule: what NumPy does instead, where that is more than its common form says.
     modifiers: those that the rule carries out, or that change nothing here. With another one the instruction is
         unknown: to pass over it would give wrong numbers. ANY where none can change anything.
     space: the state space that it accesses: "global", "shared", "local" or "generic"; "" if it accesses none.
@@ -68,7 +66,6 @@ class Op:
     since: int = 75
     barrier: bool = False
     uniform: int = 0
-    rule: Rule | None = None
 
     def pipe_of(self, opcode: str) -> str:
         """The pipe that executes a form of it, "HFMA2.MMA"; "" if its instructions are not counted."""
@@ -264,22 +261,22 @@ ROWS: tuple[Op, ...] = (
     _op("PREEXIT", control.nothing, since=90),
     _op("USETMAXREG", control.nothing, ANY, since=90),
     # ---- what comes next
-    _op("BRA", control.branch, "DIV CONV U ANY", counted="control", issued="branch", rule=flow.branch),
-    _op("BRX", control.computed_branch, counted="control", issued="branch", rule=flow.computed_branch),
-    _op("BRXU", control.computed_branch, counted="control", issued="branch", since=100, rule=flow.computed_branch),
-    _op("CALL", control.call, "REL ABS NOINC", counted="control", issued="branch", rule=flow.call),
-    _op("RET", control.returns, "REL ABS NODEC", counted="control", issued="branch", rule=flow.returns),
-    _op("EXIT", control.leave, counted="control", rule=flow.leave),
-    _op("BAR", control.barrier, "SYNC ARV RED POPC AND OR DEFER_BLOCKING", counted="misc", rule=flow.barrier),
-    _op("UCGABAR_ARV", control.arrive_in_cluster, counted="control", since=90, rule=flow.arrive_in_cluster),
-    _op("UCGABAR_WAIT", control.wait_for_cluster, counted="control", since=90, rule=flow.wait_for_cluster),
-    _op("B2R", control.barrier_result, "RESULT", rule=flow.barrier_result),
-    _op("WARPSYNC", control.warp_barrier, "ALL COLLECTIVE EXCLUSIVE", counted="control", rule=flow.warp_barrier),
-    _op("ENDCOLLECTIVE", control.end_collective, since=90, rule=flow.end_collective),
-    _op("BSSY", meetings.begin_meeting, _MEETING, counted="control", rule=flow.begin_meeting),
-    _op("BSYNC", meetings.meet, _MEETING, counted="control", rule=flow.meet),
-    _op("BREAK", meetings.leave_meeting, _MEETING, counted="control", rule=flow.leave_meeting),
-    _op("BMOV", meetings.move_meeting, "32 CLEAR", rule=flow.move_meeting),
+    _op("BRA", control.branch, "DIV CONV U ANY", counted="control", issued="branch"),
+    _op("BRX", control.computed_branch, counted="control", issued="branch"),
+    _op("BRXU", control.computed_branch, counted="control", issued="branch", since=100),
+    _op("CALL", control.call, "REL ABS NOINC", counted="control", issued="branch"),
+    _op("RET", control.returns, "REL ABS NODEC", counted="control", issued="branch"),
+    _op("EXIT", control.leave, counted="control"),
+    _op("BAR", control.barrier, "SYNC ARV RED POPC AND OR DEFER_BLOCKING", counted="misc"),
+    _op("UCGABAR_ARV", control.arrive_in_cluster, counted="control", since=90),
+    _op("UCGABAR_WAIT", control.wait_for_cluster, counted="control", since=90),
+    _op("B2R", control.barrier_result, "RESULT"),
+    _op("WARPSYNC", control.warp_barrier, "ALL COLLECTIVE EXCLUSIVE", counted="control"),
+    _op("ENDCOLLECTIVE", control.end_collective, since=90),
+    _op("BSSY", meetings.begin_meeting, _MEETING, counted="control"),
+    _op("BSYNC", meetings.meet, _MEETING, counted="control"),
+    _op("BREAK", meetings.leave_meeting, _MEETING, counted="control"),
+    _op("BMOV", meetings.move_meeting, "32 CLEAR"),
 )  # fmt: skip
 
 
@@ -345,7 +342,7 @@ def outcome(t: Operands, s: sass.Statement, since: int) -> Outcome:
     if unknown := _unknown(s.opcode, op.modifiers):
         raise Unknown(f"the modifier .{unknown}")
     t.begin(s, op.space)
-    return computations.outcome(t, s, op.decode) if op.rule is None else op.rule(t, s)
+    return computations.outcome(t, s, op.decode)
 
 
 def decode(t: Decoder, s: sass.Statement, known: Decoded | None = None) -> Decoded:
@@ -360,7 +357,7 @@ def decode(t: Decoder, s: sass.Statement, known: Decoded | None = None) -> Decod
         raise NotDecoded(str(error)) from error
     if decoded.replayed:
         raise NotDecoded(decoded.replayed)
-    if s.guard is not None and not (s.guard.number is None and not s.guard.negated):
+    if s.guard is not None:
         decoded.guard = t.predicate(s.guard)
     return decoded
 

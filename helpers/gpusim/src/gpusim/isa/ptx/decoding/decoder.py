@@ -132,8 +132,7 @@ class Decoder:
             raise NotDecoded(f"the operand {operand}")
         if operand.name not in self.operands.global_variables:
             return self.number(self.operands.symbol_address(operand.name), wide)
-        self.operands.pointer(operand)  # gives it a slot
-        at = self.addresses.get(self.operands.slots.get(f"&{operand.name}"))
+        at = self.addresses.get(self.operands.address_slot(operand.name))
         if at is None or not wide:
             raise NotDecoded(f"the address of {operand.name}")
         return self._constant(Word(ADDRESSES, at), Word(ADDRESSES, at + 4))
