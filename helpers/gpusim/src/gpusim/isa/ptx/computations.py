@@ -10,7 +10,7 @@ from gpusim.errors import Unknown
 from gpusim.isa.computing import outcome_of
 from gpusim.isa.decoded import LISTS, Decoded, NotDecoded
 from gpusim.isa.ptx.decoding.decoder import ADDRESSES, Decoder
-from gpusim.isa.ptx.operands import Operands
+from gpusim.isa.ptx.operands import Operands, items_of
 from gpusim.isa.ptx.rows import Places
 from gpusim.isa.rules import Outcome
 
@@ -42,6 +42,8 @@ def computation(t: Operands, s: Statement, decode: Decode) -> Computation:
     predicates = {number: slot for slot, number in numbers.known.items()}
     one = Computation(decoded, sources, targets, predicates, t.initial, decoder.lists)
     t.read_now.update(one.reads)
+    if s.name == "wmma" and s.opcode[1] == "mma":  # all of its factors count, although half may repeat the others
+        t.read_now.update(t.target(item) for operand in s.operands[1:] for item in items_of(operand))
     return one
 
 
