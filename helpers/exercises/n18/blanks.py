@@ -13,6 +13,7 @@ from helpers.exercises.n18.members import (
     Convolution,
     FusedSteps,
     Grouped,
+    GroupScales,
     TransposedOperand,
     cases,
     of_rows,
@@ -113,8 +114,8 @@ COLUMN_SCALES = Blank(
     notebook="18",
     title="Write it: int8, with a scale for each column",
     difficulty=2,
-    task="C = A · Bᵀ of int8, four of them in an int. One instruction, __dp4a, multiplies four pairs and adds them to an "
-    "int. At the end the sum becomes a float, and is multiplied by the scale of its row of A and that of its column. "
+    task="C = A · Bᵀ of int8, four of them in an int. One instruction, __dp4a, multiplies four pairs and adds them to "
+    "an int. At the end the sum becomes a float, and is multiplied by the scale of its row of A and that of its column. "
     "The goals: loads are coalesced, and no wavefront is lost to bank conflicts.",
     hints=(
         "It is gemm_nt with ints in the tiles, and with a word of four numbers in place of a float.",
@@ -129,6 +130,28 @@ COLUMN_SCALES = Blank(
     wrong=(),
 )  # fmt: skip
 
+GROUPS = cases("M N K", (16, 32, 128), (18, 21, 96), (33, 16, 32), (1, 17, 160), (1, 1, 32))
+
+GROUP_SCALES = Blank(
+    name="group_scales",
+    notebook="18",
+    title="A challenge: a scale for every 32 numbers",
+    difficulty=3,
+    task="The same with finer scales: along k each group of 32 numbers of a row of A, and of a column of the second "
+    "factor, has a scale of its own. Now a scale does depend on k. Sums of a group stay whole numbers.",
+    hints=(
+        "A tile of 16 words has two groups of 8 words. A scale belongs to one row and one group, so it can be taken out "
+        "of the sum of that group, and no further.",
+        "For first = 0 and first = WORDS: the group's number is (w0 + first) / WORDS. Its sum of eight __dp4a begins at "
+        "0, and is multiplied by both scales when it is complete. The last tile may lack its second group.",
+        "sum += part * scale_a[row * groups + group] * scale_b[col * groups + group], where part is an int and sum a "
+        "float, inside `if (row < M && col < N && group < groups)`, between the two barriers.",
+    ),
+    problem=GroupScales("gemm_groups", GROUPS),
+    picture=SectorsOf(((5, "ld"), (6, "ld")), GROUPS[0], LEARNERS),
+    wrong=(),
+)  # fmt: skip
+
 ROWS_OF = ((16, 32, 16), (20, 5, 33), (0, 17, 0, 9, 0), (1, 1, 30, 0, 2), (0, 0, 3), (40,))
 
 GROUPED = Blank(
@@ -136,14 +159,14 @@ GROUPED = Blank(
     notebook="18",
     title="Write it: which product does my block belong to?",
     difficulty=3,
-    task="A layer of experts: the rows of A have been sorted by expert, and the rows from offsets[e] on belong to expert "
-    "e, who multiplies them by a matrix of its own. How many rows that are is known on the GPU alone, so the grid has "
+    task="A layer of experts: the rows of A have been sorted by expert, and the rows from offsets[e] on belong to "
+    "expert e, who multiplies them by a matrix of its own. How many rows that are is known on the GPU alone, so the grid has "
     "room for the worst case, and each block finds out for itself what it has to do.",
     hints=(
         "An expert with r rows has (r + T - 1) / T tiles, and one without rows has none. Go through the experts, and "
         "subtract the tiles of each from the block's number until it is smaller than what the next one has.",
-        "If no expert is left, the block has nothing to do. Otherwise what is left of the number is the tile within the "
-        "expert, so its first row is offsets[expert] + tile * T, and the expert ends at offsets[expert + 1].",
+        "If no expert is left, the block has nothing to do. Otherwise what is left of the number is the tile within "
+        "the expert, so its first row is offsets[expert] + tile * T, and the expert ends at offsets[expert + 1].",
         "while (expert < experts) { tiles = (offsets[expert + 1] - offsets[expert] + T - 1) / T; if (tile < tiles) "
         "break; tile -= tiles; ++expert; } The expert's B begins at B + expert * K * N. Store if threadIdx.y < rows && "
         "col < N.",
@@ -168,8 +191,8 @@ IMPLICIT = Blank(
     notebook="18",
     title="Write it: a convolution without its matrix",
     difficulty=3,
-    task="A convolution is a product: each place of the result is a row, with all pixels under the filter side by side, and "
-    "each filter is a column. That matrix would be R · S times as large as the images. Do not store it: find the "
+    task="A convolution is a product: each place of the result is a row, with all pixels under the filter side by "
+    "side, and each filter is a column. That matrix would be R · S times as large as the images. Do not store it: find the "
     "element where it lies in the images. Images have channels last, and `pad` rows and columns of zeros around them.",
     hints=(
         "row counts places of the result: q fastest, then p, then the image. k counts what lies under the filter: "

@@ -17,7 +17,7 @@ from helpers.exercises.framework.problems import Case, Guess, Setup, blocks, val
 
 T = 16  # rows and columns of a tile, as the sources have it
 BLOCK = (T, T)
-WORD = 4  # int8 in an int
+WORD, GROUP = 4, 32  # int8 in an int, and along k with one scale
 ROUNDING = 1e-5  # of GELU, relative to the element, or to 1 where that is smaller
 
 
@@ -142,12 +142,27 @@ class ColumnScales(Member):
         return Setup((blocks(N, T), blocks(M, T)), BLOCK, 0, args, C, expected)
 
 
+class GroupScales(Member):
+    """int8 times int8, with scales for each group of GROUP numbers along k. Numbers are small, so that sums of floats
+    are exact, too."""
+
+    def prepare(self, case: Case) -> Setup:
+        M, N, K = case.sizes.values()
+        generator, groups = np.random.default_rng([K, N, M]), blocks(K, GROUP)
+        A, B = (generator.integers(-16, 16, (rows, K)).astype(np.int8) for rows in (M, N))
+        scales = [np.ldexp(1.0, generator.integers(-2, 2, (rows, groups))).astype(np.float32) for rows in (M, N)]
+        words = groups * GROUP // WORD
+        C = np.full((M, N), np.nan, np.float32)
+        scaled = [one * np.repeat(scale, GROUP, 1)[:, :K] for one, scale in zip((A, B), scales, strict=True)]
+        args = (*ints(M, N, words), packed(A, words), packed(B, words), *scales, C)
+        return Setup((blocks(N, T), blocks(M, T)), BLOCK, 0, args, C, exact(scaled[0], scaled[1].T))
+
+
 @dataclass(frozen=True, eq=False)
 class Grouped(Member):
     """Rows of one A shared out among experts, each with a B of its own.
 
-    shares: name of a case's size "rows of each" -> the rows; sizes hold experts, rows, N and K, and `rows_of` says how
-    many rows each expert has.
+    rows_of: of each case, how many rows each expert has. A case's sizes are experts, rows, N and K.
     """
 
     rows_of: tuple[tuple[int, ...], ...] = ()
