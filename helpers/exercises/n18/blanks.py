@@ -5,8 +5,8 @@ from __future__ import annotations
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import LEARNERS
 from helpers.exercises.framework.blank import Blank
-from helpers.exercises.framework.exercise import Wrong
-from helpers.exercises.framework.pictures import SectorsOf
+from helpers.exercises.framework.pictures import Drawn, SectorsOf
+from helpers.exercises.n18 import pictures
 from helpers.exercises.n18.members import (
     Batch,
     ColumnScales,
@@ -115,8 +115,8 @@ COLUMN_SCALES = Blank(
     title="Write it: int8, with a scale for each column",
     difficulty=2,
     task="C = A · Bᵀ of int8, four of them in an int. One instruction, __dp4a, multiplies four pairs and adds them to "
-    "an int. At the end the sum becomes a float, and is multiplied by the scale of its row of A and that of its column. "
-    "The goals: loads are coalesced, and no wavefront is lost to bank conflicts.",
+    "an int. At the end the sum becomes a float, and is multiplied by the scale of its row of A and that of its "
+    "column. The goals: loads are coalesced, and no wavefront is lost to bank conflicts.",
     hints=(
         "It is gemm_nt with ints in the tiles, and with a word of four numbers in place of a float.",
         "The sum is an int as long as something is added: whole numbers are exact in any order. Scales do not depend "
@@ -140,10 +140,10 @@ GROUP_SCALES = Blank(
     task="The same with finer scales: along k each group of 32 numbers of a row of A, and of a column of the second "
     "factor, has a scale of its own. Now a scale does depend on k. Sums of a group stay whole numbers.",
     hints=(
-        "A tile of 16 words has two groups of 8 words. A scale belongs to one row and one group, so it can be taken out "
-        "of the sum of that group, and no further.",
-        "For first = 0 and first = WORDS: the group's number is (w0 + first) / WORDS. Its sum of eight __dp4a begins at "
-        "0, and is multiplied by both scales when it is complete. The last tile may lack its second group.",
+        "A tile of 16 words has two groups of 8 words. A scale belongs to one row and one group, so it can be taken "
+        "out of the sum of that group, and no further.",
+        "For first = 0 and first = WORDS: the group's number is (w0 + first) / WORDS. Its sum of eight __dp4a begins "
+        "at 0, and is multiplied by both scales when it is complete. The last tile may lack its second group.",
         "sum += part * scale_a[row * groups + group] * scale_b[col * groups + group], where part is an int and sum a "
         "float, inside `if (row < M && col < N && group < groups)`, between the two barriers.",
     ),
@@ -160,8 +160,8 @@ GROUPED = Blank(
     title="Write it: which product does my block belong to?",
     difficulty=3,
     task="A layer of experts: the rows of A have been sorted by expert, and the rows from offsets[e] on belong to "
-    "expert e, who multiplies them by a matrix of its own. How many rows that are is known on the GPU alone, so the grid has "
-    "room for the worst case, and each block finds out for itself what it has to do.",
+    "expert e, who multiplies them by a matrix of its own. How many rows that are is known on the GPU alone, so "
+    "the grid has room for the worst case, and each block finds out for itself what it has to do.",
     hints=(
         "An expert with r rows has (r + T - 1) / T tiles, and one without rows has none. Go through the experts, and "
         "subtract the tiles of each from the block's number until it is smaller than what the next one has.",
@@ -172,7 +172,7 @@ GROUPED = Blank(
         "col < N.",
     ),
     problem=Grouped("gemm_grouped", of_rows(17, 9, *ROWS_OF), rows_of=ROWS_OF),
-    picture=SectorsOf(((4, "ld"), (5, "ld")), of_rows(17, 9, *ROWS_OF)[0], LEARNERS),
+    picture=Drawn(pictures.of_experts),
     wrong=(),
 )  # fmt: skip
 
@@ -192,8 +192,9 @@ IMPLICIT = Blank(
     title="Write it: a convolution without its matrix",
     difficulty=3,
     task="A convolution is a product: each place of the result is a row, with all pixels under the filter side by "
-    "side, and each filter is a column. That matrix would be R · S times as large as the images. Do not store it: find the "
-    "element where it lies in the images. Images have channels last, and `pad` rows and columns of zeros around them.",
+    "side, and each filter is a column. That matrix would be R · S times as large as the images. Do not store it: "
+    "find the element where it lies in the images. Images have channels last, and `pad` rows and columns of zeros "
+    "around them.",
     hints=(
         "row counts places of the result: q fastest, then p, then the image. k counts what lies under the filter: "
         "channels fastest, then columns s, then rows r. / and % find each.",
@@ -204,6 +205,6 @@ IMPLICIT = Blank(
         "A.at(row, k0 + x).",
     ),
     problem=Convolution("convolution", IMAGES, output="Y"),
-    picture=SectorsOf(((3, "ld"),), IMAGES[0], LEARNERS),
+    picture=Drawn(pictures.of_image),
     wrong=(),
 )  # fmt: skip
