@@ -19,8 +19,8 @@ def implicit_figure(found: WarpOfImage, title: str) -> theme.Figure:
     zeros = len(found.wanted) - found.loads
     caption = (
         f"At k0 = {found.k0} warp 0 wants {len(found.wanted)} elements of a matrix of {found.rows} × {found.depth} "
-        f"that is nowhere: {found.loads} lie in {theme.plural(found.sectors, 'sector')} of the image, and {zeros} in its "
-        "border are zeros that nobody loads."
+        f"that is nowhere: {found.loads} lie in {theme.plural(found.sectors, 'sector')} of the image, and {zeros} in "
+        "its border are zeros that nobody loads."
     )
     drawn, axes = page.page(TOP + SIDE + 16, title, caption, CAPTION_LINES)
     with theme.style():

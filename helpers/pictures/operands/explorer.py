@@ -14,9 +14,10 @@ STORED = (("as it is", "N"), ("transposed", "T"))
 
 def picture_of(member: Member) -> theme.Figure:
     """One setting."""
-    words = f"op(A) = {member.op_a}, op(B) = {member.op_b}, {theme.plural(member.products, 'product')}"
-    words += f", epilogue {EPILOGUES[member.epilogue]}" if member.epilogue else ""
-    return operands_figure(moved(member), member.products, f"A member of the family: {words}")
+    factors = " · ".join(f"{name}ᵀ" if op == "T" else name for name, op in (("A", member.op_a), ("B", member.op_b)))
+    words = [factors] + [f"{member.products} products"] * (member.products > 1)
+    words += [EPILOGUES[member.epilogue]] * (member.epilogue > 0)
+    return operands_figure(moved(member), member.products, f"A member of the family: {', '.join(words)}")
 
 
 class OperandsExplorer(LiveExplorer):

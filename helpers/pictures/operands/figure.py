@@ -24,9 +24,9 @@ def operands_figure(found: Moved, products: int, title: str) -> theme.Figure:
     )
     a, b, c = found.operands
     caption = (
-        f"A load request of warp 0 touches {a.request.sectors} sectors of A and {b.request.sectors} of B, and its store "
-        f"{c.request.sectors} of C; {theme.plural(found.launches, 'launch', 'es')} load {theme.thousands(found.loaded)} "
-        f"bytes and store {theme.thousands(found.stored)}."
+        f"A load request of warp 0 touches {a.request.sectors} sectors of A and {b.request.sectors} of B, and its "
+        f"store {c.request.sectors} of C. In {theme.plural(found.launches, 'launch', 'es')} "
+        f"{theme.thousands(found.loaded)} bytes are loaded and {theme.thousands(found.stored)} are stored."
     )
     drawn, axes = page.page(HEIGHT, title, caption, CAPTION_LINES)
     with theme.style():
@@ -52,8 +52,8 @@ def _matrix(axes: Any, left: float, one: Operand, cell: float, products: int) ->
     rows, columns = one.stored
     colour = theme.ARRAY_COLOURS[one.name]
     gap = one.leading - columns
-    page.text(axes, left, TOP - 26, f"{one.name}: {rows} × {columns}, ld = {one.leading}", color=theme.ARRAY_NAMES[one.name],
-              weight="bold")  # fmt: skip
+    words = f"{one.name}: {rows} × {columns}, ld = {one.leading}"
+    page.text(axes, left, TOP - 26, words, color=theme.ARRAY_NAMES[one.name], weight="bold")
     for sheet in range(products - 1, 0, -1):
         page.outline(
             axes, page.boxes(left + 5 * sheet, TOP + 5 * sheet, one.leading * cell, rows * cell), theme.MUTED, 0.8
