@@ -158,7 +158,7 @@ GROUPED = Blank(
     name="grouped",
     notebook="18",
     title="Write it: which product does my block belong to?",
-    difficulty=3,
+    difficulty=2,
     task="A layer of experts: the rows of A have been sorted by expert, and the rows from offsets[e] on belong to "
     "expert e, who multiplies them by a matrix of its own. How many rows that are is known on the GPU alone, so "
     "the grid has room for the worst case, and each block finds out for itself what it has to do.",
@@ -190,7 +190,7 @@ IMPLICIT = Blank(
     name="implicit",
     notebook="18",
     title="Write it: a convolution without its matrix",
-    difficulty=3,
+    difficulty=2,
     task="A convolution is a product: each place of the result is a row, with all pixels under the filter side by "
     "side, and each filter is a column. That matrix would be R · S times as large as the images. Do not store it: "
     "find the element where it lies in the images. Images have channels last, and `pad` rows and columns of zeros "
