@@ -141,13 +141,13 @@ def predict_patches() -> Prediction:
     times = R * R
     return predict(
         f"Images of {H} × {W} pixels with {C} channels, filters of {R} × {R}, a border of 1. A kernel of its own "
-        "first writes the matrix of the product, every pixel under every place of the filter, and a product reads it. How "
-        "many bytes does this matrix have, beside the images?",
+        "first writes the matrix of the product, every pixel under every place of the filter, and a product reads it. "
+        "How many bytes does this matrix have, beside the images?",
         reasons={
             "as many": "Each pixel lies under the filter at many places, and is written for each of them.",
             f"{R} times": "Along one axis that is right. The filter moves along two.",
-            f"{times} times": f"{R} × {R} pixels lie under the filter at each place, and there are about as many places "
-            "as pixels. It is written once and read once.",
+            f"{times} times": f"{R} × {R} pixels lie under the filter at each place, and there are about as many "
+            "places as pixels. It is written once and read once.",
             f"{times * C} times": "The channels are in the images, too.",
         },
         answer=f"{times} times",
