@@ -19,6 +19,7 @@ from helpers.exercises.n18.questions import (
     fused_table,
     grouped_table,
     layer_parts,
+    predict_loop,
     predict_patches,
     predict_scale,
     predict_turned,
@@ -46,11 +47,12 @@ __all__ = [
     "given",
     "grouped_table",
     "layer_parts",
+    "predict_loop",
     "predict_patches",
     "predict_scale",
     "predict_turned",
 ]
 
-PREDICTIONS = (predict_turned, predict_scale, predict_patches)
+PREDICTIONS = (predict_turned, predict_loop, predict_scale, predict_patches)
 QUESTIONS = (check_saved, check_tiles)
 EXERCISES = (TRANSPOSED_OPERAND, BATCH, FUSED_STEPS, COLUMN_SCALES, GROUP_SCALES, GROUPED, IMPLICIT)

@@ -20,6 +20,11 @@ from helpers.exercises.n18.members import (
     of_rows,
 )
 
+TURNED = (
+    "The tile must be turned once: what is loaded with k = x and column y goes to Bs[x][y], and Bs[k][x] is the "
+    "element of k and column x."
+)
+
 TRANSPOSED = cases(
     "M N K lda ldb ldc",
     (16, 32, 48, 48, 48, 32),
@@ -60,10 +65,8 @@ TRANSPOSED_OPERAND = Blank(
               "two: make the rows of Bs two floats longer.", (("[T + 2]", "[T]"),)),
         Wrong("one_float", "With rows of T + 1 floats lanes (0, 0) and (15, 1) of a warp meet in bank 0, because a "
               "warp is two rows of 16 threads: T + 2.", (("[T + 2]", "[T + 1]"),)),
-        Wrong("not_turned", "The element with k = x and column y belongs in Bs[x][y]: as it was read, the tile is that "
-              "of B, not of its transposed matrix.", (("Bs[x][y]", "Bs[y][x]"),)),
-        Wrong("turned_twice", "The tile is turned when it is filled, and once more when it is used: Bs[k][x] is the "
-              "element of k and column x.", (("Bs[k][x]", "Bs[x][k]"),)),
+        Wrong("not_turned", TURNED, (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("turned_twice", TURNED, (("Bs[k][x]", "Bs[x][k]"),)),
         Wrong("rows_of_k_in_b", "Rows of B begin ldb floats apart, which may be more than K.",
               (("(first_col + y) * ldb", "(first_col + y) * K"),)),
         Wrong("rows_of_k_in_a", "Rows of A begin lda floats apart, which may be more than K.",
@@ -119,6 +122,8 @@ BATCH = Blank(
     ),
     problem=Batch("gemm_batch", BATCHES),
     picture=SectorsOf(((4, "ld"), (6, "ld")), BATCHES[0], LEARNERS),
+    goals=(goals.stored_once(),),
+    judged=BATCHES[1],
     wrong=(
         Wrong("first_product", "Every product reads the first A: matrix p begins p * step_a floats further.",
               (("A + p * step_a + first", "A + first"),)),
@@ -332,7 +337,7 @@ GROUP_SCALES = Blank(
               (("(w0 + first) / WORDS", "w0 / WORDS"),)),
         Wrong("group_of_words", "A group has 8 words: divide by WORDS.", (("(w0 + first) / WORDS", "(w0 + first)"),)),
         Wrong("part_goes_on", "The sum of a group begins at 0: otherwise the groups before are scaled again.",
-              (("    float sum = 0.0f;", "    float sum = 0.0f;\n    int part = 0;"), ("            int part = 0;\n", ""))),
+              (("float sum = 0.0f;", "float sum = 0.0f;\n    int part = 0;"), ("            int part = 0;\n", ""))),
         Wrong("whole_tile", "The group is 8 words long: w < first + WORDS.", (("w < first + WORDS", "w < T"),)),
         Wrong("from_the_begin", "The second group begins at first: w = first.", (("int w = first;", "int w = 0;"),)),
         Wrong("replaced", "Each group is *added* to the sum: +=.", (("sum += part", "sum = part"),)),
@@ -354,6 +359,11 @@ GROUP_SCALES = Blank(
               "the groups.", (("        }\n        __syncthreads();\n", "        }\n"),)),
     ),
 )  # fmt: skip
+
+FIRST_TILE = (
+    "Of each expert only the first tile is computed: an expert with more than T rows has several, and the first row is "
+    "offsets[expert] + tile * T."
+)
 
 ROWS_OF = ((16, 32, 16), (20, 5, 33), (0, 17, 0, 9, 0), (1, 1, 30, 0, 2), (0, 0, 3), (40,))
 
@@ -379,10 +389,7 @@ GROUPED = Blank(
     wrong=(
         Wrong("tiles_rounded_down", "What is left of an expert's rows needs a tile, too: round up.",
               ((" + T - 1) / T", ") / T"),)),
-        Wrong("one_more_tile", "With / T + 1 an expert whose rows fill its tiles has one too many, and so has one "
-              "without rows.", (("(offsets[expert + 1] - offsets[expert] + T - 1) / T",
-                         "(offsets[expert + 1] - offsets[expert]) / T + 1"),)),
-        Wrong("one_tile_each", "An expert with more than T rows has several tiles: blockIdx.y is not the expert.",
+        Wrong("one_tile_each", FIRST_TILE,
               (("    int expert = 0, tile = blockIdx.y;\n    while (expert < experts) {\n"
                 "        const int tiles = (offsets[expert + 1] - offsets[expert] + T - 1) / T;\n"
                 "        if (tile < tiles) break;\n        tile -= tiles;\n        ++expert;\n    }\n"
@@ -401,7 +408,7 @@ GROUPED = Blank(
               (("offsets[expert] + tile * T", "blockIdx.y * T"),)),
         Wrong("rows_of_others", "The expert begins at offsets[expert]: that is missing in the first row.",
               (("offsets[expert] + tile * T", "tile * T"),)),
-        Wrong("first_tile", "Every block of an expert computes its first tile: tile * T is missing.",
+        Wrong("first_tile", FIRST_TILE,
               (("offsets[expert] + tile * T", "offsets[expert]"),)),
         Wrong("expert_of_row", "Tiles are T rows high: tile * T.", (("+ tile * T,", "+ tile,"),)),
         Wrong("first_factor", "Every expert has a matrix of its own, which begins expert * K * N floats further.",

@@ -21,6 +21,7 @@ from helpers.pictures.tables import Table, not_recorded
 from helpers.recordings.measurement import recorded_on
 
 PRODUCTS = "products"  # the suite of every kind of product beside cuBLAS
+FAMILY, SMALL, THOUSAND = "family", 64, 1000  # the suite of many small products, their side, how many
 LARGE = 4096  # M = N of the question about bytes
 LAYER = (56, 56, 64, 3)  # rows, columns, channels of images, and the side of the filters, of the question
 
@@ -44,6 +45,39 @@ def predict_turned() -> Prediction:
             32: "So it would be if no two lanes shared a sector. Which lanes have the same x?",
         },
         answer=b.request.sectors,
+    )
+
+
+# --- many small products
+
+
+@cache
+def _small() -> dict[str, float]:
+    """way -> recorded ms of the thousand products of SMALL³."""
+    rows = recordings.raw(devices.DEFAULT.name, FAMILY)["small"]
+    return next({way: time[0] for way, time in row["times"].items()} for row in rows if row["side"] == SMALL)
+
+
+def predict_loop() -> Prediction:
+    """How much longer a loop of launches takes than one launch, as recorded."""
+    times = _small()
+    factor = times["a loop"] / times["one launch"]
+    each = 1e3 * times["a loop"] / THOUSAND
+    options = {"about as long": 1.0, "about 10 times": 10.0, "about 100 times": 100.0, "about 1000 times": 1000.0}
+    answer = min(options, key=lambda one: abs(math.log(options[one] / factor)))
+    reasons = {
+        "about as long": "So it would be if a launch took no time, and if one product filled the GPU.",
+        "about 10 times": "A launch from Python takes longer than that: about ten millionths of a second, a thousand "
+        "times.",
+        "about 100 times": f"A launch from Python takes {theme.number(each)} µs, and a thousand products in one launch "
+        f"take {theme.number(1e3 * times['one launch'])} µs. So the GPU waits for the next launch nearly all the time.",
+        "about 1000 times": "So it would be if one product took as long as a thousand.",
+    }
+    return predict(
+        f"A thousand products of {SMALL} × {SMALL} × {SMALL}: your kernel in a loop of a thousand launches from "
+        f"Python, or in one launch, on an {devices.DEFAULT.short}. How much longer does the loop take?",
+        reasons=reasons,
+        answer=answer,
     )
 
 
