@@ -433,6 +433,11 @@ GROUPED = Blank(
     ),
 )  # fmt: skip
 
+BORDER = (
+    "Outside the image there are zeros, and in memory there is another row, another image, or nothing: compare h and w "
+    "with 0, and with H and W."
+)
+
 IMAGES = cases(
     "images H W C R S N stride pad",
     (1, 4, 4, 4, 1, 1, 16, 1, 0),
@@ -447,7 +452,7 @@ IMPLICIT = Blank(
     name="implicit",
     notebook="18",
     title="Write it: a convolution without its matrix",
-    difficulty=2,
+    difficulty=3,
     task="A convolution is a product: each place of the result is a row, with all pixels under the filter side by "
     "side, and each filter is a column. That matrix would be R · S times as large as the images. Do not store it: "
     "find the element where it lies in the images. Images have channels last, and `pad` rows and columns of zeros "
@@ -487,12 +492,11 @@ IMPLICIT = Blank(
               (("+ r - pad", "+ r + pad"), ("+ s - pad", "+ s + pad"))),
         Wrong("mirrored", "Filters are not mirrored in deep learning: + r and + s.",
               (("p * stride + r", "p * stride - r"), ("q * stride + s", "q * stride - s"))),
-        Wrong("no_border", "Outside the image there are zeros, and what lies in memory there belongs to another row or "
-              "image: compare with 0, H and W.",
+        Wrong("no_border", BORDER,
               (("        if (h < 0 || h >= H || w < 0 || w >= W) return 0.0f;\n", ""),)),
         Wrong("no_columns_outside", "Left and right of the image stand pixels of the rows above and below, not zeros: "
               "ask for w, too.", ((" || w < 0 || w >= W", ""),)),
-        Wrong("no_lower_border", "A row or a column may also lie before the image: h < 0, w < 0.",
+        Wrong("no_lower_border", BORDER,
               (("h < 0 || h >= H || w < 0 || w >= W", "h >= H || w >= W"),)),
         Wrong("no_upper_border", "A row or a column may also lie behind the image: h >= H, w >= W.",
               (("h < 0 || h >= H || w < 0 || w >= W", "h < 0 || w < 0"),)),
