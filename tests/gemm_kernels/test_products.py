@@ -301,6 +301,47 @@ def test_one_launch_gives_the_same_bits_again_and_in_any_tile():
     assert all(np.array_equal(one, results[0]) for one in results)  # k is summed in order in each
 
 
+@pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
+@pytest.mark.parametrize("ops", ["NN", "TT"])
+def test_doubles_lie_in_shared_memory_without_a_conflict(ops):
+    import gpusim
+
+    A, B = gpu.asarray(floats(64, 64).astype(np.float64)), gpu.asarray(floats(64, 64, seed=1).astype(np.float64))
+    made = plan(A, B, op_a=ops[0], op_b=ops[1], tile=0)
+    assert made.launch.entry.count(", 2>") == 2  # both matrices are copied by 16 bytes
+    with gpusim.record(checks="off") as recording:
+        made()
+    count = recording.counters.__getitem__
+    conflicts = "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_cache_access.sum"
+    wavefronts = count("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum")
+    loads = count("smsp__sass_inst_executed_op_shared_ld.sum")
+    staged = 64 * 64 // 64  # the sums come back by 16 bytes a lane, which are two of such loads
+    assert count(conflicts) == 0 and wavefronts == 2 * loads + 2 * 2 * staged > 0
+
+
+@pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
+def test_a_warp_outside_of_c_multiplies_nothing():
+    import gpusim
+
+    found = {}
+    for rows in (32, 33):
+        A, B = gpu.asarray(floats(rows, 16)), gpu.asarray(floats(16, 32, seed=1))
+        made = plan(A, B, tile=[tile.size for tile in tiles.candidates(FORMATS["f32"], True, 0)].index((64, 64, 16)))
+        with gpusim.record() as recording:
+            made()
+        found[rows] = recording.counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"]
+    assert found[33] - found[32] == 32 * 32 * 16  # a second warp of the four
+
+
+def test_gelu_is_as_exact_as_float32():
+    x = np.linspace(-8, 8, 4001, dtype=np.float32)
+    x[:4] = np.inf, -np.inf, np.nan, -3e38
+    found = gemm(gpu.asarray(x[:, None]), gpu.asarray(np.ones((1, 1), np.float32)), epilogue=epilogue.gelu()).get()
+    exact = np.array([number / 2 * math.erfc(-number / math.sqrt(2)) for number in x[4:].astype(float)])
+    assert (np.abs(found[4:, 0] - exact) <= 6e-8 + 2**-23 * np.abs(exact)).all()
+    assert np.array_equal(found[:4, 0], [np.inf, 0, np.nan, 0], equal_nan=True)
+
+
 def test_amax_is_the_largest_element_of_all_launches():
     found = gpu.asarray(np.zeros(1, np.float32))
     largest = 0.0

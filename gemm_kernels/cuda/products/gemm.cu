@@ -34,10 +34,6 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
     Tile tile;
     const int tiles = problem.K / BK + (problem.K % BK != 0);
     int stage = 0, vacant = AHEAD;   // the stage to multiply, and the one to copy into
-    auto copy_ahead = [&](int round) {
-        if (round + AHEAD < tiles) tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK);
-        asm volatile("cp.async.commit_group;");
-    };
     auto meet = [&] {   // the next tiles are whole, and every thread has read those before: they may be overwritten
         asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");   // all but the newest AHEAD - 1 groups
         asm volatile("bar.sync 1, %0;" ::"n"(Tile::THREADS) : "memory");   // a number: two kinds of warps come to it
@@ -51,30 +47,38 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
     const int warp = threadIdx.x / 32;
     const bool outside = tile_row + warp / (BN / Tile::WN) * Tile::WM >= problem.M ||
                          tile_col + warp % (BN / Tile::WN) * Tile::WN >= problem.N;
+    auto pass = [&](int round, auto more) {   // through the tiles of a round; more: whether there are others to copy
+        #pragma unroll
+        for (int step = 0; step < STEPS; ++step) {
+            if (step == Tile::MEET) {
+                meet();
+                vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
+            }
+            if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
+            tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
+            if (step == 0) {   // after the load, which would wait behind these copies
+                if constexpr (more.value) tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK);
+                asm volatile("cp.async.commit_group;");
+            }
+            tile.multiply(step);
+            tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
+        }
+    };
+    int round = 0;
     if (outside) {   // a warp none of whose sums is in C copies for the others
         #pragma unroll 1
-        for (int round = 0; round < tiles; ++round) {
-            copy_ahead(round);
+        for (; round < tiles; ++round) {
+            if (round + AHEAD < tiles) tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK);
+            asm volatile("cp.async.commit_group;");
             meet();
             vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
         }
     } else {
         tile.load(stages[0], 0);
         #pragma unroll 1
-        for (int round = 0; round < tiles; ++round) {
-            #pragma unroll
-            for (int step = 0; step < STEPS; ++step) {
-                if (step == Tile::MEET) {
-                    meet();
-                    vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
-                }
-                if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
-                tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
-                if (step == 0) copy_ahead(round);   // after the load, which would wait behind these copies
-                tile.multiply(step);
-                tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
-            }
-        }
+        for (; round + AHEAD < tiles; ++round) pass(round, Same<int, int>());   // a branch around the copies would part the products
+        #pragma unroll 1
+        for (; round < tiles; ++round) pass(round, Same<int, void>());
     }
     asm volatile("cp.async.wait_all;" ::: "memory");   // zeros past the last tile may still be on their way
 
