@@ -30,6 +30,7 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
     // 2. The pipeline runs AHEAD tiles ahead: one fewer where warps meet within a tile, and some still read the one before
     // while others copy. Every round commits a group, maybe empty: waiting counts groups
     constexpr int AHEAD = Tile::MEET == STEPS - 1 ? STAGES - 1 : STAGES - 2;
+    constexpr int PARTS = Tile::COPY_PARTS;   // of the copies, each in a step of its own
     static_assert(AHEAD >= 1, "STAGES must be at least 2, or 3 where warps meet within a tile");
     Tile tile;
     const int tiles = problem.K / BK + (problem.K % BK != 0);
@@ -56,9 +57,10 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
             }
             if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
             tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
-            if (step == 0) {   // after the load, which would wait behind these copies
-                if constexpr (more.value) tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK);
-                asm volatile("cp.async.commit_group;");
+            if (step < PARTS) {   // after the load, which would wait behind these copies
+                if constexpr (more.value)
+                    tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK, step, PARTS);
+                if (step + 1 == PARTS) asm volatile("cp.async.commit_group;");
             }
             tile.multiply(step);
             tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
