@@ -303,20 +303,34 @@ def test_one_launch_gives_the_same_bits_again_and_in_any_tile():
 
 @pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
 @pytest.mark.parametrize("ops", ["NN", "TT"])
-def test_doubles_lie_in_shared_memory_without_a_conflict(ops):
+def test_doubles_come_from_shared_memory_without_conflicts(ops):
     import gpusim
 
-    A, B = gpu.asarray(floats(64, 64).astype(np.float64)), gpu.asarray(floats(64, 64, seed=1).astype(np.float64))
-    made = plan(A, B, op_a=ops[0], op_b=ops[1], tile=0)
-    assert made.launch.entry.count(", 2>") == 2  # both matrices are copied by 16 bytes
+    found = []
+    for K in (32, 64):
+        A, B = (gpu.asarray(floats(64, K).astype(np.float64)) for _ in "AB")
+        made = plan(
+            A if ops[0] == "N" else A.T.copy(), B.T.copy() if ops[1] == "N" else B, op_a=ops[0], op_b=ops[1], tile=3
+        )
+        assert made.launch.entry.count(", 2>") == 2  # both matrices are copied by 16 bytes
+        with gpusim.record(checks="off") as recording:
+            made()
+        found.append(recording.counters)
+    more = lambda name: found[1][name] - found[0][name]  # noqa: E731
+    assert more("smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_cache_access.sum") == 0
+    loads = more("smsp__sass_inst_executed_op_shared_ld.sum")  # of 8 bytes a lane: two wavefronts
+    assert more("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum") == 2 * loads > 0
+
+
+@pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
+def test_doubles_are_stored_by_whole_sectors():
+    import gpusim
+
+    A, B = gpu.asarray(floats(64, 16).astype(np.float64)), gpu.asarray(floats(16, 64, seed=1).astype(np.float64))
+    made = plan(A, B, tile=3)
     with gpusim.record(checks="off") as recording:
         made()
-    count = recording.counters.__getitem__
-    conflicts = "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_cache_access.sum"
-    wavefronts = count("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum")
-    loads = count("smsp__sass_inst_executed_op_shared_ld.sum")
-    staged = 64 * 64 // 64  # the sums come back by 16 bytes a lane, which are two of such loads
-    assert count(conflicts) == 0 and wavefronts == 2 * loads + 2 * 2 * staged > 0
+    assert recording.counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == 64 * 64 * 8 / 32
 
 
 @pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")

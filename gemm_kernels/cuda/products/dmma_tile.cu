@@ -34,9 +34,10 @@ struct DmmaTile {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK / STEP;
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
-    static constexpr int COPY_PARTS = MEET;
+    static constexpr int COPY_PARTS = MEET;           // the copies of a round start in so many parts, each after the loads of a step
+    static constexpr bool APART = true;              // a loop for rounds that copy: a branch around the copies would part the products
     static constexpr bool EXCHANGED = false;
-    static constexpr int PITCH = BN + 4;
+    static constexpr int PITCH = BN + 8;       // the rows of a store are then in different banks
     static constexpr int MI = WM / 16, NI = WN / 8;
     static constexpr int A_CHUNKS = (PanelA::ALONG_K ? BK : BM) / 2, B_CHUNKS = (PanelB::ALONG_K ? BK : BN) / 2;
     static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
@@ -71,8 +72,8 @@ struct DmmaTile {
         return *reinterpret_cast<const double *>(part + place<CHUNKS>(row, place_in_row / 2) + place_in_row % 2 * 8);
     }
     template <class Problem>
-    __device__ __forceinline__ void copy(Stage &to, const Problem &p, int tile_row, int tile_col, int first_k, int part = 0,
-                                         int parts = 1) {
+    __device__ __forceinline__ void copy(Stage &to, const Problem &p, int tile_row, int tile_col, int first_k, int part,
+                                         int parts) {
         copy_chunks<THREADS, BK, BM>(to.As, place<A_CHUNKS>, p.A, tile_row, p.M, first_k, p.K, part, parts);
         copy_chunks<THREADS, BK, BN>(to.Bs, place<B_CHUNKS>, p.B, tile_col, p.N, first_k, p.K, part, parts);
     }
