@@ -28,12 +28,12 @@ template <class Stored>
 __device__ __forceinline__ void write4(Stored *to, const Stored (&x)[4], long long step, int valid, bool wide) {
     if constexpr (sizeof(Stored) == 8) {
         const bool odd = threadIdx.x % 2;
-        const Stored given[2] = {odd ? x[0] : x[2], odd ? x[1] : x[3]};
-        const double2 taken = {__shfl_xor_sync(0xffffffffu, given[0], 1), __shfl_xor_sync(0xffffffffu, given[1], 1)};
+        const Stored taken[2] = {__shfl_xor_sync(0xffffffffu, odd ? x[0] : x[2], 1),
+                                 __shfl_xor_sync(0xffffffffu, odd ? x[1] : x[3], 1)};
         if (wide && valid >= (odd ? 4 : 8)) {   // both lanes have four
-            const double2 own = odd ? double2{x[2], x[3]} : double2{x[0], x[1]};
-            *reinterpret_cast<double2 *>(odd ? to - 2 : to) = odd ? taken : own;
-            *reinterpret_cast<double2 *>(odd ? to + 2 : to + 4) = odd ? own : taken;
+            to -= odd ? 2 : 0;
+            reinterpret_cast<double2 &>(to[0]) = {odd ? taken[0] : x[0], odd ? taken[1] : x[1]};
+            reinterpret_cast<double2 &>(to[4]) = {odd ? x[2] : taken[0], odd ? x[3] : taken[1]};
             return;
         }
     }
