@@ -340,11 +340,11 @@ def test_a_warp_outside_of_c_multiplies_nothing():
     found = {}
     for rows in (32, 33):
         A, B = gpu.asarray(floats(rows, 16)), gpu.asarray(floats(16, 32, seed=1))
-        made = plan(A, B, tile=[tile.size for tile in tiles.candidates(FORMATS["f32"], True, 0)].index((64, 64, 16)))
+        made = plan(A, B, tile=[tile.size for tile in tiles.candidates(FORMATS["f32"], True, 0)].index((64, 64, 8)))
         with gpusim.record() as recording:
             made()
         found[rows] = recording.counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"]
-    assert found[33] - found[32] == 32 * 32 * 16  # a second warp of the four
+    assert found[33] - found[32] == 32 * 64 * 16  # the second of two warps
 
 
 def test_gelu_is_as_exact_as_float32():
@@ -549,7 +549,7 @@ def test_what_is_no_convolution_gets_a_sentence(X, W, options, sentence):
         conv2d(gpu.asarray(floats(*X)), gpu.asarray(floats(*W)), **options)
 
 
-def test_the_tile_is_the_one_whose_measured_rounds_end_first():
+def test_the_tile_is_the_one_whose_blocks_end_first():
     operand = FORMATS["f32"]
     large, *_, small = tiles.candidates(operand, True, 0)
     times = {
@@ -557,8 +557,8 @@ def test_the_tile_is_the_one_whose_measured_rounds_end_first():
         small.key(operand): tiles.Times(1e-6, 2e-7, 1e-6, 5e-8),
     }
     choose = lambda shape, K: tiles.chosen((large, small), operand, [shape], K, 132, 232_448, times)  # noqa: E731
-    assert choose((4096, 4096), 4096) is large  # 4 rounds of 0.4 µs for each k, beside 16 of 0.2
-    assert choose((256, 256), 4096) is small  # one round: 0.4 beside 0.05
+    assert choose((4096, 4096), 4096) is large  # 4 blocks of 0.4 µs for each k, beside 125, 14 at a time, of 0.2
+    assert choose((256, 256), 4096) is small  # one block an SM: 0.4 beside 0.05
     with pytest.raises(Refused, match="no tile for f32 fits in 1,000 bytes"):
         tiles.chosen((large, small), operand, [(256, 256)], 64, 132, 1000)
 
