@@ -160,8 +160,8 @@ def candidates(operand: Format, tensor_cores: bool, group: int) -> tuple[Tile, .
 def expected(
     tile: Tile, operand: Format, shapes: Mapping[tuple[int, int], int], K: int, sms: int, times: Mapping[str, Times]
 ) -> float:
-    """Seconds that a launch is expected to take, by the tile's measured times for the SM with the most blocks: as many as
-    it has room for work side by side, and where there are more, one begins when another ends.
+    """Seconds that a launch is expected to take, by the tile's measured times for the SM with the most blocks: as many
+    as it has room for work side by side, and where there are more, one begins when another ends.
 
     The shortest launch of all is taken for what any launch costs.
 
