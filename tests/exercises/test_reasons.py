@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.exercises.framework import products, text_slips
+from helpers.exercises.framework import products, reasons, text_slips
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Case
@@ -170,6 +170,11 @@ extern "C" __global__ void block_sums(int n, const float *x, float *parts) {
 def test_a_race_in_a_tree_is_not_explained_by_another_round():
     sentence = exercises.get("block_tree").check(TREE.replace("    __syncthreads();  // first\n", "")).sentence
     assert "Put __syncthreads() between line 5 and line 7." in sentence and "Why" not in sentence, sentence
+
+
+def test_a_length_of_several_factors_is_not_named():
+    assert reasons._row_and_column("(y + 1) * N + x") == ("y + 1", "N", "x")
+    assert reasons._row_and_column("lane / L * 3 * L + lane % L") is None
 
 
 def test_a_loop_without_its_barrier_is_named():
