@@ -650,7 +650,8 @@ def reads_old(facts: Facts) -> str:
     if added and not (facts.problem.scalars and right):  # where beta is not 0, adding may be what is meant
         line = facts.text.count("\n", 0, added.start()) + 1
         instead = ": the result must replace it (=)" if isinstance(facts.problem, Gemm) else ""
-        return f"Line {line} adds to {name}, and before the launch {name} is NaN{instead}."
+        how = " (+=)" if "+=" in added[0] else ""
+        return f"Line {line} adds to {name}{how}, and before the launch {name} is NaN{instead}."
     return slips.sentence("C_read_when_beta_0") if facts.problem.scalars else f"{name} is read, and begins with NaN."
 
 
