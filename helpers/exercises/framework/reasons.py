@@ -662,7 +662,7 @@ def of_another_element(facts: Facts) -> str:
         return ""
     wrong = wrong & ~np.isnan(output)
     values, places, often = np.unique(expected, return_index=True, return_counts=True)
-    if wrong.sum() < 4 or len(values) < 16 or (often > 1).mean() > 0.1:
+    if wrong.sum() < 16 or len(values) < 16 or (often > 1).mean() > 0.1:
         return ""
     found = np.searchsorted(values, output[wrong])
     if (found >= len(values)).any() or (values[np.minimum(found, len(values) - 1)] != output[wrong]).any():
@@ -675,10 +675,7 @@ def of_another_element(facts: Facts) -> str:
         f"{facts.problem.output}[{', '.join(map(str, facts.problem.index(tuple(int(n) for n in one))))}]"
         for one in (np.argwhere(wrong)[0], np.unravel_index(int(places[found[0]]), expected.shape))
     )
-    return (
-        f"{first} holds the value of {other}, and so does every wrong element that of another one: what is computed "
-        "and where it is stored do not belong together."
-    )
+    return f"{first} holds the value of {other}, and every wrong element that of another one."
 
 
 def of_another_block(facts: Facts) -> str:
