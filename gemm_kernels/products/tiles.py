@@ -128,9 +128,7 @@ _TENSOR_DOUBLE = _dmma(
 def _mma(depth: int) -> tuple[Tile, ...]:
     return (
         Tile(MMA, (128, 256, 2 * depth), (64, 64), (), 3, 1),
-        Tile(MMA, (128, 256, depth), (64, 64), (), 4, 1),
         Tile(MMA, (128, 128, 2 * depth), (64, 64), (), 3, 2),
-        Tile(MMA, (128, 128, depth), (64, 64), (), 4, 2),
         Tile(MMA, (64, 128, 2 * depth), (32, 64), (), 4, 2),
         Tile(MMA, (64, 64, 2 * depth), (32, 32), (), 3, 4),
         Tile(MMA, (64, 64, depth), (32, 32), (), 4, 4),

@@ -1,5 +1,6 @@
 """The suite of all products: operands are what their bits say, and a tile's times a line through two depths."""
 
+import json
 import sys
 
 import numpy as np
@@ -26,6 +27,20 @@ def test_a_tiles_times_are_those_of_a_line_through_two_depths(monkeypatch):
     found = products.tile_times([(1, K, None) for K in (*products.DEPTHS, *products.DEPTHS)])
     assert list(found) == ["round", "k", "alone_round", "alone_k"]
     assert np.allclose(list(found.values()), [3e-6, 2e-9, 2e-6, 1e-9])
+
+
+def test_all_tiles_of_a_row_are_timed_and_the_chosen_one_named(cupy_of_the_course, monkeypatch, tmp_path):
+    monkeypatch.setattr(products, "compile_ahead", lambda launches: None)
+    monkeypatch.setattr(products, "cublas", lambda *given: lambda: None)
+    monkeypatch.setattr("helpers.measure.provenance.provenance", dict)
+    monkeypatch.setattr(timing, "interleave", lambda launches, *given: np.arange(1.0, 1 + len(launches))[None])
+    products.compare_tiles(tmp_path / "tiles.json", [("single", "f64", (64, 64, 64))])
+    (row,) = json.loads((tmp_path / "tiles.json").read_text())["rows"]
+    operand = FORMATS["f64"]
+    all_tiles = tiles.candidates(operand, True, 0)
+    assert row["ms"] == {tile.key(operand): number for number, tile in enumerate(all_tiles, 1)}
+    assert row["rival"] == [1 + len(all_tiles)]
+    assert row["chosen"] == tiles.chosen(all_tiles, operand, [(64, 64)], 64, 132, 232_448).key(operand)
 
 
 def test_every_tile_has_measured_times():
