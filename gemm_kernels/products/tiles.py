@@ -14,6 +14,7 @@ from gemm_kernels.refused import Refused
 
 FMA, DMMA, MMA = "FmaTile", "DmmaTile", "MmaTile"
 SUM_BYTES = {"f32": 4, "f64": 8, "s32": 4}
+ROUNDS = 3  # after the first one, blocks begin and end at different times, and one stores while others multiply
 TIMES = Path(__file__).with_name("times.json")  # `python -m helpers.tools.measuring.products times` writes it
 
 
@@ -74,7 +75,7 @@ class Tile:
 class Times:
     """What a tile was measured to take, in seconds.
 
-    round, k: for as many blocks as an SM has room for, on all SMs: at all, and for each k.
+    round, k: for ROUNDS times as many blocks as an SM has room for, on all SMs: at all, and for each k.
     alone_round, alone_k: the same for one block on each SM.
     """
 
@@ -170,7 +171,8 @@ def expected(
     blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in shapes.items())
     most = -(-blocks // sms)
     found, start = times[tile.key(operand)], min(one.alone_round for one in times.values())
-    whole, alone = found.round - start + found.k * K, found.alone_round - start + found.alone_k * K
+    whole = (found.round - start + found.k * K) / ROUNDS
+    alone = found.alone_round - start + found.alone_k * K
     if most > tile.blocks:
         return start + whole * most / tile.blocks
     return start + alone + (whole - alone) * (most - 1) / max(tile.blocks - 1, 1)
