@@ -14,7 +14,7 @@ from gemm_kernels.refused import Refused
 
 FMA, DMMA, MMA = "FmaTile", "DmmaTile", "MmaTile"
 SUM_BYTES = {"f32": 4, "f64": 8, "s32": 4}
-ROUNDS = 3  # after the first one, blocks begin and end at different times, and one stores while others multiply
+ROUNDS = 1  # how many times as many blocks as an SM has room for are timed
 TIMES = Path(__file__).with_name("times.json")  # `python -m helpers.tools.measuring.products times` writes it
 
 
