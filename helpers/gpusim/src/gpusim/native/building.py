@@ -30,7 +30,7 @@ from pathlib import Path
 
 HOME = Path(__file__).resolve().parent
 INCLUDE = HOME / "include"  # what all programs share
-PROGRAMS = tuple(sorted({path.parent.name for path in HOME.glob("*/*.c")}))
+PROGRAMS = tuple(sorted({path.parent.name for path in HOME.glob("*/*.c")} - {INCLUDE.name}))
 BUILT = "built"  # the folder beside a program's source
 
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
@@ -103,8 +103,8 @@ def _for_level(level: int) -> list[str]:
 
 
 def sources(program: str) -> list[Path]:
-    """The C files of a program."""
-    return sorted((HOME / program).glob("*.c"))
+    """The C files of a program, and those that all programs share."""
+    return sorted((*(HOME / program).glob("*.c"), *INCLUDE.glob("*.c")))
 
 
 def digest_of_source(program: str) -> str:
