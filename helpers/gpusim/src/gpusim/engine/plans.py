@@ -300,17 +300,18 @@ class Run:
             for each in (self.lines, self.words, times, others)
         ]
         self.c.lines, self.c.watched, self.c.times, self.c.others = (table.ctypes.data for table in tables)
-        told = np.zeros(meeting, np.uint32)
-        self.c.told = told.ctypes.data if meeting else None
-        self._watched = (*tables, *(one for one in (*times, *others) if one is not None), told)
+        released = np.zeros(meeting, np.uint32)
+        self.c.released_by_threads = released.ctypes.data if meeting else None
+        self._watched = (*tables, *(one for one in (*times, *others) if one is not None), released)
         if meeting and blocks <= MOST_BLOCKS:
-            # Zeros take no memory before they are touched: few warps hear anything.
-            rows_of = dict.fromkeys(("heard", "passed", "left_in_block"), blocks)
-            rows_of |= dict.fromkeys(("heard_by_warps", "passed_by_warps"), meeting // WARP) | {"left": VARIABLES}
-            news = [np.zeros((rows, blocks + 1), np.uint32) for rows in rows_of.values()]
-            for name, one in zip(rows_of, news, strict=True):
+            # Zeros take no memory before they are touched: few warps acquire anything.
+            rows_of = dict.fromkeys(("acquired", "releasable", "clocks_of_shared_variables"), blocks)
+            rows_of |= dict.fromkeys(("acquired_by_warps", "releasable_by_warps"), meeting // WARP)
+            rows_of["clocks_of_variables"] = VARIABLES
+            clocks = [np.zeros((rows, blocks + 1), np.uint32) for rows in rows_of.values()]
+            for name, one in zip(rows_of, clocks, strict=True):
                 setattr(self.c, name, one.ctypes.data)
-            self._watched += (*news,)
+            self._watched += (*clocks,)
 
     def traces(self) -> Rows:
         """The requests of traced blocks; they are the caller's then."""

@@ -310,6 +310,9 @@ _BY_OPERATION = {
 }  # fmt: skip
 
 
+OPERATIONS_OF_FLOW = frozenset(_BY_OPERATION)
+
+
 def flow_of(v: Values) -> Outcome | None:
     """What NumPy does for an instruction that says what comes next; None for another one."""
     decoded = v.decoded

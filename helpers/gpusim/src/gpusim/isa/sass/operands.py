@@ -139,7 +139,6 @@ class Operands:
         self.constants: dict[tuple[int, int, np.dtype], int] = {}
         self.read_now: set[int] = set()
         self._readers: dict[tuple[sass.Register, np.dtype, int], tuple[Reader, int | None]] = {}  # each with its slot
-        self._pairs: dict[tuple[int, int], int] = {}
         self._address = 0
         # Where the own block's shared memory begins, if addresses hold ranks.
         self.own_rank = self.slot("the own rank", np.int32(0)) if code.clusters else None
@@ -193,16 +192,6 @@ class Operands:
         if key not in self.constants:
             self.constants[key] = self.slot(f"c[{bank:#x}][{offset:#x}] as {dtype}", dtype.type(0))
         return self.constants[key]
-
-    def pair_slot(self, low: int, high: int) -> int:
-        """The slot that remembers the 64-bit value of two registers, as (low, high, value).
-
-        It is valid while the two slots hold these very arrays, which nobody changes in place.
-        """
-        if (low, high) not in self._pairs:
-            self._pairs[low, high] = len(self.initial)
-            self.initial.append((None, None, None))
-        return self._pairs[low, high]
 
 
 def _is_float(text: str) -> bool:
