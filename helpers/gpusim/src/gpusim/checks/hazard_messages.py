@@ -52,7 +52,7 @@ class Messages:
         return (found.line, *found.called_from)
 
     def _quote(self, instruction: int, *who: str) -> str:
-        """The source line with what somebody does there; below it the lines that it was called from."""
+        """The source line with what a thread does there; below it the lines that it was called from."""
         lines = self._program.source_lines
         texts = []
         for position, line in enumerate(self.lines(instruction)):
@@ -400,7 +400,7 @@ class Messages:
         """`place` of `array` is read before anybody has written it."""
         who = lane_name(block, thread)
         return (
-            f"{self._program.name}: {who} {hazard.second.what} {place}, which nobody has written.\n"
+            f"{self._program.name}: {who} {hazard.second.what} {place}, which was never written.\n"
             + self._quote(hazard.second.instruction)
             + f"{array} was made by empty(), which leaves its elements undefined. Make it with zeros() or "
             "full(), or write every element before it is read."

@@ -1,6 +1,6 @@
 """What launches of a kernel have in common, made ready for the compiled engine once.
 
-Of what the C program is told, most follows from the kernel, the shape of the launch and who watches. A `Plan` holds
+Of what the C program is given, most follows from the kernel, the shape of the launch and who watches. A `Plan` holds
 that, and the memory that the C program works in; a launch fills in its parameters and its arrays. What requests cost is
 remembered there too, from one launch to the next (`helpers/gpusim/src/gpusim/native/engine/patterns.c`).
 """
@@ -270,7 +270,7 @@ class Run:
     def clear(self) -> None:
         """Ready for the next launch."""
         if self.c.traces:
-            self.traces()  # nobody wanted them
+            self.traces()  # they were not asked for
         self.sums.fill(0)
         self._begin(self.c.execution)
 
@@ -321,7 +321,7 @@ class Run:
 
 
 class Rows:
-    """Requests that the C program kept, and their shapes. Its memory is freed when nobody wants them any more."""
+    """Requests that the C program kept, and their shapes. Its memory is freed when they are not needed any more."""
 
     def __init__(self, c: CResults) -> None:
         self._requests, self._count = c.traces, c.trace_count

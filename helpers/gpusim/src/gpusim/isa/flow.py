@@ -32,7 +32,7 @@ ARRIVES_ONLY, LEAVES_RESULT = 1, 2  # of a barrier
 COLLECTIVE, EXCLUSIVE = 1, 2  # of a barrier of a warp
 NUMBERS, THREADS = np.int32(15), np.int32(0xFFF)
 VOTES, YES, VOTERS = "votes at a barrier", "true votes at a named barrier", "voters at a named barrier"
-COUNT, ALL, _ANY = range(3)  # what is made of votes
+COUNT, ALL = 0, 1  # what is made of votes; or whether there is one
 EVERYBODY = np.uint32(0xFFFFFFFF)
 
 

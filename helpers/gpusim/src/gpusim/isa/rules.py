@@ -127,7 +127,7 @@ class WarpBarrier:
     """Waits for the lanes of the warp that `lanes(registers)` names, bit by bit; `collective`, `exclusive`: they are a
     group of their own, `collective` for a while, in which they execute the statements from this one on.
 
-    None for `lanes`: those that are there. At PTX level, where diverged threads meet wherever they can, nobody waits.
+    None for `lanes`: those that are there. At PTX level, where diverged threads meet wherever they can, none waits.
     """
 
     lanes: Reader | None = None

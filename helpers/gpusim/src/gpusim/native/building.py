@@ -176,7 +176,7 @@ def build_all(programs: Iterable[str] = PROGRAMS, *options: str) -> list[str]:
 
     Raises CannotBuild, and OSError where the folders cannot be written.
     """
-    told = []
+    sentences = []
     for program in programs:
         started, missing = time.perf_counter(), {at: path for at, path in wanted(program).items() if not path.exists()}
         for level, path in missing.items():
@@ -186,8 +186,8 @@ def build_all(programs: Iterable[str] = PROGRAMS, *options: str) -> list[str]:
             for old in (HOME / program / BUILT).glob(f"{program}-*"):
                 if old.name not in current:
                     _remove(old)
-            told.append(f"compiled the {program} in {time.perf_counter() - started:.0f} s, by {words(compiler())}")
-    return told
+            sentences.append(f"compiled the {program} in {time.perf_counter() - started:.0f} s, by {words(compiler())}")
+    return sentences
 
 
 def _remove(path: Path) -> None:

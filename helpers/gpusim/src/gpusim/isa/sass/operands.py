@@ -159,24 +159,7 @@ class Operands:
             self.initial.append(np.bool_(False) if name.lstrip("U").startswith("P") else initial)
         return self.slots[name]
 
-    def target(self, operand: sass.Operand, distance: int = 0) -> int | None:
-        """The slot that a destination writes; None for RZ, PT and so on. `distance` 1 is the next register."""
-        if not isinstance(operand, sass.Register):
-            raise Unknown("a destination that is no register")
-        if operand.number is None:
-            return None
-        return self.slot(operand.next(distance).name if distance else operand.name)
-
     hidden = slot  # of a register that the machine code does not name
-
-    def targets(self, operand: sass.Operand, count: int) -> tuple[int | None, ...]:
-        """The slots of `count` consecutive registers."""
-        return tuple(self.target(operand, distance) for distance in range(count))
-
-    def slots_of(self, *operands: sass.Operand) -> tuple[int, ...]:
-        """The slots of registers of 32 bits and of predicates among operands that are read."""
-        targets = (self.target(operand) for operand in operands if isinstance(operand, sass.Register))
-        return tuple(slot for slot in targets if slot is not None)
 
     def guard(self, register: sass.Register | None) -> tuple[int, bool] | None:
         """The engine's (slot, negated) of a guard; None if it is always true."""
