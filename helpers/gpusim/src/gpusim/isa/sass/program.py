@@ -1,6 +1,6 @@
 """SASS statements → a Program: the machine code of a CUBIN, ready for the engine.
 
-`compiler.listing` reads the instructions, `opcodes` has a row for each opcode with its decoding, and `operands` makes slots
+`compiler.listing` reads the instructions, `opcodes` has a row for each opcode with its decoding; `operands` makes slots
 of registers and constants. Here they are put together; what constants are in a launch says `constant_banks`.
 """
 
