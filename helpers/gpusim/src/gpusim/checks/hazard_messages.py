@@ -407,7 +407,7 @@ class Messages:
         """`place` of `array` is read before anybody has written it."""
         who = lane_name(block, thread)
         return (
-            f"{self._program.name}: {who} {hazard.second.what} {place}, which was never written.\n"
+            f"{self._program.name}: {who} {hazard.second.what} {place}, which nobody has written.\n"
             + self._quote(hazard.second.instruction)
             + f"{array} was made by empty(), which leaves its elements undefined. Make it with zeros() or "
             "full(), or write every element before it is read."
