@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gemm_kernels
-from gemm_kernels import BEYOND, get
+from gemm_kernels import UPPER, get
 from gemm_kernels.ladder import TRIED
 from gemm_kernels.rules import broken
 from gemm_kernels.workspaces import Workspaces
@@ -75,7 +75,7 @@ def on_the_simulator(monkeypatch):
 # The steps before it; where blocks share out work, more or fewer of them than there are tiles.
 STEPS = {name: get(name, **SMALL) for name in ("pinned", "unmerged", "exchanged", "strips")} | {
     f"{name}, {workers} blocks": get(name, **SMALL, WORKERS=workers)
-    for name in ("resident", "even_shares")
+    for name in ("resident", "even_shares", "whole_first", "two_versions", "tall_patches")
     for workers in (1, 5, 24)
 }
 KERNELS = STEPS | {name: get("persistent", **params) for name, params in SETS.items()}
@@ -92,10 +92,12 @@ def test_they_are_right_at_even_and_odd_shapes_with_c_and_without(kernel):
 
 
 def test_each_step_is_a_change_to_the_one_before_it():
-    assert [kernel.after for kernel in BEYOND] == ["sliced_k", *(kernel.name for kernel in BEYOND[:-1])]
+    assert [kernel.after for kernel in UPPER] == ["sliced_k", *(kernel.name for kernel in UPPER[:-1])]
 
 
-@pytest.mark.parametrize("kernel", [STEPS["even_shares, 5 blocks"], get("persistent", **SETS["parts"])])
+@pytest.mark.parametrize(
+    "kernel", [STEPS["even_shares, 5 blocks"], STEPS["tall_patches, 5 blocks"], get("persistent", **SETS["parts"])]
+)
 def test_a_launch_finds_the_workspace_as_the_one_before_has_left_it(kernel):
     launch = run.load(kernel)
     A, B, C = problem(35, 69, 51)
@@ -197,7 +199,7 @@ def test_a_producer_warp_for_each_scheduler_leaves_room_for_12_by_8_sums():
     assert kernel.threads == 12 * 32 and built.local_bytes == 0 and built.registers <= 168
 
 
-@pytest.mark.parametrize("kernel", BEYOND, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", UPPER, ids=lambda kernel: kernel.name)
 def test_each_runs_with_the_shared_memory_of_every_gpu_since_ampere(kernel):
     since_ampere = [one for one in devices.LIMITS.values() if one.compute_capability >= (8, 0)]
     least = min(one.shared_bytes_per_block_optin for one in since_ampere)
@@ -222,7 +224,7 @@ def test_a_block_that_wants_more_shared_memory_than_there_is_is_answered_with_a_
 
 
 @pytest.mark.parametrize(
-    "kernel", gemm_kernels.LADDER + gemm_kernels.SPECIALISTS + BEYOND + TRIED, ids=lambda kernel: kernel.name
+    "kernel", gemm_kernels.LADDER + gemm_kernels.SPECIALISTS + UPPER + TRIED, ids=lambda kernel: kernel.name
 )
 def test_no_launch_leaves_anything_to_another(kernel):
     """Variables of a module would be the same for all streams: what blocks leave each other is in the workspace."""
