@@ -75,7 +75,7 @@ def on_the_simulator(monkeypatch):
 # The steps before it; where blocks share out work, more or fewer of them than there are tiles.
 STEPS = {name: get(name, **SMALL) for name in ("pinned", "unmerged", "exchanged", "strips")} | {
     f"{name}, {workers} blocks": get(name, **SMALL, WORKERS=workers)
-    for name in ("resident", "even_shares", "whole_first", "two_versions", "tall_patches")
+    for name in ("resident", "even_shares", "whole_first", "two_versions", "tall_patches", "own_strips")
     for workers in (1, 5, 24)
 }
 KERNELS = STEPS | {name: get("persistent", **params) for name, params in SETS.items()}

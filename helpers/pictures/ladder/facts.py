@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from gemm_kernels import LADDER
 from gpusim import devices
 from helpers import recordings
 from helpers.recordings.measurement import Measurement
-from helpers.recordings.suites import FASTEST, SQUARES
+from helpers.recordings.suites import FASTEST, RUNGS, SQUARES
 
 Shape = tuple[int, int, int]
 Suite = Literal["ladder", "shapes", "fastest"]
@@ -26,13 +25,14 @@ GROUPS = {
     "double_buffered": "two buffers",
     "warptiled": "warp tiles",
     "sliced_k": "for each shape",
+    "pinned": "registers",
 }
 
 
 def group_of(kernel: str) -> str:
     """The group of a kernel of the ladder by its place there; "" for any other."""
     found = ""
-    for one in LADDER:
+    for one in RUNGS:
         found = GROUPS.get(one.name, found)
         if one.name == kernel:
             return found
@@ -114,7 +114,7 @@ def ladder_of(gpu: str, suite: Suite) -> Ladder:
     """
     if suite == FASTEST:
         return _fastest_of(gpu)
-    step = {kernel.name: number for number, kernel in enumerate(LADDER)}
+    step = {kernel.name: number for number, kernel in enumerate(RUNGS)}
     rows = sorted(recordings.load(gpu, suite), key=lambda row: step.get(row.kernel, len(step)))
     return ladder(rows, gpu, devices.get(gpu).peak_fp32_gflops)
 
