@@ -180,14 +180,9 @@ UPPER: tuple[Kernel, ...] = (
         after="two_versions", family=families.WHOLE_FIRST, params=TALL_TILE | {"WORKERS": SMS},
     ),
     Kernel(
-        "own_strips", "Own strips",
-        "A warp stages sums that it reads back itself, and waits for its own lanes alone.",
-        after="tall_patches", family=families.WHOLE_FIRST, params=TALL_TILE | {"WORKERS": SMS},
-    ),
-    Kernel(
         "persistent", "Persistent",
         "The same for every shape: copies of two floats, too, any number of sums, many parts added in groups.",
-        after="own_strips", family=families.PERSISTENT, params=UNMERGED_TILE | {"WORKERS": SMS}, chosen_by_shape=True,
+        after="tall_patches", family=families.PERSISTENT, params=UNMERGED_TILE | {"WORKERS": SMS}, chosen_by_shape=True,
     ),
 )  # fmt: skip
 

@@ -37,17 +37,19 @@ SMALL = 1024
 FEW, MOST = 0.25, 0.5  # shares of the shapes up to which the ladder wins "at a few" and "at less than half"
 
 
+COMPARED = frozenset(kernel.name for kernel in LADDER[: LADDER.index(get("autotuned")) + 1])
+
+
 def shares() -> dict[tuple[int, int, int], float]:
     """Shape -> the speed of the fastest kernel of the ladder up to `autotuned`, over that of cuBLAS in the same run.
 
     What comes after it was made for what these lose, and has a step of its own in the notebook.
     """
-    names = {kernel.name for kernel in LADDER[: LADDER.index(get("autotuned")) + 1]}
     found = {}
     for _, suite in ladder.SUITES:
         data = ladder_of(DEVICE.name, suite)
         for shape in data.shapes:
-            points = (point for name, point in data.at(shape).items() if name in names)
+            points = (point for name, point in data.at(shape).items() if name in COMPARED)
             best = max(points, key=lambda point: point.gflops)
             found[shape] = best.gflops / best.cublas
     return found

@@ -25,6 +25,7 @@ host and the GPU did what in the seven steps of a launch (`helpers.measure.host_
 `source_pairs`: sources that differ in one thing (`helpers.exercises.pairs`).
 `clocks`: the same launches, timed rightly and in four wrong ways (`helpers.measure.clocks`).
 `products`: every kind of product of `gemm_kernels.gemm` beside cuBLAS (`helpers.tools.measuring.products`).
+`algorithms`: every algorithm of cuBLASLt beside those that its heuristic names (`helpers.tools.measuring.algorithms`).
 `formats`: cuBLAS at every precision, in turns (`helpers.tools.measuring.formats`).
 `conditions`: ours beside cuBLAS under all that a sceptical reader asks about (`helpers.measure.conditions`).
 `correctness`: what was tried to find each kernel wrong, on the GPU and under compute-sanitizer.

@@ -195,5 +195,7 @@ SEARCHES = (SEARCH, FINALS)
 CHOICES = "choices"  # of `choose`: the candidates for `gemm_kernels.fastest`
 TIMED_SUITES = ("ladder", "shapes", "blocks", "sweep", "tiles")
 GOLDEN = "golden"
+ALGORITHMS = "algorithms"  # of cuBLASLt (`helpers.tools.measuring.algorithms`)
+NAMED, EVERY = "named by the heuristic", "all algorithms"  # of which the best was timed there
 LOST, FETCHED = "lost", "fetched"  # for the log of the kernels: where `fastest` loses, and what fetching code costs
 SUITES = (*TIMED_SUITES, FASTEST, LOST, FETCHED, GOLDEN, "clocks", "occupancy", "counters", "correctness")

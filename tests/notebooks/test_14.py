@@ -199,12 +199,11 @@ def test_at_2048_each_matrix_is_read_from_main_memory_once_in_either_order():
         assert states(name, 2048).metrics["dram__bytes_read.sum"] == pytest.approx(matrices, rel=0.01)
 
 
-def test_cublas_reads_a_row_s_matrix_as_fast_as_it_can_be_read_after_the_flush():
+def test_cublas_reads_a_row_s_matrix_nearly_as_fast_as_it_can():
     shape = (1, 4096, 4096)
-    us = recordings.raw(H200.name, "machine")["measured"]
+    roof = recordings.raw(H200.name, "conditions")["roofs"][0]  # the L2 filled by reading, as it was for the ladder
     rate = 4 * (4096 * 4096 + 3 * 4096) / (2 * np.prod(shape) / OTHERS.cublas(shape))
-    assert rate == pytest.approx(2**26 / us["read 64 MiB dirty"] / 1e3, rel=0.03)
-    assert rate / H200.memory_gb_per_s < 0.63, "more than a third of what the memory could do is gone"
+    assert 0.88 < rate / (roof["bytes"] / roof["median_ms"] / 1e6) < 1, "near what can be read"
 
 
 def test_main_memory_is_not_what_rasterization_could_relieve():

@@ -9,10 +9,9 @@ from gemm_kernels import UPPER, Kernel, get
 from gpusim import devices
 from helpers import recordings
 from helpers.pictures import theme
-from helpers.pictures.ladder.facts import Point, ladder_of, shape_label
+from helpers.pictures.ladder.facts import UPPER_RUNGS, Point, has_upper_rungs, ladder_of, shape_label
 from helpers.pictures.source_diff import Diff, source_diff
 from helpers.pictures.tables import Table
-from helpers.recordings.suites import LADDER_SIZES
 
 SIZES = (2048, 4095, 4096, 8192)  # M = N = K of the table
 CUBLAS_AT = 4096
@@ -20,7 +19,7 @@ CUBLAS_AT = 4096
 
 @dataclass(frozen=True)
 class Step:
-    """One rung: its lines that the kernel before it does not have, that one's lines that are gone, its points by size."""
+    """One rung: lines that are new in it, lines of the kernel before it that are gone, and its points by size."""
 
     kernel: Kernel
     new: int
@@ -30,12 +29,10 @@ class Step:
 
 def recorded_on() -> str:
     """The GPU whose recordings have every upper rung: the default one, if it has them. NoRecording if there is none."""
-    names = recordings.gpus(suites=("ladder", "shapes"))
+    names = recordings.gpus(suites=("ladder",))
     default = devices.DEFAULT.name
     for name in sorted(names, key=lambda one: one != default):
-        if {(one.name, size) for one in UPPER for size in LADDER_SIZES} <= {
-            (row.kernel, row.M) for row in recordings.load(name, "ladder")
-        }:
+        if has_upper_rungs(name):
             return name
     raise recordings.NoRecording(f"The upper rungs of the ladder were not recorded. {recordings.how_to('ladder')}")
 
@@ -43,7 +40,9 @@ def recorded_on() -> str:
 def diff_of(kernel: Kernel) -> Diff:
     """What changes in the source from the kernel that this one is a change to."""
     before = get(kernel.after)
-    return source_diff(before.source, kernel.source, (before.name, kernel.name), same=(before.function, kernel.function))
+    return source_diff(
+        before.source, kernel.source, (before.name, kernel.name), same=(before.function, kernel.function)
+    )
 
 
 def steps(gpu: str) -> Iterator[Step]:
@@ -55,12 +54,9 @@ def steps(gpu: str) -> Iterator[Step]:
 
 
 def points_of(gpu: str) -> Mapping[str, Mapping[int, Point]]:
-    """Kernel -> M = N = K -> its point, of both suites."""
-    found: dict[str, dict[int, Point]] = {}
-    for suite in ("ladder", "shapes"):
-        for name, points in ladder_of(gpu, suite).lines.items():
-            found.setdefault(name, {}).update({one.shape[0]: one for one in points if len(set(one.shape)) == 1})
-    return found
+    """Kernel -> M = N = K -> its point."""
+    lines = ladder_of(gpu, UPPER_RUNGS).lines
+    return {name: {one.shape[0]: one for one in points} for name, points in lines.items()}
 
 
 def table() -> Table:

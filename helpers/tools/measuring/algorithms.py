@@ -20,20 +20,20 @@ import numpy as np
 import gemm_kernels
 from helpers import gpu, recordings, run
 from helpers.measure.bench import cublas_sgemm, verify_twice
+from helpers.measure.conditions import CUBLAS
 from helpers.measure.problem import ALPHA, BETA, Reference, WrongResult, problem
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import interleave
 from helpers.recordings.measurement import Timing
+from helpers.recordings.suites import ALGORITHMS, EVERY, FASTEST, NAMED
 from helpers.tools.measuring import cublaslt
 from helpers.tools.measuring.cublaslt import Algorithm, Launch
 
-SUITE = "algorithms"
 SHAPES = (
     *((size, size, size) for size in (512, 1024, 2048, 2049, 4096, 8192)),
     *((8192, 1024, 4096), (128, 4096, 4096), (4096, 4096, 128), (1, 4096, 4096)),
 )
-HEURISTIC, EVERY, CUBLAS, OURS = "named by the heuristic", "all algorithms", "cuBLAS", "fastest"
-GROUPS = (CUBLAS, OURS, HEURISTIC, EVERY)
+GROUPS = (CUBLAS, FASTEST, NAMED, EVERY)
 FINALISTS = 6
 TRIES = 2  # launches of each algorithm in the first round, of which the faster counts
 FIRST_ROUND_S = 6.0  # for a shape; what was not tried then is counted
@@ -49,8 +49,8 @@ def at_shape(shape: tuple[int, int, int]) -> dict[str, Any]:
         tried = _first_round(every, partial(_arguments, shape, A, B, output))
         finalists = [(one, launch) for _, one, launch in tried[: 4 * FINALISTS] if _right(launch, reference, A, B, C)]
         finalists = finalists[:FINALISTS]
-        rivals: list[tuple[str, Launch]] = [(CUBLAS, cublas_sgemm), (OURS, run.load(ours))]
-        rivals += [(HEURISTIC, launch) for launch in named] + [(EVERY, launch) for _, launch in finalists]
+        rivals: list[tuple[str, Launch]] = [(CUBLAS, cublas_sgemm), (FASTEST, run.load(ours))]
+        rivals += [(NAMED, launch) for launch in named] + [(EVERY, launch) for _, launch in finalists]
         launches = [partial(launch, *_arguments(shape, A, B, output)) for _, launch in rivals]
         milliseconds = interleave(launches, BUDGET_S)
     M, N, K = shape
@@ -104,7 +104,7 @@ def _right(launch: Launch, reference: Reference, A: Any, B: Any, C: Any) -> bool
 
 def main(folder: Path = recordings.FOLDER) -> Path:
     """Record all shapes; the file is written again after each."""
-    file, about = recordings.path(gpu.name(), SUITE, folder), provenance()
+    file, about = recordings.path(gpu.name(), ALGORITHMS, folder), provenance()
     rows: list[dict[str, Any]] = []
     for shape in SHAPES:
         rows.append(at_shape(shape))
