@@ -10,7 +10,7 @@ from gpusim import devices
 from helpers import recordings
 from helpers.pictures import theme
 from helpers.pictures.ladder.facts import UPPER_RUNGS, Point, has_upper_rungs, ladder_of, shape_label
-from helpers.pictures.source_diff import Diff, source_diff
+from helpers.pictures.source_diff import Diff, Folded, source_diff
 from helpers.pictures.tables import Table
 
 SIZES = (2048, 4095, 4096, 8192)  # M = N = K of the table
@@ -43,6 +43,11 @@ def diff_of(kernel: Kernel) -> Diff:
     return source_diff(
         before.source, kernel.source, (before.name, kernel.name), same=(before.function, kernel.function)
     )
+
+
+def diffs() -> list[Folded]:
+    """The diff of each rung but the last, whose source is new for the most part."""
+    return [diff_of(kernel).folded() for kernel in UPPER[:-1]]
 
 
 def steps(gpu: str) -> Iterator[Step]:
