@@ -46,9 +46,9 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
             f'<img src="{PICTURE.as_posix()}" alt="The kernels by size beside cuBLAS, recorded on an {gpu}">',
             "</picture>",
             "",
-            f"The last kernel reaches {geometric_mean(large):.2f} times the speed of cuBLAS {cublas} at {len(large)} large",
-            f"shapes (sides of {LARGE} or more; at worst {min(large):.2f}), and {geometric_mean(others):.2f} at {len(others)}",
-            "smaller or narrow ones.",
+            f"The last kernel reaches {geometric_mean(large):.2f} times the speed of cuBLAS {cublas} at",
+            f"{len(large)} large shapes (sides of {LARGE} or more; at worst {min(large):.2f}), and",
+            f"{geometric_mean(others):.2f} at {len(others)} smaller or narrow ones.",
         ]
     )
 
