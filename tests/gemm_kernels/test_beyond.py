@@ -146,7 +146,7 @@ def test_the_large_tiles_spill_nothing(params):
 
 
 def test_24_by_8_sums_fit_where_nothing_is_kept_that_can_be_asked():
-    """The step before it spills with such a tile: that is why it is a step of its own."""
+    """The source of the step before it spills 8 bytes with such a tile (the log)."""
     kernel = get("tall_patches")
     built = compiler.compile(kernel.source, kernel.entry, arch="sm_90")
     assert kernel.params["TM"] * kernel.params["TN"] == 192 and built.local_bytes == 0 and built.registers <= 255
