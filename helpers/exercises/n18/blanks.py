@@ -20,6 +20,11 @@ from helpers.exercises.n18.members import (
     of_rows,
 )
 
+# Two members have them.
+REPLACED = "Each product replaces the sum so far: it must be added, +=."
+A_TURNED = "A's tile is stored in one order of its two indices and read in the other one: As[y][k]."
+BY_ONE = "An iteration multiplies T products, so the tiles move on by T: k0 += T."
+
 TURNED = (
     "The tile must be turned once: what is loaded with k = x and column y goes to Bs[x][y], and Bs[k][x] is the "
     "element of k and column x."
@@ -79,6 +84,9 @@ TRANSPOSED_OPERAND = Blank(
               (("B[(first_col + y) * ldb + k0 + x]", "B[(k0 + x) * ldb + first_col + y]"),)),
         Wrong("guard_as_before", "The guard must ask for what is loaded: here y belongs to the column and x to k.",
               (("first_col + y < N && k0 + x < K", "first_col + x < N && k0 + y < K"),)),
+        Wrong("replaced", REPLACED, (("sum += As", "sum = As"),)),
+        Wrong("a_turned", A_TURNED, (("As[y][k]", "As[k][y]"),)),
+        Wrong("by_one", BY_ONE, (("k0 += T", "k0 += 1"),)),
         Wrong("no_end_of_k", "Behind k = K there are gaps, or other rows, and not zeros: ask for k0 + x < K in both "
               "loads.",
               ((" && k0 + x < K", ""),)),
@@ -201,6 +209,8 @@ FUSED_STEPS = Blank(
               (("0.5f * value * (1.0f", "value * (1.0f"),)),
         Wrong("no_root", "The error function is asked at value / sqrt(2), which is value * 0.7071.",
               (("erff(value * 0.70710678f)", "erff(value)"),)),
+        Wrong("times_root", "The error function is asked at value *divided* by the root of 2: value * 0.7071.",
+              (("erff(value * 0.70710678f)", "erff(value * 1.41421356f)"),)),
         Wrong("no_one", "Without the 1 it is an even function: erf goes from -1 to 1, and the share from 0 to 1.",
               (("(1.0f + erff(", "(erff("),)),
         Wrong("no_value", "That is the share alone. GELU is the value times it.", (("0.5f * value * (", "0.5f * ("),)),
@@ -510,6 +520,11 @@ IMPLICIT = Blank(
               (("A.at(row, k0 + x)", "A.at(row, x)"),)),
         Wrong("place_turned", "at wants the row first: A.at(row, k0 + x).",
               (("A.at(row, k0 + x)", "A.at(k0 + x, row)"),)),
+        Wrong("replaced", REPLACED, (("sum += As", "sum = As"),)),
+        Wrong("a_turned", A_TURNED, (("As[y][k]", "As[k][y]"),)),
+        Wrong("by_one", BY_ONE, (("k0 += T", "k0 += 1"),)),
+        Wrong("b_turned", "B's tile is stored in one order of its two indices and read in the other one: Bs[k][x].",
+              (("Bs[k][x]", "Bs[x][k]"),)),
         Wrong("no_end_of_k", "Behind its last column the matrix has no elements, and at would look at another pixel: "
               "ask for k0 + x < K, and B for k0 + y < K.", ((" && k0 + x < K", ""), ("k0 + y < K && ", ""))),
         Wrong("no_first_barrier", "A thread multiplies before the others have loaded: a barrier is missing before the "
