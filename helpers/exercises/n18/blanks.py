@@ -30,6 +30,11 @@ TURNED = (
     "element of k and column x."
 )
 
+WORDS_TURNED = (
+    "The tile must be turned once: the int with word x and column y goes to Bs[x][y], and Bs[w][x] is that of word w and "
+    "column x."
+)
+
 TRANSPOSED = cases(
     "M N K lda ldb ldc",
     (16, 32, 48, 48, 48, 32),
@@ -301,7 +306,8 @@ COLUMN_SCALES = Blank(
               "the tile instead, Bs[x][y].",
               (("Bs[x][y]", "Bs[y][x]"), ("first_col + y < N && w0 + x < words", "first_col + x < N && w0 + y < words"),
                ("B[(first_col + y) * words + w0 + x]", "B[(first_col + x) * words + w0 + y]"))),
-        Wrong("not_turned", "The int with word x and column y belongs in Bs[x][y].", (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("not_turned", WORDS_TURNED, (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("turned_twice", WORDS_TURNED, (("Bs[w][x]", "Bs[x][w]"),)),
         Wrong("guard_as_before", "The guard must ask for what is loaded: here y belongs to the column and x to the "
               "word.",
               (("first_col + y < N && w0 + x < words", "first_col + x < N && w0 + y < words"),)),
@@ -364,7 +370,8 @@ GROUP_SCALES = Blank(
               ((" * scale_b[col * groups + group]", ""),)),
         Wrong("no_last_group", "The last tile may lack its second group, which has no scales: ask for group < groups.",
               ((" || group >= groups", ""),)),
-        Wrong("not_turned", "The int with word x and column y belongs in Bs[x][y].", (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("not_turned", WORDS_TURNED, (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("turned_twice", WORDS_TURNED, (("Bs[w][x]", "Bs[x][w]"),)),
         Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
               "the groups.", (("        }\n        __syncthreads();\n", "        }\n"),)),
     ),
