@@ -31,8 +31,8 @@ TURNED = (
 )
 
 WORDS_TURNED = (
-    "The tile must be turned once: the int with word x and column y goes to Bs[x][y], and Bs[w][x] is that of word w and "
-    "column x."
+    "The tile must be turned once: the int with word x and column y goes to Bs[x][y], and Bs[w][x] is that of word w "
+    "and column x."
 )
 
 TRANSPOSED = cases(
