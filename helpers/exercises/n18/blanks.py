@@ -440,6 +440,8 @@ GROUPED = Blank(
               "ask for threadIdx.y < rows.", (("threadIdx.y < rows && ", ""),)),
         Wrong("no_column_edge", "Right of the last column of C a store goes into the next row: ask for col < N.",
               ((" && col < N", ""),)),
+        Wrong("result_turned", "C is row-major: its row and its column trade places in the index.",
+              (("C[row * N + col]", "C[col * N + row]"),)),
         Wrong("rows_times_n", "A row of A has K floats: first_row * K.", (("A + first_row * K", "A + first_row * N"),)),
         Wrong("row_of_thread", "product wants A from the first row of the *tile* on; which row a thread has it finds "
               "itself.", (("A + first_row * K", "A + row * K"),)),
