@@ -74,12 +74,13 @@ def test_a_graph_leaves_about_two_microseconds():
     assert blocks == (256 // 16) ** 2
 
 
-def test_fusing_gains_where_k_is_small_and_loses_at_the_bottom():
+def test_fusing_gains_where_k_is_small_and_loses_in_the_last_row():
     for kind in ("f32 NN", "bf16 NN"):
         rows = [row for row in ROWS if (row["member"], row["kind"]) == ("bias + GELU", kind)]
         ratios = {tuple(row["shape"]): row["ms"]["cublas + CuPy kernel"] / row["ms"]["gemm"] for row in rows}
         assert ratios[8192, 8192, 256] > ratios[4096, 4096, 512] > ratios[4096, 4096, 4096]
-        assert ratios[4096, 4096, 4096] < 1
+        assert (ratios[4096, 4096, 4096] < 0.95) is (kind == "bf16 NN")
+        assert min(ratios.values()) > 0.98 or kind == "bf16 NN"
 
 
 def test_small_columns_have_hardly_a_number_left():
