@@ -247,15 +247,15 @@ PRODUCTS: tuple[Slip, ...] = (
     Slip("B_of_first_block", "Every block loads its tile of B from the first columns: the column at which the block's "
          "tile begins is missing.",
          _indexed(b=lambda i, row, col, k: k * i.N + col % _needs(i.tiles.BN))),
-    Slip("row_x_of_As", "The sum reads row x of A's tile; the thread's row is y: As[y][k].",
+    Slip("row_x_of_As", "The sum reads row x of A's tile; the thread's row is y.",
          _in_tile(a=lambda row, col, k, side: (row - row % side + col % side, k))),
-    Slip("column_y_of_Bs", "The sum reads column y of B's tile; the thread's column is x: Bs[k][x].",
+    Slip("column_y_of_Bs", "The sum reads column y of B's tile; the thread's column is x.",
          _in_tile(b=lambda row, col, k, side: (k, col - col % side + row % side))),
     Slip("As_read_transposed", "A's tile is stored in one order of its two indices and read in the other: k is the "
-         "second one, As[y][k].",
+         "second one.",
          _in_tile(a=lambda row, col, k, side: (row - row % side + k % side, k - k % side + row % side))),
     Slip("Bs_read_transposed", "B's tile is stored in one order of its two indices and read in the other: k is the "
-         "first one, Bs[k][x].",
+         "first one.",
          _in_tile(b=lambda row, col, k, side: (k - k % side + col % side, col - col % side + k % side))),
     Slip("one_row_of_A", "All rows of a thread's patch use its first element of A: the index of A's fragment does not "
          "move with y.",

@@ -1212,8 +1212,8 @@ def _lanes_never_come(wave: Wave, prepared: Prepared) -> None:
     else:
         names = f"for lanes of its warp: its mask {named:#010x} names {_lanes_in_words(absent)}"
         advice = (
-            "The mask of a _sync function must name the lanes that come there, and no others: compute it before the "
-            "branch, with __ballot_sync(0xffffffff, condition)."
+            "The mask of a _sync function must name the lanes that come there, and no others. Let all lanes come to "
+            "it, outside of the branch, or name those that do."
         )
     raise BarrierError(
         f"{wave.program.name}: {lane_name(where, wave.thread_index(first))} waits for ever {names}, which went another "
