@@ -90,8 +90,15 @@ def test_a_slide_shows_the_stored_output_of_the_steps_cell_that_has_its_text():
 def test_a_picture_is_drawn_after_the_cells_that_its_names_come_from_and_no_others():
     cells = ("left = 2", "words = {}", "words[0] = 'A caption that states 3 numbers.'", "1 / 0", "%%cuda x\nint words;")
     notebook = book(*map(new_code_cell, cells), DRAW, STEP, new_code_cell("draw(words[0])"))
-    assert redrawn.needed(notebook, 7) == [1, 2, 5]
+    assert redrawn.needed(notebook, 7)[0] == [1, 2, 5]
     assert redrawn.picture(notebook, 7).caption == "A caption that states 3 numbers."
+
+
+@pytest.mark.parametrize(("after", "caption"), [("left = 5", "A caption of 5."), ("count = 5", "A caption of 3.")])
+def test_a_live_picture_takes_no_name_that_a_later_cell_binds(after, caption):
+    shown = new_code_cell("from helpers.pictures import theme\ntheme.Figure(1.0, f'A caption of {count}.')")
+    notebook = book(new_code_cell("count = 3"), STEP, shown, new_code_cell(after))
+    assert redrawn.picture(notebook, 2, known={"count": 5}).caption == caption
 
 
 @pytest.mark.parametrize(
