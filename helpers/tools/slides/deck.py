@@ -216,7 +216,8 @@ def _stored(outputs: Sequence[Any], kind: str) -> str:
         if kind != "printed" and "text/html" in output.get("data", {}):
             return str(output["data"]["text/html"])
         if kind == "printed" and "text" in output:
-            return f'<pre class="printed">{html.escape(ANSI.sub("", output.text).rstrip())}</pre>'
+            lines = html.escape(ANSI.sub("", output.text)).rstrip().split("\n")
+            return "".join(['<pre class="printed">', *(f"<span>{line}\n</span>" for line in lines), "</pre>"])
     raise ValueError(f"its cell stores no {kind} output; run it with `make notebooks`")
 
 
