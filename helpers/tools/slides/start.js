@@ -3,11 +3,11 @@
 "use strict";
 (() => {
   const LARGEST = 36, LARGEST_PLAIN = 56, SMALLEST = 18; // pixels; plain: printed text and drawings
-  const WRAPPED = 40, WHOLE = 28; // pixels of printed lines: at most, where they go on in the next one; at least, where not
+  const WRAPPED = 40, WHOLE = 34; // pixels of printed lines: at most, where they go on in the next one; at least, where not
   const FEW_LINES = 3; // of printed text; more of them stay whole in letters of any size
   const SHORT = 12; // letters of a table's cell that stays in one line, as a number or a shape does
   const NUMBER = /^[\d\s.,%×+−-]*$/;
-  const READABLE = 24; // pixels of a table below which short cells may break, if that helps
+  const READABLE = 26; // pixels of a table up to which short cells may break
   const fits = (shown) => shown.scrollHeight <= shown.clientHeight && shown.scrollWidth <= shown.clientWidth;
   const sized = (shown, part, largest, shrinks) => {
     const set = (pixels) => { part.style.fontSize = `${pixels}px`; };
@@ -29,12 +29,12 @@
   const fitTable = (shown, table) => {
     const short = [...table.querySelectorAll("td, th")].filter(({textContent: text}) =>
       text.trim().length <= SHORT || NUMBER.test(text));
-    const keep = (space) => {
+    const keep = (space, largest) => {
       for (const cell of short) cell.style.whiteSpace = space;
-      return sized(shown, table, LARGEST, true);
+      return sized(shown, table, largest, true);
     };
-    const size = keep("nowrap");
-    if (size < READABLE && keep("") <= size) keep("nowrap");
+    const size = keep("nowrap", LARGEST);
+    if (size < READABLE && keep("", READABLE) <= size) keep("nowrap", LARGEST);
   };
   const fit = (shown, part) => {
     if (part.matches("pre.printed")) fitPrinted(shown, part);

@@ -14,12 +14,12 @@ const LARGEST_LETTERS = 36; // pixels to which a listing or a table grows, as on
 const SMALLEST_LETTERS = 18; // to which a table shrinks
 const LARGEST_PLAIN = 56; // of drawings and of printed text
 const WRAPPED = 40; // of printed lines at most, where they go on in the next line
-const WHOLE = 28; // of few printed lines at least, where they do not
+const WHOLE = 34; // of few printed lines at least, where they do not
 const FEW_LINES = 3;
 const WIDER = 1.2; // than the slide, of a table that is shown smaller rather than in broken rows
 const SHORT = 12; // letters of a table's cell that stays in one line, as a number or a shape does
 const NUMBER = /^[\d\s.,%×+−-]*$/;
-const READABLE = 24; // pixels of a table below which short cells may break, if that helps
+const READABLE = 26; // pixels of a table up to which short cells may break
 const PRINTED = 'application/vnd.jupyter.stdout';
 const COLOURS = /\x1b\[[0-9;]*m/g;
 const LOOKS = `
@@ -294,15 +294,15 @@ class Show {
   growTable(table) {
     const cells = [...table.querySelectorAll('td, th')].map(cell => [cell, cell.textContent.trim()]);
     const short = cells.filter(([, words]) => words.length <= SHORT || NUMBER.test(words));
-    const keep = space => {
+    const keep = (space, largest) => {
       short.forEach(([cell]) => {
         cell.style.whiteSpace = space;
       });
-      return this.sized(table, LARGEST_LETTERS, true);
+      return this.sized(table, largest, true);
     };
-    const size = keep('nowrap');
-    if (size < READABLE && keep('') <= size) {
-      keep('nowrap');
+    const size = keep('nowrap', LARGEST_LETTERS);
+    if (size < READABLE && keep('', READABLE) <= size) {
+      keep('nowrap', LARGEST_LETTERS);
     }
   }
 
