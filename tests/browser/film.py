@@ -24,7 +24,7 @@ from helpers.exercises.framework import kept
 from helpers.tools.slides import check
 from tests.browser.lab import course_lab, put, run_all
 
-SIZE = {"width": 1000, "height": 720}
+SIZE = {"width": 1040, "height": 720}
 NAME = "film.ipynb"
 STEP, STAND, READ = 180, 1000, 4500  # milliseconds of a frame: while something moves, before it, and to be read
 DRAWN = 1500  # milliseconds within which an explorer has drawn, also where other work slows it
@@ -56,12 +56,16 @@ def frames(page: Page) -> Iterator[tuple[Image.Image, int]]:
     picture.wait_for()
     explorer.evaluate("one => one.scrollIntoView()")
     yield _seen(page), STAND
-    explorer.get_by_role("slider").nth(1).focus()
+    sliders = explorer.get_by_role("slider")
+    said = [one.get_attribute("aria-valuetext") for one in sliders.all()]
+    sliders.nth(1).focus()
     for key in ("ArrowLeft", "ArrowRight"):
         for _ in range(4):
             page.keyboard.press(key)
             page.wait_for_timeout(DRAWN)
             yield _seen(page), STEP
+    for slider, value in zip(sliders.all(), said, strict=True):  # there and back, and no other one has moved
+        expect(slider).to_have_attribute("aria-valuetext", value)
     before = picture.get_attribute("src")
     explorer.get_by_text("the column index").click()
     expect(picture).not_to_have_attribute("src", before)

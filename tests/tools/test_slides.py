@@ -145,7 +145,9 @@ def test_a_table_may_be_shown_with_some_of_its_columns():
     assert found[0].shown == ("<table><tr><th>a</th><th>c</th></tr><tr><td>1</td><td>3</td></tr></table>",)
 
 
-@pytest.mark.parametrize(("kind", "shown"), [("printed", '<pre class="printed"><span>4 &lt; 5\n</span></pre>'), ("table", "<table>")])
+@pytest.mark.parametrize(
+    ("kind", "shown"), [("printed", '<pre class="printed"><span>4 &lt; 5\n</span></pre>'), ("table", "<table>")]
+)
 def test_a_slide_shows_the_text_or_the_table_of_a_cell(kind, shown):
     outputs = [new_output("stream", text="4 < 5\n"), new_output("display_data", {"text/html": "<table></table>"})]
     (found,) = deck.slides(book(STEP, new_code_cell("draw()", outputs=outputs)), [replace(SLIDE, kind=kind)])
