@@ -125,6 +125,8 @@ def test_a_live_slide_says_which_output_of_its_cell_it_shows():
     slides = live.slides("03_coalescing.ipynb").data["shows"][0]["slides"]
     shown = {one["kind"]: one["output"] for one in slides}
     assert (shown["table"], shown["printed"], shown["ask"], shown["picture"]) == ("table", "pre", "", "")
+    slides = live.slides("15_tensor_cores.ipynb").data["shows"][0]["slides"]
+    assert [one["columns"] for one in slides if one["title"] == "The second ladder"] == [[1, 3, 4, 5, 6]]
 
 
 def test_a_live_picture_is_the_courses_where_a_name_means_something_else(monkeypatch):
@@ -142,6 +144,7 @@ def test_a_table_may_be_shown_with_some_of_its_columns():
         "text/html": "<table><tr><th>a</th><th>b</th><th>c</th></tr><tr><td>1</td><td>2</td><td>3</td></tr></table>"
     })])  # fmt: skip
     found = deck.slides(book(STEP, cell), [replace(SLIDE, kind="table", how=("1, 3",))])
+    assert found[0].columns == (1, 3)
     assert found[0].shown == ("<table><tr><th>a</th><th>c</th></tr><tr><td>1</td><td>3</td></tr></table>",)
 
 

@@ -193,7 +193,7 @@ class Show {
   }
 
   /** The output of the slide's cell, itself and not a copy: sliders in it keep working. It goes back when the slide does. */
-  async takeOutput({ cell: source, output }) {
+  async takeOutput({ cell: source, output, columns }) {
     const at = this.at;
     const cells = this.panel.content.widgets;
     const cell = cells.find(one => one.model.sharedModel.getSource().trim() === source.trim());
@@ -225,10 +225,19 @@ class Show {
     this.aside.forEach(one => one.classList.add('jp-CourseShow-aside'));
     this.shown.append(this.live);
     if (output === 'table') {
+      this.keepColumns(columns);
       this.keepRows();
     }
     this.sizes.observe(this.live);
     this.fitOutput();
+  }
+
+  /** Of a table these columns, counted from 1, or all if none is named. */
+  keepColumns(columns) {
+    const others = columns.map(number => `:not(:nth-child(${number}))`).join('');
+    const style = document.createElement('style');
+    style.textContent = others && `.jp-CourseShow .table :is(th, td)${others} { display: none; }`;
+    this.stage.append(style);
   }
 
   /** A table whose rows fit in one line each, in letters that are not much smaller, has them so. */
