@@ -42,7 +42,8 @@ def test_a_piece_of_shared_memory_is_called_by_its_name_in_the_source():
 def test_an_array_that_is_no_matrix_has_the_colour_of_no_store():
     figure = order_figure([Event(LOAD, "x"), Event(STORE, LOW)], "a kernel")
     assert "array x" in [text.get_text() for text in figure.axes[0].texts]
-    colours = {artist.get_label(): tuple(artist.get_facecolor()[0]) for artist in figure.axes[0].collections}
+    drawn = [artist for artist in figure.axes[0].collections if artist.get_label() and len(artist.get_facecolor())]
+    colours = {artist.get_label(): tuple(artist.get_facecolor()[0]) for artist in drawn}
     assert colours["load of x"] != colours["store to shared memory"]
 
 
