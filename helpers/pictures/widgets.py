@@ -31,6 +31,7 @@ _ONE_GRID = """
   line-height: 28px; padding: 0; text-align: center; }
 .gemm-explorer .widget-hslider { margin: 2px !important; align-items: center; }
 .gemm-explorer .gemm-list .widget-readout { pointer-events: none; }
+.gemm-explorer .widget-html-content { min-width: 0; }
 .gemm-explorer .widget-toggle-buttons { flex-flow: row wrap; height: auto; }
 .gemm-explorer .widget-toggle-button { max-width: 100%; height: auto; white-space: normal; }
 @media (max-width: 480px) { .gemm-explorer .widget-label { width: auto !important; min-width: 0; } }
