@@ -35,6 +35,7 @@ _CELL = "padding: 1px 8px; text-align: right; white-space: nowrap; vertical-alig
 _WRAPS = "text-align: left; white-space: normal;"
 _LINES = "line-height: 1.35;"  # a widget's own lines are as high as its buttons
 _BAR_WIDTH = 64  # CSS pixels of the longest bar
+_NARROWEST = 190  # of the column of the source
 # What stands before a parameter's and a shared array's own name: the kernel's, as the linker knows it.
 _LONG_NAME = re.compile(r"\w{6,}_(?=param_)|_ZZ\w+E\d+(?=[A-Za-z_])")
 
@@ -119,7 +120,7 @@ class HeatSource:
         """The source as a table with inline styles: no script; a line with instructions opens at a click."""
         counted = ("global: requests ×<br>sectors (needed)", "shared: requests ×<br>wavefronts (needed)")
         heads = ("line", "instructions", *counted)
-        head = "".join(f'<th style="{_CELL}">{name}</th>' for name in heads)
+        head = "".join(f'<th style="{_CELL} white-space: normal;">{name}</th>' for name in heads)
         head += f'<th style="{_CELL} {_WRAPS}">source: click a line for its PTX and machine code</th>'
         most = max((line.instructions for line in self.lines), default=0)
         body = "\n".join(_fold_row(line) if isinstance(line, int) else self._row(line, most) for line in self.shown())
@@ -147,7 +148,8 @@ class HeatSource:
             code = f'<details><summary style="cursor: pointer;">{code}</summary>{_instructions(line)}</details>'
         else:
             code = f'<div style="padding-left: 1.1em; opacity: {1 if line.instructions else 0.65};">{code}</div>'
-        return f'<tr>{counts}<td style="text-align: left; padding: 1px 8px; vertical-align: top;">{code}</td></tr>'
+        source = f"text-align: left; padding: 1px 8px; vertical-align: top; min-width: {_NARROWEST}px;"
+        return f'<tr>{counts}<td style="{source}">{code}</td></tr>'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": self.text()}
