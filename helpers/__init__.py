@@ -5,6 +5,7 @@ A command of the course, `python -m helpers.profile`, ends here with a sentence 
 """
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,3 +38,17 @@ def __getattr__(name: str) -> ModuleType:
     if name not in _OF_GPUSIM:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(_OF_GPUSIM[name])
+
+
+def modules_of(package: str) -> Callable[[str], ModuleType]:
+    """The `__getattr__` of a package whose modules are loaded when they are first asked for (PEP 562).
+
+    A notebook so imports the package alone and writes `pictures.bars`; what it does not use is never loaded.
+    """
+
+    def __getattr__(name: str) -> ModuleType:
+        if name.startswith("_") or find_spec(f"{package}.{name}") is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return import_module(f"{package}.{name}")
+
+    return __getattr__

@@ -55,16 +55,22 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         _kept = _resident()
 
 
-MOST_GROWTH = 400 << 20  # bytes
+MOST_GROWTH = 300 << 20  # bytes
 _kept = 200 << 20  # bytes that stayed in memory after the last collection
 
 
 def _clear_caches() -> None:
-    """Empty the bounded caches of the project's functions: the next file asks for other kernels."""
-    modules = [module for name, module in sys.modules.items() if name.startswith(("helpers.", "gpusim."))]
-    for one in [one for module in modules for one in vars(module).values()]:
-        if isinstance(one, functools._lru_cache_wrapper) and one.cache_parameters()["maxsize"]:
-            one.cache_clear()
+    """Empty the bounded caches of the project's functions, and all of the tests': the next file asks for other kernels.
+
+    A test's cache of modules keeps their machine code, as it was decoded, and the plans of their launches.
+    """
+    for name, module in [*sys.modules.items()]:
+        if name.startswith(("helpers.", "gpusim.", "gemm_kernels.", "tests.")):
+            for one in [*vars(module).values()]:
+                if isinstance(one, functools._lru_cache_wrapper) and (
+                    name.startswith("tests.") or one.cache_parameters()["maxsize"]
+                ):
+                    one.cache_clear()
 
 
 def _resident() -> int:
@@ -114,14 +120,16 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--whole", action="store_true", help="run every case of the tables that a run else takes some of")
+    parser.addoption("--whole", action="store_true", help="run every case of every table, and the browser tests")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take some cases of the large tables, unless --whole asks for all. Skip browser tests where there is no browser,
-    except where CI is set: there its absence is a failure."""
-    if not config.getoption("whole"):
-        left = _left_out(items)
+    """Leave out cases of large tables and the tests in a browser, unless --whole asks for all or a file is named.
+
+    Skip browser tests where there is no browser, except where CI is set: there its absence is a failure.
+    """
+    if not config.getoption("whole") and not any(".py" in argument for argument in config.args):
+        left = _left_out(items) + [one for one in items if one.get_closest_marker("browser")]
         config.hook.pytest_deselected(items=left)
         gone = set(left)
         items[:] = [item for item in items if item not in gone]
@@ -132,15 +140,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="needs chromium (Debian, Ubuntu: apt install chromium)"))
 
 
+MOST_CASES = 24  # of a test, but where its mark `table(keep=60)` says another number
+
+
 def _left_out(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The cases of a table, `@pytest.mark.table(keep=60)`, that are not among the so many which lie evenly in it."""
+    """The cases of each test that are not among the so many which lie evenly in its table."""
     tables: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("table"):
-            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            mark = item.get_closest_marker("table")
+            tables.setdefault(f"{item.nodeid.partition('[')[0]} {mark}", []).append(item)
     left = []
     for cases in tables.values():
-        keep = min(cases[0].get_closest_marker("table").kwargs["keep"], len(cases))
+        mark = cases[0].get_closest_marker("table")
+        keep = min(mark.kwargs["keep"] if mark else MOST_CASES, len(cases))
         kept = {round(number * (len(cases) - 1) / max(keep - 1, 1)) for number in range(keep)}
         left += [case for number, case in enumerate(cases) if number not in kept]
     return left

@@ -463,7 +463,7 @@ class _Described:
         """The first product as parameters, how panels are copied in all of them, and whether C is written by fours."""
         panels_a = [self._panel(A, ragged) for A, _, _ in products]
         panels_b = [self._panel(B.turned, False) for _, B, _ in products]
-        image_panel = _Panel(True, width if self.tile.kind == tiles.MMA else 1)
+        image_panel = _Panel(True, 1 if self.tile.kind == tiles.FMA else width)
         panels = (_common(panels_a) if picture is None else image_panel, _common(panels_b))
         wide = all(self._wide(target) for _, _, target in products)
         return self.one(products[0], panels, batch, picture), panels, wide
@@ -497,7 +497,7 @@ class _Described:
             if self.tile.kind != tiles.MMA and view.size not in (4, 8):
                 return _Panel(False, 1)
             return _Panel(False, 1 if ragged else widest(view, view.rows, (view.col_step, *batch), 16))
-        if view.col_step == 1 and self.tile.kind == tiles.MMA:
+        if view.col_step == 1 and self.tile.kind != tiles.FMA:
             return _Panel(True, widest(view, view.cols, (view.row_step, *batch), 16))
         return _Panel(abs(view.col_step) <= abs(view.row_step), 1)
 

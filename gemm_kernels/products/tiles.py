@@ -45,10 +45,10 @@ class Tile:
         """Dynamic shared memory: for the stages, and afterwards for the sums in their place."""
         BM, BN, BK = self.size
         width = SUM_BYTES[operand.sums]
-        if self.kind == MMA:
-            return max(self.stages * BK * (BM + BN) * operand.size, BM * (BN + 8) * width)
-        pad = 16 // width if self.kind == FMA else 4
-        return max(self.stages * BK * (BM + BN + 2 * pad) * width, BM * (BN + (self.kind == DMMA) * 4) * width)
+        if self.kind == FMA:
+            return max(self.stages * BK * (BM + BN + 2 * (16 // width)) * width, BM * BN * width)
+        pad = 4 if self.kind == DMMA else 8
+        return max(self.stages * BK * (BM + BN) * operand.size, BM * (BN + pad) * width)
 
     @property
     def _numbers(self) -> tuple[int, ...]:
@@ -167,7 +167,8 @@ def expected(
 
     shapes: how many products have each (M, N).  times: by the tiles' keys.
     """
-    BM, BN, _ = tile.size
+    BM, BN, BK = tile.size
+    K = -(-K // BK) * BK  # the last tile along k is multiplied whole
     blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in shapes.items())
     full, rest = divmod(blocks, sms * tile.blocks)
     last = -(-rest // sms)  # blocks of an SM in the last round

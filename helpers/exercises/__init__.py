@@ -40,8 +40,10 @@ its promises without being told of it.
 
 from typing import TYPE_CHECKING, Any
 
+from helpers import modules_of
 from helpers.exercises.framework import catalogue, progress
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.blank import Plain
 from helpers.exercises.framework.catalogue import get, of_notebook, progress_map
 from helpers.exercises.framework.predict import Prediction, predict
 
@@ -52,6 +54,7 @@ __all__ = [
     "EXERCISES",
     "PREDICTIONS",
     "QUESTIONS",
+    "Plain",
     "Prediction",
     "Slip",
     "Verdict",
@@ -64,8 +67,11 @@ __all__ = [
 ]
 
 
+_module_of = modules_of(__name__)
+
+
 def __getattr__(name: str) -> Any:
-    """EXERCISES, PREDICTIONS and QUESTIONS, which load the modules of all notebooks, when they are asked for."""
-    if name not in ("EXERCISES", "PREDICTIONS", "QUESTIONS"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(catalogue, name)
+    """EXERCISES, PREDICTIONS and QUESTIONS load the modules of all notebooks when asked for; a notebook's, only it."""
+    if name in ("EXERCISES", "PREDICTIONS", "QUESTIONS"):
+        return getattr(catalogue, name)
+    return _module_of(name)

@@ -186,13 +186,14 @@ def _sums(x: Any) -> list[_Runner]:
 def _scan(way: Scan, x: Any, y: Any, name: str) -> _Runner:
     """A scan of x to y."""
     n, tiles = np.int32(x.size), way.tiles(x.size)
-    published, next_tile = gpu.zeros(tiles, np.uint64), gpu.zeros(1, np.uint32)
+    state = gpu.zeros(
+        1 + tiles, np.uint64
+    )  # the next tile's number and what tiles have published: zeroed by one launch
     kernel = fast(way.entry)
 
     def scan() -> None:
-        published.data.memset_async(0, published.nbytes)
-        next_tile.data.memset_async(0, 4)
-        kernel((tiles,), (way.threads,), (n, x, y, published, next_tile))
+        state.data.memset_async(0, state.nbytes)
+        kernel((tiles,), (way.threads,), (n, x, y, state[1:], state))
 
     return _Runner(SCAN, name, 1, 2 * x.nbytes, scan, lambda: gpu.asnumpy(y))
 

@@ -7,6 +7,7 @@ back), `correctness` tries to find kernels wrong. Command line: `python -m helpe
 `tune`.
 """
 
+from helpers import modules_of
 from helpers.measure.bench import NoGpu, bench, bench_together
 from helpers.measure.performance import Performance, performance
 from helpers.measure.problem import ALPHA, BETA, Reference, WrongResult, problem, tolerance, verify
@@ -32,3 +33,5 @@ __all__ = [
     "tolerance",
     "verify",
 ]
+
+__getattr__ = modules_of(__name__)

@@ -6,11 +6,11 @@ that they ask for, and its picture.
 """
 
 from collections.abc import Callable
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from gpusim.sentences import Sentence
+from helpers import modules_of
 
 PARTS = ("explorer", "figure", "facts", "model")
 
@@ -22,18 +22,18 @@ class CannotTell(Sentence, LookupError):
 def parts_of(package: str) -> Callable[[str], Any]:
     """The `__getattr__` of a picture's module (PEP 562): a notebook's `coalescing.explore` is its explorer's.
 
-    A part is loaded when it, or the first name that none before it has, is asked for.
+    A module of the folder is loaded when it, or the first name that no part before it has, is asked for.
     """
+    module_of = modules_of(package)
 
     def __getattr__(name: str) -> Any:
-        if not name.startswith("_"):
-            if name in PARTS:
-                if find_spec(f"{package}.{name}"):
-                    return import_module(f"{package}.{name}")
-            else:
-                for part in filter(lambda part: find_spec(f"{package}.{part}"), PARTS):
-                    if name in vars(module := import_module(f"{package}.{part}")):
-                        return getattr(module, name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if not name.startswith("_") and not find_spec(f"{package}.{name}"):
+            for part in filter(lambda part: find_spec(f"{package}.{part}"), PARTS):
+                if name in vars(module := module_of(part)):
+                    return getattr(module, name)
+        return module_of(name)
 
     return __getattr__
+
+
+__getattr__ = modules_of(__name__)

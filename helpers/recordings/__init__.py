@@ -22,6 +22,7 @@ host and the GPU did what in the seven steps of a launch (`helpers.measure.host_
 `lines`: what warps wait for before the instructions of each line, by Nsight Compute (`helpers.tools.measuring.lines`).
 `stamps`: when each warp of a block begins each stage of an iteration (`helpers.measure.stamps`).
 `reductions`: sums, scans, argmin and histograms beside a copy of memory (`helpers.exercises.reductions`).
+`family`: many small products in one launch, a loop and a graph, and a transformer's layer (`helpers.exercises.family`).
 `source_pairs`: sources that differ in one thing (`helpers.exercises.pairs`).
 `clocks`: the same launches, timed rightly and in four wrong ways (`helpers.measure.clocks`).
 `products`: every kind of product of `gemm_kernels.gemm` beside cuBLAS (`helpers.tools.measuring.products`).

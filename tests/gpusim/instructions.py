@@ -33,7 +33,9 @@ def parsed(*texts: str) -> tuple[Operands, tuple[ptx.Statement, ...]]:
     Registers are %p, %h (16 bits), %r, %d (64 bits), %f and %g (float64).
     """
     module = ptx.parse(DECLARATIONS + "".join(f"    {text};\n" for text in texts) + "}\n")
-    kernel = SimpleNamespace(arch="sm_90a", cubin=b"", lowered_name="k", source="", parameters=(), debug=False)
+    kernel = SimpleNamespace(
+        arch="sm_90a", cubin=b"", lowered_name="k", source="", parameters=(), debug=False, cluster=None
+    )
     return Operands(kernel, module, Linked(module.functions["k"])), module.functions["k"].statements
 
 

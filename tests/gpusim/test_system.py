@@ -150,6 +150,7 @@ def test_a_vector_of_floats_is_added_by_one_atomic():
     old = np.zeros(256, np.float32)
     body = """
         atomicAdd(o + threadIdx.x % 2, make_float4(1, 2, 3, 4));
+        __syncthreads();
         q[threadIdx.x] = atomicAdd(o, make_float4(0, 0, 0, 0));"""
     run(body, "float4* o, float4* q", sums, old, threads=64)
     assert np.array_equal(sums, np.tile(np.float32([32, 64, 96, 128]), 2))

@@ -6,13 +6,13 @@ import pytest
 
 from gemm_kernels import get
 from gpusim import compiler
-from helpers import run
+from helpers import pictures, run
 from helpers.exercises import n12
 from helpers.exercises.framework import trial
 from helpers.measure import registers
 from helpers.measure.registers import AS_COMPILED, BOTH_BANKS, NO_B, NO_FRAGMENTS, NO_REUSE, ONE_BANK, recorded
 from helpers.pictures.bank_board.facts import shared_accesses
-from helpers.pictures.register_file.model import asked_of, banks, in_order, lost_cycles
+from helpers.pictures.register_file.model import asked_of, banks, lost_cycles
 from helpers.pictures.register_file.write_port import collisions
 from tests.notebooks.support import H200, answered, linked_terms, prose, said, sources
 
@@ -103,7 +103,7 @@ def test_the_four_fmas_lose_their_cycles_where_the_text_says():
 
 def _by_hand():
     (source,) = (source for source in sources("12", "code") if source.startswith("by_hand = "))
-    names = {"in_order": in_order}
+    names = {"pictures": pictures}
     exec(source.splitlines()[0], names)
     return names["by_hand"]
 

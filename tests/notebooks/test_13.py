@@ -25,7 +25,11 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     ("call", "before", "after"),
     [
         ("small_matrix.check", "BM=128, BN=128, BK=8, TM=8, TN=8", "BM=32, BN=32, BK=8, TM=4, TN=4"),
-        ("check_configuration", '"WM": 64, "WN": 64, "TM": 8, "TN": 8}', '"WM": 32, "WN": 32, "TM": 8, "TN": 4}'),
+        (
+            "exercises.n13.check_configuration",
+            '"WM": 64, "WN": 64, "TM": 8, "TN": 8}',
+            '"WM": 32, "WN": 32, "TM": 8, "TN": 4}',
+        ),
     ],
 )
 def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
@@ -135,7 +139,7 @@ def test_the_solution_that_folds_out_passes_and_the_empty_body_is_no_wrong_answe
     exec(html.unescape(solution), known)
     assert check(known[name]).passed
     (starter,) = (source for source in sources("13", "code") if source.startswith(f"def {name}("))
-    empty = {"n13": n13}
+    empty = {"exercises": exercises}
     exec(starter, empty)
     assert check(empty[name]).passed is None
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gemm_kernels import LADDER, autotuned, get
-from helpers import recordings, run
+from helpers import pictures, recordings, run
 from helpers.exercises import n14
 from helpers.measure.states import states
 from helpers.pictures.ladder.facts import ladder_of
@@ -38,9 +38,9 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
 @pytest.mark.parametrize(
     ("call", "before", "after"),
     [
-        ("n14.check_share", "my_answer = None", "my_answer = 51.4"),
-        ("n14.check_full", "my_answer = None", "my_answer = 2304"),
-        ("n14.check_group", "rows_together = None", "rows_together = 16"),
+        ("exercises.n14.check_share", "my_answer = None", "my_answer = 51.4"),
+        ("exercises.n14.check_full", "my_answer = None", "my_answer = 2304"),
+        ("exercises.n14.check_group", "rows_together = None", "rows_together = 16"),
     ],
 )
 def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
@@ -230,7 +230,7 @@ def test_autotuned_by_hand_is_ahead_on_an_h100_at_large_squares():
 def defined(name: str):
     """A function as the cell that begins with it defines it."""
     (source,) = (source for source in sources("14", "code") if source.startswith(f"def {name}("))
-    known = {"np": np}
+    known = {"np": np, "pictures": pictures}
     exec(source.partition("\n\n\n")[0], known)
     return known[name]
 

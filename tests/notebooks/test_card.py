@@ -9,13 +9,14 @@ from tests.notebooks.support import NUMBERS, cells
 LAUNCH = re.compile(r"^%%cuda \w|gpu\.RawModule\(|course\.(kernel|multiply|run_program)\(|run\.multiply\(")
 MEASURED = re.compile(
     r"measure\.performance\(|(lane_speeds|one)\.tflops\(|settings\.measure_at\(|(precisions|pairs|residents)\.speeds\("
-    r"|(reductions|smallest)\.\w+\(|cpu_loops\.(beside_blas|order_table)\("
+    r"|(reductions|smallest|family)\.\w+\(|cpu_loops\.(beside_blas|order_table)\("
 )
 UNTIMED = ("00",)  # a kernel of one block: there is no speed to speak of yet
 PICTURES_OF_THREADS = (
     "bank_board copy_map fragments hierarchy hot_lines lanes n06 narrow_block numbering occupancy "
     "one_fma patch raster settings "
-    "three_maps thread_map threads_of_a_block tile_phases two_levels two_of_thread vector_width first_launch"
+    "grouped implicit three_maps thread_map threads_of_a_block tile_phases two_levels two_of_thread vector_width "
+    "first_launch"
 )
 MAP_OF_THREADS = re.compile(rf"\b({PICTURES_OF_THREADS.replace(' ', '|')})\b[.\w]*\(|schedules_figure\(")
 FIXED = re.compile(r"\b(h200|H200|DEFAULT)\.(peak_fp32_gflops|clock_mhz|sms)\b|recorded_on\(")

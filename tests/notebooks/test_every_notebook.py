@@ -13,6 +13,7 @@ from tests.notebooks.support import FOLDER, LINKED_TERM, NUMBERS, cells, linked_
 
 ROWS = [(", ".join(one.terms), one.text, one.number) for one in glossary.entries()]
 
+OURS = ("gemm_kernels", "gpusim", "helpers")
 LINKED_ENTRY = re.compile(r"\[\*\*([^\]*]+)\*\*\]\(glossary\.md(?:#([^)]*))?\)")
 EXERCISE = re.compile(r"exercises\.get\(|\.check\w*\(|\.hint\(|\A\w+\.show\(|\A%%cuda |course\.here\(")
 
@@ -154,7 +155,7 @@ def test_every_explorer_has_a_picture_beside_it_that_paper_can_show(number):
 
 # cells that tell of a machine, or of who reads
 OF_THE_READER = re.compile(
-    r"^(doctor\.examine|exercises\.progress_map|course\.my_ladder|n17\.stages)\(.*\)\Z", re.MULTILINE
+    r"^(doctor\.examine|exercises\.progress_map|course\.my_ladder|exercises\.n17\.stages)\(.*\)\Z", re.MULTILINE
 )
 
 
@@ -165,6 +166,22 @@ def test_only_what_differs_from_run_to_run_is_not_compared(number):
             told = "".join(str(output.get("data", output)) for output in cell.outputs)
             widget = cell.outputs == [] or "<b>Predict.</b>" in told
             assert widget or "measured here" in told or OF_THE_READER.search(cell.source), cell.source
+
+
+def imports_of(number: str) -> list[ast.ImportFrom]:
+    """The statements by which a notebook imports ours; the guard before them is not counted."""
+    code = [cell.source for cell in cells(number) if cell.cell_type == "code" and not cell.source.startswith("%%")]
+    trees = [ast.parse("\n".join(line for line in one.splitlines() if line[:1] not in "%!")) for one in code[1:]]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    assert not any(isinstance(one, ast.Import) and one.names[0].name.startswith("helpers") for one in nodes)
+    return [one for one in nodes if isinstance(one, ast.ImportFrom) and one.module.split(".")[0] in OURS]
+
+
+def test_notebooks_import_few_names_each_in_two_lines():
+    statements = {number: imports_of(number) for number in NUMBERS}
+    assert all(1 <= len(found) <= 2 for found in statements.values())
+    names = {(one.module, name.name) for found in statements.values() for one in found for name in one.names}
+    assert 10 < len(names) <= 30 and {module for module, _ in names} == {"gemm_kernels", "helpers"}
 
 
 @pytest.mark.parametrize("number", NUMBERS)

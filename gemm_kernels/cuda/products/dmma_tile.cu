@@ -1,4 +1,5 @@
-// FP64 by tensor cores: all loads are single doubles. On Hopper one instruction multiplies 16 x 8 x STEP, where STEP is 4, 8 or
+// FP64 by tensor cores. A tile lies in shared memory as it lies in global memory, so that copies move 16 bytes wherever
+// the matrix allows it, and a lane loads single doubles, because no ldmatrix knows them. On Hopper one instruction multiplies 16 x 8 x STEP, where STEP is 4, 8 or
 // 16; Ampere takes two of 8 x 8 x 4 for each four k, in the same order.
 
 template <int STEP>
@@ -25,26 +26,26 @@ __device__ __forceinline__ void multiply_doubles(double (&d)[4], const double (&
 #endif
 }
 
-template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM, int WN, int STAGES_, int BLOCKS_, int STEP>
+template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM_, int WN_, int STAGES_, int BLOCKS_, int STEP>
 struct DmmaTile {
     typedef PanelA_ PanelA;
     typedef PanelB_ PanelB;
     typedef double Sum;
-    static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK / STEP;
+    static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK / STEP;
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
     static constexpr bool EXCHANGED = false;
-    static constexpr int PAD = 4;              // doubles: the four k of a load are then in different banks
     static constexpr int PITCH = BN + 4;
     static constexpr int MI = WM / 16, NI = WN / 8;
+    static constexpr int A_CHUNKS = (PanelA::ALONG_K ? BK : BM) / 2, B_CHUNKS = (PanelB::ALONG_K ? BK : BN) / 2;
     static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
     static_assert(WM % 16 == 0 && WN % 8 == 0, "WM must be a multiple of 16, and WN of 8");
     static_assert(STEP == 4 || STEP == 8 || STEP == 16, "STEP must be 4, 8 or 16");
     static_assert(STEPS % 2 == 0, "BK must be a multiple of two steps, because the fragments of even and odd ones take turns");
 
     struct Stage {
-        double As[BK][BM + PAD];   // A tile, transposed: (k, row)
-        double Bs[BK][BN + PAD];   // B tile: (k, col)
+        unsigned char As[BM * BK * 8];   // A tile: (row, k) or (k, row), its chunks permuted
+        unsigned char Bs[BK * BN * 8];   // B tile: (col, k) or (k, col), its chunks permuted
     };
 
     int row, col, lane;            // of the warp's tile in the block's
@@ -57,22 +58,34 @@ struct DmmaTile {
         row = warp / (BN / WN) * WM;
         col = warp % (BN / WN) * WN;
     }
+    // Where chunk number `chunk` of a row of the tile lies. An exclusive or spreads the four rows and four columns that half
+    // a warp loads over the banks
+    template <int CHUNKS> static __device__ __forceinline__ unsigned place(unsigned row, unsigned chunk) {
+        constexpr unsigned ROWS = CHUNKS < 8 ? 8 / CHUNKS : 1;
+        return (row * CHUNKS + (chunk ^ row / ROWS % 4 * 2 % CHUNKS)) * 16;
+    }
+    template <class Panel, int CHUNKS>
+    static __device__ __forceinline__ double at(const unsigned char *part, unsigned line, unsigned k) {
+        const unsigned row = Panel::ALONG_K ? line : k, place_in_row = Panel::ALONG_K ? k : line;
+        return *reinterpret_cast<const double *>(part + place<CHUNKS>(row, place_in_row / 2) + place_in_row % 2 * 8);
+    }
     template <class Problem>
     __device__ __forceinline__ void copy(Stage &to, const Problem &p, int tile_row, int tile_col, int first_k) {
-        copy_by_k<THREADS, BK, BM, BM + PAD>(&to.As[0][0], p.A, tile_row, p.M, first_k, p.K);
-        copy_by_k<THREADS, BK, BN, BN + PAD>(&to.Bs[0][0], p.B, tile_col, p.N, first_k, p.K);
+        copy_chunks<THREADS, BK, BM>(to.As, place<A_CHUNKS>, p.A, tile_row, p.M, first_k, p.K);
+        copy_chunks<THREADS, BK, BN>(to.Bs, place<B_CHUNKS>, p.B, tile_col, p.N, first_k, p.K);
     }
+
     __device__ __forceinline__ void load(Stage &from, int step) {
         #pragma unroll
         for (int i = 0; i < MI; ++i)
             #pragma unroll
             for (int n = 0; n < STEP / 2; ++n)
-                a_frag[step % 2][i][n] = from.As[step * STEP + n / 2 * 4 + lane % 4][row + i * 16 + n % 2 * 8 + lane / 4];
+                a_frag[step % 2][i][n] = at<PanelA, A_CHUNKS>(from.As, row + i * 16 + n % 2 * 8 + lane / 4, step * STEP + n / 2 * 4 + lane % 4);
         #pragma unroll
         for (int j = 0; j < NI; ++j)
             #pragma unroll
             for (int n = 0; n < STEP / 4; ++n)
-                b_frag[step % 2][j][n] = from.Bs[step * STEP + n * 4 + lane % 4][col + j * 8 + lane / 4];
+                b_frag[step % 2][j][n] = at<PanelB, B_CHUNKS>(from.Bs, col + j * 8 + lane / 4, step * STEP + n * 4 + lane % 4);
     }
     __device__ __forceinline__ void multiply(int step) {
         #pragma unroll

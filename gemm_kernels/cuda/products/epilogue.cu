@@ -69,8 +69,23 @@ template <class Function> struct Each {
 struct Relu {
     template <class X> static __device__ __forceinline__ X of(X x) { return x < X(0) ? X(0) : x; }   // NaN stays NaN
 };
-struct Gelu {   // x times the share of a normal distribution below x
-    static __device__ __forceinline__ float of(float x) { return 0.5f * x * (1.0f + erff(0.70710678118654752f * x)); }
+// x times the share of a normal distribution below x. In float the share below -|x| is two to the power of a polynomial,
+// fitted to 4e-8 of the result, because erff takes three times the instructions; past 16 the share is 0
+struct Gelu {
+    static __device__ __forceinline__ float of(float x) {
+        const float size = fminf(fabsf(x), 16.0f);
+        float power = -9.6263284e-07f, share;
+        power = fmaf(power, size, 1.5597903e-05f);
+        power = fmaf(power, size, -6.4782522e-05f);
+        power = fmaf(power, size, -4.5837826e-04f);
+        power = fmaf(power, size, 7.5385938e-03f);
+        power = fmaf(power, size, -5.2889034e-02f);
+        power = fmaf(power, size, -0.45903632f);
+        power = fmaf(power, size, -1.1511399f);
+        power = fmaf(power, size, -0.99999774f);
+        asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(share) : "f"(power));
+        return fmaf(-size, share, Relu::of(x));
+    }
     static __device__ __forceinline__ double of(double x) { return 0.5 * x * (1.0 + erf(0.70710678118654752 * x)); }
 };
 struct Silu {   // x times the logistic function

@@ -20,12 +20,12 @@ __device__ __forceinline__ void load_now(double *fragment, const double &first) 
                  : "r"(unsigned(__cvta_generic_to_shared(&first))) : "memory");
 }
 
-template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM, int WN, int TM, int TN, int STAGES_, int BLOCKS_>
+template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM_, int WN_, int TM, int TN, int STAGES_, int BLOCKS_>
 struct FmaTile {
     typedef PanelA_ PanelA;
     typedef PanelB_ PanelB;
     typedef typename PanelA::Format::Sum Sum;
-    static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK;
+    static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK;
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int MEET = BK / 2;                    // the step at which warps wait for each other
     static constexpr bool EXCHANGED = true;                // neighbouring sums change places in shared memory

@@ -33,30 +33,47 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
     static_assert(AHEAD >= 1, "STAGES must be at least 2, or 3 where warps meet within a tile");
     Tile tile;
     const int tiles = problem.K / BK + (problem.K % BK != 0);
+    int stage = 0, vacant = AHEAD;   // the stage to multiply, and the one to copy into
+    auto copy_ahead = [&](int round) {
+        if (round + AHEAD < tiles) tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK);
+        asm volatile("cp.async.commit_group;");
+    };
+    auto meet = [&] {   // the next tiles are whole, and every thread has read those before: they may be overwritten
+        asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");   // all but the newest AHEAD - 1 groups
+        asm volatile("bar.sync 1, %0;" ::"n"(Tile::THREADS) : "memory");   // a number: two kinds of warps come to it
+    };
     #pragma unroll 1
     for (int next = 0; next < AHEAD; ++next) {
         tile.copy(stages[next], problem, tile_row, tile_col, next * BK);
         asm volatile("cp.async.commit_group;");
     }
-    asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");   // all but the newest AHEAD - 1 groups
-    __syncthreads();   // the first tiles are whole before any thread reads what others copied
-    tile.load(stages[0], 0);
-    int stage = 0, vacant = AHEAD;   // the stage to multiply, and the one to copy into
-    #pragma unroll 1
-    for (int round = 0; round < tiles; ++round) {
-        if (round + AHEAD < tiles) tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK);
-        asm volatile("cp.async.commit_group;");
-        #pragma unroll
-        for (int step = 0; step < STEPS; ++step) {
-            if (step == Tile::MEET) {   // the next tiles are whole, and every thread has read those before: they may be overwritten
-                asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
-                __syncthreads();
-                vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
+    meet();
+    const int warp = threadIdx.x / 32;
+    const bool outside = tile_row + warp / (BN / Tile::WN) * Tile::WM >= problem.M ||
+                         tile_col + warp % (BN / Tile::WN) * Tile::WN >= problem.N;
+    if (outside) {   // a warp none of whose sums is in C copies for the others
+        #pragma unroll 1
+        for (int round = 0; round < tiles; ++round) {
+            copy_ahead(round);
+            meet();
+            vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
+        }
+    } else {
+        tile.load(stages[0], 0);
+        #pragma unroll 1
+        for (int round = 0; round < tiles; ++round) {
+            #pragma unroll
+            for (int step = 0; step < STEPS; ++step) {
+                if (step == Tile::MEET) {
+                    meet();
+                    vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
+                }
+                if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
+                tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
+                if (step == 0) copy_ahead(round);   // after the load, which would wait behind these copies
+                tile.multiply(step);
+                tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
             }
-            if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
-            tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
-            tile.multiply(step);
-            tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
         }
     }
     asm volatile("cp.async.wait_all;" ::: "memory");   // zeros past the last tile may still be on their way

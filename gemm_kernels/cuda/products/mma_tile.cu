@@ -24,13 +24,31 @@ __device__ __forceinline__ void load_transposed(unsigned (&r)[4], const unsigned
 MULTIPLY(F16, "m16n8k16", "f32.f16.f16.f32", float, "f")
 MULTIPLY(BF16, "m16n8k16", "f32.bf16.bf16.f32", float, "f")
 MULTIPLY(S8, "m16n8k32", "s32.s8.s8.s32", int, "r")
-#if __CUDA_ARCH__ >= 890
+#if __CUDA_ARCH__ == 900
+// Hopper's mma.sync has no 8-bit floats: the compiler would make them 16-bit ones, and add every product up by itself. Made
+// so here, the tensor core adds up. Of 4 neighbours in k two are the first k of a product, and two the last
+#define MULTIPLY_AS_F16(FORMAT, TYPE)                                                                                   \
+    __device__ __forceinline__ unsigned as_f16(FORMAT, unsigned two) {                                                  \
+        unsigned halves;                                                                                                \
+        asm("cvt.rn.f16x2." TYPE "x2 %0, %1;" : "=r"(halves) : "h"((unsigned short)two));                               \
+        return halves;                                                                                                  \
+    }                                                                                                                   \
+    __device__ __forceinline__ void multiply_matrices(FORMAT f, float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) { \
+        for (int i = 0; i < 4; i += 2) {                                                                                \
+            const unsigned b = i ? b1 : b0;                                                                             \
+            const unsigned halves[4] = {as_f16(f, a[i]), as_f16(f, a[i + 1]), as_f16(f, a[i] >> 16), as_f16(f, a[i + 1] >> 16)}; \
+            multiply_matrices(F16(), d, halves, as_f16(f, b), as_f16(f, b >> 16));                                      \
+        }                                                                                                               \
+    }
+MULTIPLY_AS_F16(E4M3, "e4m3")
+MULTIPLY_AS_F16(E5M2, "e5m2")
+#elif __CUDA_ARCH__ >= 890
 MULTIPLY(E4M3, "m16n8k32", "f32.e4m3.e4m3.f32", float, "f")
 MULTIPLY(E5M2, "m16n8k32", "f32.e5m2.e5m2.f32", float, "f")
 #endif
 
 // GROUP: the sums of so many k are multiplied by scales of their own before they are added up; 0: there are no such scales
-template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM, int WN, int STAGES_, int BLOCKS_, int GROUP>
+template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM_, int WN_, int STAGES_, int BLOCKS_, int GROUP>
 struct MmaTile {
     typedef PanelA_ PanelA;
     typedef PanelB_ PanelB;
@@ -40,7 +58,7 @@ struct MmaTile {
     template <bool SCALED, class Of> struct Chosen { typedef Of Sum; };
     template <class Of> struct Chosen<true, Of> { typedef float Sum; };
     typedef typename Chosen<GROUP != 0, Part>::Sum Sum;
-    static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_, BLOCKS = BLOCKS_;
+    static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_;
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int BYTES = sizeof(Stored), CHUNK = 16 / BYTES;   // elements in 16 bytes
     static constexpr int STEP = 2 * CHUNK, STEPS = BK / STEP;          // k of one product
@@ -80,45 +98,10 @@ struct MmaTile {
         return (row * CHUNKS + (chunk ^ key / ROWS % KEYS)) * 16;
     }
 
-    template <int LINES, int CHUNKS, bool PAIRS, class Panel>
-    __device__ __forceinline__ void copy_panel(unsigned char *to, const Panel &panel, int first_line, int lines, int first_k, int K) {
-        constexpr int COUNT = LINES * BK / CHUNK, WIDTH = Panel::WIDTH;
-        constexpr int UNROLLED = WIDTH * BYTES >= 4 ? COUNT : 1;   // single bytes would fill the instruction cache
-        constexpr int ROWS = THREADS / CHUNKS, LINE_STEP = Panel::ALONG_K ? ROWS : 0, K_STEP = Panel::ALONG_K ? 0 : ROWS;
-        constexpr int PIECE = WIDTH * BYTES >= 4 ? WIDTH : 1;      // elements that one copy moves
-        static_assert(THREADS % CHUNKS == 0, "the threads must copy whole rows of a tile at a time");
-        const int tile_row = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
-        int line = first_line + (Panel::ALONG_K ? tile_row : chunk * CHUNK);
-        int k = first_k + (Panel::ALONG_K ? chunk * CHUNK : tile_row);
-        auto cursor = panel.cursor(line, k, LINE_STEP, K_STEP);
-        #pragma unroll (UNROLLED)
-        for (int i = 0; i < (COUNT + THREADS - 1) / THREADS; ++i) {
-            if (COUNT % THREADS != 0 && tile_row + i * ROWS >= COUNT / CHUNKS) break;
-            unsigned char *const shared = to + place<CHUNKS, PAIRS>(tile_row + i * ROWS, chunk);
-            unsigned words[4] = {};
-            #pragma unroll
-            for (int n = 0; n < CHUNK; n += PIECE) {
-                const int l = line + (Panel::ALONG_K ? 0 : n), at = k + (Panel::ALONG_K ? n : 0);
-                const Stored *from;
-                bool valid = l < lines && at < K;
-                if (PIECE == CHUNK) valid = cursor.find(from) && valid;
-                else valid = panel.cursor(l, at, 0, 0).find(from) && valid;
-                if constexpr (PIECE * BYTES >= 4) copy_async<PIECE * BYTES>(shared + n * BYTES, from, valid);
-                else {   // through registers
-                    const unsigned bits = valid ? unsigned(*from) & (BYTES == 1 ? 0xffu : 0xffffu) : 0u;
-                    words[n * BYTES / 4] |= bits << n * BYTES % 4 * 8;
-                }
-            }
-            if constexpr (PIECE * BYTES < 4) *reinterpret_cast<uint4 *>(shared) = {words[0], words[1], words[2], words[3]};
-            line += LINE_STEP;
-            k += K_STEP;
-            cursor.next();
-        }
-    }
     template <class Problem>
     __device__ __forceinline__ void copy(Stage &to, const Problem &p, int tile_row, int tile_col, int first_k) {
-        copy_panel<BM, A_CHUNKS, PAIRS_A>(to.As, p.A, tile_row, p.M, first_k, p.K);
-        copy_panel<BN, B_CHUNKS, PAIRS_B>(to.Bs, p.B, tile_col, p.N, first_k, p.K);
+        copy_chunks<THREADS, BK, BM>(to.As, place<A_CHUNKS, PAIRS_A>, p.A, tile_row, p.M, first_k, p.K);
+        copy_chunks<THREADS, BK, BN>(to.Bs, place<B_CHUNKS, PAIRS_B>, p.B, tile_col, p.N, first_k, p.K);
     }
 
     __device__ __forceinline__ void load(Stage &from, int step) {

@@ -122,3 +122,43 @@ __device__ __forceinline__ void copy_by_k(Sum *to, const Panel &panel, int first
         }
     }
 }
+
+// Copy a tile of a panel as it lies in memory, in chunks of 16 bytes: its rows are lines of a panel along k, and else k.
+// place(row, chunk): at which byte of the tile a chunk of a row lies. Where fewer than four bytes start at an address that
+// one copy may use, elements go through registers
+template <int THREADS, int BK, int LINES, class Panel, class Place>
+__device__ __forceinline__ void copy_chunks(unsigned char *to, Place place, const Panel &panel, int first_line, int lines,
+                                            int first_k, int K) {
+    typedef typename Panel::Stored Stored;
+    constexpr int BYTES = sizeof(Stored), CHUNK = 16 / BYTES;   // elements of a chunk
+    constexpr int PIECE = Panel::WIDTH * BYTES >= 4 ? Panel::WIDTH : 1;   // elements that one copy moves
+    constexpr int CHUNKS = (Panel::ALONG_K ? BK : LINES) / CHUNK, TILE_ROWS = Panel::ALONG_K ? LINES : BK;
+    constexpr int STEP = THREADS / CHUNKS, COPIES = (TILE_ROWS + STEP - 1) / STEP;
+    constexpr int UNROLLED = PIECE * BYTES >= 4 ? COPIES : 1;   // single bytes would fill the instruction cache
+    static_assert(THREADS % CHUNKS == 0, "the threads must copy whole rows of a tile at a time");
+    const int row = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
+    int line = first_line + (Panel::ALONG_K ? row : chunk * CHUNK), k = first_k + (Panel::ALONG_K ? chunk * CHUNK : row);
+    auto cursor = panel.cursor(line, k, Panel::ALONG_K ? STEP : 0, Panel::ALONG_K ? 0 : STEP);
+    #pragma unroll (UNROLLED)
+    for (int i = 0; i < COPIES; ++i, cursor.next()) {
+        if (TILE_ROWS % STEP != 0 && row + i * STEP >= TILE_ROWS) break;
+        unsigned char *const shared = to + place(row + i * STEP, chunk);
+        unsigned words[4] = {};
+        #pragma unroll
+        for (int n = 0; n < CHUNK; n += PIECE) {
+            const int l = line + (Panel::ALONG_K ? 0 : n), at = k + (Panel::ALONG_K ? n : 0);
+            const Stored *from;
+            bool valid = l < lines && at < K;
+            if (PIECE == CHUNK) valid = cursor.find(from) && valid;
+            else valid = panel.cursor(l, at, 0, 0).find(from) && valid;
+            if constexpr (PIECE * BYTES >= 4) copy_async<PIECE * BYTES>(shared + n * BYTES, from, valid);
+            else {
+                const unsigned bits = valid ? unsigned(*from) & (BYTES == 1 ? 0xffu : 0xffffu) : 0u;
+                words[n * BYTES / 4] |= bits << n * BYTES % 4 * 8;
+            }
+        }
+        if constexpr (PIECE * BYTES < 4) *reinterpret_cast<uint4 *>(shared) = {words[0], words[1], words[2], words[3]};
+        line += Panel::ALONG_K ? STEP : 0;
+        k += Panel::ALONG_K ? 0 : STEP;
+    }
+}

@@ -12,7 +12,7 @@ from typing import Any
 
 from gemm_kernels import LADDER, get
 from gpusim import devices
-from helpers.exercises import n07, n16, one_fma, settings
+from helpers.exercises import n07, n16, n18, one_fma, settings
 from helpers.exercises.n17 import explorer
 from helpers.pictures import theme
 from helpers.pictures.bank_board import explorer as bank_board
@@ -29,6 +29,7 @@ from helpers.pictures.machine import facts as memories
 from helpers.pictures.machine.figure import machine_figure
 from helpers.pictures.occupancy import explorer as occupancy
 from helpers.pictures.occupancy.facts import resources_of
+from helpers.pictures.operands import explorer as operands
 from helpers.pictures.pipeline import explorer as pipeline
 from helpers.pictures.raster import explorer as raster
 from helpers.pictures.register_tile import explorer as register_tile
@@ -134,6 +135,10 @@ def _line(name: str, text: str) -> Callable[[], theme.Figure]:
         return vector_width.picture_of_line(launch, line)
 
     return draw
+
+
+def _member(**asked: Any) -> Callable[[], theme.Figure]:
+    return lambda: operands.picture_of(operands.Member(**asked))
 
 
 def _fma(lanes: str, order: str, number: int) -> Callable[[], theme.Figure]:
@@ -400,6 +405,21 @@ PICTURES: tuple[Picture, ...] = (
         ("a thread's two", small_pictures.drawn_by("two_of_thread")),
         ("a warp, a block, the grid", small_pictures.drawn_by("two_of_all")),
         ("neighbours in the grid", partial(explorer.picture_of, explorer.Choice("the two are neighbours"))),
+    )),
+    Picture("18-operands", "Where does a block's tile lie, and what does a request touch?", (
+        ("B transposed, as it is read", _member(op_b="T", along_memory=False)),
+        ("gaps, a batch", _member(op_b="T", gap=4, products=3)),
+        ("an epilogue in a second kernel", _member(op_a="T", epilogue=3, fused=False)),
+    )),
+    Picture("18-members", "Whose block is it, and where are its elements?", (
+        ("experts", small_pictures.drawn_by("grouped")),
+        ("a convolution", small_pictures.drawn_by("implicit")),
+        ("a transposed operand", small_pictures.drawn_by("transposed_operand")),
+    )),
+    Picture("18-scales", "Where do digits go?", (
+        ("large columns", n18.digits),
+        ("larger ones", partial(n18.digits, 100.0)),
+        ("all alike", partial(n18.digits, 1.0)),
     )),
     Picture("heat-source", "Which line costs?", (
         ("one element a thread", _heat("naive", "sass")),

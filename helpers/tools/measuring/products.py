@@ -2,6 +2,7 @@
 
     python -m helpers.tools.measuring.products times        what `gemm_kernels/products/tiles.py` chooses by
     python -m helpers.tools.measuring.products record OUT   every member beside cuBLAS
+    python -m helpers.tools.measuring.products tiles OUT    every tile that a row could take, beside the one it takes
 
 Each row of `record` is verified on some rows of C against float64, then timed in turns with its rivals, with a cold L2.
 Needs a GPU.
@@ -493,6 +494,58 @@ def record_times() -> None:
     tiles.TIMES.write_text(json.dumps({"provenance": provenance(), "tiles": found}, indent=1) + "\n")
 
 
+# Rows whose tiles are compared: member, format, shape.
+TILED = (
+    *(("single", "f64", shape) for shape in SHAPES),
+    *((member, "f32", shape) for member in ("batch", "pointers") for shape in BATCHES),
+    *(("bias + GELU", "f32", shape) for shape in FUSED),
+    *(("single", format_, shape) for format_ in ("bf16", "s8", "e4m3") for shape in (BY_SIXTEEN[1], *BY_SIXTEEN[3:])),
+)
+
+
+def _tiled(member: str, format_: str, shape: tuple[int, ...]) -> tuple[Callable[[int | None], Plan], Callable]:
+    """A row's plan with any of its tiles, and its rival."""
+    *count, M, N, K = shape
+    ops = "NT" if format_ in ("s8", "e4m3") else "NN"
+    A, B = drawn(1, format_, *count, M, K), drawn(2, format_, *count, *((K, N) if ops == "NN" else (N, K)))
+    C = drawn(3, "f64" if format_ == "f64" else "f32", *count, M, N)
+    C = C.astype(np.int32) if format_ == "s8" else C
+    options: dict[str, Any] = {"op_b": ops[1], "dtype": named(format_)}
+    if member == "pointers":
+        lists = [list(one) for one in (A, B, C)]
+        return lambda tile: plan(*lists, tile=tile), cublas_pointers(*lists)
+    if member == "bias + GELU":
+        options["epilogue"] = (epilogue.bias(drawn(4, "f32", N)), epilogue.gelu())
+    rival = None if format_ == "e4m3" else cublas(format_, ops, A, B, C)
+    return lambda tile: plan(A, B, tile=tile, **options), rival
+
+
+def compare_tiles(out: Path, rows: Sequence[tuple[str, str, tuple[int, ...]]] = TILED, chosen: bool = True) -> None:
+    """Time all tiles of each row in turns with its rival. chosen: whether the one that a row takes is said, too."""
+    from helpers.measure.provenance import provenance
+    from helpers.measure.timing import interleave
+
+    found: list[dict[str, Any]] = []
+    document = {"provenance": provenance(), "rows": found}
+    options = {row: tiles.candidates(FORMATS[row[1]], True, 0) for row in rows}
+    compile_ahead([_tiled(*row)[0](place).launch for row in rows for place in range(len(options[row]))])
+    for row in rows:
+        make, rival = _tiled(*row)
+        plans = [make(place) for place in range(len(options[row]))]
+        launches = [*plans, rival] if rival else plans
+        times = np.median(interleave(launches, TILE_BUDGET_S, WARM_UP_S), axis=0).tolist()
+        keys = [tile.key(FORMATS[row[1]]) for tile in options[row]]
+        entry = {"row": row, "ms": dict(zip(keys, times[: len(keys)], strict=True)), "rival": times[len(keys) :]}
+        if chosen:
+            taken = make(None).launch.entry
+            entry["chosen"] = next((k for k, one in zip(keys, plans, strict=True) if one.launch.entry == taken), taken)
+        found.append(entry)
+        best = sorted(entry["ms"], key=entry["ms"].get)[:4]
+        print(*row, "rival", *(f"{1e3 * ms:.1f}" for ms in entry["rival"]), "chosen", entry.get("chosen"), flush=True)
+        print("   ", "; ".join(f"{key.split(' ', 2)[2]}: {1e3 * entry['ms'][key]:.1f}" for key in best), flush=True)
+        out.write_text(json.dumps(document, indent=1) + "\n")
+
+
 def record(out: Path, members: Sequence[str]) -> int:
     """Measure every row, or those of some members; how many failed."""
     from helpers.measure.provenance import provenance
@@ -523,11 +576,15 @@ def main() -> None:
     recorded = commands.add_parser("record", help="measure every member beside cuBLAS")
     recorded.add_argument("out", type=Path)
     recorded.add_argument("--members", nargs="*", default=(), help="these alone, such as single or experts")
+    compared = commands.add_parser("tiles", help="measure every tile of some rows")
+    compared.add_argument("out", type=Path)
     arguments = parser.parse_args()
     if gpu.backend() != "gpu":
         raise SystemExit(f"Measuring needs a GPU. {gpu.reason()}")
     if arguments.command == "times":
         record_times()
+    elif arguments.command == "tiles":
+        compare_tiles(arguments.out)
     else:
         raise SystemExit(record(arguments.out, arguments.members) > 0)
 

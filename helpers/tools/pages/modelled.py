@@ -10,7 +10,6 @@ from pathlib import Path
 import gpusim
 from gpusim import constants, devices, errors
 from gpusim.isa.ptx import opcodes as ptx
-from gpusim.isa.ptx.decoding import opcodes as decoding
 from gpusim.isa.sass import opcodes as sass
 from helpers.tools.pages.markers import Markers, command_line
 
@@ -57,7 +56,7 @@ def _counters() -> list[str]:
 
 def text() -> str:
     """The part of the README that follows from tables."""
-    statements = set(ptx.OPCODES) | set(decoding.OPCODES)
+    statements = set(ptx.OPCODES)
     counted = _counters()
     limits = sorted(devices.LIMITS, key=lambda arch: int(arch.removeprefix("sm_")))
     timed = " and ".join(constants.gpus(constants.MACHINE))

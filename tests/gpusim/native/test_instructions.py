@@ -14,9 +14,9 @@ from gpusim.compiler import sass
 from gpusim.engine import compiled, machine_layout
 from gpusim.isa import decoded
 from gpusim.isa.ptx.rows import PREDICATES
-from gpusim.isa.sass import matrix, opcodes
+from gpusim.isa.sass import opcodes
+from gpusim.isa.sass.decoding import matrix
 from gpusim.isa.sass.decoding.decoder import Decoder
-from gpusim.isa.sass.decoding.opcodes import decode
 from gpusim.isa.sass.operands import Code
 
 RECORDED = Path(__file__).parents[1] / "goldens" / "system_sm_90.json"
@@ -79,7 +79,7 @@ class Compiled:
 
     def __init__(self, s: sass.Statement) -> None:
         self.decoder = Decoder("sm_90", 0, CODE)
-        one = decode(self.decoder, s, opcodes.of(s.base).space)
+        one = opcodes.decode(self.decoder, s)
         self.decoder.settle([one])
         self.machine = compiled.assemble(
             SimpleNamespace(blocks=[]), [one], self.decoder.words.all, {}, self.decoder.nowhere

@@ -310,18 +310,6 @@ def arrive(space: str, update: Callable, address: Reader, counts: Sequence[Reade
     return execute
 
 
-def copies_arrive(space: str, update: Callable, address: Reader):
-    """The thread's asynchronous copies so far have come, and that is told to an mbarrier: `update(old, 1)`."""
-    waits = copy_group("wait_all", 0)
-    tells = arrive(space, update, address, [lambda registers: np.uint64(1)])
-
-    def execute(wave, registers, mask):
-        waits(wave, registers, mask)
-        tells(wave, registers, mask)
-
-    return execute
-
-
 @dataclass(frozen=True, slots=True)
 class PhaseLook:
     """How a thread looks whether a phase of an mbarrier has ended: where, and at which parity."""

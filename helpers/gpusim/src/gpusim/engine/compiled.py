@@ -1,6 +1,6 @@
 """The compiled engine: one launch executed by the C program of `helpers/gpusim/src/gpusim/native/engine`, warp by warp.
 
-It executes decoded instructions of either front end (`frontends/decoded.py`) and counts what a recorder counts. What
+It executes decoded instructions of either front end (`isa/decoded.py`) and counts what a recorder counts. What
 it does not model (printf, the other observers) the engine in NumPy executes. So it does, too, when something goes wrong
 in a kernel: the arrays get back what they held before, and the launch is executed again by the engine that knows what
 to say of it.

@@ -57,6 +57,7 @@ class Computation:
         targets: The parts of registers that receive its result.
         predicates: The slots of the predicates by their numbers in `decoded`.
         initial: By slot a value of its type.
+        lists: Numbers that the decoded form has by their place.
     """
 
     decoded: Decoded
@@ -64,6 +65,7 @@ class Computation:
     targets: tuple[Part, ...]
     predicates: Mapping[int, int]
     initial: Sequence[np.generic]
+    lists: Sequence[int] = ()
 
     def parts(self) -> Iterator[Part]:
         """The parts of registers that it reads."""

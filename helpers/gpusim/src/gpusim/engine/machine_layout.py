@@ -138,7 +138,7 @@ def pack(
     d: the first row that it writes.  block, length: the basic block that it begins, and how many instructions that has.
     memory: its row among requests.
     """
-    sources = (row if width else -1 for row, width in zip(one.source, one.width, strict=True))
+    sources = (row if count else -1 for row, count in zip(one.source, one.counts, strict=True))
     return PACKED.pack(
         one.offset, operation, one.kind, d, *sources,
         *one.number, one.flags, one.target, block, length, memory, index, *one.mode, *one.width, one.d_width, one.guard,

@@ -117,7 +117,7 @@ class Wave:
         self.parameters = launch.parameters
         self.call_parameters: dict = {}  # the arguments of a call of the system that is being made
         self.call_result: np.ndarray | np.generic = np.int32(0)  # and what the last one gave back
-        self.constant_banks: dict[int, bytes] = {}
+        self.constant_banks: dict[int, bytes] = {0: launch.parameters}
         for slot, address in launch.variables:
             self.registers[slot] = np.int64(address)
         if program.start is not None:

@@ -1,4 +1,4 @@
-"""What the engine in NumPy and the sanitizer want to know of an instruction that computes, from its decoded form."""
+"""What the engine in NumPy and the sanitizer want to know of an instruction, from its decoded form."""
 
 from __future__ import annotations
 
@@ -9,15 +9,34 @@ import numpy as np
 
 from gpusim.engine.lanewise import CONSTANTS, Computation, Part
 from gpusim.isa.decoded import ALWAYS, COMBINE, NEGATED, NEVER_KEPT
-from gpusim.isa.rules import Compute, Effect, Reader, both_count, one_of_two
+from gpusim.isa.effects import effect_of, named_lanes
+from gpusim.isa.flow import flow_of
+from gpusim.isa.rules import Compute, Effect, Execute, Outcome, Reader, both_count, one_of_two
+from gpusim.isa.values import I4, Values
 
 COMPARISONS = ("compare", "compare extended", "compare wide", "compare typed", "float compare", "double compare")
 COMBINED = (np.bitwise_and, np.bitwise_or, np.bitwise_xor)  # by COMBINE
 LOGIC = {0xC0: COMBINED[0], 0xFC: COMBINED[1], 0x3C: COMBINED[2]}  # by the table of two predicates
 
 
+# What the lanes of a warp make together of values that they bring.
+EXCHANGES = frozenset((
+    "vote", "match", "reduce warp", "elect", "to uniform", "transpose matrix", "widen matrix", "multiply matrices",
+    "multiply integers", "multiply doubles",
+))  # fmt: skip
+NAME_LANES = frozenset(("vote", "match", "reduce warp", "elect"))  # by the last source, if there is one
+
+
+def outcome_of(one: Computation, operands) -> Outcome:
+    """What a rule answers for an instruction that is decoded. operands: those of its level."""
+    if one.decoded.operation in EXCHANGES:
+        return _exchanged(one, operands)
+    values = Values(one, operands)
+    return flow_of(values) or effect_of(values) or computed(one)
+
+
 def computed(one: Computation) -> Compute:
-    """What a rule answers for an instruction that is decoded."""
+    """The same of one that reads registers and writes registers."""
     outcome = Compute(one.writes, one.evaluate, computation=one, copies=one.copies)
     decoded = one.decoded
     if decoded.operation in ("select", "select wide") and all(map(_is_single, one.sources[:2])):
@@ -35,9 +54,26 @@ def computed(one: Computation) -> Compute:
     return outcome
 
 
-def exchanged(one: Computation) -> Effect:
-    """The same for one that the lanes of a warp execute together."""
-    return Effect(one.writes, one.exchange)
+def _exchanged(one: Computation, operands) -> Effect:
+    """The same of one that the lanes of a warp execute together."""
+    if one.decoded.operation == "to uniform" and not one.predicates_written:
+        return Effect(one.writes, _same_already(one, operands))
+    if one.decoded.operation not in NAME_LANES or not one.decoded.width[3]:
+        return Effect(one.writes, one.exchange)
+    alone = replace(one.decoded, width=[*one.decoded.width[:3], 0])
+    among_lanes = replace(one, decoded=alone, sources=(*one.sources[:3], ()))
+    return Effect(one.writes, named_lanes(Values(one, operands), among_lanes.exchange))
+
+
+def _same_already(one: Computation, operands) -> Execute:
+    """What the lanes agree on, where they may have one value in common as it is."""
+    value = Values(one, operands).source(0, I4)
+
+    def execute(wave, registers, mask):
+        found = value(registers)
+        return (found,) if found.ndim == 0 else one.exchange(wave, registers, mask)
+
+    return execute
 
 
 def _with_both_sides(outcome: Compute, one: Computation) -> Compute:

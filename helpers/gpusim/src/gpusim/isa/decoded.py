@@ -7,6 +7,7 @@ changes (constants, immediates) are rows of a table of their own, -1, -2, … Py
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpusim.arithmetic import tensor_core
@@ -19,6 +20,7 @@ LOW_TWICE, HIGH_TWICE, NEGATE_HIGH, SWAPPED, OF_FLOAT = 64, 128, 256, 512, 1024
 (COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES, ARRIVES, WAITS_FOR_CLUSTER,
  WAITS_FOR_PHASE, CALLS, RETURNS, TAKES_TIME) = range(15)  # fmt: skip
 GLOBAL, SHARED, LOCAL, GENERIC = range(4)
+SPACE = 3  # the bits of `flags` that say it
 SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "generic": GENERIC}
 SEES_BLOCK, SEES_GRID = 1, 2
 ROUNDING = {"RZ": 1, "RM": 2, "RP": 3}
@@ -34,14 +36,16 @@ ATOMICS = {
     name: number for number, name in enumerate(["ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS"])
 }
 HALVES = {"F16": 6, "BF16": 7}  # of copies in bulk: two in 32 bits
-TYPES = {"F64": 5, "F32": 4, "F16x2": 6, "BF16x2": 7, "S64": 3, "U64": 2, "64": 2, "S32": 1}
+TYPES = {"F64": 5, "F32": 4, "F32x2": 4, "F32x4": 4, "F16x2": 6, "BF16x2": 7, "S64": 3, "U64": 2, "64": 2, "S32": 1,
+         "128": 11}  # fmt: skip
 SIGNED_TERM = 8
 SIGNED_VALUE, RETURNS_OLD, FLUSHES, SETS, FILLS, TRANSPOSED = (1 << bit for bit in range(12, 18))
 WIDE_ADDRESS = 4
 FOR_WARP = 8
 # How many threads arrive at an mbarrier and how many bytes come, as bulk.c numbers it.
 ARRIVALS = {"A1T0": 1, "ART0": 2, "A0TR": 3, "A0TX": 4, "A0T1": 5}
-COMPLETES_ONE = 6
+COMPLETES_ONE, AT_AMPERE = 6, 7
+OF_AN_AMOUNT = (ARRIVALS["ART0"], ARRIVALS["A0TR"], ARRIVALS["A0TX"])  # which a source says
 LEAVES_FOR_GOOD, ANYWHERE, MULTICAST, FOR_THE_WARP, BEHIND_COPIES, AT_MBARRIER = (1 << bit for bit in range(18, 24))
 BULK_FETCHES, BULK_SENDS, BULK_PUTS, BULK_COMBINES = range(4)
 SPECIAL_REGISTERS = {
@@ -86,12 +90,18 @@ VIDEO = {
 VIDEO_RESULTS = {"": 0, "inserted": 1, "add": 2, "min": 3, "max": 4}
 OF_THREADS, IN_BULK = 1, 2  # what is awaited
 EXTENDS, SIZED, UNWATCHED, OF_PTX = (1 << bit for bit in range(24, 28))
-ELEMENTS = 1 << 28
+ELEMENTS_BIT = 28
+ELEMENTS = 1 << ELEMENTS_BIT
 UNPACKS, SPARSE, SELECTOR_BIT = 1 << 8, 1 << 9, 10  # of a product
 SAMPLES, FETCHES, GATHERS = range(3)  # what is read of a texture; a channel is added to the last
 OUTSIDE = {"trap": 0, "clamp": 1, "zero": 2}  # what a surface does outside of itself
 FENCE_BEFORE, FENCE_AFTER, FENCE_OF_BLOCK = 1, 2, 4
 NOWHERE = "nowhere"  # a destination that nobody wants
+BY_POINTER = 1  # of a jump, or of a trap: where a pointer says; nothing may be there
+SYSTEM_FUNCTIONS = {  # by name their addresses, where no array lies
+    name: (1 << 62) + 16 * number
+    for number, name in enumerate(("vprintf", "__assertfail", "malloc", "free", "__trap", "__brkpt"), 1)
+}
 LISTS = 1 << 24  # from this row on: the rows are listed among the jumps
 # What the modes of PRMT choose, by the selector: of the eight bytes of two registers four, the lowest first.
 BYTE_PERMUTATIONS = {
@@ -137,7 +147,13 @@ class Decoded:
     space: int = -1  # of a memory instruction
     op: str = ""  # how its requests are called: "ld", "ldsm", "st", "atom", "red"; "copy"
     jumps: tuple[int, ...] = ()
-    registers: tuple[int, ...] = ()  # of products: how many each factor has
+    registers: tuple[int, ...] = ()  # how many each source has, where that is not `width`
+    replayed: str = ""  # why the C program does not execute it; NumPy does
+
+    @property
+    def counts(self) -> Sequence[int]:
+        """How many registers each source has."""
+        return (*self.registers, 0, 0)[:4] if self.registers else self.width
 
 
 def product_of(arch: str, shape: tensor_core.Form, differing: bool = False, selector: int = 0) -> Decoded:

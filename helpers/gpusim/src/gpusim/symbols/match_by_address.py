@@ -125,7 +125,6 @@ class _Sample:
             cluster=ALONE, blocks_of_cluster=1, variables=(), global_memory=self.global_memory,
         )  # fmt: skip
         self.cluster_memory = self.shared
-        self.constant_banks: dict[int, bytes] = {}
         most = program.max_threads or 1024
         self.special = {
             f"{name}.{axis}": rng.integers(0, high, (1, THREADS), np.int32)
@@ -148,6 +147,7 @@ class _Sample:
                 place.size, b"\0"
             )
         self.parameters = self.launch.parameters = bytes(given)
+        self.constant_banks: dict[int, bytes] = {0: self.parameters}
 
     def special_value(self, name: str):
         """As Wave.special_value; KeyError for those that are not known ahead."""

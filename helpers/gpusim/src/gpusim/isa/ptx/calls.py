@@ -1,56 +1,35 @@
-"""Calls and returns of PTX: jumps in the text that `linking` makes. Reference: PTX ISA, 'call' and 'ret'."""
+"""Calls and returns of PTX: jumps in the text that `linking` makes. Reference: PTX ISA, 'call' and 'ret'.
 
-from collections.abc import Callable, Sequence
+NumPy has rules of its own for them: a call saves registers, which are whole here and rows of 32 bits in the C program.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from gpusim.compiler.ptx import TYPE_BYTES, Register, Statement, Symbol
-from gpusim.engine import heap, printf
 from gpusim.engine.run import merge
-from gpusim.errors import OutOfBounds, Unknown
-from gpusim.isa.ptx.linking import ORIGIN, RECURSION_BYTES, STACK, STOPS, Call, called, return_register
+from gpusim.errors import OutOfBounds
+from gpusim.isa.ptx import computations
+from gpusim.isa.ptx.decoding import control
+from gpusim.isa.ptx.linking import ORIGIN, RECURSION_BYTES, STACK, Call, called, return_register
 from gpusim.isa.ptx.operands import Operands
-from gpusim.isa.rules import Branch, Effect, Execute, Exit, Outcome, Reader, no_function
-
-SYSTEM_FUNCTIONS = {
-    "vprintf": printf.vprintf, "__assertfail": printf.assert_fail, "malloc": heap.malloc, "free": heap.free,
-    **dict.fromkeys(STOPS, printf.trap),
-}  # fmt: skip
+from gpusim.isa.rules import Branch, Execute, Outcome, Reader, no_function
 
 
 def call(t: Operands, s: Statement) -> Outcome:
     """call (results), function, (arguments) {, prototype}; the function is named, or its address is in a register."""
-    function = called(s)
     if t.at not in t.text.calls:
-        if isinstance(function, Symbol) and function.name in SYSTEM_FUNCTIONS:
-            return Effect((), _of_the_system(SYSTEM_FUNCTIONS[function.name]))
-        if isinstance(function, Register):
-            return Effect((), _of_no_function(t.read(function, "s64")))
-        raise Unknown("and no text that the simulator has defines such a function")
+        return computations.outcome(t, s, control.call)
+    function = called(s)
     this = t.text.calls[t.at]
     select = None if isinstance(function, Symbol) else _by_address(t, function, this.callees)
     return Branch(tuple(t.text.starts[name] for name in this.callees), select, leave=_enter(t, this, function, select))
 
 
-def _of_the_system(function: Callable) -> Execute:
-    def execute(wave, registers, mask):
-        result = function(wave, registers, mask)
-        wave.call_result = np.int32(0) if result is None else result
-
-    return execute
-
-
-def _of_no_function(address: Reader) -> Execute:
-    def execute(wave, registers, mask):
-        where = np.broadcast_to(address(registers), wave.shape)
-        no_function(wave, where, np.broadcast_to(True if mask is None else mask, wave.shape))
-
-    return execute
-
-
 def _by_address(t: Operands, function: Register, callees: Sequence[str]) -> Reader:
     """The position in `callees` of the function at an address; that of another one where there is none."""
-    address = t.read(function, "s64")
+    address = _address(t, function)
     addresses = np.array([t.function_addresses[name] for name in callees], np.int64)
     order = np.argsort(addresses)
 
@@ -61,12 +40,19 @@ def _by_address(t: Operands, function: Register, callees: Sequence[str]) -> Read
     return select
 
 
+def _address(t: Operands, function: Register) -> Reader:
+    """That of the function which a register points to."""
+    slot = t.target(function)
+    t.read_now.add(slot)
+    return lambda registers: registers[slot].view(np.int64)
+
+
 def _enter(t: Operands, this: Call, function, select: Reader | None) -> Execute:
     """What a call does before it goes: it saves registers, moves the stack, and says where to come back to."""
     stack, saved = t.target(Register(STACK)), _saved(t, this)
     t.read_now |= {stack, *(slot for slot, _, _ in saved)}
     size, deepest = np.int64(t.text.frames[this.caller]), max(t.text.frames[name] for name in this.callees)
-    address = None if select is None else t.read(function, "s64")
+    address = None if select is None else _address(t, function)
     origin, index = None if this.caller else t.target(Register(ORIGIN)), np.int32(this.index)
     back = [
         (t.target(Register(return_register(name))), np.int32(t.text.returns_to(name).index(this)))
@@ -103,7 +89,7 @@ def leave(t: Operands, s: Statement) -> Outcome:
     registers and frame."""
     function = t.text.owner(t.at)
     if not function:
-        return Exit()
+        return computations.outcome(t, s, control.leave)
     calls = t.text.returns_to(function)
     stack, point = t.target(Register(STACK)), t.target(Register(return_register(function)))
     t.read_now |= {stack, point}

@@ -1,4 +1,4 @@
-"""PTX statements that compute, decoded, with the slots of their registers."""
+"""PTX statements, decoded, with the slots of their registers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from gpusim.compiler.ptx import TYPE_BYTES, Statement
 from gpusim.engine.lanewise import CONSTANTS, DROPPED, FREE_PREDICATES, RESULTS, Computation, Part
 from gpusim.errors import Unknown
-from gpusim.isa.computing import computed, exchanged
+from gpusim.isa.computing import outcome_of
 from gpusim.isa.decoded import LISTS, Decoded, NotDecoded
 from gpusim.isa.ptx.decoding.decoder import ADDRESSES, Decoder
-from gpusim.isa.ptx.operands import Operands
+from gpusim.isa.ptx.operands import Operands, items_of
 from gpusim.isa.ptx.rows import Places
-from gpusim.isa.rules import Compute, Effect
+from gpusim.isa.rules import Outcome
 
 NOWHERE = CONSTANTS - 2  # the first of the rows that receive what is not kept
 
@@ -20,32 +20,30 @@ NOWHERE = CONSTANTS - 2  # the first of the rows that receive what is not kept
 Decode = Callable[[Decoder, Statement], Decoded]
 
 
-def computes(decode: Decode) -> Callable[[Operands, Statement], Compute]:
-    """The rule of an opcode that `decode` decodes, and that each thread executes for itself."""
-    return lambda t, s: computed(computation(t, s, decode))
-
-
-def exchanges(decode: Decode) -> Callable[[Operands, Statement], Effect]:
-    """The same of one that the lanes of a warp execute together."""
-    return lambda t, s: exchanged(computation(t, s, decode))
+def outcome(t: Operands, s: Statement, decode: Decode) -> Outcome:
+    """What a statement does whose opcode `decode` decodes."""
+    return outcome_of(computation(t, s, decode), t)
 
 
 def computation(t: Operands, s: Statement, decode: Decode) -> Computation:
     """A statement decoded, with the slots of its registers."""
     numbers = _Numbers(t.types)
-    decoder = Decoder(t, Places(_Rows(t.types), numbers, NOWHERE), _Addresses(), results=RESULTS)
+    decoder = Decoder(t, Places(_Rows(t.types), numbers, NOWHERE), _Addresses(t), results=RESULTS)
+    decoder.at = t.at
     try:
         decoded = decode(decoder, s)
     except NotDecoded as reason:
         raise Unknown(str(reason)) from None
     sources = tuple(
-        tuple(_parts(t, decoder, row, width and (decoded.registers or decoded.width)[place]))
-        for place, (row, width) in enumerate(zip(decoded.source, decoded.width, strict=True))
+        tuple(_parts(t, decoder, row, count)) if count else ()
+        for row, count in zip(decoded.source, decoded.counts, strict=True)
     )
     targets = () if decoded.d is None else tuple(_parts(t, decoder, decoded.d, decoded.d_width))
     predicates = {number: slot for slot, number in numbers.known.items()}
-    one = Computation(decoded, sources, targets, predicates, t.initial)
+    one = Computation(decoded, sources, targets, predicates, t.initial, decoder.lists)
     t.read_now.update(one.reads)
+    if s.name == "wmma" and s.opcode[1] == "mma":  # all of its factors count, although half may repeat the others
+        t.read_now.update(t.target(item) for operand in s.operands[1:] for item in items_of(operand))
     return one
 
 
@@ -89,6 +87,13 @@ class _Numbers(Mapping):
 
 class _Addresses:
     """By the slot of a variable's address, where it lies in bank ADDRESSES."""
+
+    def __init__(self, t: Operands) -> None:
+        self._operands = t
+
+    def __len__(self) -> int:
+        """The place behind them, where the addresses lie that a launch has beside."""
+        return self._operands.addresses_of_launch[0]
 
     @staticmethod
     def get(slot: int | None) -> int | None:

@@ -1,4 +1,4 @@
-"""Operands of PTX: which register slot, constant or address each one is, and how its bits are read.
+"""Operands of PTX: which register slot, constant or address each one is.
 
 - A register has a fixed width; an instruction's type says how its bits are read.
 - A source register may be wider than the type of ld, st and cvt: the low bits count.
@@ -7,17 +7,17 @@
 Reference: PTX ISA, chapters 'Instruction Operands' and 'Operand Size Exceeding Instruction-Type Size'.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from gpusim.compiler import CompiledKernel, cubin, ptx
-from gpusim.compiler.ptx import Address, Immediate, Not, Register, Special, Symbol, Vector
+from gpusim.compiler.ptx import Immediate, Not, Register, Vector
 from gpusim.errors import Unknown
 from gpusim.isa.ptx.layout import local_layout, shared_layout
-from gpusim.isa.ptx.linking import STACK, Linked
-from gpusim.isa.rules import Reader
+from gpusim.isa.ptx.linking import Linked
 
 DTYPES = {
     "u8": np.dtype(np.uint8), "s8": np.dtype(np.int8), "b8": np.dtype(np.uint8),
@@ -95,11 +95,14 @@ class Operands:
     the text, and `read_now` collects the slots that it reads.
     """
 
+    own_rank = None  # addresses of the own block's shared memory hold none
+
     def __init__(self, kernel: CompiledKernel, module: ptx.Module, text: Linked) -> None:
         self.text = text
         self.function = function = text.function
         self.at = 0
         self.arch = kernel.arch
+        self.cluster = kernel.cluster
         self.slots: dict[str, int] = {}
         self.types: list[str] = []
         self.initial: list[np.generic] = []
@@ -130,6 +133,12 @@ class Operands:
         self.initial.append(initial)
         return self.slots[name]
 
+    @cached_property
+    def addresses_of_launch(self) -> tuple[int, int]:
+        """The slots of the addresses of the parameters and of a cooperative grid's barrier."""
+        names = "where parameters lie", "the grid's barrier"
+        return tuple(self._new_slot(name, "b64", np.int64(0)) for name in names)
+
     # ---- registers
 
     def _slot(self, name: str) -> int:
@@ -145,19 +154,16 @@ class Operands:
             raise Unknown(f"the destination {operand}")
         return None if operand.name == "_" else self._slot(operand.name)
 
-    def width(self, operand) -> int:
-        """The bytes of a register; 0 of any other operand, and of a predicate 1."""
-        return ptx.TYPE_BYTES[self.types[self._slot(operand.name)]] if isinstance(operand, Register) else 0
-
     def is_predicate(self, operand) -> bool:
         """Whether an operand is a predicate or its negation."""
         if isinstance(operand, Not):
             return True
         return isinstance(operand, Register) and self.types[self._slot(operand.name)] == "pred"
 
-    def hidden(self, name: str) -> int:
-        """The slot of a predicate that PTX does not name, by our own name of it."""
-        return self.slots[name] if name in self.slots else self._new_slot(name, "pred", np.False_)
+    def hidden(self, name: str, initial: np.generic = np.False_) -> int:
+        """The slot of a register that PTX does not name, by our own name of it."""
+        type_ = "pred" if initial.dtype == PREDICATE else "b32"
+        return self.slots[name] if name in self.slots else self._new_slot(name, type_, initial)
 
     def carry(self) -> int:
         """The slot of the carry, CC.CF."""
@@ -171,44 +177,6 @@ class Operands:
         return self._slot(guard.register.name if negated else guard.name), negated
 
     # ---- values
-
-    def read(self, operand, type_: str) -> Reader:
-        """How to get an operand as `type_`."""
-        dtype = dtype_of(type_)
-        if isinstance(operand, Immediate):
-            constant = self._constant(operand, dtype)
-            return lambda registers: constant
-        if isinstance(operand, Symbol) and operand.name in self.text.places:
-            return self.on_stack(operand.name, 0)
-        if isinstance(operand, Symbol):
-            constant = dtype.type(self.symbol_address(operand.name))
-            return lambda registers: constant
-        if isinstance(operand, Special):
-            raise Unknown(f"the special register {operand.name} as an operand")
-        negated = isinstance(operand, Not)
-        if not negated and not isinstance(operand, Register):
-            raise Unknown(f"the operand {operand}")
-        slot = self._slot(operand.register.name if negated else operand.name)
-        self.read_now.add(slot)
-        if negated:
-            return lambda registers: np.logical_not(registers[slot])
-        return self._read_register(slot, dtype)
-
-    def _read_register(self, slot: int, dtype: np.dtype) -> Reader:
-        width = ptx.TYPE_BYTES[self.types[slot]]
-        if dtype.kind == "b":
-            return lambda registers: registers[slot]
-        if width > dtype.itemsize:
-            narrow, store = np.dtype(f"i{dtype.itemsize}"), STORAGE_BY_BYTES[width]
-            return lambda registers: registers[slot].view(store).astype(narrow).view(dtype)
-        if width < dtype.itemsize:
-            raise Unknown(f"a register of the type .{self.types[slot]} read as {dtype.itemsize} bytes")
-
-        def read(registers):
-            value = registers[slot]
-            return value if value.dtype is dtype else value.view(dtype)
-
-        return read
 
     def constant_bits(self, operand: Immediate, dtype: np.dtype) -> int:
         """The bits of a constant read as `dtype`."""
@@ -238,43 +206,11 @@ class Operands:
                 return offsets[name]
         raise Unknown(f"the address of {name}")
 
-    def address(self, operand) -> Reader:
-        """The byte address of `[base + offset]` as int64."""
-        if not isinstance(operand, Address) or operand.coordinates:
-            raise Unknown(f"the address {operand}")
-        offset = np.int64(operand.offset)
-        if isinstance(operand.base, Symbol) and operand.base.name in self.text.places:
-            return self.on_stack(operand.base.name, operand.offset)
-        if isinstance(operand.base, Symbol) and operand.base.name not in self.global_variables:
-            constant = np.int64(self.symbol_address(operand.base.name)) + offset
-            return lambda registers: constant
-        if isinstance(operand.base, Immediate):
-            constant = np.int64(operand.base.value) + offset
-            return lambda registers: constant
-        if self.width(operand.base) == 4:
-            # 32-bit shared addresses, as inline PTX uses them.
-            base = self.read(operand.base, "u32")
-            return lambda registers: base(registers).astype(np.int64) + offset
-        base = self.pointer(operand.base)
-        if offset == 0:
-            return base
-        return lambda registers: base(registers) + offset
-
-    def on_stack(self, name: str, offset: int) -> Reader:
-        """Where a parameter or a local variable of a function that is called lies, by bytes from its beginning."""
-        stack = self._slot(STACK)
-        self.read_now.add(stack)
-        offset = np.int64(self.text.places[name] + offset)
-        return lambda registers: registers[stack] + offset
-
-    def pointer(self, operand) -> Reader:
-        """A 64-bit address in a register, or that of a module's variable, which is known only at the launch."""
-        if not isinstance(operand, Symbol) or operand.name not in self.global_variables:
-            return self.read(operand, "s64")
-        self._check_contents(operand.name)
-        key = f"&{operand.name}"
-        slot = self.slots[key] if key in self.slots else self._new_slot(key, "b64", np.int64(0))
-        return lambda registers: registers[slot]
+    def address_slot(self, name: str) -> int:
+        """The slot of the address of a module's variable, which is known only at the launch."""
+        self._check_contents(name)
+        key = f"&{name}"
+        return self.slots[key] if key in self.slots else self._new_slot(key, "b64", np.int64(0))
 
     def _check_contents(self, name: str) -> None:
         """Unknown if the initial value of a variable, or of one whose address it holds, is not understood."""
@@ -284,18 +220,3 @@ class Operands:
             for pointer in variable.pointers:
                 if pointer.name not in self.global_variables:
                     raise Unknown(f"{variable.name}, a variable that holds the address of {pointer.name}")
-
-    # ---- results
-
-    def fit(self, slot: int | None, dtype: np.dtype) -> Callable | None:
-        """How a result of `dtype` is widened to its register; None if it already has its width."""
-        if slot is None or dtype.kind == "b":
-            return None
-        width = ptx.TYPE_BYTES[self.types[slot]]
-        if width <= dtype.itemsize or self.types[slot] == "pred":
-            return None
-        if dtype.kind == "f":
-            bits, wide = np.dtype(f"u{dtype.itemsize}"), np.dtype(f"u{width}")
-            return lambda value: value.view(bits).astype(wide)
-        wide = np.dtype(f"{dtype.kind}{width}")
-        return lambda value: value.astype(wide)

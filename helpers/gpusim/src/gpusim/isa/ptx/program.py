@@ -20,10 +20,9 @@ from gpusim.isa import reserved_memory
 from gpusim.isa.decoded import NotDecoded
 from gpusim.isa.instead import instead_of
 from gpusim.isa.ptx.decoding.decoder import Decoder, address_places, banks_of
-from gpusim.isa.ptx.decoding.opcodes import decode
 from gpusim.isa.ptx.flow import registers_of, written
 from gpusim.isa.ptx.linking import ORIGIN, STACK, Linked, called, link
-from gpusim.isa.ptx.opcodes import OPCODES
+from gpusim.isa.ptx.opcodes import OPCODES, decode
 from gpusim.isa.ptx.operands import Operands
 from gpusim.isa.rules import complete
 
@@ -71,6 +70,7 @@ def translate(kernel: CompiledKernel) -> Program:
     mark_cas_loads(program)
     if text.calls:
         program.order = _order(program, operands)
+    program.start = _starter(operands)
     program.banks = partial(banks_of, address_places(program))
     program.decode = lambda prepared: _machine(prepared, text, operands)
     return program
@@ -103,6 +103,19 @@ def _machine(prepared, text: Linked, operands: Operands):
     compiled.guard_barriers(machine, program, prepared)
     compiled.let_meet_anywhere(machine, program, prepared)
     return machine
+
+
+def _starter(operands: Operands) -> Callable | None:
+    """The function that fills the slots of addresses that a launch has beside those of variables, if one is used."""
+    if "addresses_of_launch" not in operands.__dict__:
+        return None
+    parameters, barrier = operands.addresses_of_launch
+
+    def start(wave) -> None:
+        wave.registers[parameters] = np.int64(wave.launch.parameters_at or 0)
+        wave.registers[barrier] = np.int64(wave.launch.grid_barrier or 0)
+
+    return start
 
 
 def _returning(text: Linked) -> dict[int, tuple[int, ...]]:

@@ -14,11 +14,7 @@ import numpy as np
 
 from gpusim.arithmetic import tensor_core
 from gpusim.compiler.ptx import Statement
-from gpusim.engine import accesses
 from gpusim.errors import Unknown
-from gpusim.isa.ptx.memory import space_of
-from gpusim.isa.ptx.operands import Operands, items_of
-from gpusim.isa.rules import Effect, Outcome
 
 LANE = np.arange(32)
 GROUP, PLACE = LANE // tensor_core.PLACES, LANE % tensor_core.PLACES
@@ -131,78 +127,6 @@ def elements(s: Statement) -> tuple[list[list[tuple[np.ndarray, np.ndarray]]], i
 def _size_of(tile: Tile, matrix: str) -> tuple[int, int]:
     """The rows and columns of a matrix."""
     return {"a": (tile.m, tile.k), "b": (tile.k, tile.n)}.get(matrix, (tile.m, tile.n))
-
-
-def load(t: Operands, s: Statement) -> Outcome:
-    """wmma.load.{a,b,c}.sync.aligned.{row,col}.shape{.space}.type {d, …}, [address] {, stride}."""
-    matrix = s.opcode[2]
-    destination, *where = s.operands
-    targets = tuple(t.target(item) for item in items_of(destination))
-    dtype = _dtype_of(s)
-    places = _places(tile_of(s), matrix, s.type)
-    if len(targets) % len(places):
-        raise Unknown("wmma.load of other fragments")
-    locate = _locate(t, s, matrix, where, dtype.itemsize)
-
-    def execute(wave, registers, mask):
-        held = []
-        for register in places:
-            values = []
-            for place in register:
-                at = locate(wave, registers, *place)
-                values += accesses.load(space_of(s), dtype, 1, lambda _, at=at: at)(wave, registers, mask)
-            if dtype.itemsize < 4:
-                words = (np.asarray(value).astype(np.uint32) << np.uint32(8 * dtype.itemsize * part)
-                         for part, value in enumerate(values))  # fmt: skip
-                held.append(np.bitwise_or.reduce(list(words)).view(np.int32))
-            else:
-                value = np.asarray(values[0])
-                held.append(value.view(np.int32) if s.type == "tf32" or s.type in _BITS else value)
-        return tuple(held[number % len(held)] for number in range(len(targets)))
-
-    return Effect(targets, execute, loads_shared=space_of(s) in ("shared", "generic"))
-
-
-def store(t: Operands, s: Statement) -> Outcome:
-    """wmma.store.d.sync.aligned.{row,col}.shape{.space}.type [address], {d, …} {, stride}."""
-    address, source, *stride = s.operands
-    dtype = _dtype_of(s)
-    places = _places(tile_of(s), "c", s.type)
-    values = [t.read(item, {"f32": "f32", "f64": "f64"}.get(s.type, "b32")) for item in items_of(source)]
-    if len(values) != len(places):
-        raise Unknown("wmma.store of other fragments")
-    locate = _locate(t, s, "c", [address, *stride], dtype.itemsize)
-
-    def execute(wave, registers, mask):
-        for value, register in zip(values, places, strict=True):
-            words = np.broadcast_to(value(registers), wave.shape)
-            for part, place in enumerate(register):
-                item = words
-                if dtype.itemsize < 4:
-                    item = (words.view(np.uint32) >> np.uint32(8 * dtype.itemsize * part)).astype(dtype)
-                elif s.type == "s32":
-                    item = words.view(dtype)
-                at = locate(wave, registers, *place)
-                accesses.store(space_of(s), lambda _, at=at: at, [lambda _, item=item: item])(wave, registers, mask)
-
-    return Effect((), execute)
-
-
-def _locate(t: Operands, s: Statement, matrix: str, where: list, width: int):
-    """A function of (wave, registers, row, column), the last two by lane, that gives the addresses of elements."""
-    tile, by_row, bits = tile_of(s), "row" in s.opcode, _BITS.get(s.type, 8 * width)
-    first = t.address(where[0])
-    sizes = _size_of(tile, matrix)
-    constant = np.int64(sizes[1] if by_row else sizes[0])
-    stride = t.read(where[1], "u32") if len(where) > 1 else lambda registers: constant
-
-    def locate(wave, registers, row, column):
-        base = accesses.by_warp(wave, first(registers))
-        step = accesses.by_warp(wave, np.asarray(stride(registers)).astype(np.int64))
-        outer, inner = (row, column) if by_row else (column, row)
-        return accesses.by_thread(wave, base + (outer * step + inner) * bits // 8)
-
-    return locate
 
 
 @dataclass(frozen=True, slots=True)

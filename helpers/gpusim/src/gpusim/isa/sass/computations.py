@@ -1,17 +1,18 @@
-"""SASS statements that compute, decoded, with the slots of their registers."""
+"""SASS statements, decoded, with the slots of their registers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from gpusim.compiler import sass
-from gpusim.engine.lanewise import CONSTANTS, Computation, Part
+from gpusim.engine.lanewise import CONSTANTS, DROPPED, Computation, Part
 from gpusim.errors import Unknown
-from gpusim.isa.computing import computed, exchanged
-from gpusim.isa.decoded import ALWAYS, NEGATED, NEVER_KEPT, UNIFORM_PREDICATES, Decoded, NotDecoded
-from gpusim.isa.rules import Compute, Effect
+from gpusim.isa.computing import outcome_of
+from gpusim.isa.decoded import ALWAYS, NEGATED, NEVER_KEPT, NOWHERE, UNIFORM_PREDICATES, Decoded, NotDecoded
+from gpusim.isa.rules import Outcome
 from gpusim.isa.sass.decoding.decoder import Decoder
-from gpusim.isa.sass.operands import I4, Operands
+from gpusim.isa.sass.operands import Operands
+from gpusim.isa.values import I4
 
 UNIFORM = 1 << 10  # the row of UR0
 ALWAYS_TRUE = frozenset((ALWAYS, UNIFORM_PREDICATES + ALWAYS))
@@ -20,14 +21,9 @@ ALWAYS_TRUE = frozenset((ALWAYS, UNIFORM_PREDICATES + ALWAYS))
 Decode = Callable[[Decoder, sass.Statement], Decoded]
 
 
-def computes(decode: Decode) -> Callable[[Operands, sass.Statement], Compute]:
-    """The rule of an opcode that `decode` decodes, and that each thread executes for itself."""
-    return lambda t, s: computed(computation(t, s, decode))
-
-
-def exchanges(decode: Decode) -> Callable[[Operands, sass.Statement], Effect]:
-    """The same of one that the lanes of a warp execute together."""
-    return lambda t, s: exchanged(computation(t, s, decode))
+def outcome(t: Operands, s: sass.Statement, decode: Decode) -> Outcome:
+    """What a statement does whose opcode `decode` decodes."""
+    return outcome_of(computation(t, s, decode), t)
 
 
 def computation(t: Operands, s: sass.Statement, decode: Decode) -> Computation:
@@ -35,13 +31,15 @@ def computation(t: Operands, s: sass.Statement, decode: Decode) -> Computation:
     if t.decoder is None:
         t.decoder = Decoder(t.arch, t.shared_base, t.code)
     decoder = t.decoder
-    decoder.statement = s
+    decoder.begin(s, t.space)
     try:
         decoded = decode(decoder, s)
     except NotDecoded as reason:
         raise Unknown(str(reason)) from None
     except ValueError:  # from unpacking
         raise Unknown(f"its form with {len(s.operands)} operands") from None
+    if s.guard is not None:
+        decoded.guard = decoder.predicate(s.guard)
     t.decoded[s.address] = decoded
     one = _with_slots(t, decoder, decoded)
     t.read_now.update(one.reads)
@@ -49,13 +47,22 @@ def computation(t: Operands, s: sass.Statement, decode: Decode) -> Computation:
 
 
 def _with_slots(t: Operands, decoder: Decoder, decoded: Decoded) -> Computation:
-    targets = () if decoded.d is None else _parts(t, decoder, decoded.d, decoded.d_width)
-    counts = decoded.registers or decoded.width
-    sources = tuple([
-        _parts(t, decoder, row, counts[place]) if width else ()
-        for place, (row, width) in enumerate(zip(decoded.source, decoded.width, strict=True))
-    ])  # fmt: skip
+    targets = _targets(t, decoder, decoded)
+    rows = zip(decoded.source, decoded.counts, strict=True)
+    sources = tuple([_parts(t, decoder, row, count) if count else () for row, count in rows])
     return Computation(decoded, sources, targets, _predicates(t, decoded), t.initial)
+
+
+def _targets(t: Operands, decoder: Decoder, decoded: Decoded) -> tuple[Part, ...]:
+    """The parts that receive the result; of a texture's channels two, and the others in registers of their own."""
+    kept = decoded.d not in (None, NOWHERE)
+    targets = _parts(t, decoder, decoded.d, decoded.d_width) if kept else ()
+    if decoded.operation != "read texture":
+        return targets
+    count, upper = decoded.number[2].bit_count(), decoded.number[3]
+    lower = targets or (Part(0, DROPPED),) * min(count, 2)
+    beyond = max(0, count - 2)
+    return (*lower, *(_parts(t, decoder, upper, beyond) if upper >= 0 else (Part(0, DROPPED),) * beyond))
 
 
 def _parts(t: Operands, decoder: Decoder, row: int | tuple[str, int], count: int) -> tuple[Part | int, ...]:
@@ -84,7 +91,8 @@ def _register(t: Operands, row: int) -> Part:
 
 def _predicates(t: Operands, decoded: Decoded) -> dict[int, int]:
     """The slots of the predicates by their numbers."""
-    numbers = {which & ~NEGATED for which in decoded.p_in} | {which for which in decoded.p_out if which != NEVER_KEPT}
+    numbers = {which & ~NEGATED for which in (decoded.guard, *decoded.p_in)}
+    numbers |= {which for which in decoded.p_out if which != NEVER_KEPT}
     if decoded.operation in ("pack predicates", "unpack predicates"):
         wanted, _, first, _ = decoded.number
         numbers |= {first + bit for bit in range(7) if wanted >> bit & 1}

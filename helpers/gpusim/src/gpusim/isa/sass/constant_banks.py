@@ -18,7 +18,7 @@ from gpusim.compiler.ptx import Variable
 from gpusim.engine import clusters
 from gpusim.engine.ir import Program
 from gpusim.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, product
-from gpusim.isa.sass import system
+from gpusim.isa.decoded import SYSTEM_FUNCTIONS
 from gpusim.isa.sass.opcodes import family
 
 Sizes = tuple[int, int, int]
@@ -96,7 +96,7 @@ class ConstantBanks:
         for bank, (there, before) in self._addresses.items():
             data = bytearray(before)
             for offset, (symbol, addend) in there.items():
-                known = system.FUNCTION_ADDRESSES.get(symbol.name, 0)
+                known = SYSTEM_FUNCTIONS.get(symbol.name, 0)
                 if symbol.name in self._variables:
                     known = places.get(self._variables[symbol.name][1], 0)
                 struct.pack_into("<q", data, offset, known + addend)

@@ -4,7 +4,7 @@ A register is 32 bits: a slot holds int32 or float32, whatever was written last,
 64-bit values are pairs of registers, R4 with R5. RZ reads as 0 and PT as true; what is written to them is lost.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -12,10 +12,8 @@ import numpy as np
 
 from gpusim.compiler import sass
 from gpusim.errors import Unknown
-from gpusim.isa.rules import Compute, Reader
+from gpusim.isa.rules import Reader
 
-I4, U4, F4 = np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32)
-I8, U8, F8 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float64)
 INFINITIES = {"+INF": np.inf, "INF": np.inf, "-INF": -np.inf}
 T = TypeVar("T")
 _NEEDED = object()
@@ -143,6 +141,8 @@ class Operands:
         self._readers: dict[tuple[sass.Register, np.dtype, int], tuple[Reader, int | None]] = {}  # each with its slot
         self._pairs: dict[tuple[int, int], int] = {}
         self._address = 0
+        # Where the own block's shared memory begins, if addresses hold ranks.
+        self.own_rank = self.slot("the own rank", np.int32(0)) if code.clusters else None
 
     def begin(self, statement: sass.Statement, space: str) -> None:
         """The operands that follow are those of `statement`, whose opcode accesses the state space `space`."""
@@ -168,6 +168,8 @@ class Operands:
             return None
         return self.slot(operand.next(distance).name if distance else operand.name)
 
+    hidden = slot  # of a register that the machine code does not name
+
     def targets(self, operand: sass.Operand, count: int) -> tuple[int | None, ...]:
         """The slots of `count` consecutive registers."""
         return tuple(self.target(operand, distance) for distance in range(count))
@@ -185,131 +187,12 @@ class Operands:
             return self.slot("always true", np.bool_(True)), True
         return self.slot(register.name), register.negated
 
-    # ---- reading 32 bits
-    def read(self, operand: sass.Operand, dtype: np.dtype = I4, distance: int = 0) -> Reader:
-        """How to get an operand as int32, uint32 or float32, with its sign modifiers carried out."""
-        key = operand, dtype, distance  # thousands of operands are few different registers
-        known = self._readers.get(key)
-        if known is None:
-            if isinstance(operand, sass.Immediate):
-                constant = self._immediate(operand, dtype)
-                return lambda registers: constant
-            reader = self._reader(operand, dtype, distance)
-            if not is_register(operand):
-                return reader
-            slot = None if operand.number is None else self.slot(operand.next(distance).name)
-            known = self._readers[key] = reader, slot
-        reader, slot = known
-        if slot is not None:
-            self.read_now.add(slot)
-        return reader
-
-    def _reader(self, operand: sass.Operand, dtype: np.dtype, distance: int) -> Reader:
-        _refuse_modifiers(operand)
-        reader = self._plain(operand, dtype, distance)
-        if operand.absolute:
-            reader = _then(np.abs, reader)
-        if operand.negated:
-            reader = _then(np.negative, reader)
-        if operand.inverted:
-            reader = _then(np.invert, reader)
-        return reader
-
-    def bits(self, operand: sass.Operand, distance: int = 0) -> Reader:
-        """An operand with whatever dtype it has: for moves and stores."""
-        if is_register(operand) and not (operand.negated or operand.absolute or operand.inverted):
-            if operand.number is None:
-                return lambda registers: np.int32(0)
-            slot = self._use(operand.next(distance).name)
-            return lambda registers: registers[slot]
-        return self.read(operand, I4, distance)
-
-    def _plain(self, operand: sass.Operand, dtype: np.dtype, distance: int) -> Reader:
-        if isinstance(operand, sass.Constant) and operand.register is None:
-            slot = self.constant(operand.bank, operand.offset + 4 * distance, dtype)
-            return lambda registers: registers[slot]
-        if not is_register(operand):
-            raise Unknown("an operand that is neither a register nor a constant")
-        if operand.number is None:
-            zero = dtype.type(0)
-            return lambda registers: zero
-        slot = self._use(operand.next(distance).name)
-
-        def read(registers):
-            value = registers[slot]
-            return value if value.dtype is dtype else value.view(dtype)
-
-        return read
-
-    def _use(self, name: str) -> int:
-        slot = self.slot(name)
-        self.read_now.add(slot)
-        return slot
-
     def constant(self, bank: int, offset: int, dtype: np.dtype) -> int:
         """The slot of a word of a constant bank."""
         key = (bank, offset, dtype)
         if key not in self.constants:
             self.constants[key] = self.slot(f"c[{bank:#x}][{offset:#x}] as {dtype}", dtype.type(0))
         return self.constants[key]
-
-    def _immediate(self, operand: sass.Immediate, dtype: np.dtype):
-        if is_nan(operand.text):  # the text does not say which of the many
-            return np.uint32(self.raw_immediate()).view(dtype)
-        if dtype.kind == "f":
-            return -float_immediate(operand.text) if operand.negated else float_immediate(operand.text)
-        value = operand.integer if not _is_float(operand.text) else int(float_immediate(operand.text).view(np.int32))
-        value = -value if operand.negated else ~value if operand.inverted else value
-        return np.array(value & 0xFFFFFFFF, np.uint32).view(dtype)[()]
-
-    # ---- reading predicates
-    def predicate(self, operand: sass.Operand) -> Reader | None:
-        """How to get a predicate as bool; None for PT, which is always true."""
-        if not is_predicate(operand):
-            raise Unknown("an operand that is no predicate where one is expected")
-        if operand.number is None:
-            return (lambda registers: np.False_) if operand.negated else None
-        slot = self._use(operand.name)
-        if operand.negated:
-            return lambda registers: np.logical_not(registers[slot])
-        return lambda registers: registers[slot]
-
-    def truth(self, operand: sass.Operand) -> Reader:
-        """As `predicate`, with a function for PT too."""
-        return self.predicate(operand) or (lambda registers: np.True_)
-
-    # ---- reading 64 bits
-    def wide(self, operand: sass.Operand, dtype: np.dtype = I8) -> Reader:
-        """How to get a pair of registers, or a 64-bit constant, as int64, uint64 or float64.
-
-        Of an immediate float64 the machine code holds the upper 32 bits.
-        """
-        if isinstance(operand, sass.Immediate):
-            if dtype.kind == "f":
-                float_ = np.array(self.raw_immediate() << 32, np.uint64).view(np.float64)[()]
-                float_ = -float_ if operand.negated else float_
-                return lambda registers: float_
-            value = -number(operand) if operand.negated else number(operand)
-            constant = np.array(value & 0xFFFFFFFFFFFFFFFF, U8).view(dtype)[()]
-            return lambda registers: constant
-        _refuse_modifiers(operand)
-        if isinstance(operand, sass.Constant) and operand.register is None:
-            slot = self.constant(operand.bank, operand.offset, dtype)
-            reader = lambda registers: registers[slot]  # noqa: E731
-        elif is_register(operand) and operand.number is None:
-            zero = dtype.type(0)
-            reader = lambda registers: zero  # noqa: E731
-        elif is_register(operand):
-            reader = self._pair(operand, dtype)
-        else:
-            raise Unknown("an operand that has no 64 bits")
-        if operand.absolute:
-            reader = _then(np.abs, reader)
-        if operand.negated:
-            reader = _then(np.negative, reader)
-        if operand.inverted:
-            reader = _then(np.invert, reader)
-        return reader
 
     def pair_slot(self, low: int, high: int) -> int:
         """The slot that remembers the 64-bit value of two registers, as (low, high, value).
@@ -320,52 +203,6 @@ class Operands:
             self._pairs[low, high] = len(self.initial)
             self.initial.append((None, None, None))
         return self._pairs[low, high]
-
-    def _pair(self, operand: sass.Register, dtype: np.dtype) -> Reader:
-        low_slot, high_slot = self._use(operand.name), self._use(operand.next(1).name)
-        memory = self.pair_slot(low_slot, high_slot)
-
-        def read(registers):
-            low, high = registers[low_slot], registers[high_slot]
-            known = registers[memory]
-            if known[0] is low and known[1] is high:
-                value = known[2]
-            else:
-                value = joined(low, high)
-                registers[memory] = (low, high, value)
-            return value if value.dtype is dtype else value.view(dtype)
-
-        return read
-
-    def split(self, operand: sass.Operand, evaluate: Reader) -> Compute:
-        """Writes a 64-bit result to a pair of registers and remembers it as a whole."""
-        low_slot, high_slot = self.targets(operand, 2)
-        if low_slot is None:
-            return Compute((None, None), lambda registers: (None, None))
-        memory = self.pair_slot(low_slot, high_slot)
-
-        def evaluate_pair(registers):
-            value = evaluate(registers)
-            low, high = halves(value)
-            registers[memory] = (low, high, value)
-            return low, high
-
-        return Compute((low_slot, high_slot), evaluate_pair)
-
-    # ---- the machine code itself
-    def raw_immediate(self) -> int:
-        """The 32 bits of the immediate operand, as they stand in bits 32 to 63 of the instruction's 128."""
-        return int.from_bytes(self.code.binary[self._address + 4 : self._address + 8], "little")
-
-
-def _refuse_modifiers(operand: sass.Operand) -> None:
-    """Unknown for a part of a register or a scale that the caller has not taken off: it would be passed over."""
-    if isinstance(operand, sass.Register | sass.Constant) and set(operand.modifiers) - {"64"}:
-        raise Unknown(f"the operand's modifier {operand.modifiers[0]}")
-
-
-def _then(function: Callable, reader: Reader) -> Reader:
-    return lambda registers: function(reader(registers))
 
 
 def _is_float(text: str) -> bool:
@@ -384,24 +221,3 @@ def float_immediate(text: str) -> np.float32:
     if text.lstrip("-").startswith("0x"):
         return np.uint32(int(text, 0) & 0xFFFFFFFF).view(np.float32)
     return np.float32(text)
-
-
-def joined(low, high):
-    """The int64 of its lower and upper 32 bits."""
-    if low.ndim == 0 and high.ndim == 0:
-        return np.int64((int(high.view(I4)) << 32) | int(low.view(U4)))
-    if low.shape == high.shape:
-        value = np.empty((*low.shape, 2), I4)
-        value[..., 0] = low.view(I4)
-        value[..., 1] = high.view(I4)
-        return value.view(I8)[..., 0]
-    return low.view(U4).astype(I8) | (high.view(I4).astype(I8) << np.int64(32))
-
-
-def halves(value):
-    """(lower, upper) 32 bits of an int64 or float64, as int32 views of the same memory where it is an array."""
-    if value.ndim == 0:
-        bits = int(value.view(U8))
-        return np.uint32(bits & 0xFFFFFFFF).view(I4), np.uint32(bits >> 32).view(I4)
-    parts = np.ascontiguousarray(value).view(I4).reshape(*value.shape, 2)
-    return parts[..., 0], parts[..., 1]

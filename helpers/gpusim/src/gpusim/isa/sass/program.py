@@ -21,8 +21,6 @@ from gpusim.isa.instead import instead_of
 from gpusim.isa.sass import opcodes
 from gpusim.isa.sass.constant_banks import LINKED_BANK, ConstantBanks
 from gpusim.isa.sass.decoding.decoder import Decoder
-from gpusim.isa.sass.decoding.opcodes import decode
-from gpusim.isa.sass.memory import OWN_RANK
 from gpusim.isa.sass.opcodes import FAMILIES, Family, family
 from gpusim.isa.sass.operands import Code, Operands
 
@@ -133,9 +131,7 @@ def _machine(prepared, statements: list[sass.Statement], kind: Family, translato
             decoded.append(Decoded("trap"))
             continue
         try:
-            decoded.append(
-                decode(decoder, statement, opcodes.of(statement.base).space, translator.decoded.get(statement.address))
-            )
+            decoded.append(opcodes.decode(decoder, statement, translator.decoded.get(statement.address)))
         except NotDecoded as reason:
             prepared.not_decoded = f"`{statement.text}`: {reason}"
             return None
@@ -364,8 +360,8 @@ def _starter(t: Operands, program: Program) -> Callable:
     def start(wave) -> None:
         registers = wave.registers
         banks = wave.constant_banks = program.banks(wave.launch)
-        if OWN_RANK in t.slots:
-            registers[t.slots[OWN_RANK]] = wave.special["cluster_ctarank"] << np.int32(RANK_SHIFT)
+        if t.own_rank is not None:
+            registers[t.own_rank] = wave.special["cluster_ctarank"] << np.int32(RANK_SHIFT)
         for (bank, offset, dtype), slot in slots:
             data = banks.get(bank, b"")[offset : offset + dtype.itemsize].ljust(dtype.itemsize, b"\0")
             value = np.frombuffer(data, dtype)[0]

@@ -401,7 +401,7 @@ static uint64_t double_compare(const Instruction *i, const uint64_t s[4], uint32
     return 0;
 }
 
-/* ---- conversions. number: to a format, from one, rounding, shift; formats are numbered as in frontends/decoded.py:
+/* ---- conversions. number: to a format, from one, rounding, shift; formats are numbered as in isa/decoded.py:
  * integers by their bits, less than 0 if signed. */
 
 static uint64_t integer_to_float(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {

@@ -1,6 +1,6 @@
 /* The simulated machine: decoded instructions, warps, blocks and the memory that they reach.
  *
- * Python decodes machine code and PTX into Instructions (frontends/sass/decoding, frontends/ptx/decoding) and fills in
+ * Python decodes machine code and PTX into Instructions (isa/sass/decoding, isa/ptx/decoding) and fills in
  * a Launch; `run_blocks` executes some of its blocks, warp by warp. Layouts here are those of engine/machine_layout.py. */
 #ifndef MACHINE_H
 #define MACHINE_H

@@ -662,12 +662,12 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
     request_of(&where, mask, &origin);
     uint32_t values[WARP][4] = {{0}};
     if (i->flags & (FILLS | SIZED)) {
-        /* How much is read is said by a register of its own (number[1]), or the address is that of the source plus the number of
+        /* How much is read is said by a register of its own (source 1), or the address is that of the source plus the number of
          * bytes that are not read. */
         uint64_t last = i->flags & FILLS ? (uint64_t)size - 1 : 0;
         int given[WARP];
         for (int lane = 0; lane < WARP; lane++) {
-            uint32_t said = each_of(row_of(warp, i->flags & FILLS ? ZEROS : i->number[1]))[lane];
+            uint32_t said = each_of(row_of(warp, i->flags & FILLS ? ZEROS : i->source[1]))[lane];
             given[lane] = i->flags & FILLS ? size - (int)(origin.address[lane] & last) : said < (uint32_t)size ? (int)said : size;
             origin.address[lane] &= ~last;
             if (given[lane] <= 0) reads &= ~(1u << lane);

@@ -12,21 +12,26 @@ from gpusim.isa.ptx.linking import STOPS, Call, called, return_register
 
 
 def branch(t: Decoder, s: Statement) -> Decoded:
-    return Decoded(kind=form.BRANCHES)
+    """bra{.uni} label."""
+    return Decoded(kind=form.BRANCHES, target=t.operands.function.labels[s.operands[0].name])
 
 
 def branch_by_index(t: Decoder, s: Statement) -> Decoded:
+    """brx.idx{.uni} index, table."""
+    function, (index, table) = t.operands.function, s.operands
     i = Decoded(kind=form.JUMPS)
-    t.read(i, 0, s.operands[0], "s32")
+    i.jumps = tuple(function.labels[label] for label in function.branch_tables[table.name])
+    t.read(i, 0, index, "s32")
     return i
 
 
 def leave(t: Decoder, s: Statement) -> Decoded:
+    """exit, and ret: the end of a kernel; of a function back behind the call that its return_register says."""
     text = t.operands.text
     function = text.owner(t.at) if text.calls and s.name == "ret" else ""
     if not function:
         return Decoded(kind=form.EXITS)
-    i = Decoded(kind=form.RETURNS)
+    i = Decoded(kind=form.RETURNS, jumps=tuple(one.index + 1 for one in text.returns_to(function)))
     t.read(i, 0, Register(return_register(function)), "b32")
     ways = []
     for one in text.returns_to(function):
@@ -51,12 +56,20 @@ def _saved(t: Decoder, this: Call) -> list[int]:
 
 
 def call(t: Decoder, s: Statement) -> Decoded:
+    """call (results), function, (arguments) {, prototype}; the function is named, or its address is in a register."""
     text, function = t.operands.text, called(s)
     is_pointer_to_none = not isinstance(function, Symbol) and t.at not in text.calls
-    if is_pointer_to_none or isinstance(function, Symbol) and function.name in STOPS:
+    if is_pointer_to_none:
+        i = Decoded("trap", flags=form.BY_POINTER)
+        t.read(i, 0, function, "b64")
+        return i
+    if isinstance(function, Symbol) and function.name in STOPS:
         return Decoded("trap")
     if t.at not in text.calls:
-        raise NotDecoded("a function of the system")
+        if function.name not in form.SYSTEM_FUNCTIONS:
+            raise NotDecoded("and no text that the simulator has defines such a function")
+        address = form.SYSTEM_FUNCTIONS[function.name]
+        return Decoded("call system", offset=address, replayed="a function of the system")
     this = text.calls[t.at]
     size, block = text.frames[this.caller], next(b for b in t.program.blocks if b.start <= t.at < b.stop)
     deepest = max(text.frames[name] for name in this.callees)
@@ -75,12 +88,13 @@ def call(t: Decoder, s: Statement) -> Decoded:
 
 
 def barrier(t: Decoder, s: Statement) -> Decoded:
+    """bar.{sync,arrive} number {, threads}; bar.red.{popc,and,or} d, number {, threads}, p; bar.warp.sync mask."""
     if "warp" in s.modifiers or s.type == "warp":
         i = Decoded(kind=form.WAITS_FOR_LANES)
         t.read(i, 3, s.operands[0], "u32")
         return i
     if "cluster" in s.opcode:
-        return Decoded(kind=form.ARRIVES if "arrive" in (*s.opcode, s.type) else form.WAITS_FOR_CLUSTER)
+        return _barrier_of_cluster(s)
     operands = s.operands or (Immediate(0, 0),)
     i = Decoded(kind=form.WAITS, flags=int("arrive" in s.opcode))
     if "red" in s.opcode:
@@ -90,13 +104,15 @@ def barrier(t: Decoder, s: Statement) -> Decoded:
         i.p_in[0] = t.predicate(condition)
         i.flags = 2
         if threads:
-            raise NotDecoded("a reduction at a barrier of some threads")
+            i.replayed = "a reduction at a barrier of some threads"
         if name == "popc":
             t.writes(i, destination, 4)
         else:
             i.p_out[0] = t.kept(destination)
     else:
         which, *threads = operands
+        if "arrive" not in s.opcode and "sync" not in s.opcode:
+            raise NotDecoded("its form")
     for place, operand in enumerate((which, *threads)):
         if isinstance(operand, Immediate):
             i.number[1 + place] = operand.value
@@ -105,7 +121,18 @@ def barrier(t: Decoder, s: Statement) -> Decoded:
     return i
 
 
+def _barrier_of_cluster(s: Statement) -> Decoded:
+    """barrier.cluster.arrive{.release,.relaxed}{.aligned}; barrier.cluster.wait{.acquire}{.aligned}."""
+    words = (*s.opcode, s.type)
+    if "arrive" in words:
+        return Decoded(kind=form.ARRIVES)
+    if "wait" in words:
+        return Decoded(kind=form.WAITS_FOR_CLUSTER)
+    raise NotDecoded("its form")
+
+
 def sleep(t: Decoder, s: Statement) -> Decoded:
+    """nanosleep.u32 t."""
     i = Decoded("sleep", kind=form.TAKES_TIME)
     t.read(i, 0, s.operands[0], "u32")
     return i

@@ -1,9 +1,9 @@
 """PTX statements → the common instructions that the C program executes (`native/engine`).
 
-What computes, alone or with its warp, is executed by the C program in both ways of execution: its decoding is all that
-there is of it. Of the others each opcode's function in this package says the same as its rule in NumPy
-(`ptx/opcodes.py`). A form that is not decoded raises `NotDecoded`; then NumPy executes the whole launch. There are no
-convergence barriers in PTX: threads of a warp are together again wherever they come to the same place.
+Each opcode's function in this package is all that there is of it: both ways of execution follow from it
+(`isa/computing.py`). What the C program does not execute says so (`Decoded.replayed`); then NumPy executes the whole
+launch. A form that is not modelled raises `NotDecoded`. There are no convergence barriers in PTX: threads of a warp are
+together again wherever they come to the same place.
 """
 
 from __future__ import annotations
@@ -62,6 +62,11 @@ class Decoder:
     def nowhere(self) -> int:
         """The row that receives what nobody wants."""
         return self.places.rows
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether it decodes for NumPy, where each register has rows of its own and parameters have none."""
+        return self.program is None
 
     # ---- places
 
@@ -127,8 +132,7 @@ class Decoder:
             raise NotDecoded(f"the operand {operand}")
         if operand.name not in self.operands.global_variables:
             return self.number(self.operands.symbol_address(operand.name), wide)
-        self.operands.pointer(operand)  # gives it a slot
-        at = self.addresses.get(self.operands.slots.get(f"&{operand.name}"))
+        at = self.addresses.get(self.operands.address_slot(operand.name))
         if at is None or not wide:
             raise NotDecoded(f"the address of {operand.name}")
         return self._constant(Word(ADDRESSES, at), Word(ADDRESSES, at + 4))

@@ -1,4 +1,6 @@
-"""What the lanes of a warp exchange."""
+"""Instructions of PTX by which the lanes of a warp exchange values. Reference: PTX ISA, 'shfl.sync', 'vote.sync',
+'match.sync', 'redux.sync', 'activemask' and 'elect.sync'.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +29,7 @@ def _with_predicate(t: Decoder, i: Decoded, destinations, mask: Sequence) -> Dec
 
 
 def shuffle(t: Decoder, s: Statement) -> Decoded:
+    """shfl{.sync}.{up,down,bfly,idx}.b32 d{|p}, a, lane, clamp {, mask}."""
     destinations, value, lane, control, *mask = s.operands
     mode = next(part for part in s.modifiers if part in ("idx", "up", "down", "bfly"))
     i = Decoded("shuffle", number=[("idx", "up", "down", "bfly").index(mode), 0, 0, 0])

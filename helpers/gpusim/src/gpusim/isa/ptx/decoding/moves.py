@@ -20,6 +20,7 @@ WINDOWS = {"global": (0, SHARED_WINDOW), "shared": (SHARED_WINDOW, LOCAL_WINDOW)
 
 
 def move(t: Decoder, s: Statement) -> Decoded:
+    """mov.type d, a: a register, a constant, a special register, an address; packing and unpacking of vectors."""
     destination, source = s.operands
     if isinstance(source, Special) and source.name == "WARP_SZ":
         return moved(t, destination, t.number(WARP))
@@ -33,6 +34,8 @@ def move(t: Decoder, s: Statement) -> Decoded:
     if s.type == "pred":
         return logic_of_predicates(t, s)
     if isinstance(source, Symbol) and source.name in t.operands.parameters:
+        if not t.operands.has_constants_of_the_grid:
+            raise NotDecoded(f"the address of {source.name}")
         offset = t.operands.parameters[source.name].offset
         return _sum(t, destination, t.behind_addresses(0), t.number(offset, wide=True))
     if isinstance(source, Symbol) and source.name in t.operands.text.places:
@@ -55,11 +58,11 @@ IN_CLUSTERS = {"cluster_ctaid": ("CTAID", 0), "clusterid": ("CTAID", 1), "nclust
 
 def _move_special(t: Decoder, destination, name: str) -> Decoded:
     prefix, _, axis = name.partition(".")
-    cluster = t.program.cluster or (1, 1, 1)
+    cluster = t.operands.cluster or (1, 1, 1)
     match prefix:
         case "is_explicit_cluster":
             i = Decoded("predicate logic3", number=[0xF0, 0, 0, 0])
-            i.p_out[0], i.p_in[0] = t.kept(destination), ALWAYS if t.program.cluster else ALWAYS | NEGATED
+            i.p_out[0], i.p_in[0] = t.kept(destination), ALWAYS if t.operands.cluster else ALWAYS | NEGATED
             return i
         case "nwarpid":
             return moved(t, destination, t.number(limits_for(t.arch).threads_per_sm // WARP))
@@ -149,10 +152,17 @@ def _sum(t: Decoder, destination, a: Sequence[int], b: Sequence[int]) -> Decoded
 
 
 def is_in_space(t: Decoder, s: Statement) -> Decoded:
-    space = s.opcode[1].partition("::")[0]
+    """isspacep.space p, a: whether a generic address lies in a state space."""
+    space, _, window = s.opcode[1].partition("::")
     if space not in WINDOWS:
         raise NotDecoded(f"the state space .{space}")
     destination, source = s.operands
+    if space == "shared" and window != "cluster" and product(t.operands.cluster or ()) > 1:
+        i = Decoded("query space", flags=form.WIDE_ADDRESS, replayed="whether shared memory is the own block's")
+        i.number[0] = form.SHARED
+        t.read(i, 0, source, "b64")
+        i.p_out[0] = t.kept(destination)
+        return i
     first, stop = WINDOWS[space]
     i = Decoded("whole number", number=[form.WHOLE_NUMBERS["isspacep"], 64, first >> 32, stop >> 32])
     t.read(i, 0, source, "b64")

@@ -1,9 +1,9 @@
 """SASS statements → the common instructions that the C program executes (`native/engine`).
 
-What computes, alone or with its warp, is executed by the C program in both ways of execution: its decoding is all that
-there is of it. Of the others each opcode's function in this package says the same as its rule in NumPy
-(`sass/opcodes.py`): which operation of the C program it is, where its operands are, and which modifiers it has. A form
-that is not decoded raises `NotDecoded`; then NumPy executes the whole launch.
+Each opcode's function in this package says which operation of the C program it is, where its operands are, and which
+modifiers it has. That is all that there is of it: both ways of execution follow from it (`isa/computing.py`). What the
+C program does not execute says so (`Decoded.replayed`); then NumPy executes the whole launch. A form that is not
+modelled raises `NotDecoded`.
 
 R0, R1, … are the first rows, the uniform registers those behind them.
 """
@@ -32,6 +32,10 @@ class Decoder:
         self.registers = self.uniform_registers = 0  # how many rows there are of each
         self.space = ""  # that the current opcode names
         self.statement: sass.Statement | None = None
+
+    def begin(self, statement: sass.Statement, space: str) -> None:
+        """What follows are the operands of `statement`, whose opcode accesses the state space `space`."""
+        self.statement, self.space = statement, space
 
     # ---- rows
     def row(self, operand: sass.Register, count: int = 1) -> int | tuple[str, int]:

@@ -6,11 +6,12 @@ from gpusim.compiler import sass
 from gpusim.isa import decoded as form
 from gpusim.isa.decoded import ALWAYS, Decoded, NotDecoded
 from gpusim.isa.sass.decoding.decoder import Decoder
-from gpusim.isa.sass.operands import chosen, is_predicate, is_register
+from gpusim.isa.sass.operands import chosen, exactly, is_predicate, is_register
 
 
 def shuffle(t: Decoder, s: sass.Statement) -> Decoded:
-    inside, destination, value, lane, control = s.operands
+    """SHFL.{IDX,UP,DOWN,BFLY} p, d, a, lane, clamp."""
+    inside, destination, value, lane, control = exactly(s, 5)
     i = Decoded("shuffle")
     i.number[0] = chosen(s, {"IDX": 0, "UP": 1, "DOWN": 2, "BFLY": 3})
     i.p_out[0] = t.kept(inside)
@@ -75,6 +76,11 @@ def elect(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def to_uniform(t: Decoder, s: sass.Statement) -> Decoded:
+    """R2UR {p,} d, a: what the active lanes of a warp agree on becomes a register of the warp.
+
+    Where they differ it is the first one's (.BROADCAST), and p is true in those that have another value; .OR keeps what
+    was true. So a loop goes through the values, such as handles of textures, one after the other.
+    """
     *between, destination, source = s.operands
     if between and not is_predicate(between[0]):
         raise NotDecoded("its form with three registers")

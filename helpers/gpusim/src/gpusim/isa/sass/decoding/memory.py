@@ -1,22 +1,34 @@
-"""Loads, stores and atomic operations."""
+"""Loads, stores, atomic operations and fences.
+
+`[R2.64+0x10]` is a 64-bit address, `[R5+UR4]` a 32-bit one of shared or local memory.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from gpusim.compiler import sass
 from gpusim.isa import decoded as form
 from gpusim.isa.decoded import NEVER_KEPT, NOWHERE, Decoded, NotDecoded, Word
 from gpusim.isa.sass.decoding.decoder import Decoder
-from gpusim.isa.sass.memory import place_of, scale_of, words_of
-from gpusim.isa.sass.operands import chosen, is_predicate, is_register
+from gpusim.isa.sass.operands import address_operand, at_least, chosen, exactly, is_predicate, is_register
 
 NARROW = {"U8": (1, False), "S8": (1, True), "U16": (2, False), "S16": (2, True)}
 
 
+def scale_of(register: sass.Register) -> int:
+    """What a register of an address is multiplied by."""
+    return next((int(m[1:]) for m in register.modifiers if m in ("X4", "X8", "X16")), 1)
+
+
+def words_of(s: sass.Statement) -> int:
+    """How many registers a memory instruction moves."""
+    return 4 if s.has("128") else 2 if s.has("64") else 1
+
+
 def takes_address(t: Decoder, i: Decoded, operand: sass.Operand, space: str, first: int = 0) -> int:
     """Sources `first` and the next as the terms of an address; returns its offset."""
-    if not isinstance(operand, sass.Address):
-        raise NotDecoded("an operand that is no address")
-    terms = [register for register in operand.registers if register.number is not None]
+    terms = [register for register in address_operand(operand).registers if register.number is not None]
     if len(terms) > 2:
         raise NotDecoded("an address of three registers")
     wide = space in ("global", "generic")
@@ -42,7 +54,8 @@ def access(t: Decoder, s: sass.Statement, operation: str, op: str) -> Decoded:
 
 
 def load(t: Decoder, s: sass.Statement) -> Decoded:
-    destination, place = s.operands
+    """LDG, LDS, LDL, LD{.U8, .64, .128, …} d, [address]."""
+    destination, place = exactly(s, 2)
     i = access(t, s, "load", "ld")
     i.offset = takes_address(t, i, place, t.space)
     width, signed = chosen(s, NARROW, (0, False))
@@ -55,31 +68,37 @@ def load(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def store(t: Decoder, s: sass.Statement) -> Decoded:
-    place, value = s.operands
+    """STG, STS, STL, ST{.U8, .64, …} [address], value."""
+    place, value = exactly(s, 2)
     i = access(t, s, "store", "st")
     i.strong = 0
     i.offset = takes_address(t, i, place, t.space)
     width, _ = chosen(s, NARROW, (0, False))
     i.number[2], i.number[3] = 1 if width else words_of(s), width
-    if not is_register(value) or value.negated or value.absolute or value.inverted or value.modifiers:
-        raise NotDecoded("a stored value that is no plain register")
-    i.source[2], i.width[2] = t.row(value, i.number[2]), 1
+    stores(t, i, value, i.number[2])
     return i
 
 
+def stores(t: Decoder, i: Decoded, value: sass.Operand, count: int) -> None:
+    """Source 2 as so many registers whose contents are stored."""
+    if not is_register(value) or value.negated or value.absolute or value.inverted or value.modifiers:
+        raise NotDecoded("a stored value that is no plain register")
+    i.source[2], i.width[2] = t.row(value, count), 1
+    i.registers = (i.width[0], i.width[1], count, 0)
+
+
 def load_constant(t: Decoder, s: sass.Statement) -> Decoded:
-    destination, place = s.operands
+    """LDC{.64,.U8,…} d, c[bank][R + offset]; ULDC{.64} d, c[bank][offset]."""
+    destination, place = exactly(s, 2)
     if not isinstance(place, sass.Constant):
-        raise NotDecoded("an operand that is no constant")
+        raise NotDecoded("an operand that is no constant where one is expected")
     words = words_of(s)
     if place.register is None and not s.has(*NARROW, "128"):
         i = Decoded("move two" if words == 2 else "move")
         for k in range(words):
             i.source[k], i.width[k] = t.words.row(Word(place.bank, place.offset + 4 * k)), 1
         t.writes(i, destination, words)
-        if i.d is None:
-            raise NotDecoded("a constant that is not kept")
-        return i
+        return i if i.d is not None else Decoded("nothing")
     i = Decoded("load constant", offset=place.offset)
     width, signed = chosen(s, NARROW, (0, False))
     i.flags = form.SIGNED_VALUE * signed
@@ -93,49 +112,110 @@ def load_constant(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def atomic(t: Decoder, s: sass.Statement) -> Decoded:
-    position, place = place_of(s)
-    before, values = s.operands[:position], s.operands[position + 1 :]
+    """ATOMG, ATOM {p,} d, [address], values; ATOMS d, [address], values; RED, REDG [address], value."""
+    places = [position for position, operand in enumerate(s.operands) if isinstance(operand, sass.Address)]
+    if len(places) != 1:
+        raise NotDecoded(f"its form with {len(places)} addresses")
+    before, values = s.operands[: places[0]], s.operands[places[0] + 1 :]
     destination = next((operand for operand in before if is_register(operand)), None)
     returns = destination is not None and destination.number is not None
+    if s.has("ARRIVE"):
+        return _arrive_at_ampere(t, s, destination, s.operands[places[0]])
     i = access(t, s, "atomic", "atom" if returns else "red")
     i.strong = form.SEES_BLOCK if t.space == "shared" else form.SEES_GRID
-    i.offset = takes_address(t, i, place, t.space)
+    i.offset = takes_address(t, i, s.operands[places[0]], t.space)
     i.number[3] = type_ = chosen(s, form.TYPES, 0)
-    wide = type_ in (2, 3, 5)
+    count = chosen(s, {"F32x2": 2, "F32x4": 4}, 1)
+    words = 4 if type_ == form.TYPES["128"] else 2 if type_ in (2, 3, 5) else count
     if returns:
         i.flags |= form.RETURNS_OLD
-        t.writes(i, destination, 2 if wide else 1)
-    if s.has("POPC") and s.has("INC"):
+        t.writes(i, destination, words)
+    if s.has("POPC") and s.has("INC"):  # counts the lanes that name an address: each adds one
         i.number[2] = form.ATOMICS["ADD"]
         i.source[2], i.width[2] = t.words.row(Word(-1, 1)), 1
         return i
-    if not s.has("CAST") and any(is_predicate(operand) and t.kept(operand) != NEVER_KEPT for operand in before):
-        raise NotDecoded("its answer in a predicate")
     if s.has("CAST"):
-        if len(before) == 2 and before[0] == sass.Register("P", None):  # of another block of the cluster
-            before = before[1:]
-        if len(before) != 1 or len(values) != 2:
-            raise NotDecoded(f"its form with {len(s.operands)} operands")
-        i.number[2] = form.ATOMICS["CAS"]
-        i.flags |= form.SETS
-        i.op = "atom"
-        if is_predicate(before[0]):
-            i.p_out[0] = t.kept(before[0])
+        _compares_and_sets(t, i, before, len(values))
     else:
         i.number[2] = chosen(s, form.ATOMICS)
-    if i.number[2] == form.ATOMICS["CAS"] and len(values) == 1 and is_register(values[0]):
-        values = (values[0], values[0].next(2 if wide else 1))
-    if len(values) != (2 if i.number[2] == form.ATOMICS["CAS"] else 1):
+        i.p_out[0] = next((t.kept(one) for one in before if is_predicate(one)), NEVER_KEPT)
+        if i.p_out[0] != NEVER_KEPT:
+            i.replayed = "its answer in a predicate"
+    swaps = i.number[2] == form.ATOMICS["CAS"]
+    if swaps and len(values) == 1 and is_register(values[0]):  # one pair of registers after the other
+        values = (values[0], values[0].next(words))
+    if len(values) != (2 if swaps else 1):
         raise NotDecoded(f"its form with {len(values)} values")
     if type_ >= 4 and i.number[2] not in (form.ATOMICS["ADD"], form.ATOMICS["EXCH"]):
-        raise NotDecoded("an atomic operation on floats other than a sum")
-    for k, value in enumerate(values):
-        t.read(i, 2 + k, value, ("d" if type_ == 5 else "w") if wide else "f" if type_ == 4 else "i")
-        if wide and i.mode[2 + k]:
-            raise NotDecoded("the sign of a value of 64 bits")
+        i.replayed = "an atomic operation on floats other than a sum"
     i.flags |= form.FLUSHES * s.has("FTZ")
+    if words == 4 or count > 1:
+        return _on_vectors(t, i, values, words, count)
+    for k, value in enumerate(values):
+        t.read(i, 2 + k, value, ("d" if type_ == 5 else "w") if words == 2 else "f" if type_ == 4 else "i")
+        if words == 2 and i.mode[2 + k]:
+            raise NotDecoded("the sign of a value of 64 bits")
+    return i
+
+
+def _on_vectors(t: Decoder, i: Decoded, values: Sequence[sass.Operand], words: int, count: int) -> Decoded:
+    """Each value is so many registers; `count` of them are numbers of their own, or all are one of 128 bits."""
+    if count > 1:
+        i.flags |= form.ELEMENTS * count
+    else:
+        i.replayed = "an atomic operation on 128 bits"
+        if i.number[2] not in (form.ATOMICS["CAS"], form.ATOMICS["EXCH"]):
+            raise NotDecoded("its form")
+    for k, value in enumerate(values):
+        if not is_register(value) or value.is_changed:
+            raise NotDecoded("a value that is in no registers")
+        i.source[2 + k], i.width[2 + k] = t.row(value, words), 1
+    i.registers = (*i.width[:2], *(words * width for width in i.width[2:]))
+    return i
+
+
+def _compares_and_sets(t: Decoder, i: Decoded, before: Sequence[sass.Operand], values: int) -> None:
+    """ATOMS.CAST.SPIN{.64} d, [address], compare, value: d = 1 if it was equal and is set, else 0.
+
+    d is as wide as the values: a pair of registers for .64. It may be a predicate.
+    """
+    if len(before) == 2 and before[0] == sass.Register("P", None):  # of another block of the cluster
+        before = before[1:]
+    if len(before) != 1 or values != 2:
+        raise NotDecoded(f"its form with {len(before) + 1 + values} operands")
+    i.number[2], i.op = form.ATOMICS["CAS"], "atom"
+    i.flags |= form.SETS
+    if is_predicate(before[0]):
+        i.p_out[0] = t.kept(before[0])
+
+
+def _arrive_at_ampere(t: Decoder, s: sass.Statement, destination: sass.Operand, place: sass.Operand) -> Decoded:
+    """ATOMS.ARRIVE.64 d, [address]: one thread arrives at an mbarrier of Ampere, whose phase plain loads look at."""
+    i = access(t, s, "arrive", "atom")
+    i.offset = takes_address(t, i, place, t.space)
+    i.number[2], i.replayed = form.AT_AMPERE, "an mbarrier of Ampere"
+    t.writes(i, destination, 2)
+    return i
+
+
+# The bytes of generic addresses that a space has, as their upper words: from the first up to before the last.
+_WINDOWS = {"S": "shared", "D": "shared", "L": "local", "G": "global"}
+
+
+def query_space(t: Decoder, s: sass.Statement) -> Decoded:
+    """QSPC.E.{S,D,L,G} p, d, [address]: whether a generic address is one of the block's shared memory, of that of other
+    blocks of its cluster, of local or of global memory."""
+    *destinations, place = at_least(s, 2, 3)
+    if any(not is_predicate(operand) and operand != sass.Register("R", None) for operand in destinations):
+        raise NotDecoded("its answer in a register")
+    i = Decoded("query space", flags=form.WIDE_ADDRESS, replayed="the space of an address")
+    i.offset = takes_address(t, i, place, "generic")
+    i.number[:2] = form.SPACES[chosen(s, _WINDOWS)], int(s.has("D"))
+    for k, operand in enumerate(operand for operand in destinations if is_predicate(operand)):
+        i.p_out[k] = t.kept(operand)
     return i
 
 
 def fence(t: Decoder, s: sass.Statement) -> Decoded:
+    """MEMBAR.{SC,ALL,VC}.{CTA,GPU,SYS}."""
     return Decoded("fence", strong=form.SEES_GRID, number=[int(s.has("CTA")), 0, 0, 0])

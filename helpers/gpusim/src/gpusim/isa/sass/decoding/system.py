@@ -1,23 +1,30 @@
-"""Special registers."""
+"""What SASS asks of the system: special registers and clocks."""
 
 from __future__ import annotations
 
 from gpusim.compiler import sass
 from gpusim.devices import WARP, limits_for, sms_for
+from gpusim.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from gpusim.isa import decoded as form
 from gpusim.isa.decoded import Decoded, NotDecoded, Word
 from gpusim.isa.sass.decoding.decoder import Decoder
+from gpusim.isa.sass.operands import at_least, exactly
 
 SPECIAL = {f"SR_{name}": number for name, number in form.SPECIAL_REGISTERS.items()}
 SPECIAL["SR_VIRTUALSMID"] = SPECIAL["SR_SMID"]
+# Without clusters a block's rank is 0; windows lie at the upper half of generic addresses.
+# SR_LMEMHIOFF is the lowest place that the stack may reach: with -G code looks whether it does. Here an access says so.
+SPECIAL_CONSTANTS = {
+    "SR_CgaCtaId": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_LWINHI": LOCAL_WINDOW >> 32, "SRZ": 0, "SR_LMEMHIOFF": 0,
+    "SR_CgaSize": 0,
+}  # fmt: skip
 CLOCKS = ("SR_CLOCKLO", "SR_GLOBALTIMERLO")
 UPPER_CLOCKS = ("SR_CLOCKHI", "SR_GLOBALTIMERHI")
 
 
 def special_register(t: Decoder, s: sass.Statement) -> Decoded:
-    from gpusim.isa.sass.system import SPECIAL_CONSTANTS
-
-    destination, source = s.operands
+    """S2R, S2UR, CS2R.32 d, SR_…."""
+    destination, source = exactly(s, 2)
     name = source.name if isinstance(source, sass.Special) else ""
     if name in SPECIAL_CONSTANTS and not (name == "SR_CgaCtaId" and t.code.clusters):
         i = Decoded("move")
@@ -43,18 +50,20 @@ def _clock(name: str) -> Decoded:
 
 
 def sleep(t: Decoder, s: sass.Statement) -> Decoded:
+    """NANOSLEEP a: clocks go on."""
     i = Decoded("sleep", kind=form.TAKES_TIME)
-    t.read(i, 0, s.operands[-1])
+    t.read(i, 0, at_least(s, 1)[-1])
     return i
 
 
 def special_pair(t: Decoder, s: sass.Statement) -> Decoded:
-    destination, source = s.operands
+    """CS2R d, SRZ: zero, or CS2R d, SR_CLOCKLO: a 64-bit clock, to a pair of registers; CS2R.32 to one."""
+    destination, source = exactly(s, 2)
     if source not in (sass.Special("SRZ"), sass.Special("SR_CgaSize")):
         if s.has("32"):
             return special_register(t, s)
         if not isinstance(source, sass.Special) or source.name not in CLOCKS:
-            raise NotDecoded("a pair of special registers")
+            raise NotDecoded(f"the special register {getattr(source, 'name', source)}")
         i = _clock(source.name)
         t.writes(i, destination, 2)
         return i
@@ -65,7 +74,8 @@ def special_pair(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def position(t: Decoder, s: sass.Statement) -> Decoded:
-    destination, *_ = s.operands
+    """LEPC d: the address of the code, which only return addresses of the system's functions are made of."""
+    destination, *_ = at_least(s, 1)
     i = Decoded("move two")
     i.source[:2] = [t.words.row(Word(-1, s.address)), -1]
     i.width[:2] = [1, 1]

@@ -1,0 +1,520 @@
+"""The six kernels that the learner of notebook 18 writes, each a member of the family."""
+
+from __future__ import annotations
+
+from helpers.exercises.framework import goals
+from helpers.exercises.framework.answers import LEARNERS
+from helpers.exercises.framework.blank import Blank
+from helpers.exercises.framework.exercise import Wrong
+from helpers.exercises.framework.pictures import Drawn, SectorsOf
+from helpers.exercises.n18 import pictures
+from helpers.exercises.n18.members import (
+    Batch,
+    ColumnScales,
+    Convolution,
+    FusedSteps,
+    Grouped,
+    GroupScales,
+    TransposedOperand,
+    cases,
+    of_rows,
+)
+
+TURNED = (
+    "The tile must be turned once: what is loaded with k = x and column y goes to Bs[x][y], and Bs[k][x] is the "
+    "element of k and column x."
+)
+
+TRANSPOSED = cases(
+    "M N K lda ldb ldc",
+    (16, 32, 48, 48, 48, 32),
+    (32, 16, 32, 40, 36, 24),
+    (19, 21, 18, 20, 23, 25),
+    (1, 17, 31, 33, 32, 18),
+    (17, 1, 5, 7, 6, 3),
+    (1, 1, 1, 1, 1, 1),
+)
+
+TRANSPOSED_OPERAND = Blank(
+    name="transposed_operand",
+    notebook="18",
+    title="Write it: a transposed operand, and rows with gaps",
+    difficulty=2,
+    task="C = A · Bᵀ: B is stored as (N, K), so that column n of the second factor is row n of the array. Rows of A, B "
+    "and C begin lda, ldb and ldc floats apart, and what lies between the rows of C stays as it is. The goals: loads "
+    "are coalesced, and no wavefront is lost to bank conflicts.",
+    hints=(
+        "Neighbours in x must read neighbours in memory. In a row of B those are neighbours in k, so x is the k of "
+        "both loads, and y is the row of A and the column of the second factor.",
+        "The element that thread (x, y) has loaded of B is that of k = x and column y, so it goes to Bs[x][y]. With "
+        "rows of T + 1 two of the 32 lanes still meet in a bank, because a warp is two rows of 16 threads: count x * "
+        "(T + 1) + y. With T + 2 all differ.",
+        "Bs[x][y] = 0.0f; if (first_col + y < N && k0 + x < K) Bs[x][y] = B[(first_col + y) * ldb + k0 + x]; the sum "
+        "is that of notebook 04, and C[row * ldc + col] = sum.",
+    ),
+    problem=TransposedOperand("gemm_nt", TRANSPOSED),
+    picture=SectorsOf(((3, "ld"), (5, "ld")), TRANSPOSED[0], LEARNERS),
+    goals=(goals.sectors_a_load(4.0), goals.conflicts()),
+    judged=TRANSPOSED[0],
+    wrong=(
+        Wrong("index_alone", "Neighbours in x read elements that are ldb floats apart: let x be the k of the load, and "
+              "turn the tile instead, Bs[x][y].",
+              (("Bs[x][y]", "Bs[y][x]"), ("first_col + y < N && k0 + x < K", "first_col + x < N && k0 + y < K"),
+               ("B[(first_col + y) * ldb + k0 + x]", "B[(first_col + x) * ldb + k0 + y]"))),
+        Wrong("no_padding", "With rows of T floats the lanes of a column store to banks that are 16 apart, which are "
+              "two: make the rows of Bs two floats longer.", (("[T + 2]", "[T]"),)),
+        Wrong("one_float", "With rows of T + 1 floats lanes (0, 0) and (15, 1) of a warp meet in bank 0, because a "
+              "warp is two rows of 16 threads: T + 2.", (("[T + 2]", "[T + 1]"),)),
+        Wrong("not_turned", TURNED, (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("turned_twice", TURNED, (("Bs[k][x]", "Bs[x][k]"),)),
+        Wrong("rows_of_k_in_b", "Rows of B begin ldb floats apart, which may be more than K.",
+              (("(first_col + y) * ldb", "(first_col + y) * K"),)),
+        Wrong("rows_of_k_in_a", "Rows of A begin lda floats apart, which may be more than K.",
+              (("row * lda", "row * K"),)),
+        Wrong("rows_of_n", "Rows of C begin ldc floats apart, which may be more than N.", (("row * ldc", "row * N"),)),
+        Wrong("wrong_ld", "lda and ldb have changed places.",
+              (("row * lda", "row * ldb"), ("+ y) * ldb", "+ y) * lda"))),
+        Wrong("as_if_k_n", "That is an element of a B of K rows and N columns. It is stored as (N, K): the column of "
+              "the factor is the row of the array.",
+              (("B[(first_col + y) * ldb + k0 + x]", "B[(k0 + x) * ldb + first_col + y]"),)),
+        Wrong("guard_as_before", "The guard must ask for what is loaded: here y belongs to the column and x to k.",
+              (("first_col + y < N && k0 + x < K", "first_col + x < N && k0 + y < K"),)),
+        Wrong("no_end_of_k", "Behind k = K there are gaps, or other rows, and not zeros: ask for k0 + x < K in both "
+              "loads.",
+              ((" && k0 + x < K", ""),)),
+        Wrong("nothing_instead", "Where B has no element the tile keeps what was there before: store 0 first.",
+              (("        Bs[x][y] = 0.0f;\n", ""),)),
+        Wrong("first_columns", "Every block takes the first rows of B: first_col is missing in its index.",
+              (("(first_col + y) * ldb", "y * ldb"),)),
+        Wrong("no_first_barrier", "A thread multiplies before the others have loaded: a barrier is missing before the "
+              "products.", (("        __syncthreads();\n        for (int k = 0", "        for (int k = 0"),)),
+        Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
+              "the products.", (("Bs[k][x];\n        __syncthreads();\n", "Bs[k][x];\n"),)),
+        Wrong("no_edge", "At the edge a tile sticks out of C: ask for row < M and col < N before you store.",
+              (("    if (row < M && col < N) C[", "    C["),)),
+    ),
+)  # fmt: skip
+
+BATCHES = cases(
+    "count M N K z gap shared",
+    (3, 16, 32, 16, 3, 0, 0),
+    (5, 18, 21, 17, 2, 0, 0),
+    (4, 20, 17, 9, 4, 7, 0),
+    (5, 17, 19, 20, 3, 5, 1),
+    (7, 1, 3, 2, 7, 0, 0),
+    (1, 33, 5, 1, 1, 3, 1),
+)
+
+BATCH = Blank(
+    name="batch",
+    notebook="18",
+    title="Write it: many products in one launch",
+    difficulty=1,
+    task="`count` products of one shape, in one launch. The grid has a third axis, and where there are more products "
+    "than it is long, each block computes several. A step may be 0: then all products share a matrix.",
+    hints=(
+        "A block's x and y say which tile of C is its own, as ever. Its z says of which product.",
+        "Matrix p of A begins at A + p * step_a, and the block's tile first_row rows further down, each K floats long. "
+        "Of B it begins first_col columns further right.",
+        "for (int p = blockIdx.z; p < count; p += gridDim.z): product(M - first_row, N - first_col, K, A + p * step_a "
+        "+ first_row * K, K, B + p * step_b + first_col, N); then C[p * step_c + row * N + col], if row < M && col < "
+        "N.",
+    ),
+    problem=Batch("gemm_batch", BATCHES),
+    picture=SectorsOf(((4, "ld"), (6, "ld")), BATCHES[0], LEARNERS),
+    goals=(goals.stored_once(),),
+    judged=BATCHES[1],
+    wrong=(
+        Wrong("first_product", "Every product reads the first A: matrix p begins p * step_a floats further.",
+              (("A + p * step_a + first", "A + first"),)),
+        Wrong("first_factor", "Every product reads the first B: matrix p begins p * step_b floats further.",
+              (("B + p * step_b + first", "B + first"),)),
+        Wrong("first_result", "All products are stored into the first C: matrix p begins p * step_c floats further.",
+              (("C[p * step_c + row", "C[row"),)),
+        Wrong("no_gaps", "The step from one A to the next is step_a, which may be more than M * K.",
+              (("p * step_a", "p * M * K"),)),
+        Wrong("own_factors", "The step from one B to the next is step_b. It is 0 where all products share one matrix.",
+              (("p * step_b", "p * K * N"),)),
+        Wrong("results_without_gaps", "The step from one C to the next is step_c, which may be more than M * N.",
+              (("p * step_c", "p * M * N"),)),
+        Wrong("one_each", "A block computes one product, and there are more products than the grid's z is long: go on "
+              "with p += gridDim.z.",
+              (("for (int p = blockIdx.z; p < count; p += gridDim.z) {", "{\n        const int p = blockIdx.z;"),)),
+        Wrong("by_one", "With p += 1 a block computes the products of the other blocks, too: the next one of its own "
+              "is gridDim.z further.", (("p += gridDim.z", "p += 1"),)),
+        Wrong("all_products", "Every block computes all products: the first one of its own is blockIdx.z.",
+              (("int p = blockIdx.z", "int p = 0"), ("p += gridDim.z", "++p"))),
+        Wrong("rows_of_a_thread", "product wants A from the first row of the *tile* on; which row a thread has it "
+              "finds itself.", (("step_a + first_row * K", "step_a + row * K"),)),
+        Wrong("columns_of_a_thread", "product wants B from the first column of the *tile* on; which column a thread "
+              "has it finds itself.", (("step_b + first_col", "step_b + col"),)),
+        Wrong("rows_of_n", "A row of A has K floats: first_row * K.", (("first_row * K", "first_row * N"),)),
+        Wrong("columns_times_k", "Columns of B are neighbours in memory: the tile begins first_col floats further.",
+              (("step_b + first_col", "step_b + first_col * K"),)),
+        Wrong("all_rows", "From the tile's first row on there are M - first_row rows left, not M.",
+              (("product(M - first_row", "product(M"),)),
+        Wrong("all_columns", "From the tile's first column on there are N - first_col columns left, not N.",
+              (("N - first_col, K", "N, K"),)),
+        Wrong("ld_of_a", "The rows of A are K floats long, and those of B N: product(rows, cols, K, a, K, b, N).",
+              (("a, K, b, N", "a, N, b, N"),)),
+        Wrong("ld_of_b", "The rows of B are N floats long: product(rows, cols, K, a, K, b, N).",
+              (("a, K, b, N", "a, K, b, K"),)),
+        Wrong("turned_blocks", "blockIdx.y counts tiles down the rows, and blockIdx.x along the columns.",
+              (("first_row = blockIdx.y * T, first_col = blockIdx.x * T", "first_row = blockIdx.x * T, first_col = "
+                "blockIdx.y * T"),)),
+        Wrong("no_edge", "At the edge a tile sticks out of C: ask for row < M and col < N before you store.",
+              (("if (row < M && col < N) C[", "C["),)),
+        Wrong("no_row_edge", "Below the last row of C a store goes into the next product: ask for row < M.",
+              (("row < M && ", ""),)),
+        Wrong("no_column_edge", "Right of the last column of C a store goes into the next row: ask for col < N.",
+              ((" && col < N", ""),)),
+    ),
+)  # fmt: skip
+
+LAYERS = cases("M N K", (16, 32, 16), (18, 21, 17), (33, 16, 5), (1, 19, 20), (17, 1, 3), (1, 1, 1))
+
+FUSED_STEPS = Blank(
+    name="fused_steps",
+    notebook="18",
+    title="Write it: bias, GELU and residual, before C is stored",
+    difficulty=2,
+    task="A layer of a network: C = GELU(A · B + bias) + R, in one launch. Write the three steps, how two steps become "
+    "one, and the kernel that applies them to its sum. The goal: C is stored once, and never loaded.",
+    hints=(
+        "Each step gets a value and returns one. Which of them look at col, and which at row, too?",
+        "Both calls `first`, and gives what it returns to `then`, with the same place. The kernel needs nothing of "
+        "that: it calls one epilogue.",
+        "Bias: value + bias[col]. Gelu: 0.5f * value * (1.0f + erff(value * 0.70710678f)). Residual: value + R[row * N "
+        "+ col]. Both: then(first(value, row, col), row, col). const Both<Both<Bias, Gelu>, Residual> epilogue = "
+        "{{{bias}, {}}, {R, N}};",
+    ),
+    problem=FusedSteps("gemm_gelu", LAYERS),
+    picture=SectorsOf(((5, "ld"), (6, "ld"), (7, "st")), LAYERS[0], LEARNERS),
+    goals=(goals.store_sectors(128),),
+    judged=cases("M N K", (32, 32, 16))[0],
+    wrong=(
+        Wrong("bias_of_row", "There is one bias for each column of C: bias[col].", (("bias[col]", "bias[row]"),)),
+        Wrong("first_bias", "Every column has a bias of its own: bias[col].", (("bias[col]", "bias[0]"),)),
+        Wrong("bias_twice", "The bias is added to the sum once, and nothing is multiplied by it.",
+              (("value + bias[col]", "value * bias[col]"),)),
+        Wrong("no_half", "The share of the normal distribution is *half* of 1 + erf: 0.5 is missing.",
+              (("0.5f * value * (1.0f", "value * (1.0f"),)),
+        Wrong("no_root", "The error function is asked at value / sqrt(2), which is value * 0.7071.",
+              (("erff(value * 0.70710678f)", "erff(value)"),)),
+        Wrong("no_one", "Without the 1 it is an even function: erf goes from -1 to 1, and the share from 0 to 1.",
+              (("(1.0f + erff(", "(erff("),)),
+        Wrong("no_value", "That is the share alone. GELU is the value times it.", (("0.5f * value * (", "0.5f * ("),)),
+        Wrong("tanh", "That is the approximation by tanh, which differs in the fourth digit: use erff.",
+              (("(1.0f + erff(value * 0.70710678f))",
+                "(1.0f + tanhf(0.79788456f * (value + 0.044715f * value * value * value)))"),)),
+        Wrong("relu", "That is ReLU. GELU is smooth: value times the share of a normal distribution below it.",
+              (("0.5f * value * (1.0f + erff(value * 0.70710678f))", "fmaxf(value, 0.0f)"),)),
+        Wrong("silu", "That is SiLU, value / (1 + exp(-value)). GELU has the normal distribution: erff.",
+              (("0.5f * value * (1.0f + erff(value * 0.70710678f))", "value / (1.0f + expf(-value))"),)),
+        Wrong("row_of_residual", "R has a row for each row of C: R[row * N + col], not only its first one.",
+              (("R[row * N + col]", "R[col]"),)),
+        Wrong("residual_turned", "R is row-major, as C is: R[row * N + col].",
+              (("R[row * N + col]", "R[col * N + row]"),)),
+        Wrong("no_residual", "The residual is never added.", (("value + R[row * N + col]", "value"),)),
+        Wrong("then_first", "The steps have changed places: the first one is applied to the value, and the other one "
+              "to what it returns.",
+              (("then(first(value, row, col), row, col)", "first(then(value, row, col), row, col)"),)),
+        Wrong("only_then", "The first step is left out: the other one gets the value itself.",
+              (("then(first(value, row, col), row, col)", "then(value, row, col)"),)),
+        Wrong("only_first", "The second step is left out.",
+              (("then(first(value, row, col), row, col)", "first(value, row, col)"),)),
+        Wrong("added", "Both add their results. A step gets what the step before it has returned.",
+              (("then(first(value, row, col), row, col)", "first(value, row, col) + then(value, row, col)"),)),
+        Wrong("place_turned", "The place is (row, col), in this order.",
+              (("epilogue(sum, row, col)", "epilogue(sum, col, row)"),)),
+        Wrong("residual_before", "The residual is added after GELU, not before it: Both<Both<Bias, Gelu>, Residual>.",
+              (("Both<Both<Bias, Gelu>, Residual> epilogue = {{{bias}, {}}, {R, N}}",
+                "Both<Both<Bias, Residual>, Gelu> epilogue = {{{bias}, {R, N}}, {}}"),)),
+        Wrong("bias_last", "The bias is added before GELU: GELU of the sum and the bias together.",
+              (("Both<Both<Bias, Gelu>, Residual> epilogue = {{{bias}, {}}, {R, N}}",
+                "Both<Both<Gelu, Bias>, Residual> epilogue = {{{}, {bias}}, {R, N}}"),)),
+        Wrong("stored_twice", "The sum is stored, loaded again and stored a second time. Apply the epilogue to the sum "
+              "in its register.",
+              (("if (row < M && col < N) C[row * N + col] = epilogue(sum, row, col);",
+                "volatile float *c = C;\n    if (row < M && col < N) c[row * N + col] = sum;\n"
+                "    if (row < M && col < N) c[row * N + col] = epilogue(c[row * N + col], row, col);"),)),
+        Wrong("no_edge", "At the edge a tile sticks out of C: ask for row < M and col < N before you store.",
+              (("if (row < M && col < N) C[", "C["),)),
+    ),
+)  # fmt: skip
+
+EIGHT_BITS = cases("M N K", (16, 32, 128), (18, 21, 66), (33, 16, 7), (1, 19, 130), (17, 1, 4), (1, 1, 1))
+
+COLUMN_SCALES = Blank(
+    name="column_scales",
+    notebook="18",
+    title="Write it: int8, with a scale for each column",
+    difficulty=2,
+    task="C = A · Bᵀ of int8, four of them in an int. One instruction, __dp4a, multiplies four pairs and adds them to "
+    "an int. At the end the sum becomes a float, and is multiplied by the scale of its row of A and that of its "
+    "column. The goals: loads are coalesced, and no wavefront is lost to bank conflicts.",
+    hints=(
+        "It is gemm_nt with ints in the tiles, and with a word of four numbers in place of a float.",
+        "The sum is an int as long as something is added: whole numbers are exact in any order. Scales do not depend "
+        "on k, so they are needed once, behind the loop.",
+        "sum = __dp4a(As[y][w], Bs[w][x], sum); and at the end C[row * N + col] = sum * scale_a[row] * scale_b[col].",
+    ),
+    problem=ColumnScales("gemm_int8", EIGHT_BITS),
+    picture=SectorsOf(((3, "ld"), (4, "ld")), EIGHT_BITS[0], LEARNERS),
+    goals=(goals.sectors_a_load(4.0), goals.conflicts()),
+    judged=EIGHT_BITS[0],
+    wrong=(
+        Wrong("scale_of_row", "The columns of C have the scales of B: scale_b[col].",
+              (("scale_b[col]", "scale_b[row]"),)),
+        Wrong("scale_of_column", "The rows of C have the scales of A: scale_a[row].",
+              (("scale_a[row]", "scale_a[col]"),)),
+        Wrong("scales_crossed", "Rows have the scales of A, and columns those of B: they have changed places.",
+              (("scale_a[row] * scale_b[col]", "scale_a[col] * scale_b[row]"),)),
+        Wrong("one_scale", "Every column has a scale of its own: scale_b[col], not scale_b[0].",
+              (("scale_b[col]", "scale_b[0]"),)),
+        Wrong("no_row_scale", "The scale of the row is missing.", (("scale_a[row] * ", ""),)),
+        Wrong("no_column_scale", "The scale of the column is missing.", ((" * scale_b[col]", ""),)),
+        Wrong("divided", "A scale says what a whole number stands for: multiply by it.",
+              (("* scale_b[col]", "/ scale_b[col]"),)),
+        Wrong("added_scales", "Each factor has its scale, so the product has both: multiply them.",
+              (("scale_a[row] * scale_b[col]", "(scale_a[row] + scale_b[col])"),)),
+        Wrong("words_multiplied", "An int holds four numbers, and * multiplies the ints as they are: __dp4a multiplies "
+              "number by number.", (("__dp4a(As[y][w], Bs[w][x], sum)", "sum + As[y][w] * Bs[w][x]"),)),
+        Wrong("sum_replaced", "__dp4a returns its third argument plus four products: give it the sum so far.",
+              (("Bs[w][x], sum)", "Bs[w][x], 0)"),)),
+        Wrong("sum_doubled", "__dp4a has added the sum already: = is enough.", (("sum = __dp4a", "sum += __dp4a"),)),
+        Wrong("unsigned_numbers", "The numbers have signs, and __dp4a of unsigned reads -1 as 255: keep the arguments "
+              "int.",
+              (("sum = __dp4a(As[y][w], Bs[w][x], sum)",
+                "sum = __dp4a((unsigned)As[y][w], (unsigned)Bs[w][x], (unsigned)sum)"),)),
+        Wrong("index_alone", "Neighbours in x read ints that are a row apart: let x be the word of the load, and turn "
+              "the tile instead, Bs[x][y].",
+              (("Bs[x][y]", "Bs[y][x]"), ("first_col + y < N && w0 + x < words", "first_col + x < N && w0 + y < words"),
+               ("B[(first_col + y) * words + w0 + x]", "B[(first_col + x) * words + w0 + y]"))),
+        Wrong("not_turned", "The int with word x and column y belongs in Bs[x][y].", (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("guard_as_before", "The guard must ask for what is loaded: here y belongs to the column and x to the "
+              "word.",
+              (("first_col + y < N && w0 + x < words", "first_col + x < N && w0 + y < words"),)),
+        Wrong("no_end_of_row", "Behind its last word a row is over, and what follows is the next row: ask for w0 + x < "
+              "words in both loads.", ((" && w0 + x < words", ""),)),
+        Wrong("nothing_instead", "Where B has no element the tile keeps what was there before: store 0 first.",
+              (("        Bs[x][y] = 0;\n", ""),)),
+        Wrong("no_first_barrier", "A thread multiplies before the others have loaded: a barrier is missing before the "
+              "products.", (("        __syncthreads();\n        for (int w = 0", "        for (int w = 0"),)),
+        Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
+              "the products.", (("Bs[w][x], sum);\n        __syncthreads();\n", "Bs[w][x], sum);\n"),)),
+        Wrong("first_words", "Every tile is the first one: w0 is missing in the index of A.",
+              (("A[row * words + w0 + x]", "A[row * words + x]"),)),
+        Wrong("first_columns", "Every block takes the first rows of B: first_col is missing in its index.",
+              (("(first_col + y) * words", "y * words"),)),
+    ),
+)  # fmt: skip
+
+GROUPS = cases("M N K", (16, 32, 128), (18, 21, 96), (33, 16, 32), (1, 17, 160), (1, 1, 32))
+
+GROUP_SCALES = Blank(
+    name="group_scales",
+    notebook="18",
+    title="A challenge: a scale for every 32 numbers",
+    difficulty=3,
+    task="The same with finer scales: along k each group of 32 numbers of a row of A, and of a column of the second "
+    "factor, has a scale of its own. Now a scale does depend on k. Sums of a group stay whole numbers.",
+    hints=(
+        "A tile of 16 words has two groups of 8 words. A scale belongs to one row and one group, so it can be taken "
+        "out of the sum of that group, and no further.",
+        "For first = 0 and first = WORDS: the group's number is (w0 + first) / WORDS. Its sum of eight __dp4a begins "
+        "at 0, and is multiplied by both scales when it is complete. The last tile may lack its second group.",
+        "sum += part * scale_a[row * groups + group] * scale_b[col * groups + group], where part is an int and sum a "
+        "float, inside `if (row < M && col < N && group < groups)`, between the two barriers.",
+    ),
+    problem=GroupScales("gemm_groups", GROUPS),
+    picture=SectorsOf(((5, "ld"), (6, "ld")), GROUPS[0], LEARNERS),
+    wrong=(
+        Wrong("scale_of_first_group", "Every group has its own scales: the group's number is (w0 + first) / WORDS, and "
+              "w0 is missing.", (("(w0 + first) / WORDS", "first / WORDS"),)),
+        Wrong("scale_of_tile", "A tile has two groups, each with its own scales: first is missing in the group's "
+              "number.",
+              (("(w0 + first) / WORDS", "w0 / WORDS"),)),
+        Wrong("group_of_words", "A group has 8 words: divide by WORDS.", (("(w0 + first) / WORDS", "(w0 + first)"),)),
+        Wrong("part_goes_on", "The sum of a group begins at 0: otherwise the groups before are scaled again.",
+              (("float sum = 0.0f;", "float sum = 0.0f;\n    int part = 0;"), ("            int part = 0;\n", ""))),
+        Wrong("whole_tile", "The group is 8 words long: w < first + WORDS.", (("w < first + WORDS", "w < T"),)),
+        Wrong("from_the_begin", "The second group begins at first: w = first.", (("int w = first;", "int w = 0;"),)),
+        Wrong("replaced", "Each group is *added* to the sum: +=.", (("sum += part", "sum = part"),)),
+        Wrong("scales_of_columns", "scale_b is (N, groups): a column's scales are neighbours, scale_b[col * groups + "
+              "group].",
+              (("scale_b[col * groups + group]", "scale_b[group * N + col]"),)),
+        Wrong("scales_of_rows", "scale_a is (M, groups): a row's scales are neighbours, scale_a[row * groups + group].",
+              (("scale_a[row * groups + group]", "scale_a[group * M + row]"),)),
+        Wrong("scales_crossed", "Rows have the scales of A, and columns those of B: they have changed places.",
+              (("scale_a[row * groups + group] * scale_b[col * groups + group]",
+                "scale_a[col * groups + group] * scale_b[row * groups + group]"),)),
+        Wrong("no_row_scale", "The scale of the row's group is missing.", (("scale_a[row * groups + group] * ", ""),)),
+        Wrong("no_column_scale", "The scale of the column's group is missing.",
+              ((" * scale_b[col * groups + group]", ""),)),
+        Wrong("no_last_group", "The last tile may lack its second group, which has no scales: ask for group < groups.",
+              ((" || group >= groups", ""),)),
+        Wrong("not_turned", "The int with word x and column y belongs in Bs[x][y].", (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
+              "the groups.", (("        }\n        __syncthreads();\n", "        }\n"),)),
+    ),
+)  # fmt: skip
+
+FIRST_TILE = (
+    "Of each expert only the first tile is computed: an expert with more than T rows has several, and the first row is "
+    "offsets[expert] + tile * T."
+)
+
+ROWS_OF = ((16, 32, 16), (20, 5, 33), (0, 17, 0, 9, 0), (1, 1, 30, 0, 2), (0, 0, 3), (40,))
+
+GROUPED = Blank(
+    name="grouped",
+    notebook="18",
+    title="Write it: which product does my block belong to?",
+    difficulty=2,
+    task="A layer of experts: the rows of A have been sorted by expert, and the rows from offsets[e] on belong to "
+    "expert e, who multiplies them by a matrix of its own. How many rows that are is known on the GPU alone, so "
+    "the grid has room for the worst case, and each block finds out for itself what it has to do.",
+    hints=(
+        "An expert with r rows has (r + T - 1) / T tiles, and one without rows has none. Go through the experts, and "
+        "subtract the tiles of each from the block's number until it is smaller than what the next one has.",
+        "If no expert is left, the block has nothing to do. Otherwise what is left of the number is the tile within "
+        "the expert, so its first row is offsets[expert] + tile * T, and the expert ends at offsets[expert + 1].",
+        "while (expert < experts) { tiles = (offsets[expert + 1] - offsets[expert] + T - 1) / T; if (tile < tiles) "
+        "break; tile -= tiles; ++expert; } The expert's B begins at B + expert * K * N. Store if threadIdx.y < rows && "
+        "col < N.",
+    ),
+    problem=Grouped("gemm_grouped", of_rows(17, 9, *ROWS_OF), rows_of=ROWS_OF),
+    picture=Drawn(pictures.of_experts),
+    wrong=(
+        Wrong("tiles_rounded_down", "What is left of an expert's rows needs a tile, too: round up.",
+              ((" + T - 1) / T", ") / T"),)),
+        Wrong("one_tile_each", FIRST_TILE,
+              (("    int expert = 0, tile = blockIdx.y;\n    while (expert < experts) {\n"
+                "        const int tiles = (offsets[expert + 1] - offsets[expert] + T - 1) / T;\n"
+                "        if (tile < tiles) break;\n        tile -= tiles;\n        ++expert;\n    }\n"
+                "    if (expert == experts) return;\n",
+                "    int expert = blockIdx.y, tile = 0;\n    if (expert >= experts) return;\n"
+                "    if (offsets[expert] == offsets[expert + 1]) return;\n"),)),
+        Wrong("not_subtracted", "The tiles of the experts before must be subtracted: otherwise every tile is compared "
+              "with the number of all.", (("        tile -= tiles;\n", ""),)),
+        Wrong("one_subtracted", "An expert has `tiles` tiles, not one: tile -= tiles.",
+              (("tile -= tiles", "tile -= 1"),)),
+        Wrong("or_equal", "Tiles are counted from 0: an expert with `tiles` of them has the numbers below tiles.",
+              (("tile < tiles", "tile <= tiles"),)),
+        Wrong("no_way_out", "The grid has more blocks than there are tiles: one that finds no expert returns.",
+              (("    if (expert == experts) return;\n", ""),)),
+        Wrong("tile_of_all", "blockIdx.y counts the tiles of all experts; `tile` is that within the expert.",
+              (("offsets[expert] + tile * T", "blockIdx.y * T"),)),
+        Wrong("rows_of_others", "The expert begins at offsets[expert]: that is missing in the first row.",
+              (("offsets[expert] + tile * T", "tile * T"),)),
+        Wrong("first_tile", FIRST_TILE,
+              (("offsets[expert] + tile * T", "offsets[expert]"),)),
+        Wrong("expert_of_row", "Tiles are T rows high: tile * T.", (("+ tile * T,", "+ tile,"),)),
+        Wrong("first_factor", "Every expert has a matrix of its own, which begins expert * K * N floats further.",
+              (("B + expert * K * N + first_col", "B + first_col"),)),
+        Wrong("factor_of_tile", "The matrix is that of the expert, not of the tile.",
+              (("B + expert * K * N", "B + tile * K * N"),)),
+        Wrong("factor_of_k", "A matrix of B has K * N floats.", (("expert * K * N", "expert * N"),)),
+        Wrong("rows_of_all", "The tile ends where the expert does: offsets[expert + 1] - first_row rows are left, not "
+              "all that follow.",
+              (("rows = offsets[expert + 1] - first_row", "rows = offsets[experts] - first_row"),)),
+        Wrong("all_rows_stored", "Below the expert's last row stand rows of the next one, which another block stores: "
+              "ask for threadIdx.y < rows.", (("threadIdx.y < rows && ", ""),)),
+        Wrong("no_column_edge", "Right of the last column of C a store goes into the next row: ask for col < N.",
+              ((" && col < N", ""),)),
+        Wrong("rows_times_n", "A row of A has K floats: first_row * K.", (("A + first_row * K", "A + first_row * N"),)),
+        Wrong("row_of_thread", "product wants A from the first row of the *tile* on; which row a thread has it finds "
+              "itself.", (("A + first_row * K", "A + row * K"),)),
+        Wrong("ld_of_b", "The rows of B are N floats long: product(rows, cols, K, a, K, b, N).",
+              ((", K, b, N)", ", K, b, K)"),)),
+        Wrong("all_columns", "From the tile's first column on there are N - first_col columns left, not N.",
+              (("product(rows, N - first_col", "product(rows, N"),)),
+    ),
+)  # fmt: skip
+
+BORDER = (
+    "Outside the image there are zeros, and in memory there is another row, another image, or nothing: compare h and w "
+    "with 0, and with H and W."
+)
+
+IMAGES = cases(
+    "images H W C R S N stride pad",
+    (1, 4, 4, 4, 1, 1, 16, 1, 0),
+    (1, 5, 6, 3, 3, 3, 17, 1, 1),
+    (2, 7, 5, 2, 3, 2, 5, 2, 1),
+    (3, 4, 6, 1, 2, 3, 3, 1, 0),
+    (2, 5, 8, 5, 1, 3, 18, 3, 2),
+    (1, 3, 3, 20, 3, 3, 1, 1, 0),
+)
+
+IMPLICIT = Blank(
+    name="implicit",
+    notebook="18",
+    title="Write it: a convolution without its matrix",
+    difficulty=3,
+    task="A convolution is a product: each place of the result is a row, with all pixels under the filter side by "
+    "side, and each filter is a column. That matrix would be R · S times as large as the images. Do not store it: "
+    "find the element where it lies in the images. Images have channels last, and `pad` rows and columns of zeros "
+    "around them.",
+    hints=(
+        "row counts places of the result: q fastest, then p, then the image. k counts what lies under the filter: "
+        "channels fastest, then columns s, then rows r. / and % find each.",
+        "The filter of place (p, q) begins at row p * stride - pad and column q * stride - pad of the image. Compare "
+        "with 0 and with H or W before you load.",
+        "q = row % Q, p = row / Q % P, image = row / (Q * P); c = k % C, s = k / C % S, r = k / (C * S); h = p * "
+        "stride + r - pad; X[((image * H + h) * W + w) * C + c]. In the loop: if (row < M && k0 + x < K) As[y][x] = "
+        "A.at(row, k0 + x).",
+    ),
+    problem=Convolution("convolution", IMAGES, output="Y"),
+    picture=Drawn(pictures.of_image),
+    wrong=(
+        Wrong("rows_of_p", "A row of the result has Q places: q = row % Q.",
+              (("q = row % Q, p = row / Q % P", "q = row % P, p = row / P % Q"),)),
+        Wrong("no_images", "p must stay below P: row / Q counts on through all images.", (("row / Q % P", "row / Q"),)),
+        Wrong("first_image", "Every row looks at the first image: the image's number is missing in the index.",
+              (("(image * H + h) * W", "h * W"),)),
+        Wrong("images_of_result", "An image of X has H rows, and one of the result P.",
+              (("(image * H + h)", "(image * P + h)"),)),
+        Wrong("channels_last", "Channels are the fastest part of k: c = k % C.",
+              (("c = k % C, s = k / C % S, r = k / (C * S)", "s = k % S, r = k / S % S, c = k / (S * S)"),)),
+        Wrong("filter_turned", "Columns of the filter come before its rows: s = k / C % S, r = k / (C * S).",
+              (("s = k / C % S, r = k / (C * S)", "r = k / C % S, s = k / (C * S)"),)),
+        Wrong("no_columns", "s must stay below S: k / C counts on through all rows of the filter.",
+              (("k / C % S", "k / C"),)),
+        Wrong("no_stride", "From one place to the next the filter moves `stride` pixels: p * stride and q * stride.",
+              (("p * stride + r", "p + r"), ("q * stride + s", "q + s"))),
+        Wrong("stride_of_filter", "The places are `stride` apart, and the pixels under the filter are neighbours.",
+              (("p * stride + r", "(p + r) * stride"), ("q * stride + s", "(q + s) * stride"))),
+        Wrong("no_pad", "The image begins `pad` rows and columns below the first pixel under the filter: subtract it.",
+              (("+ r - pad", "+ r"), ("+ s - pad", "+ s"))),
+        Wrong("pad_added", "The border lies *before* row 0: subtract pad.",
+              (("+ r - pad", "+ r + pad"), ("+ s - pad", "+ s + pad"))),
+        Wrong("mirrored", "Filters are not mirrored in deep learning: + r and + s.",
+              (("p * stride + r", "p * stride - r"), ("q * stride + s", "q * stride - s"))),
+        Wrong("no_border", BORDER,
+              (("        if (h < 0 || h >= H || w < 0 || w >= W) return 0.0f;\n", ""),)),
+        Wrong("no_columns_outside", "Left and right of the image stand pixels of the rows above and below, not zeros: "
+              "ask for w, too.", ((" || w < 0 || w >= W", ""),)),
+        Wrong("no_lower_border", BORDER,
+              (("h < 0 || h >= H || w < 0 || w >= W", "h >= H || w >= W"),)),
+        Wrong("no_upper_border", "A row or a column may also lie behind the image: h >= H, w >= W.",
+              (("h < 0 || h >= H || w < 0 || w >= W", "h < 0 || w < 0"),)),
+        Wrong("border_of_result", "The image has H rows and W columns; P and Q are those of the result.",
+              (("h >= H", "h >= P"), ("w >= W", "w >= Q"))),
+        Wrong("channels_first", "X has its channels last: ((image * H + h) * W + w) * C + c.",
+              (("((image * H + h) * W + w) * C + c", "((image * C + c) * H + h) * W + w"),)),
+        Wrong("rows_of_h", "A row of an image has W pixels: (image * H + h) * W + w.",
+              (("(image * H + h) * W + w", "(image * H + h) * H + w"),)),
+        Wrong("k_of_tile", "Every tile of A is the first one: k0 is missing in its column.",
+              (("A.at(row, k0 + x)", "A.at(row, x)"),)),
+        Wrong("place_turned", "at wants the row first: A.at(row, k0 + x).",
+              (("A.at(row, k0 + x)", "A.at(k0 + x, row)"),)),
+        Wrong("no_end_of_k", "Behind its last column the matrix has no elements, and at would look at another pixel: "
+              "ask for k0 + x < K, and B for k0 + y < K.", ((" && k0 + x < K", ""), ("k0 + y < K && ", ""))),
+        Wrong("no_first_barrier", "A thread multiplies before the others have loaded: a barrier is missing before the "
+              "products.", (("        __syncthreads();\n        for (int k = 0", "        for (int k = 0"),)),
+        Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
+              "the products.", (("Bs[k][x];\n        __syncthreads();\n", "Bs[k][x];\n"),)),
+    ),
+)  # fmt: skip

@@ -1,0 +1,77 @@
+"""What `show` draws of the kernels of notebook 18, and the pictures that its prose speaks of."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from gpusim import Kernel
+from helpers.exercises.framework import trial
+from helpers.exercises.framework.problems import Case, Problem
+from helpers.exercises.n18.members import Convolution, Grouped, T, result_size
+from helpers.pictures import theme
+from helpers.pictures.grouped.facts import Shares, shares
+from helpers.pictures.grouped.figure import grouped_figure
+from helpers.pictures.implicit import facts as implicit
+from helpers.pictures.implicit.figure import implicit_figure
+from helpers.pictures.scales import model
+from helpers.pictures.scales.figure import NumberLine, scales_figure
+
+SLOTS = 4  # blocks at a time, of the drawn GPU
+ROWS_OF = (20, 5, 0, 37, 16, 3)  # of the drawn experts
+IMAGE = Case({"images": 1, "H": 6, "W": 6, "C": 4, "R": 3, "S": 3, "N": 16, "stride": 1, "pad": 1})
+ITERATION = 1  # of the drawn warp
+X = 3  # the parameter of the convolution that the images are
+SMALL = 1  # a column of B whose numbers are of usual size
+
+
+def shares_of(kernel: Kernel, problem: Problem) -> Shares:
+    """What each block stores in a launch of six experts of which one has no rows. CannotTell where it is not clear."""
+    case = Case({"experts": len(ROWS_OF), "rows": sum(ROWS_OF), "N": T, "K": 8})
+    drawn = Grouped(problem.entry, (case,), rows_of=(ROWS_OF,))
+    recording, name = trial.record(kernel, drawn.prepare(case)), trial.output_name(kernel, drawn.prepare(case))
+    return shares(recording, name, case.sizes["N"], drawn.offsets(case).tolist(), T)
+
+
+def of_experts(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
+    """Whose rows each block stores, and when they run."""
+    found = shares_of(kernel, problem)
+    return grouped_figure(found, SLOTS, f"{_begins(title)}: whose rows does each block compute?")
+
+
+def warp_of_image(kernel: Kernel, problem: Problem) -> implicit.WarpOfImage:
+    """What warp 0 wants of a small image. CannotTell where it loads something else."""
+    _, H, W, C, R, S, _, stride, pad = IMAGE.sizes.values()
+    P, Q = result_size(H, R, stride, pad), result_size(W, S, stride, pad)
+    sizes = implicit.Convolution(H, W, C, R, S, P, Q, stride, pad)
+    setup = Convolution(problem.entry, (IMAGE,), output="Y").prepare(IMAGE)
+    recording = trial.record(kernel, setup, blocks=((0, 0, 0),), only_traced=True)
+    return implicit.warp_of_image(
+        recording, kernel.compiled.parameters[X].name, sizes, (P * Q, R * S * C), T, ITERATION
+    )
+
+
+def of_image(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
+    """Where warp 0 finds its elements of the implicit matrix."""
+    found = warp_of_image(kernel, problem)
+    return implicit_figure(found, f"{_begins(title)}: where does warp 0 find its elements?")
+
+
+@cache
+def digits(factor: float = model.FACTOR) -> theme.Figure:
+    """Which numbers eight bits have for a small column, and the error of the product by granularity of the scales."""
+    given = model.operands(factor)
+    column = given.B[:, SMALL]
+    lines = []
+    for form, colour in ((model.INT8, theme.SPEED), (model.FP8, theme.REFERENCE)):
+        for granularity in (model.TENSOR, model.COLUMN):
+            scale = float(model.scales(given.B, form, granularity, 0)[0, SMALL])
+            most = float(np.abs(column).max()) * 1.05
+            lines.append(NumberLine(f"{form}, {granularity}", model.numbers_within(form, scale, most), colour))
+    title = f"One column in {model.EVERY} is {theme.number(factor)} times as large: what is left of the others?"
+    return scales_figure(column, lines, model.errors(factor), title)
+
+
+def _begins(title: str) -> str:
+    return title[:1].upper() + title[1:]

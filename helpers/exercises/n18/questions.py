@@ -1,0 +1,270 @@
+"""Predictions, questions and tables of notebook 18."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+from gpusim import devices
+from gpusim.devices import FLOAT_BYTES
+from helpers import recordings
+from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.questions import question
+from helpers.exercises.n18 import pictures
+from helpers.exercises.n18.members import T
+from helpers.exercises.transformer import Sizes, parts
+from helpers.pictures import theme
+from helpers.pictures.operands.facts import Member, Moved, moved
+from helpers.pictures.scales import model
+from helpers.pictures.tables import Table, not_recorded
+from helpers.recordings.measurement import recorded_on
+
+PRODUCTS = "products"  # the suite of every kind of product beside cuBLAS
+FAMILY, SMALL, THOUSAND = "family", 64, 1000  # the suite of many small products, their side, how many
+LARGE = 4096  # M = N of the question about bytes
+LAYER = (56, 56, 64, 3)  # rows, columns, channels of images, and the side of the filters, of the question
+
+
+# --- a transposed operand
+
+
+def predict_turned() -> Prediction:
+    """Sectors of a request, if the load of notebook 04 stays as it is and the index alone is turned."""
+    b = moved(Member(op_b="T", along_memory=False)).operands[1]
+    good = moved(Member(op_b="T")).operands[1]
+    return predict(
+        "B is stored as (N, K) now. Thread (x, y) still loads the element of row k0 + y and column x of the factor, "
+        "and the index alone is turned: B[(first_col + x) * K + k0 + y]. A block has 16 × 16 threads. How many sectors "
+        "does a load request of a warp touch?",
+        reasons={
+            good.request.sectors: "So it was with B as it is: 16 neighbours in x were neighbours in memory.",
+            8: "That would be four floats of each sector. How far apart in memory are two neighbours in x?",
+            b.request.sectors: "Neighbours in x are K floats apart, each in a sector of its own. The two rows of a "
+            "warp are neighbours in k, and share sectors.",
+            32: "So it would be if no two lanes shared a sector. Which lanes have the same x?",
+        },
+        answer=b.request.sectors,
+    )
+
+
+# --- many small products
+
+
+@cache
+def _small() -> dict[str, float]:
+    """way -> recorded ms of the thousand products of SMALL³."""
+    rows = recordings.raw(devices.DEFAULT.name, FAMILY)["small"]
+    return next({way: time[0] for way, time in row["times"].items()} for row in rows if row["side"] == SMALL)
+
+
+def predict_loop() -> Prediction:
+    """How much longer a loop of launches takes than one launch, as recorded."""
+    times = _small()
+    factor = times["a loop"] / times["one launch"]
+    each = 1e3 * times["a loop"] / THOUSAND
+    options = {"about as long": 1.0, "about 10 times": 10.0, "about 100 times": 100.0, "about 1000 times": 1000.0}
+    answer = min(options, key=lambda one: abs(math.log(options[one] / factor)))
+    reasons = {
+        "about as long": "So it would be if a launch took no time, and if one product filled the GPU.",
+        "about 10 times": "A launch from Python takes longer than that: about ten millionths of a second, a thousand "
+        "times.",
+        "about 100 times": f"A launch from Python takes {theme.number(each)} µs, and a thousand products in one launch "
+        f"take {theme.number(1e3 * times['one launch'])} µs. So the GPU waits for the next launch nearly all the time.",
+        "about 1000 times": "So it would be if one product took as long as a thousand.",
+    }
+    return predict(
+        f"A thousand products of {SMALL} × {SMALL} × {SMALL}: your kernel in a loop of a thousand launches from "
+        f"Python, or in one launch, on an {devices.DEFAULT.short}. How much longer does the loop take?",
+        reasons=reasons,
+        answer=answer,
+    )
+
+
+# --- an epilogue
+
+
+def bytes_table() -> Table:
+    """Bytes of sectors that a layer moves: in one kernel, and in two. Counted in the simulator."""
+    rows = []
+    for steps in (1, 2, 3):
+        fused, apart = (moved(Member(epilogue=steps, fused=one)) for one in (True, False))
+        saved = _total(apart) - _total(fused)
+        rows.append((EPILOGUE_WORDS[steps], *(theme.thousands(_total(one)) for one in (fused, apart)),
+                     theme.thousands(saved), theme.percent(saved / _total(apart), 0)))  # fmt: skip
+    heads = ("epilogue", "one kernel, bytes", "two kernels, bytes", "saved", "of two kernels'")
+    return Table(
+        heads, tuple(rows), "C (32, 48) = A (32, 32) · B: bytes loaded and stored, counted", words=frozenset({0})
+    )
+
+
+EPILOGUE_WORDS = {1: "bias", 2: "bias, GELU", 3: "bias, GELU, residual"}
+
+
+def _total(one: Moved) -> int:
+    return one.loaded + one.stored
+
+
+@question("n18_saved", "bytes that a fused epilogue saves")
+def check_saved(answer: int | None) -> Verdict:
+    """The bytes that two kernels move more than one, with M = N = LARGE and float32."""
+    elements = LARGE**2
+    return check_number(
+        answer, 2 * FLOAT_BYTES * elements, unit="bytes",
+        because="C is stored once more and loaded once more; all else is the same.",
+        slips=(
+            Slip(FLOAT_BYTES * elements, "That is C once. The second kernel loads it, and stores it again."),
+            Slip(3 * FLOAT_BYTES * elements, "C is stored once in any case: that one is not saved."),
+            Slip(2 * elements, "So many floats they are. A float has 4 bytes."),
+            Slip(4 * FLOAT_BYTES * elements, "Two kernels move C three times, and one kernel once."),
+        ),
+    )  # fmt: skip
+
+
+# --- eight bits
+
+
+def predict_scale() -> Prediction:
+    """What a few large columns do to the others with one scale."""
+    by = model.errors()
+    most, least = by[model.INT8][model.TENSOR], by[model.INT8][model.COLUMN]
+    options = {"about 1 %": 0.01, "about 5 %": 0.05, "about 30 %": 0.3, "more than 100 %": 1.5}
+    answer = min(options, key=lambda one: abs(math.log(options[one] / most)))
+    reasons = {
+        "about 1 %": f"With a scale for each column it would be {theme.percent(least)}.",
+        "about 5 %": "Count the whole numbers that are left for a column whose largest number is a fortieth of 127.",
+        "about 30 %": "A small column has whole numbers from -3 to 3 left, so most of its digits are gone.",
+        "more than 100 %": "Something is left: rounding to the nearest is wrong by half a step at most.",
+    }
+    return predict(
+        f"Every {model.EVERY}th column of B has numbers {model.FACTOR:g} times as large as the others. Both matrices "
+        "become INT8, with one scale each, so that their largest number is 127. How large is the error in the columns "
+        "of small numbers, relative to what should be there?",
+        reasons=reasons,
+        answer=answer,
+        picture=pictures.digits,
+    )
+
+
+# --- groups
+
+
+@question("n18_tiles", "tiles of uneven experts")
+def check_tiles(answer: int | None) -> Verdict:
+    """Tiles of 16 rows for the rows of the drawn experts."""
+    rows = pictures.ROWS_OF
+    tiles = sum(-(-one // T) for one in rows)
+    return check_number(
+        answer, tiles, unit="tiles",
+        because="Each expert's last tile may be partly empty, and one without rows has none.",
+        slips=(
+            Slip(-(-sum(rows) // T), "So it would be if all rows belonged to one expert."),
+            Slip(sum(one // T for one in rows), "Those are whole tiles. What is left of an expert needs one, too."),
+            Slip(sum(one // T + 1 for one in rows), "An expert with no rows, or with whole tiles, needs no more."),
+            Slip(-(-sum(rows) // T) + len(rows), "That is the grid, which has room for the worst case."),
+        ),
+    )  # fmt: skip
+
+
+# --- a convolution
+
+
+def predict_patches() -> Prediction:
+    """How many times as many bytes the stored matrix of patches moves, beside the images."""
+    H, W, C, R = LAYER
+    times = R * R
+    return predict(
+        f"Images of {H} × {W} pixels with {C} channels, filters of {R} × {R}, a border of 1. A kernel of its own "
+        "first writes the matrix of the product, every pixel under every place of the filter, and a product reads it. "
+        "How many bytes does this matrix have, beside the images?",
+        reasons={
+            "as many": "Each pixel lies under the filter at many places, and is written for each of them.",
+            f"{R} times": "Along one axis that is right. The filter moves along two.",
+            f"{times} times": f"{R} × {R} pixels lie under the filter at each place, and there are about as many "
+            "places as pixels. It is written once and read once.",
+            f"{times * C} times": "The channels are in the images, too.",
+        },
+        answer=f"{times} times",
+    )
+
+
+# --- recorded, of every kind of product
+
+
+@cache
+def _recorded() -> tuple[list[dict], str]:
+    content = recordings.raw(devices.DEFAULT.name, PRODUCTS)
+    return content["rows"], recorded_on(content["provenance"]["gpu"])
+
+
+def _table(member: str, heads: tuple[str, ...], names: tuple[str, ...], caption: str, kinds: tuple[str, ...]) -> Table:
+    """The recorded rows of a member, with the µs of these launches. names: ours, then its rival."""
+    try:
+        rows, label = _recorded()
+    except recordings.NoRecording:
+        return not_recorded(heads)
+    found = []
+    for row in rows:
+        if row["member"] == member and row["kind"] in kinds and all(name in row["ms"] for name in names):
+            times = [row["ms"][name] for name in names]
+            cells = (theme.thousands(1e3 * one, 1) for one in times)
+            found.append((row["kind"], " × ".join(map(str, row["shape"])), *cells, f"{times[1] / times[0]:.2f}"))
+    return Table(heads, tuple(found), f"{caption} ({label}); above 1 ours is faster", words=frozenset({0, 1}))
+
+
+def fused_table() -> Table:
+    """Bias and GELU in the product's epilogue beside cuBLAS and a second kernel."""
+    heads = ("operands", "M × N × K", "one kernel, µs", "cuBLAS + CuPy kernel, µs", "ratio")
+    return _table("bias + GELU", heads, ("gemm", "cublas + CuPy kernel"), "bias and GELU", ("f32 NN", "bf16 NN"))
+
+
+def grouped_table() -> Table:
+    """Rows shared out among experts beside cuBLAS's grouped product."""
+    heads = ("operands", "experts × rows × N × K", "gemm, µs", "cuBLAS grouped, µs", "ratio")
+    return _table("experts", heads, ("gemm", "cublas grouped"), "one launch for all experts", ("f32 NN",))
+
+
+def convolution_table() -> Table:
+    """Convolutions without the matrix of patches beside those with it."""
+    heads = ("operands", "images × H × W × C × N × R", "conv2d, µs", "patches + cuBLAS, µs", "ratio")
+    return _table("convolution", heads, ("conv2d", "im2col + cublas"), "convolutions", ("f16",))
+
+
+def formats_table() -> Table:
+    """One product in every format at M = N = K = LARGE: ours, cuBLAS."""
+    heads = ("operands", "name", "gemm, µs", "cuBLAS, µs", "ratio")
+    try:
+        rows, label = _recorded()
+    except recordings.NoRecording:
+        return not_recorded(heads)
+    found = []
+    for kind, name in NAMES.items():
+        for row in rows:
+            if (row["member"], row["kind"], row["shape"]) == ("single", kind, [LARGE] * 3):
+                rival = next(one for one in ("cublas", "cublasLt") if one in row["ms"])
+                ours, theirs = row["ms"]["gemm"], row["ms"][rival]
+                found.append(
+                    (kind, name, *(theme.thousands(1e3 * one) for one in (ours, theirs)), f"{theirs / ours:.2f}")
+                )
+    return Table(heads, tuple(found), f"M = N = K = {LARGE} ({label}); above 1 ours is faster", words=frozenset({0, 1}))
+
+
+NAMES = {
+    "f32 NN": "SGEMM",
+    "f64 NN": "DGEMM",
+    "bf16 NN": "bfloat16, sums in float32",
+    "f16 TN": "half, sums in float32",
+    "s8 NT": "INT8, sums in int32",
+    "e4m3 NT": "FP8 (E4M3), sums in float32",
+}
+
+
+def layer_parts() -> Table:
+    """The products of a transformer's layer, and what each of them has that the ladder's kernels have not."""
+    sizes = Sizes()
+    rows = tuple(
+        (part.name, f"{part.count} × " * (part.count > 1) + " × ".join(map(str, part.shape)), part.member)
+        for part in parts(sizes)
+    )
+    return Table(("product", "M × N × K", "what is special"), rows, f"A layer for {sizes.rows} tokens of {sizes.width}",
+                 words=frozenset({0, 1, 2}))  # fmt: skip

@@ -1,0 +1,11 @@
+"""What the kernels of notebook 18 are given."""
+
+from __future__ import annotations
+
+from gpusim.compiler.includes import COURSE
+from helpers.exercises.framework.blank import Plain
+
+
+def given() -> Plain:
+    """The tile that they include, to be unfolded."""
+    return Plain((COURSE / "family" / "tile.cuh").read_text(encoding="utf-8"), "family/tile.cuh")
