@@ -210,6 +210,12 @@ def test_a_film_is_the_explorer_at_each_value_of_a_control_without_its_captions(
     assert deck.slides(book(STEP), [film], frames=False)[0].shown == ()
 
 
+def test_a_film_whose_control_cannot_be_moved_is_refused():
+    film = replace(SLIDE, kind="film", what='bank_board.explore(kernel="transposed")', how=("padding = 0, 1",))
+    with pytest.raises(ValueError, match="its control padding cannot be moved"):
+        deck.slides(book(STEP), [film])
+
+
 def test_a_task_is_what_an_exercise_begins_with_and_code_what_stands_in_a_cell_of_the_step_or_before():
     cell = new_code_cell('source = """\nint first;\nint second;\n"""')
     task, code = deck.slides(book(new_markdown_cell("## 1 · Question"), cell, STEP), [

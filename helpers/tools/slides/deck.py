@@ -274,9 +274,13 @@ def _frames(one: Planned, moves: str) -> Iterator[str]:
 
 
 def explored(one: Planned) -> tuple[LiveExplorer, ipywidgets.Widget]:
-    """The explorer of a film, and the control that moves."""
+    """The explorer of a film, and the control that moves; ValueError if it cannot be moved, which a room would see."""
     explorer = eval(one.what, _names())  # written beside the notebook, by its author
-    return explorer, getattr(explorer, one.how[0].partition("=")[0].strip())
+    name = one.how[0].partition("=")[0].strip()
+    control = getattr(explorer, name)
+    if control.has_trait("disabled") and control.disabled:
+        raise ValueError(f"its control {name} cannot be moved in {one.what}: open it where it can, or move another one")
+    return explorer, control
 
 
 def picture_of(explorer: LiveExplorer, points: float) -> theme.Figure:
