@@ -66,7 +66,7 @@ class Stage(ipywidgets.VBox):
         self.picture = ipywidgets.Image(format="png", layout=shown)
         # No height of its own: it lies over the picture, which comes next.
         self.overlay = ipywidgets.HTML(layout={**shown, "height": "0px", "min_height": "0px", "overflow": "visible"})
-        self.sentence = ipywidgets.HTML(layout={"width": f"{_WIDTH}px", "max_width": "100%", "display": "none"})
+        self.sentence = ipywidgets.HTML(layout={**shown, "display": "none"})
         self.note = ipywidgets.HTML(layout={"min_height": "28px"})
         self.busy = ipywidgets.HTML(layout={"height": "24px", "margin": "0 0 0 12px"})
         self.frame = ipywidgets.VBox(

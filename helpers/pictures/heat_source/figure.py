@@ -35,7 +35,7 @@ _CELL = "padding: 1px 8px; text-align: right; white-space: nowrap; vertical-alig
 _WRAPS = "text-align: left; white-space: normal;"
 _LINES = "line-height: 1.35;"  # a widget's own lines are as high as its buttons
 _BAR_WIDTH = 64  # CSS pixels of the longest bar
-_NARROWEST = 190  # of the column of the source
+_NARROWEST = 140  # of the column of the source
 # What stands before a parameter's and a shared array's own name: the kernel's, as the linker knows it.
 _LONG_NAME = re.compile(r"\w{6,}_(?=param_)|_ZZ\w+E\d+(?=[A-Za-z_])")
 
