@@ -144,7 +144,8 @@ WIDE = """() => [...document.querySelectorAll(".gemm-explorer [class*='gemm-fram
   frame => frame.scrollWidth > frame.clientWidth + 1).map(frame => frame.textContent)"""
 # Of the frames of their pictures, height over width in per cent.
 SHAPES = """() => [...document.querySelectorAll(".gemm-explorer [class*='gemm-frame-']")].filter(
-  frame => frame.offsetWidth && frame.querySelector(".widget-image")).map(frame => Math.round(100 * frame.offsetHeight / frame.offsetWidth))"""
+  frame => frame.offsetWidth && frame.querySelector(".widget-image")).map(
+  frame => Math.round(100 * frame.offsetHeight / frame.offsetWidth))"""
 
 
 @pytest.mark.browser
