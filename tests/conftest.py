@@ -147,7 +147,7 @@ def _left_out(items: list[pytest.Item]) -> list[pytest.Item]:
     """The cases of each test that are not among the so many which lie evenly in its table."""
     tables: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+        if hasattr(item, "callspec"):  # not a notebook's cell
             mark = item.get_closest_marker("table")
             tables.setdefault(f"{item.nodeid.partition('[')[0]} {mark}", []).append(item)
     left = []

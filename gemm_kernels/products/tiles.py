@@ -47,8 +47,7 @@ class Tile:
         width = SUM_BYTES[operand.sums]
         if self.kind == FMA:
             return max(self.stages * BK * (BM + BN + 2 * (16 // width)) * width, BM * BN * width)
-        pad = 4 if self.kind == DMMA else 8
-        return max(self.stages * BK * (BM + BN) * operand.size, BM * (BN + pad) * width)
+        return max(self.stages * BK * (BM + BN) * operand.size, BM * (BN + 8) * width)
 
     @property
     def _numbers(self) -> tuple[int, ...]:
@@ -98,11 +97,12 @@ def _fma(*rows: tuple) -> tuple[Tile, ...]:
 _SINGLE = _fma(
     ((128, 256, 8), (32, 128), (16, 8), 5, 1),
     ((128, 128, 8), (64, 64), (16, 8), 5, 2),
-    ((128, 128, 8), (64, 32), (8, 8), 5, 2),
     ((64, 128, 8), (64, 64), (16, 8), 5, 4),
-    ((64, 64, 8), (32, 64), (8, 8), 5, 8),
-    ((64, 64, 16), (32, 32), (8, 4), 4, 4),
+    ((96, 96, 8), (48, 32), (12, 4), 4, 3),
+    ((64, 64, 8), (32, 64), (8, 8), 4, 7),
+    ((32, 64, 8), (32, 32), (8, 4), 5, 10),
     ((32, 32, 16), (32, 32), (8, 4), 4, 8),
+    ((32, 32, 8), (32, 32), (8, 4), 5, 14),
 )
 _DOUBLE = _fma(
     ((128, 64, 8), (64, 32), (8, 8), 4, 2),
@@ -116,12 +116,11 @@ def _dmma(*rows: tuple) -> tuple[Tile, ...]:
 
 
 _TENSOR_DOUBLE = _dmma(
-    ((128, 128, 16), (32, 32), 3, 1, 4),
+    ((128, 128, 16), (64, 32), 4, 1, 4),
     ((128, 64, 16), (64, 32), 3, 2, 4),
-    ((128, 64, 16), (32, 32), 3, 2, 4),
-    ((64, 64, 16), (32, 32), 3, 4, 4),
-    ((64, 64, 16), (32, 32), 3, 2, 8),
-    ((64, 64, 32), (32, 32), 3, 2, 16),
+    ((64, 64, 32), (32, 32), 3, 2, 8),
+    ((64, 64, 16), (32, 32), 4, 3, 4),
+    ((64, 32, 16), (32, 32), 4, 4, 4),
     ((32, 32, 16), (32, 32), 3, 6, 4),
 )
 
@@ -161,21 +160,22 @@ def candidates(operand: Format, tensor_cores: bool, group: int) -> tuple[Tile, .
 def expected(
     tile: Tile, operand: Format, shapes: Mapping[tuple[int, int], int], K: int, sms: int, times: Mapping[str, Times]
 ) -> float:
-    """Seconds that a launch is expected to take: the rounds of its blocks on all SMs, by the tile's measured times.
+    """Seconds that a launch is expected to take, by the tile's measured times for the SM with the most blocks: as many
+    as it has room for work side by side, and where there are more, one begins when another ends.
 
-    The shortest launch of all is taken for what any launch costs, however many rounds it has.
+    The shortest launch of all is taken for what any launch costs.
 
     shapes: how many products have each (M, N).  times: by the tiles' keys.
     """
     BM, BN, BK = tile.size
     K = -(-K // BK) * BK  # the last tile along k is multiplied whole
     blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in shapes.items())
-    full, rest = divmod(blocks, sms * tile.blocks)
-    last = -(-rest // sms)  # blocks of an SM in the last round
+    most = -(-blocks // sms)
     found, start = times[tile.key(operand)], min(one.alone_round for one in times.values())
     whole, alone = found.round - start + found.k * K, found.alone_round - start + found.alone_k * K
-    between = (last - 1) / max(tile.blocks - 1, 1)
-    return start + full * whole + (alone + (whole - alone) * between if last else 0)
+    if most > tile.blocks:
+        return start + whole * most / tile.blocks
+    return start + alone + (whole - alone) * (most - 1) / max(tile.blocks - 1, 1)
 
 
 def chosen(

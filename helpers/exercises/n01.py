@@ -89,7 +89,7 @@ def floors() -> Table:
         times = f"{least.compute_ms / least.memory_ms:.0f} ×"
         rows.append((gpu.short, peak, memory, f"{least.compute_ms:.2f}", f"{least.memory_ms:.3f}", times))
     header = ("GPU", "TFLOPS", "GB/s", "arithmetic, ms", "memory, ms", "slack")
-    return Table(header, tuple(rows), "The two floors of 4096 × 4096 × 4096 with the old C", words=frozenset({0}))
+    return Table(header, tuple(rows), "The two least times of 4096 × 4096 × 4096 with the old C", words=frozenset({0}))
 
 
 # --- the order of the loops
@@ -217,10 +217,10 @@ LEAST_TIME = FunctionExercise(
     notebook="01",
     title="Write it: the least time of a multiplication",
     difficulty=2,
-    task="Write the two floors as a Python function: the least time in milliseconds of C = A · B on any GPU, where A "
+    task="Write both limits as a Python function: the least time in milliseconds of C = A · B on any GPU, where A "
     "has M rows of K floats and B has K rows of N floats.",
     hints=(
-        "There are two floors, one for the operations and one for the bytes. Compute each of them on a line of its "
+        "There are two limits, one for the operations and one for the bytes. Compute each of them on a line of its "
         "own.",
         "Operations: 2 · M · N · K. Floats: M · K + K · N + M · N. Amount divided by speed is the time; 10⁹ per second "
         "is 10⁶ per millisecond.",
@@ -230,7 +230,7 @@ LEAST_TIME = FunctionExercise(
     variable="least_ms",
     starter=EMPTY,
     solved=WRITTEN,
-    because="Both floors are amounts divided by speeds; 10⁹ per second are 10⁶ per millisecond.",
+    because="Both limits are amounts divided by speeds; 10⁹ per second are 10⁶ per millisecond.",
     judge=lambda function: judged(
         function,
         FUNCTION_CASES,
@@ -263,7 +263,7 @@ SMALLEST_SQUARE = ValueExercise(
     notebook="01",
     title="Where arithmetic takes over",
     difficulty=3,
-    task="Square matrices, n × n × n with beta = 0, on the H200. From which n on is arithmetic the limit, if every "
+    task="Square matrices, n × n × n without an old C, on the H200. From which n on is arithmetic the limit, if every "
     "byte moves once?",
     hints=(
         "Write down the operations and the bytes as formulas with n, and divide: that is the intensity.",

@@ -171,7 +171,7 @@ NARROW_BLOCK = ValueExercise(
     task="Someone insists on the naive kernel, in which x is the row index. Choose the block so that its loads cost at "
     "most 2.6 sectors per request.",
     hints=(
-        "A warp is 32 threads in the order of their linear number, x first. How many of them lie along x?",
+        "A warp is 32 threads in the order of their linear id, x first. How many of them lie along x?",
         "Lanes with the same x share a row of A, and their columns of B are neighbours.",
         "A block that is one thread wide in x: then the lanes differ in y, which is the column index.",
     ),

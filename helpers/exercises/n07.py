@@ -203,7 +203,7 @@ FOUR_KERNELS = ValueExercise(
     hints=(
         "Look for the largest part of each bar that is neither dark nor light slate.",
         "Purple is shared memory, blue is global memory, red is the other warps, orange is the core.",
-        "Two of the colours are each in one bar only: the blue and the purple one. Of the other two bars, one is red.",
+        "Two of the colours are large in one bar only: the blue and the purple one. Of the other two bars, one is red.",
     ),
     variable="my_answer",
     starter=dict.fromkeys(profiled.UNKNOWN),
@@ -268,7 +268,7 @@ def predict_shrinking() -> Prediction:
             "cycles that issue FMAs": f"By {fmas}: both kernels compute the same products, and each takes its place.",
             "cycles that issue other instructions": f"By {other}, and that is much: fewer loads, fewer addresses. But "
             "each of these loads also had to wait for its place in a queue.",
-            "waiting for shared memory": f"By {shared}: an eighth of the loads, so the queue to shared memory is "
+            "waiting for shared memory": f"By {shared}: fewer loads, so the queue to shared memory is "
             "hardly ever full any more.",
             "waiting for global memory": f"It does not shrink: it grows by {far}. The tiles come from the same place "
             "as before, and there are fewer warps to fill the wait.",

@@ -34,7 +34,7 @@ def predict_sectors() -> Prediction:
         reasons={
             4: "That is one request of float. But this request moves four times as many bytes.",
             8: "That would be half of the bytes. All 512 are needed.",
-            16: "512 bytes are 16 times 32, in how many requests they may be asked for.",
+            16: "512 bytes are 16 times 32, however many requests ask for them.",
             64: "That would be four times the bytes: a sector would be delivered for every two floats.",
         },
         answer=after.cost,

@@ -242,10 +242,11 @@ def _judge_order(function: Any) -> Verdict:
         told = f"These are the two nested loops: {theme.plural(lost, 'cycle')} lost. The red rows show where."
         return Verdict(None, told, picture)
     if not lost:
-        return Verdict(True, "All 32 FMAs, and no cycle is lost: 32 cycles.", picture)
+        return Verdict(True, f"All 32 FMAs in {len(order)} cycles: done, the goal is 32.", picture)
     number = next(number for number, step in enumerate(steps) if step.lost)
     at = f"the first one at FMA {number}, {fmas[number].text}"
-    return Verdict(False, f"All 32 FMAs, but {theme.plural(lost, 'cycle')} lost, {at}.{because}", picture)
+    took = f"All 32 FMAs in {len(order) + lost} cycles: not there yet, the goal is 32"
+    return Verdict(False, f"{took}. {theme.plural(lost, 'cycle')} lost, {at}.{because}", picture)
 
 
 def _picture_of(function: Callable[[], Order]) -> theme.Figure:
@@ -259,7 +260,7 @@ FMA_ORDER = FunctionExercise(
     difficulty=2,
     task="A thread multiplies a patch of 8 × 4 sums at one k. Its registers are fixed: a[y] is R48 + y, b[x] R56 + x, "
     "sums[y][x] R16 + 4 · y + x. Two nested loops lose cycles to the banks. Return the 32 pairs (y, x) in an order "
-    "that loses none. What two FMAs in a row have in common stays at hand, as the compiler would mark it.",
+    "that takes 32 cycles. What two FMAs in a row have in common stays at hand, as the compiler would mark it.",
     hints=(
         "Along a row a is at hand, and b and the sum lie in one bank, the even one and the odd one in turn: that is "
         "free. So look at the first FMA of each row in the picture. What does it read?",

@@ -25,6 +25,7 @@ from helpers.exercises.framework.exercise import KernelExercise
 from helpers.pictures.bank_board import tile_store
 from helpers.pictures.barriers import explorer as barriers
 from helpers.pictures.live import CannotShow
+from helpers.pictures.operands import facts as operands
 from helpers.pictures.register_tile import explorer as register_tile
 from helpers.pictures.register_tile.explorer import TELLING
 from helpers.pictures.shuffle import explorer as shuffle
@@ -34,7 +35,7 @@ from helpers.pictures.vector_width import facts as vector_width
 from helpers.pictures.warp_paths import facts as warp_paths
 
 MOST_BYTES = 9 * 2**18  # so that the project stays quick to clone
-KERNELS = ladder.LADDER + ladder.SPECIALISTS + ladder.BEYOND + ladder.TRIED
+KERNELS = ladder.LADDER + ladder.SPECIALISTS + ladder.UPPER + ladder.TRIED
 EXERCISES = [
     one
     for one in exercises.EXERCISES
@@ -50,7 +51,7 @@ def compiled(kernel: gemm_kernels.Kernel) -> CompiledKernel:
 
 def small_ones() -> list[tuple[str, str]]:
     """(source, entry) of the kernels that explorers step through: tiles, tiles without a barrier, stores and copies,
-    trees, shuffles and a branch."""
+    trees, shuffles, a branch and a member of the family."""
     tiled = [tile_phases.shown(gemm_kernels.get("shared_memory", T=size)) for size in tile_phases.TILES]
     racing = [barriers.without(launch, number) for launch in tiled for _, number in barriers.REMOVED if number]
     settings = [{"BM": side, "BN": side, "BK": depth, "TM": patch, "TN": patch} for side, depth, patch in TELLING]
@@ -64,6 +65,7 @@ def small_ones() -> list[tuple[str, str]]:
     found += [(vector_width.COPY_SOURCE, width.entry) for width in vector_width.WIDTHS]
     found += [(tree.SOURCE, tree.entry(threads, order)) for threads in tree.BLOCKS for order in tree.ORDERS]
     found += [(shuffle.SOURCE, "shuffled"), (warp_paths.SOURCE, "two_paths")]
+    found += [(operands.SOURCE.read_text(encoding="utf-8"), entry) for entry in operands.ENTRIES]
     named = {(kernel.source, kernel.entry) for kernel in KERNELS}
     return [one for one in dict.fromkeys(found) if one not in named]
 

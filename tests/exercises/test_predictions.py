@@ -21,6 +21,8 @@ WITHOUT_PICTURE = {
     ("16", "predict_bits"),
     ("17", "predict_length"),
     ("17", "predict_merge"),
+    ("18", "predict_loop"),
+    ("18", "predict_patches"),
 }
 
 

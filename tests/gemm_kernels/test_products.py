@@ -301,6 +301,61 @@ def test_one_launch_gives_the_same_bits_again_and_in_any_tile():
     assert all(np.array_equal(one, results[0]) for one in results)  # k is summed in order in each
 
 
+@pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
+@pytest.mark.parametrize("ops", ["NN", "TT"])
+def test_doubles_come_from_shared_memory_without_conflicts(ops):
+    import gpusim
+
+    found = []
+    for K in (32, 64):
+        A, B = (gpu.asarray(floats(64, K).astype(np.float64)) for _ in "AB")
+        made = plan(
+            A if ops[0] == "N" else A.T.copy(), B.T.copy() if ops[1] == "N" else B, op_a=ops[0], op_b=ops[1], tile=3
+        )
+        assert made.launch.entry.count(", 2>") == 2  # both matrices are copied by 16 bytes
+        with gpusim.record(checks="off") as recording:
+            made()
+        found.append(recording.counters)
+    more = lambda name: found[1][name] - found[0][name]  # noqa: E731
+    assert more("smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_cache_access.sum") == 0
+    loads = more("smsp__sass_inst_executed_op_shared_ld.sum")  # of 8 bytes a lane: two wavefronts
+    assert more("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum") == 2 * loads > 0
+
+
+@pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
+def test_doubles_are_stored_by_whole_sectors():
+    import gpusim
+
+    A, B = gpu.asarray(floats(64, 16).astype(np.float64)), gpu.asarray(floats(16, 64, seed=1).astype(np.float64))
+    made = plan(A, B, tile=3)
+    with gpusim.record(checks="off") as recording:
+        made()
+    assert recording.counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == 64 * 64 * 8 / 32
+
+
+@pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
+def test_a_warp_outside_of_c_multiplies_nothing():
+    import gpusim
+
+    found = {}
+    for rows in (32, 33):
+        A, B = gpu.asarray(floats(rows, 16)), gpu.asarray(floats(16, 32, seed=1))
+        made = plan(A, B, tile=[tile.size for tile in tiles.candidates(FORMATS["f32"], True, 0)].index((64, 64, 8)))
+        with gpusim.record() as recording:
+            made()
+        found[rows] = recording.counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"]
+    assert found[33] - found[32] == 32 * 64 * 16  # the second of two warps
+
+
+def test_gelu_is_as_exact_as_float32():
+    x = np.linspace(-8, 8, 4001, dtype=np.float32)
+    x[:4] = np.inf, -np.inf, np.nan, -3e38
+    found = gemm(gpu.asarray(x[:, None]), gpu.asarray(np.ones((1, 1), np.float32)), epilogue=epilogue.gelu()).get()
+    exact = np.array([number / 2 * math.erfc(-number / math.sqrt(2)) for number in x[4:].astype(float)])
+    assert (np.abs(found[4:, 0] - exact) <= 6e-8 + 2**-23 * np.abs(exact)).all()
+    assert np.array_equal(found[:4, 0], [np.inf, 0, np.nan, 0], equal_nan=True)
+
+
 def test_amax_is_the_largest_element_of_all_launches():
     found = gpu.asarray(np.zeros(1, np.float32))
     largest = 0.0
@@ -494,7 +549,7 @@ def test_what_is_no_convolution_gets_a_sentence(X, W, options, sentence):
         conv2d(gpu.asarray(floats(*X)), gpu.asarray(floats(*W)), **options)
 
 
-def test_the_tile_is_the_one_whose_measured_rounds_end_first():
+def test_the_tile_is_the_one_whose_blocks_end_first():
     operand = FORMATS["f32"]
     large, *_, small = tiles.candidates(operand, True, 0)
     times = {
@@ -502,8 +557,8 @@ def test_the_tile_is_the_one_whose_measured_rounds_end_first():
         small.key(operand): tiles.Times(1e-6, 2e-7, 1e-6, 5e-8),
     }
     choose = lambda shape, K: tiles.chosen((large, small), operand, [shape], K, 132, 232_448, times)  # noqa: E731
-    assert choose((4096, 4096), 4096) is large  # 4 rounds of 0.4 µs for each k, beside 16 of 0.2
-    assert choose((256, 256), 4096) is small  # one round: 0.4 beside 0.05
+    assert choose((4096, 4096), 4096) is large  # 4 blocks of 0.4 µs for each k, beside 125, 14 at a time, of 0.2
+    assert choose((256, 256), 4096) is small  # one block an SM: 0.4 beside 0.05
     with pytest.raises(Refused, match="no tile for f32 fits in 1,000 bytes"):
         tiles.chosen((large, small), operand, [(256, 256)], 64, 132, 1000)
 

@@ -1,6 +1,6 @@
-// FP64 by tensor cores. A tile lies in shared memory as it lies in global memory, so that copies move 16 bytes wherever
-// the matrix allows it, and a lane loads single doubles, because no ldmatrix knows them. On Hopper one instruction multiplies 16 x 8 x STEP, where STEP is 4, 8 or
-// 16; Ampere takes two of 8 x 8 x 4 for each four k, in the same order.
+// FP64 by tensor cores. A tile lies in shared memory as it lies in global memory, so that copies move 16 bytes wherever the
+// matrix allows it; a lane loads single doubles, because no ldmatrix knows them. On Hopper one instruction multiplies
+// 16 x 8 x STEP, where STEP is 4, 8 or 16; Ampere takes two of 8 x 8 x 4 for each four k, in the same order.
 
 template <int STEP>
 __device__ __forceinline__ void multiply_doubles(double (&d)[4], const double (&a)[STEP / 2], const double (&b)[STEP / 4]) {
@@ -34,8 +34,10 @@ struct DmmaTile {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK / STEP;
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
+    static constexpr int COPY_PARTS = MEET;    // a round's copies start after the loads of a step, some in each, and in a
+    static constexpr bool APART = true;        // loop of their own: a branch around them would part the products
     static constexpr bool EXCHANGED = false;
-    static constexpr int PITCH = BN + 4;
+    static constexpr int PITCH = BN + 8;       // the rows of a store are then in different banks
     static constexpr int MI = WM / 16, NI = WN / 8;
     static constexpr int A_CHUNKS = (PanelA::ALONG_K ? BK : BM) / 2, B_CHUNKS = (PanelB::ALONG_K ? BK : BN) / 2;
     static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
@@ -70,9 +72,10 @@ struct DmmaTile {
         return *reinterpret_cast<const double *>(part + place<CHUNKS>(row, place_in_row / 2) + place_in_row % 2 * 8);
     }
     template <class Problem>
-    __device__ __forceinline__ void copy(Stage &to, const Problem &p, int tile_row, int tile_col, int first_k) {
-        copy_chunks<THREADS, BK, BM>(to.As, place<A_CHUNKS>, p.A, tile_row, p.M, first_k, p.K);
-        copy_chunks<THREADS, BK, BN>(to.Bs, place<B_CHUNKS>, p.B, tile_col, p.N, first_k, p.K);
+    __device__ __forceinline__ void copy(Stage &to, const Problem &p, int tile_row, int tile_col, int first_k, int part,
+                                         int parts) {
+        copy_chunks<THREADS, BK, BM>(to.As, place<A_CHUNKS>, p.A, tile_row, p.M, first_k, p.K, part, parts);
+        copy_chunks<THREADS, BK, BN>(to.Bs, place<B_CHUNKS>, p.B, tile_col, p.N, first_k, p.K, part, parts);
     }
 
     __device__ __forceinline__ void load(Stage &from, int step) {
@@ -80,7 +83,8 @@ struct DmmaTile {
         for (int i = 0; i < MI; ++i)
             #pragma unroll
             for (int n = 0; n < STEP / 2; ++n)
-                a_frag[step % 2][i][n] = at<PanelA, A_CHUNKS>(from.As, row + i * 16 + n % 2 * 8 + lane / 4, step * STEP + n / 2 * 4 + lane % 4);
+                a_frag[step % 2][i][n] =
+                    at<PanelA, A_CHUNKS>(from.As, row + i * 16 + n % 2 * 8 + lane / 4, step * STEP + n / 2 * 4 + lane % 4);
         #pragma unroll
         for (int j = 0; j < NI; ++j)
             #pragma unroll

@@ -22,6 +22,30 @@ __device__ __forceinline__ void read4(typename Format::Sum (&x)[4], const typena
         for (int i = 0; i < 4; ++i) x[i] = i < valid ? Format::read(from[i * step]) : typename Format::Sum(0);
 }
 
+// Store so many of four neighbours. Four doubles are two instructions: so that each fills sectors of 32 bytes, a lane and the
+// one beside it, whose neighbours are next to its own, store halves of their first four, and then of their other four
+template <class Stored>
+__device__ __forceinline__ void write4(Stored *to, const Stored (&x)[4], long long step, int valid, bool wide) {
+    if constexpr (sizeof(Stored) == 8) {
+        const bool odd = threadIdx.x % 2;
+        const Stored taken[2] = {__shfl_xor_sync(0xffffffffu, odd ? x[0] : x[2], 1),
+                                 __shfl_xor_sync(0xffffffffu, odd ? x[1] : x[3], 1)};
+        if (wide && valid >= (odd ? 4 : 8)) {   // both lanes have four
+            to -= odd ? 2 : 0;
+            reinterpret_cast<double2 &>(to[0]) = {odd ? taken[0] : x[0], odd ? taken[1] : x[1]};
+            reinterpret_cast<double2 &>(to[4]) = {odd ? x[2] : taken[0], odd ? x[3] : taken[1]};
+            return;
+        }
+    }
+    if (wide && valid >= 4) {
+        Four<Stored, (sizeof(Stored) < 4 ? 4 * sizeof(Stored) : 16)> four;
+        for (int n = 0; n < 4; ++n) four.of[n] = x[n];
+        *reinterpret_cast<decltype(four) *>(to) = four;
+    } else
+        for (int n = 0; n < 4; ++n)
+            if (n < valid) to[n * step] = x[n];
+}
+
 template <class Format>
 __device__ __forceinline__ void read_beside(typename Format::Sum (&x)[4], const Beside &b, int batch, int inner, int row,
                                             int col, int valid) {

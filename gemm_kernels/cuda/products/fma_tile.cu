@@ -28,6 +28,8 @@ struct FmaTile {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK;
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int MEET = BK / 2;                    // the step at which warps wait for each other
+    static constexpr int COPY_PARTS = 1;                   // a round's copies start after the first loads of fragments,
+    static constexpr bool APART = TM * TN > 64;            // in a loop of their own: a branch would part the products
     static constexpr bool EXCHANGED = true;                // neighbouring sums change places in shared memory
     static constexpr int VECTOR = 16 / sizeof(Sum);        // sums in 16 bytes
     static constexpr int PITCH = BN;                       // sums from one row of the staged tile to the next
@@ -54,7 +56,7 @@ struct FmaTile {
         col = warp % (BN / WN) * WN + (lane % 4 + lane / 4 / LANES_Y * 4) * VECTOR;
     }
     template <class Problem>
-    __device__ __forceinline__ void copy(Stage &to, const Problem &p, int tile_row, int tile_col, int first_k) {
+    __device__ __forceinline__ void copy(Stage &to, const Problem &p, int tile_row, int tile_col, int first_k, int, int) {
         copy_by_k<THREADS, BK, BM, BM + VECTOR>(&to.As[0][0], p.A, tile_row, p.M, first_k, p.K);
         copy_by_k<THREADS, BK, BN, BN + VECTOR>(&to.Bs[0][0], p.B, tile_col, p.N, first_k, p.K);
     }

@@ -30,51 +30,58 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
     // 2. The pipeline runs AHEAD tiles ahead: one fewer where warps meet within a tile, and some still read the one before
     // while others copy. Every round commits a group, maybe empty: waiting counts groups
     constexpr int AHEAD = Tile::MEET == STEPS - 1 ? STAGES - 1 : STAGES - 2;
+    constexpr int PARTS = Tile::COPY_PARTS;
     static_assert(AHEAD >= 1, "STAGES must be at least 2, or 3 where warps meet within a tile");
     Tile tile;
     const int tiles = problem.K / BK + (problem.K % BK != 0);
     int stage = 0, vacant = AHEAD;   // the stage to multiply, and the one to copy into
-    auto copy_ahead = [&](int round) {
-        if (round + AHEAD < tiles) tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK);
-        asm volatile("cp.async.commit_group;");
-    };
     auto meet = [&] {   // the next tiles are whole, and every thread has read those before: they may be overwritten
         asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");   // all but the newest AHEAD - 1 groups
         asm volatile("bar.sync 1, %0;" ::"n"(Tile::THREADS) : "memory");   // a number: two kinds of warps come to it
     };
     #pragma unroll 1
     for (int next = 0; next < AHEAD; ++next) {
-        tile.copy(stages[next], problem, tile_row, tile_col, next * BK);
+        tile.copy(stages[next], problem, tile_row, tile_col, next * BK, 0, 1);
         asm volatile("cp.async.commit_group;");
     }
     meet();
     const int warp = threadIdx.x / 32;
     const bool outside = tile_row + warp / (BN / Tile::WN) * Tile::WM >= problem.M ||
                          tile_col + warp % (BN / Tile::WN) * Tile::WN >= problem.N;
+    auto copy_ahead = [&](int round, bool more, int part = 0, int parts = 1) {   // more: whether there are tiles to copy
+        if (more) tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK, part, parts);
+        if (part + 1 == parts) asm volatile("cp.async.commit_group;");
+    };
+    auto pass = [&](int round, bool more) {   // through the tiles of a round
+        if (PARTS == 0) copy_ahead(round, more);
+        #pragma unroll
+        for (int step = 0; step < STEPS; ++step) {
+            if (step == Tile::MEET) {
+                meet();
+                vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
+            }
+            if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
+            tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
+            if (step < PARTS) copy_ahead(round, more, step, PARTS);
+            tile.multiply(step);
+            tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
+        }
+    };
+    int round = 0;
     if (outside) {   // a warp none of whose sums is in C copies for the others
         #pragma unroll 1
-        for (int round = 0; round < tiles; ++round) {
-            copy_ahead(round);
+        for (; round < tiles; ++round) {
+            copy_ahead(round, round + AHEAD < tiles);
             meet();
             vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
         }
     } else {
         tile.load(stages[0], 0);
+        if (Tile::APART)
+            #pragma unroll 1
+            for (; round + AHEAD < tiles; ++round) pass(round, true);
         #pragma unroll 1
-        for (int round = 0; round < tiles; ++round) {
-            #pragma unroll
-            for (int step = 0; step < STEPS; ++step) {
-                if (step == Tile::MEET) {
-                    meet();
-                    vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
-                }
-                if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
-                tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
-                if (step == 0) copy_ahead(round);   // after the load, which would wait behind these copies
-                tile.multiply(step);
-                tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
-            }
-        }
+        for (; round < tiles; ++round) pass(round, !Tile::APART && round + AHEAD < tiles);
     }
     asm volatile("cp.async.wait_all;" ::: "memory");   // zeros past the last tile may still be on their way
 
@@ -114,13 +121,9 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
         (Steps::apply(s, p.beside[step++]), ...);
         #pragma unroll
         for (int g = 0; g < GROUPS; ++g) {
-            if (Output::WIDE && s.valid[g] >= 4) {
-                Four<Stored, (sizeof(Stored) < 4 ? 4 * sizeof(Stored) : 16)> four;
-                for (int n = 0; n < 4; ++n) four.of[n] = Format::write(s.x[g][n]);
-                *reinterpret_cast<decltype(four) *>(to[g]) = four;
-            } else
-                for (int n = 0; n < 4; ++n)
-                    if (n < s.valid[g]) to[g][n * problem.C.col_step] = Format::write(s.x[g][n]);
+            Stored x[4];
+            for (int n = 0; n < 4; ++n) x[n] = Format::write(s.x[g][n]);
+            write4(to[g], x, problem.C.col_step, s.valid[g], Output::WIDE);
         }
     }
 }

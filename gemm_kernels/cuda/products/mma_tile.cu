@@ -63,6 +63,8 @@ struct MmaTile {
     static constexpr int BYTES = sizeof(Stored), CHUNK = 16 / BYTES;   // elements in 16 bytes
     static constexpr int STEP = 2 * CHUNK, STEPS = BK / STEP;          // k of one product
     static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
+    static constexpr int COPY_PARTS = 0;       // a round's copies start before the loads of fragments
+    static constexpr bool APART = false;
     static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 8;       // the rows of a store are then in different banks
     static constexpr int MI = WM / 16, NI = WN / 8;
@@ -99,9 +101,10 @@ struct MmaTile {
     }
 
     template <class Problem>
-    __device__ __forceinline__ void copy(Stage &to, const Problem &p, int tile_row, int tile_col, int first_k) {
-        copy_chunks<THREADS, BK, BM>(to.As, place<A_CHUNKS, PAIRS_A>, p.A, tile_row, p.M, first_k, p.K);
-        copy_chunks<THREADS, BK, BN>(to.Bs, place<B_CHUNKS, PAIRS_B>, p.B, tile_col, p.N, first_k, p.K);
+    __device__ __forceinline__ void copy(Stage &to, const Problem &p, int tile_row, int tile_col, int first_k, int part,
+                                         int parts) {
+        copy_chunks<THREADS, BK, BM>(to.As, place<A_CHUNKS, PAIRS_A>, p.A, tile_row, p.M, first_k, p.K, part, parts);
+        copy_chunks<THREADS, BK, BN>(to.Bs, place<B_CHUNKS, PAIRS_B>, p.B, tile_col, p.N, first_k, p.K, part, parts);
     }
 
     __device__ __forceinline__ void load(Stage &from, int step) {

@@ -125,10 +125,10 @@ __device__ __forceinline__ void copy_by_k(Sum *to, const Panel &panel, int first
 
 // Copy a tile of a panel as it lies in memory, in chunks of 16 bytes: its rows are lines of a panel along k, and else k.
 // place(row, chunk): at which byte of the tile a chunk of a row lies. Where fewer than four bytes start at an address that
-// one copy may use, elements go through registers
+// one copy may use, elements go through registers. part, of `parts`: only those copies
 template <int THREADS, int BK, int LINES, class Panel, class Place>
 __device__ __forceinline__ void copy_chunks(unsigned char *to, Place place, const Panel &panel, int first_line, int lines,
-                                            int first_k, int K) {
+                                            int first_k, int K, int part, int parts) {
     typedef typename Panel::Stored Stored;
     constexpr int BYTES = sizeof(Stored), CHUNK = 16 / BYTES;   // elements of a chunk
     constexpr int PIECE = Panel::WIDTH * BYTES >= 4 ? Panel::WIDTH : 1;   // elements that one copy moves
@@ -137,10 +137,12 @@ __device__ __forceinline__ void copy_chunks(unsigned char *to, Place place, cons
     constexpr int UNROLLED = PIECE * BYTES >= 4 ? COPIES : 1;   // single bytes would fill the instruction cache
     static_assert(THREADS % CHUNKS == 0, "the threads must copy whole rows of a tile at a time");
     const int row = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
+    constexpr int LINE_STEP = Panel::ALONG_K ? STEP : 0, K_STEP = Panel::ALONG_K ? 0 : STEP;
     int line = first_line + (Panel::ALONG_K ? row : chunk * CHUNK), k = first_k + (Panel::ALONG_K ? chunk * CHUNK : row);
-    auto cursor = panel.cursor(line, k, Panel::ALONG_K ? STEP : 0, Panel::ALONG_K ? 0 : STEP);
+    auto cursor = panel.cursor(line, k, LINE_STEP, K_STEP);
     #pragma unroll (UNROLLED)
-    for (int i = 0; i < COPIES; ++i, cursor.next()) {
+    for (int i = 0; i < COPIES; ++i, cursor.next(), line += LINE_STEP, k += K_STEP) {
+        if (i * parts / COPIES != part) continue;
         if (TILE_ROWS % STEP != 0 && row + i * STEP >= TILE_ROWS) break;
         unsigned char *const shared = to + place(row + i * STEP, chunk);
         unsigned words[4] = {};
@@ -158,7 +160,5 @@ __device__ __forceinline__ void copy_chunks(unsigned char *to, Place place, cons
             }
         }
         if constexpr (PIECE * BYTES < 4) *reinterpret_cast<uint4 *>(shared) = {words[0], words[1], words[2], words[3]};
-        line += Panel::ALONG_K ? STEP : 0;
-        k += Panel::ALONG_K ? 0 : STEP;
     }
 }

@@ -66,6 +66,8 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
     if needed(zeros) != 0:
         return ""
     if (constant := mine(zeros)) != 0:
+        if not np.isfinite(constant) or mine(ones) - constant != mine(2 * ones) - mine(ones):
+            return ""  # then it is no sum to which a number is added
         return (
             f"Where every array that the kernel is given is full of 0, {element} becomes {constant:g} and not 0: "
             "something is added that is no element of an array."
@@ -92,7 +94,7 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
         return "" if at == wanted else f"{element} is made of {name}[{at}], and {name}[{wanted}] is needed."
     for axis, (has, due) in enumerate(found):
         if (has != due).any():
-            return _difference(element, name, has, due, _words(name, axis, len(shape)))
+            return _difference(element, name, has, due, _words(name, axis, len(shape)), len(shape) > 1)
     return f"{element} is made of other elements of {name} than it should be." if _moved(found) else ""
 
 
@@ -135,8 +137,11 @@ def _words(name: str, axis: int, dimensions: int) -> Callable[[np.ndarray], str]
     return words
 
 
-def _difference(element: str, name: str, has: np.ndarray, due: np.ndarray, words: Callable[[np.ndarray], str]) -> str:
-    """'parts[0] lacks x[128 to 255].', 'total[0] has x[0 to 127] 2 times.'"""
+def _difference(
+    element: str, name: str, has: np.ndarray, due: np.ndarray, words: Callable[[np.ndarray], str], of_lines: bool
+) -> str:
+    """'parts[0] lacks x[128 to 255].', 'total[0] has x[0 to 127] 2 times.' of_lines: of rows or columns, each of which
+    has several elements."""
     lacks, foreign, often = (due > 0) & (has == 0), (due == 0) & (has > 0), (due > 0) & (has > due)
     parts = []
     if lacks.any():
@@ -146,7 +151,9 @@ def _difference(element: str, name: str, has: np.ndarray, due: np.ndarray, words
     if often.any():
         times = sorted(set((has[often] / due[often]).tolist()))
         many = f"{times[0]:g} times" if len(times) == 1 else f"up to {times[-1]:g} times"
-        parts.append(f"has {words(often)} {many}")
+        parts.append(
+            f"has {many.replace('times', 'elements')} of {words(often)}" if of_lines else f"has {words(often)} {many}"
+        )
     if not parts:
         return f"{element} is made of {has.sum()} elements of {name}, and {due.sum()} are needed."
     return f"{element} {' and '.join(parts)}."

@@ -24,36 +24,65 @@ SHUFFLE = r"__(?:shfl|ballot|any|all|match|reduce)\w*_sync\s*\(\s*(?:FULL|0x[fF]
 
 
 def explained(facts: Facts) -> str:
-    """The condition under which a barrier, or a shuffle that names all lanes, stands, and by which only some of the
-    threads come to it; "" if none does."""
-    for line, condition, body in _conditions(facts.text):
+    """The condition under which a barrier, or a shuffle that names all lanes, stands, or by which threads return before
+    it, so that only some of them come to it; "" if none does."""
+    for line, condition, body, returns in _conditions(facts.text):
         for what, pattern in (("a barrier of the block", BARRIER), ("a function that names all lanes", SHUFFLE)):
             if not re.search("|".join([pattern, *_calling(facts.text, pattern)]), body):
                 continue
             holds = _holds(facts, condition)
             if holds is None:
                 continue
-            size = len(holds) if pattern == BARRIER else WARP
+            size = len(holds) // 2 if pattern == BARRIER else WARP
             parts = np.split(holds, range(size, len(holds), size))
             first = next((part for part in parts if 0 < part.sum() < len(part)), None)
             if first is not None:
                 who, all_ = ("thread", "block") if pattern == BARRIER else ("lane", "warp")
                 some = f"{'' if first.sum() == 1 else 's'} {theme.runs(np.flatnonzero(first).tolist())}"
+                does = (
+                    f"{what[0].upper()}{what[1:]} comes behind `if ({condition}) return` in line {line}, by which {who}"
+                    f"{some} of a {all_} have left"
+                    if returns
+                    else f"{what[0].upper()}{what[1:]} stands under `{condition}` in line {line}, which holds for {who}"
+                    f"{some} of a {all_} and not for the others"
+                )
                 return (
-                    f"{what[0].upper()}{what[1:]} stands under `{condition}` in line {line}, which holds for {who}"
-                    f"{some} of a {all_} and not for the others: all of them must come to it, and what happens if they "
-                    "do not is not defined, even where it seems to work."
+                    f"{does}: all of them must come to it, and what happens if they do not is not defined, even where "
+                    "it seems to work."
                 )
     return ""
 
 
-def _conditions(text: str) -> Iterator[tuple[int, str, str]]:
-    """(line, condition, what depends on it) of each if."""
+def _conditions(text: str) -> Iterator[tuple[int, str, str, bool]]:
+    """(line, condition, what depends on it, whether that is because the others go on) of each if."""
     for found in re.finditer(r"\bif\s*\(", text):
         condition, rest = integers.bracketed(text[found.end() :])
         rest = rest.lstrip()
         body = integers.bracketed(rest[1:], "{}")[0] if rest.startswith("{") else rest.partition(";")[0] + ";"
-        yield text.count("\n", 0, found.start()) + 1, " ".join(condition.split()), body
+        line, condition = text.count("\n", 0, found.start()) + 1, " ".join(condition.split())
+        yield line, condition, body, False
+        if re.match(r"\s*return\s*;", body):
+            yield line, condition, _rest_of_function(text, found.start()), True
+
+
+_LAMBDA = re.compile(r"\]\s*\([^()]*\)\s*(?:->\s*\w+\s*)?$")
+
+
+def _rest_of_function(text: str, place: int) -> str:
+    """What follows a place, to the end of the function, or of the lambda, in which it stands."""
+    opened: list[int] = []
+    for at, character in enumerate(text[:place]):
+        if character == "{":
+            opened.append(at)
+        elif character == "}" and opened:
+            opened.pop()
+    inside = next((n for n in reversed(range(len(opened))) if _LAMBDA.search(text[: opened[n]])), 0)
+    depth = len(opened) - inside
+    for at, character in enumerate(text[place:], place):
+        depth += (character == "{") - (character == "}")
+        if depth == 0:
+            return text[place:at]
+    return text[place:]
 
 
 def _calling(text: str, pattern: str) -> list[str]:
@@ -66,8 +95,13 @@ def _calling(text: str, pattern: str) -> list[str]:
 
 
 def _holds(facts: Facts, condition: str) -> np.ndarray | None:
-    """Bool for each thread of block 0, None if the text does not say."""
-    block = (*facts.setup.block, 1, 1)[:3]
+    """Bool for each thread of the first and of the last block, None if the text does not say."""
+    grid, block = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
     threads = unravel(np.arange(int(np.prod(block))), block)
-    value = integers.value(condition, facts.values((0, 0, 0), threads, first_round=True))
-    return None if value is None or np.ndim(value) == 0 else np.asarray(value, bool)
+    found = []
+    for where in ((0, 0, 0), tuple(size - 1 for size in grid)):
+        value = integers.value(condition, facts.values(where, threads, first_round=True))
+        if value is None or np.ndim(value) == 0:
+            return None
+        found.append(np.asarray(value, bool))
+    return np.concatenate(found)

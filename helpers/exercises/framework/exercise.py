@@ -10,14 +10,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gpusim.compiler import CompileError
 from gpusim.errors import SHARED_RACE, SimulatorError
-from helpers.exercises.framework import convergence, feedback, judge, marked, on_gpu, progress, reasons, text_slips
+from helpers.exercises.framework import (
+    convergence,
+    feedback,
+    judge,
+    marked,
+    on_gpu,
+    progress,
+    reasons,
+    text_slips,
+    trial,
+)
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
 from helpers.exercises.framework.judge import Examination, Goal, Judged
 from helpers.exercises.framework.problems import Case, Problem
-from helpers.exercises.framework.trial import Outcome
 from helpers.pictures import theme
 from helpers.pictures.source_diff import Diff, source_diff
 from helpers.run import simulated
@@ -145,7 +156,7 @@ class KernelExercise(Exercise):
                 because = self._because(found, text)
                 progress.note(self.name, solved=False)
             said = feedback.verdict(found, self.problem, self.goals, because, starter=untouched)
-            return replace(said, alone=not untouched and not self._draws(found.first_failure))
+            return replace(said, alone=not untouched and not self._draws(found))
         facts = reasons.Facts(text, found, found.outcomes[0], self.problem, self.solved)
         apart = convergence.explained(facts)
         if apart:
@@ -158,24 +169,27 @@ class KernelExercise(Exercise):
         told = any(goal.predicted for goal in self.goals)
         from helpers.exercises.framework import speed  # a kernel that passed: now the model of its time is loaded
 
-        fast = "" if told else speed.line(found.kernel, text, self.problem, self.name, self.before)
+        course = simulated(self.solved, self.problem.entry)
+        fast = "" if told else speed.line(found.kernel, text, self.problem, self.name, self.before, course)
         more = f"{fast}{device.sentence}{self._remarks(found)}"
         return feedback.verdict(found, self.problem, self.goals, (), starter=False, more=more)
 
-    def _draws(self, failure: Outcome | None) -> bool:
+    def _draws(self, found: Examination) -> bool:
         """Whether the picture shows what is wrong: it is made from a launch of its own, in which another case's failure
         need not be seen."""
-        race = failure is not None and any(one.kind == SHARED_RACE for one in failure.report.findings)
-        return failure is None or (race and getattr(self.picture, "draws_races", False))
+        if found.first_failure is None:
+            return True
+        if found.kernel is None or not getattr(self.picture, "draws_races", False):
+            return False
+        shown = trial.run(found.kernel, self.problem, self.picture.case)  # type: ignore[attr-defined]
+        return any(one.kind == SHARED_RACE for one in shown.report.findings)
 
     def _remarks(self, found: Examination) -> str:
         """What an accepted kernel still lacks, each remark in a line of its own."""
         assert found.kernel is not None
         own = judge.measured(found.kernel, self.problem, self.judged)
         course = judge.known_launch(simulated(self.solved, self.problem.entry), self.problem, self.judged)
-        return "".join(
-            f"\n{one}" for one in (self.remark(own), _scattered(own, course), _in_double(own, course)) if one
-        )
+        return "".join(f"\n{one}" for one in (self.remark(own), *(remark(own, course) for remark in REMARKS)) if one)
 
     def examine(self, source: str) -> Examination:
         """Everything that `check` finds out in the simulator."""
@@ -200,16 +214,15 @@ class KernelExercise(Exercise):
         by_text = (in_text,) if in_text else reasons.of(source, found, self.problem, self.solved, reasons.BY_TEXT)
         if by_text:
             return by_text
-        if judge.has_wrong_numbers(found.outcomes):
-            return (
-                judge.library_slips(found.outcomes, self.problem)
-                or self._known(found, source)
-                or reasons.of(source, found, self.problem, self.solved)
-            )
+        asked = (source, found, self.problem, self.solved)
+        numbers = judge.has_wrong_numbers(found.outcomes)
         return (
-            reasons.of(source, found, self.problem, self.solved)
+            (() if numbers else reasons.of(*asked))
             or judge.library_slips(found.outcomes, self.problem)
             or self._known(found, source)
+            or (reasons.of(*asked) if numbers else ())
+            or reasons.of(*asked, reasons.LAST)
+            or reasons.of_others(*asked)
         )
 
     def wrong_source(self, known: Wrong) -> str:
@@ -281,10 +294,39 @@ def _in_double(own: Judged, course: Judged) -> str:
     )
 
 
+def _stored_again(own: Judged, course: Judged) -> str:
+    """That block (0, 0, 0) stores to an element more often than the course's solution does; "" if it does not."""
+    often = [_stores_per_element(one) for one in (own, course)]
+    if often[0] <= often[1]:
+        return ""
+    return f"Right, but a block stores each element {often[0]:.3g} times on average, and {often[1]:.3g} would do."
+
+
+def _stores_per_element(judged: Judged) -> float:
+    """Stores of threads of block (0, 0, 0) for each element of global memory that it stores to; 0 without a store."""
+    stores = (one for one in judged.recording.launches[-1].traces if (one.space, one.op) == ("global", "st"))
+    places = np.concatenate([np.zeros(0, int), *(trial.elements(one) for one in stores)])
+    return len(places) / max(1, len(np.unique(places)))
+
+
 def _sectors(recording: Recording, array: str) -> float:
     return recording.total("sectors", "global", "ld", array) / max(
         1, recording.total("requests", "global", "ld", array)
     )
+
+
+def _more_barriers(own: Judged, course: Judged) -> str:
+    """That the blocks of a right kernel pass more barriers than those of the course's solution; "" if they do not."""
+    if own.barriers <= course.barriers:
+        return ""
+    return (
+        f"Right, but its blocks pass {own.barriers} barriers where {course.barriers} would do: each is a place where "
+        "warps wait for one another."
+    )
+
+
+# What a right kernel still lacks, beside the course's solution.
+REMARKS = (_scattered, _in_double, _stored_again, _more_barriers)
 
 
 def alike(one: str, other: str) -> bool:

@@ -11,7 +11,9 @@ import numpy as np
 from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, coordinates
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination, Goal
+from helpers.exercises.framework.maps import MatrixMap
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
 from helpers.pictures import theme
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
     from gpusim import Finding
 
 MOST_ELEMENTS = 200_000  # of a picture
-NO_GUARD = "In this exercise every thread has an element, so that no guard is missing: it is the index that is wrong."
-
 
 BOTH_STORE = (
     "Both store, so that it is chance which value stays. Neither a barrier nor an atomic function mends that: each "
     "element must be stored by one thread."
+)
+ATOMIC_AND_STORE = (
+    "One thread changes the element by an atomic function, and another one stores over it: what was added before is "
+    "lost. All threads that change it must do so by the atomic function, and none by =."
 )
 ONE_OWNER = (
     "One thread reads what another one writes, in any order. Neither a barrier nor an atomic function mends that: each "
@@ -83,7 +87,7 @@ def _checked(found: Examination, problem: Problem) -> str:
     outcomes = found.outcomes
     text = f"{problem.output} is right for {theme.plural(len(outcomes), 'shape')}"
     if not _whole_tiles(found, problem):
-        wide = any(1 in problem.as_matrix(outcome.expected).shape for outcome in outcomes)
+        wide = any(outcome.expected.ndim == 2 and 1 in outcome.expected.shape for outcome in outcomes)
         text += ", tails and single rows and columns included" if wide else ", tails included"
     twice = any(outcome.case.launches > 1 for outcome in outcomes)
     text += ", also when launched twice" if twice else ""
@@ -128,40 +132,47 @@ def _failure(found: Examination, failure: Outcome, problem: Problem, *, explaine
         already = f"\n{theme.plural(right, 'shape')} of {len(problem.cases)} {'is' if right == 1 else 'are'} right."
     launch = failure.case.label(problem.scalars)
     if failure.error is not None:
-        return f"{launch}:\n{_stopped(failure.error, explained, _whole_tiles(found, problem))}{already}"
+        advised = not explained and not _whole_tiles(found, problem)
+        return f"{launch}:\n{_stopped(failure.error, advised)}{already}"
     if failure.report.findings:
         block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
-        told_first = failure.report.findings[0]
-        if told_first.kind == SHARED_RACE and block:
-            told_first = easiest([one for one in failure.report.findings if one.kind == SHARED_RACE], block)
+        in_shared = [one for one in failure.report.findings if one.kind == SHARED_RACE]
+        told_first = (in_shared or failure.report.findings)[
+            0
+        ]  # what a block computes comes before what blocks exchange
+        if in_shared and block:
+            told_first = easiest(in_shared, block)
         more = _others(told_first, failure.report.findings)
-        first = _without_false_advice(told_first, explained)
-        told = block and UNWRITTEN in first
+        first = _without_false_advice(told_first, problem, explained)
+        told = block and UNWRITTEN in first and not explained
         threads = f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if told else ""
         return f"{launch}:\n{first}{more}{threads}{already}"
     return f"{launch}:\n{_first_wrong(found, failure, problem)}{already}"
 
 
-def _stopped(error: SimulatorError, explained: bool, whole: bool) -> str:
-    """What stopped the kernel; without the advice to guard an index where a known slip, or no guard, is the answer."""
+def _stopped(error: SimulatorError, advised: bool) -> str:
+    """What stopped the kernel. advised: with the advice to guard an index, which is none where the reason is known, or
+    where every thread has an element."""
     what, _, advice = str(error).rpartition("\n")
-    if not advice.startswith(GUARD) or not (explained or whole):
-        return str(error)
-    return what if explained else f"{what}\n{NO_GUARD}"
+    return what if advice.startswith(GUARD) and not advised else str(error)
 
 
-_SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+) \w+\[", re.MULTILINE)
+_OF_FLAGS = re.compile(r" Where one waits for a flag[^.]*\.")
+_SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+)(?: \(atomically\))? \w+\[", re.MULTILINE)
 
 
-def _without_false_advice(finding: Finding, explained: bool) -> str:
+def _without_false_advice(finding: Finding, problem: Problem, explained: bool) -> str:
     """A hazard's sentences. Where two threads meet at an element of the result, or store to one of a tile, they do
-    without the advice to put a barrier between them, or to add by an atomic function, which no exercise asks for."""
-    message = finding.message
-    both_store = set(_SIDE.findall(message)) == {"writes"}
-    if finding.kind != GLOBAL_RACE and not both_store:
-        return message
+    without the advice to put a barrier between them, or to add by an atomic function, which no exercise on matrices
+    asks for; and in no exercise a thread waits for a flag."""
+    message, sides = _OF_FLAGS.sub("", finding.message), frozenset(_SIDE.findall(finding.message))
+    advice = {frozenset(("writes",)): BOTH_STORE, frozenset(("writes", "updates")): ATOMIC_AND_STORE}.get(sides, "")
+    if not advice and finding.kind == GLOBAL_RACE and isinstance(problem, Gemm | MatrixMap):
+        advice = ONE_OWNER
     what = message.rpartition("\n")[0]
-    return what if explained else f"{what}\n{BOTH_STORE if both_store else ONE_OWNER}"
+    if not advice:
+        return what if explained and finding.kind == GLOBAL_RACE else message
+    return what if explained else f"{what}\n{advice}"
 
 
 def _others(told: Finding, findings: Sequence[Finding]) -> str:
@@ -188,8 +199,9 @@ def _first_wrong(found: Examination, failure: Outcome, problem: Problem) -> str:
     return f"{place} is {_number(got)}, expected {_number(expected)}. {writes}"
 
 
-def _number(value: np.floating) -> str:
-    return "NaN" if np.isnan(value) else f"{value:g}".replace("-", "\u2212")
+def _number(value: np.floating | np.integer) -> str:
+    whole = isinstance(value, np.integer)
+    return "NaN" if np.isnan(value) else format(value, "d" if whole else "g").replace("-", "\u2212")
 
 
 def _short(index: tuple[int, int, int]) -> str:

@@ -78,7 +78,7 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
         return Verdict(False, f"Give check the function itself, by its name and without brackets; found {function!r}.")
     answers = answers_of(function, cases)
     if all(answer is None for answer in answers):
-        return Verdict(None, "Your function still returns None: write its body, and run the cell again.")
+        return Verdict(None, "Your function returns None. Write its body; it ends with return and the answer.")
     for case, answer in zip(cases, answers, strict=True):
         if answer == DIVIDED_BY_ZERO or _is_number(answer):
             continue

@@ -1,4 +1,4 @@
-"""Whole-number expressions of a kernel's source, evaluated for its threads: what an index is, as it is written.
+"""Expressions of a kernel's source, evaluated for its threads: what an index is, and whether a condition holds.
 
 It is used to prove what a verdict says about an index. What cannot be evaluated from the text alone is None.
 """
@@ -25,6 +25,7 @@ _COMPARED = {
 }  # fmt: skip
 _WORDS = (("&&", " and "), ("||", " or "))
 _NOT = re.compile(r"!(?!=)")
+_FLOAT = re.compile(r"\b(\d+\.\d*|\.\d+)[fF]\b")
 _DECLARED = re.compile(r"\b(?:unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w+\s*=[^;]*)(?=;)")
 _SET_AGAIN = re.compile(r"(?:^|[;{}()])\s*(?:\+\+|--)?(\w+)\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)", re.MULTILINE)
 _LOOP_VARIABLE = re.compile(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+(\w+)")
@@ -32,8 +33,8 @@ _DEFINED = re.compile(r"^[ \t]*#define[ \t]+(\w+)[ \t]+(.+?)[ \t]*$", re.MULTILI
 
 
 def value(expression: str, values: Values) -> Any:
-    """An expression of C++ over whole numbers, by C++'s rules for those that are not negative; None if it is more."""
-    text = expression.strip()
+    """An expression of C++, by C++'s rules for numbers that are not negative; None if it is more."""
+    text = _FLOAT.sub(r"\1", expression.strip())
     for word, other in _WORDS:
         text = text.replace(word, other)
     text = _NOT.sub(" not ", text).strip()
@@ -46,7 +47,7 @@ def value(expression: str, values: Values) -> Any:
 
 def _of(node: ast.AST, values: Values) -> Any:
     match node:
-        case ast.Constant(value=int() as number):
+        case ast.Constant(value=int() | float() as number):
             return number
         case ast.Name(id=name):
             return values[name]
@@ -55,7 +56,9 @@ def _of(node: ast.AST, values: Values) -> Any:
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             return -_of(inner, values)
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            return _of(left, values) // _of(right, values)
+            parts = _of(left, values), _of(right, values)
+            whole = all(np.issubdtype(np.asarray(part).dtype, np.integer) for part in parts)
+            return (operator.floordiv if whole else operator.truediv)(*parts)
         case ast.BinOp(left=left, op=ast.Mod(), right=right):
             return _of(left, values) % _of(right, values)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:

@@ -44,8 +44,9 @@ class MapSlip:
 class MatrixMap:
     """An output matrix whose elements follow from those of up to two input matrices.
 
-    The kernel's parameters are (int M, int N, …), or (int N, …) if the cases have no M; … is `float alpha` if the
-    problem is scaled, then a `const float *` for each of its inputs, then a `float *`, the output.
+    The kernel's parameters are (int M, int N, …), or (int N, …) if the cases have no M; … is `float alpha`, or what
+    `scalar` calls it, if the problem is scaled, then a `const float *` for each of its inputs, then a `float *`, the
+    output.
 
     transposed: the output is (N, M).  block_tile: rows and columns of the input that a block takes care of, None for
     one element for each thread.  output: what the sentences call the result.
@@ -59,6 +60,7 @@ class MatrixMap:
     block: tuple[int, int] = (16, 8)
     block_tile: tuple[int, int] | None = None
     scaled: bool = False
+    scalar: str = "alpha"
     inputs: int = 1
     transposed: bool = False
 
@@ -68,7 +70,7 @@ class MatrixMap:
 
     @property
     def scalars(self) -> tuple[str, ...]:
-        return ("alpha",) if self.scaled else ()
+        return (self.scalar,) if self.scaled else ()
 
     def prepare(self, case: Case) -> Setup:
         inputs = self._inputs(case)

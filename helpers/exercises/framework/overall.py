@@ -22,10 +22,14 @@ FEWEST = 3  # elements from which on a factor or a constant is no accident
 OF_SUM = {
     "sum": lambda a, b: 1.0, "alpha * sum": lambda a, b: a, "beta * sum": lambda a, b: b,
     "alpha * beta * sum": lambda a, b: a * b, "alpha * alpha * sum": lambda a, b: a * a,
+    "alpha * sum + beta * sum": lambda a, b: a + b,
+    "alpha * sum + alpha * beta * sum": lambda a, b: a + a * b,
 }  # fmt: skip
 OF_C = {
-    "": lambda a, b: 0.0, " + C": lambda a, b: 1.0, " + alpha * C": lambda a, b: a, " + beta * C": lambda a, b: b,
-    " + alpha * beta * C": lambda a, b: a * b, " - beta * C": lambda a, b: -b, " + beta * beta * C": lambda a, b: b * b,
+    "": lambda a, b, C: 0.0, " + C": lambda a, b, C: C, " + alpha * C": lambda a, b, C: a * C,
+    " + beta * C": lambda a, b, C: b * C, " + alpha * beta * C": lambda a, b, C: a * b * C,
+    " - beta * C": lambda a, b, C: -b * C, " + beta * beta * C": lambda a, b, C: b * b * C,
+    " + beta": lambda a, b, C: b, " + beta + C": lambda a, b, C: b + C,
 }  # fmt: skip
 
 
@@ -79,7 +83,7 @@ def _becomes(problem: Gemm, outcome: Outcome, sum_: str, old: str, cut: bool) ->
         before = np.trunc(C) if cut else C
         with np.errstate(invalid="ignore"):
             C = OF_SUM[sum_](inputs.alpha, inputs.beta) * P
-            C = C + OF_C[old](inputs.alpha, inputs.beta) * before if inputs.beta else C
+            C = C + OF_C[old](inputs.alpha, inputs.beta, before) if inputs.beta else C
     return bool(np.isclose(problem._in_memory(C), outcome.output, rtol=1e-6, atol=1e-6).all())
 
 

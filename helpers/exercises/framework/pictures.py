@@ -108,7 +108,7 @@ class StripOf:
     def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
         setup = problem.prepare(self.case)
         recording = trial.record(kernel, setup)
-        label = f"grid ({setup.grid[0]},), block ({setup.block[0]},), {self.case.label(())}"
+        label = f"grid ({setup.grid[0]},), block ({setup.block[0]},), {replace(self.case, block=()).label(())}"
         written = strip(recording, len(setup.output), label, output_name(kernel, setup))
         return strips_figure([written], "Which thread writes which element?")
 

@@ -31,10 +31,16 @@ class Case:
     launches: int = 1
     block: tuple[int, ...] = ()
 
+    @property
+    def c(self) -> float:
+        """alpha, where a kernel multiplies by it and adds up nothing."""
+        return self.alpha
+
     def label(self, scalars: Sequence[str] = ("alpha", "beta")) -> str:
         """'M = 5, N = 37, K = 3, alpha = 1.25, beta = 0'"""
         facts = [f"{name} = {size}" for name, size in self.sizes.items()]
-        facts += [f"block {self.block}"] if self.block else []
+        along_x = self.block[1:] == (1,) and len(self.sizes) == 1
+        facts += [f"blocks of {self.block[0]}" if along_x else f"block {self.block}"] if self.block else []
         facts += [f"{name} = {getattr(self, name):g}" for name in scalars]
         times = {1: "", 2: ", launched twice"}.get(self.launches, f", launched {self.launches} times")
         return ", ".join(facts) + times

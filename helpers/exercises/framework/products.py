@@ -55,6 +55,12 @@ class Pattern:
     index: Callable[[Place], Index]
 
 
+TRADED = (
+    "Row and column trade places, where A and B are read or where C is stored: what belongs to row r and column c is "
+    "in row c and column r."
+)
+
+
 def _linear(index: Any, width: int) -> Index:
     return index // width, index % width
 
@@ -112,6 +118,8 @@ OF_B = (
             "missing.", lambda p: (p.k, p.x)),
     Pattern("Every block takes its tile of B from the first columns, and each time the first one: the block's first "
             "column and k0 are both missing.", lambda p: (p.in_tile, p.x)),
+    Pattern("B is read at k0 + k * N + col, as if k0 were a column: k0 is a row of B, (k0 + k) * N + col.",
+            lambda p: _linear(p.k - p.in_tile + p.in_tile * p.N + p.col, p.N)),
     Pattern("B is read one k too far: in row k + 1.", lambda p: (p.k + 1, p.col)),
     Pattern("B is read one column too far: in column col + 1.", lambda p: _linear(p.k * p.N + p.col + 1, p.N)),
     Pattern("All columns of a thread's patch use its first column of B: the column does not move inside the patch.",
@@ -164,6 +172,8 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
     asked = sorted({0, min(1, K - 1), min(2, K - 1), K // 2, K - 1})
     with_B, with_A = [probe.of_A(k) for k in asked], [probe.of_B(k) for k in asked]
     moved = _moved(probe, wrong, with_B, with_A, first)
+    if pair == (OF_A[0].sentence, OF_B[0].sentence):
+        pair = (TRADED,)
     if moved or pair:  # a whole sum in another place is read in another row and another column, too
         yield from (moved,) if moved else pair
         return
@@ -236,10 +246,10 @@ def _difference(wrong: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> str:
     if (rows[wrong] == col[wrong]).all() and (cols[wrong] == row[wrong]).all():
         return "In all of C, rows and columns trade places."
     if (rows[wrong] == row[wrong]).all():
-        return "The rows are right everywhere; it is the column of the load or of the store that is not."
+        return "Here all rows are right; it is a column that is not, of what is loaded, read or stored."
     if (cols[wrong] == col[wrong]).all():
-        return "The columns are right everywhere; it is the row of the load or of the store that is not."
-    return "Where the thread loads from and where it stores to are not the same row and column."
+        return "Here all columns are right; it is a row that is not, of what is loaded, read or stored."
+    return "What a thread loads or reads, and where it stores, are not of the same row and column."
 
 
 def _missing(uses: np.ndarray, first: tuple[int, ...], K: int, tiles: Tiles, same: bool) -> str:

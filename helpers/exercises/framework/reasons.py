@@ -6,6 +6,7 @@ value of an index for the thread that went wrong, a condition that sent a thread
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ class Facts:
 
         first_round: with what the variables of loops are at first.
         """
-        given = {name: int(arg) for name, arg in self.parameters.items() if isinstance(arg, np.integer)}
+        given = {name: arg.item() for name, arg in self.parameters.items() if isinstance(arg, np.number)}
         for name, index in (("blockIdx", block), ("threadIdx", thread)):
             given |= {f"{name}.{axis}": one for axis, one in zip("xyz", index, strict=True)}
         for name, sizes in (("blockDim", self.setup.block), ("gridDim", self.setup.grid)):
@@ -105,18 +106,23 @@ def of(
 ) -> tuple[str, ...]:
     """The reasons for the first failure, one or two that belong together; () if none is proven.
 
-    looks: for what; None for all that there is.
+    looks: for what; None for all that prove a cause.
     """
     looks = LOOKS if looks is None else looks
     failure = found.first_failure
     if failure is None or found.kernel is None:
         return ()
-    told = _told(Facts(source, found, failure, problem, solution), looks)
-    if told or SHARED_RACE in {one.kind for one in failure.report.findings}:
-        return told
+    return _told(Facts(source, found, failure, problem, solution), looks)
+
+
+def of_others(source: str, found: Examination, problem: Problem, solution: str) -> tuple[str, ...]:
+    """The reasons for another failure than the first one, which says more; () if there is none."""
+    failure = found.first_failure
+    if failure is None or found.kernel is None or SHARED_RACE in {one.kind for one in failure.report.findings}:
+        return ()
     for other in found.outcomes:  # a case with wrong numbers may say more than one with a hazard
         if other is not failure and other.wrong.any() and other.output is not None and not other.report.findings:
-            told = _told(Facts(source, found, other, problem, solution), looks)
+            told = _told(Facts(source, found, other, problem, solution), (*LOOKS, *LAST))
             if told:
                 return tuple(f"With {other.case.label(problem.scalars)}: {one}" for one in told)
     return ()
@@ -144,30 +150,37 @@ def _where(thread: Index) -> str:
 # --- shared memory
 
 
-def _concerned(facts: Facts) -> Iterator[tuple[int, str, Index, Index]]:
-    """(line, array, block, thread) of the accesses in shared memory that went wrong."""
+def _concerned(facts: Facts) -> Iterator[tuple[int, str, Index, Index, tuple[int, ...]]]:
+    """(line, array, block, thread, index) of the accesses in shared memory that went wrong; the index as the simulator
+    names it, () where it does not."""
     error = facts.failure.error
     if isinstance(error, KernelError) and error.thread is not None and error.block is not None:
         for name in dict.fromkeys(re.findall(r"\b(\w+)\s*\[", facts.lines[error.line - 1] if error.line else "")):
-            yield error.line, name, error.block, error.thread
+            yield error.line, name, error.block, error.thread, _said_index(facts, name)
     for one in facts.failure.report.findings:
         for line in one.lines:
-            yield line, one.array, one.block, one.thread
+            yield line, one.array, one.block, one.thread, one.index
             if one.other_thread is not None:
-                yield line, one.array, one.other_block or one.block, one.other_thread
+                yield line, one.array, one.other_block or one.block, one.other_thread, one.index
 
 
 def leaves_its_row(facts: Facts) -> str:
     """An index of a tile that is as large as the tile is wide, for a thread that went wrong there."""
-    for line, name, block, thread in _concerned(facts):
+    for line, name, block, thread, said in _concerned(facts):
         shape = facts.shape(name)
-        names = facts.values(block, thread, first_round=True) if shape else {}
+        said = said if len(said) == len(shape) else ()
+        in_a_loop = facts.failure.error is not None and bool(said)  # in any round of it
+        names = facts.values(block, thread, first_round=not in_a_loop) if shape else {}
         for written in facts.accesses(line, name) if shape else ():
             if len(written) != len(shape):
                 continue
-            said = _said_index(facts, name)
+            indices = (
+                _indices_of(facts.text, written, names, said, shape)
+                if said
+                else [integers.value(one, names) for one in written]
+            )
             for place, (text, size) in enumerate(zip(written, shape, strict=True)):
-                index = said[place] if len(said) == len(shape) else integers.value(text, names)
+                index = indices[place]
                 if index is None or 0 <= index < size:
                     continue
                 what = _axis(place, len(shape))
@@ -178,6 +191,35 @@ def leaves_its_row(facts: Facts) -> str:
                     f"{_where(thread)}, but {declared} has {size} {what}."
                 )
     return ""
+
+
+def _comes_to(source: str, name: str, value: int, names: Mapping[str, Any]) -> bool:
+    """Whether a text is the variable of a loop that takes a value."""
+    for loop in re.finditer(rf"\bfor\s*\([^;]*;\s*{re.escape(name)}\s*(<=?)([^;]*);", source):
+        most = integers.value(loop[2], names)
+        if most is not None and value < most + (loop[1] == "<="):
+            return True
+    return False
+
+
+def _indices_of(
+    source: str, written: Sequence[str], names: Mapping[str, Any], said: Sequence[int], shape: Sequence[int]
+) -> list[int | None]:
+    """The indices of an access, which may depend on loops, if they lead to an element as it is named; else all are
+    None: it is another access of the line, or another round."""
+    indices = [integers.value(one, names) for one in written]
+    unknown = [place for place, one in enumerate(indices) if one is None]
+    steps = [int(np.prod(shape[place + 1 :])) for place in range(len(shape))]
+    left = sum(map(operator.mul, said, steps)) - sum(
+        one * step for one, step in zip(indices, steps, strict=True) if one is not None
+    )
+    if len(unknown) == 1 and left % steps[unknown[0]] == 0:
+        indices[unknown[0]] = left // steps[unknown[0]]
+    elif len(unknown) > 1 and all(one in (None, other) for one, other in zip(indices, said, strict=True)):
+        return [one if _comes_to(source, text, one, names) else None for one, text in zip(said, written, strict=True)]
+    elif unknown or left:
+        return [None] * len(indices)
+    return indices
 
 
 def _said_index(facts: Facts, name: str) -> tuple[int, ...]:
@@ -214,7 +256,7 @@ def leaves_the_room(facts: Facts) -> str:
 def _known(text: str, names: Mapping[str, Any]) -> str:
     """'row is 8, N is 32': the names of an expression that are one number each."""
     known = sorted({one for one in re.findall(r"\b[a-zA-Z_]\w*\b", text) if one in names and np.ndim(names[one]) == 0})
-    return ", ".join(f"{one} is {int(names[one])}" for one in known)
+    return ", ".join(f"{one} is {names[one]:g}" for one in known)
 
 
 _WIDE = re.compile(r"accessed (\d+) bytes at an address that is not a multiple of \d+ \(byte (\d+) of (\w+)")
@@ -238,6 +280,29 @@ def not_a_multiple(facts: Facts) -> str:
     return ""
 
 
+def no_barrier_in_loop(facts: Facts) -> str:
+    """A line of a loop without a barrier in which a thread reads what another one stores in the round before."""
+    for one in facts.failure.report.findings:
+        if one.kind != SHARED_RACE or len(set(one.lines)) != 1 or len(facts.accesses(one.line, one.array)) < 2:
+            continue
+        place = sum(len(line) + 1 for line in facts.lines[: one.line]) - 1  # the end of the line
+        bodies = [(line, body) for line, start, end, body in _loops(facts.text) if start <= place <= end]
+        if bodies and not re.search(convergence.BARRIER + r"|__syncwarp\s*\(", bodies[-1][1]):
+            return (
+                f"No barrier is in the loop of line {bodies[-1][0]}: in its next round a thread reads what another one "
+                "is still to store in this one. It belongs at the end of the round, outside of any if."
+            )
+    return ""
+
+
+def _loops(text: str) -> Iterator[tuple[int, int, int, str]]:
+    """(line, where its body begins and ends, the body) of each for loop."""
+    for found in re.finditer(r"\bfor\s*\(", text):
+        rest = integers.bracketed(text[found.end() :])[1].lstrip()
+        body, behind = integers.bracketed(rest[1:], "{}") if rest.startswith("{") else rest.partition(";")[::2]
+        yield text.count("\n", 0, found.start()) + 1, len(text) - len(rest), len(text) - len(behind), body
+
+
 def never_stored(facts: Facts) -> str:
     """What a block reads of an array in shared memory and stores nowhere, as whole rows or columns."""
     finding = next((one for one in facts.failure.report.findings if feedback.UNWRITTEN in one.message), None)
@@ -259,18 +324,21 @@ def never_stored(facts: Facts) -> str:
 
 
 def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
-    """(elements, dimensions): what the threads of a block access of an array in shared memory."""
+    """(elements, dimensions): what the threads of a block access of an array in shared memory. Stores are only those
+    that put something new there: what a line reads of the array and stores again was there before."""
     kernel = facts.found.kernel
     arrays = SharedNames(kernel.pointers.shared_arrays, {}, kernel.compiled.source, kernel.name)  # type: ignore[union-attr]
-    traces = trial.record(kernel, facts.problem.prepare(facts.failure.case), blocks=(block,)).launches[-1].traces  # type: ignore[arg-type]
-    found = set()
-    for trace in traces:
-        if trace.space == "shared" and trace.op == op:
+    launch = trial.record(kernel, facts.problem.prepare(facts.failure.case), blocks=(block,)).launches[-1]  # type: ignore[arg-type]
+    touched: dict[str, dict[int, set]] = {"ld": {}, "st": {}}  # op -> line -> elements
+    for trace in launch.traces:
+        if trace.space == "shared" and trace.op in touched:
+            line = launch.program.instructions[trace.instruction].line
             active = trace.addresses if trace.active is None else trace.addresses[trace.active]
             for byte in np.unique(active[:, None] + np.arange(0, max(trace.width, 4), 4)).tolist():
                 array, index, _ = arrays.place(trace.instruction, byte)
-                found |= {index} if array == name else set()
-    return np.array(sorted(found))
+                touched[trace.op].setdefault(line, set()).update({index} if array == name else ())
+    again = {line for line, elements in touched["ld"].items() if elements} if op == "st" else set()
+    return np.array(sorted(set().union(*(found for line, found in touched[op].items() if line not in again))))
 
 
 def same_buffer(facts: Facts) -> str:
@@ -337,7 +405,27 @@ def leaves_the_matrix(facts: Facts) -> str:
             col, int(x), width, f"a row of {name} has {width} floats"
         )
         if told:
-            return f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}: {told}."
+            where = f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}"
+            return f"{where}: {told}.{_along(facts, row, 'y') or _along(facts, col, 'x')}"
+    return ""
+
+
+def _along(facts: Facts, text: str, due: str) -> str:
+    """That a row, or a column, is made of the axis that the launch has along the other one; '' if it is not."""
+    rows_along = facts.problem.rows_along  # type: ignore[attr-defined]
+    if rows_along == "either":
+        return ""
+    other = {"x": "y", "y": "x"}
+    axis = due if rows_along == "y" else other[due]
+
+    def moves(along: str) -> bool:
+        ends = [(0, 0, 0), (int(along == "x"), int(along == "y"), 0)]
+        first, second = (integers.value(text, facts.values(one, one)) for one in ends)
+        return first is not None and first != second
+
+    if moves(other[axis]) and not moves(axis):
+        what = "rows" if due == "y" else "columns"
+        return f" It is made of {other[axis]}, and this launch has {axis} along the {what}."
     return ""
 
 
@@ -353,6 +441,8 @@ def _row_and_column(text: str) -> tuple[str, str, str] | None:
         return None
     row, stride = re.fullmatch(r"(.+)\*\s*([\w.]+)", parts[made[0]]).groups()  # type: ignore[union-attr]
     row = row.strip()
+    if "*" in re.sub(r"\([^()]*(?:\([^()]*\)[^()]*)*\)", "", row):
+        return None  # a length of several factors, or a row of several
     row = row[1:-1] if row.startswith("(") and row.endswith(")") else row
     return row, stride, " + ".join(part for n, part in enumerate(parts) if n != made[0])
 
@@ -391,12 +481,16 @@ def sent_home(facts: Facts) -> str:
             if index is None:
                 continue
             index = np.broadcast_to(index, _threads(facts))
+            if told := _of_other_length(facts, number, text):
+                return told
             owners = np.argwhere(index == element)
             where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
             if len(owners) == 0:
                 return _out_of_reach(facts, number, text, where)
             due = _owner(facts, element)
-            if due is None or due in map(tuple, owners.tolist()):
+            if due is None:
+                return ""
+            if due in map(tuple, owners.tolist()):
                 kept = _kept_away(facts, *map(int, owners[0]))
                 return f"{kept} But {where} is its element." if kept else ""
             block, thread = _indices(facts, *due)
@@ -437,19 +531,30 @@ def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
     if None in [one if one is None else 0 for one in reached]:
         values = theme.runs(np.unique(integers.value(text, facts.all_threads)).tolist())
         return f"{start}: `{text}` is {values}, and there are {facts.failure.expected.size} elements."
-    stride, sizes_ = integers.value(split[1], facts.all_threads), facts.failure.case.sizes  # type: ignore[index]
-    if np.ndim(stride) == 0 and stride is not None and len(shape) == 2 and stride != shape[1]:
-        names = [key for key, size in sizes_.items() if size == shape[1]]
-        return (
-            f"{start}: `{text}` takes rows to be `{split[1]}` = {stride} floats long, and they have "  # type: ignore[index]
-            f"{names[0] if names else ''} = {shape[1]}."
-        )
     sets = [np.unique(one).tolist() for one in reached]
     told = " and ".join(f"`{part}` is {theme.runs(one)}" for part, one in zip((split[0], split[2]), sets, strict=True))  # type: ignore[index]
     sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
     swapped = len(shape) == 2 and shape[0] != shape[1] and [len(one) for one in sets] == [shape[1], shape[0]]
     why = " Row and column trade places: see which of them x is." if swapped else ""
     return f"{start}: {told}, and there are {sizes}.{why}"
+
+
+def _of_other_length(facts: Facts, line: int, text: str) -> str:
+    """That an index of the output is made with another length than that of its rows, or, where it is stored column by
+    column, of its columns."""
+    split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
+    if split is None or len(shape) != 2 or min(shape) == 1:
+        return ""
+    length = integers.value(split[1], facts.all_threads)
+    by_columns = getattr(facts.problem, "column_major", False)
+    due, lines = (shape[0], "columns") if by_columns else (shape[1], "rows")
+    if length is None or np.ndim(length) or length == due:
+        return ""
+    names = [key for key, size in facts.failure.case.sizes.items() if size == due]
+    return (
+        f"In line {line}, `{text}` takes the {lines} of {facts.problem.output} to be `{split[1]}` = {length} elements "
+        f"long, and they have {f'{names[0]} = ' if names else ''}{due}."
+    )
 
 
 def _threads(facts: Facts) -> tuple[int, int]:
@@ -531,7 +636,8 @@ def reads_old(facts: Facts) -> str:
     output, name = facts.failure.output, facts.problem.output
     if output is None or not np.isnan(output).any():
         return ""
-    added = re.search(rf"\b{trial.output_name(facts.found.kernel, facts.setup)}\s*\[[^;=]*\]\s*\+=", facts.text)  # type: ignore[arg-type]
+    written = trial.output_name(facts.found.kernel, facts.setup)  # type: ignore[arg-type]
+    added = re.search(rf"\b{written}\s*\[[^;=]*\]\s*\+=|\batomicAdd\s*\(\s*&?\s*{written}\b", facts.text)
     if isinstance(facts.problem, Gemm):
         try:
             if not _probe(facts).spoilt.any():
@@ -540,9 +646,11 @@ def reads_old(facts: Facts) -> str:
             return ""
     elif not added or not np.isnan(output[trial.stored(facts.found.kernel, facts.problem, facts.failure.case)]).any():  # type: ignore[arg-type]
         return ""
-    if added:
+    right = any(one.passed and one.case.beta for one in facts.found.outcomes)
+    if added and not (facts.problem.scalars and right):  # where beta is not 0, adding may be what is meant
         line = facts.text.count("\n", 0, added.start()) + 1
-        return f"Line {line} adds to {name} (+=), and before the launch {name} is NaN: the result must replace it (=)."
+        instead = ": the result must replace it (=)" if isinstance(facts.problem, Gemm) else ""
+        return f"Line {line} adds to {name}, and before the launch {name} is NaN{instead}."
     return slips.sentence("C_read_when_beta_0") if facts.problem.scalars else f"{name} is read, and begins with NaN."
 
 
@@ -553,18 +661,22 @@ def of_another_element(facts: Facts) -> str:
         return ""
     wrong = wrong & ~np.isnan(output)
     values, places, often = np.unique(expected, return_index=True, return_counts=True)
-    if wrong.sum() < 4 or (often > 1).mean() > 0.1:
+    if wrong.sum() < 4 or len(values) < 16 or (often > 1).mean() > 0.1:
         return ""
     found = np.searchsorted(values, output[wrong])
     if (found >= len(values)).any() or (values[np.minimum(found, len(values) - 1)] != output[wrong]).any():
         return ""
-    name = facts.problem.output
-    first = tuple(int(n) for n in np.argwhere(wrong)[0])
-    other = np.unravel_index(int(places[found[0]]), expected.shape)
+    here, there = np.argwhere(wrong), np.argwhere(np.ones(expected.shape))[places[found]]
+    names = [[facts.problem.index(tuple(int(n) for n in one))[-1] for one in cells] for cells in (here, there)]
+    if any(isinstance(one, str) and one != same for one, same in zip(*names, strict=True)):
+        return ""  # numbers of two kinds that happen to be equal
+    first, other = (
+        f"{facts.problem.output}[{', '.join(map(str, facts.problem.index(tuple(int(n) for n in one))))}]"
+        for one in (np.argwhere(wrong)[0], np.unravel_index(int(places[found[0]]), expected.shape))
+    )
     return (
-        f"{name}[{', '.join(map(str, first))}] holds the value of {name}[{', '.join(str(int(n)) for n in other)}], "
-        f"and so "
-        "does every wrong element that of another one: the element that is read is not the one that is written."
+        f"{first} holds the value of {other}, and so does every wrong element that of another one: what is computed "
+        "and where it is stored do not belong together."
     )
 
 
@@ -632,6 +744,8 @@ def stored_twice(facts: Facts) -> str:
     if tiles is not None and (tiles == tiles[:1]).all():
         sets = [_rows_and_columns(one) for one in (tiles[0] == 0, tiles[0] > 1)]
         more = f", and several threads store {sets[1]}" if sets[1] else ""
+        if not stores.any():
+            return ""
         if sets[0]:
             why = "the place of a thread's part is not its own"
             return f"In every tile of {name} no thread stores {sets[0]}{more}: {why}."
@@ -639,7 +753,7 @@ def stored_twice(facts: Facts) -> str:
         return ""
     first, other = (f"{name}[{', '.join(map(str, one[0].tolist()[-due.ndim :]))}]" for one in (none, several))
     return (
-        f"No thread stores {first}, and several threads store {other}: the index of the store gives them one element."
+        f"No thread stores {first}, and several threads store {other}: the places that they compute are not their own."
     )
 
 
@@ -668,5 +782,7 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 BY_TEXT: tuple[Look, ...] = (convergence.explained, leaves_its_row, leaves_the_room, same_buffer, not_sent_home)
 LOOKS: tuple[Look, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
-    overall.factor_or_constant, contents.explained, of_another_element, of_another_block, stored_twice, never_stored,
+    overall.factor_or_constant, contents.explained, of_another_element, of_another_block,
 )  # fmt: skip
+# What was seen, and not why: only where nothing else explains it.
+LAST: tuple[Look, ...] = (no_barrier_in_loop, stored_twice, never_stored)

@@ -233,11 +233,14 @@ PRODUCTS: tuple[Slip, ...] = (
          _some_k(lambda i, k: k % _BK(i) != _BK(i) - 1)),
     Slip("first_k_of_tile_missing", "Each tile loses its first k: the loop inside the tile begins one step too late.",
          _some_k(lambda i, k: k % _BK(i) != 0)),
-    Slip("A_stands_still", "Every round loads the first tile of A again: its column must move on by the tile's depth.",
+    Slip("A_stands_still", "Every round multiplies the first tile of A: the column that is loaded must move on by "
+         "the tile's depth, and what is loaded must be what is multiplied.",
          _indexed(a=lambda i, row, col, k: row * i.K + k % _BK(i))),
-    Slip("B_stands_still", "Every round loads the first tile of B again: its row must move on by the tile's depth.",
+    Slip("B_stands_still", "Every round multiplies the first tile of B: the row that is loaded must move on by the "
+         "tile's depth, and what is loaded must be what is multiplied.",
          _indexed(b=lambda i, row, col, k: k % _BK(i) * i.N + col)),
-    Slip("tiles_stand_still", "Every round loads the first tiles of A and B again: k must move on by the tile's depth.",
+    Slip("tiles_stand_still", "Every round multiplies the first tiles of A and B: k must move on by the tile's depth "
+         "where they are loaded, and what is loaded must be what is multiplied.",
          _indexed(lambda i, row, col, k: row * i.K + k % _BK(i), lambda i, row, col, k: k % _BK(i) * i.N + col)),
     Slip("k_moves_by_1", "From tile to tile k moves on by 1, so that most products are counted several times: it must "
          "move on by the tile's depth.", _some_k(lambda i, k: np.minimum(k + 1, _BK(i)))),
@@ -247,15 +250,15 @@ PRODUCTS: tuple[Slip, ...] = (
     Slip("B_of_first_block", "Every block loads its tile of B from the first columns: the column at which the block's "
          "tile begins is missing.",
          _indexed(b=lambda i, row, col, k: k * i.N + col % _needs(i.tiles.BN))),
-    Slip("row_x_of_As", "The sum reads row x of A's tile; the thread's row is y: As[y][k].",
+    Slip("row_x_of_As", "The sum reads row x of A's tile; the thread's row is y.",
          _in_tile(a=lambda row, col, k, side: (row - row % side + col % side, k))),
-    Slip("column_y_of_Bs", "The sum reads column y of B's tile; the thread's column is x: Bs[k][x].",
+    Slip("column_y_of_Bs", "The sum reads column y of B's tile; the thread's column is x.",
          _in_tile(b=lambda row, col, k, side: (k, col - col % side + row % side))),
     Slip("As_read_transposed", "A's tile is stored in one order of its two indices and read in the other: k is the "
-         "second one, As[y][k].",
+         "second one.",
          _in_tile(a=lambda row, col, k, side: (row - row % side + k % side, k - k % side + row % side))),
     Slip("Bs_read_transposed", "B's tile is stored in one order of its two indices and read in the other: k is the "
-         "first one, Bs[k][x].",
+         "first one.",
          _in_tile(b=lambda row, col, k, side: (k - k % side + col % side, col - col % side + k % side))),
     Slip("one_row_of_A", "All rows of a thread's patch use its first element of A: the index of A's fragment does not "
          "move with y.",

@@ -27,15 +27,18 @@ from helpers.recordings.measurement import MEASURED, Measurement
 SIDE = 2048  # M = N = K of a multiplication: one of those that the suite `plain` records
 SUITE = "plain"
 BUDGET_S = 0.1  # of measuring
-LIKE = 1.3  # at most so many times the course's recorded time: then what was recorded of its kernel concerns this one
+LIKE = 1.05  # at most so many times the course's predicted time: then what was recorded of its kernel concerns this one
 
 
-def line(kernel: Kernel, source: str, problem: Problem, name: str = "", before: str = "") -> str:
+def line(
+    kernel: Kernel, source: str, problem: Problem, name: str = "", before: str = "", course: Kernel | None = None
+) -> str:
     """'M = N = K = 2048: 1.1 ms (1.0 to 1.2), predicted for NVIDIA H200; the limit is latency. So wide a range held
     53 of
     67 such launches …' or '' where it cannot be predicted; on a GPU also '1.08 ms, measured here (NVIDIA H200)'.
 
     source: the kernel's.  name: of the exercise.  before: of the one whose kernel this one improves on, '' for none.
+    course: the exercise's own kernel.
     """
     case = _case(problem)
     found = _prediction(kernel, problem, case)
@@ -48,7 +51,8 @@ def line(kernel: Kernel, source: str, problem: Problem, name: str = "", before: 
         else ", ".join(f"{name} = {size}" for name, size in case.sizes.items())
     )
     held = f" {found.range.reason}" if found is not None else ""
-    beside = f" {_beside(found.ms, name, before)}" if found is not None and before else ""
+    like = found is not None and course is not None and before != "" and _alike(found.ms, course, problem)
+    beside = f" {_beside(found.ms, like, name, before)}" if found is not None and before else ""
     return f"\n{sizes}: {'; '.join(told)}.{held}{beside}"
 
 
@@ -74,15 +78,24 @@ def _told(found: cycles.Prediction | None) -> str:
     return f"{likely} ({least} to {most}), {found.label}; {found.limiter_in_short}"
 
 
-def _beside(ms: float, name: str, before: str) -> str:
-    """'patch, the kernel before it, takes 0.988 ms (recorded).'; and what the recordings say where the model errs."""
+def _alike(ms: float, course: Kernel, problem: Problem) -> bool:
+    """Whether the course's own kernel is predicted to take as long."""
+    own = predicted_ms(course, problem)
+    return own is not None and 1 / LIKE < ms / own < LIKE
+
+
+def _beside(ms: float, like: bool, name: str, before: str) -> str:
+    """'patch, the kernel before it, takes 0.988 ms (recorded).'; and what the recordings say where the model errs.
+
+    like: whether what was recorded of the course's own kernel concerns this one.
+    """
     earlier, own = recorded(before), recorded(name)
     if earlier is None:
         return ""
     told = f"{before}, the kernel before it, takes {_time(earlier.median_ms)} ({earlier.label})."
     if own is None or (ms < earlier.median_ms) == (own.median_ms < earlier.median_ms):
         return told
-    if not 1 / LIKE < ms / own.median_ms < LIKE:
+    if not like:
         return told  # another kernel than the course's: of this one nothing is recorded
     slower = own.median_ms > earlier.median_ms
     share = (own.median_ms / earlier.median_ms if slower else earlier.median_ms / own.median_ms) - 1

@@ -30,9 +30,13 @@ _CONDITIONS = (
 _PATTERNS = (
     (re.compile(r"__sync(?:threads|warp)\s*;"),
      "The name of a function alone calls nothing: without () there is no barrier. Write __syncthreads();"),
+    (re.compile(r"threadIdx\.(\w)\s*\*\s*blockDim\.\1\s*\+\s*blockIdx\.\1\b"),
+     ": block and thread are exchanged. The block begins at blockIdx * blockDim, and threadIdx counts on from there."),
     (re.compile(r"\w+(?:\[[^][]*\])?\s*=\+\s*\w+"), "=+ assigns what follows it, with a sign; += adds."),
     (re.compile(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*\*\s*>\s*\(\s*\w+\s*\)\s*\[(?![^]]*(?:/|>>))[^]]*\*\s*[NKM]\b[^]]*\]"),
      ": an index into a pointer to float4 counts groups of four, and this one counts floats. Divide it by 4."),
+    (re.compile(r"(?:\*\s*(\w+)|(\w+\s*\[[^][]*\]))\s*=\s*atomic\w+\s*\(\s*(?:\1\b|&\s*\2)[^;]*"),
+     ": the function returns what was there before, and = stores that over the new number. Call it alone."),
     (re.compile(r"(?<=[;{}])\s*(\w+)(?:\[[^][]*\])?\s*==[^=;]*;"),
      "== compares, and the result is thrown away; = assigns."),
 )  # fmt: skip
@@ -60,7 +64,15 @@ def explanation(source: str) -> str:
     for pattern, why in _PATTERNS:
         if found := pattern.search(text):
             return f"Line {_line(text, found)} has {' '.join(found[0].split())}{'' if why[0] == ':' else ' '}{why}"
-    return _in_conditions(text) or _of_its_own(text) or _cut_to_int(text) or _declared_again(text)
+    return (
+        _in_conditions(text)
+        or _two_axes(text)
+        or _one_by_one(text)
+        or _thrown_away(text)
+        or _of_its_own(text)
+        or _cut_to_int(text)
+        or _declared_again(text)
+    )
 
 
 def _without_comments(source: str) -> str:
@@ -89,6 +101,53 @@ def _in_conditions(text: str) -> str:
             for pattern, why in _CONDITIONS:
                 if slip := pattern.fullmatch(part):
                     return f"{has}. {why.format(slip[0], *slip.groups())}"
+    return ""
+
+
+_INDEX = (
+    r"blockIdx\.(?P<a>\w)\s*\*\s*blockDim\.(?P<b>\w)\s*\+\s*threadIdx\.(?P<c>\w)",
+    r"threadIdx\.(?P<c>\w)\s*\+\s*blockIdx\.(?P<a>\w)\s*\*\s*blockDim\.(?P<b>\w)",
+)
+
+
+def _two_axes(text: str) -> str:
+    """An index of the launch that is made of two axes."""
+    for pattern in _INDEX:
+        for found in re.finditer(pattern, text):
+            if len({found["a"], found["b"], found["c"]}) > 1:
+                return (
+                    f"Line {_line(text, found)} has {' '.join(found[0].split())}: x and y are mixed. An index is made "
+                    "of one axis, blockIdx.y * blockDim.y + threadIdx.y."
+                )
+    return ""
+
+
+def _one_by_one(text: str) -> str:
+    """A loop over tiles that goes on by 1, though its variable is where the tile begins."""
+    for loop in re.finditer(
+        r"\bfor\s*\(\s*int\s+(\w+)\s*=\s*0\s*;([^;]*);\s*(?:\+\+\1|\1\+\+|\1\s*\+=\s*1)\s*\)", text
+    ):
+        name, body = loop[1], integers.bracketed(text[loop.end() :].lstrip()[1:], "{}")[0]
+        begins = re.search(rf"[\[(+]\s*{name}\s*\+\s*(?:threadIdx\.)?[xy]\b", body)
+        if "__syncthreads" in body and begins and not re.search(rf"\b{name}\s*\*|\*\s*{name}\b", body):
+            why = (
+                f"{name} counts tiles, and is used as the k at which a tile begins: that is {name} times its depth."
+                if "/" in loop[2]
+                else f"{name} grows by 1, and a round takes a whole tile of k. It must grow by the tile's depth."
+            )
+            return f"Line {_line(text, loop)} has {' '.join(loop[0].split())}: {why}"
+    return ""
+
+
+def _thrown_away(text: str) -> str:
+    """A statement that calls a function for its result, and does nothing with it."""
+    own = re.findall(r"__device__\s+(?:__forceinline__\s+|inline\s+)*(?!void\b)\w+\s+(\w+)\s*\([^)&]*\)\s*\{", text)
+    called = "|".join([*map(re.escape, own), r"__shfl\w*_sync", "__ballot_sync", "__popc"])
+    for found in re.finditer(rf"(?<=[;{{}}])\s*({called})\s*\([^;]*\)\s*;", text):
+        name = found[1]
+        return (
+            f"Line {_line(text, found)} calls {name} and does nothing with what it returns: assign it, v = {name}(…)."
+        )
     return ""
 
 
@@ -125,26 +184,67 @@ def _size(text: str, names: integers.Values) -> int | str:
     return text.strip() if number is None else int(number)
 
 
-def _of_its_own(text: str) -> str:
-    """An array of each thread's own that is indexed by the thread's number, as only a shared one can be meant."""
-    if "__syncthreads" not in text:
-        return ""
+def _of_two_threads(text: str) -> tuple[dict[str, int], dict[str, int]]:
+    """The names that a text gives thread 0 and thread 11 of a block; every parameter of a template is taken for 8."""
     sizes = {f"{name}.{axis}": 32 for name in ("blockDim", "gridDim") for axis in "xyz"}
     sizes |= {f"blockIdx.{axis}": 0 for axis in "xyz"}
-    first, other = ({f"threadIdx.{axis}": number for axis in "xyz"} for number in (0, 11))
+    for parameters in re.findall(r"\btemplate\s*<([^>]*)>", text):
+        sizes |= dict.fromkeys(re.findall(r"\b(?:int|unsigned)\s+(\w+)", parameters), 8)
+    first, other = (
+        integers.names_in(text, sizes | {f"threadIdx.{axis}": number for axis in "xyz"}, first_round=True)
+        for number in (0, 11)
+    )
+    return first, other
+
+
+def _in_loops(text: str, place: int, names: integers.Values) -> dict[str, int]:
+    """The names with what the variables of the loops before a place begin with, the last loop of each."""
+    found = dict(names)
+    for loop in re.finditer(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=([^;]*);", text[:place]):
+        found.pop(loop[1], None)
+        if (begins := integers.value(loop[2], found)) is not None:
+            found[loop[1]] = begins
+    return found
+
+
+def _of_its_own(text: str) -> str:
+    """What is each thread's own, and can only be meant to be shared: an array that is indexed by the thread's number,
+    and a variable that one thread sets for all."""
+    if "__syncthreads" not in text:
+        return ""
+    threads = _of_two_threads(text)
     for declared in re.finditer(
         r"(?m)^(?!.*\b(?:__shared__|extern|__device__)\b)[ \t]*float\s+(\w+)\s*\[[^\]]*\].*;", text
     ):
         name, line = declared[1], text.count("\n", 0, declared.start()) + 1
-        for index in re.findall(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
-            one, two = (
-                integers.value(index, integers.names_in(text, sizes | thread, first_round=True))
-                for thread in (first, other)
-            )
+        for stored in re.finditer(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
+            one, two = (integers.value(stored[1], _in_loops(text, stored.start(), names)) for names in threads)
             if one is not None and two is not None and one != two:
                 return (
                     f"Line {line} declares {name} without __shared__: each thread has an array of its own, of which it "
-                    f"fills one element, and what other threads load is not in it. Write __shared__ float {name}…"
+                    f"fills a part, and what other threads load is not in it. Write __shared__ float {name}…"
+                )
+    return _set_by_one(text, threads)
+
+
+def _set_by_one(text: str, threads: tuple[integers.Values, integers.Values]) -> str:
+    """A variable of each thread's own that thread 0 sets, and that all threads ask for behind a barrier."""
+    for declared in re.finditer(r"(?m)^[ \t]*(bool|int|unsigned)\s+(\w+)\s*(?:=[^;]*)?;", text):
+        name = declared[2]
+        for found in re.finditer(r"\bif\s*\(", text[declared.end() :]):
+            condition, rest = integers.bracketed(text[declared.end() + found.end() :])
+            holds = [integers.value(condition, names) for names in threads]
+            if None in holds or not holds[0] or holds[1]:
+                continue
+            rest = rest.lstrip()
+            body, behind = integers.bracketed(rest[1:], "{}") if rest[:1] == "{" else rest.split(";", 1)
+            asked = re.search(rf"\bif\s*\(\s*!?\s*{name}\b", behind)
+            between = behind[: asked.start()] if asked else ""
+            sets = rf"(?<![\w.]){name}\s*=(?!=)"
+            if re.search(sets, body) and "__syncthreads" in between and not re.search(sets, between):
+                return (
+                    f"Line {_line(text, declared)} declares {name} without __shared__: each thread has a {name} of its "
+                    f"own, and only thread 0 sets it. Write __shared__ {declared[1]} {name};"
                 )
     return ""
 
@@ -160,6 +260,7 @@ def _cut_to_int(text: str) -> str:
             continue
         for added in re.finditer(rf"(?:[;{{}})]\s*|\bint\s+|\belse\s+){name}\s*\+?=(?!=)([^;,]*);", statements):
             outside = re.sub(r"\[[^][]*\]", "[]", added[1])
+            outside = outside.partition("?")[2] or outside  # of a condition both results
             if re.search(r"\bint\s*\(|\(int\)|\w+\s*\(|[<>&?]|==|!=", outside):
                 continue  # a conversion that is meant, a comparison, or more than these words can tell
             used = set(re.findall(r"(?<![.\w])([A-Za-z_]\w*)\b(?!\s*\[)", outside)) & single
@@ -185,7 +286,7 @@ def _blank_heads(text: str) -> str:
 def _declared_again(text: str) -> str:
     """A variable that an inner block declares once more: what it computes there is lost, and the outer one, which is
     used afterwards, is not changed by anything."""
-    for outer in re.finditer(r"\b(?:float|double|int)\s+(\w+)\s*=[^;]*;", text):
+    for outer in re.finditer(r"\b(?:float|double|int)\s+(\w+)\s*(?:=[^;]*)?;", text):
         name = outer[1]
         scope = integers.bracketed(text[outer.end() :], "{}")[0]
         inner = re.search(rf"\b(?:float|double|int)\s+{name}\s*=[^;]*;", scope)
@@ -193,10 +294,13 @@ def _declared_again(text: str) -> str:
             continue
         hidden, rest = integers.bracketed(scope[inner.end() :], "{}")
         before, set_in = scope[: inner.start()], rf"(?<![\w.]){name}\s*(?:[-+*/]?=(?!=)|\+\+|--)"
-        if re.search(set_in, hidden) and re.search(rf"\b{name}\b", rest) and not re.search(set_in, before + rest):
+        if re.search(r"\)\s*$", before):  # if (…) float old = …; is over with its ;
+            hidden, rest = "", scope[inner.end() :]
+        set_there = re.search(set_in, hidden) or "=" not in outer[0] or not re.search(rf"\b{name}\b", hidden)
+        if set_there and re.search(rf"\b{name}\b", rest) and not re.search(set_in, before + rest):
             line = text.count("\n", 0, outer.end() + inner.start()) + 1
             return (
-                f"Line {line} declares another {name}, which ends with the next }}: what is added to it is lost, and "
+                f"Line {line} declares another {name}, which ends with the statement or the braces that it stands in: "
                 f"the {name} of line {_line(text, outer)} is never changed. Leave the second declaration out."
             )
     return ""
@@ -224,7 +328,16 @@ def _unknown_name(found: re.Match[str], source: str) -> str:
             f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
             f"the loop.{braces}"
         )
-    return f"Did you mean {(same or near)[0]}?" if same or near else ""
+    if same or near:
+        return f"Did you mean {(same or near)[0]}?"
+    declared = re.search(rf"\b(?:float4?|double|int|unsigned|bool|auto)\s+{re.escape(name)}\b", source)
+    if declared is None:
+        return ""
+    line = source.count("\n", 0, declared.start()) + 1
+    return (
+        f"{name} is declared in line {line}, inside of braces, and ends with them. Declare it in front of the {{ that "
+        "begins them."
+    )
 
 
 def _define_with_semicolon(source: str) -> str:
@@ -278,8 +391,8 @@ _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r'identifier "(\w+)" is undefined', _unknown_name),
     (r"must have arithmetic", _of_source(
         r"float\s*\*",
-        "One of the two is a pointer, the place where the floats of an array begin; a float of it has an index, as in "
-        "B[i].",
+        "The name of an array alone is a pointer, the place where its floats begin; one of its floats has an index, "
+        "as in B[i].",
     )),
     (r'invalid type conversion|cast to type "float4" is not allowed', _FLOAT4_BY_VALUE),
     (r"no suitable (?:constructor|conversion)[^\n]*float4", _FLOAT4_BY_VALUE),

@@ -49,8 +49,9 @@ class ValueExercise(Exercise):
         except (CompileError, SimulatorError, LookupError, TypeError, ValueError) as error:
             return Verdict(False, str(error))
 
-    def check(self, answer: Any = None) -> Verdict:
-        """Is it right? None: the value that the exercise begins with."""
+    def check(self, answer: Any = None, *more: Any) -> Verdict:
+        """Is it right? None: the value that the exercise begins with. Several answers are the parts of a tuple."""
+        answer = (answer, *more) if more else answer
         value = self.starter if answer is None else answer
         untouched = _equal(value, self.starter)
         try:

@@ -103,8 +103,8 @@ WARP_NUMBERS = KernelExercise(
     task="Every thread writes the number of its warp inside its block to its element of W. The kernel is right for "
     "blocks that are one row of threads. Make it right for every two-dimensional block.",
     hints=(
-        "Warps are cut from the threads of a block in the order of their linear number, 32 at a time.",
-        "The linear number counts along x first; each step in y skips a whole row of the block: blockDim.x threads.",
+        "Warps are cut from the threads of a block in the order of their linear id, 32 at a time.",
+        "The linear id counts along x first; each step in y skips a whole row of the block: blockDim.x threads.",
         "thread = threadIdx.x + blockDim.x * threadIdx.y, and its warp is thread / 32.",
     ),
     problem=MatrixMap(

@@ -89,6 +89,8 @@ ID_SLIPS = (
     Slip(_x + _bx * _y + _by * _z, "A step along z passes whole layers of bx · by threads, not by."),
     Slip(_x + _bx * _y, "Which layer is z = 1? There are as many threads before it as layer 0 holds."),
     Slip(_x + _by * (_y + _bx * _z), "bx and by have traded places: one row of the block holds bx threads."),
+    Slip(_x + _bx * _y + _z, "z = 1 is not one thread further, but a whole layer of bx · by threads."),
+    Slip(_x + _bx * (_y + _z), "z = 1 is not one row further, but a whole layer of by rows."),
     Slip(LINEAR_ID + 1, "Ids begin at 0."),
 )
 

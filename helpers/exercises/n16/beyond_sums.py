@@ -68,6 +68,11 @@ PREFIX = Blank(
               (("w < warp;", "w <= warp;"),)),
         Wrong("no_carry", "Each round begins at 0 again: the sum of the earlier rounds is missing.",
               (("sum = before + v", "sum = v"),)),
+        Wrong("carry_of_mine", "sum is that of the thread's own element, and before must be the same in all threads: "
+              "it grows by the sums of all warps.",
+              (("for (int w = 0; w < WARPS; ++w) before += of_warp[w]", "before = sum"),)),
+        Wrong("carry_replaced", "before is replaced (=) by the sum of a warp, and must grow by that of each (+=).",
+              (("before += of_warp[w]", "before = of_warp[w]"),)),
         Wrong("carry_first", "before grows ahead of its use, so that each element has the whole of its round twice.",
               (("        float sum = before + v;\n", "        for (int w = 0; w < WARPS; ++w) before += of_warp[w];\n"
                 "        float sum = before + v;\n"),
@@ -127,6 +132,17 @@ KEEP_POSITIVE = Blank(
                 "        if (v > 0.0f) {\n            const unsigned votes = __ballot_sync(FULL, v > 0.0f);\n"
                 "            y[kept + __popc(votes & ((1u << lane) - 1))] = v;\n            kept += __popc(votes);\n"
                 "        }\n"),)),
+        Wrong("who_is_here", "__activemask() says which lanes happen to be here, and asks no condition: "
+              "__ballot_sync(FULL, v > 0) does.", (("__ballot_sync(FULL, v > 0.0f)", "__activemask()"),),
+              text="__activemask"),
+        Wrong("not_zero", "The condition is v itself, which holds for everything but 0: vote by v > 0.",
+              (("(FULL, v > 0.0f)", "(FULL, v)"),)),
+        Wrong("mine_and_above", "The bits of my own lane and of those above are counted: those below are (1u << lane) "
+              "- 1.", (("votes & ((1u << lane) - 1)", "votes & ~((1u << lane) - 1)"),)),
+        Wrong("grows_in_some", "kept grows only in the lanes that keep something: it must be the same in all 32.",
+              (("        kept += __popc", "        if (v > 0.0f) kept += __popc"),)),
+        Wrong("all_store", "Lanes with nothing to keep store, too, over what others keep: ask for v > 0.",
+              (("if (v > 0.0f) y", "y"),)),
         Wrong("half_a_mask", "The mask names lanes 0 to 15, and all 32 vote: the mask is FULL.",
               (("__ballot_sync(FULL", "__ballot_sync(0xffffu"),)),
     ),
@@ -246,6 +262,10 @@ ARGMIN = Blank(
                 "place"),)),
         Wrong("largest", "That is the place of the largest.", (("w < v ||", "w > v ||"), ("v = INFINITY", "v = "
                 "-INFINITY"))),
+        Wrong("not_larger", "!(w >= v) is true for a NaN, and where values are equal it asks for no place: w < v || "
+              "(w == v && from < place).", ((BETTER, "!(w >= v)"),)),
+        Wrong("place_not_shuffled", "The value comes from another lane, and its place is taken for one's own: shuffle "
+              "both.", (("__shfl_down_sync(FULL, place, offset)", "place"),)),
         Wrong("not_smaller", "A NaN is taken: !(w >= v) is true for it. Ask for w < v, which is false.",
               ((BETTER, "!(w >= v) || (w == v && from < place)"),)),
         Wrong("value_only", "The place stays behind when the value is replaced.", (("            place = from;\n",

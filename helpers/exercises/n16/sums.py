@@ -154,6 +154,8 @@ WARP_TREE = Blank(
               (("v += __shfl", "v = __shfl"),)),
         Wrong("halves", "With width 16 the warp falls into two halves that exchange nothing: lane 0 has the sum of "
               "lanes 0 to 15.", (("v, offset)", "v, offset, 16)"),)),
+        Wrong("from_place", "offset counts from the lane itself: the lane lane + offset above it is too far.",
+              (("v, offset)", "v, lane + offset)"),)),
         Wrong("from_lane", "__shfl_sync takes from lane number offset, which is the same for all lanes. "
               "__shfl_down_sync takes from lane + offset.", (("__shfl_down_sync", "__shfl_sync"),)),
         Wrong("last_lane", "Lane 31 has no lane above it, so its sum is its own v many times over. The sum of all "
@@ -175,8 +177,8 @@ TWO_LEVELS = Blank(
     difficulty=2,
     task="Few blocks share a long x: every thread first adds up its elements in a register, then a block of 256 "
         "threads "
-    "adds up on two levels, warps and block. n is any number, also smaller than the launch. One barrier is enough, and "
-    "there are three blocks: at most 3 barriers.",
+    "adds up on two levels, warps and block. n is any number, also smaller than the launch. One barrier for each of "
+    "the three blocks is enough: at most 3 in all.",
     hints=(
         "With 3 blocks of 256 threads, thread 5 of block 1 has the elements 261, 261 + 768, 261 + 1536, … below n.",
         "warp_sum leaves the sum of a warp in its lane 0, which stores it in of_warp. The first warp may read when all "
@@ -237,10 +239,7 @@ NO_FENCE = (
     "Without __threadfence() before it the count may be seen before the part, and the last block reads what was in "
     "parts before."
 )
-ONLY_ONCE = (
-    "After two launches *total has the sum once. Either *arrived was not set back to 0, so that no block of the second "
-    "launch was the last; or *total was replaced (=) and not added to (+=)."
-)
+ONLY_ONCE = "After two launches *total has the sum once"
 WHO_IS_LAST = (
     "atomicAdd returns how many blocks had arrived *before*: the last one gets gridDim.x - 1, and it alone may add."
 )
@@ -252,9 +251,8 @@ LAST_BLOCK = Blank(
     title="Write it: the last block adds up the parts",
     difficulty=2,
     task="The block that is the last to store its part adds up all of them: one launch, no atomic on a float, the same "
-    "order whichever block comes last. block_sum is given. *total grows by the sum of x in every launch, and "
-    "*arrived is 0 "
-    "only before the first one.",
+    "order whichever block comes last. block_sum is given. *total grows by the sum of x in every launch; *arrived is 0 "
+    "before the first one.",
     hints=(
         "Only thread 0 counts its block in. How do the other threads of the block learn whether it is the last? last "
         "is in shared memory.",
@@ -273,8 +271,10 @@ LAST_BLOCK = Blank(
     wrong=(
         Wrong("no_fence", NO_FENCE, (("        __threadfence();\n", ""),)),
         Wrong("fence_behind", NO_FENCE, (("= v;\n        __threadfence();\n", "= v;\n"),)),
-        Wrong("no_reset", ONLY_ONCE, (("        *arrived = 0;\n", ""),)),
-        Wrong("replaced", ONLY_ONCE, (("*total += v", "*total = v"),)),
+        Wrong("replaced", f"{ONLY_ONCE}: it was replaced (=) and not added to (+=).", (("*total += v", "*total = v"),),
+              text=r"\*\s*total\s*=(?!=)|\btotal\[0\]\s*=(?!=)"),
+        Wrong("no_reset", f"{ONLY_ONCE}: *arrived was not set back to 0, so that no block of the second launch was the "
+              "last.", (("        *arrived = 0;\n", ""),), text=r"\btotal(?:\[0\])?\s*\+="),
         Wrong("never_last", WHO_IS_LAST, (("== gridDim.x - 1", "== gridDim.x"),)),
         Wrong("first_block", WHO_IS_LAST, (("== gridDim.x - 1", "== 0"),)),
         Wrong("plain_count", "Two blocks may read the same *arrived and store the same number: counting needs "
@@ -302,6 +302,8 @@ LAST_BLOCK = Blank(
 
 SYNC_IN_LOOP = "        __syncwarp();\n"
 
+OF_A_WARP = "Right, but __syncthreads() is the barrier of a block: that of a warp, __syncwarp(), is enough here."
+
 LOCKSTEP = KernelExercise(
     name="lockstep",
     notebook="16",
@@ -317,6 +319,7 @@ LOCKSTEP = KernelExercise(
     ),
     problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 1, 33)),
     picture=OrderOf(Case({"n": 64}), LEARNERS, 4 * 32),
+    remark=lambda judged: OF_A_WARP if "__syncthreads" in judged.kernel.compiled.source else "",
     wrong=(
         Wrong("starter", "Lanes read what other lanes of the warp have stored, and nothing says that they have stored "
               "it yet: __syncwarp() belongs before the loop and behind each step."),

@@ -104,6 +104,12 @@ TWO_OF_THREAD = Blank(
               (("from < at", "from > at"),)),
         Wrong("or_equal", "With <= an equal element replaces the one before it, whose place is smaller.",
               (("w < v || (w == v && from < at)", "w <= v"),)),
+        Wrong("not_larger", "A NaN is not greater than or equal to anything, so that !(w >= v) is true for it, and of "
+              "equal elements the later one wins: ask what is smaller.",
+              (("w < v || (w == v && from < at)", "!(w >= v)"),)),
+        Wrong("both_smaller", "An element that is smaller and stands later comes first, too: the place decides only "
+              "where the values are equal.",
+              (("w < v || (w == v && from < at)", "w <= v && from < at"),)),
         Wrong("nan_passes", "A NaN is not greater than or equal to anything, so that !(w >= v) is true for it: ask "
               "what is smaller.", (("w < v || (w == v", "!(w >= v) || (w == v"),)),
         Wrong("largest", "These are the two largest.", (("w < v ||", "w > v ||"),)),
@@ -127,6 +133,8 @@ TWO_OF_THREAD = Blank(
               (("row + y < M && col + x < N", "row < M && col < N"),)),
         Wrong("rows_of_m", "A row of C has N elements: the place is (row + y) * N + col + x.",
               (("(row + y) * N", "(row + y) * M"),)),
+        Wrong("rows_of_k", "A row of C has N elements: the place is (row + y) * N + col + x.",
+              (("(row + y) * N", "(row + y) * K"),)),
         Wrong("place_of_patch", "All elements of the patch get the place of its first one: y and x belong to it.",
               (("(row + y) * N + col + x", "row * N + col"),)),
         Wrong("place_in_patch", "That is the place in the patch. The place in C has row, N and col in it.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from gpusim.devices import WARP
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.n17 import matrices
-from helpers.exercises.n17.matrices import BM, BN, THREADS, exact, product
+from helpers.exercises.n17.matrices import BM, BN, THREADS, TM, exact, product
 from helpers.pictures import CannotTell, theme
 from helpers.pictures.exchange.facts import shuffles
 from helpers.pictures.exchange.figure import exchange_figure
@@ -110,9 +111,16 @@ def journey_figure(
 
 
 def of_row_lanes(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
-    """The shuffles of warp 0, by which the lanes of a row bring their numbers together."""
+    """The shuffles of warp 0, by which the lanes of a row bring their numbers together: those of the last row of a
+    patch, if all rows have the same."""
     recording = trial.record(kernel, problem.prepare(problem.cases[0]), blocks=((0, 0, 0),), only_traced=True)
-    return exchange_figure(shuffles(recording), f"{_begins(title)}: which lane gives, and which takes?")
+    found = shuffles(recording)
+    names = [step.name for step in found.steps]
+    one = names[: len(names) // TM]
+    title = f"{_begins(title)}: which lane gives, and which takes?"
+    if names == TM * one:
+        return exchange_figure(replace(found, steps=found.steps[-len(one) :]), title)
+    return exchange_figure(found, title)
 
 
 def _first_warp(found: Places) -> int:

@@ -19,6 +19,7 @@ CASES = tuple(
 OLD_SUM = (
     "The old sum was made with the old maximum: multiply it by exp2f(old - new), before the maximum is overwritten."
 )
+ALONE = "An element alone is its own maximum, so its power is exp2(0) = 1."
 
 ROW_STATISTICS = Blank(
     name="row_statistics",
@@ -56,8 +57,18 @@ ROW_STATISTICS = Blank(
         Wrong("zero_for_nothing", "A maximum that begins at 0 is larger than every negative element: begin at "
               "-INFINITY.",
               (("Soft soft = {-INFINITY, 0.0f}", "Soft soft = {0.0f, 0.0f}"),)),
-        Wrong("element_for_one", "An element alone is its own maximum, so its power is exp2(0) = 1.",
+        Wrong("element_for_one", ALONE,
               (("{acc[y][x], 1.0f}", "{acc[y][x], exp2f(acc[y][x])}"),)),
+        Wrong("nothing_for_one", ALONE, (("{acc[y][x], 1.0f}", "{acc[y][x], 0.0f}"),)),
+        Wrong("itself_for_one", ALONE, (("{acc[y][x], 1.0f}", "{acc[y][x], acc[y][x]}"),)),
+        Wrong("one_for_all_rows", "The maximum and the sum of one row go on into the next: each row begins with "
+              "nothing, inside of the loop over y.",
+              (("    for (int y = 0; y < TM; ++y) {\n        Soft soft = {-INFINITY, 0.0f};\n",
+                "    Soft soft = {-INFINITY, 0.0f};\n    for (int y = 0; y < TM; ++y) {\n"),)),
+        Wrong("half_of_the_lanes", "The upper 8 of the 16 lanes of a row are never joined: the first offset is 8.",
+              (("offset = 8", "offset = 4"),)),
+        Wrong("maximum_not_joined", "The other lanes' sums are joined without their maximum: join both as one Soft.",
+              (("join(soft, {most, sum})", "join(soft, {most, 0.0f});\n            join(soft, {-INFINITY, sum})"),)),
         Wrong("no_edge", "Right of the last column C has no elements, and acc is 0 there: ask for first_col + x < N.",
               (("            if (first_col + x < N) join", "            join"),)),
         Wrong("all_lanes", "32 lanes have two different rows: 16 lanes share one, so the first offset is 8.",

@@ -20,9 +20,19 @@ from helpers.exercises.n18.members import (
     of_rows,
 )
 
+# Two members have them.
+REPLACED = "Each product replaces the sum so far: it must be added, +=."
+A_TURNED = "A's tile is stored in one order of its two indices and read in the other one: As[y][k]."
+BY_ONE = "An iteration multiplies T products, so the tiles move on by T: k0 += T."
+
 TURNED = (
     "The tile must be turned once: what is loaded with k = x and column y goes to Bs[x][y], and Bs[k][x] is the "
     "element of k and column x."
+)
+
+WORDS_TURNED = (
+    "The tile must be turned once: the int with word x and column y goes to Bs[x][y], and Bs[w][x] is that of word w "
+    "and column x."
 )
 
 TRANSPOSED = cases(
@@ -79,6 +89,9 @@ TRANSPOSED_OPERAND = Blank(
               (("B[(first_col + y) * ldb + k0 + x]", "B[(k0 + x) * ldb + first_col + y]"),)),
         Wrong("guard_as_before", "The guard must ask for what is loaded: here y belongs to the column and x to k.",
               (("first_col + y < N && k0 + x < K", "first_col + x < N && k0 + y < K"),)),
+        Wrong("replaced", REPLACED, (("sum += As", "sum = As"),)),
+        Wrong("a_turned", A_TURNED, (("As[y][k]", "As[k][y]"),)),
+        Wrong("by_one", BY_ONE, (("k0 += T", "k0 += 1"),)),
         Wrong("no_end_of_k", "Behind k = K there are gaps, or other rows, and not zeros: ask for k0 + x < K in both "
               "loads.",
               ((" && k0 + x < K", ""),)),
@@ -201,6 +214,8 @@ FUSED_STEPS = Blank(
               (("0.5f * value * (1.0f", "value * (1.0f"),)),
         Wrong("no_root", "The error function is asked at value / sqrt(2), which is value * 0.7071.",
               (("erff(value * 0.70710678f)", "erff(value)"),)),
+        Wrong("times_root", "The error function is asked at value *divided* by the root of 2: value * 0.7071.",
+              (("erff(value * 0.70710678f)", "erff(value * 1.41421356f)"),)),
         Wrong("no_one", "Without the 1 it is an even function: erf goes from -1 to 1, and the share from 0 to 1.",
               (("(1.0f + erff(", "(erff("),)),
         Wrong("no_value", "That is the share alone. GELU is the value times it.", (("0.5f * value * (", "0.5f * ("),)),
@@ -291,7 +306,8 @@ COLUMN_SCALES = Blank(
               "the tile instead, Bs[x][y].",
               (("Bs[x][y]", "Bs[y][x]"), ("first_col + y < N && w0 + x < words", "first_col + x < N && w0 + y < words"),
                ("B[(first_col + y) * words + w0 + x]", "B[(first_col + x) * words + w0 + y]"))),
-        Wrong("not_turned", "The int with word x and column y belongs in Bs[x][y].", (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("not_turned", WORDS_TURNED, (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("turned_twice", WORDS_TURNED, (("Bs[w][x]", "Bs[x][w]"),)),
         Wrong("guard_as_before", "The guard must ask for what is loaded: here y belongs to the column and x to the "
               "word.",
               (("first_col + y < N && w0 + x < words", "first_col + x < N && w0 + y < words"),)),
@@ -340,7 +356,13 @@ GROUP_SCALES = Blank(
               (("float sum = 0.0f;", "float sum = 0.0f;\n    int part = 0;"), ("            int part = 0;\n", ""))),
         Wrong("whole_tile", "The group is 8 words long: w < first + WORDS.", (("w < first + WORDS", "w < T"),)),
         Wrong("from_the_begin", "The second group begins at first: w = first.", (("int w = first;", "int w = 0;"),)),
-        Wrong("replaced", "Each group is *added* to the sum: +=.", (("sum += part", "sum = part"),)),
+        Wrong("replaced", "A group replaces the sum so far: it must be added, +=.", (("sum += part", "sum = part"),)),
+        Wrong("edge_too_late", "An element whose row is M, or whose column is N, lies outside: >=, not >.",
+              (("row >= M || col >= N", "row > M || col > N"),)),
+        Wrong("number_of_tile", "That is the number of the tile, and a tile has two groups: (w0 + first) / WORDS.",
+              (("(w0 + first) / WORDS", "w0 / T"),)),
+        Wrong("first_words", "Both groups multiply the first 8 words of the tile: those of the second begin at first.",
+              (("int w = first; w < first + WORDS", "int w = 0; w < WORDS"),)),
         Wrong("scales_of_columns", "scale_b is (N, groups): a column's scales are neighbours, scale_b[col * groups + "
               "group].",
               (("scale_b[col * groups + group]", "scale_b[group * N + col]"),)),
@@ -354,7 +376,8 @@ GROUP_SCALES = Blank(
               ((" * scale_b[col * groups + group]", ""),)),
         Wrong("no_last_group", "The last tile may lack its second group, which has no scales: ask for group < groups.",
               ((" || group >= groups", ""),)),
-        Wrong("not_turned", "The int with word x and column y belongs in Bs[x][y].", (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("not_turned", WORDS_TURNED, (("Bs[x][y]", "Bs[y][x]"),)),
+        Wrong("turned_twice", WORDS_TURNED, (("Bs[w][x]", "Bs[x][w]"),)),
         Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
               "the groups.", (("        }\n        __syncthreads();\n", "        }\n"),)),
     ),
@@ -423,6 +446,8 @@ GROUPED = Blank(
               "ask for threadIdx.y < rows.", (("threadIdx.y < rows && ", ""),)),
         Wrong("no_column_edge", "Right of the last column of C a store goes into the next row: ask for col < N.",
               ((" && col < N", ""),)),
+        Wrong("result_turned", "C is row-major: its row and its column trade places in the index.",
+              (("C[row * N + col]", "C[col * N + row]"),)),
         Wrong("rows_times_n", "A row of A has K floats: first_row * K.", (("A + first_row * K", "A + first_row * N"),)),
         Wrong("row_of_thread", "product wants A from the first row of the *tile* on; which row a thread has it finds "
               "itself.", (("A + first_row * K", "A + row * K"),)),
@@ -510,6 +535,11 @@ IMPLICIT = Blank(
               (("A.at(row, k0 + x)", "A.at(row, x)"),)),
         Wrong("place_turned", "at wants the row first: A.at(row, k0 + x).",
               (("A.at(row, k0 + x)", "A.at(k0 + x, row)"),)),
+        Wrong("replaced", REPLACED, (("sum += As", "sum = As"),)),
+        Wrong("a_turned", A_TURNED, (("As[y][k]", "As[k][y]"),)),
+        Wrong("by_one", BY_ONE, (("k0 += T", "k0 += 1"),)),
+        Wrong("b_turned", "B's tile is stored in one order of its two indices and read in the other one: Bs[k][x].",
+              (("Bs[k][x]", "Bs[x][k]"),)),
         Wrong("no_end_of_k", "Behind its last column the matrix has no elements, and at would look at another pixel: "
               "ask for k0 + x < K, and B for k0 + y < K.", ((" && k0 + x < K", ""), ("k0 + y < K && ", ""))),
         Wrong("no_first_barrier", "A thread multiplies before the others have loaded: a barrier is missing before the "

@@ -15,6 +15,7 @@ from helpers.exercises.n18 import pictures
 from helpers.exercises.n18.members import T
 from helpers.exercises.transformer import Sizes, parts
 from helpers.pictures import theme
+from helpers.pictures.operands.explorer import picture_of
 from helpers.pictures.operands.facts import Member, Moved, moved
 from helpers.pictures.scales import model
 from helpers.pictures.tables import Table, not_recorded
@@ -45,6 +46,7 @@ def predict_turned() -> Prediction:
             32: "So it would be if no two lanes shared a sector. Which lanes have the same x?",
         },
         answer=b.request.sectors,
+        picture=lambda: picture_of(Member(op_b="T", along_memory=False)),
     )
 
 

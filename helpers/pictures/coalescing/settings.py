@@ -103,8 +103,8 @@ def _used_share(access: WarpAccess) -> np.ndarray:
 
 def _caption(settings: Sequence[Setting], source: str) -> str:
     shapes = [setting.shape for setting in settings]
-    fewest = min(shapes, key=lambda shape: shape.sectors_per_request)
-    text = f"Fewest sectors: {_cost(fewest)}."
+    least = min(shape.sectors_per_request for shape in shapes)
+    text = f"Fewest sectors: {' and '.join(_cost(one) for one in shapes if one.sectors_per_request == least)}."
     measured = [shape for shape in shapes if shape.gflops is not None]
     if measured:
         slowest = min(measured, key=lambda shape: shape.gflops or 0.0)

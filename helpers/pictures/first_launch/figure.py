@@ -69,7 +69,9 @@ def _facts(strip: Strip) -> str:
     if missed:
         facts.append(f"nobody wrote {theme.plural(missed, 'element')}")
     if again:
-        facts.append(f"{theme.plural(again, 'element')} got {int(strip.writers.max())} writes each")
+        often = sorted(set(strip.writers[strip.writers > 1].tolist()))
+        times = f"{often[0]} writes each" if len(often) == 1 else f"up to {often[-1]} writes"
+        facts.append(f"{theme.plural(again, 'element')} got {times}")
     if idle:
         facts.append(f"{theme.plural(idle, 'thread')} wrote nothing")
     return " and ".join(facts) or "every thread wrote one element, and every element was written"

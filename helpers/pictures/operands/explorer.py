@@ -34,10 +34,9 @@ class OperandsExplorer(LiveExplorer):
         self.fused = switch("in one kernel", member.fused)
         rows = [
             [self.op_a, self.op_b],
-            [self.along],
             [self.gap, self.products],
-            [self.shared],
             [self.epilogue, self.fused],
+            [self.along, self.shared],
         ]
         super().__init__("Explorer: a block's tile, wherever it lies.", rows, page.full_height(HEIGHT, CAPTION_LINES))
 

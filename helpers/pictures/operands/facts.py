@@ -15,6 +15,7 @@ from helpers import run
 from helpers.pictures.coalescing.facts import WarpAccess, warp_access
 
 SOURCE = Path(__file__).parent / "member.cu"
+ENTRIES = MEMBER, AFTERWARDS = "member", "afterwards"  # of the source
 T, BLOCK = 16, (16, 16)  # as the source has them
 M, N, K = 32, 48, 32
 TILE = (1, 1)  # blockIdx of the drawn block
@@ -114,11 +115,11 @@ def moved(member: Member) -> Moved:
         R,
     ]
     grid = N // T, M // T, member.products
-    recordings = [_recorded("member", grid, args)]
+    recordings = [_recorded(MEMBER, grid, args)]
     if member.epilogue and not member.fused:
         more = [NUMBER(M), NUMBER(N), arrays["C"], NUMBER(member.leading("C")), NUMBER(member.step("C")),
                 NUMBER(member.epilogue), bias, R]  # fmt: skip
-        recordings.append(_recorded("afterwards", grid, more))
+        recordings.append(_recorded(AFTERWARDS, grid, more))
     bytes_ = {
         op: SECTOR_BYTES * int(sum(one.total("sectors", "global", op) for one in recordings)) for op in ("ld", "st")
     }

@@ -55,7 +55,7 @@ def patches_figure(patches: Sequence[Patch], device: str, side: int = 0) -> them
         f"{theme.plural(last.fmas, 'multiply-add')}, {each} for each."
     )
     if not side:
-        told += f" If all of them came from its main memory, an {device} could reach {theme.speed(last.roof)}."
+        told += f" If all of them came from main memory, an {device} could reach {theme.speed(last.roof)}."
     drawn, axes = page.page(TOP + EDGE + GAP + SIDE + 74, "At one k: a column of A times a row of B", told, 2)
     scale = SIDE / (side or max(max(one.rows, one.columns) for one in patches))
     with theme.style():

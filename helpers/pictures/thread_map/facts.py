@@ -85,12 +85,14 @@ def thread_map(recording: Recording, shape: tuple[int, int], name: str, array: s
     writers = np.zeros(size, np.int64)
     threads = np.arange(int(np.prod(facts.block)))
     for (x, y, z), stores in accesses_by_block(recording, space="global", op="st", array=array).items():
+        pairs: list[np.ndarray] = []  # a cell and a thread, which may store to it several times
         for store in stores:
             for word in range(store.width // FLOAT_BYTES):
                 cells = store.offset[store.active] // FLOAT_BYTES + word
                 owner_block[cells] = x + facts.grid[0] * (y + facts.grid[1] * z)
                 owner_thread[cells] = threads[store.active]
-                np.add.at(writers, cells, 1)
+                pairs.append(cells * len(threads) + threads[store.active])
+        np.add.at(writers, np.unique(np.concatenate(pairs)) // len(threads), 1)
     owners = (values.reshape(shape) for values in (owner_block, owner_thread, writers))
     return ThreadMap(name, facts.grid, facts.block, *owners, array=array)
 

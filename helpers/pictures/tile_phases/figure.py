@@ -81,7 +81,10 @@ def caption(data: TilePhases, number: int) -> str:
 def _reads_and_uses(data: TilePhases, phase: Phase, letter: str) -> tuple[float, float]:
     """How often each float of a tile is read, and how many products each of these reads is for."""
     row, col = np.divmod(data.tile, data.shapes["C"][1])
-    products = len(np.unique(col if letter == "A" else row))  # of each float: one for each column, or row, of C's tile
+    row_of_A, col_of_B = phase.elements("A") // data.shapes["A"][1], phase.elements("B") % data.shapes["B"][1]
+    # Of each float a product for each column, or row, of C's tile whose floats of the other matrix are there
+    mine, others = (col, col_of_B) if letter == "A" else (row, row_of_A)
+    products = len(np.intersect1d(mine, others) if len(others) else np.unique(mine))
     reads = sum(map(len, phase.readings(letter))) / sum(len(one.element) for one in phase.copies if one.array == letter)
     return reads, products / reads if reads else 0.0
 

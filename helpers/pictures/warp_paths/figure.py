@@ -58,11 +58,11 @@ def _warp(axes, warp: WarpPath, y: float, step: float) -> None:
 
 
 def caption(groups: Sequence[tuple[str, Sequence[WarpPath]]]) -> str:
-    """'By lane a warp issues 55 instructions with 63% of its lanes, by warp a warp issues 35 …'"""
+    """'By lane a warp issues up to 55 instructions with 63% of its lanes, by warp up to 35 …'"""
     parts = []
     for name, warps in groups:
         most, use = max(warp.issued for warp in warps), np.mean([warp.use for warp in warps])
         lanes = "all its lanes" if use == 1 else f"{use:.0%} of its lanes"
         name = name[:1].lower() + name[1:] if parts else name
-        parts.append(f"{name} a warp issues {most} instructions with {lanes}")
+        parts.append(f"{name} a warp issues up to {most} instructions with {lanes}")
     return f"{', '.join(parts)}."

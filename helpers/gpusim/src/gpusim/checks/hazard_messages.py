@@ -52,7 +52,7 @@ class Messages:
         return (found.line, *found.called_from)
 
     def _quote(self, instruction: int, *who: str) -> str:
-        """The source line with what somebody does there; below it the lines that it was called from."""
+        """The source line with what a thread does there; below it the lines that it was called from."""
         lines = self._program.source_lines
         texts = []
         for position, line in enumerate(self.lines(instruction)):
@@ -90,8 +90,9 @@ class Messages:
         """Two threads of a block access `place` in no order."""
         first, second = hazard.first, hazard.second
         follows = self._may_follow(first.instruction, second.instruction)
-        if not follows and self.lines(second.instruction)[-1] < self.lines(first.instruction)[-1]:
-            # Threads were in different branches: tell it in the order of the source.
+        turned = self.lines(second.instruction)[-1] < self.lines(first.instruction)[-1]
+        if turned and not (follows and self._comes_again(second.instruction, first.instruction)):
+            # Threads in different branches, or a load that the compiler moved ahead: in the order of the source.
             first, second = second, first
         one, two = self.lines(first.instruction)[-1], self.lines(second.instruction)[-1]
         where = f"line {one}" if one == two else f"lines {one} and {two}"
@@ -152,14 +153,20 @@ class Messages:
                 following += blocks[block].successors
         return goal.index in known or (start is goal and first < second)
 
+    def _comes_again(self, instruction: int, after: int) -> bool:
+        """Whether an access of the source is made before another one, too: in a loop, which may be unrolled."""
+        line, opcode = self.lines(instruction), self._program.instructions[instruction].opcode
+        same = (n for n, one in enumerate(self._program.instructions) if one.opcode == opcode and self.lines(n) == line)
+        return any(self._may_follow(n, after) for n in same)
+
     def shared_unwritten(self, hazard: Hazard, place: str, block: Index) -> str:
         """`place` is read before anybody has written it."""
         who = lane_name(block, self.thread_index(hazard.second.thread))
         return (
             f"{self._program.name}: {who} {hazard.second.what} {place}, which no thread has written.\n"
             + self._quote(hazard.second.instruction)
-            + "Shared memory holds anything at first. Store to every element that is read later, zeros too where a "
-            "tile reaches beyond the matrix."
+            + "Shared memory holds anything at first. Store to every element that is read later, zeros too where there "
+            "is nothing to load."
         )
 
     def copy_too_early(self, hazard: Hazard, place: str, block: Index) -> str:

@@ -1,0 +1,112 @@
+"""Notebook 18: its numbers by hand and its claims are those of its kernels, its pictures and the recordings."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers import recordings
+from helpers.exercises import family, n18
+from helpers.exercises.n18.pictures import ROWS_OF
+from helpers.exercises.n18.questions import PRODUCTS
+from helpers.exercises.transformer import Sizes, parts
+from helpers.pictures.operands.facts import Member, moved
+from helpers.pictures.scales import model
+from tests.notebooks.support import H200, linked_terms, prose, said, sources
+
+RECORDED = family.recorded(H200.name)
+ROWS = recordings.raw(H200.name, PRODUCTS)["rows"]
+
+
+def test_it_links_the_terms_that_it_explains_to_the_glossary():
+    assert linked_terms("18") >= {"leading dimension", "CUDA graph", "implicit GEMM"}
+
+
+def test_the_table_by_hand_says_where_elements_lie():
+    memory = np.array(list("abc·def·") * 2)
+    matrix = np.lib.stride_tricks.as_strided(memory, (2, 3), (4 * memory.itemsize, memory.itemsize))
+    text = "\n".join(sources("18", "markdown"))
+    assert "float      " + "  ".join(memory[:8]) in text
+    found = re.findall(r"\| (\w), at (\d+) \|", text)
+    elements = (matrix[1, 0], matrix.T[1, 0], matrix[:, 1:][1, 0])
+    places = (4, 1, 5)
+    assert found == [(one, str(at)) for one, at in zip(elements, places, strict=True)]
+    assert all(memory[at] == one for one, at in zip(elements, places, strict=True))
+    (second,) = said("18", r"\| at (\d+) \|")
+    assert second == 8 + 4
+
+
+def test_the_view_of_q_has_the_width_of_all_three():
+    X = np.zeros((512, 3072), np.float32)
+    Q = X[:, 1024:2048]
+    (width,) = said("18", r"Both are (\d+):")
+    assert width == Q.strides[0] // 4 == Q.T.strides[1] // 4
+
+
+def test_padding_by_one_leaves_two_lanes_in_bank_0():
+    for padding, meet in ((1, True), (2, False)):
+        banks = [(x * (16 + padding) + y) % 32 for y in range(2) for x in range(16)]
+        assert (len(set(banks)) < 32) is meet
+    assert (15 * 17 + 1) % 32 == 0 and "lanes (0, 0) and (15, 1) meet in bank 0" in prose("18")
+
+
+def test_the_explorer_shows_what_the_prose_promises():
+    good, turned, gap = (
+        moved(one).operands[1].request.sectors
+        for one in (Member(op_b="T"), Member(op_b="T", along_memory=False), Member(op_b="T", gap=4))
+    )
+    assert said("18", r"when do (\d+) sectors become (\d+)\? When do \d+ become (\d+)\?") == (good, turned, gap)
+    own, shared = (moved(Member(products=3, shared=one)).loaded for one in (False, True))
+    assert own == shared and "one B for all products is loaded again by each of them" in prose("18")
+
+
+@pytest.mark.parametrize(("side", "way", "microseconds"), [(16, family.LOOP, 10), (64, family.LOOP, 10)])
+def test_a_launch_from_python_takes_more_than_ten_microseconds(side, way, microseconds):
+    assert RECORDED.small[side][way].median_ms > microseconds  # a thousand launches, in ms
+    assert "a launch from Python takes more than ten microseconds" in prose("18")
+
+
+def test_a_graph_leaves_about_two_microseconds():
+    assert 1.5 < RECORDED.small[16][family.GRAPH].median_ms < 2.5
+    times = RECORDED.small[256]
+    assert times[family.GRAPH].median_ms > 2 * times[family.ONE_LAUNCH].median_ms
+    (blocks,) = said("18", r"(\d+) blocks of one product do not fill the GPU")
+    assert blocks == (256 // 16) ** 2
+
+
+def test_fusing_gains_where_k_is_small_and_loses_in_the_last_row():
+    for kind in ("f32 NN", "bf16 NN"):
+        rows = [row for row in ROWS if (row["member"], row["kind"]) == ("bias + GELU", kind)]
+        ratios = {tuple(row["shape"]): row["ms"]["cublas + CuPy kernel"] / row["ms"]["gemm"] for row in rows}
+        assert ratios[8192, 8192, 256] > ratios[4096, 4096, 512] > ratios[4096, 4096, 4096]
+        assert (ratios[4096, 4096, 4096] < 0.95) is (kind == "bf16 NN")
+        assert min(ratios.values()) > 0.98 or kind == "bf16 NN"
+
+
+def test_small_columns_have_hardly_a_number_left():
+    given = model.operands()
+    scale = model.scales(given.B, model.INT8, model.TENSOR, 0)[0, 1]
+    left = np.unique(model.rounded(given.B[:, 1] / scale, model.INT8))
+    assert (left.min(), left.max()) == (-3, 3)
+    assert "from -3 to 3" in n18.predict_scale().reasons["about 30 %"]
+
+
+def test_the_rows_of_the_experts_are_those_of_the_picture():
+    (text,) = re.findall(r"six experts have ([\d, ]+) rows", prose("18"))
+    assert tuple(map(int, text.split(", "))) == ROWS_OF
+
+
+def test_a_layer_is_ours_by_its_first_row():
+    ratios = {
+        name: times[family.RIVAL].median_ms / times[family.OURS].median_ms for name, times in RECORDED.layer.items()
+    }
+    assert ratios["Q, K, V"] > 1.1 and ratios[family.WHOLE] > 1
+    assert all(ratios[name] < 1.03 for name in ("output", "gate", "up", "down"))
+    roofs = {part.name: part.roof_ms(H200.peak_fp32_gflops / 1e3, H200.memory_gb_per_s) for part in parts(Sizes())}
+    shares = {name: roof / RECORDED.layer[name][family.OURS].median_ms for name, roof in roofs.items()}
+    assert max(shares["scores"], shares["values"]) < 0.5
+
+
+def test_float32_beats_the_library_and_fewer_bits_do_not():
+    ratios = {row[0]: float(row[4]) for row in n18.formats_table().rows}
+    assert ratios["f32 NN"] > 1 and all(ratios[kind] < 1 for kind in ("bf16 NN", "f16 TN", "s8 NT", "e4m3 NT"))
