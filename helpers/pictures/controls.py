@@ -17,6 +17,7 @@ from helpers.pictures.widgets import WRAPS, number_slider, offered
 
 PLAY_MS = 400  # from a step to the next
 PLAY_WIDTH = 72
+MARGINS = 8  # pixels: two of ipywidgets' on each side of a slider, and of the buttons beside it
 
 
 def range_slider(label: str, smallest: int, largest: int, value: int, step: int = 1) -> ipywidgets.IntSlider:
@@ -50,7 +51,7 @@ def played(slider: TimeSlider) -> ipywidgets.HBox:
     ipywidgets.dlink((slider, "max"), (buttons, "max"))
     ipywidgets.dlink((slider, "disabled"), (buttons, "disabled"))
     width = int(slider.layout.width.removesuffix("px"))
-    slider.layout.width = f"{width - PLAY_WIDTH - 4}px"
+    slider.layout.width = f"{width - PLAY_WIDTH - MARGINS}px"
     return ipywidgets.HBox([slider, buttons], layout={"width": f"{width}px", **WRAPS})
 
 

@@ -8,6 +8,7 @@ can be moved without moving the learner's.
 from __future__ import annotations
 
 import asyncio
+import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -22,6 +23,10 @@ MOST_FRAMES = 96  # of an explorer; a picture takes about 50 KB
 PAUSE = 0.12  # seconds without an input after which the first frame is drawn ahead
 BETWEEN = 0.01  # seconds between two of them, in which an input is heard
 AHEAD = 3  # steps of the control that was moved, in its direction
+
+TURN = threading.RLock()
+"""Held by the thread in which an explorer draws or moves a control. There may be two: JupyterLab can have what controls
+send handled in a thread of its own, a subshell of the kernel."""
 
 State = dict[str, Any]
 
@@ -139,7 +144,12 @@ class Idle:
     """Calls a function again and again while nothing happens, until it has nothing more to do."""
 
     def __init__(self) -> None:
-        self._handle: asyncio.TimerHandle | None = None
+        self._work: Callable[[], bool] | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is still something to do."""
+        return self._work is not None
 
     def begin(self, work: Callable[[], bool]) -> None:
         """After a pause, call `work` until it returns False. Without an event loop, outside of a notebook, nothing."""
@@ -150,14 +160,17 @@ class Idle:
             return
 
         def go_on() -> None:
-            self._handle = None
-            if work():
-                self._handle = loop.call_later(BETWEEN, go_on)
+            with TURN:
+                if self._work is not work:  # an input came, perhaps to the event loop of another thread
+                    return
+                if work():
+                    loop.call_later(BETWEEN, go_on)
+                else:
+                    self._work = None
 
-        self._handle = loop.call_later(PAUSE, go_on)
+        self._work = work
+        loop.call_later(PAUSE, go_on)
 
     def stop(self) -> None:
         """An input has come."""
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
+        self._work = None

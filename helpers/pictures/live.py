@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from typing import Any, Self
 
 import ipywidgets
@@ -33,6 +33,17 @@ SENTENCES = (CannotShow, CannotTell, SimulatorError, CompileError, DoesNotFit, N
 """Errors whose message is meant for the learner. Any other is a fault of the explorer and shows as what it is."""
 
 
+def _in_turn(method: Callable[..., None]) -> Callable[..., None]:
+    """A method during which no other thread draws or moves a control."""
+
+    @wraps(method)
+    def alone(*args: Any) -> None:
+        with frames.TURN:
+            method(*args)
+
+    return alone
+
+
 class LiveExplorer(Explorer):
     """Controls over a picture. A subclass makes its controls, calls `super().__init__` and says what to draw.
 
@@ -42,7 +53,8 @@ class LiveExplorer(Explorer):
     What takes longer than a picture may, such as a predicted time, is `later`'s: it is worked out in a thread when
     nothing happens, and the note has it when it is there.
 
-    An interrupt of the notebook's kernel (its ■ button, or I I) stops a slow setting.
+    An interrupt of the notebook's kernel (its ■ button, or I I) stops a slow setting, because the course's settings of
+    JupyterLab have controls handled by the kernel's main thread (`commsOverSubshells`), the one that is interrupted.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -91,6 +103,7 @@ class LiveExplorer(Explorer):
         SENTENCES instead."""
         return None
 
+    @_in_turn
     def update(self, moved: ipywidgets.Widget | None = None) -> None:
         """Settle, then draw once, or show what was drawn before."""
         with self.quiet():
@@ -130,6 +143,7 @@ class LiveExplorer(Explorer):
             if work is not None:
                 self._behind.begin(partial(_worked_out, work), partial(self._completed, setting))
 
+    @_in_turn
     def _completed(self, setting: Hashable, words: str) -> None:
         """Keep the words for a setting, and show them if the learner is still there."""
         frame = self._frames.get(setting)

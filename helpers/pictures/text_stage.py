@@ -24,7 +24,7 @@ class TextStage(Stage):
     def __init__(self, height: int) -> None:
         super().__init__(height)
         width = round(theme.WIDTH * theme.CSS_DPI)
-        self.picture = ipywidgets.HTML(layout={"width": f"{width}px", "max_width": "100%"})
+        self.picture = ipywidgets.HTML(layout={"width": f"{width}px", "max_width": "100%", "margin": "0"})
         self.frame.children = [self.overlay, self.picture, self.sentence]
         self.frame.layout.overflow, self.frame.layout.height = "auto", f"{height}px"
 

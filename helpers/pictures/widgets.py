@@ -31,6 +31,8 @@ _ONE_GRID = """
   line-height: 28px; padding: 0; text-align: center; }
 .gemm-explorer .widget-hslider { margin: 2px !important; align-items: center; }
 .gemm-explorer .gemm-list .widget-readout { pointer-events: none; }
+.gemm-explorer .gemm-words .widget-readout { width: 128px; min-width: 128px; }
+.gemm-explorer .widget-html-content { min-width: 0; }
 .gemm-explorer .widget-toggle-buttons { flex-flow: row wrap; height: auto; }
 .gemm-explorer .widget-toggle-button { max-width: 100%; height: auto; white-space: normal; }
 @media (max-width: 480px) { .gemm-explorer .widget-label { width: auto !important; min-width: 0; } }
@@ -41,6 +43,7 @@ _SPINNER = (  # in the page's own text colour, on a light page and on a dark one
     'type="rotate" from="0 8 8" to="360 8 8" dur="1s" repeatCount="indefinite"/></path></svg>'
 )
 _SIGN_AFTER = 0.2  # seconds: a picture that is there sooner needs no sign that it is being drawn
+_NUMBER = 10  # letters that a slider's readout has room for; more are words, and get more room
 _MONOSPACE = "font-family: var(--jp-code-font-family, monospace)"
 
 
@@ -63,7 +66,7 @@ class Stage(ipywidgets.VBox):
         self.picture = ipywidgets.Image(format="png", layout=shown)
         # No height of its own: it lies over the picture, which comes next.
         self.overlay = ipywidgets.HTML(layout={**shown, "height": "0px", "min_height": "0px", "overflow": "visible"})
-        self.sentence = ipywidgets.HTML(layout={"width": f"{_WIDTH}px", "max_width": "100%", "display": "none"})
+        self.sentence = ipywidgets.HTML(layout={**shown, "display": "none"})
         self.note = ipywidgets.HTML(layout={"min_height": "28px"})
         self.busy = ipywidgets.HTML(layout={"height": "24px", "margin": "0 0 0 12px"})
         self.frame = ipywidgets.VBox(
@@ -182,6 +185,8 @@ def choice_slider(label: str, options: Sequence[Any], value: Any) -> ipywidgets.
     slider = ipywidgets.SelectionSlider(
         description=label, options=list(options), value=value, style=_LABEL, layout=_HALF
     )
+    if max(map(len, slider._options_labels)) > _NUMBER:
+        slider.add_class("gemm-words")
     return slider.add_class("gemm-list")
 
 

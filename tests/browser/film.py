@@ -12,22 +12,22 @@ import io
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from helpers import exercises, plan
 from helpers.exercises.framework import kept
 from helpers.tools.slides import check
-from tests.browser.lab import course_lab, put, run_all
+from tests.browser.lab import course_lab, drawn, put, run_all
 
-SIZE = {"width": 1000, "height": 720}
+SIZE = {"width": 1040, "height": 720}
 NAME = "film.ipynb"
 STEP, STAND, READ = 180, 1000, 4500  # milliseconds of a frame: while something moves, before it, and to be read
-DRAWN = 1500  # milliseconds within which an explorer has drawn, also where other work slows it
 LARGEST = 2_000_000  # bytes of a film
 LOOP = "k < K"  # the slip is typed behind its second letter
 
@@ -56,15 +56,18 @@ def frames(page: Page) -> Iterator[tuple[Image.Image, int]]:
     picture.wait_for()
     explorer.evaluate("one => one.scrollIntoView()")
     yield _seen(page), STAND
-    explorer.get_by_role("slider").nth(1).focus()
+    sliders = explorer.get_by_role("slider")
+    said = [one.get_attribute("aria-valuetext") for one in sliders.all()]
+    sliders.nth(1).focus()
     for key in ("ArrowLeft", "ArrowRight"):
         for _ in range(4):
-            page.keyboard.press(key)
-            page.wait_for_timeout(DRAWN)
+            with _redrawn(picture):
+                page.keyboard.press(key)
             yield _seen(page), STEP
-    before = picture.get_attribute("src")
-    explorer.get_by_text("the column index").click()
-    expect(picture).not_to_have_attribute("src", before)
+    for slider, value in zip(sliders.all(), said, strict=True):  # there and back, and no other one has moved
+        expect(slider).to_have_attribute("aria-valuetext", value)
+    with _redrawn(picture):
+        explorer.get_by_text("the column index").click()
     yield _seen(page), 2 * STAND
     cell = page.locator(".jp-CodeCell").last
     cell.evaluate("one => one.scrollIntoView()")
@@ -80,6 +83,15 @@ def frames(page: Page) -> Iterator[tuple[Image.Image, int]]:
     cell.locator(".jp-OutputArea-output").filter(has_text="Why:").first.wait_for()
     page.wait_for_timeout(500)
     yield _seen(page), READ
+
+
+@contextmanager
+def _redrawn(picture: Locator) -> Iterator[None]:
+    """What is done inside leads to another picture, which is there at the end."""
+    before = picture.get_attribute("src")
+    yield
+    expect(picture).not_to_have_attribute("src", before)
+    drawn(picture)
 
 
 def _seen(page: Page) -> Image.Image:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from helpers.pictures import marks
+from helpers.pictures import marks, theme
 from helpers.pictures.budget.facts import Budget
 from helpers.pictures.budget.figure import OTHER_WAITS, budgets_figure
+from helpers.pictures.faults import faults
 from helpers.pictures.host_timeline.facts import Recorded, Span
 from helpers.pictures.host_timeline.figure import timelines_figure
 from helpers.pictures.warp_states.facts import states_of
@@ -32,6 +33,12 @@ def test_a_bar_is_as_long_as_its_total():
     length = sum(mark.width for mark in whole)
     assert sum(mark.width for mark in half) == pytest.approx(length / 2, rel=1e-6)
     assert whole[0].width == pytest.approx(length * 60 / 110, rel=1e-6)
+
+
+@pytest.mark.parametrize("points", [0.0, 14.0])
+def test_the_number_of_a_long_bar_is_not_cut_off(points):
+    with theme.at_least(points):
+        assert faults(budgets_figure([BAR.scaled(1_624_800, "cycles")], "A bar", "A caption.")) == []
 
 
 def test_without_a_bar_there_is_a_sentence():

@@ -9,7 +9,7 @@ import pytest
 from helpers.pictures import live, theme
 from helpers.pictures.controls import Switches, choice_list, range_slider, stepped, switch
 from helpers.pictures.live import CannotShow, LiveExplorer
-from helpers.pictures.widgets import Stage, labelled
+from helpers.pictures.widgets import Stage, choice_slider, labelled
 from tests.pictures.driving import shown
 
 
@@ -26,6 +26,11 @@ def test_an_option_of_a_list_may_stand_for_none():
 
 def test_a_list_begins_where_it_is_told():
     assert choice_list("x", [("a", "A"), ("b", "B")], "B").index == 1
+
+
+def test_a_slider_over_words_has_more_room_to_read_them():
+    words, numbers = choice_slider("x", [("float4, at once", 4), ("float", 1)], 4), choice_slider("x", [64, 128], 64)
+    assert "gemm-words" in words._dom_classes and "gemm-words" not in numbers._dom_classes
 
 
 def test_buttons_beside_a_list_step_through_it_round_and_round():

@@ -1,6 +1,7 @@
 """What makes explorers quick: frames that are kept, neighbours that are drawn ahead, and nobody who notices."""
 
 import asyncio
+import threading
 
 import pytest
 from ipywidgets.widgets import widget
@@ -51,7 +52,7 @@ def moved_and_rested(explorer, value):
 
     async def rest():
         explorer.first.value = value
-        while explorer._idle._handle is not None:
+        while explorer._idle.waiting:
             await asyncio.sleep(0)
 
     asyncio.run(rest())
@@ -126,6 +127,42 @@ def test_a_fault_that_is_met_ahead_waits_for_the_learner_to_go_there(explorer, m
         explorer.first.value = 7
 
 
+class Pair(LiveExplorer):
+    """Draws two sliders' numbers, and keeps which threads drew. While the first setting is drawn ahead, another thread
+    moves a slider, as a subshell of JupyterLab's does."""
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+        self.other: threading.Thread | None = None
+        self.first, self.second = range_slider("first", 0, 20, 9), range_slider("second", 0, 5, 0)
+        super().__init__("pair", [[self.first, self.second]], 100)
+
+    def draw(self):
+        learners = self._original or self
+        if self is not learners and learners.other is None:
+            learners.other = threading.Thread(target=moved_and_rested, args=(learners, 7))
+            learners.other.start()
+            learners.other.join(0.05)
+        learners.threads.append(threading.current_thread())
+        return theme.Figure(0.3, f"{self.first.value} and {self.second.value}"), ""
+
+
+def test_a_move_in_another_thread_moves_no_other_control(explorer):
+    pair = Pair()
+
+    async def rest():
+        pair.first.value = 8
+        pair.threads.clear()
+        while pair._idle.waiting:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(rest())
+    pair.other.join()
+    assert (pair.first.value, pair.second.value) == (7, 0)
+    assert all(not frame.controls for frame in pair._frames._kept.values())
+    assert set(pair.threads[pair.threads.index(pair.other) :]) == {pair.other}  # the older chain has ended
+
+
 @pytest.mark.parametrize(
     ("module", "control", "value"), [(coalescing, "k", 3), (tile_phases, "phase", 2), (pipeline, "latency", 500)]
 )
@@ -136,7 +173,7 @@ def test_a_picture_drawn_ahead_is_the_picture_that_is_drawn_at_once(module, cont
 
     async def rest():
         getattr(later, control).value = value - getattr(later, control).step
-        while later._idle._handle is not None:
+        while later._idle.waiting:
             await asyncio.sleep(0.01)
 
     asyncio.run(rest())

@@ -39,6 +39,14 @@ def test_a_piece_of_shared_memory_is_called_by_its_name_in_the_source():
     assert "As[0]" in names and "shared bytes 1\u202f024 to 2\u202f047" in names
 
 
+def test_an_array_that_is_no_matrix_has_the_colour_of_no_store():
+    figure = order_figure([Event(LOAD, "x"), Event(STORE, LOW)], "a kernel")
+    assert "array x" in [text.get_text() for text in figure.axes[0].texts]
+    drawn = [artist for artist in figure.axes[0].collections if artist.get_label() and len(artist.get_facecolor())]
+    colours = {artist.get_label(): tuple(artist.get_facecolor()[0]) for artist in drawn}
+    assert colours["load of x"] != colours["store to shared memory"]
+
+
 def test_nothing_to_draw_is_said():
     with pytest.raises(ValueError, match="no load, store or read"):
         order_figure([], "a kernel")

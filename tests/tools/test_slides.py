@@ -90,8 +90,15 @@ def test_a_slide_shows_the_stored_output_of_the_steps_cell_that_has_its_text():
 def test_a_picture_is_drawn_after_the_cells_that_its_names_come_from_and_no_others():
     cells = ("left = 2", "words = {}", "words[0] = 'A caption that states 3 numbers.'", "1 / 0", "%%cuda x\nint words;")
     notebook = book(*map(new_code_cell, cells), DRAW, STEP, new_code_cell("draw(words[0])"))
-    assert redrawn.needed(notebook, 7) == [1, 2, 5]
+    assert redrawn.needed(notebook, 7)[0] == [1, 2, 5]
     assert redrawn.picture(notebook, 7).caption == "A caption that states 3 numbers."
+
+
+@pytest.mark.parametrize(("after", "caption"), [("left = 5", "A caption of 5."), ("count = 5", "A caption of 3.")])
+def test_a_live_picture_takes_no_name_that_a_later_cell_binds(after, caption):
+    shown = new_code_cell("from helpers.pictures import theme\ntheme.Figure(1.0, f'A caption of {count}.')")
+    notebook = book(new_code_cell("count = 3"), STEP, shown, new_code_cell(after))
+    assert redrawn.picture(notebook, 2, known={"count": 5}).caption == caption
 
 
 @pytest.mark.parametrize(
@@ -118,6 +125,8 @@ def test_a_live_slide_says_which_output_of_its_cell_it_shows():
     slides = live.slides("03_coalescing.ipynb").data["shows"][0]["slides"]
     shown = {one["kind"]: one["output"] for one in slides}
     assert (shown["table"], shown["printed"], shown["ask"], shown["picture"]) == ("table", "pre", "", "")
+    slides = live.slides("15_tensor_cores.ipynb").data["shows"][0]["slides"]
+    assert [one["columns"] for one in slides if one["title"] == "The second ladder"] == [[1, 3, 4, 5, 6]]
 
 
 def test_a_live_picture_is_the_courses_where_a_name_means_something_else(monkeypatch):
@@ -135,10 +144,13 @@ def test_a_table_may_be_shown_with_some_of_its_columns():
         "text/html": "<table><tr><th>a</th><th>b</th><th>c</th></tr><tr><td>1</td><td>2</td><td>3</td></tr></table>"
     })])  # fmt: skip
     found = deck.slides(book(STEP, cell), [replace(SLIDE, kind="table", how=("1, 3",))])
+    assert found[0].columns == (1, 3)
     assert found[0].shown == ("<table><tr><th>a</th><th>c</th></tr><tr><td>1</td><td>3</td></tr></table>",)
 
 
-@pytest.mark.parametrize(("kind", "shown"), [("printed", '<pre class="printed">4 &lt; 5</pre>'), ("table", "<table>")])
+@pytest.mark.parametrize(
+    ("kind", "shown"), [("printed", '<pre class="printed"><span>4 &lt; 5\n</span></pre>'), ("table", "<table>")]
+)
 def test_a_slide_shows_the_text_or_the_table_of_a_cell(kind, shown):
     outputs = [new_output("stream", text="4 < 5\n"), new_output("display_data", {"text/html": "<table></table>"})]
     (found,) = deck.slides(book(STEP, new_code_cell("draw()", outputs=outputs)), [replace(SLIDE, kind=kind)])
@@ -196,6 +208,12 @@ def test_a_film_is_the_explorer_at_each_value_of_a_control_without_its_captions(
     assert found.cell is None and len(set(found.shown)) == 2
     assert [re.search(r'alt="(\d+)', frame)[1] for frame in found.shown] == ["1", "4"]
     assert deck.slides(book(STEP), [film], frames=False)[0].shown == ()
+
+
+def test_a_film_whose_control_cannot_be_moved_is_refused():
+    film = replace(SLIDE, kind="film", what='bank_board.explore(kernel="transposed")', how=("padding = 0, 1",))
+    with pytest.raises(ValueError, match="its control padding cannot be moved"):
+        deck.slides(book(STEP), [film])
 
 
 def test_a_task_is_what_an_exercise_begins_with_and_code_what_stands_in_a_cell_of_the_step_or_before():

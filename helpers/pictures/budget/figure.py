@@ -59,7 +59,8 @@ def budgets_figure(
     height = top + ROW * len(budgets) + (GROUP * ((len(budgets) - 1) // 2) if pairs else 0) + BELOW
     drawn, axes = page.page(height, title, caption, 2)
     left = 26 + max(page.text_width(one.name, theme.TEXT) for one in budgets)
-    scale = (RIGHT - left) / longest
+    number = 1.15 * page.text_width(theme.number(longest, 0), theme.TEXT)  # in bold letters
+    scale = (min(RIGHT, page.WIDTH - 24 - number) - left) / longest
     with theme.style():
         for number, row in enumerate(keys):
             page.legend(axes, KEY_TOP + KEY_ROW * number, row)

@@ -26,11 +26,16 @@ LONGEST_RUN = 3  # lines without instructions that are shown; longer runs are fo
 _BAR = "rgba(120, 135, 155, 0.8)"
 _HEAT = "#78879B"
 _HOTTEST, _LEAST_TROUBLE = 0.6, 0.25  # how opaque a cell is whose line does all that there is; any cell with trouble
-_CODE = "font-family: var(--jp-code-font-family, monospace); font-size: 12px; white-space: pre-wrap;"
+_CODE = (
+    "font-family: var(--jp-code-font-family, monospace); font-size: 12px; white-space: pre-wrap; "
+    "overflow-wrap: anywhere;"  # a narrow page breaks a long name rather than hide its end
+)
 _COLUMN = "flex: 1 1 0; min-width: 0; overflow-wrap: break-word; margin: 4px 24px 8px 0; background: transparent;"
 _CELL = "padding: 1px 8px; text-align: right; white-space: nowrap; vertical-align: top; font-size: 12px;"
+_WRAPS = "text-align: left; white-space: normal;"
 _LINES = "line-height: 1.35;"  # a widget's own lines are as high as its buttons
 _BAR_WIDTH = 64  # CSS pixels of the longest bar
+_NARROWEST = 140  # of the column of the source
 # What stands before a parameter's and a shared array's own name: the kernel's, as the linker knows it.
 _LONG_NAME = re.compile(r"\w{6,}_(?=param_)|_ZZ\w+E\d+(?=[A-Za-z_])")
 
@@ -115,8 +120,8 @@ class HeatSource:
         """The source as a table with inline styles: no script; a line with instructions opens at a click."""
         counted = ("global: requests ×<br>sectors (needed)", "shared: requests ×<br>wavefronts (needed)")
         heads = ("line", "instructions", *counted)
-        head = "".join(f'<th style="{_CELL}">{name}</th>' for name in heads)
-        head += f'<th style="{_CELL} text-align: left;">source: click a line for its PTX and machine code</th>'
+        head = "".join(f'<th style="{_CELL} white-space: normal;">{name}</th>' for name in heads)
+        head += f'<th style="{_CELL} {_WRAPS}">source: click a line for its PTX and machine code</th>'
         most = max((line.instructions for line in self.lines), default=0)
         body = "\n".join(_fold_row(line) if isinstance(line, int) else self._row(line, most) for line in self.shown())
         sentences = [self.caption, *([self.merged] if self.merged else [])]
@@ -143,7 +148,8 @@ class HeatSource:
             code = f'<details><summary style="cursor: pointer;">{code}</summary>{_instructions(line)}</details>'
         else:
             code = f'<div style="padding-left: 1.1em; opacity: {1 if line.instructions else 0.65};">{code}</div>'
-        return f'<tr>{counts}<td style="text-align: left; padding: 1px 8px; vertical-align: top;">{code}</td></tr>'
+        source = f"text-align: left; padding: 1px 8px; vertical-align: top; min-width: {_NARROWEST}px;"
+        return f'<tr>{counts}<td style="{source}">{code}</td></tr>'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": self.text()}
@@ -176,7 +182,7 @@ def _folded(lines: int) -> str:
 def _fold_row(lines: int) -> str:
     style = f"{_CELL} opacity: 0.65;"
     number = f'<td style="{style}">{FOLD}</td><td colspan="3"></td>'
-    return f'<tr>{number}<td style="{style} text-align: left;">{_folded(lines)}</td></tr>'
+    return f'<tr>{number}<td style="{style} {_WRAPS}">{_folded(lines)}</td></tr>'
 
 
 def _share(line: LineCost, total: int) -> str:

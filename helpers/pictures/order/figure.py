@@ -81,16 +81,17 @@ def _is(event: Event, kind: str, array: str | None) -> bool:
     return event.kind == kind and (array is None or event.place == array)
 
 
-def _colour(array: str) -> str:
-    return theme.ARRAY_NAMES.get(array, theme.INK)
+def _colour(array: str, other: str = theme.REFERENCE) -> str:
+    """A matrix has its own colour; the other one is that of no store."""
+    return theme.ARRAY_NAMES.get(array, other)
 
 
 def _row(axes: Axes, place: str | tuple[int, int], number: int, known: str) -> None:
     middle = TOP + ROW * (number + 0.5)
     if isinstance(place, str):
-        name, colour = f"matrix {place}", _colour(place)
+        name, colour = f"{'matrix' if place in theme.ARRAY_NAMES else 'array'} {place}", _colour(place)
     elif known:
-        name, colour = known, _colour(known[0])
+        name, colour = known, _colour(known[0], theme.INK)
     else:
         name, colour = f"shared bytes {theme.thousands(place[0])} to {theme.thousands(place[1])}", theme.INK
     page.text(axes, LEFT - 10, middle, name, ha="right", color=colour)

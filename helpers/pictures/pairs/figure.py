@@ -7,7 +7,8 @@ not drawn any more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,8 +17,9 @@ from helpers.pictures import page, theme
 from helpers.pictures.pairs.facts import DONE, FIRST, SECOND, Journey, Level, Row
 
 # CSS pixels
-LEFT, RIGHT = 150.0, 886.0
+RIGHT, MIDDLE = 886.0, 470.0  # where the page ends, and where the right one of two narrow levels begins
 TOP, BOX, GAP, BETWEEN, HEAD = 76.0, 18.0, 21.0, 12.0, 22.0
+WIDEST, NARROWEST = 64.0, 24.0  # a box; narrower ones are not put beside another level
 LEGEND_Y = 48.0
 NUMBERS = 10.0
 PALE = "#C9CED6"  # a tint of theme.SPEED
@@ -25,40 +27,69 @@ CAPTION_LINES = 2
 HIGHEST = page.full_height(TOP + HEAD + 6 * BOX + 5 * GAP + 10, CAPTION_LINES)  # of one level: a warp, or a grid
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a level is drawn: its left and upper edge, where its boxes begin, and where they must end."""
+
+    x: float
+    y: float
+    left: float
+    right: float
+
+    def boxes(self, row: Row) -> tuple[np.ndarray, float]:
+        """The left sides of a row's boxes, and their width."""
+        width = min((self.right - self.left) / len(row.names), WIDEST)
+        return self.left + np.arange(len(row.names)) * width, width
+
+
 def pairs_figure(found: Journey, title: str, caption: str) -> theme.Figure:
-    """All levels of a journey, one below the other."""
-    heights = [HEAD + len(level.rows) * BOX + len(level.moves) * GAP for level in found.levels]
-    drawn, axes = page.page(TOP + sum(heights) + BETWEEN * (len(heights) - 1) + 10, title, caption, CAPTION_LINES)
+    """All levels of a journey, one below the other, two narrow ones beside each other."""
+    places = list(_places(found.levels))
+    bottom = max(place.y + _height(level) for place, level in zip(places, found.levels, strict=True))
+    drawn, axes = page.page(bottom + 10, title, caption, CAPTION_LINES)
     with theme.style():
         keys = [page.Key(theme.WARP, "the smallest"), page.Key(theme.B, "the second smallest")]
         page.legend(axes, LEGEND_Y, [*keys, page.Key(PALE, "another pair")])
-        y = TOP
-        for level, height in zip(found.levels, heights, strict=True):
-            _level(axes, level, y)
-            y += height + BETWEEN
+        for level, place in zip(found.levels, places, strict=True):
+            _level(axes, level, place)
     return drawn
 
 
-def _level(axes: Axes, level: Level, top: float) -> None:
-    page.text(axes, page.MARGIN, top + 8, level.title, color=theme.INK, weight="bold")
-    y = top + HEAD
+def _places(levels: Sequence[Level]) -> Iterator[_Place]:
+    y, beside = TOP, 0.0  # beside: the height of a narrow level that has room to its right
+    for number, level in enumerate(levels):
+        words = [*(move.name for move in level.moves), *(row.what for row in level.rows)]
+        label = 16 + max(page.text_width(one) for one in words)
+        most = max(len(row.names) for row in level.rows)
+        narrow = most * NARROWEST <= RIGHT - MIDDLE - label
+        if beside and narrow:
+            yield _Place(MIDDLE, y, MIDDLE + label, RIGHT)
+            y, beside = y + max(beside, _height(level)) + BETWEEN, 0.0
+            continue
+        y += beside + BETWEEN if beside else 0.0
+        alone = not narrow or number + 1 == len(levels)
+        yield _Place(page.MARGIN, y, page.MARGIN + label, RIGHT if alone else MIDDLE - 30)
+        y, beside = (y + _height(level) + BETWEEN, 0.0) if alone else (y, _height(level))
+
+
+def _height(level: Level) -> float:
+    return HEAD + len(level.rows) * BOX + len(level.moves) * GAP
+
+
+def _level(axes: Axes, level: Level, place: _Place) -> None:
+    page.text(axes, place.x, place.y + 8, level.title, color=theme.INK, weight="bold")
+    y = place.y + HEAD
     for number, row in enumerate(level.rows):
-        _row(axes, row, y)
+        _row(axes, row, place, y)
         if number < len(level.moves):
             move, below = level.moves[number], level.rows[number + 1]
-            page.text(axes, page.MARGIN, y + BOX + GAP / 2, move.name)
-            _links(axes, move.links, (row, below), y + BOX)
+            page.text(axes, place.x, y + BOX + GAP / 2, move.name)
+            _links(axes, move.links, place.boxes(row), place.boxes(below), y + BOX)
         y += BOX + GAP
 
 
-def _middle(row: Row) -> tuple[np.ndarray, float]:
-    """The left sides of a row's boxes, and their width."""
-    width = min((RIGHT - LEFT) / len(row.names), 64.0)
-    return LEFT + np.arange(len(row.names)) * width, width
-
-
-def _row(axes: Axes, row: Row, y: float) -> None:
-    left, width = _middle(row)
+def _row(axes: Axes, row: Row, place: _Place, y: float) -> None:
+    left, width = place.boxes(row)
     there = [n for n, holds in enumerate(row.holds) if holds != DONE]
     page.fill(axes, page.boxes(left[there] + 0.5, y, width - 1, BOX), theme.WASTE_FILL, label=row.what)
     for flag, colour in ((FIRST, theme.WARP), (SECOND, theme.B)):
@@ -72,15 +103,24 @@ def _row(axes: Axes, row: Row, y: float) -> None:
     for holds, ink in inks.items():
         shown = [n for n in there if row.holds[n] == holds and (holds or n % every == 0)]
         names = [row.names[n] for n in shown]
-        page.labels(axes, names, left[shown] + width / 2, y + BOX / 2, NUMBERS, ink, bold=holds > 0)
-    page.text(axes, LEFT - 8, y + BOX / 2, row.what, ha="right")
+        page.labels(
+            axes, names, left[shown] + width / 2, y + BOX / 2, NUMBERS, ink, bold=holds > 0, room=every * width - 6
+        )
+    page.text(axes, place.left - 8, y + BOX / 2, row.what, ha="right")
 
 
-def _links(axes: Axes, links: Sequence[tuple[int, int, int]], rows: tuple[Row, Row], y: float) -> None:
-    (above, width), (below, below_width) = map(_middle, rows)
+def _links(
+    axes: Axes,
+    links: Sequence[tuple[int, int, int]],
+    above: tuple[np.ndarray, float],
+    below: tuple[np.ndarray, float],
+    y: float,
+) -> None:
+    """above, below: the left sides of the boxes of two rows, and their width."""
+    givers, takers = (left + width / 2 for left, width in (above, below))
     for flag, colour, line, shift in ((0, PALE, 0.9, 0.0), (FIRST, theme.WARP, 2.2, -1.5), (SECOND, theme.B, 2.2, 1.5)):
         paths = [
-            [(above[giver] + width / 2 + shift, y + 1), (below[taker] + below_width / 2 + shift, y + GAP - 1)]
+            [(givers[giver] + shift, y + 1), (takers[taker] + shift, y + GAP - 1)]
             for giver, taker, flags in links
             if (flags & flag if flag else not flags)
         ]

@@ -133,7 +133,7 @@ class TuningExplorer(LiveExplorer):
 
     def draw(self) -> tuple[theme.Figure, str]:
         choice = self.choice
-        by_hand = "Predictions are helpers.pictures.tuning.model's: nothing was compiled or run for them."
+        by_hand = "Predicted by a model: nothing was compiled or run for it."
         by_cycles = "helpers.cycles predicted these speeds from the machine code of each configuration, without a GPU."
         return picture_of(choice), by_cycles if choice.measure == "speed" else by_hand
 

@@ -67,6 +67,7 @@ class Slide:
     cell: the notebook's cell, from 0, that is alive where the notebook runs; None if there is none.
     number: its place, from 0, among the slides that its notebook says.
     notes: what to say at it, as HTML, at the first slide of a step.
+    columns: those of a table that are shown, from 1; none means all.
     """
 
     step: int
@@ -77,6 +78,7 @@ class Slide:
     cell: int | None = None
     number: int = 0
     notes: str = ""
+    columns: tuple[int, ...] = ()
 
 
 def title(notebook: NotebookNode, path: Path) -> str:
@@ -103,7 +105,8 @@ def slides(
         first = one.step not in {slide.step for slide in found}
         notes = markdown(speaker[one.step]) if first and one.step in speaker else ""
         kind = "kernel" if one.kind in ("task", "code") else one.kind
-        found.append(Slide(one.step, one.title, markdown(one.words), kind, shown, cell, place, notes))
+        columns = _columns(one) if one.kind == "table" else ()
+        found.append(Slide(one.step, one.title, markdown(one.words), kind, shown, cell, place, notes, columns))
     return found
 
 
@@ -124,7 +127,8 @@ def _shown(notebook: NotebookNode, one: Planned, frames: bool) -> tuple[int | No
     if one.kind == "picture":
         drawn = partial(redrawn.picture, notebook, number)
         return number, (image(legible(one, drawn)[0]),) if frames else ()
-    return number, (_columns(_stored(notebook.cells[number].outputs, one.kind), *one.how),)
+    stored = _stored(notebook.cells[number].outputs, one.kind)
+    return number, (_some(stored, _columns(one)) if one.kind == "table" else stored,)
 
 
 def legible(one: Planned, draw: Callable[[float], theme.Figure]) -> tuple[theme.Figure, float]:
@@ -216,19 +220,24 @@ def _stored(outputs: Sequence[Any], kind: str) -> str:
         if kind != "printed" and "text/html" in output.get("data", {}):
             return str(output["data"]["text/html"])
         if kind == "printed" and "text" in output:
-            return f'<pre class="printed">{html.escape(ANSI.sub("", output.text).rstrip())}</pre>'
+            lines = html.escape(ANSI.sub("", output.text)).rstrip().split("\n")
+            return "".join(['<pre class="printed">', *(f"<span>{line}\n</span>" for line in lines), "</pre>"])
     raise ValueError(f"its cell stores no {kind} output; run it with `make notebooks`")
 
 
-def _columns(table: str, wanted: str = "") -> str:
-    """A table as HTML with some of its columns, "1, 3, 4" counted from 1; all of them if none is named."""
-    if not wanted:
+def _columns(one: Planned) -> tuple[int, ...]:
+    """The columns that a slide names, "1, 3, 4"."""
+    return tuple(int(number) for wanted in one.how for number in wanted.split(","))
+
+
+def _some(table: str, columns: Sequence[int]) -> str:
+    """A table as HTML with these of its columns, from 1; all of them if none is named."""
+    if not columns:
         return table
-    numbers = [int(one) for one in wanted.split(",")]
 
     def row(found: re.Match[str]) -> str:
         cells = CELL.findall(found[2])
-        return found[1] + "".join(cells[number - 1] for number in numbers) + found[3]
+        return found[1] + "".join(cells[number - 1] for number in columns) + found[3]
 
     return ROW.sub(row, table)
 
@@ -265,9 +274,13 @@ def _frames(one: Planned, moves: str) -> Iterator[str]:
 
 
 def explored(one: Planned) -> tuple[LiveExplorer, ipywidgets.Widget]:
-    """The explorer of a film, and the control that moves."""
+    """The explorer of a film, and the control that moves; ValueError if it cannot be moved, which a room would see."""
     explorer = eval(one.what, _names())  # written beside the notebook, by its author
-    return explorer, getattr(explorer, one.how[0].partition("=")[0].strip())
+    name = one.how[0].partition("=")[0].strip()
+    control = getattr(explorer, name)
+    if control.has_trait("disabled") and control.disabled:
+        raise ValueError(f"its control {name} cannot be moved in {one.what}: open it where it can, or move another one")
+    return explorer, control
 
 
 def picture_of(explorer: LiveExplorer, points: float) -> theme.Figure:

@@ -30,7 +30,8 @@ def slides(name: str) -> JSON:
     The first show is the whole notebook, the others are what workshops show of it, with their clock in the notes. Each
     has a name, its slides, and the notebook in which it goes on. A slide has its title, words and notes as HTML, and
     what it shows: HTML, or the source of the cell whose output the notebook shows, or what the kernel is asked to draw.
-    Of several outputs of a cell it shows the first that has an element of the name `output`.
+    Of several outputs of a cell it shows the first that has an element of the name `output`, and of a table the
+    columns that the slide names.
     """
     path = plan.FOLDER / name
     said = planned.path_of(path)
@@ -62,6 +63,7 @@ def _show(workshop: plan.Route, share: route.Share, notebook: NotebookNode, file
             "html": "",
             "cell": "",
             "output": "",
+            "columns": [],
             "draw": "",
         }
         found += [opening, *(_slide(one, notebook, file) for one in part.slides)]
@@ -81,6 +83,7 @@ def _slide(one: deck.Slide, notebook: NotebookNode, name: str) -> dict[str, Any]
         "html": one.shown[0] if one.cell is None and one.shown else "",
         "cell": "" if one.cell is None or drawn else notebook.cells[one.cell].source,
         "output": {"table": "table", "printed": "pre"}.get(one.kind, ""),
+        "columns": list(one.columns),
         "draw": DRAW.format(name=name, number=one.number) if drawn else "",
     }
 

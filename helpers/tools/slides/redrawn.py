@@ -19,19 +19,23 @@ def picture(
 ) -> theme.Figure:
     """The first picture that the code cell `number` shows, with letters of at least so many points.
 
-    known: the names of a notebook that runs, in place of the cells before this one.
+    known: the names of a notebook that runs, which are taken in place of running the cells before this one, unless a
+    later cell gives one of them to something else.
 
     ValueError if it shows none. Whatever a cell raises is raised.
     """
     shown: list[Any] = []
+    before, used = needed(notebook, number)
+    if known is not None and not used & _bound_after(notebook, number):
+        before = []
     names: dict[str, Any] = {**(known or {}), "display": lambda *those: shown.extend(those)}
-    *before, last = ast.parse(notebook.cells[number].source).body
+    *first, last = ast.parse(notebook.cells[number].source).body
     with redirect_stdout(io.StringIO()):
-        for one in needed(notebook, number) if known is None else ():
+        for one in before:
             exec(notebook.cells[one].source, names)
         shown.clear()
         with theme.at_least(points):
-            exec(compile(ast.Module(before, []), f"cell {number}", "exec"), names)
+            exec(compile(ast.Module(first, []), f"cell {number}", "exec"), names)
             if isinstance(last, ast.Expr):
                 shown.append(eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), names))
     found = next((one for one in shown if isinstance(one, theme.Figure)), None)
@@ -40,16 +44,25 @@ def picture(
     return found
 
 
-def needed(notebook: NotebookNode, number: int) -> list[int]:
-    """The code cells before this one that bind the names it uses, and those that they use, in their order."""
+def needed(notebook: NotebookNode, number: int) -> tuple[list[int], set[str]]:
+    """The code cells before this one that bind the names it uses, and those that they use, in their order; and all
+    these names."""
     found = []
     wanted = _read(_parsed(notebook.cells[number]))
+    used = set(wanted)
     for one in range(number - 1, -1, -1):
         tree = _parsed(notebook.cells[one])
         if tree and wanted & (bound := _bound(tree)):
             found.append(one)
             wanted = (wanted - bound) | _read(tree)
-    return found[::-1]
+            used |= wanted
+    return found[::-1], used
+
+
+def _bound_after(notebook: NotebookNode, number: int) -> set[str]:
+    """Names that later code cells bind."""
+    trees = filter(None, map(_parsed, notebook.cells[number + 1 :]))
+    return set().union(*map(_bound, trees))
 
 
 def _parsed(cell: NotebookNode) -> ast.Module | None:

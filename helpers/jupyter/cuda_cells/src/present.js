@@ -10,14 +10,18 @@ import { Widget } from '@lumino/widgets';
 const WIDTH = 1280; // CSS pixels of a slide, as in slide.css
 const HEIGHT = 720;
 const LARGEST = 2; // times the size that an output has in the notebook
-const LARGEST_LETTERS = 36; // pixels to which a listing or a table grows, as on a hand-out
+const LARGEST_LETTERS = 36; // pixels to which a listing or a table grows, as on a hand-out (start.js)
 const SMALLEST_LETTERS = 18; // to which a table shrinks
-const LARGEST_PLAIN = 56; // of drawings and of few lines of printed text
-const WRAPPED = 30; // of many lines that are too long for a slide
+const LARGEST_PLAIN = 56; // of drawings and of printed text
+const WRAPPED = 40; // of printed lines at most, where they go on in the next line
+const WHOLE = 34; // of few printed lines at least, where they do not
 const FEW_LINES = 3;
-const NARROW = 0.6; // of a slide: few lines that are no wider stay whole
 const WIDER = 1.2; // than the slide, of a table that is shown smaller rather than in broken rows
-const SHORT = 12; // letters of a table's cell that stays in one line
+const SHORT = 12; // letters of a table's cell that stays in one line, as a number or a shape does
+const NUMBER = /^[\d\s.,%×+−-]*$/;
+const READABLE = 26; // pixels of a table up to which short cells may break
+const PRINTED = 'application/vnd.jupyter.stdout';
+const COLOURS = /\x1b\[[0-9;]*m/g;
 const LOOKS = `
 .jp-CourseShow { position: fixed; inset: 0; z-index: 10000; overflow: hidden; background: #fff; outline: none; }
 .jp-CourseShow .course-slide { position: absolute; transform-origin: 0 0; }
@@ -26,8 +30,6 @@ const LOOKS = `
 .jp-CourseShow-aside { display: none; }
 .jp-CourseShow .jp-CourseShow-live { width: fit-content; }
 .jp-CourseShow .jp-CourseShow-live :is(pre, pre *) { white-space: pre; overflow-wrap: normal; word-break: normal; }
-.jp-CourseShow .jp-CourseShow-wrapped :is(pre, pre *) { white-space: pre-wrap; }
-.jp-CourseShow .jp-CourseShow-wrapped pre { width: 1168px; }
 .jp-CourseShow .film { --jp-widgets-font-size: 24px; --jp-widgets-inline-height: 42px; }
 .jp-CourseShow .film .gemm-explorer .widget-readout { font-size: 24px; height: 42px; line-height: 42px; }
 .jp-CourseShow .film :is(.widget-hslider, .widget-dropdown) { width: 760px !important; }
@@ -39,14 +41,14 @@ const LOOKS = `
 .jp-CourseShow .ask .jupyter-button { width: auto !important; padding: 0 16px; }
 .jp-CourseShow .ask .widget-radio-box label { display: flex; align-items: center; }
 .jp-CourseShow .ask .widget-radio-box input { order: -1; width: 24px; height: 24px; margin: 0 14px 0 0; }
-.jp-CourseShow :is(.ask, .table, .printed) .jp-CourseShow-live {
+.jp-CourseShow :is(.ask, .table) .jp-CourseShow-live {
   --jp-content-font-size1: 25px; --jp-widgets-font-size: 25px; --jp-code-font-size: 24px;
   --jp-widgets-inline-height: 40px; --jp-widgets-radio-item-height-adjustment: 0px;
 }
 .jp-CourseShow .ask .jp-CourseShow-live {
   --jp-content-font-size1: 32px; --jp-widgets-font-size: 32px; --jp-widgets-inline-height: 50px;
 }
-.jp-CourseShow :is(.ask, .table, .printed) .jp-CourseShow-live * { line-height: 1.4; }
+.jp-CourseShow :is(.ask, .table) .jp-CourseShow-live * { line-height: 1.4; }
 .jp-CourseShow .ask .widget-radio-box label { font-size: 32px; height: auto; }
 .jp-CourseShow .jp-CourseShow-page { position: absolute; right: 16px; bottom: 10px; font: 17px system-ui; color: #767676; }
 [data-jp-theme-light='false'] .jp-CourseShow { background: #111; }
@@ -191,7 +193,7 @@ class Show {
   }
 
   /** The output of the slide's cell, itself and not a copy: sliders in it keep working. It goes back when the slide does. */
-  async takeOutput({ cell: source, output }) {
+  async takeOutput({ cell: source, output, columns }) {
     const at = this.at;
     const cells = this.panel.content.widgets;
     const cell = cells.find(one => one.model.sharedModel.getSource().trim() === source.trim());
@@ -204,6 +206,10 @@ class Show {
       await NotebookActions.run(this.panel.content, this.panel.sessionContext);
     }
     if (this.at !== at || !this.root.isConnected) {
+      return;
+    }
+    if (output === 'pre') {
+      this.print(cell.outputArea.model);
       return;
     }
     this.closed = cell.outputHidden && cell; // an answer that nobody has opened in the notebook
@@ -219,13 +225,19 @@ class Show {
     this.aside.forEach(one => one.classList.add('jp-CourseShow-aside'));
     this.shown.append(this.live);
     if (output === 'table') {
+      this.keepColumns(columns);
       this.keepRows();
-    }
-    if (wanted && output === 'pre') {
-      this.wrap(wanted.textContent.trim().split('\n').length <= FEW_LINES);
     }
     this.sizes.observe(this.live);
     this.fitOutput();
+  }
+
+  /** Of a table these columns, counted from 1, or all if none is named. */
+  keepColumns(columns) {
+    const others = columns.map(number => `:not(:nth-child(${number}))`).join('');
+    const style = document.createElement('style');
+    style.textContent = others && `.jp-CourseShow .table :is(th, td)${others} { display: none; }`;
+    this.stage.append(style);
   }
 
   /** A table whose rows fit in one line each, in letters that are not much smaller, has them so. */
@@ -236,12 +248,15 @@ class Show {
     }
   }
 
-  /** Few lines of printed text are large, and go on in the next line; many stay whole, if the slide is wide enough. */
-  wrap(few) {
-    if (this.live.offsetWidth > this.shown.clientWidth * (few ? NARROW : 1)) {
-      this.live.classList.add('jp-CourseShow-wrapped');
-      this.live.style.setProperty('--jp-code-font-size', `${few ? LARGEST_PLAIN : WRAPPED}px`);
-    }
+  /** The first text that the cell printed, a line each. */
+  print(outputs) {
+    const texts = Array.from({ length: outputs.length }, (_, number) => outputs.get(number).data[PRINTED]);
+    const lines = (texts.find(Boolean) ?? '').replace(COLOURS, '').trimEnd().split('\n');
+    const printed = document.createElement('pre');
+    printed.className = 'printed';
+    printed.innerHTML = lines.map(line => `<span>${text(line)}\n</span>`).join('');
+    this.shown.append(printed);
+    this.grow(printed);
   }
 
   putBack() {
@@ -266,24 +281,62 @@ class Show {
   }
 
   grow(part) {
-    let size = parseFloat(getComputedStyle(part).fontSize);
+    if (part.matches('pre.printed')) {
+      this.growPrinted(part);
+    } else if (part.matches('table')) {
+      this.growTable(part);
+    } else {
+      this.sized(part, part.matches('pre.drawing') ? LARGEST_PLAIN : LARGEST_LETTERS);
+    }
+  }
+
+  growPrinted(part) {
+    const lines = part.childElementCount;
+    part.style.whiteSpace = 'pre';
+    if (this.sized(part, LARGEST_PLAIN) >= (lines > FEW_LINES ? 1 : WHOLE)) {
+      return;
+    }
+    part.style.whiteSpace = '';
+    this.sized(part, lines > 1 ? WRAPPED : LARGEST_PLAIN);
+  }
+
+  growTable(table) {
+    const cells = [...table.querySelectorAll('td, th')].map(cell => [cell, cell.textContent.trim()]);
+    const short = cells.filter(([, words]) => words.length <= SHORT || NUMBER.test(words));
+    const keep = (space, largest) => {
+      short.forEach(([cell]) => {
+        cell.style.whiteSpace = space;
+      });
+      return this.sized(table, largest, true);
+    };
+    const size = keep('nowrap', LARGEST_LETTERS);
+    if (size < READABLE && keep('', READABLE) <= size) {
+      keep('nowrap', LARGEST_LETTERS);
+    }
+  }
+
+  /** Make letters as large as fits the slide, at most so many pixels; their size, 0 if not even their own fits. */
+  sized(part, largest, shrinks = false) {
     const { shown } = this;
-    const largest = part.matches('pre.drawing') ? LARGEST_PLAIN : LARGEST_LETTERS;
-    for (const cell of part.querySelectorAll('td, th')) {
-      if (cell.textContent.trim().length <= SHORT) {
-        cell.style.whiteSpace = 'nowrap';
-      }
-    }
     const fits = () => shown.scrollHeight <= shown.clientHeight && shown.scrollWidth <= shown.clientWidth;
-    while (part.matches('table') && size > SMALLEST_LETTERS && !fits()) {
-      part.style.fontSize = `${(size -= 1)}px`;
-    }
-    while (size < largest && fits()) {
-      part.style.fontSize = `${(size += 1)}px`;
+    const set = pixels => {
+      part.style.fontSize = `${pixels}px`;
+    };
+    part.style.fontSize = '';
+    let size = parseFloat(getComputedStyle(part).fontSize);
+    while (shrinks && size > SMALLEST_LETTERS && !fits()) {
+      set((size -= 1));
     }
     if (!fits()) {
-      part.style.fontSize = `${size - 1}px`;
+      return 0;
     }
+    while (size < largest && fits()) {
+      set((size += 1));
+    }
+    if (!fits()) {
+      set((size -= 1));
+    }
+    return size;
   }
 
   fitOutput() {
