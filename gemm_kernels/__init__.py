@@ -3,16 +3,16 @@
 
 from gemm_kernels.by_shape import at_shape, autotuned, fastest, stream_k
 from gemm_kernels.kernel import Kernel
-from gemm_kernels.ladder import BEYOND, LADDER, SPECIALISTS, get
+from gemm_kernels.ladder import LADDER, SPECIALISTS, UPPER, get
 from gemm_kernels.launch import Launch
 from gemm_kernels.own import OwnKernel, launch_of
 from gemm_kernels.products import conv2d, epilogue, gemm
 from gemm_kernels.rules import Rule
 
 __all__ = [
-    "BEYOND",
     "LADDER",
     "SPECIALISTS",
+    "UPPER",
     "Kernel",
     "Launch",
     "OwnKernel",

@@ -71,6 +71,18 @@ def stream_k(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
     return get("stream_k", **found[choices.nearest((M, N, K), _like((M, N, K), found))])
 
 
+def persistent(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
+    """The kernel `persistent` with the parameters of the nearest shape at which it was the fastest on this GPU.
+
+    ValueError, with a sentence, if nothing was measured there.
+    """
+    check_sizes(M=M, N=N, K=K)
+    found = _compared(gpu)
+    best = {shape: _kernels(found)[which] for shape, which in found.fastest.items()}
+    where = [shape for shape, kernel in best.items() if kernel.name == "persistent"]
+    return best[choices.nearest((M, N, K), _like((M, N, K), where))]
+
+
 def fastest(M: int, N: int, K: int, gpu: str = DEFAULT_GPU, shared_bytes: int | None = None) -> Kernel:
     """The fastest kernel for C (M, N) = A (M, K) times B (K, N), as measured at this shape or else as estimated.
 
@@ -103,7 +115,7 @@ def at_shape(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> 
     if not kernel.chosen_by_shape or kernel != get(kernel.name):
         return kernel
     try:
-        return {"autotuned": autotuned, "stream_k": stream_k}[kernel.name](M, N, K, gpu)
+        return {"autotuned": autotuned, "stream_k": stream_k, "persistent": persistent}[kernel.name](M, N, K, gpu)
     except NoChoice:
         return kernel
 

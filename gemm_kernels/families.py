@@ -139,6 +139,13 @@ EVEN_SHARES = Family(
     blocks=lambda p, tiles: p["WORKERS"],
     workspace_bytes=STREAM_K.workspace_bytes,
 )
+WHOLE_FIRST = Family(
+    tile=_block_tile,
+    buffers=_stages,
+    shared_bytes=_stages_or_low_strip_bytes,
+    blocks=_equal_parts,
+    workspace_bytes=STREAM_K.workspace_bytes,
+)
 PERSISTENT = Family(
     tile=_block_tile,
     buffers=_stages,

@@ -129,6 +129,63 @@ LADDER: tuple[Kernel, ...] = (
     ),
 )  # fmt: skip
 
+# The upper rungs of the ladder: what `stream_k` does at once, one step at a time, up to the kernel that `fastest` gives
+# for most shapes. They are timed together with the others; what else is recorded of LADDER, is not of these.
+UNMERGED_TILE = LONG_TILE | {"SLICES": 1, "STAGES": 4, "BLOCKS": 1}
+TALL_TILE = UNMERGED_TILE | {"BM": 96, "BN": 512, "WM": 96, "WN": 64, "TM": 24}  # 24 x 8 sums for each thread
+UPPER: tuple[Kernel, ...] = (
+    Kernel(
+        "pinned", "Pinned loads",
+        "Fragments are loaded where the code says, and warps meet in the middle of a tile, not at its end.",
+        after="sliced_k", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
+    ),
+    Kernel(
+        "unmerged", "Unmerged lanes",
+        "No two neighbouring lanes read the same address, so that loads return to the registers one at a time.",
+        after="pinned", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
+    ),
+    Kernel(
+        "exchanged", "Exchanged sums",
+        "Neighbouring sums change places, so that an FMA finds its b and its sum in different banks of registers.",
+        after="unmerged", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
+    ),
+    Kernel(
+        "strips", "Sums in strips",
+        "The sums pass through shared memory a few rows at a time, and need no more of it than the tiles did.",
+        after="exchanged", family=families.STRIPS, params=UNMERGED_TILE,
+    ),
+    Kernel(
+        "resident", "Resident blocks",
+        "Blocks stay on their SMs, as many as there is room for, and a scheduler says which tile is next.",
+        after="strips", family=families.RESIDENT, params=UNMERGED_TILE | {"WORKERS": SMS},
+    ),
+    Kernel(
+        "even_shares", "Even shares",
+        "The scheduler deals out the k of all tiles evenly, and the parts of a tile meet in a workspace.",
+        after="resident", family=families.EVEN_SHARES, params=UNMERGED_TILE | {"WORKERS": SMS},
+    ),
+    Kernel(
+        "whole_first", "Whole tiles first",
+        "Blocks take whole tiles in turns, and share out only those of a last turn that would be incomplete.",
+        after="even_shares", family=families.WHOLE_FIRST, params=UNMERGED_TILE | {"WORKERS": SMS},
+    ),
+    Kernel(
+        "two_versions", "Two versions",
+        "Everything exists for rows that start at 16 bytes and for others, so that no loop asks how to copy.",
+        after="whole_first", family=families.WHOLE_FIRST, params=UNMERGED_TILE | {"WORKERS": SMS},
+    ),
+    Kernel(
+        "tall_patches", "Tall patches",
+        "A thread has 24 x 8 sums: they fit if what can be added up or asked again is not kept in registers.",
+        after="two_versions", family=families.WHOLE_FIRST, params=TALL_TILE | {"WORKERS": SMS},
+    ),
+    Kernel(
+        "persistent", "Persistent",
+        "The same for every shape: copies of two floats, too, any number of sums, many parts added in groups.",
+        after="tall_patches", family=families.PERSISTENT, params=UNMERGED_TILE | {"WORKERS": SMS}, chosen_by_shape=True,
+    ),
+)  # fmt: skip
+
 # For products of a special shape, where `fastest` prefers them: one row or column of C, many k or few. They are right
 # for any shape, but no step of the ladder. `clustered` needs compute capability 9.0 or later.
 SPECIALISTS: tuple[Kernel, ...] = (
@@ -165,47 +222,6 @@ SPECIALISTS: tuple[Kernel, ...] = (
     ),
 )  # fmt: skip
 
-# What comes after the ladder: steps that its last kernel takes at once, each by itself, and a faster one. They are
-# right for any shape; their speeds are in the log (cuda/stream_k.md).
-UNMERGED_TILE = LONG_TILE | {"SLICES": 1, "STAGES": 4, "BLOCKS": 1}
-BEYOND: tuple[Kernel, ...] = (
-    Kernel(
-        "pinned", "Pinned loads",
-        "Fragments are loaded where the code says, and warps meet in the middle of a tile, not at its end.",
-        after="sliced_k", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
-    ),
-    Kernel(
-        "unmerged", "Unmerged lanes",
-        "No two neighbouring lanes read the same address, so that loads return to the registers one at a time.",
-        after="pinned", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
-    ),
-    Kernel(
-        "exchanged", "Exchanged sums",
-        "Neighbouring sums change places, so that an FMA finds its b and its sum in different banks of registers.",
-        after="unmerged", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
-    ),
-    Kernel(
-        "strips", "Sums in strips",
-        "The sums pass through shared memory a few rows at a time, and need no more of it than the tiles did.",
-        after="exchanged", family=families.STRIPS, params=UNMERGED_TILE,
-    ),
-    Kernel(
-        "resident", "Resident blocks",
-        "Blocks stay on their SMs, as many as there is room for, and a scheduler says which tile is next.",
-        after="strips", family=families.RESIDENT, params=UNMERGED_TILE | {"WORKERS": SMS},
-    ),
-    Kernel(
-        "even_shares", "Even shares",
-        "The scheduler deals out the k of all tiles evenly, and the parts of a tile meet in a workspace.",
-        after="resident", family=families.EVEN_SHARES, params=UNMERGED_TILE | {"WORKERS": SMS},
-    ),
-    Kernel(
-        "persistent", "Persistent",
-        "The same for every shape: whole tiles first, copies of one, two or four floats, many parts added in groups.",
-        after="even_shares", family=families.PERSISTENT, params=UNMERGED_TILE | {"WORKERS": SMS},
-    ),
-)  # fmt: skip
-
 # What was tried and is told of in the log, but is not among what `fastest` chooses from. Right for any shape, too;
 # `producer` needs compute capability 9.0 or later.
 TRIED: tuple[Kernel, ...] = (
@@ -224,7 +240,7 @@ def get(name: str, **params: int) -> Kernel:
 
     ValueError, with a sentence, if there is no such kernel or if the parameters break one of its rules.
     """
-    every = LADDER + SPECIALISTS + BEYOND + TRIED
+    every = LADDER + UPPER + SPECIALISTS + TRIED
     for kernel in every:
         if kernel.name == name:
             return kernel.replace(**params)

@@ -14,6 +14,7 @@ from gemm_kernels.refused import Refused
 
 FMA, DMMA, MMA = "FmaTile", "DmmaTile", "MmaTile"
 SUM_BYTES = {"f32": 4, "f64": 8, "s32": 4}
+ROUNDS = 1  # how many times as many blocks as an SM has room for are timed
 TIMES = Path(__file__).with_name("times.json")  # `python -m helpers.tools.measuring.products times` writes it
 
 
@@ -74,7 +75,7 @@ class Tile:
 class Times:
     """What a tile was measured to take, in seconds.
 
-    round, k: for as many blocks as an SM has room for, on all SMs: at all, and for each k.
+    round, k: for ROUNDS times as many blocks as an SM has room for, on all SMs: at all, and for each k.
     alone_round, alone_k: the same for one block on each SM.
     """
 
@@ -128,9 +129,7 @@ _TENSOR_DOUBLE = _dmma(
 def _mma(depth: int) -> tuple[Tile, ...]:
     return (
         Tile(MMA, (128, 256, 2 * depth), (64, 64), (), 3, 1),
-        Tile(MMA, (128, 256, depth), (64, 64), (), 4, 1),
         Tile(MMA, (128, 128, 2 * depth), (64, 64), (), 3, 2),
-        Tile(MMA, (128, 128, depth), (64, 64), (), 4, 2),
         Tile(MMA, (64, 128, 2 * depth), (32, 64), (), 4, 2),
         Tile(MMA, (64, 64, 2 * depth), (32, 32), (), 3, 4),
         Tile(MMA, (64, 64, depth), (32, 32), (), 4, 4),
@@ -172,7 +171,8 @@ def expected(
     blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in shapes.items())
     most = -(-blocks // sms)
     found, start = times[tile.key(operand)], min(one.alone_round for one in times.values())
-    whole, alone = found.round - start + found.k * K, found.alone_round - start + found.alone_k * K
+    whole = (found.round - start + found.k * K) / ROUNDS
+    alone = found.alone_round - start + found.alone_k * K
     if most > tile.blocks:
         return start + whole * most / tile.blocks
     return start + alone + (whole - alone) * (most - 1) / max(tile.blocks - 1, 1)

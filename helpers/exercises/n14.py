@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -27,6 +28,9 @@ from helpers.pictures.raster import facts as raster
 from helpers.pictures.raster.figure import rasters_figure
 from helpers.pictures.schedule import facts as schedule
 from helpers.pictures.schedule.figure import schedules_figure
+from helpers.pictures.tables import Table
+from helpers.recordings import compared
+from helpers.recordings.suites import FASTEST
 
 KERNEL = get("serpentine")
 DEVICE = devices.DEFAULT
@@ -37,17 +41,19 @@ SMALL = 1024
 FEW, MOST = 0.25, 0.5  # shares of the shapes up to which the ladder wins "at a few" and "at less than half"
 
 
+COMPARED = frozenset(kernel.name for kernel in LADDER[: LADDER.index(get("autotuned")) + 1])
+
+
 def shares() -> dict[tuple[int, int, int], float]:
     """Shape -> the speed of the fastest kernel of the ladder up to `autotuned`, over that of cuBLAS in the same run.
 
     What comes after it was made for what these lose, and has a step of its own in the notebook.
     """
-    names = {kernel.name for kernel in LADDER[: LADDER.index(get("autotuned")) + 1]}
     found = {}
     for _, suite in ladder.SUITES:
         data = ladder_of(DEVICE.name, suite)
         for shape in data.shapes:
-            points = (point for name, point in data.at(shape).items() if name in names)
+            points = (point for name, point in data.at(shape).items() if name in COMPARED)
             best = max(points, key=lambda point: point.gflops)
             found[shape] = best.gflops / best.cublas
     return found
@@ -76,6 +82,18 @@ def classes() -> dict[str, list[tuple[int, int, int]]]:
 def mean_of(ratios: Iterable[float]) -> float:
     """The geometric mean."""
     return float(np.exp(np.mean(np.log(list(ratios)))))
+
+
+def fastest_by_group() -> Table:
+    """What `gemm_kernels.fastest` reached on each GPU, a line for each group of shapes."""
+    rows = []
+    for gpu in recordings.gpus(suites=(FASTEST,)):
+        for one in compared.summaries(found := recordings.fastest(gpu)):
+            used = Counter(row.kernel for row in found if row.group == one.group).most_common(3)
+            means = (f"{one.faster} of {one.shapes}", f"{one.of_cublas:.2f}", f"{one.of_best:.2f}")
+            rows.append((devices.get(gpu).short, one.group, *means, ", ".join(f"{name} {n}" for name, n in used)))
+    head = ("GPU", "shapes", "faster than cuBLAS", "geometric mean", "of the best of cuBLASLt", "kernels chosen most")
+    return Table(head, tuple(rows), "fastest(M, N, K), recorded on both", words=frozenset({0, 1, 5}))
 
 
 def found_by_search() -> dict[tuple[int, int, int], float]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -186,14 +187,11 @@ def _sums(x: Any) -> list[_Runner]:
 def _scan(way: Scan, x: Any, y: Any, name: str) -> _Runner:
     """A scan of x to y."""
     n, tiles = np.int32(x.size), way.tiles(x.size)
-    state = gpu.zeros(
-        1 + tiles, np.uint64
-    )  # the next tile's number and what tiles have published: zeroed by one launch
+    published, next_tile, launches = gpu.zeros(tiles, np.uint64), gpu.zeros(1, np.uint32), count()
     kernel = fast(way.entry)
 
     def scan() -> None:
-        state.data.memset_async(0, state.nbytes)
-        kernel((tiles,), (way.threads,), (n, x, y, state[1:], state))
+        kernel((tiles,), (way.threads,), (n, x, y, published, next_tile, np.uint32(next(launches))))
 
     return _Runner(SCAN, name, 1, 2 * x.nbytes, scan, lambda: gpu.asnumpy(y))
 

@@ -155,24 +155,29 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) histogram(int n, const 
 // --- a scan that reads x once: each tile publishes its sum, and looks back at what the tiles before it have published
 // (D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016)
 
-#define SUM_OF_TILE 1ull                         // what a tile has published: its own sum,
-#define SUM_SO_FAR 2ull                          // or that of all tiles up to it
+#define SUM_OF_TILE 1u                           // what a tile has published: its own sum,
+#define SUM_SO_FAR 2u                            // or that of all tiles up to it
 
-// A tile's word holds what it has published and the float itself, so that both arrive together and need no fence.
-__device__ void publish(unsigned long long *word, unsigned long long what, float v) {
-    atomicExch(word, what << 32 | __float_as_uint(v));
+// A tile's word holds what it has published and the float itself, so that both arrive together and need no fence; and in
+// which launch, so that the words of the launches before need not be set to zero.
+__device__ void publish(unsigned long long *word, unsigned launch, unsigned what, float v) {
+    atomicExch(word, static_cast<unsigned long long>(4 * launch + what) << 32 | __float_as_uint(v));
 }
 
 // The sum of all tiles before this one, in every lane of the warp that calls it.
-__device__ float look_back(const unsigned long long *published, int tile, int lane) {
+__device__ float look_back(const unsigned long long *published, unsigned launch, int tile, int lane) {
     float sum = 0.0f;
     for (int nearest = tile - 1;; nearest -= 32) {
         const int mine = nearest - lane;
-        unsigned long long word = SUM_SO_FAR << 32;   // in front of the first tile the sum is 0
+        unsigned long long word = 0;
+        unsigned what = SUM_SO_FAR;   // in front of the first tile the sum is 0
         do {
-            if (mine >= 0) word = *const_cast<const volatile unsigned long long *>(&published[mine]);
-        } while (__any_sync(FULL, word >> 32 == 0));
-        const unsigned complete = __ballot_sync(FULL, word >> 32 == SUM_SO_FAR);
+            if (mine >= 0) {
+                word = *const_cast<const volatile unsigned long long *>(&published[mine]);
+                what = static_cast<unsigned>(word >> 32) - 4 * launch;
+            }
+        } while (__any_sync(FULL, what != SUM_OF_TILE && what != SUM_SO_FAR));
+        const unsigned complete = __ballot_sync(FULL, what == SUM_SO_FAR);
         const int end = complete ? __ffs(complete) - 1 : 31;
         float part = lane <= end ? __uint_as_float(static_cast<unsigned>(word)) : 0.0f;
         for (int offset = 16; offset > 0; offset /= 2) part += __shfl_xor_sync(FULL, part, offset);
@@ -183,8 +188,8 @@ __device__ float look_back(const unsigned long long *published, int tile, int la
 
 // The running sums of a tile, of which a lane has ROWS rows of four floats, and what it needs of the block.
 template <int ALL, int ROWS>
-__device__ void scan_tile(float (&v)[ROWS][4], int tile, unsigned long long *published, float (&of_warp)[ALL],
-                          float &so_far) {
+__device__ void scan_tile(float (&v)[ROWS][4], int tile, unsigned long long *published, unsigned launch,
+                          float (&of_warp)[ALL], float &so_far) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     float before = 0.0f;   // in the warp, in front of the row
     for (int row = 0; row < ROWS; ++row) {
@@ -206,10 +211,10 @@ __device__ void scan_tile(float (&v)[ROWS][4], int tile, unsigned long long *pub
         of_tile += of_warp[w];
     }
     if (warp == 0) {
-        if (lane == 0 && tile > 0) publish(&published[tile], SUM_OF_TILE, of_tile);
-        const float sum = look_back(published, tile, lane);
+        if (lane == 0 && tile > 0) publish(&published[tile], launch, SUM_OF_TILE, of_tile);
+        const float sum = look_back(published, launch, tile, lane);
         if (lane == 0) {
-            publish(&published[tile], SUM_SO_FAR, sum + of_tile);
+            publish(&published[tile], launch, SUM_SO_FAR, sum + of_tile);
             so_far = sum;
         }
     }
@@ -219,15 +224,15 @@ __device__ void scan_tile(float (&v)[ROWS][4], int tile, unsigned long long *pub
         for (int k = 0; k < 4; ++k) v[row][k] += in_front;
 }
 
-// published: (tiles), next: (1); both hold 0 before the launch. A tile gets its number when a block begins, so that all
-// tiles before it have begun, too.
+// published: (tiles), next: (1); both hold 0 before launch number 0, and what it leaves there before number 1. A tile gets
+// its number when a block begins, so that all tiles before it have begun, too.
 template <int SIZE, int ROWS>
 __global__ void __launch_bounds__(SIZE)
-scan(int n, const float *x, float *y, unsigned long long *published, unsigned *next) {
+scan(int n, const float *x, float *y, unsigned long long *published, unsigned *next, unsigned launch) {
     constexpr int ALL = SIZE / 32, TILE = SIZE * ROWS * 4;
     __shared__ float of_warp[ALL], so_far;
     __shared__ int tile_of_block;
-    if (threadIdx.x == 0) tile_of_block = atomicAdd(next, 1);
+    if (threadIdx.x == 0) tile_of_block = atomicAdd(next, 1) - launch * gridDim.x;
     __syncthreads();
     const int tile = tile_of_block;
     const int first = tile * TILE + threadIdx.x / 32 * (TILE / ALL) + 4 * (threadIdx.x % 32);   // of the first row
@@ -246,7 +251,7 @@ scan(int n, const float *x, float *y, unsigned long long *published, unsigned *n
             for (int k = 0; k < 4; ++k) v[row][k] = i + k < n ? x[i + k] : 0.0f;
         }
     }
-    scan_tile(v, tile, published, of_warp, so_far);
+    scan_tile(v, tile, published, launch, of_warp, so_far);
     for (int row = 0; row < ROWS; ++row) {
         const int i = first + 128 * row;
         if (wide) {

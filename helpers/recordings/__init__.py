@@ -2,7 +2,7 @@
 
 A folder for each GPU, in it a file for each suite that was measured: `nvidia-h200/ladder.json`.
 
-`ladder`, `shapes`, `blocks`, `sweep`, `tiles` and `steps` (times beside cuBLAS), `search` and `finals` (of the best
+`ladder`, `shapes`, `blocks`, `sweep` and `tiles` (times beside cuBLAS), `search` and `finals` (of the best
 parameters):
     {"gpu": name, "runs": [provenance, …], "rows": [a `Measurement` and the number of its run, …]}.
 `fastest`: what `gemm_kernels.fastest` gives for each shape, beside cuBLAS, in several runs (`Compared`).
@@ -26,6 +26,7 @@ host and the GPU did what in the seven steps of a launch (`helpers.measure.host_
 `source_pairs`: sources that differ in one thing (`helpers.exercises.pairs`).
 `clocks`: the same launches, timed rightly and in four wrong ways (`helpers.measure.clocks`).
 `products`: every kind of product of `gemm_kernels.gemm` beside cuBLAS (`helpers.tools.measuring.products`).
+`algorithms`: every algorithm of cuBLASLt beside those that its heuristic names (`helpers.tools.measuring.algorithms`).
 `formats`: cuBLAS at every precision, in turns (`helpers.tools.measuring.formats`).
 `conditions`: ours beside cuBLAS under all that a sceptical reader asks about (`helpers.measure.conditions`).
 `correctness`: what was tried to find each kernel wrong, on the GPU and under compute-sanitizer.
@@ -40,13 +41,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gemm_kernels import BEYOND, LADDER, Kernel, at_shape, get
+from gemm_kernels import Kernel, at_shape, get
 from gemm_kernels.choices import distance, slug
 from gpusim import constants, devices
 from gpusim.sentences import Sentence
 from helpers.recordings.compared import Compared
 from helpers.recordings.measurement import Measurement
-from helpers.recordings.suites import FASTEST, SEARCHES, TIMED_SUITES
+from helpers.recordings.suites import FASTEST, RUNGS, SEARCHES, TIMED_SUITES
 
 FOLDER = Path(__file__).parent
 FORMATS = "formats"  # the suite of cuBLAS at every precision
@@ -228,8 +229,8 @@ def drop(file: Path, unwanted: Callable[[Mapping[str, Any]], bool]) -> None:
 
 
 def _write_runs(file: Path, gpu: str, runs: list[Mapping[str, Any]], rows: list[Mapping[str, Any]]) -> None:
-    """Rows in the order of the ladder, and of what comes after it; runs that no row refers to are left out."""
-    order = [kernel.name for kernel in LADDER + BEYOND]
+    """Rows in the order of the ladder; runs that no row refers to are left out."""
+    order = [kernel.name for kernel in RUNGS]
     rows = sorted(rows, key=lambda row: order.index(row["kernel"]))
     used = sorted({row["run"] for row in rows})
     renumbered = {run: index for index, run in enumerate(used)}

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gemm_kernels import BEYOND, LADDER, Kernel, choices, get
+from gemm_kernels import LADDER, UPPER, Kernel, choices, get
 from gemm_kernels.rules import broken
 
+RUNGS = LADDER + UPPER  # which the suites `ladder` and `shapes` time in turns
 LADDER_SIZES = (128, 256, 512, 1024, 2048, 4096)
 OTHER_SHAPES = (
     *(
@@ -34,7 +35,6 @@ TILES = {  # kernel: the values of its parameters, of which every set that its r
     "block_tile_1d": {"BM": (32, 64, 128), "BN": (32, 64, 128), "BK": (8, 16), "TM": (2, 4, 8, 16)},
     "block_tile_2d": {"BM": (64, 128), "BN": (64, 128), "BK": (8, 16), "TM": (2, 4, 8), "TN": (2, 4, 8)},
 }
-STEPS_SIZES = (2048, 2049, 3072, 4096, 8192)  # 2049: nothing is dealt out evenly; rows at odd places
 RANDOM_SEED, RANDOM_COUNT, RANDOM_LARGEST = 11, 100, 700
 GOLDEN_SEED = 20
 
@@ -145,12 +145,12 @@ class Group:
     K: int
 
 
-def ladder(kernels: Sequence[Kernel] = LADDER, sizes: Sequence[int] = LADDER_SIZES) -> list[Group]:
+def ladder(kernels: Sequence[Kernel] = RUNGS, sizes: Sequence[int] = LADDER_SIZES) -> list[Group]:
     """Every kernel at every square size."""
     return [Group(tuple(kernels), size, size, size) for size in sizes]
 
 
-def shapes(kernels: Sequence[Kernel] = LADDER) -> list[Group]:
+def shapes(kernels: Sequence[Kernel] = RUNGS) -> list[Group]:
     """Every kernel at odd, rectangular and very large shapes."""
     return [Group(tuple(kernels), *shape) for shape in OTHER_SHAPES]
 
@@ -190,16 +190,12 @@ def tiles(size: int = TILES_SIZE) -> list[Group]:
     return [Group(tuple(kernels), size, size, size)]
 
 
-def steps(sizes: Sequence[int] = STEPS_SIZES) -> list[Group]:
-    """The steps beyond the ladder, each with the tile that all of them have, in turns."""
-    return [Group(BEYOND, size, size, size) for size in sizes]
-
-
 SEARCH, FINALS = "search", "finals"  # of `tune`: all configurations, and the finalists beside cuBLAS
 SEARCHES = (SEARCH, FINALS)
 CHOICES = "choices"  # of `choose`: the candidates for `gemm_kernels.fastest`
 TIMED_SUITES = ("ladder", "shapes", "blocks", "sweep", "tiles")
 GOLDEN = "golden"
-STEPS = "steps"  # of BEYOND; a GPU may have it without any of TIMED_SUITES
+ALGORITHMS = "algorithms"  # of cuBLASLt (`helpers.tools.measuring.algorithms`)
+NAMED, EVERY = "named by the heuristic", "all algorithms"  # of which the best was timed there
 LOST, FETCHED = "lost", "fetched"  # for the log of the kernels: where `fastest` loses, and what fetching code costs
-SUITES = (*TIMED_SUITES, STEPS, FASTEST, LOST, FETCHED, GOLDEN, "clocks", "occupancy", "counters", "correctness")
+SUITES = (*TIMED_SUITES, FASTEST, LOST, FETCHED, GOLDEN, "clocks", "occupancy", "counters", "correctness")

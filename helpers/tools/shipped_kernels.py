@@ -35,7 +35,7 @@ from helpers.pictures.vector_width import facts as vector_width
 from helpers.pictures.warp_paths import facts as warp_paths
 
 MOST_BYTES = 9 * 2**18  # so that the project stays quick to clone
-KERNELS = ladder.LADDER + ladder.SPECIALISTS + ladder.BEYOND + ladder.TRIED
+KERNELS = ladder.LADDER + ladder.SPECIALISTS + ladder.UPPER + ladder.TRIED
 EXERCISES = [
     one
     for one in exercises.EXERCISES

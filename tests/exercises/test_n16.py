@@ -104,8 +104,10 @@ def test_fast_kernels_are_right_for_any_length_and_alignment(n, begin):
 def test_a_scan_is_right_for_any_length_and_alignment(way, n, begin):
     x, y = arrays.values(1, n + begin, 3)[0][begin:], np.zeros(n, np.float32)
     published, taken = np.zeros(way.tiles(n), np.uint64), np.zeros(1, np.uint32)
-    launched(way.entry, n, x, y, published, taken, grid=way.tiles(n), threads=way.threads)
-    assert (y == np.cumsum(x, dtype=np.float64)).all()
+    for launch in range(2):  # the second finds what the first has published
+        x[n // 2] += launch
+        launched(way.entry, n, x, y, published, taken, np.uint32(launch), grid=way.tiles(n), threads=way.threads)
+        assert (y == np.cumsum(x, dtype=np.float64)).all()
 
 
 def test_fast_argmin_passes_over_nan_and_takes_the_first_of_equals():

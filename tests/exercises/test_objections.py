@@ -33,6 +33,15 @@ def test_a_dirty_l2_makes_memory_slower_for_the_next_kernel():
     assert f"{1e3 * written['median_ms']:.1f} µs instead of" in dict(objections.table().rows)["The L2 was flushed."]
 
 
+def test_the_best_of_all_algorithms_is_no_slower_than_the_named():
+    rows = recordings.raw("NVIDIA H200", "algorithms")["rows"]
+    large = [row for row in rows if (row["M"], row["N"], row["K"]) in conditions.CLASSES[conditions.LARGE]]
+    beside = [row["named by the heuristic"]["median_ms"] / row["fastest"]["median_ms"] for row in large]
+    best = objections.best_algorithms()
+    assert len(best.each) == 4 and all(one <= named for one, named in zip(best.each, beside, strict=True))
+    assert f"{best.mean:.2f} at the large ones" in dict(objections.table().rows)["cuBLAS guesses."]
+
+
 def test_sustained_speed_is_told_with_its_clock_and_watts():
     ours = objections.at_work(conditions.FASTEST, "sustained")
     said = dict(objections.table().rows)["A burst, on what data?"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.exercises.framework import products, text_slips
+from helpers.exercises.framework import products, reasons, text_slips
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Case
@@ -109,6 +109,14 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("add_scaled", "+ B[index]", "+ B", "as in B[i]"),
         ("naive", "C[row * N + col] = ", "C[row * N + col] += ", "added to the old C"),
         ("coalesced", "float sum = 0.0f;", "int sum = 0;", "sum is of type int"),
+        ("coalesced", "blockIdx.y * blockDim.y", "blockIdx.y * blockDim.x", "x and y are mixed"),
+        ("tunable", "__shared__ float As", "float As", "declares As without __shared__"),
+        ("last_block", "    __shared__ bool last;", "    bool last = false;", "declares last without __shared__"),
+        ("two_levels", "v = warp_sum(v);\n    if", "warp_sum(v);\n    if", "nothing with what it returns"),
+        ("warp_tree", "float v = i < n", "int v = i < n", "v is of type int"),
+        ("one_atomic", "atomicAdd(total", "*total = atomicAdd(total", "returns what was there before"),
+        ("beta", "alpha * sum + beta * old", "alpha * sum + beta * sum", "C becomes alpha * sum + beta * sum"),
+        ("two_tiles", "As[y][k]", "As[y][k + half * T]", "`k + half * T` is 16 for thread (0, 15)"),
     ],
 )  # fmt: skip
 def test_a_likely_slip_gets_its_own_reason(name, before, after, told):
@@ -142,6 +150,42 @@ def test_what_no_thread_stores_is_named_in_the_tile():
     exercise = exercises.get("unmerged_lanes")
     verdict = exercise.check(exercise.solved.replace("lane_y * TM", "lane_y * TN"))
     assert "In every tile of C no thread stores rows 20 to 31 and 52 to 63" in verdict.sentence, verdict.sentence
+
+
+TREE = """
+extern "C" __global__ void block_sums(int n, const float *x, float *parts) {
+    __shared__ float s[128];
+    const int t = threadIdx.x, i = blockIdx.x * 128 + t;
+    s[t] = i < n ? x[i] : 0;
+    __syncthreads();  // first
+    for (int half = 64; half > 0; half = half / 2) {
+        if (t < half) s[t] += s[t + half];
+        __syncthreads();  // second
+    }
+    if (t == 0) parts[blockIdx.x] = s[0];
+}
+"""
+
+
+def test_a_race_in_a_tree_is_not_explained_by_another_round():
+    sentence = exercises.get("block_tree").check(TREE.replace("    __syncthreads();  // first\n", "")).sentence
+    assert "Put __syncthreads() between line 5 and line 7." in sentence and "Why" not in sentence, sentence
+
+
+def test_a_length_of_several_factors_is_not_named():
+    assert reasons._row_and_column("(y + 1) * N + x") == ("y + 1", "N", "x")
+    assert reasons._row_and_column("lane / L * 3 * L + lane % L") is None
+
+
+def test_a_loop_without_its_barrier_is_named():
+    sentence = exercises.get("block_tree").check(TREE.replace("__syncthreads();  // second", "")).sentence
+    assert "Why: No barrier is in the loop of line 7" in sentence, sentence
+
+
+def test_a_barrier_behind_a_return_is_refused():
+    leaves = TREE.replace("// first\n", "\n    if (t >= 64) return;\n")
+    verdict = exercises.get("block_tree").check(leaves)
+    assert not verdict.passed and "by which threads 64 to 127 of a block have left" in verdict.sentence
 
 
 def test_two_stores_that_meet_are_not_answered_by_a_barrier():

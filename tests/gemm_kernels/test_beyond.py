@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gemm_kernels
-from gemm_kernels import BEYOND, get
+from gemm_kernels import UPPER, get
 from gemm_kernels.ladder import TRIED
 from gemm_kernels.rules import broken
 from gemm_kernels.workspaces import Workspaces
@@ -75,7 +75,7 @@ def on_the_simulator(monkeypatch):
 # The steps before it; where blocks share out work, more or fewer of them than there are tiles.
 STEPS = {name: get(name, **SMALL) for name in ("pinned", "unmerged", "exchanged", "strips")} | {
     f"{name}, {workers} blocks": get(name, **SMALL, WORKERS=workers)
-    for name in ("resident", "even_shares")
+    for name in ("resident", "even_shares", "whole_first", "two_versions", "tall_patches")
     for workers in (1, 5, 24)
 }
 KERNELS = STEPS | {name: get("persistent", **params) for name, params in SETS.items()}
@@ -92,10 +92,12 @@ def test_they_are_right_at_even_and_odd_shapes_with_c_and_without(kernel):
 
 
 def test_each_step_is_a_change_to_the_one_before_it():
-    assert [kernel.after for kernel in BEYOND] == ["sliced_k", *(kernel.name for kernel in BEYOND[:-1])]
+    assert [kernel.after for kernel in UPPER] == ["sliced_k", *(kernel.name for kernel in UPPER[:-1])]
 
 
-@pytest.mark.parametrize("kernel", [STEPS["even_shares, 5 blocks"], get("persistent", **SETS["parts"])])
+@pytest.mark.parametrize(
+    "kernel", [STEPS["even_shares, 5 blocks"], STEPS["tall_patches, 5 blocks"], get("persistent", **SETS["parts"])]
+)
 def test_a_launch_finds_the_workspace_as_the_one_before_has_left_it(kernel):
     launch = run.load(kernel)
     A, B, C = problem(35, 69, 51)
@@ -143,6 +145,14 @@ def test_the_large_tiles_spill_nothing(params):
     assert built.local_bytes == 0 and built.registers <= 255
 
 
+def test_24_by_8_sums_fit_where_nothing_is_kept_that_can_be_asked():
+    """The source of the step before it spills 8 bytes with such a tile (the log)."""
+    kernel = get("tall_patches")
+    built = compiler.compile(kernel.source, kernel.entry, arch="sm_90")
+    assert kernel.params["TM"] * kernel.params["TN"] == 192 and built.local_bytes == 0 and built.registers <= 255
+    assert len(kernel.source.splitlines()) <= 400
+
+
 @pytest.mark.parametrize("name", ["strips", *SETS])
 def test_sums_are_staged_without_bank_conflicts(name):
     """A warp stores 512 bytes by one instruction, which are four wavefronts, however its lanes lie.
@@ -162,9 +172,8 @@ def test_exchanged_sums_spare_most_of_the_cycles_in_which_fmas_wait_for_a_bank()
     assert merged.fmas == exchanged.fmas and exchanged.lost < merged.lost / 3
 
 
-def test_no_block_has_more_than_one_iteration_more_than_another():
-    """Shares of `even_shares` as its source has them, at a shape that whole tiles could not be dealt out for evenly."""
-    kernel = get("even_shares")
+def dealt_out(kernel, tiles, rounds, blocks):
+    """(block that computes each round, block that its scheduler calls the owner), as the kernel's source has them."""
     source = re.search(r"struct Work \{.*?\n\};\n.*?struct Scheduler \{.*?\n\};\n", kernel.source, re.DOTALL)[0]
     code = (
         source
@@ -181,13 +190,30 @@ def test_no_block_has_more_than_one_iteration_more_than_another():
         }"""
     )
     shares = gpu.RawModule(code=code, options=("-std=c++17",), name_expressions=None).get_function("shares")
-    for tiles, rounds, blocks in ((17, 13, 10), (3, 5, 40), (1, 1, 7), (8, 4, 4)):
-        given, owned = (gpu.full(tiles * rounds, 2**32 - 1, np.uint32) for _ in range(2))
-        shares((blocks,), (1,), (np.uint32(tiles), np.uint32(rounds), given, owned))
-        counts = np.bincount(gpu.asnumpy(given), minlength=min(blocks, tiles * rounds))
-        assert counts.max() - counts.min() <= 1 and len(counts) == min(blocks, tiles * rounds)
-        assert np.array_equal(gpu.asnumpy(given), np.sort(gpu.asnumpy(given)))
-        assert np.array_equal(gpu.asnumpy(given), gpu.asnumpy(owned))
+    given, owned = (gpu.full(tiles * rounds, 2**32 - 1, np.uint32) for _ in range(2))
+    shares((blocks,), (1,), (np.uint32(tiles), np.uint32(rounds), given, owned))
+    return gpu.asnumpy(given), gpu.asnumpy(owned)
+
+
+@pytest.mark.parametrize(("tiles", "rounds", "blocks"), [(17, 13, 10), (3, 5, 40), (1, 1, 7), (8, 4, 4)])
+def test_no_block_has_more_than_one_iteration_more_than_another(tiles, rounds, blocks):
+    given, owned = dealt_out(get("even_shares"), tiles, rounds, blocks)
+    counts = np.bincount(given, minlength=min(blocks, tiles * rounds))
+    assert counts.max() - counts.min() <= 1 and len(counts) == min(blocks, tiles * rounds)
+    assert np.array_equal(given, np.sort(given)) and np.array_equal(given, owned)
+
+
+@pytest.mark.parametrize(
+    ("tiles", "rounds", "blocks", "shared"), [(17, 13, 10, 7), (23, 13, 10, 13), (20, 5, 10, 0), (3, 5, 40, 3)]
+)
+def test_whole_tiles_come_in_turns_and_the_last_turn_is_shared(tiles, rounds, blocks, shared):
+    """shared: tiles of an incomplete turn, and of one more if those are fewer than half of the blocks."""
+    given, owned = dealt_out(get("whole_first"), tiles, rounds, blocks)
+    counts = np.bincount(given, minlength=min(blocks, tiles * rounds))
+    assert counts.max() - counts.min() <= 1
+    parts, whole = np.split(given, [shared * rounds])
+    assert np.array_equal(parts, owned[: len(parts)]) and np.array_equal(parts, np.sort(parts))
+    assert np.array_equal(whole, np.repeat(np.arange(tiles - shared) % blocks, rounds))
 
 
 def test_a_producer_warp_for_each_scheduler_leaves_room_for_12_by_8_sums():
@@ -197,7 +223,7 @@ def test_a_producer_warp_for_each_scheduler_leaves_room_for_12_by_8_sums():
     assert kernel.threads == 12 * 32 and built.local_bytes == 0 and built.registers <= 168
 
 
-@pytest.mark.parametrize("kernel", BEYOND, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", UPPER, ids=lambda kernel: kernel.name)
 def test_each_runs_with_the_shared_memory_of_every_gpu_since_ampere(kernel):
     since_ampere = [one for one in devices.LIMITS.values() if one.compute_capability >= (8, 0)]
     least = min(one.shared_bytes_per_block_optin for one in since_ampere)
@@ -222,7 +248,7 @@ def test_a_block_that_wants_more_shared_memory_than_there_is_is_answered_with_a_
 
 
 @pytest.mark.parametrize(
-    "kernel", gemm_kernels.LADDER + gemm_kernels.SPECIALISTS + BEYOND + TRIED, ids=lambda kernel: kernel.name
+    "kernel", gemm_kernels.LADDER + gemm_kernels.SPECIALISTS + UPPER + TRIED, ids=lambda kernel: kernel.name
 )
 def test_no_launch_leaves_anything_to_another(kernel):
     """Variables of a module would be the same for all streams: what blocks leave each other is in the workspace."""

@@ -203,10 +203,19 @@ def test_only_kernels_that_are_chosen_by_shape_and_have_the_parameters_of_the_la
     shape = (256, 256, 256)
     assert {kernel.name for kernel in LADDER if at_shape(kernel, *shape) != kernel} == {"autotuned", "stream_k"}
     assert {kernel.name for kernel in LADDER if kernel.chosen_by_shape} == {"autotuned", "stream_k"}
+
     assert at_shape(get("autotuned"), *shape) == autotuned(*shape)
     assert at_shape(get("stream_k"), *shape) == stream_k(*shape)
     changed = get("stream_k", STAGES=4)
     assert at_shape(changed, *shape) == changed
+
+
+def test_the_last_rung_has_the_parameters_of_the_nearest_shape():
+    last = get("persistent")
+    assert at_shape(last, 4096, 4096, 4096).entry == fastest(4096, 4096, 4096).entry != last.entry
+    assert at_shape(last.replace(STAGES=3), 4096, 4096, 4096).params["STAGES"] == 3
+    assert by_shape.persistent(64, 64, 64).tile != by_shape.persistent(8192, 8192, 8192).tile
+    assert at_shape(last, 64, 64, 64, "GPU X") == last
 
 
 def test_the_variants_of_a_kernel_are_all_the_parameters_that_may_be_chosen_for_it():

@@ -39,7 +39,7 @@ _NEEDS = re.compile(r"sm_\d+ or higher")
 
 def kernels() -> Iterator[gemm_kernels.Kernel]:
     """All of the project."""
-    yield from (*ladder.LADDER, *ladder.SPECIALISTS, *ladder.BEYOND, *ladder.TRIED, *tensor.KERNELS)
+    yield from (*ladder.LADDER, *ladder.SPECIALISTS, *ladder.UPPER, *ladder.TRIED, *tensor.KERNELS)
 
 
 def answer(kernel: gemm_kernels.Kernel, arch: str) -> str:

@@ -430,7 +430,7 @@ def ordinary() -> tuple[Launch, ...]:
 @cache
 def ladder(shapes: tuple[tuple[int, int, int], ...] = LADDER_SHAPES) -> tuple[Launch, ...]:
     """Every kernel of the ladder, and of what comes after it, at every shape (M, N, K)."""
-    every = gemm_kernels.LADDER + gemm_kernels.BEYOND
+    every = gemm_kernels.LADDER + gemm_kernels.UPPER
     return tuple(product(kernel, *shape) for kernel in every for shape in shapes)
 
 

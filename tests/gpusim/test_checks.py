@@ -8,7 +8,7 @@ import pytest
 
 import gemm_kernels
 import gpusim
-from gemm_kernels.ladder import BEYOND, LADDER, SPECIALISTS
+from gemm_kernels.ladder import LADDER, SPECIALISTS, UPPER
 from gpusim import errors
 from gpusim.checks import checks, shared_checks
 from gpusim.checks.shared_checks import Patterns, SharedChecks
@@ -74,7 +74,7 @@ def test_a_correct_kernel_is_not_blamed(planted, level):
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
-@pytest.mark.parametrize("name", [kernel.name for kernel in LADDER + SPECIALISTS + BEYOND], scope="module")
+@pytest.mark.parametrize("name", [kernel.name for kernel in LADDER + SPECIALISTS + UPPER], scope="module")
 def test_no_kernel_of_the_ladder_is_blamed_and_the_compiled_engine_executes_each_with_and_without_checks(
     monkeypatch, name, level
 ):

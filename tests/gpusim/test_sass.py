@@ -507,11 +507,11 @@ def test_an_opcode_without_a_row_is_not_modelled_rather_than_not_existing():
         run(source, np.zeros(1, np.int32))
 
 
-def test_a_mistake_in_a_rule_is_not_reported_as_a_limit(monkeypatch, prepared_afresh):
+def test_a_mistake_in_a_decoding_is_not_reported_as_a_limit(monkeypatch, prepared_afresh):
     def mistaken(t, s):
         raise KeyError("a mistake")
 
-    row = dataclasses.replace(opcodes.OPCODES["STG"], rule=mistaken)
+    row = dataclasses.replace(opcodes.OPCODES["STG"], decode=mistaken)
     monkeypatch.setitem(opcodes.OPCODES, "STG", row)
     with pytest.raises(KeyError, match="a mistake"):
         run(THREE, np.zeros(1, np.int32))

@@ -11,6 +11,7 @@ from gpusim.compiler import sass
 from gpusim.engine.ir import Registers
 from gpusim.errors import Unknown
 from gpusim.isa import rules
+from gpusim.isa.decoded import ELEMENTS_BIT, NotDecoded
 from gpusim.isa.rules import Compute
 from gpusim.isa.sass import opcodes
 from gpusim.isa.sass.operands import Code, Operands
@@ -664,3 +665,31 @@ def test_a_nan_that_is_selected_keeps_the_bits_of_the_code():
     p = np.arange(LANES) % 2 == 0
     result = execute("FSEL R0, R1, +QNAN, P0", encoded(0x7FF00000), R1=np.ones(LANES, np.float32), P0=p)
     assert result["R0"][:2].tolist() == [bits(1.0), 0x7FF00000]
+
+
+REPLAYED = {
+    "ATOMG.E.CAS.128.STRONG.GPU PT, R0, [R8.64], R12, R16": "an atomic operation on 128 bits",
+    "ATOM.E.ADD.F16x2.RN P0, R0, [R8.64], R4": "its answer in a predicate",
+    "ATOMG.E.MAX.F16x2.RN.STRONG.GPU PT, R0, [R8.64], R4": "an atomic operation on floats other than a sum",
+    "ATOMS.ARRIVE.64 RZ, [R4]": "an mbarrier of Ampere",
+    "QSPC.E.S P0, RZ, [R8]": "the space of an address",
+}
+
+
+@pytest.mark.parametrize("text", REPLAYED)
+def test_numpy_alone_executes_a_form_that_says_why(text):
+    (statement,) = sass.parse(f"        /*0000*/                   {text} ;", "kernel.cu").statements
+    operands = Operands("sm_90")
+    assert isinstance(opcodes.outcome(operands, statement, since=100), rules.Effect)
+    with pytest.raises(NotDecoded, match=REPLAYED[text]):
+        opcodes.decode(operands.decoder, statement, operands.decoded[statement.address])
+
+
+def test_vectors_of_floats_are_added_by_the_c_program():
+    text = "ATOMG.E.ADD.F32x4.RN.STRONG.GPU PT, R0, [R8.64], R12"
+    (statement,) = sass.parse(f"        /*0000*/                   {text} ;", "kernel.cu").statements
+    operands = Operands("sm_90")
+    effect = opcodes.outcome(operands, statement, since=100)
+    decoded = opcodes.decode(operands.decoder, statement, operands.decoded[statement.address])
+    assert (decoded.flags >> ELEMENTS_BIT, decoded.d_width, decoded.counts[2]) == (4, 4, 4)
+    assert [operands.slots[name] for name in ("R0", "R1", "R2", "R3")] == list(effect.writes)

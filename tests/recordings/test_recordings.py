@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gemm_kernels import LADDER, at_shape, autotuned, get
+from gemm_kernels import LADDER, UPPER, at_shape, autotuned, get
 from gpusim import devices
 from helpers import gpu, recordings
 from helpers.measure import Measurement, Timing, geometric_mean, performance
@@ -281,7 +281,7 @@ def test_a_kernel_that_nobody_measured_gets_a_sentence_instead_of_a_number():
 def test_the_ladder_suite_times_all_kernels_together_at_each_size():
     groups = ladder()
     assert [group.M for group in groups] == list(LADDER_SIZES)
-    assert all(group.kernels == LADDER for group in groups)
+    assert all(group.kernels == LADDER + UPPER for group in groups)
 
 
 def test_the_block_suite_has_every_shape_of_16_to_1024_threads_in_both_axis_orders():

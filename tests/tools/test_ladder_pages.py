@@ -4,8 +4,9 @@ from pathlib import Path
 
 from PIL import Image
 
-from gemm_kernels import LADDER, get
+from gemm_kernels import get
 from helpers import recordings
+from helpers.recordings.suites import RUNGS
 from helpers.tools.pages import kernel_log, ladder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,13 +29,13 @@ def test_the_page_of_speeds_says_of_how_many_launches_a_median_is():
 
 def test_every_kernel_has_a_line_and_cublas_has_the_last():
     lines = ladder.ladder_table(recordings.load(suite="ladder")).splitlines()[2:]
-    assert [line.split(" | ")[0].strip("| ") for line in lines] == [*(kernel.title for kernel in LADDER), "**cuBLAS**"]
+    assert [line.split(" | ")[0].strip("| ") for line in lines] == [*(kernel.title for kernel in RUNGS), "**cuBLAS**"]
     naive = recordings.gflops(get("naive"), 4096, 4096, 4096)
     assert f"| {naive.gflops:.0f} | {naive.of_cublas:.0%} |" in lines[0]
 
 
 def test_every_recorded_shape_of_the_last_kernel_has_a_line_with_its_ratio():
-    rows = [row for row in recordings.load() if row.kernel == LADDER[-1].name]
+    rows = [row for row in recordings.load() if row.kernel == RUNGS[-1].name]
     lines = ladder.shapes_table(rows, 50_000.0).splitlines()[2:]
     assert len(lines) == len(rows)
     row = next((row for row in rows if (row.M, row.N, row.K) == (64, 4096, 1024)), None)

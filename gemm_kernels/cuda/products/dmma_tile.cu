@@ -34,8 +34,8 @@ struct DmmaTile {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK / STEP;
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
-    static constexpr int COPY_PARTS = MEET;    // a round's copies start after the loads of a step, some in each, and in a
-    static constexpr bool APART = true;        // loop of their own: a branch around them would part the products
+    static constexpr int COPY_PARTS = MEET;    // a round's copies start after the loads of a step, some in each;
+    static constexpr bool COPIES_ZEROS = true; // past the last tile, too: a branch around them would part the products
     static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 8;       // the rows of a store are then in different banks
     static constexpr int MI = WM / 16, NI = WN / 8;

@@ -28,8 +28,8 @@ struct FmaTile {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK;
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int MEET = BK / 2;                    // the step at which warps wait for each other
-    static constexpr int COPY_PARTS = 1;                   // a round's copies start after the first loads of fragments,
-    static constexpr bool APART = TM * TN > 64;            // in a loop of their own: a branch would part the products
+    static constexpr int COPY_PARTS = 1;                   // a round's copies start after the first loads of fragments;
+    static constexpr bool COPIES_ZEROS = TM * TN > 64;     // past the last tile, too: a branch would part the products
     static constexpr bool EXCHANGED = true;                // neighbouring sums change places in shared memory
     static constexpr int VECTOR = 16 / sizeof(Sum);        // sums in 16 bytes
     static constexpr int PITCH = BN;                       // sums from one row of the staged tile to the next

@@ -48,40 +48,36 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
     const int warp = threadIdx.x / 32;
     const bool outside = tile_row + warp / (BN / Tile::WN) * Tile::WM >= problem.M ||
                          tile_col + warp % (BN / Tile::WN) * Tile::WN >= problem.N;
-    auto copy_ahead = [&](int round, bool more, int part = 0, int parts = 1) {   // more: whether there are tiles to copy
-        if (more) tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK, part, parts);
+    auto copy_ahead = [&](int round, int part = 0, int parts = 1) {
+        if (Tile::COPIES_ZEROS || round + AHEAD < tiles)
+            tile.copy(stages[vacant], problem, tile_row, tile_col, (round + AHEAD) * BK, part, parts);
         if (part + 1 == parts) asm volatile("cp.async.commit_group;");
     };
-    auto pass = [&](int round, bool more) {   // through the tiles of a round
-        if (PARTS == 0) copy_ahead(round, more);
-        #pragma unroll
-        for (int step = 0; step < STEPS; ++step) {
-            if (step == Tile::MEET) {
-                meet();
-                vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
-            }
-            if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
-            tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
-            if (step < PARTS) copy_ahead(round, more, step, PARTS);
-            tile.multiply(step);
-            tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
-        }
-    };
-    int round = 0;
     if (outside) {   // a warp none of whose sums is in C copies for the others
         #pragma unroll 1
-        for (; round < tiles; ++round) {
-            copy_ahead(round, round + AHEAD < tiles);
+        for (int round = 0; round < tiles; ++round) {
+            copy_ahead(round);
             meet();
             vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
         }
     } else {
         tile.load(stages[0], 0);
-        if (Tile::APART)
-            #pragma unroll 1
-            for (; round + AHEAD < tiles; ++round) pass(round, true);
         #pragma unroll 1
-        for (; round < tiles; ++round) pass(round, !Tile::APART && round + AHEAD < tiles);
+        for (int round = 0; round < tiles; ++round) {
+            if (PARTS == 0) copy_ahead(round);
+            #pragma unroll
+            for (int step = 0; step < STEPS; ++step) {
+                if (step == Tile::MEET) {
+                    meet();
+                    vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
+                }
+                if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
+                tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
+                if (step < PARTS) copy_ahead(round, step, PARTS);
+                tile.multiply(step);
+                tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
+            }
+        }
     }
     asm volatile("cp.async.wait_all;" ::: "memory");   // zeros past the last tile may still be on their way
 

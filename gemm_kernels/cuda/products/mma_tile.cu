@@ -64,7 +64,7 @@ struct MmaTile {
     static constexpr int STEP = 2 * CHUNK, STEPS = BK / STEP;          // k of one product
     static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
     static constexpr int COPY_PARTS = 0;       // a round's copies start before the loads of fragments
-    static constexpr bool APART = false;
+    static constexpr bool COPIES_ZEROS = false;
     static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 8;       // the rows of a store are then in different banks
     static constexpr int MI = WM / 16, NI = WN / 8;

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.checks.hazard_messages import OF_FLAGS
 from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, coordinates
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.answers import Verdict
@@ -158,6 +157,7 @@ def _stopped(error: SimulatorError, advised: bool) -> str:
     return what if advice.startswith(GUARD) and not advised else str(error)
 
 
+_OF_FLAGS = re.compile(r" Where one waits for a flag[^.]*\.")
 _SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+)(?: \(atomically\))? \w+\[", re.MULTILINE)
 
 
@@ -165,7 +165,7 @@ def _without_false_advice(finding: Finding, problem: Problem, explained: bool) -
     """A hazard's sentences. Where two threads meet at an element of the result, or store to one of a tile, they do
     without the advice to put a barrier between them, or to add by an atomic function, which no exercise on matrices
     asks for; and in no exercise a thread waits for a flag."""
-    message, sides = finding.message.replace(OF_FLAGS, ""), frozenset(_SIDE.findall(finding.message))
+    message, sides = _OF_FLAGS.sub("", finding.message), frozenset(_SIDE.findall(finding.message))
     advice = {frozenset(("writes",)): BOTH_STORE, frozenset(("writes", "updates")): ATOMIC_AND_STORE}.get(sides, "")
     if not advice and finding.kind == GLOBAL_RACE and isinstance(problem, Gemm | MatrixMap):
         advice = ONE_OWNER

@@ -441,6 +441,8 @@ def _row_and_column(text: str) -> tuple[str, str, str] | None:
         return None
     row, stride = re.fullmatch(r"(.+)\*\s*([\w.]+)", parts[made[0]]).groups()  # type: ignore[union-attr]
     row = row.strip()
+    if "*" in re.sub(r"\([^()]*(?:\([^()]*\)[^()]*)*\)", "", row):
+        return None  # a length of several factors, or a row of several
     row = row[1:-1] if row.startswith("(") and row.endswith(")") else row
     return row, stride, " + ".join(part for n, part in enumerate(parts) if n != made[0])
 

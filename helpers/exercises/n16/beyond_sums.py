@@ -133,7 +133,8 @@ KEEP_POSITIVE = Blank(
                 "            y[kept + __popc(votes & ((1u << lane) - 1))] = v;\n            kept += __popc(votes);\n"
                 "        }\n"),)),
         Wrong("who_is_here", "__activemask() says which lanes happen to be here, and asks no condition: "
-              "__ballot_sync(FULL, v > 0) does.", (("__ballot_sync(FULL, v > 0.0f)", "__activemask()"),)),
+              "__ballot_sync(FULL, v > 0) does.", (("__ballot_sync(FULL, v > 0.0f)", "__activemask()"),),
+              text="__activemask"),
         Wrong("not_zero", "The condition is v itself, which holds for everything but 0: vote by v > 0.",
               (("(FULL, v > 0.0f)", "(FULL, v)"),)),
         Wrong("mine_and_above", "The bits of my own lane and of those above are counted: those below are (1u << lane) "

@@ -274,7 +274,7 @@ LAST_BLOCK = Blank(
         Wrong("replaced", f"{ONLY_ONCE}: it was replaced (=) and not added to (+=).", (("*total += v", "*total = v"),),
               text=r"\*\s*total\s*=(?!=)|\btotal\[0\]\s*=(?!=)"),
         Wrong("no_reset", f"{ONLY_ONCE}: *arrived was not set back to 0, so that no block of the second launch was the "
-              "last.", (("        *arrived = 0;\n", ""),), text=r"(?s)\A(?!.*arrived(?:\[0\])?\s*=\s*0)"),
+              "last.", (("        *arrived = 0;\n", ""),), text=r"\btotal(?:\[0\])?\s*\+="),
         Wrong("never_last", WHO_IS_LAST, (("== gridDim.x - 1", "== gridDim.x"),)),
         Wrong("first_block", WHO_IS_LAST, (("== gridDim.x - 1", "== 0"),)),
         Wrong("plain_count", "Two blocks may read the same *arrived and store the same number: counting needs "

@@ -164,7 +164,7 @@ def _of_sector(access: WarpAccess, start: int) -> str:
     """'bytes 0 to 31 of A, wanted by lane 0'."""
     inside = (access.offset + access.width > start) & (access.offset < start + SECTOR_BYTES) & access.active
     lanes = np.flatnonzero(inside)
-    who = f"lane {lanes[0]}" if len(lanes) == 1 else f"{len(lanes)} lanes, {lanes[0]} to {lanes[-1]}"
+    who = f"lane {lanes[0]}" if len(lanes) == 1 else f"{len(lanes)} lanes, {theme.runs(lanes.tolist())}"
     last = theme.thousands(start + SECTOR_BYTES - 1)
     return f"a sector: bytes {theme.thousands(start)} to {last} of {access.array}, wanted by {who}"
 

@@ -33,7 +33,7 @@ def copies_figure(copies: Sequence[StageCopy], thread: tuple[int, int], title: s
     with theme.style():
         keys = [page.Key(theme.A, f"element of thread {name}")]
         page.legend(axes, 50, [*keys, page.Key(theme.WARP, f"what warp {number // WARP} copies")])
-        words = f"matrix A, rows {copies[0].row.min()} to {copies[0].row.max()}: one tile after the other along k"
+        words = f"matrix A, rows {theme.runs(np.unique(copies[0].row).tolist())}: one tile after the other along k"
         page.text(axes, LEFT, 74, words, color=theme.INK)
         for tile, copy in enumerate(copies):
             left = LEFT + tile * (extent + GAP)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 
-from gemm_kernels import LADDER, Kernel, OwnKernel, get
+from gemm_kernels import LADDER, UPPER, Kernel, OwnKernel, get
 from helpers.pictures import theme
 from helpers.pictures.controls import choice_list
 from helpers.pictures.diff.facts import counted
@@ -19,6 +19,7 @@ from helpers.pictures.source_diff import source_diff
 from helpers.pictures.text_stage import TextStage
 
 Shape = tuple[int, int, int]
+RUNGS = LADDER + UPPER
 SHAPE: Shape = (256, 256, 64)  # (M, N, K) of the launch that is counted, unless a learner's kernel names another
 HEIGHT = 620  # CSS pixels; longer diffs scroll
 
@@ -70,9 +71,9 @@ def explore(
     elif own is not None and isinstance(new, str):
         before = get(new)
     else:
-        before = get((isinstance(after, Kernel) and after.after) or (LADDER[0].name if after in LADDER else "padded"))
-    return DiffExplorer([*LADDER, *(one for one in (before, after) if one not in LADDER)], before, after)
+        before = get((isinstance(after, Kernel) and after.after) or (RUNGS[0].name if after in RUNGS else "padded"))
+    return DiffExplorer([*RUNGS, *(one for one in (before, after) if one not in RUNGS)], before, after)
 
 
 def _of_the_ladder(given: object) -> Kernel | None:
-    return next((kernel for kernel in LADDER if given in (kernel, kernel.name)), None)
+    return next((kernel for kernel in RUNGS if given in (kernel, kernel.name)), None)

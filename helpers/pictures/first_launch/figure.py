@@ -70,7 +70,7 @@ def _facts(strip: Strip) -> str:
         facts.append(f"nobody wrote {theme.plural(missed, 'element')}")
     if again:
         often = sorted(set(strip.writers[strip.writers > 1].tolist()))
-        times = f"{often[0]} writes each" if len(often) == 1 else f"{often[0]} to {often[-1]} writes"
+        times = f"{often[0]} writes each" if len(often) == 1 else f"up to {often[-1]} writes"
         facts.append(f"{theme.plural(again, 'element')} got {times}")
     if idle:
         facts.append(f"{theme.plural(idle, 'thread')} wrote nothing")

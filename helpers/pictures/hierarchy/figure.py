@@ -238,10 +238,9 @@ def _names(axes: Axes, numbers: np.ndarray, left: float, top: float, scale: floa
 
 
 def rows_of_lanes(lanes: np.ndarray) -> list[str]:
-    """'row 1: lanes 0 to 15' for each row of lanes that differs from those above it; of the first four."""
-    found = dict.fromkeys((int(row.min()), int(row.max())) for row in lanes)
-    told = [f"row {number} of lanes: {first} to {last}" for number, (first, last) in enumerate(found, 1)]
-    return told[:4]
+    """'row 0 of lanes: 0 to 15' for each row of lanes that differs from those above it; of the first four."""
+    found = dict.fromkeys(theme.runs(np.unique(row[row != NOBODY]).tolist()) for row in lanes)
+    return [f"row {number} of lanes: {told}" for number, told in enumerate(found)][:4]
 
 
 def rectangles(numbers: np.ndarray) -> list[tuple[int, int, int, int, int]]:

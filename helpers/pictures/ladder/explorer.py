@@ -14,12 +14,21 @@ from gpusim import devices
 from helpers import recordings
 from helpers.pictures import theme
 from helpers.pictures.controls import choice_list
-from helpers.pictures.ladder.facts import Ladder, Shape, Suite, ladder_of, shape_label
+from helpers.pictures.ladder.facts import (
+    UPPER_RUNGS,
+    Ladder,
+    Shape,
+    Suite,
+    has_upper_rungs,
+    ladder_of,
+    shape_label,
+)
 from helpers.pictures.ladder.figure import FIGURE_HEIGHT, Scale, ladder_columns_figure, ladder_figure
 from helpers.pictures.live import LiveExplorer
 from helpers.pictures.widgets import choice_buttons, choice_slider, labelled
 
 SUITES: tuple[tuple[str, Suite], ...] = (("square", "ladder"), ("other shapes", "shapes"))
+UPPER: tuple[str, Suite] = ("square, upper rungs", UPPER_RUNGS)
 KINDS: tuple[tuple[str, Suite], ...] = (*SUITES, ("square, the chosen kernel", "fastest"))
 SCALES: tuple[tuple[str, Scale], ...] = (("linear", "linear"), ("logarithmic", "log"))
 
@@ -42,7 +51,8 @@ def picture_of(choice: Choice) -> theme.Figure:
 
 def kinds(gpu: str) -> list[tuple[str, Suite]]:
     """The kinds of shapes that were recorded on a GPU."""
-    return [(label, suite) for label, suite in KINDS if gpu in recordings.gpus(suites=(suite,))]
+    recorded = [(label, suite) for label, suite in KINDS if gpu in recordings.gpus(suites=(suite,))]
+    return [*recorded, UPPER] if SUITES[0] in recorded and has_upper_rungs(gpu) else recorded
 
 
 class LadderExplorer(LiveExplorer):

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from gemm_kernels import LADDER
+from gemm_kernels import LADDER, UPPER
 from gpusim import devices
 from helpers import recordings
 from helpers.recordings.measurement import Measurement
-from helpers.recordings.suites import FASTEST, SQUARES
+from helpers.recordings.suites import FASTEST, RUNGS, SQUARES
 
 Shape = tuple[int, int, int]
-Suite = Literal["ladder", "shapes", "fastest"]
+Suite = Literal["ladder", "shapes", "upper", "fastest"]
+UPPER_RUNGS: Suite = "upper"  # what the other two have of the upper rungs, at squares
 
 # The first kernel of each group -> what the kernels from it up to the next group have in common.
 GROUPS = {
@@ -26,13 +27,14 @@ GROUPS = {
     "double_buffered": "two buffers",
     "warptiled": "warp tiles",
     "sliced_k": "for each shape",
+    "pinned": "registers",
 }
 
 
 def group_of(kernel: str) -> str:
     """The group of a kernel of the ladder by its place there; "" for any other."""
     found = ""
-    for one in LADDER:
+    for one in RUNGS:
         found = GROUPS.get(one.name, found)
         if one.name == kernel:
             return found
@@ -109,14 +111,25 @@ def _by_operations(shape: Shape) -> tuple[int, Shape]:
 def ladder_of(gpu: str, suite: Suite) -> Ladder:
     """The recorded ladder of a GPU, its kernels in the ladder's order. Raises NoRecording.
 
-    A recording that is merged kernel by kernel has its rows in the order in which they were measured. "fastest" has
+    A recording that is merged kernel by kernel has its rows in the order in which they were measured. Of the upper
+    rungs "ladder" and "shapes" show the last one alone; "upper" has all of them beside the kernel below. "fastest" has
     what `gemm_kernels.fastest` gives at squares, beside `autotuned` and the best that cuBLASLt names.
     """
     if suite == FASTEST:
         return _fastest_of(gpu)
-    step = {kernel.name: number for number, kernel in enumerate(LADDER)}
-    rows = sorted(recordings.load(gpu, suite), key=lambda row: step.get(row.kernel, len(step)))
+    if suite == UPPER_RUNGS:
+        measured = [row for one in ("ladder", "shapes") for row in recordings.load(gpu, one) if row.M == row.N == row.K]
+        shown = (LADDER[-1], *UPPER)
+    else:
+        measured, shown = recordings.load(gpu, suite), (*LADDER, UPPER[-1])
+    step = {kernel.name: number for number, kernel in enumerate(shown)}
+    rows = sorted((row for row in measured if row.kernel in step), key=lambda row: step[row.kernel])
     return ladder(rows, gpu, devices.get(gpu).peak_fp32_gflops)
+
+
+def has_upper_rungs(gpu: str) -> bool:
+    """Whether every upper rung was recorded on a GPU."""
+    return {kernel.name for kernel in UPPER} <= {row.kernel for row in recordings.load(gpu, "ladder")}
 
 
 def _fastest_of(gpu: str) -> Ladder:

@@ -22,7 +22,11 @@ CUBLAS = "cuBLAS"
 OTHERS = "#8B96A5"  # slate, pale: a kernel that belongs to no group
 # From light to dark in the order of the course, so that they differ in grey, too (after the colour map viridis).
 TINTS = dict(
-    zip(GROUPS.values(), ("#6B9A12", "#2F9E63", "#1F8A86", "#2C728E", "#3B528B", "#472D7B", "#440154"), strict=True)
+    zip(
+        GROUPS.values(),
+        ("#6B9A12", "#2F9E63", "#1F8A86", "#2C728E", "#3B528B", "#472D7B", "#440154", "#23062E"),
+        strict=True,
+    )
 )
 Scale = Literal["linear", "log"]
 

@@ -301,7 +301,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     kernels = [gemm_kernels.get(name) for name in chosen.kernels] if chosen.kernels else gemm_kernels.LADDER
     if chosen.goals:
-        for line in goal_lines(kernels if chosen.kernels else (*kernels, *gemm_kernels.BEYOND), chosen.repeats):
+        for line in goal_lines(kernels if chosen.kernels else (*kernels, *gemm_kernels.UPPER), chosen.repeats):
             print(line, flush=True)
         return
     print("\n".join(ladder_table(kernels, chosen.size, chosen.levels, chosen.repeats)))

@@ -25,7 +25,7 @@ from helpers.recordings.suites import (
     FINALS,
     LADDER_SIZES,
     LOST,
-    STEPS,
+    RUNGS,
     SUITES,
     TIMED_SUITES,
     Group,
@@ -34,7 +34,6 @@ from helpers.recordings.suites import (
     fastest_places,
     ladder,
     shapes,
-    steps,
     sweep,
     tiles,
 )
@@ -170,7 +169,7 @@ def _count(text: str) -> int:
 
 
 def _groups(options: argparse.Namespace) -> list[Group]:
-    kernels = tuple(options.kernels) or LADDER
+    kernels = tuple(options.kernels) or RUNGS
     if options.size:
         return [Group(kernels, *shape) for shape in options.size]
     return ladder(kernels, LADDER_SIZES)
@@ -181,8 +180,8 @@ def _suite_groups(suite: str, options: argparse.Namespace) -> list[Group]:
     if suite == "ladder":
         return _groups(options)
     if suite == "shapes":
-        return shapes(tuple(options.kernels) or LADDER)
-    return {"blocks": blocks, "sweep": sweep, "tiles": tiles, STEPS: steps}[suite]()
+        return shapes(tuple(options.kernels) or RUNGS)
+    return {"blocks": blocks, "sweep": sweep, "tiles": tiles}[suite]()
 
 
 def _bench(options: argparse.Namespace) -> int:
@@ -231,7 +230,7 @@ def _record(options: argparse.Namespace) -> int:
             else:
                 print(f"{suite}: {recordings.path(gpu.name(), suite, options.folder)}", flush=True)
             continue
-        if suite not in (*TIMED_SUITES, STEPS):
+        if suite not in TIMED_SUITES:
             print(f"{suite}: {_record_answers(suite, options)}", flush=True)
             continue
         groups = _suite_groups(suite, options)

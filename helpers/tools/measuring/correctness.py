@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import BEYOND, LADDER, SPECIALISTS, Kernel, at_shape, by_shape, get
+from gemm_kernels import LADDER, SPECIALISTS, UPPER, Kernel, at_shape, by_shape, get
 from helpers import gpu, recordings, run
 from helpers.measure.bench import NoGpu, compile_all, stop_after_fault, verify_twice
 from helpers.measure.problem import ALPHA, BETA, Reference, problem, tolerance
@@ -37,7 +37,7 @@ from helpers.recordings.suites import (
 )
 
 SUITE = "correctness"
-EVERY = LADDER + SPECIALISTS + BEYOND
+EVERY = LADDER + SPECIALISTS + UPPER
 LISTED: tuple[Shape, ...] = (*((size, size, size) for size in LADDER_SIZES), *OTHER_SHAPES)
 SPECIALISTS_LARGEST = 2**30  # M·N·K up to which kernels for special shapes are tried: some read B for each row
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")

@@ -1,6 +1,7 @@
-"""What cuBLASLt offers for a product: every algorithm that its heuristic names, as a launch. Needs a GPU.
+"""What cuBLASLt offers for a product: every algorithm that its heuristic names, as a launch, or every one that it has.
 
 `cublasSgemm` chooses one algorithm by itself; here all are tried, so that a kernel is compared with the best of them.
+Needs a GPU.
 The library is the one that CuPy's cuBLAS has loaded, called through ctypes: CuPy has no binding of its own for it.
 https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
 """
@@ -9,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Callable, Iterator
-from ctypes import byref, c_float, c_int, c_int64, c_size_t, c_uint64, c_void_p
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from ctypes import byref, c_float, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,10 @@ MAX_WORKSPACE_BYTES = 1  # CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
 WORKSPACE_BYTES = 32 * 2**20
 MOST = 64  # algorithms to ask for
 SUCCESS, NOT_SUPPORTED = 0, 15  # of cublasStatus_t
+MOST_IDS = 512
+CAN_SPLIT_K, REDUCTIONS, CAN_SWIZZLE, TILES, LAST_OPTION, STAGES = 0, 1, 2, 6, 7, 13  # CUBLASLT_ALGO_CAP_…
+SET_TILE, SET_SPLIT_K, SET_REDUCTION, SET_SWIZZLE, SET_OPTION, SET_STAGES = 1, 2, 3, 4, 5, 6  # …_ALGO_CONFIG_…
+SPLITS = (2, 4, 8)  # of k that are tried
 
 
 class NoCublasLt(Exception):
@@ -40,6 +47,26 @@ class _Result(ctypes.Structure):
         ("waves", c_float),
         ("reserved", c_int * 4),
     )
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm of cuBLASLt's with all that can be set of it, as cublasLtMatmulAlgoConfigAttributes_t names it.
+
+    tile, stages: numbers of cublasLtMatmulTile_t and cublasLtMatmulStages_t.  split_k, reduction: 1 and 0 without.
+    """
+
+    number: int
+    tile: int
+    stages: int
+    option: int
+    swizzle: int
+    split_k: int
+    reduction: int
+
+    def describe(self) -> dict[str, int]:
+        """Its columns of a row."""
+        return asdict(self)
 
 
 @cache
@@ -75,6 +102,17 @@ def algorithms(M: int, N: int, K: int) -> Iterator[list[Launch]]:
 
 
 @contextlib.contextmanager
+def every_algorithm(M: int, N: int, K: int) -> Iterator[list[tuple[Algorithm, Launch]]]:
+    """Inside `with`: all algorithms for that product that cuBLASLt has and accepts, whatever its heuristic thinks.
+
+    cublasLtMatmulAlgoGetIds names them; of each, every tile, number of stages, option and order of blocks is tried by
+    cublasLtMatmulAlgoCheck, and k whole or in SPLITS parts.
+    """
+    with _product(M, N, K, [_layout(*sizes) for sizes in ((N, K, N), (K, M, K), (N, M, N))]) as product:
+        yield list(product.every())
+
+
+@contextlib.contextmanager
 def algorithms_of_eight_bits(M: int, N: int, K: int) -> Iterator[list[Launch]]:
     """The same for A and B in E4M3, as bytes, and C in FP32. B lies column by column: an array (N, K).
 
@@ -87,6 +125,87 @@ def algorithms_of_eight_bits(M: int, N: int, K: int) -> Iterator[list[Launch]]:
 
 @contextlib.contextmanager
 def _algorithms(M: int, N: int, K: int, layouts: list[c_void_p], transposed: bool = False) -> Iterator[list[Launch]]:
+    with _product(M, N, K, layouts, transposed) as product:
+        yield [product.launch_of(result.algorithm) for result in product.named()]
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A product as cuBLASLt is asked about it. layouts: of B, A and C, column-major."""
+
+    shape: tuple[int, int, int]
+    handle: c_void_p
+    operation: c_void_p
+    preference: c_void_p
+    layouts: Sequence[c_void_p]
+    workspace: Any
+
+    def named(self) -> list[_Result]:
+        """What the heuristic names, the best first."""
+        b, a, c = self.layouts
+        most, found, count = c_uint64(WORKSPACE_BYTES), (_Result * MOST)(), c_int()
+        attribute = c_int(MAX_WORKSPACE_BYTES), byref(most), c_size_t(8)
+        _call("cublasLtMatmulPreferenceSetAttribute", self.preference, *attribute)
+        status = _library().cublasLtMatmulAlgoGetHeuristic(
+            self.handle, self.operation, b, a, c, c, self.preference, c_int(MOST), found, byref(count)
+        )
+        if status not in (SUCCESS, NOT_SUPPORTED):
+            shape = " × ".join(map(str, self.shape))
+            raise NoCublasLt(f"cublasLtMatmulAlgoGetHeuristic answered with status {status} at {shape}.")
+        return [one for one in found[: count.value if status == SUCCESS else 0] if one.state == SUCCESS]
+
+    def every(self) -> Iterator[tuple[Algorithm, Launch]]:
+        """All that there is in FP32 and that AlgoCheck accepts with our workspace."""
+        types = c_int(COMPUTE_32F), *[c_int(REAL_32F)] * 5  # of scale, A, B, C and D
+        ids, count = (c_int * MOST_IDS)(), c_int()
+        _call("cublasLtMatmulAlgoGetIds", self.handle, *types, c_int(MOST_IDS), ids, byref(count))
+        for number in ids[: count.value]:
+            known = (c_uint64 * 8)()
+            if _library().cublasLtMatmulAlgoInit(self.handle, *types, c_int(number), byref(known)) != SUCCESS:
+                continue
+            for tile, stages in itertools.product(_numbers(known, TILES) or [0], _numbers(known, STAGES) or [0]):
+                plain = Algorithm(number, tile, stages, option=0, swizzle=0, split_k=1, reduction=0)
+                if self._accepted(known, plain):
+                    for one in (plain, *_variants(plain, known)):
+                        if algorithm := self._accepted(known, one):
+                            yield one, self.launch_of(algorithm)
+
+    def _accepted(self, known: Any, wanted: Algorithm) -> Any:
+        """The algorithm, set so, if it can do this product with our workspace; None otherwise."""
+        algorithm, result = (c_uint64 * 8)(*known), _Result()
+        for attribute, value in (
+            (SET_TILE, wanted.tile), (SET_STAGES, wanted.stages), (SET_OPTION, wanted.option),
+            (SET_SWIZZLE, wanted.swizzle), (SET_SPLIT_K, wanted.split_k), (SET_REDUCTION, wanted.reduction),
+        ):  # fmt: skip
+            _library().cublasLtMatmulAlgoConfigSetAttribute(
+                byref(algorithm), c_int(attribute), byref(c_uint32(value)), c_size_t(4)
+            )  # what cannot be set, AlgoCheck refuses
+        b, a, c = self.layouts
+        status = _library().cublasLtMatmulAlgoCheck(
+            self.handle, self.operation, b, a, c, c, byref(algorithm), byref(result)
+        )
+        return algorithm if status == result.state == SUCCESS and result.workspace_bytes <= WORKSPACE_BYTES else None
+
+    def launch_of(self, algorithm: Any) -> Launch:
+        """The launch by an algorithm."""
+        return partial(self._launch, algorithm=algorithm)
+
+    def _launch(
+        self, M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any, *, algorithm: Any
+    ) -> None:
+        import cupy
+
+        b, a, c = self.layouts
+        left, right, out = (c_void_p(array.data.ptr) for array in (B, A, C))
+        _call(
+            "cublasLtMatmul", self.handle, self.operation, byref(c_float(alpha)), left, b, right, a,
+            byref(c_float(beta)), out, c, out, c, byref(algorithm), c_void_p(self.workspace.data.ptr),
+            c_size_t(WORKSPACE_BYTES), c_void_p(cupy.cuda.get_current_stream().ptr),
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _product(M: int, N: int, K: int, layouts: list[c_void_p], transposed: bool = False) -> Iterator[_Product]:
     """layouts: of B, A and C, column-major.  transposed: whether B lies in the other order than A and C."""
     import cupy
 
@@ -96,30 +215,10 @@ def _algorithms(M: int, N: int, K: int, layouts: list[c_void_p], transposed: boo
     if transposed:
         attribute = byref(c_int(TRANSPOSED)), c_size_t(4)
         _call("cublasLtMatmulDescSetAttribute", operation, c_int(TRANSPOSE_A), *attribute)
-    b, a, c = layouts
     _call("cublasLtMatmulPreferenceCreate", byref(preference))
-    workspace = cupy.empty(WORKSPACE_BYTES, "uint8")
-
-    def results() -> list[_Result]:
-        most, found, count = c_uint64(WORKSPACE_BYTES), (_Result * MOST)(), c_int()
-        _call("cublasLtMatmulPreferenceSetAttribute", preference, c_int(MAX_WORKSPACE_BYTES), byref(most), c_size_t(8))
-        status = _library().cublasLtMatmulAlgoGetHeuristic(
-            handle, operation, b, a, c, c, preference, c_int(MOST), found, byref(count)
-        )
-        if status not in (SUCCESS, NOT_SUPPORTED):
-            raise NoCublasLt(f"cublasLtMatmulAlgoGetHeuristic answered with status {status} at {M} × {N} × {K}.")
-        return found[: count.value if status == SUCCESS else 0]
-
-    def launch(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any, *, algorithm: Any) -> None:
-        left, right, out = (c_void_p(array.data.ptr) for array in (B, A, C))
-        _call(
-            "cublasLtMatmul", handle, operation, byref(c_float(alpha)), left, b, right, a, byref(c_float(beta)), out, c,
-            out, c, byref(algorithm), c_void_p(workspace.data.ptr), c_size_t(WORKSPACE_BYTES),
-            c_void_p(cupy.cuda.get_current_stream().ptr),
-        )  # fmt: skip
-
     try:
-        yield [partial(launch, algorithm=result.algorithm) for result in results() if result.state == SUCCESS]
+        workspace = cupy.empty(WORKSPACE_BYTES, "uint8")
+        yield _Product((M, N, K), handle, operation, preference, layouts, workspace)
     finally:
         cupy.cuda.Device().synchronize()  # handle and workspace are in use until then
         _call("cublasLtMatmulPreferenceDestroy", preference)
@@ -127,6 +226,35 @@ def _algorithms(M: int, N: int, K: int, layouts: list[c_void_p], transposed: boo
             _call("cublasLtMatrixLayoutDestroy", layout)
         _call("cublasLtMatmulDescDestroy", operation)
         _call("cublasLtDestroy", handle)
+
+
+def _variants(plain: Algorithm, known: Any) -> Iterator[Algorithm]:
+    """The other ways in which an algorithm says that it can be set, with the same tile and stages."""
+    for option in range(_number(known, LAST_OPTION) + 1):
+        if option:
+            yield replace(plain, option=option)
+        if _number(known, CAN_SWIZZLE):
+            yield replace(plain, option=option, swizzle=1)
+    if _number(known, CAN_SPLIT_K):
+        reductions = [one for one in (1, 2, 4) if _number(known, REDUCTIONS) & one]  # cublasLtReductionScheme_t
+        for split_k, reduction in itertools.product(SPLITS, reductions):
+            yield replace(plain, split_k=split_k, reduction=reduction)
+
+
+def _number(algorithm: Any, attribute: int) -> int:
+    value, written = c_uint32(), c_size_t()
+    status = _library().cublasLtMatmulAlgoCapGetAttribute(
+        byref(algorithm), c_int(attribute), byref(value), c_size_t(4), byref(written)
+    )
+    return value.value if status == SUCCESS else 0
+
+
+def _numbers(algorithm: Any, attribute: int) -> list[int]:
+    values, written = (c_uint32 * 512)(), c_size_t()
+    status = _library().cublasLtMatmulAlgoCapGetAttribute(
+        byref(algorithm), c_int(attribute), byref(values), c_size_t(ctypes.sizeof(values)), byref(written)
+    )
+    return values[: written.value // 4] if status == SUCCESS else []
 
 
 def _layout(rows: int, columns: int, distance: int, type_: int = REAL_32F) -> c_void_p:

@@ -45,6 +45,7 @@ EXPERTS = ((8, 4096, 4096, 1024), (8, 4096, 1024, 4096), (64, 4096, 1024, 1024),
 IMAGES = ((32, 56, 56, 64, 64, 3), (32, 28, 28, 128, 128, 3), (32, 14, 14, 256, 256, 3), (16, 56, 56, 64, 256, 1),
           (8, 112, 112, 32, 64, 3), (32, 7, 7, 512, 512, 3))  # n, h, w, c, f, r = s  # fmt: skip
 BUDGET_S, WARM_UP_S, TILE_BUDGET_S = 0.25, 0.06, 0.12
+PASSES = 3  # in which tiles are timed, so that what disturbs one of them does not decide
 DEPTHS = (128, 1024)  # K at which a tile is timed
 SAMPLE = 8  # rows of C that are compared with float64
 
@@ -431,14 +432,14 @@ def measured(row: Row) -> dict[str, Any]:
 
 
 def tile_plans(format_: str, tensor_cores: bool, group: int, place: int, sms: int) -> list[tuple[int, int, Plan]]:
-    """(blocks for each SM, K, plan): as many blocks as there is room for, and one, each with two depths."""
+    """(blocks for each SM, K, plan): as many as there is room for, ROUNDS times, and one, each with two depths."""
     import cupy
 
     tile = tiles.candidates(FORMATS[format_], tensor_cores, group)[place]
     (BM, BN, _), across = tile.size, next(count for count in (12, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1) if sms % count == 0)
     ops = "NT" if format_ in ("s8", "e4m3") else "NN"
     found = []
-    for blocks in (tile.blocks, 1):
+    for blocks in (tiles.ROUNDS * tile.blocks, 1):
         M, N = sms // across * BM, across * blocks * BN
         for K in DEPTHS:
             A, B = drawn(1, format_, M, K), drawn(2, format_, *((K, N) if ops == "NN" else (N, K)))
@@ -457,7 +458,7 @@ def tile_times(plans: Sequence[tuple[int, int, Plan]]) -> dict[str, float]:
     """The times of a tile, from those of its plans: a straight line through two depths."""
     from helpers.measure.timing import interleave
 
-    times = np.median(interleave([one for _, _, one in plans], TILE_BUDGET_S, WARM_UP_S), axis=0) / 1e3
+    times = np.median(interleave([one for _, _, one in plans], TILE_BUDGET_S / PASSES, WARM_UP_S), axis=0) / 1e3
     (shallow, deep), (alone_shallow, alone_deep) = times.reshape(2, 2).tolist()
     length = DEPTHS[1] - DEPTHS[0]
     k, alone_k = (deep - shallow) / length, (alone_deep - alone_shallow) / length
@@ -476,20 +477,18 @@ def record_times() -> None:
         ("f32", True, 0), ("f64", True, 0), ("f64", False, 0), ("f16", True, 0), ("s8", True, 0), ("e4m3", True, 0),
         ("s8", True, 128),
     )  # fmt: skip
-    places = [
-        (format_, tensor_cores, group, place, tile)
+    plans = {
+        tile.key(FORMATS[format_]): (tile, tile_plans(format_, tensor_cores, group, place, sms))
         for format_, tensor_cores, group in kinds
         for place, tile in enumerate(tiles.candidates(FORMATS[format_], tensor_cores, group))
-    ]
-    compile_ahead([one.launch for place in places for _, _, one in tile_plans(*place[:4], sms)])
+    }
+    compile_ahead([one.launch for _, each in plans.values() for _, _, one in each])
+    passes = [{key: tile_times(each) for key, (_, each) in plans.items()} for _ in range(PASSES)]
     found = {}
-    for format_, tensor_cores, group, place, tile in places:
-        plans = tile_plans(format_, tensor_cores, group, place, sms)
-        times = tile_times(plans)
-        key = tile.key(FORMATS[format_])
-        found[key] = times
+    for key, (tile, _) in plans.items():
+        found[key] = times = {name: float(np.median([one[key][name] for one in passes])) for name in passes[0][key]}
         BM, BN, _ = tile.size
-        peak = 2e-12 * BM * BN * sms * tile.blocks / times["k"]
+        peak = 2e-12 * BM * BN * sms * tile.blocks * tiles.ROUNDS / times["k"]
         print(f"{key:48} {peak:7.1f} TFLOPS in the loop, {1e6 * times['round']:.1f} µs beside it", flush=True)
     tiles.TIMES.write_text(json.dumps({"provenance": provenance(), "tiles": found}, indent=1) + "\n")
 

@@ -15,27 +15,29 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from gemm_kernels import LADDER
 from gpusim import devices
 from helpers import recordings
 from helpers.measure import Measurement, geometric_mean
 from helpers.pictures import figures, theme
 from helpers.pictures.ladder import explorer
 from helpers.pictures.theme import thousands
+from helpers.recordings.suites import RUNGS
 from helpers.tools.pages.markers import Markers, command_line
 
 ROOT = Path(__file__).resolve().parents[3]
 PICTURE, DARK = (Path("notebooks") / "images" / name for name in ("ladder.png", "ladder-dark.png"))
 PLACE, TABLES = (Markers(name, "make picture") for name in ("ladder", "speeds"))
 SIZES = (256, 1024, 4096)  # M = N = K of the first table
-LAST = LADDER[-1].name
+LAST = RUNGS[-1].name
+LARGE = 1024  # the shortest side of a large shape
 MARGIN = 12  # pixels below a picture
 
 
 def section(gpu: str = devices.DEFAULT.name) -> str:
     """What the README says: the picture and a sentence. Raises NoRecording."""
     last = [row for suite in ("ladder", "shapes") for row in recordings.load(gpu, suite) if row.kernel == LAST]
-    faster, mean = sum(row.of_cublas > 1 for row in last), geometric_mean([row.of_cublas for row in last])
+    large = [row.of_cublas for row in last if min(row.M, row.N, row.K) >= LARGE]
+    others = [row.of_cublas for row in last if min(row.M, row.N, row.K) < LARGE]
     cublas = recordings.raw(gpu, "ladder")["runs"][-1]["cublas"]
     return "\n".join(
         [
@@ -44,8 +46,9 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
             f'<img src="{PICTURE.as_posix()}" alt="The kernels by size beside cuBLAS, recorded on an {gpu}">',
             "</picture>",
             "",
-            f"Over {len(last)} shapes on an {gpu} the last kernel, its parameters chosen by shape, reaches {mean:.2f}",
-            f"times the speed of cuBLAS {cublas} (geometric mean), and is the faster one at {faster} of them.",
+            f"The last kernel reaches {geometric_mean(large):.2f} times the speed of cuBLAS {cublas} at",
+            f"{len(large)} large shapes (sides of {LARGE} or more; at worst {min(large):.2f}), and",
+            f"{geometric_mean(others):.2f} at {len(others)} smaller or narrow ones.",
         ]
     )
 
@@ -57,13 +60,13 @@ def tables(gpu: str = devices.DEFAULT.name) -> str:
     peak = devices.get(gpu).peak_fp32_gflops
     return "\n".join(
         [
-            f"Recorded on an {gpu}: FP32, C = αAB + βC, row-major, M = N = K; the L2 cache is overwritten before each",
-            f"launch, kernels and cuBLAS take turns, medians, in GFLOPS. The peak is {thousands(peak)} GFLOPS.",
+            f"Recorded on an {gpu}: FP32, C = αAB + βC, row-major, M = N = K; other data fills the L2 cache before",
+            f"each launch, kernels and cuBLAS take turns, medians, in GFLOPS. The peak is {thousands(peak)} GFLOPS.",
             "",
             ladder_table(by_size),
             "",
-            "The last kernel beside cuBLAS, with the parameters that did best at each shape. Where C has one row or",
-            "column they are estimated: `gemm_kernels.fastest` gives another kernel there, which is not in the ladder.",
+            "The last kernel beside cuBLAS, with the parameters of the nearest shape at which it was the best. Where C",
+            "has few rows `gemm_kernels.fastest` gives another kernel, which is not in the ladder.",
             "",
             shapes_table(last, peak),
         ]
@@ -77,7 +80,7 @@ def ladder_table(rows: Sequence[Measurement]) -> str:
         "|---|---|" + "--:|" * (len(SIZES) + 1),
     ]
     found = {(row.kernel, row.M): row for row in rows}
-    for kernel in LADDER:
+    for kernel in RUNGS:
         if any((kernel.name, size) not in found for size in SIZES):
             raise recordings.NoRecording(f"{kernel.name} was not recorded. {recordings.how_to('ladder')}")
         speeds = [found[kernel.name, size] for size in SIZES]

@@ -155,7 +155,7 @@ class RaceError(HazardError):
 
 
 class UninitializedRead(HazardError):
-    """A thread read memory that nobody had written."""
+    """A thread read memory that was never written."""
 
 
 class WarpMaskError(HazardError):

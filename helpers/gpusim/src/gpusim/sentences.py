@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 
 class Sentence:
-    """A base for exceptions that are addressed to whoever wrote the cell.
+    """A base for exceptions that are addressed to the author of the cell.
 
     IPython asks an exception for `_render_traceback_` before it makes a traceback of its own. What is shown is the
     message and the line of the cell that led to it. In a script, and in a test, such an exception is like any other.

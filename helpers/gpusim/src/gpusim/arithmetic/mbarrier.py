@@ -2,7 +2,7 @@
 
 PTX leaves the bits open. Here they are those that machine code makes with ordinary arithmetic in `mbarrier.init` and
 takes apart in `mbarrier.pending_count`, and of the bytes those that an H100 shows in a state; the object itself it
-shows to nobody, as loads find what was there before:
+never shows, as loads find what was there before:
 
 - Hopper: 20 bits from bit 1 on hold how many threads arrive in a phase, 21 bits from bit 21 on how many bytes are still
   to come (less than none if they have come before they were expected), 20 bits from bit 43 on how many threads are, and
@@ -48,7 +48,7 @@ def complete(old, size):
 
 def _changed(old, count, dropped, size):
     expected = ((old >> _EXPECTED & _FIELD) + dropped) & _FIELD
-    # Of nobody who is to come 2^20 is kept, whose low bits are 0.
+    # Of a phase that awaits no thread 2^20 is kept, whose low bits are 0.
     pending = (old >> _PENDING & _FIELD) + count
     bytes_ = ((old >> _BYTES & _BYTES_FIELD) - size) & _BYTES_FIELD
     completes = (pending & _FIELD == 0) & (bytes_ == 0)

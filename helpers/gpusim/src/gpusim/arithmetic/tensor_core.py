@@ -127,7 +127,7 @@ class Addition:
 def terms_at_once(arch: str, form: Form) -> Addition:
     """The addition of an architecture: 16 bytes of A and of B in a step on Ampere and Ada, 32 from Hopper on.
 
-    Unknown for one whose tensor cores nobody has looked at. Integers and float64 do not depend on it.
+    Unknown for one whose tensor cores were not looked at. Integers and float64 do not depend on it.
     """
     if form.a not in _FLOATS:
         return Addition(form.depth, 0)

@@ -1,10 +1,11 @@
 """Copies in bulk that others do not wait for, and shared memory that they overwrite too early.
 
 A copy in bulk is done when the phase of the mbarrier has ended that counts its bytes, for those who have waited for
-that, or who meet somebody who has (PTX ISA, 'Asynchronous operations'). So it is kept what each thread knows: up to
-which time of each warp, and up to which phase of each mbarrier of the block. Who arrives at an mbarrier tells it what
-it knows; who finds a phase ended learns what was told in it and before; who meets at `__syncthreads()` or
-`__syncwarp()` learn from each other. A time of a warp ends where one of its lanes arrives somewhere.
+that, or who meet a thread that has (PTX ISA, 'Asynchronous operations'). So it is kept what each thread knows: up to
+which time of each warp, and up to which phase of each mbarrier of the block. A thread that arrives at an
+mbarrier releases what it knows to it; one that finds a phase ended acquires what was released in it and before; those
+that meet at `__syncthreads()` or `__syncwarp()` join their clocks. A time of a warp ends where one of its lanes arrives
+somewhere.
 
 Shared memory is watched in units of 16 bytes, as no copy is smaller. What blocks of a cluster copy to each other is
 only watched where they read it.
@@ -36,7 +37,7 @@ class Unit(NamedTuple):
 class BulkWatch:
     """Watches the shared memory of a wave of blocks of a kernel that copies in bulk.
 
-    report: is told of each Hazard of shared memory, and how often it was found.
+    report: is called with each Hazard of shared memory, and how often it was found.
     """
 
     def __init__(self, report: Callable[[Any, Hazard, int], None]) -> None:
@@ -144,7 +145,7 @@ class BulkWatch:
         self._report(wave, Hazard("bulk early", first, second, byte, words), 1)
 
     def _over_put(self, wave, row, thread, unit) -> None:
-        """Somebody writes where a copy may still read that nobody has waited for."""
+        """A thread writes where a copy may still read that no thread has waited for."""
         for one_row in np.unique(row).tolist():
             for who, first, count, _, instruction in self._puts[one_row]:
                 hit = (row == one_row) & (unit >= first) & (unit < first + count)
@@ -178,7 +179,7 @@ class BulkWatch:
         self._copied.instruction[place.row, units] = wave.instruction.index
 
     def _check_free(self, wave, row: int, thread: int, units: slice) -> None:
-        """Nobody uses what a thread copies over any more, as far as it knows, and no other copy is under way."""
+        """No thread uses what a thread copies over any more, as far as it knows, and no other copy is under way."""
         knows, own = self._knows[row, thread], self._warp_of[thread]
         for kind, what in ((LOAD, "reads"), (STORE, "writes")):
             racing = self._last[kind, row, units] > knows[: self._warps]

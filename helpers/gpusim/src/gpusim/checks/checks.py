@@ -1,7 +1,7 @@
 """The sanitizer: what is wrong with a launch although it ran to its end, in sentences.
 
-It watches every access and reports reads of memory that nobody wrote (of shared memory, if the value is used), races in
-shared and in global memory, and asynchronous copies that are used before they are waited for, or never waited for.
+It watches every access and reports reads of unwritten memory (of shared memory, if the value is live), races in shared
+and in global memory, and asynchronous copies that are used before they are waited for, or never waited for.
 (Accesses outside the arrays, misaligned ones and barriers that a part of a warp reaches stop a launch at once, whether
 the sanitizer is on or off. That whole warps come to one barrier at different places is a warning: a GPU counts them.)
 """
@@ -315,7 +315,7 @@ class Checker(Observer):
         self.clock.fence(event.wave, threads)
         self.barrier(BarrierPassed(event.wave, event.blocks))
         cluster = event.wave.block_ids[:, None] // event.wave.launch.blocks_of_cluster
-        for _ in range(2):  # all have told what they know when they hear
+        for _ in range(2):  # all have released before one acquires
             self.clock.atomic(event.wave, threads, "atom", cluster * 4, 4)
         self.clock.barrier(event.blocks)
         if self._clusters is not None:
@@ -520,11 +520,11 @@ class Checker(Observer):
 
     def phase_ended(self, event: PhaseEnded) -> None:
         """A phase ends when bytes have come."""
-        nobody = np.zeros(0, int)
+        no_threads = np.zeros(0, int)
         if self._bulk is not None:
-            self._bulk.arrive(event.place.row, event.place.byte, nobody, 1)
+            self._bulk.arrive(event.place.row, event.place.byte, no_threads, 1)
         if self._bystanders is not None:
-            self._bystanders.arrive(event.place.row, event.place.byte, nobody, False, 1)
+            self._bystanders.arrive(event.place.row, event.place.byte, no_threads, False, 1)
 
     def phase_found(self, event: PhaseFound) -> None:
         """Threads find that a phase has ended."""

@@ -73,7 +73,7 @@ class ClusterChecks:
             self._visited.pop(row, None)
 
     def end(self, wave) -> None:
-        """All blocks have ended, and nobody waited for those that used their shared memory."""
+        """All blocks have ended, and no thread waited for those that used their shared memory."""
         for row, (visit, byte) in self._visited.items():
             self._report(wave, ClusterHazard("ended", None, visit, row, byte, 1))
 

@@ -1,4 +1,4 @@
-"""The sanitizer's watch over global memory: reads of what nobody wrote, and races.
+"""The sanitizer's watch over global memory: reads of memory that was never written, and races.
 
 Only arrays that the kernel may write, and arrays that still have unwritten elements, are watched. For each word (4
 bytes, or the array's smaller elements) the last writer and the last readers are kept; an access is compared with them.
@@ -171,7 +171,7 @@ class Clock:
         )  # by thread, 1 + its number in the grid
 
     def result_is_live(self, wave) -> bool:
-        """Whether somebody uses the old value that the current atomic operation returns."""
+        """Whether the old value is live that the current atomic operation returns."""
         index = wave.instruction.index
         if index not in self._answered:
             self._answered[index] = result_is_live(wave.program, wave.instruction)
@@ -234,8 +234,8 @@ class Clock:
         self.unreleased[rows, warps], self.acquired_anew[rows, warps] = False, True
         blocks = self.block_ids[rows]
         of_grid = blocks * self.warps + warps
-        news = np.maximum(self.acquired_by_warps[of_grid], self.acquired[blocks])
-        self.releasable_by_warps[of_grid] = np.maximum(self.releasable_by_warps[of_grid], news)
+        joined = np.maximum(self.acquired_by_warps[of_grid], self.acquired[blocks])
+        self.releasable_by_warps[of_grid] = np.maximum(self.releasable_by_warps[of_grid], joined)
 
     def shared_atomic(self, wave, mask: np.ndarray | None, op: str) -> None:
         """An atomic operation, or another strong access, on shared memory."""
@@ -253,7 +253,7 @@ class Clock:
             self._meet_in_block(here, op)
 
     def _meet_in_block(self, here: np.ndarray, op: str) -> None:
-        """The warps of these threads leave in their blocks what they have heard, and hear what others have left."""
+        """The warps of these threads release to their blocks, and acquire from them."""
         rows, warps = self._warps(here)
         of_grid = self.block_ids[rows] * self.warps + warps
         if op != "ld":
@@ -298,7 +298,7 @@ class Clock:
         self.released_by_threads[threads] = np.maximum(self.released_by_threads[threads], known)
 
     def _pass_on(self, met: np.ndarray) -> None:
-        """Threads tell all what others of their block have told them before their fence; `met`, by block: when."""
+        """Threads release what others of their block released to them before their fence; `met`, by block: when."""
         self._release(np.minimum(self.released_in_block, met[:, None]))
 
     def _meet_at(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int) -> None:
@@ -334,7 +334,7 @@ class Clock:
             self.acquired_by_warps[warps[starts]] = np.maximum(self.acquired_by_warps[warps[starts]], known)
 
     def heard_of(self, row: np.ndarray, lane: np.ndarray, other_blocks: np.ndarray) -> np.ndarray:
-        """Up to when threads have heard what other blocks told, or may have."""
+        """Up to when threads have acquired what other blocks released, or may have."""
         met = np.maximum(self.atomics_of_threads[row, lane], self.met[row])
         if self.acquired is None:
             return met
@@ -362,7 +362,7 @@ class Clock:
 
 
 class _Accesses:
-    """By word: a thread (0: nobody, else 1 + its number in the grid) and a stamp: when, by which instruction, how."""
+    """By word: a thread (0: none, else 1 + its number in the grid) and a stamp: when, by which instruction, how."""
 
     def __init__(self, words: int) -> None:
         self.words = words

@@ -52,7 +52,7 @@ class Messages:
         return (found.line, *found.called_from)
 
     def _quote(self, instruction: int, *who: str) -> str:
-        """The source line with what somebody does there; below it the lines that it was called from."""
+        """The source line with what a thread does there; below it the lines that it was called from."""
         lines = self._program.source_lines
         texts = []
         for position, line in enumerate(self.lines(instruction)):

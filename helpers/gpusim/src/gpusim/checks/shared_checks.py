@@ -176,7 +176,7 @@ class SharedChecks:
             self._loaded.forget()
 
     def end(self, wave) -> None:
-        """All threads have exited: the last epoch, and copies that nobody waited for."""
+        """All threads have exited: the last epoch, and copies that no thread waited for."""
         if self._size:
             self._close(None)
         if self._loaded is not None:

@@ -62,7 +62,7 @@ class Entry(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """A copy that nobody has waited for yet: `age` groups have been committed since its own."""
+    """A copy that no thread has waited for yet: `age` groups have been committed since its own."""
 
     instruction: int
     addresses: int
@@ -122,7 +122,7 @@ class Epoch:
     Args: `shape` (rows, threads); `blocks` how many blocks one row stands for; `word` bytes; `array(number)` gives the
     addresses and masks that entries name; `values[i]` are what entry i stored, (blocks of the wave, threads) each;
     `rows` selects rows, None for all; `initialised` (rows, words) is changed in place; `doubtful` are loads whose value
-    may go unused, `overwriting` are exchanges whose old value nobody uses, `copies` are stores of what a load has
+    may go unused, `overwriting` are exchanges whose old value is dead, `copies` are stores of what a load has
     loaded, each with its load.
     """
 
@@ -351,14 +351,14 @@ class Epoch:
         return np.repeat(missing.reshape(-1, together).all(axis=1), together)
 
     def _missing(self, time: int, entry: Entry, index, position, missing: np.ndarray) -> None:
-        """Somebody reads words that nobody has written."""
+        """A thread reads words that was never written."""
         if not missing.any() or entry.instruction in self.overwriting:
             return
         if entry.kind != LOAD or entry.instruction not in self.doubtful:
             self._add_unwritten(entry, index, position, missing)
             self.initialised.reshape(-1)[index[missing]] = True  # once is enough
             return
-        # Whoever reads the words next may use them. Here each register that is loaded may be used or not.
+        # The next reader of the words may use them. Here each register that is loaded may be used or not.
         count, registers = entry.width // self.word, max(1, entry.width // REGISTER)
         for number in range(registers):
             one = missing & (np.arange(len(missing)) % count * registers // count == number)

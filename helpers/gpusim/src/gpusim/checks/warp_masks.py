@@ -1,6 +1,6 @@
 """Lanes that a `_sync` function of a warp names and that do not come, at PTX level.
 
-There the lanes that are together carry such a function out, and nobody waits: so it is noted whom the mask names, too.
+There the lanes that are together carry such a function out, and none waits: so it is noted whom the mask names, too.
 These may come by another way to a call of their own. If instead they go on to what lies behind the call, they have gone
 past it. (At the level of machine code lanes do wait for each other, and `convergence` knows who is missed.) Between
 calls in different branches no values are exchanged at PTX level: a launch in which they would be stops with a sentence.
@@ -145,7 +145,7 @@ class MissedLanes:
                 missed.past |= missed.lanes & active
 
     def end(self, wave) -> None:
-        """All threads have exited: whoever went past will not come any more."""
+        """All threads have exited: threads that went past will not come any more."""
         for (_, index), missed in self._missed.items():
             for row, warp in np.argwhere(missed.past)[:1].tolist():
                 caller, absent = (

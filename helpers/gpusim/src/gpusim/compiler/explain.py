@@ -1,4 +1,4 @@
-"""A failed compilation, told to the one who wrote the source."""
+"""A failed compilation, explained to the author of the source."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _python_line(error: Diagnostic, texts: Mapping[str, str]) -> str | None:
 
 
 def _hints_on_python(error: Diagnostic, texts: Mapping[str, str]) -> list[str]:
-    """What C++ writes instead, for lines that whoever comes from Python writes without thinking."""
+    """What C++ writes instead, for lines that a Python programmer writes without thinking."""
     line = diagnostics.source_line(error, texts) or ""
     lines = texts.get(error.filename, "").split("\n")
     before = lines[error.line - 2] if error.line is not None and 1 < error.line <= len(lines) + 1 else ""

@@ -153,7 +153,7 @@ def _memory(launches: tuple) -> dict[str, int]:
 
 
 def _of_clusters(totals: "_Totals") -> dict[str, int]:
-    """Counters of the shared memory of other blocks of a cluster, if somebody reaches there. It is looked up by lines,
+    """Counters of the shared memory of other blocks of a cluster, if a thread reaches there. It is looked up by lines,
     as global memory is."""
     counters = {}
     if not any(totals("requests", "cluster", op) for op in ("ld", "st", "atom", "red")):

@@ -283,7 +283,7 @@ class Recording:
             block = place_of(block)
             _check_selection(space, op, warp, line, array)
             return _requests(self._launches()[launch], space, op, block, warp, line, array)
-        # Whoever asks for a request of a warp asks for the next one, too.
+        # A caller that asks for a request of a warp asks for the next one, too.
         block = place_of(block)
         _check_selection(space, op, warp, line, array)
         key = (len(self.launches), space, op, block, warp, line, array, launch)

@@ -1,4 +1,4 @@
-"""Arrays 'on the device': NumPy's, with CuPy's `get` and `set`, and with a memory for what nobody has written yet."""
+"""Arrays 'on the device': NumPy's, with CuPy's `get` and `set`, and with a memory for what was not written yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpusim.engine.memory import FIXED
 from gpusim.errors import ArgumentError, ArrayError, SimulatorError
 
 # What `empty` fills an array with: a NaN in every floating-point format. Narrow integers have no NaN: there it is a
-# pattern of eight bytes that nobody writes by chance, and the host has written all eight where one of them is another.
+# pattern of eight bytes rarely written by chance, and the host has written all eight where one of them is another.
 # By these bits are known only writes that go past `DeviceArray`, such as those into a plain ndarray of its memory.
 UNWRITTEN = np.uint16(0xFFFA)
 PATTERN = np.frombuffer(bytes.fromhex("b7d1630e9c5a48f2"), np.uint8)
@@ -207,7 +207,7 @@ def _several(found: Any) -> tuple:
 
 
 def empty(shape, dtype=float, order: str = "C") -> DeviceArray:
-    """A device array whose contents are not defined until somebody writes them.
+    """A device array whose contents are not defined until they are written.
 
     The sanitizer reports who reads an element before. Of bools and 1- and 2-byte integers the last few bytes beyond a
     multiple of eight are not watched.

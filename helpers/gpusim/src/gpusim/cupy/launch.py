@@ -472,7 +472,7 @@ def _learnt(learnt: Learnt | None, level: str, geometry: Geometry) -> Patterns |
 
 
 def _tell(report: Report, settings: Settings) -> None:
-    """Hand a report over to whoever asked for it; raise if there is something to raise."""
+    """Hand a report over to the caller; raise if there is something to raise."""
     if settings.recording is not None:
         settings.recording.reports.append(report)
     if settings.reports is not None:

@@ -98,7 +98,7 @@ class Forms:
 
     def _strengths(self, program: Program) -> dict[int, Strength]:
         """Those of the loads and stores of shared memory, where the opcode does not tell: the strongest that they may
-        be, so that nobody is blamed for what is not known."""
+        be, to avoid false positives."""
         if program.level == "ptx":
             return self.pointers.strengths
         candidates = self.pointers.may_be_of_strength(program)

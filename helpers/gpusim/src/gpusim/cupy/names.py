@@ -45,9 +45,6 @@ _LINALG = (
     "cholesky", "det", "eigh", "eigvalsh", "inv", "lstsq", "matrix_power", "matrix_rank", "norm", "pinv", "qr",
     "slogdet", "solve", "svd",
 )  # fmt: skip
-_FFT = (
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "ifft", "ifft2", "ifftn", "ifftshift", "irfft", "rfft", "rfftfreq",
-)  # fmt: skip
 _TESTING = ("assert_allclose", "assert_array_almost_equal", "assert_array_equal", "assert_array_less")
 _PLAIN = ("ndim", "shape", "size")  # that answer numbers of Python
 _DRAWN = ("rand", "randn", "random", "random_sample", "standard_normal", "uniform", "normal")  # may be given a dtype
@@ -126,12 +123,12 @@ def ones(shape: Any, dtype: Any = float, order: str = "C") -> DeviceArray:
 
 
 def empty(shape: Any, dtype: Any = float, order: str = "C") -> DeviceArray:
-    """A device array whose contents are not defined until somebody writes them."""
+    """A device array whose contents are not defined until they are written."""
     return _made("empty", arrays.empty, shape, dtype, order)
 
 
 def empty_like(other: Any, dtype: Any = None) -> DeviceArray:
-    """A device array of the same shape whose contents are not defined until somebody writes them."""
+    """A device array of the same shape whose contents are not defined until they are written."""
     like = _made("empty_like", np.asarray, other)
     return empty(like.shape, like.dtype if dtype is None else dtype)
 
@@ -246,9 +243,8 @@ def names() -> dict[str, Any]:
     found: dict[str, Any] = {function.__name__: function for function in made}
     found |= {name: _on_device(name, getattr(np, name)) for name in (*_MAKING, *_COMPUTING)}
     found |= {name: getattr(np, name) for name in (*_CONSTANTS, *_PLAIN)}
-    for within, library, known in (("linalg", np.linalg, _LINALG), ("fft", np.fft, _FFT)):
-        functions = {name: _on_device(f"{within}.{name}", getattr(library, name)) for name in known}
-        found[within] = Names(within, **functions)
+    functions = {name: _on_device(f"linalg.{name}", getattr(np.linalg, name)) for name in _LINALG}
+    found["linalg"] = Names("linalg", **functions)
     found["testing"] = Names("testing", **{name: getattr(np.testing, name) for name in _TESTING})
     random = {name: _drawn(name) for name in _DRAWN}
     random |= {name: _on_device(f"random.{name}", getattr(np.random, name)) for name in _CHOSEN}

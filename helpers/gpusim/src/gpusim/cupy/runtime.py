@@ -215,14 +215,14 @@ def device_properties(device: int | Device = 0) -> Properties:
 
 
 class MemoryPool(_Part):
-    """`cupy.get_default_memory_pool()`. Arrays lie in this computer's memory, and are free when nobody has them."""
+    """`cupy.get_default_memory_pool()`. Arrays lie in this computer's memory, and are free when no array has them."""
 
     def free_all_blocks(self, stream: Stream | None = None) -> None:
         """Nothing is kept that could be given back."""
 
 
 def alloc(size: int) -> MemoryPointer:
-    """`cupy.cuda.alloc`: so many bytes, which nobody has written; `gpu.ndarray(shape, dtype, pointer)` is an array."""
+    """`cupy.cuda.alloc`: so many bytes, which was never written; `gpu.ndarray(shape, dtype, pointer)` is an array."""
     if not isinstance(size, int | np.integer) or size < 0:
         raise ArgumentError(f"gpu.cuda.alloc takes a number of bytes, and this is {size!r}.")
     return arrays.empty(int(size), np.uint8).data

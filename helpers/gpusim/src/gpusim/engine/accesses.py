@@ -253,7 +253,7 @@ def copy_async(size: int, destination: Reader, source: Reader, source_size: Read
 
 
 def copy_group(what: str, pending: int):
-    """cp.async.commit_group, wait_group (all but the `pending` newest groups) and wait_all: the observer is told."""
+    """cp.async.commit_group, wait_group (all but the `pending` newest groups) and wait_all: observers are notified."""
 
     def execute(wave, registers, mask):
         if wave.observers is not None:
@@ -273,7 +273,7 @@ def sleep(nanoseconds: Reader):
 
 
 def fence(scope: str):
-    """A memory fence. Threads in lockstep see each other's writes at once: only the observer is told."""
+    """A memory fence. Threads in lockstep see each other's writes at once: only observers are notified."""
 
     def execute(wave, registers, mask):
         if wave.observers is not None:
@@ -442,7 +442,7 @@ def shuffle(mode: str, value: Reader, lane: Reader, control: Reader, named: Read
 
 
 def naming_lanes(named: Reader, execute):
-    """A function of a warp whose mask names lanes by the bits of `named`: the observer is told."""
+    """A function of a warp whose mask names lanes by the bits of `named`: observers are notified."""
 
     def execute_and_tell(wave, registers, mask):
         if wave.observers is not None:

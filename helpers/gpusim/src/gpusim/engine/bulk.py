@@ -2,7 +2,7 @@
 
 One thread asks for the copy of any number of bytes, and goes on; an mbarrier counts the bytes that have come, or groups
 of copies are waited for. Here a copy is carried out at once, as it is asked for; what a kernel may not rely on, because
-nobody has waited, the sanitizer says.
+no thread has waited, the sanitizer says.
 """
 
 from collections.abc import Callable, Sequence

@@ -27,7 +27,7 @@ class Circles:
         self._memory: list[np.ndarray] | None = None
         self._ran: np.ndarray | None = None  # since the last round, None while all threads are together
         self._rounds = 0
-        self._differed = 0  # the register that told the last two states apart, which will most likely do so again
+        self._differed = 0  # the register that distinguished the last two states, which will most likely do so again
 
     def closes(self, wave, pc: int) -> bool:
         """Whether the wave, which is about to execute basic block `pc`, will come here again for ever."""
@@ -46,7 +46,7 @@ class Circles:
     def _again(self, wave) -> bool:
         """All but memory is as before."""
         if self._ran is not None and not (self._ran | _stopped(wave)).all():
-            return False  # somebody has not had a turn yet, and may change something
+            return False  # a thread has not had a turn yet, and may change something
         memory = memory_of(wave)
         if self._memory is None:
             self._memory = [part.copy() for part in memory]

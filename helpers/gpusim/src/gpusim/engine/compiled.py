@@ -103,7 +103,7 @@ class Machine:
 
     def _ends_beyond(self, launch: Launch, ends: np.ndarray) -> Iterator[tuple[int, int]]:
         """(instruction, where it may end) of the wide loads that may end behind their array, where no other one is:
-        nobody uses what they find there (`memory._is_widened`). Those that end in another array run in NumPy."""
+        what they load there is dead (`memory._is_widened`). Those that end in another array run in NumPy."""
         for index, space, op, width in self.requests:
             end = int(ends[index])
             if (space, op) != (1, "ld") or end % width == 0 or launch.program.cluster:
@@ -176,7 +176,7 @@ def assemble(
     """Decoded instructions as arrays.
 
     words: the constants.  rows_of: those of the program's registers by their slots.  nowhere: the first row behind the
-    registers, which receives what nobody wants.  lists: rows that are listed.
+    registers, which receives what is not kept.  lists: rows that are listed.
     """
     names = operations()
     jumps = list(lists)
@@ -237,7 +237,7 @@ def _bytes_of_element(type_: int) -> int:
 def describe_atomics(machine: Machine, program: Program) -> None:
     """Tell the machine what is to be known of atomic operations beside what they do.
 
-    Whether somebody uses the old value, by which loads a compare-and-swap begins, what plain loads may look at, and
+    Whether the old value is live, by which loads a compare-and-swap begins, what plain loads may look at, and
     for whom else a thread makes one.
     """
     for index, _, op, _ in machine.requests:
@@ -419,7 +419,7 @@ def _doubt(launch: Launch, run: Run | None) -> None:
 
 
 def _name_who_waits(launch: Launch, waiters: np.ndarray) -> None:
-    """Raise StepLimitExceeded if threads go round loops that nobody can end any more.
+    """Raise StepLimitExceeded if threads go round loops that no thread can end any more.
 
     (If all wait at barriers, the engine in NumPy says so.)
     """
@@ -558,7 +558,7 @@ class _Requests:
         return counts
 
     def accesses(self, traces: Sequence[Rows]) -> tuple[list[tuple], np.ndarray, np.ndarray]:
-        """The requests of warps put together to those of blocks: warps in step, whoever is further back first.
+        """The requests of warps put together to those of blocks: warps in step, the slowest warp first.
 
         traces: of each thread of the host. The answer is what `Traces` holds.
         """

@@ -82,7 +82,7 @@ class Convergence:
         return self.threads(self.waiting != 0)
 
     def whole(self) -> bool:
-        """Whether the living threads of every warp are one group again, nobody waits, and all take part in what
+        """Whether the living threads of every warp are one group again, no thread waits, and all take part in what
         meetings are to come."""
         low = np.where(self.living, self.leader, WARP).min(axis=1)
         high = np.where(self.living, self.leader, -1).max(axis=1)
@@ -90,12 +90,12 @@ class Convergence:
         return not (apart or any(self._goes_on_without_some(barrier).any() for barrier in self.left))
 
     def _goes_on_without_some(self, barrier: int) -> np.ndarray:
-        """The warps in which somebody has left a meeting that others still have before them, bool (warps,)."""
+        """The warps in which a thread has left a meeting that others still have before them, bool (warps,)."""
         member = self._tokens(barrier) != NO_MEETING
         return self.left[barrier] & (self.living & member).any(axis=1) & (self.living & ~member).any(axis=1)
 
     def of_which_some_are(self, mask: np.ndarray) -> np.ndarray:
-        """The threads of the groups of which some are set, bool (blocks, threads): whoever has met goes on together,
+        """The threads of the groups of which some are set, bool (blocks, threads): who have met go on together,
         though it was the turn of some of them only."""
         chosen = self.rows(mask)
         led = np.zeros(chosen.shape, bool)
@@ -125,7 +125,7 @@ class Convergence:
         return self.threads(waiting), self.threads(absent & waiting.any(axis=1, keepdims=True))
 
     def exit(self, gone: np.ndarray, active: np.ndarray, pcs: np.ndarray) -> None:
-        """Of the active threads, `gone` have exited: nobody waits for them any more."""
+        """Of the active threads, `gone` have exited: no thread waits for them any more."""
         gone = self.rows(gone)
         self.living &= ~gone
         self._regroup(self.rows(active) & ~gone)

@@ -31,7 +31,7 @@ class Heap:
         return address
 
     def give_back(self, address: int) -> bool:
-        """Whether the address was one that `take` gave and nobody has given back; it may be given again now."""
+        """Whether the address was one that `take` gave and was not given back; it may be given again now."""
         size = self._sizes.pop(address, None)
         if size is not None:
             self._free.setdefault(size, []).append(address)

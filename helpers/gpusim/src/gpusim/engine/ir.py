@@ -2,7 +2,7 @@
 
 Registers are numbered slots. A slot holds one value for all threads that run in lockstep: a NumPy scalar if the value
 is the same for all of them, or an array of shape (1, T), (B, 1) or (B, T) for B blocks of T threads. The width of a
-slot is fixed, its dtype is not: whoever reads a slot views its bits as the type that the instruction wants.
+slot is fixed, its dtype is not: a reader of a slot views its bits as the type that the instruction wants.
 """
 
 import gc
@@ -64,7 +64,7 @@ class Kind(Enum):
     MEETING = "meeting"  # BSYNC: waits for the threads of the warp that agreed to meet at `barrier`
     PHASE_WAIT = "phase wait"  # waits, for a while, until the phase of an mbarrier has ended that `look` looks at
     EXIT = "exit"
-    NOTHING = "nothing"  # left out of a program whose results nobody wants
+    NOTHING = "nothing"  # left out of a program whose results are not needed
 
 
 WAITS = (Kind.BARRIER, Kind.CLUSTER_BARRIER, Kind.WARP_BARRIER, Kind.MEETING, Kind.PHASE_WAIT)
@@ -215,12 +215,12 @@ def is_used(program: Program, index: int, slot: int) -> bool:
 
 
 def is_dead_exchange(program: Program, instruction: Instruction) -> bool:
-    """Whether an atomic operation only puts a value there: it exchanges, and nobody uses what was there before."""
+    """Whether an atomic operation only puts a value there: it exchanges, and its result is dead."""
     return "exch" in instruction.opcode.lower().split(".") and not result_is_live(program, instruction)
 
 
 def result_is_live(program: Program, instruction: Instruction) -> bool:
-    """Whether somebody uses what an instruction writes into registers."""
+    """Whether what an instruction writes into registers is live."""
     return any(slot is not None and is_used(program, instruction.index, slot) for slot in instruction.writes)
 
 
@@ -250,16 +250,16 @@ def mark_cas_loads(program: Program, own: Container[int] | None = None) -> None:
     if not swaps:
         return
     own = {one.index for one in swaps if own is None or one.index in own}
-    looks = _loads_of_loops(program, [one for one in swaps if one.index not in own])
+    seeds = _loads_of_loops(program, [one for one in swaps if one.index not in own])
     for one in instructions:
-        one.begins_swap = one.index in looks
+        one.begins_swap = one.index in seeds
     if not own:
         return
     stack = _StackWords(program)
     # By basic block, at its beginning: what a swap needs, registers and words of the stack, and a bit below them,
     # whether there is a swap.
     needed = [0] * len(program.blocks)
-    looks = set()
+    seeds = set()
     changed = True
     while changed:
         changed = False
@@ -278,13 +278,13 @@ def mark_cas_loads(program: Program, own: Container[int] | None = None) -> None:
                 if one.index in own:
                     now |= 1
                 if gives and one.opcode.startswith(LOADS):
-                    looks.add(one.index)
+                    seeds.add(one.index)
                     now |= stack.read_by(one)
                 elif gives or one.index in own or now & stack.written_by(one) or (one.kind is Kind.BRANCH and now & 1):
                     now |= bits((*one.reads, *guard)) << 1
             changed |= now != needed[block.index]
             needed[block.index] = now
-    for index in looks:
+    for index in seeds:
         instructions[index].begins_swap = True
 
 

@@ -94,13 +94,19 @@ class Computation:
             named += [self.predicates[first + bit] for bit in range(7) if wanted >> bit & 1]
         return named
 
-    @cached_property
+    @property
     def reads(self) -> tuple[int, ...]:
         """The slots of registers that it reads."""
-        registers = (part.slot for part in self.parts() if part.row < CONSTANTS)
-        return tuple(dict.fromkeys((*registers, *self.predicates_read)))
+        slots = {}
+        for source in self.sources:
+            for part in source:
+                if isinstance(part, Part) and part.row < RESULTS:
+                    slots[part.slot] = None
+        for slot in self.predicates_read:
+            slots[slot] = None
+        return tuple(slots)
 
-    @cached_property
+    @property
     def writes(self) -> tuple[int, ...]:
         """The slots that it writes."""
         kept = (part.slot for part in self.targets if part.slot != DROPPED)

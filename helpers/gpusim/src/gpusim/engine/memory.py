@@ -35,8 +35,8 @@ SAME_BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)
 class Allocation:
     """A piece of global memory: the bytes of one NumPy buffer, which the host has at `host` and kernels see at `base`.
 
-    `names` are the parameters that point into it, `owner` is the array that the buffer belongs to, and `watch` is told
-    about every access before it is carried out (gpusim.checks.global_checks).
+    `names` are the parameters that point into it, `owner` is the array that the buffer belongs to, and `watch` sees
+    every access before it is carried out (gpusim.checks.global_checks).
     """
 
     base: int
@@ -91,7 +91,7 @@ class Allocation:
 
 
 class Fixed:
-    """The arrays whose address Python has been told: a kernel may reach them through a struct or an array of pointers.
+    """The arrays whose address was given to Python: a kernel may reach them through a struct or an array of pointers.
 
     Such an array keeps its address as long as it lives, and every launch can reach it.
     """
@@ -473,7 +473,7 @@ class SharedMemory:
     def __init__(self, blocks: int, size: int) -> None:
         self.size = size
         self.blocks = blocks
-        # The bytes that wide loads may come to, though nobody uses the last of them.
+        # The bytes that wide loads may come to, though no instruction uses the last of them.
         self.reach = max(WIDEST, -(-size // WIDEST) * WIDEST)
         self._bytes = np.zeros((blocks, self.reach), np.uint8)
         self._views: dict = {}

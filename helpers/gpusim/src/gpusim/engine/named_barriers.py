@@ -54,7 +54,7 @@ class NamedBarriers:
                 absent = np.where((coming & leads).any(axis=1), WARP - living.sum(axis=1), 0)
                 self.arrived[which] += coming.sum(axis=1, dtype=np.int32) + absent.astype(np.int32)
                 self.wanted[which, rows] = wanted
-                if not instruction.barrier:  # bar.arrive waits for nobody
+                if not instruction.barrier:  # bar.arrive waits for no thread
                     self._passed[which] = instruction.evaluate
                     self.at[:, lanes][coming] = which
                     self.waiting[:, lanes] |= coming

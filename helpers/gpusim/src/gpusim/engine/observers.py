@@ -56,7 +56,7 @@ class BarrierPassed:
     """`__syncthreads()`: the blocks set in `blocks`, bool (B,), passed a barrier; None means all of them.
 
     Of a barrier with a `number`, `threads` are those that waited there: it may be that others did not take part.
-    `is_phase`: it is a phase of an mbarrier that has ended, of which nobody need have waited for it.
+    `is_phase`: it is a phase of an mbarrier that has ended, for which no thread need have waited.
     """
 
     wave: Any
@@ -266,7 +266,7 @@ Handlers = Mapping[type, Callable[[Any], None]]
 
 
 class Observer:
-    """Is told what a launch does, as far as it wants to know."""
+    """Is notified of what a launch does, as far as it wants to know."""
 
     def handlers(self) -> Handlers:
         """By type of event, what to call with it."""

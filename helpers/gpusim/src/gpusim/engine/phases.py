@@ -1,7 +1,7 @@
 """Who waits for a phase of an mbarrier to end. PTX ISA, 'mbarrier.test_wait, mbarrier.try_wait'.
 
 `mbarrier.try_wait` suspends the thread until the phase has ended or some time is over, on an H100 some 7,760 cycles:
-then it says that the phase goes on. Here nobody's time is over as long as anybody can run. If nobody can, all go on
+then it says that the phase goes on. Here no thread's time is over as long as any can run. If none can, all go on
 without success, which lets a thread do something else, that may end the phase; but who comes back to where they were,
 with nothing changed, wait for ever.
 """

@@ -1,6 +1,6 @@
 """What launches of a kernel have in common, made ready for the compiled engine once.
 
-Of what the C program is told, most follows from the kernel, the shape of the launch and who watches. A `Plan` holds
+Of what the C program is given, most follows from the kernel, the shape of the launch and who watches. A `Plan` holds
 that, and the memory that the C program works in; a launch fills in its parameters and its arrays. What requests cost is
 remembered there too, from one launch to the next (`helpers/gpusim/src/gpusim/native/engine/patterns.c`).
 """
@@ -270,7 +270,7 @@ class Run:
     def clear(self) -> None:
         """Ready for the next launch."""
         if self.c.traces:
-            self.traces()  # nobody wanted them
+            self.traces()  # they were not asked for
         self.sums.fill(0)
         self._begin(self.c.execution)
 
@@ -300,17 +300,18 @@ class Run:
             for each in (self.lines, self.words, times, others)
         ]
         self.c.lines, self.c.watched, self.c.times, self.c.others = (table.ctypes.data for table in tables)
-        told = np.zeros(meeting, np.uint32)
-        self.c.told = told.ctypes.data if meeting else None
-        self._watched = (*tables, *(one for one in (*times, *others) if one is not None), told)
+        released = np.zeros(meeting, np.uint32)
+        self.c.released_by_threads = released.ctypes.data if meeting else None
+        self._watched = (*tables, *(one for one in (*times, *others) if one is not None), released)
         if meeting and blocks <= MOST_BLOCKS:
-            # Zeros take no memory before they are touched: few warps hear anything.
-            rows_of = dict.fromkeys(("heard", "passed", "left_in_block"), blocks)
-            rows_of |= dict.fromkeys(("heard_by_warps", "passed_by_warps"), meeting // WARP) | {"left": VARIABLES}
-            news = [np.zeros((rows, blocks + 1), np.uint32) for rows in rows_of.values()]
-            for name, one in zip(rows_of, news, strict=True):
+            # Zeros take no memory before they are touched: few warps acquire anything.
+            rows_of = dict.fromkeys(("acquired", "releasable", "clocks_of_shared_variables"), blocks)
+            rows_of |= dict.fromkeys(("acquired_by_warps", "releasable_by_warps"), meeting // WARP)
+            rows_of["clocks_of_variables"] = VARIABLES
+            clocks = [np.zeros((rows, blocks + 1), np.uint32) for rows in rows_of.values()]
+            for name, one in zip(rows_of, clocks, strict=True):
                 setattr(self.c, name, one.ctypes.data)
-            self._watched += (*news,)
+            self._watched += (*clocks,)
 
     def traces(self) -> Rows:
         """The requests of traced blocks; they are the caller's then."""
@@ -320,7 +321,7 @@ class Run:
 
 
 class Rows:
-    """Requests that the C program kept, and their shapes. Its memory is freed when nobody wants them any more."""
+    """Requests that the C program kept, and their shapes. Its memory is freed when they are not needed any more."""
 
     def __init__(self, c: CResults) -> None:
         self._requests, self._count = c.traces, c.trace_count

@@ -722,7 +722,7 @@ def _after(wave: Wave, prepared: Prepared, pc: int) -> int:
 
 def times_along(wave: Wave, prepared: Prepared, path: Sequence[int], most: int) -> int:
     """How often from here on, `most` times at most, the wave executes these basic blocks one after the other, all
-    threads together, and comes back to the first. The wave itself stays where it is, and observers are told nothing.
+    threads together, and comes back to the first. The wave itself stays where it is, and observers are not notified.
 
     prepared: what is executed for it, such as the part of the program that leads to branches.
     """
@@ -1137,7 +1137,7 @@ def _not_apart(wave: Wave, prepared: Prepared, passing: np.ndarray, waiting: np.
 
 
 def _unreached_barrier(wave: Wave) -> None:
-    """Nobody can run and somebody waits: at barriers, or at meetings for threads that are at barriers."""
+    """No thread can run and some wait: at barriers, or at meetings for threads that are at barriers."""
     stuck = wave.waiting if wave.groups is None else wave.waiting | wave.groups.blocked()
     prepared = wave.launch.prepared
     if wave.cluster is not None and wave.cluster.waiting.any():

@@ -23,7 +23,7 @@ NOBODY = np.int64(2**63 - 1)
 BELOW = 42  # bits of an order in which threads that run together may differ
 PATIENCE = 256  # steps in which it is not looked for who waits for a turn, and then in which it is watched who runs
 TURN = 64  # steps that the others get before it is looked again who has had none
-LEAST = 16  # what PATIENCE becomes where somebody waits again and again
+LEAST = 16  # what PATIENCE becomes where threads wait again and again
 
 
 class Turns:
@@ -78,7 +78,7 @@ class Turns:
         return pc, (pcs == pc) & (order >> BELOW == order.reshape(-1)[first] >> BELOW)
 
     def _decide(self, pcs: np.ndarray) -> None:
-        """Begin to watch who runs; then favour who can run and has not, until there is nobody."""
+        """Begin to watch who runs; then favour who can run and has not, until there is none."""
         if self._ran is None:
             self._watch(pcs.shape)
             self._left = self._patience

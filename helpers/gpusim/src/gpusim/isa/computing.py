@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from gpusim.engine.lanewise import CONSTANTS, Computation, Part
-from gpusim.isa.decoded import ALWAYS, COMBINE, NEGATED, NEVER_KEPT
-from gpusim.isa.effects import effect_of, named_lanes
-from gpusim.isa.flow import flow_of
+from gpusim.isa.decoded import ALWAYS, COMBINE, COMPUTES, NEGATED, NEVER_KEPT
+from gpusim.isa.effects import OPERATIONS_WITH_EFFECT, effect_of, named_lanes
+from gpusim.isa.flow import OPERATIONS_OF_FLOW, flow_of
 from gpusim.isa.rules import Compute, Effect, Execute, Outcome, Reader, both_count, one_of_two
 from gpusim.isa.values import I4, Values
 
 COMPARISONS = ("compare", "compare extended", "compare wide", "compare typed", "float compare", "double compare")
+MOVES, SELECTIONS, LOGIC_OF_PREDICATES = ("move", "move two"), ("select", "select wide"), "predicate logic3"
+CHOOSE = frozenset((*COMPARISONS, *SELECTIONS, LOGIC_OF_PREDICATES))  # whose answer may not depend on all they read
 COMBINED = (np.bitwise_and, np.bitwise_or, np.bitwise_xor)  # by COMBINE
 LOGIC = {0xC0: COMBINED[0], 0xFC: COMBINED[1], 0x3C: COMBINED[2]}  # by the table of two predicates
 
@@ -27,29 +29,37 @@ EXCHANGES = frozenset((
 NAME_LANES = frozenset(("vote", "match", "reduce warp", "elect"))  # by the last source, if there is one
 
 
+DO_MORE = EXCHANGES | OPERATIONS_OF_FLOW | OPERATIONS_WITH_EFFECT
+
+
 def outcome_of(one: Computation, operands) -> Outcome:
     """What a rule answers for an instruction that is decoded. operands: those of its level."""
-    if one.decoded.operation in EXCHANGES:
+    decoded = one.decoded
+    if decoded.kind == COMPUTES and decoded.operation not in DO_MORE:
+        return computed(one)
+    if decoded.operation in EXCHANGES:
         return _exchanged(one, operands)
     values = Values(one, operands)
-    return flow_of(values) or effect_of(values) or computed(one)
+    return flow_of(values) or effect_of(values)
 
 
 def computed(one: Computation) -> Compute:
     """The same of one that reads registers and writes registers."""
-    outcome = Compute(one.writes, one.evaluate, computation=one, copies=one.copies)
     decoded = one.decoded
-    if decoded.operation in ("select", "select wide") and all(map(_is_single, one.sources[:2])):
+    operation = decoded.operation
+    if operation not in CHOOSE:
+        copies = operation in MOVES and one.copies
+        return Compute(one.writes, one.evaluate, computation=one, copies=copies)
+    outcome = Compute(one.writes, one.evaluate, computation=one, copies=one.copies)
+    if operation in SELECTIONS:
+        if not all(map(_is_single, one.sources[:2])):
+            return outcome
         chosen = tuple(_slots(source) for source in one.sources[:2])
         return outcome._replace(chooses=one_of_two(_truth(one, decoded.p_in[0])), chosen=chosen)
-    if (
-        decoded.operation == "predicate logic3"
-        and not one.copies
-        and not decoded.number[1]
-        and decoded.p_out[1] == NEVER_KEPT
-    ):
-        return _of_predicates(outcome, one)
-    if decoded.operation in COMPARISONS and decoded.p_out[0] != NEVER_KEPT and decoded.p_out[1] == NEVER_KEPT:
+    if operation == LOGIC_OF_PREDICATES:
+        is_plain = not one.copies and not decoded.number[1] and decoded.p_out[1] == NEVER_KEPT
+        return _of_predicates(outcome, one) if is_plain else outcome
+    if decoded.p_out[0] != NEVER_KEPT and decoded.p_out[1] == NEVER_KEPT:
         return _with_both_sides(outcome, one)
     return outcome
 

@@ -96,7 +96,7 @@ UNPACKS, SPARSE, SELECTOR_BIT = 1 << 8, 1 << 9, 10  # of a product
 SAMPLES, FETCHES, GATHERS = range(3)  # what is read of a texture; a channel is added to the last
 OUTSIDE = {"trap": 0, "clamp": 1, "zero": 2}  # what a surface does outside of itself
 FENCE_BEFORE, FENCE_AFTER, FENCE_OF_BLOCK = 1, 2, 4
-NOWHERE = "nowhere"  # a destination that nobody wants
+NOWHERE = "nowhere"  # a destination that is not kept
 BY_POINTER = 1  # of a jump, or of a trap: where a pointer says; nothing may be there
 SYSTEM_FUNCTIONS = {  # by name their addresses, where no array lies
     name: (1 << 62) + 16 * number

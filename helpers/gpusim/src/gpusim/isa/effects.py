@@ -52,17 +52,33 @@ def _may_be_shared(v: Values) -> bool:
 # ---- loads and stores
 
 
+def _deferred(build: Callable[[Values], Execute], v: Values) -> Execute:
+    """What is built when it is first executed: most launches never are, by NumPy."""
+    built: list[Execute] = []
+
+    def execute(wave, registers, mask):
+        if not built:
+            built.append(build(v))
+        return built[0](wave, registers, mask)
+
+    return execute
+
+
 def _load(v: Values) -> Effect:
+    slots = tuple(target.slot for target in v.targets)
+    return Effect(slots, _deferred(_loading, v), loads_shared=_may_be_shared(v), strong=v.decoded.is_strong)
+
+
+def _loading(v: Values) -> Execute:
     decoded, targets = v.decoded, v.targets
     dtype, count = _elements(v, decoded.number[2], decoded.number[3])
     if decoded.flags & form.UNWATCHED:
         execute = _unwatched_load(SPACES[decoded.flags & form.SPACE], dtype, count, v.address())
     else:
         execute = accesses.load(_space(v), dtype, count, _address(v))
-    slots = tuple(target.slot for target in targets)
     if not targets or any(target.dtype is not dtype for target in targets):
         execute = _fitted(v, execute)
-    return Effect(slots, execute, loads_shared=_may_be_shared(v), strong=decoded.is_strong)
+    return execute
 
 
 def _elements(v: Values, count: int, width: int) -> tuple[np.dtype, int]:
@@ -99,11 +115,14 @@ def _unwatched_load(space: str, dtype: np.dtype, count: int, address: Reader) ->
 
 
 def _store(v: Values) -> Effect:
-    decoded = v.decoded
-    values = v.values(2, decoded.number[3])
-    if decoded.flags & form.UNWATCHED:
-        return Effect((), _unwatched_store(v.address(), values))
-    return Effect((), accesses.store(_space(v), _address(v), values), strong=decoded.is_strong)
+    return Effect((), _deferred(_storing, v), strong=v.decoded.is_strong)
+
+
+def _storing(v: Values) -> Execute:
+    values = v.values(2, v.decoded.number[3])
+    if v.decoded.flags & form.UNWATCHED:
+        return _unwatched_store(v.address(), values)
+    return accesses.store(_space(v), _address(v), values)
 
 
 def _unwatched_store(address: Reader, values: list[Reader]) -> Execute:
@@ -681,12 +700,13 @@ OF_ACCESSES: dict[str, Callable[[Values], Outcome]] = {
 }  # fmt: skip
 
 
-def effect_of(v: Values) -> Outcome | None:
-    """What NumPy does for an instruction that does more than compute; None if it only computes."""
+_ORDERED = {f"ordered {name}": name for name in ("load", "store", "atomic")}
+OPERATIONS_WITH_EFFECT = frozenset(OF_ACCESSES) | frozenset(_ORDERED)
+
+
+def effect_of(v: Values) -> Outcome:
+    """What NumPy does for an instruction that does more than compute."""
     operation = v.decoded.operation
-    plain = operation.removeprefix("ordered ")
-    function = OF_ACCESSES.get(plain)
-    if function is None:
-        return None
-    outcome = function(v)
-    return outcome if plain is operation else _ordered(v, outcome)
+    if operation in _ORDERED:
+        return _ordered(v, OF_ACCESSES[_ORDERED[operation]](v))
+    return OF_ACCESSES[operation](v)

@@ -32,7 +32,7 @@ ARRIVES_ONLY, LEAVES_RESULT = 1, 2  # of a barrier
 COLLECTIVE, EXCLUSIVE = 1, 2  # of a barrier of a warp
 NUMBERS, THREADS = np.int32(15), np.int32(0xFFF)
 VOTES, YES, VOTERS = "votes at a barrier", "true votes at a named barrier", "voters at a named barrier"
-COUNT, ALL, _ANY = range(3)  # what is made of votes
+COUNT, ALL = 0, 1  # what is made of votes; or whether there is one
 EVERYBODY = np.uint32(0xFFFFFFFF)
 
 
@@ -308,6 +308,9 @@ _BY_OPERATION = {
     "barrier result": _barrier_result, "enter meeting": _enter_meeting, "restore meeting": _restore_meeting,
     "save meeting": _save_meeting,
 }  # fmt: skip
+
+
+OPERATIONS_OF_FLOW = frozenset(_BY_OPERATION)
 
 
 def flow_of(v: Values) -> Outcome | None:

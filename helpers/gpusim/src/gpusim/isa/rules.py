@@ -1,9 +1,7 @@
-"""What the rule of an instruction answers: how the engine is to execute it.
+"""What the engine in NumPy is to do for an instruction.
 
-Both front ends know an instruction by its rule: a function of the front end's reader of operands and of one parsed
-statement. The reader turns operands into functions of the registers and destinations into slots; the rule puts these
-together and returns one of the values below. It raises `Unknown` for an operand, a form or a modifier that it does not
-model; any other exception is a mistake in the rule, and is not caught.
+`computing.outcome_of` makes it of the decoded form, with `effects` for what touches memory, other lanes or the system,
+and `flow` for what says what comes next. PTX's calls of functions, which save registers, have rules of their own.
 """
 
 from collections.abc import Callable
@@ -127,7 +125,7 @@ class WarpBarrier:
     """Waits for the lanes of the warp that `lanes(registers)` names, bit by bit; `collective`, `exclusive`: they are a
     group of their own, `collective` for a while, in which they execute the statements from this one on.
 
-    None for `lanes`: those that are there. At PTX level, where diverged threads meet wherever they can, nobody waits.
+    None for `lanes`: those that are there. At PTX level, where diverged threads meet wherever they can, none waits.
     """
 
     lanes: Reader | None = None

@@ -111,16 +111,16 @@ class Values:
         return self._of_two_registers(low.slot, high.slot, dtype)
 
     def _of_two_registers(self, low_slot: int, high_slot: int, dtype: np.dtype) -> Reader:
-        memory = self.operands.pair_slot(low_slot, high_slot)
+        both = low_slot, high_slot
 
-        def read(registers):
+        def read(registers):  # the 64 bits are remembered as long as the registers hold these very arrays
             low, high = registers[low_slot], registers[high_slot]
-            known = registers[memory]
-            if known[0] is low and known[1] is high:
+            known = registers.addresses.get(both)
+            if known is not None and known[0] is low and known[1] is high:
                 value = known[2]
             else:
                 value = joined(low, high)
-                registers[memory] = (low, high, value)
+                registers.addresses[both] = (low, high, value)
             return seen_as(value, dtype)
 
         return read

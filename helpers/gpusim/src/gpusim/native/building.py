@@ -30,7 +30,7 @@ from pathlib import Path
 
 HOME = Path(__file__).resolve().parent
 INCLUDE = HOME / "include"  # what all programs share
-PROGRAMS = tuple(sorted({path.parent.name for path in HOME.glob("*/*.c")}))
+PROGRAMS = tuple(sorted({path.parent.name for path in HOME.glob("*/*.c")} - {INCLUDE.name}))
 BUILT = "built"  # the folder beside a program's source
 
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
@@ -103,8 +103,8 @@ def _for_level(level: int) -> list[str]:
 
 
 def sources(program: str) -> list[Path]:
-    """The C files of a program."""
-    return sorted((HOME / program).glob("*.c"))
+    """The C files of a program, and those that all programs share."""
+    return sorted((*(HOME / program).glob("*.c"), *INCLUDE.glob("*.c")))
 
 
 def digest_of_source(program: str) -> str:
@@ -176,7 +176,7 @@ def build_all(programs: Iterable[str] = PROGRAMS, *options: str) -> list[str]:
 
     Raises CannotBuild, and OSError where the folders cannot be written.
     """
-    told = []
+    sentences = []
     for program in programs:
         started, missing = time.perf_counter(), {at: path for at, path in wanted(program).items() if not path.exists()}
         for level, path in missing.items():
@@ -186,8 +186,8 @@ def build_all(programs: Iterable[str] = PROGRAMS, *options: str) -> list[str]:
             for old in (HOME / program / BUILT).glob(f"{program}-*"):
                 if old.name not in current:
                     _remove(old)
-            told.append(f"compiled the {program} in {time.perf_counter() - started:.0f} s, by {words(compiler())}")
-    return told
+            sentences.append(f"compiled the {program} in {time.perf_counter() - started:.0f} s, by {words(compiler())}")
+    return sentences
 
 
 def _remove(path: Path) -> None:

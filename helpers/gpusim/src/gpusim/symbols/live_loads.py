@@ -1,4 +1,4 @@
-"""Whether the value of a load is ever used: reading what nobody wrote is wrong only then.
+"""Whether the value of a load is ever used: reading what was never written is wrong only then.
 
 A pipeline may load one time more than it multiplies, so that its last round needs no branch; what comes then may be
 anything. Most loads are used whichever way the program goes. Of the others (*doubtful* ones) a trace is kept of the
@@ -9,10 +9,10 @@ used where a thread decides by it, and not where another condition decides alone
 load each register is followed by itself: of four floats at the end of an array two may be used.
 
 To store a value in shared memory again, as it was loaded in the same basic block (`u[0][t] = u[1][t]`), is no use: what
-nobody has written is not written there either (`Epoch`), and who reads it from there may use it.
+was never written is not written there either (`Epoch`), and who reads it from there may use it.
 
 In code for a debugger (-G) local variables are in memory, so that a store there is a copy, too. It is not followed.
-The first bits of a word that are stored, a bit-field's, are put among the others, which nobody has written, and the one
+The first bits of a word that are stored, a bit-field's, are put among the others, which was never written, and the one
 byte of an object without members is taken out of a register and put into another one (`MASKS`).
 """
 

@@ -100,7 +100,7 @@ class _Global:
         return _contents(addresses, dtype, count)
 
     def store(self, wave, addresses, mask, values) -> None:
-        """Nobody reads it."""
+        """It is never read."""
 
     def check(self, wave, addresses, mask, width: int, verb: str) -> None:
         raise Reached("global", np.full(wave.shape, -1), width)
@@ -164,7 +164,7 @@ class _Sample:
 
 
 class _Values(dict):
-    """Registers by slot, as instructions read them; those that nobody writes are not among them."""
+    """Registers by slot, as instructions read them; those that no instruction writes are not among them."""
 
     initial: Sequence[np.generic] = ()
 

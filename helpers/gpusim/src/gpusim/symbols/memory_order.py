@@ -4,9 +4,9 @@ Those of `cuda::atomic_ref` and its like are *strong*: they do not race with eac
 what they did before a fence. Those of volatile variables and pointers are, too (PTX ISA, 'Memory Consistency Model'),
 and so is a flag that another thread looks at again and again until it has changed. But `v[t] += v[t + 16]` on a
 volatile array depends on who comes first, and relies on a warp that runs in step, which no warp needs to do: such a
-look at what nobody waits for (a *glance*) comes in a defined order with what others store, or it is a race.
+look at what no thread waits for (a *glance*) comes in a defined order with what others store, or it is a race.
 
-In a kernel in which nobody waits for others in shared memory, volatile orders nothing for anybody, and is taken for
+In a kernel in which no thread waits for others in shared memory, volatile orders nothing for anybody, and is taken for
 plain, as by racecheck.
 """
 

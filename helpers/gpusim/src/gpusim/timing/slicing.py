@@ -33,7 +33,7 @@ _CarriedOut = Callable[[Instruction, _Live], bool]
 
 
 class Unknown:
-    """What stands for values that nobody computed: zeros, or random bits.
+    """What stands for values that were not computed: zeros, or random bits.
 
     A trace that is the same with both does not depend on them.  guessed: whether there were any.
     """

@@ -75,7 +75,7 @@ class Linked:
         return found[1:]
 
     def depths(self) -> dict[str, int]:
-        """By function where its frame begins on the stack, if it does so whoever calls it."""
+        """By function where its frame begins on the stack, if it does so for every caller."""
         found: dict[str, int | None] = {"": 0}
         for name in self.in_order():
             starts = {

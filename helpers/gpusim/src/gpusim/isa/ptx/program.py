@@ -1,7 +1,7 @@
 """PTX statements → a Program ready for the engine.
 
-`compiler.ptx` reads the text, `opcodes` has a row for each instruction, whose rules lie in the modules of their
-subjects, and `operands` says what an operand is. Here they are put together.
+`compiler.ptx` reads the text, `opcodes` has a row for each instruction, which `decoding` has a function for, and
+`operands` says what an operand is. Here they are put together.
 """
 
 import re

@@ -139,7 +139,6 @@ class Operands:
         self.constants: dict[tuple[int, int, np.dtype], int] = {}
         self.read_now: set[int] = set()
         self._readers: dict[tuple[sass.Register, np.dtype, int], tuple[Reader, int | None]] = {}  # each with its slot
-        self._pairs: dict[tuple[int, int], int] = {}
         self._address = 0
         # Where the own block's shared memory begins, if addresses hold ranks.
         self.own_rank = self.slot("the own rank", np.int32(0)) if code.clusters else None
@@ -160,24 +159,7 @@ class Operands:
             self.initial.append(np.bool_(False) if name.lstrip("U").startswith("P") else initial)
         return self.slots[name]
 
-    def target(self, operand: sass.Operand, distance: int = 0) -> int | None:
-        """The slot that a destination writes; None for RZ, PT and so on. `distance` 1 is the next register."""
-        if not isinstance(operand, sass.Register):
-            raise Unknown("a destination that is no register")
-        if operand.number is None:
-            return None
-        return self.slot(operand.next(distance).name if distance else operand.name)
-
     hidden = slot  # of a register that the machine code does not name
-
-    def targets(self, operand: sass.Operand, count: int) -> tuple[int | None, ...]:
-        """The slots of `count` consecutive registers."""
-        return tuple(self.target(operand, distance) for distance in range(count))
-
-    def slots_of(self, *operands: sass.Operand) -> tuple[int, ...]:
-        """The slots of registers of 32 bits and of predicates among operands that are read."""
-        targets = (self.target(operand) for operand in operands if isinstance(operand, sass.Register))
-        return tuple(slot for slot in targets if slot is not None)
 
     def guard(self, register: sass.Register | None) -> tuple[int, bool] | None:
         """The engine's (slot, negated) of a guard; None if it is always true."""
@@ -193,16 +175,6 @@ class Operands:
         if key not in self.constants:
             self.constants[key] = self.slot(f"c[{bank:#x}][{offset:#x}] as {dtype}", dtype.type(0))
         return self.constants[key]
-
-    def pair_slot(self, low: int, high: int) -> int:
-        """The slot that remembers the 64-bit value of two registers, as (low, high, value).
-
-        It is valid while the two slots hold these very arrays, which nobody changes in place.
-        """
-        if (low, high) not in self._pairs:
-            self._pairs[low, high] = len(self.initial)
-            self.initial.append((None, None, None))
-        return self._pairs[low, high]
 
 
 def _is_float(text: str) -> bool:

@@ -1,6 +1,6 @@
 """SASS statements → a Program: the machine code of a CUBIN, ready for the engine.
 
-`compiler.listing` reads the instructions, `opcodes` has a row for each opcode with its rule, and `operands` makes slots
+`compiler.listing` reads the instructions, `opcodes` has a row for each opcode with its decoding; `operands` makes slots
 of registers and constants. Here they are put together; what constants are in a launch says `constant_banks`.
 """
 
@@ -62,7 +62,7 @@ def translate(kernel: CompiledKernel) -> Program:
     translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel))
     instructions = [_instruction(translator, statement, kind, kernel.entry) for statement in function.statements]
     _reachable_only(instructions)
-    # Without it an index below a local array is outside; what the compiler states is enough where nobody is called.
+    # Without it an index below a local array is outside; what the compiler states is enough where no other is called.
     reserve = STACK_RESERVE if not kernel.local_bytes or any(s.base == "CALL" for s in function.statements) else 0
     local_bytes = kernel.local_bytes + reserve if kernel.local_bytes or _uses_stack(function) else 0
     checks_stack = any(CHECKS_STACK in s.operands for s in function.statements)

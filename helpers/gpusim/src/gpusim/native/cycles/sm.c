@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counting.h"
 #include "native.h"
 
-enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 64, WAYS = 8, MOST_WARPS = 64, TAG_BANKS = 4, CALENDAR = 8192,
+enum { SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 64, WAYS = 8, MOST_WARPS = 64, TAG_BANKS = 4, CALENDAR = 8192,
        LAST_LOADS = 64, BEHIND = 8 };  // loads that say how many wait; cycles by which they may be behind on their way back
 
 // ---- what the machine is like -------------------------------------------------------------------------------------
@@ -143,87 +144,36 @@ static uint64_t mixed(uint64_t x) {
 
 static int bits(uint32_t x) { return __builtin_popcount(x); }
 
-// Distinct words in the busiest bank of lanes [from, to); every store of a lane counts, so do atomics.
-static int busiest(const int64_t *address, uint32_t active, int from, int to, int width, int distinct) {
-  int64_t word[WARP]; int in_bank[WARP] = {0}, n = 0, most = 0, banks = 128 / width;
-  for (int i = from; i < to; ++i) {
-    if (!(active >> i & 1)) continue;
-    int64_t w = address[i] / width; int known = 0;
-    for (int k = n - 1; distinct && k >= 0; --k) if (word[k] == w) { known = 1; break; }
-    if (known) continue;
-    word[n++] = w;
-    int here = ++in_bank[(int)(w % banks)];
-    if (here > most) most = here;
-  }
-  return most;
+static Request request_of(const int64_t *address, uint32_t active) {
+  Request request = {.active = active};
+  for (int i = 0; i < WARP; ++i) request.address[i] = (uint64_t)address[i];
+  return request;
 }
 
-// The rules of simulator/recording/counting.py, for one request.
-static int wavefronts(const int64_t *address, uint32_t active, int bytes, int kind, int *merged) {
-  int width = bytes < 4 ? 4 : bytes, phases = width / 4, lanes = WARP / phases, total = 0, busy[4];
-  *merged = 0;
-  if (!active) return 0;
-  for (int p = 0; p < phases; ++p) total += busy[p] = busiest(address, active, p * lanes, (p + 1) * lanes, width, kind != SHARED_AT);
-  if (phases == 1 || kind != SHARED_LD) return total;
-  int first = __builtin_ctz(active), uniform = 1;
-  for (int i = 0; i < WARP; ++i) if (active >> i & 1 && address[i] != address[first]) uniform = 0;
-  if (uniform) { *merged = phases == 4 && bits(active) > 16; return phases == 2 || bits(active) <= 16 ? 1 : 2; }
-  int groups = phases == 2 ? 1 : 2, result = 0;
-  for (int g = 0; g < groups; ++g) {
-    int from = g * WARP / groups, to = from + WARP / groups, by_1 = 1, by_2 = 1;
-    for (int i = from; i < to; ++i) {
-      if (!(active >> i & 1)) continue;
-      if (active >> (i ^ 1) & 1 && address[i] != address[i ^ 1]) by_1 = 0;
-      if (active >> (i ^ 2) & 1 && address[i] != address[i ^ 2]) by_2 = 0;
+// What atomics of shared memory take: as many cycles as the busiest bank has lanes in a phase. Words count as often as
+// lanes name them, so that it is no rule of counting.c.
+static int updates(const Request *request, int width) {
+  int banks = 128 / width, lanes = WARP * 4 / width, total = 0;
+  for (int from = 0; from < WARP; from += lanes) {
+    int in_bank[WARP] = {0}, most = 0;
+    for (int i = from; i < from + lanes; ++i) {
+      if (!(request->active >> i & 1)) continue;
+      int here = ++in_bank[request->address[i] / (uint64_t)width % (uint64_t)banks];
+      if (here > most) most = here;
     }
-    int both = busy[2 * g] + busy[2 * g + 1];
-    int could = g || phases == 2 || !(active >> 31) || (active & 0xffff) == 0xffff;
-    if ((by_1 || by_2) && could && both > 1 && busiest(address, active, from, to, width, 1) == 1) {
-      both = 1; *merged += phases == 4;
-    }
-    result += both;
+    total += most;
   }
-  return result;
-}
-
-// Whether two words are different ones in the same bank.
-static int meet(int64_t one, int64_t other) { return one != other && ((one ^ other) & 31) == 0; }
-
-// For how many earlier words the unluckiest lane waits that copies one: `longest_wait` of engine/counting.c.
-static int longest_wait(const Pattern *p) {
-  int most = 0;
-  for (int lane = 1; lane < WARP; ++lane) {
-    if (!(p->active >> lane & 1)) continue;
-    int64_t written[WARP], read[WARP], into = p->relative[lane] >> 2, out_of = p->other[lane] >> 2;
-    int writes = 0, others = 0;
-    for (int earlier = 0; earlier < lane; ++earlier) {
-      if (!(p->active >> earlier & 1)) continue;
-      int64_t to = p->relative[earlier] >> 2, from = p->other[earlier] >> 2;
-      int known = 0, both_read = p->reading >> lane & p->reading >> earlier & 1;
-      if (meet(into, to)) {
-        for (int n = 0; n < writes; ++n) known |= written[n] == to;
-        if (!known) written[writes++] = to;
-      } else if (both_read && meet(out_of, from)) {
-        for (int n = 0; n < others; ++n) known |= read[n] == from;
-        if (!known) read[others++] = from;
-      }
-    }
-    if (writes + others > most) most = writes + others;
-  }
-  return most;
+  return total;
 }
 
 static void analyse(Pattern *p) {
-  int ignored;
   const int64_t *global = p->kind == ASYNC ? p->other : p->relative;
   uint32_t lanes = p->kind == ASYNC ? p->reading : p->active;
-  if (p->kind <= SHARED_AT) { p->wavefronts = wavefronts(p->relative, p->active, p->width, p->kind, &p->merged); }
-  if (p->kind == ASYNC) {
-    // The source comes through L1, whose lines lie in the same banks: `counting.copy_wavefronts` has the rule.
-    int to = wavefronts(p->relative, p->active, p->width, SHARED_ST, &ignored);
-    int from = wavefronts(p->other, p->reading, p->width, SHARED_ST, &ignored);
-    p->wavefronts = p->width == 4 && to > 1 && from > 1 ? 1 + longest_wait(p) : to > from ? to : from;
-  }
+  Request request = request_of(p->relative, p->active), origin = request_of(global, lanes);
+  if (p->kind == SHARED_AT) p->wavefronts = updates(&request, p->width < 4 ? 4 : p->width);
+  else if (p->kind < SHARED_AT) p->wavefronts = shared_wavefronts(&request, p->width, p->kind == SHARED_ST, &p->merged);
+  // The source comes through L1, whose lines lie in the same banks.
+  else if (p->kind == ASYNC) p->wavefronts = copy_wavefronts(&request, &origin, p->width);
   for (int i = 0; i < WARP; ++i) {
     if (!(p->active >> i & 1)) continue;
     int same = 0;
@@ -245,8 +195,7 @@ static void analyse(Pattern *p) {
   p->full = (bits(lanes) * p->width + 31) / 32;
   // L1's data lie in the banks of shared memory, so that lanes which name other words of one bank are served one after
   // the other, as there, but nothing is merged.
-  int width = p->width < 4 ? 4 : p->width, phases = width / 4;
-  for (int k = 0; k < phases; ++k) p->banks += busiest(global, lanes, k * WARP / phases, (k + 1) * WARP / phases, width, 1);
+  p->banks = wavefronts_in_phases(&origin, p->width);
 }
 
 // ---- recording a trace ---------------------------------------------------------------------------------------------

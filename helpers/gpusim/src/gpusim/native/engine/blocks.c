@@ -1,7 +1,7 @@
 /* Blocks: where a warp's registers come from, and whose turn it is among blocks that may wait for each other. */
 #include "checks.h"
 #include "clock.h"
-#include "notes.h"
+#include "shadow.h"
 #include "patterns.h"
 #include "warp.h"
 
@@ -29,12 +29,13 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     if (!rank) memset(cluster, 0, sizeof *cluster), cluster->phase = 1;
     cluster->block[rank] = block;
     cluster->living++;
-    block->met_others = block->fenced = block->told_barrier = block->covered = 0;
+    block->met_others = block->fenced = block->released_barrier = block->covered = 0;
     block->passes_on = 0;
     block->barrier = block->all_met = BEFORE_ALL;
-    if (!results->told || !results->now) results->now = BEFORE_ALL; /* of blocks that do not meet each has times of its own */
+    /* Of blocks that do not meet each has times of its own. */
+    if (!results->released_by_threads || !results->now) results->now = BEFORE_ALL;
     const int64_t begins = place < launch->together ? 0 : results->horizon; /* who comes later finds a free place then */
-    if (block->notes) begin_notes(block->notes);
+    if (block->shadow) begin_shadow(block->shadow);
     if (block->bulk) begin_bulk_watch(block->bulk);
     memset(block->rows, 0, row * (size_t)(launch->rows * block->warps));
     if (launch->checking && launch->local_bytes)
@@ -76,7 +77,7 @@ static void free_place(Place *place) {
     free(place->times);
     free(place->block.warp);
     free(place->block.shared);
-    free_notes(place->block.notes);
+    free_shadow(place->block.shadow);
     free(place->block.bulk);
     free(place->block.local);
     free(place->block.local_written);
@@ -91,10 +92,10 @@ static int make_place(Place *place, const Launch *launch) {
     place->block.local = malloc((size_t)launch->local_bytes * warps * WARP + 16);
     place->block.local_written = malloc((launch->checking ? (size_t)launch->local_bytes * warps * WARP : 0) + 16);
     place->times = calloc(warps * (size_t)(launch->memory_instructions + 1), sizeof *place->times);
-    if (launch->checking) place->block.notes = make_notes(launch);
+    if (launch->checking) place->block.shadow = make_shadow(launch);
     int has_bulk = launch->checking && launch->copies_in_bulk;
     if (has_bulk) place->block.bulk = make_bulk_watch(launch);
-    if ((place->block.notes || !launch->checking) && (place->block.bulk || !has_bulk) && place->block.rows &&
+    if ((place->block.shadow || !launch->checking) && (place->block.bulk || !has_bulk) && place->block.rows &&
         place->block.warp && place->block.shared && place->block.local && place->block.local_written && place->times) {
         for (size_t w = 0; w < warps; w++)
             place->block.warp[w].times = place->times + w * (size_t)(launch->memory_instructions + 1);
@@ -112,7 +113,7 @@ typedef struct Execution {
     int made, resident, most, wanted, rounds, is_running;
     /* Of the round of turns that it is in: whose turn it is, what had changed before, and what it has come to. */
     int is_in_round, at, ended, all_are_begun;
-    int64_t news;
+    int64_t progress;
 } Execution;
 
 /* ---- threads that wait for ever */
@@ -222,7 +223,7 @@ static int part_from_circles(Block *block) {
         forget_meetings(warp, last->waits - 1, last->mask);
         last->waits = 0;
         warp->results->changes++;
-        warp->results->news++;
+        warp->results->progress++;
         parted = 1;
     }
     return parted;
@@ -276,8 +277,8 @@ static void end_quiet(Block *block, Results *results, int resident) {
     const int64_t patience = PATIENCE * (int64_t)resident, most = block->warp[0].launch->most_steps;
     const int64_t round = resident * (int64_t)block->warps * (TURN + patience_of(&block->warp[0], STARES));
     const int64_t vain = results->in_vain - LONG * most - round; /* in the first round all come to let go whom they hold up */
-    if (results->news != results->seen_news) {
-        results->seen_news = results->news;
+    if (results->progress != results->seen_progress) {
+        results->seen_progress = results->progress;
         results->quiet = 0;
     }
     if (++results->quiet <= patience && vain < 0) return;
@@ -415,7 +416,7 @@ static void begin_round(Execution *e, const Launch *launch, Results *results, in
     e->is_in_round = 1;
     e->at = e->ended = 0;
     e->all_are_begun = e->next == stop || e->resident + size > e->most;
-    e->news = results->news;
+    e->progress = results->progress;
     if (!results->is_timed) return;
     const int64_t to_begin = e->all_are_begun ? NOBODY_BEHIND : 0;
     Behind furthest = {to_begin, to_begin, NOBODY_BEHIND, 0};
@@ -473,7 +474,7 @@ EXPORT int32_t run_blocks(const Launch *launch, Results *results, int64_t first,
         e->rounds = e->ended ? 0 : e->rounds + 1;
         if (e->ended || results->fault) continue;
         if (!e->all_are_begun) {
-            if (results->news != e->news && e->rounds < PATIENCE) continue;
+            if (results->progress != e->progress && e->rounds < PATIENCE) continue;
             e->rounds = 0;
             e->wanted = 2 * e->resident < e->most ? 2 * e->resident : e->most;
         } else if (is_deadlock(e)) {

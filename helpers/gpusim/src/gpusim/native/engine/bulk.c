@@ -28,7 +28,7 @@ static int knows_phases(const Block *block) {
 
 enum {
     LEAVES_FOR_GOOD = 1 << 18, ANYWHERE = 1 << 19, MULTICAST = 1 << 20, BEHIND_COPIES = 1 << 22,
-    OF_PTX = 1 << 27 /* a phase is told by its parity; the size of a copy is in bytes, and its blocks are in source 3 */
+    OF_PTX = 1 << 27 /* a phase is named by its parity; the size of a copy is in bytes, and its blocks are in source 3 */
 };
 
 /* Change an mbarrier of a block. The end of a phase is a barrier of the block for those who watch, but that only they know
@@ -42,7 +42,7 @@ static uint64_t change(Warp *warp, Block *block, uint8_t *at, uint64_t count, ui
     if ((old ^ now) >> PHASE) {
         const uint32_t all_met = block->all_met, byte = (uint32_t)(at - block->shared);
         end_phase(block);
-        if (knows_phases(block) && phase_is_told(block, byte)) block->all_met = all_met;
+        if (knows_phases(block) && phase_is_known(block, byte)) block->all_met = all_met;
         if (block->bulk) bulk_phase_ended(block, byte);
     }
     return old;
@@ -54,7 +54,7 @@ static void arrive_at(Warp *warp, const Instruction *i, int space, const Request
     if (!locate(warp, i, space, request, 8, 1, at, &slot)) return;
     Lanes value = {0};
     if (i->width[2]) value = source(warp, i, 2);
-    note(warp, i, space, slot, request, 8, 1, UPDATES, 0);
+    record(warp, i, space, slot, request, 8, 1, UPDATES, 0);
     if (warp->block->bulk && space == SHARED) bulk_arrives(warp, i, request);
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
@@ -107,7 +107,7 @@ static uint32_t ended(Warp *warp, const Instruction *i, uint32_t mask, Request *
 
 static void tell_ended(Warp *warp, const Instruction *i, uint32_t mask, uint32_t yes, const Request *request) {
     set_predicate(warp, i->p_out[0], yes, mask);
-    note(warp, i, SHARED, warp->launch->allocation_count, request, 8, 1, UPDATES, 0);
+    record(warp, i, SHARED, warp->launch->allocation_count, request, 8, 1, UPDATES, 0);
     for (uint32_t rest = knows_phases(warp->block) ? yes : 0; rest; rest &= rest - 1)
         warp_finds(warp, (uint32_t)request->address[__builtin_ctz(rest)]);
     if (warp->block->bulk) bulk_found_ended(warp, i, request, yes);

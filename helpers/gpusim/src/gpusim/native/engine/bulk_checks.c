@@ -19,7 +19,7 @@ struct BulkWatch {
     uint32_t warps, width, barriers, puts, has_put;
     uint32_t *now;                   /* by warp */
     uint32_t *knows;                 /* by thread */
-    uint32_t *told, *learnt;         /* by mbarrier: what who arrived there knew, and what they did whose phase has ended */
+    uint32_t *arrived, *ended;         /* by mbarrier: what who arrived there knew, and what they did whose phase has ended */
     uint32_t *phases, *place;        /* by mbarrier: how many have ended, and where it is */
     uint32_t *phase, *barrier;       /* by unit: of the copy to it, 0 for none */
     uint32_t *last[2], *read_by_put; /* by unit and warp: when it was accessed, and copied from */
@@ -38,9 +38,9 @@ BulkWatch *make_bulk_watch(const Launch *launch) {
     watch->width = (uint32_t)width;
     watch->now = watch->numbers;
     watch->knows = watch->now + warps;
-    watch->told = watch->knows + warps * WARP * width;
-    watch->learnt = watch->told + MOST_BARRIERS * width;
-    watch->phases = watch->learnt + MOST_BARRIERS * width;
+    watch->arrived = watch->knows + warps * WARP * width;
+    watch->ended = watch->arrived + MOST_BARRIERS * width;
+    watch->phases = watch->ended + MOST_BARRIERS * width;
     watch->place = watch->phases + MOST_BARRIERS;
     watch->phase = watch->place + MOST_BARRIERS;
     watch->barrier = watch->phase + units;
@@ -60,7 +60,7 @@ void begin_bulk_watch(BulkWatch *watch) {
 
 static uint32_t *known_by(const BulkWatch *watch, uint32_t thread) { return watch->knows + (size_t)thread * watch->width; }
 
-static void learn(const BulkWatch *watch, uint32_t *to, const uint32_t *from) {
+static void join(const BulkWatch *watch, uint32_t *to, const uint32_t *from) {
     for (uint32_t k = 0; k < watch->width; k++) to[k] = to[k] > from[k] ? to[k] : from[k];
 }
 
@@ -78,7 +78,7 @@ void bulk_met(Block *block, const uint32_t *who) {
     uint32_t *all = 0;
     for (uint32_t t = 0; t < watch->warps * WARP; t++) {
         if (who && !(who[t / WARP] >> t % WARP & 1)) continue;
-        if (all) learn(watch, all, known_by(watch, t));
+        if (all) join(watch, all, known_by(watch, t));
         else all = known_by(watch, t);
     }
     if (!all) return;
@@ -93,7 +93,7 @@ void bulk_met_in_warp(const Warp *warp, uint32_t mask) {
     const BulkWatch *watch = warp->block->bulk;
     uint32_t *known = known_by(watch, (uint32_t)(warp->number * WARP + __builtin_ctz(mask)));
     for (uint32_t rest = mask & (mask - 1); rest; rest &= rest - 1)
-        learn(watch, known, known_by(watch, (uint32_t)(warp->number * WARP + __builtin_ctz(rest))));
+        join(watch, known, known_by(watch, (uint32_t)(warp->number * WARP + __builtin_ctz(rest))));
     for (uint32_t rest = mask & (mask - 1); rest; rest &= rest - 1)
         memcpy(known_by(watch, (uint32_t)(warp->number * WARP + __builtin_ctz(rest))), known, watch->width * sizeof *known);
 }
@@ -108,14 +108,14 @@ void bulk_arrives(Warp *warp, const Instruction *i, const Request *request) {
             fail(warp, i, HAZARD, __builtin_ctz(rest), (int64_t)byte);
             return;
         }
-        uint32_t *told = watch->told + (size_t)number * watch->width;
+        uint32_t *arrived = watch->arrived + (size_t)number * watch->width;
         for (uint32_t lanes = rest; lanes; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
             if (request->address[lane] != byte) continue;
             rest &= ~(1u << lane);
-            learn(watch, told, known_by(watch, (uint32_t)(warp->number * WARP + lane)));
+            join(watch, arrived, known_by(watch, (uint32_t)(warp->number * WARP + lane)));
         }
-        told[warp->number] = watch->now[warp->number]++;
+        arrived[warp->number] = watch->now[warp->number]++;
     }
 }
 
@@ -124,8 +124,8 @@ void bulk_phase_ended(Block *block, uint32_t byte) {
     int number = number_of(watch, byte);
     if (number < 0) return; /* it is a fault for who finds it ended */
     watch->phases[number]++;
-    memcpy(watch->learnt + (size_t)number * watch->width, watch->told + (size_t)number * watch->width,
-           watch->width * sizeof *watch->told);
+    memcpy(watch->ended + (size_t)number * watch->width, watch->arrived + (size_t)number * watch->width,
+           watch->width * sizeof *watch->arrived);
 }
 
 void bulk_found_ended(Warp *warp, const Instruction *i, const Request *request, uint32_t lanes) {
@@ -137,7 +137,7 @@ void bulk_found_ended(Warp *warp, const Instruction *i, const Request *request, 
             return;
         }
         uint32_t *known = known_by(watch, (uint32_t)(warp->number * WARP + lane));
-        learn(watch, known, watch->learnt + (size_t)number * watch->width);
+        join(watch, known, watch->ended + (size_t)number * watch->width);
         known[watch->warps + (uint32_t)number] = watch->phases[number];
     }
 }
@@ -196,10 +196,10 @@ void bulk_comes(Warp *warp, const Instruction *i, int lane, Block *block, uint32
         watch->barrier[unit] = (uint32_t)number;
     }
     if (!is_free) fail(warp, i, HAZARD, lane, byte);
-    /* For those who look at notes it was written before the last barrier. */
+    /* For those who look at cells it was written before the last barrier. */
     for (uint64_t at = byte, end = byte + size; at < end;) {
-        Note *note = note_of(block->notes, at, end, &at);
-        if (!note->written) note->written = BEFORE_ALL;
+        Cell *cell = cell_of(block->shadow, at, end, &at);
+        if (!cell->written) cell->written = BEFORE_ALL;
     }
 }
 

@@ -1,19 +1,17 @@
-/* A quick watch over shared and global memory.
+/* A happens-before race detector for shared and global memory, with vector clocks; README, "Races in global memory".
  *
- * It keeps who wrote and who read what last, and when. Times are numbers of events: requests, barriers, fences. They say
- * what came before the last barrier of the block, or of the warp. What follows from this is enough to say that there is no
- * race; where it is not, the launch is a case for simulator/sanitizer, which knows more (equal values, whether a loaded
- * value is used) and says it in sentences: Python executes the launch again for it. So this watch may suspect the innocent,
- * and must not miss anybody.
+ * Its shadow memory keeps the last writer and the last reader of each word, and when. Times are numbers of events: requests,
+ * barriers, fences. It may report false positives, and no false negatives: gpusim/checks knows more (equal values, whether
+ * a loaded value is live) and has the sentences, so that Python executes a launch again in which something is reported.
  *
- * A pipeline may load one time more than it multiplies. So what a load finds that nobody wrote is followed: it is
- * suspicious when an instruction reads the register, unless only to copy it, and forgotten when one writes it. */
+ * A pipeline may load one time more than it multiplies. So a value that is loaded before any write is followed: it is
+ * reported when an instruction reads the register, unless only to copy it, and forgotten when one writes it. */
 #include "checks.h"
 
-/* ---- who hands on what it did: a fence, and then an atomic operation or another strong store; whoever makes such an
- * operation or a strong load later knows of it, in the block if the fence is one of the block. Of other blocks it must be an
- * access of the same variable, or of one by which another block passes on, behind a fence, what it has heard; what a warp
- * hears of them, other warps of its block know behind a barrier. Times are numbers of events. */
+/* ---- release and acquire: a release is a fence, and then an atomic operation or another strong store; such an operation or
+ * a strong load acquires, in the block if the fence is one of the block. From other blocks a thread acquires by an access to
+ * the same variable, or to one by which another block releases, behind a fence, what it has acquired; what a warp acquires
+ * of them, other warps of its block know behind a barrier. */
 enum {
     STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, TIME = WITH_STRENGTH - 1
 };
@@ -29,8 +27,8 @@ static uint32_t last_of(const uint32_t *times, uint32_t mask) {
 }
 
 /* By lane: what it did before this is known to those who meet others, in the grid. */
-static uint32_t *told_of(const Warp *warp, int number) {
-    return warp->results->told + ((size_t)warp->block->id * (size_t)warp->block->warps + (size_t)number) * WARP;
+static uint32_t *released_of(const Warp *warp, int number) {
+    return warp->results->released_by_threads + ((size_t)warp->block->id * (size_t)warp->block->warps + (size_t)number) * WARP;
 }
 
 void note_warp_barrier(Warp *warp, uint32_t mask) {
@@ -38,7 +36,7 @@ void note_warp_barrier(Warp *warp, uint32_t mask) {
     const uint32_t now = tick(warp->results);
     Order *order = &warp->order;
     if (mask == warp->living) warp->together_at = now;
-    if (!warp->results->told) {
+    if (!warp->results->released_by_threads) {
         for (; mask; mask &= mask - 1) order->barrier[__builtin_ctz(mask)] = now;
         return;
     }
@@ -52,12 +50,12 @@ void note_warp_barrier(Warp *warp, uint32_t mask) {
 
 /* The lanes of `mask` tell others what they did before their fences. So do those for whom they may speak: who came to a
  * barrier of the warp behind its own fence (`known`), or before the fence of one of these. */
-static void tell(uint32_t *told, const uint32_t *fenced, const uint32_t *known, const uint32_t *barrier, uint32_t mask) {
+static void release(uint32_t *released, const uint32_t *fenced, const uint32_t *known, const uint32_t *barrier, uint32_t mask) {
     uint32_t last = last_of(fenced, mask);
     for (int lane = 0; lane < WARP; lane++) {
         uint32_t before = mask >> lane & 1 ? fenced[lane] : known[lane];
         if (last > barrier[lane]) before = later(before, barrier[lane]);
-        told[lane] = later(told[lane], before);
+        released[lane] = later(released[lane], before);
     }
 }
 
@@ -71,71 +69,72 @@ uint32_t voters_for(const Warp *warp, const Instruction *i, uint32_t mask) {
     return all;
 }
 
-/* What all threads of a block have heard, and what else one of its warps has; and what of it, before a fence, so that they pass
- * it on by the next strong store. Behind the last block of each is whether there is any news: the fences of its own block are. */
+/* The vector clocks of a block: what all its threads have acquired, what else one of its warps has, and what of both a fence
+ * has followed, so that the next strong store releases it. The entry behind the last block says whether any other is set. */
 typedef struct {
-    uint32_t *common, *own, *common_passed, *own_passed;
-} Heard;
+    uint32_t *common, *own, *common_releasable, *own_releasable;
+} Clocks;
 
-static Heard heard_by(const Block *block, int warp) {
+static Clocks clocks_of(const Block *block, int warp) {
     const Results *results = block->warp[0].results;
     const size_t row = blocks_of(block->warp[0].launch) + 1;
     const size_t of_block = (size_t)block->id * row, of_warp = ((size_t)block->id * (size_t)block->warps + (size_t)warp) * row;
-    return (Heard){results->heard + of_block, results->heard_by_warps + of_warp, results->passed + of_block,
-                   results->passed_by_warps + of_warp};
+    return (Clocks){results->acquired + of_block, results->acquired_by_warps + of_warp, results->releasable + of_block,
+                   results->releasable_by_warps + of_warp};
 }
 
-/* Who has heard something hears what others have left at a place, and leaves there what it passes on, and when its block last
- * made a fence. Whether there is any news is kept of all places together, as there is none at most of them. */
-static int exchange_news(Block *block, const Heard *heard, uint64_t place, int reads, int writes) {
+/* Acquire: join the clock with that of a variable. Release: join the variable's with what is releasable, and with the last
+ * fence of the block. Most variables' clocks are empty: `any_clock` says so. */
+static int acquire_and_release(Block *block, const Clocks *clocks, uint64_t place, int reads, int writes) {
     const size_t blocks = blocks_of(block->warp[0].launch);
     const Results *results = block->warp[0].results;
-    uint32_t *any_left = &results->left[place], *left = results->left + MEETING_PLACES + place * blocks;
-    uint32_t *own = heard->own, *passed = heard->own_passed, *common_passed = heard->common_passed;
+    uint32_t *any_clock = &results->clocks_of_variables[place];
+    uint32_t *clock = results->clocks_of_variables + MEETING_PLACES + place * blocks;
+    uint32_t *own = clocks->own, *releasable = clocks->own_releasable, *common_releasable = clocks->common_releasable;
     for (int k = 0; k < 2; k++) {
         const size_t at = k ? blocks : (size_t)block->id;
         own[at] = later(own[at], block->fenced);
-        passed[at] = later(passed[at], block->fenced);
+        releasable[at] = later(releasable[at], block->fenced);
     }
-    if (!(reads && *any_left) && !(writes && (passed[blocks] || common_passed[blocks]))) return 0;
+    if (!(reads && *any_clock) && !(writes && (releasable[blocks] || common_releasable[blocks]))) return 0;
     for (size_t b = 0; b < blocks; b++) {
-        if (reads) own[b] = later(own[b], left[b]);
-        if (writes) left[b] = later(left[b], later(passed[b], common_passed[b]));
+        if (reads) own[b] = later(own[b], clock[b]);
+        if (writes) clock[b] = later(clock[b], later(releasable[b], common_releasable[b]));
     }
-    if (reads) own[blocks] = later(own[blocks], *any_left);
-    if (writes) *any_left = later(*any_left, later(passed[blocks], common_passed[blocks]));
+    if (reads) own[blocks] = later(own[blocks], *any_clock);
+    if (writes) *any_clock = later(*any_clock, later(releasable[blocks], common_releasable[blocks]));
     return reads;
 }
 
-/* What one warp of a block has heard all have heard behind a barrier. */
-static void spread_news(Block *block) {
+/* Behind a barrier all warps of a block have acquired what one has. */
+static void join_clocks(Block *block) {
     const size_t row = blocks_of(block->warp[0].launch) + 1;
     for (int w = 0; w < block->warps; w++) {
-        if (!block->warp[w].has_news) continue;
-        block->warp[w].has_news = 0;
-        const Heard heard = heard_by(block, w);
+        if (!block->warp[w].has_acquired) continue;
+        block->warp[w].has_acquired = 0;
+        const Clocks clocks = clocks_of(block, w);
         for (size_t b = 0; b < row; b++) {
-            heard.common[b] = later(heard.common[b], heard.own[b]);
-            heard.common_passed[b] = later(heard.common_passed[b], heard.own_passed[b]);
+            clocks.common[b] = later(clocks.common[b], clocks.own[b]);
+            clocks.common_releasable[b] = later(clocks.common_releasable[b], clocks.own_releasable[b]);
         }
     }
 }
 
-/* A warp makes a fence: what it has heard before it passes on. */
-static void pass_on_news(Warp *warp) {
+/* A warp makes a fence: what it has acquired before is releasable. */
+static void make_releasable(Warp *warp) {
     const size_t blocks = blocks_of(warp->launch);
-    const Heard heard = heard_by(warp->block, warp->number);
-    if (!heard.own[blocks] && !heard.common[blocks]) return;
+    const Clocks clocks = clocks_of(warp->block, warp->number);
+    if (!clocks.own[blocks] && !clocks.common[blocks]) return;
     for (size_t b = 0; b <= blocks; b++)
-        heard.own_passed[b] = later(heard.own_passed[b], later(heard.own[b], heard.common[b]));
-    warp->has_news = 1;
+        clocks.own_releasable[b] = later(clocks.own_releasable[b], later(clocks.own[b], clocks.common[b]));
+    warp->has_acquired = 1;
 }
 
 void note_fence(Warp *warp, uint32_t mask, int of_block) {
-    if (!warp->results->told) return;
+    if (!warp->results->released_by_threads) return;
     uint32_t now = tick(warp->results);
     if (!of_block) warp->block->fenced = warp->results->fenced = now;
-    if (!of_block && warp->results->heard) pass_on_news(warp);
+    if (!of_block && warp->results->acquired) make_releasable(warp);
     if (of_block) warp->block->passes_on = 1;
     for (; mask; mask &= mask - 1) {
         int lane = __builtin_ctz(mask);
@@ -148,8 +147,8 @@ void note_fence(Warp *warp, uint32_t mask, int of_block) {
 
 /* News at the words that a strong access goes to. */
 static void exchange_at(Warp *warp, const Request *request, int width, int touch) {
-    if (!warp->results->heard || !warp->results->fenced) return;
-    const Heard heard = heard_by(warp->block, warp->number);
+    if (!warp->results->acquired || !warp->results->fenced) return;
+    const Clocks clocks = clocks_of(warp->block, warp->number);
     uint64_t before = 0, last = 0, place = 0; /* lane by lane; the last word, and its place */
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         uint64_t word = request->address[__builtin_ctz(rest)] >> 2;
@@ -157,52 +156,52 @@ static void exchange_at(Warp *warp, const Request *request, int width, int touch
             uint64_t next = word + (uint64_t)part;
             place = next == last + 1 && place + 1 < MEETING_PLACES ? place + 1 : next % MEETING_PLACES;
             last = next;
-            warp->has_news |= exchange_news(warp->block, &heard, place, touch != WRITES, touch != READS);
+            warp->has_acquired |= acquire_and_release(warp->block, &clocks, place, touch != WRITES, touch != READS);
         }
         before = word;
     }
 }
 
-/* A warp makes a strong access to shared memory: it leaves there what it has heard, and hears what others have. */
+/* A warp makes a strong access to shared memory: release and acquire among the warps of the block. */
 static void exchange_in_block(Warp *warp, int touch) {
-    if (!warp->results->heard || !warp->results->fenced) return;
+    if (!warp->results->acquired || !warp->results->fenced) return;
     const size_t blocks = blocks_of(warp->launch);
-    uint32_t *own = heard_by(warp->block, warp->number).own;
-    uint32_t *left = warp->results->left_in_block + (size_t)warp->block->id * (blocks + 1);
-    if (!(touch != WRITES && left[blocks]) && !(touch != READS && own[blocks])) return;
+    uint32_t *own = clocks_of(warp->block, warp->number).own;
+    uint32_t *clock = warp->results->clocks_of_shared_variables + (size_t)warp->block->id * (blocks + 1);
+    if (!(touch != WRITES && clock[blocks]) && !(touch != READS && own[blocks])) return;
     for (size_t b = 0; b <= blocks; b++) {
-        const uint32_t news = later(own[b], left[b]);
-        if (touch != READS) left[b] = later(left[b], own[b]);
-        if (touch != WRITES) own[b] = news;
+        const uint32_t joined = later(own[b], clock[b]);
+        if (touch != READS) clock[b] = later(clock[b], own[b]);
+        if (touch != WRITES) own[b] = joined;
     }
-    warp->has_news |= touch != WRITES;
+    warp->has_acquired |= touch != WRITES;
 }
 
-/* A warp tells the grid what others of its block have told it before its fence. */
+/* A warp releases to the grid what others of its block have released to it before its fence. */
 static void pass_on_in_grid(Warp *warp) {
     const Block *block = warp->block;
     const uint32_t met = last_of(warp->order.met_before_fence, 0xffffffffu);
     if (!met) return;
     for (int w = 0; w < block->warps; w++) {
-        uint32_t *told = told_of(warp, w);
+        uint32_t *released = released_of(warp, w);
         for (int lane = 0; lane < WARP; lane++)
-            told[lane] = later(told[lane], earlier(block->warp[w].order.told_in_block[lane], met));
+            released[lane] = later(released[lane], earlier(block->warp[w].order.released_in_block[lane], met));
     }
 }
 
 void note_cluster(Cluster *cluster) {
-    for (int turn = 0; turn < 2; turn++) { /* all have told what they know when they hear */
+    for (int turn = 0; turn < 2; turn++) { /* all have released before one acquires */
         for (int rank = 0; rank < MOST_OF_CLUSTER; rank++) {
             Block *block = cluster->block[rank];
-            if (!block || !block->warp[0].results->told || !block->warp[0].results->heard) continue;
-            const Heard heard = heard_by(block, 0), of_all = {heard.common, heard.common, heard.common, heard.common};
-            exchange_news(block, &of_all, (uint64_t)(block->id - rank) % MEETING_PLACES, 1, 1);
+            if (!block || !block->warp[0].results->released_by_threads || !block->warp[0].results->acquired) continue;
+            const Clocks clocks = clocks_of(block, 0), of_all = {clocks.common, clocks.common, clocks.common, clocks.common};
+            acquire_and_release(block, &of_all, (uint64_t)(block->id - rank) % MEETING_PLACES, 1, 1);
         }
     }
 }
 
-/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory. Who stores
- * tells, and who loads hears. */
+/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory. A store
+ * releases, a load acquires. */
 static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
     Block *block = warp->block;
     uint32_t now = tick(warp->results);
@@ -213,28 +212,28 @@ static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
     }
     if (touch == READS) return;
     Order *order = &warp->order;
-    tell(order->told_in_block, order->fenced_in_block, order->known_in_block, order->barrier, mask);
+    release(order->released_in_block, order->fenced_in_block, order->known_in_block, order->barrier, mask);
     if (of_block) {
         block->passes_on = 1;
         return;
     }
     uint32_t covered = last_of(order->fenced, mask) > block->barrier ? block->barrier : 0;
-    if (block->told_barrier != block->barrier || block->covered < covered) {
+    if (block->released_barrier != block->barrier || block->covered < covered) {
         for (int w = 0; w < block->warps; w++) {
-            uint32_t *told = told_of(warp, w);
+            uint32_t *released = released_of(warp, w);
             for (int lane = 0; lane < WARP; lane++)
-                told[lane] = later(told[lane], later(block->warp[w].order.known_to_block[lane], covered));
+                released[lane] = later(released[lane], later(block->warp[w].order.known_to_block[lane], covered));
         }
-        block->told_barrier = block->barrier;
+        block->released_barrier = block->barrier;
         block->covered = later(block->covered, covered);
     }
-    tell(told_of(warp, warp->number), order->fenced, order->known, order->barrier, mask);
+    release(released_of(warp, warp->number), order->fenced, order->known, order->barrier, mask);
     if (block->passes_on) pass_on_in_grid(warp);
 }
 
-/* For who is let go on at the barrier of a cluster it is as if it made a fence and an atomic operation. */
+/* The barrier of a cluster implies a fence and an atomic operation. */
 void note_passed(Warp *warp) {
-    if (!warp->results->told) return;
+    if (!warp->results->released_by_threads) return;
     note_fence(warp, warp->living, 0);
     meet_others(warp, warp->living, 0, UPDATES);
 }
@@ -242,13 +241,13 @@ void note_passed(Warp *warp) {
 void note_barrier(Block *block, Results *results) {
     const int has_fences = block->fenced > block->barrier;
     block->barrier = tick(results);
-    if (!results->told) return;
+    if (!results->released_by_threads) return;
     for (int w = 0; w < block->warps; w++) {
         Order *order = &block->warp[w].order;
         block->met_others = later(block->met_others, block->warp[w].met_others);
         if (has_fences) memcpy(order->known_to_block, order->fenced, sizeof order->known_to_block);
     }
-    if (results->heard) spread_news(block);
+    if (results->acquired) join_clocks(block);
 }
 
 static int is_strong(const Instruction *i, int touch) {
@@ -269,27 +268,28 @@ static Someone number_of_grid(const Warp *warp, uint32_t number) {
 static int comes_before(const Warp *warp, int lane, Someone other, uint32_t time) {
     const uint32_t block = other.block, thread = other.thread;
     const Order *own = &warp->order;
-    uint32_t told = warp->results->told[(block * (uint32_t)warp->block->warps + thread / WARP) * WARP + thread % WARP];
+    const uint32_t *of_threads = warp->results->released_by_threads;
+    uint32_t released = of_threads[(block * (uint32_t)warp->block->warps + thread / WARP) * WARP + thread % WARP];
     if (block != (uint32_t)warp->block->id) {
-        if (told <= time || later(own->met[lane], warp->block->met_others) <= time) return 0;
-        if (!warp->results->heard) return 1;
-        const Heard heard = heard_by(warp->block, warp->number);
-        return heard.common[block] > time || heard.own[block] > time;
+        if (released <= time || later(own->met[lane], warp->block->met_others) <= time) return 0;
+        if (!warp->results->acquired) return 1;
+        const Clocks clocks = clocks_of(warp->block, warp->number);
+        return clocks.common[block] > time || clocks.own[block] > time;
     }
     const Warp *others = &warp->block->warp[thread / WARP];
     if (warp->block->barrier > time && (others == warp || !has_bystanders(warp->block) || is_known(warp, thread / WARP, time)))
         return 1;
     if (others == warp && earlier(own->barrier[lane], own->barrier[thread % WARP]) > time) return 1;
-    return later(told, others->order.told_in_block[thread % WARP]) > time && own->met[lane] > time;
+    return later(released, others->order.released_in_block[thread % WARP]) > time && own->met[lane] > time;
 }
 
 /* ---- shared memory */
 
-/* When a warp makes a request: now, when its block and when the warp last met, whether it may have heard since of what other
+/* When a warp makes a request: now, when its block and when the warp last met, whether it may have acquired since what other
  * warps did, and into which group its copies go. */
 typedef struct {
     uint32_t now, barrier, together_at;
-    int32_t warp, may_hear;
+    int32_t warp, may_acquire;
     uint16_t open_group;
     const uint32_t *met; /* by lane, its last barrier of the warp */
 } Moment;
@@ -309,20 +309,20 @@ static inline int ordered(const Moment *moment, uint32_t thread, uint16_t other,
 }
 
 /* The same of what was written. What was copied is in no order with other lanes before the next barrier. */
-static inline int write_ordered(const Moment *moment, uint32_t thread, const Note *note) {
-    if (note->flags & AWAITED) return note->written <= moment->barrier || note->writer == thread;
-    return ordered(moment, thread, note->writer, note->written);
+static inline int write_ordered(const Moment *moment, uint32_t thread, const Cell *cell) {
+    if (cell->flags & AWAITED) return cell->written <= moment->barrier || cell->writer == thread;
+    return ordered(moment, thread, cell->writer, cell->written);
 }
 
 /* A copy that is under way counts as written when its thread waits for it. 0 if nobody has yet. */
-static int settled(const Block *block, Note *note) {
-    if (!note->group) return 1;
-    const Warp *owner = &block->warp[note->writer / WARP];
-    uint32_t group = note->group - 1u;
+static int settled(const Block *block, Cell *cell) {
+    if (!cell->group) return 1;
+    const Warp *owner = &block->warp[cell->writer / WARP];
+    uint32_t group = cell->group - 1u;
     if (group >= owner->awaited || owner->groups_closed - group > COPY_GROUPS) return 0;
-    note->written = owner->awaited_at[group % COPY_GROUPS];
-    note->flags = (note->flags & STRONG_READ) | AWAITED;
-    note->group = 0;
+    cell->written = owner->awaited_at[group % COPY_GROUPS];
+    cell->flags = (cell->flags & STRONG_READ) | AWAITED;
+    cell->group = 0;
     return 1;
 }
 
@@ -336,52 +336,52 @@ static int handed_on(const Warp *warp, uint32_t thread, uint16_t other, uint32_t
 
 /* Whether an access may come before or after what was written since the last barrier, as the outcome is the same, or defined:
  * both update, it may be looked at, or all store the same. */
-static int may_come_between(const Warp *warp, const Note *note, uint32_t thread, int touch) {
-    if (touch == UPDATES) return note->flags & UPDATED && note->written > warp->block->all_met;
-    if (touch == READS) return note->flags & LOOKED_AT;
-    return touch == WRITES && note->flags & SAME && !(warp->stored_anew >> thread % WARP & 1) && !has_bystanders(warp->block);
+static int may_come_between(const Warp *warp, const Cell *cell, uint32_t thread, int touch) {
+    if (touch == UPDATES) return cell->flags & UPDATED && cell->written > warp->block->all_met;
+    if (touch == READS) return cell->flags & LOOKED_AT;
+    return touch == WRITES && cell->flags & SAME && !(warp->stored_anew >> thread % WARP & 1) && !has_bystanders(warp->block);
 }
 
 /* `block`: whose memory it is. hands_on: whether threads may hand things on. is_strong: it is a strong access; looked_at:
  * plain loads may look at what it changes. */
-static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, uint32_t thread, int touch, int is_strong,
+static int verdict_on(Warp *warp, const Block *block, Cell *cell, int hands_on, uint32_t thread, int touch, int is_strong,
                       int looked_at) {
     const Moment moment = moment_of(warp);
-    if (!settled(block, note)) return SUSPICIOUS;
-    const int comes_between = may_come_between(warp, note, thread, touch), is_first = note->written <= warp->block->all_met;
-    int is_known = !note->written || write_ordered(&moment, thread, note);
-    if (!is_known && !(note->flags & AWAITED) && !(comes_between && touch == UPDATES))
-        is_known = (is_strong && note->flags & STRONG_WRITE) || (hands_on && handed_on(warp, thread, note->writer, note->written));
+    if (!settled(block, cell)) return SUSPICIOUS;
+    const int comes_between = may_come_between(warp, cell, thread, touch), is_first = cell->written <= warp->block->all_met;
+    int is_known = !cell->written || write_ordered(&moment, thread, cell);
+    if (!is_known && !(cell->flags & AWAITED) && !(comes_between && touch == UPDATES))
+        is_known = (is_strong && cell->flags & STRONG_WRITE) || (hands_on && handed_on(warp, thread, cell->writer, cell->written));
     if (!is_known && !comes_between) return SUSPICIOUS;
-    if (touch == UPDATES && !note->written) return SUSPICIOUS;
-    int knows_reader = hands_on && note->read && handed_on(warp, thread, note->reader, note->read);
+    if (touch == UPDATES && !cell->written) return SUSPICIOUS;
+    int knows_reader = hands_on && cell->read && handed_on(warp, thread, cell->reader, cell->read);
     if (touch != READS) {
-        if (note->read && !ordered(&moment, thread, note->reader, note->read) && !knows_reader && !looked_at &&
-            !(is_strong && note->flags & STRONG_READ))
+        if (cell->read && !ordered(&moment, thread, cell->reader, cell->read) && !knows_reader && !looked_at &&
+            !(is_strong && cell->flags & STRONG_READ))
             return SUSPICIOUS;
         /* What was written since the last barrier, too, and was neither, still counts for who comes next. So does what is
          * written first of all: who might come before it would find anything there. */
-        uint16_t kind = (touch == UPDATES ? UPDATED : 0) | (is_strong && note->written ? STRONG_WRITE : 0);
+        uint16_t kind = (touch == UPDATES ? UPDATED : 0) | (is_strong && cell->written ? STRONG_WRITE : 0);
         if (looked_at) kind |= LOOKED_AT;
         if (touch == WRITES && !is_strong && (is_first || !(warp->stored_anew >> thread % WARP & 1))) kind |= SAME;
-        if (!is_first) kind &= note->flags;
+        if (!is_first) kind &= cell->flags;
         const int joins = comes_between && (touch == UPDATES || !is_known);
-        note->writer = joins && note->writer != thread ? MANY : (uint16_t)thread;
-        note->written = moment.now;
-        note->flags = (note->flags & STRONG_READ) | kind;
-        if (touch == COPIES) note->group = moment.open_group;
+        cell->writer = joins && cell->writer != thread ? MANY : (uint16_t)thread;
+        cell->written = moment.now;
+        cell->flags = (cell->flags & STRONG_READ) | kind;
+        if (touch == COPIES) cell->group = moment.open_group;
         return FINE;
     }
-    int alone = note->read <= moment.barrier || knows_reader;
-    if (!is_strong || !(alone || note->flags & STRONG_READ)) note->flags &= ~STRONG_READ;
-    else note->flags |= STRONG_READ;
-    if (alone) note->reader = (uint16_t)thread;
-    else if (note->reader != thread && note->reader != MANY) {
-        int of = note->reader & MANY_OF_WARP ? note->reader & (MANY_OF_WARP - 1) : note->reader / WARP;
-        note->reader = of == warp->number ? (uint16_t)(MANY_OF_WARP | of) : MANY;
+    int alone = cell->read <= moment.barrier || knows_reader;
+    if (!is_strong || !(alone || cell->flags & STRONG_READ)) cell->flags &= ~STRONG_READ;
+    else cell->flags |= STRONG_READ;
+    if (alone) cell->reader = (uint16_t)thread;
+    else if (cell->reader != thread && cell->reader != MANY) {
+        int of = cell->reader & MANY_OF_WARP ? cell->reader & (MANY_OF_WARP - 1) : cell->reader / WARP;
+        cell->reader = of == warp->number ? (uint16_t)(MANY_OF_WARP | of) : MANY;
     }
-    note->read = moment.now;
-    return note->written ? FINE : UNWRITTEN;
+    cell->read = moment.now;
+    return cell->written ? FINE : UNWRITTEN;
 }
 
 static int may_go_unused(const Warp *warp, const Instruction *i) {
@@ -510,31 +510,31 @@ void take_undefined(Warp *warp, const Instruction *i, uint32_t mask, const Lanes
 
 /* The usual cases, in short, where no copy is under way; else `verdict_on` has to look. A write or a copy comes after all
  * that others did there. */
-static inline int is_free(const Moment *moment, const Note *note, uint32_t thread) {
-    return write_ordered(moment, thread, note) && ordered(moment, thread, note->reader, note->read);
+static inline int is_free(const Moment *moment, const Cell *cell, uint32_t thread) {
+    return write_ordered(moment, thread, cell) && ordered(moment, thread, cell->reader, cell->read);
 }
 
-static inline void write_note(const Moment *moment, Note *note, uint32_t thread, int touch) {
-    const int is_first = note->written <= moment->barrier;
-    note->writer = (uint16_t)thread;
-    note->written = moment->now;
-    note->flags = (note->flags & STRONG_READ) | (touch == WRITES && is_first ? SAME : 0);
-    if (touch == COPIES) note->group = moment->open_group;
+static inline void write_note(const Moment *moment, Cell *cell, uint32_t thread, int touch) {
+    const int is_first = cell->written <= moment->barrier;
+    cell->writer = (uint16_t)thread;
+    cell->written = moment->now;
+    cell->flags = (cell->flags & STRONG_READ) | (touch == WRITES && is_first ? SAME : 0);
+    if (touch == COPIES) cell->group = moment->open_group;
 }
 
 /* A read comes after the write, and if others have read the same since the last barrier, then in the same request, or they
  * have not handed it on to this one. */
-static inline int surely_read(const Moment *moment, Note *note, int hands_on, uint32_t thread) {
-    if (!note->written || !write_ordered(moment, thread, note)) return 0;
+static inline int surely_read(const Moment *moment, Cell *cell, int hands_on, uint32_t thread) {
+    if (!cell->written || !write_ordered(moment, thread, cell)) return 0;
     const uint16_t many_of_warp = (uint16_t)(MANY_OF_WARP | moment->warp);
-    if (note->read <= moment->barrier) note->reader = (uint16_t)thread;
-    else if (note->reader != thread && note->reader != many_of_warp && note->reader != MANY) {
-        const int is_of_warp = note->reader < MANY_OF_WARP && note->reader / WARP == moment->warp;
-        if (hands_on && note->read != moment->now && (is_of_warp || moment->may_hear)) return 0;
-        note->reader = is_of_warp ? many_of_warp : MANY;
+    if (cell->read <= moment->barrier) cell->reader = (uint16_t)thread;
+    else if (cell->reader != thread && cell->reader != many_of_warp && cell->reader != MANY) {
+        const int is_of_warp = cell->reader < MANY_OF_WARP && cell->reader / WARP == moment->warp;
+        if (hands_on && cell->read != moment->now && (is_of_warp || moment->may_acquire)) return 0;
+        cell->reader = is_of_warp ? many_of_warp : MANY;
     }
-    note->read = moment->now;
-    note->flags &= ~STRONG_READ;
+    cell->read = moment->now;
+    cell->flags &= ~STRONG_READ;
     return 1;
 }
 
@@ -558,9 +558,9 @@ static int check_between(const Warp *warp, Between *between, int touch) {
 
 /* Whether other blocks of the cluster let this one use bytes of its own, and other warps did nothing there that this one
  * does not know of. No copy is under way there. */
-static int is_open_to(const Warp *warp, const Notes *notes, const Note *note, int touch) {
-    if (notes->between && !check_between(warp, &notes->between[note - notes->note], touch)) return 0;
-    return !notes->known || are_known(warp, note, touch);
+static int is_open_to(const Warp *warp, const Shadow *shadow, const Cell *cell, int touch) {
+    if (shadow->between && !check_between(warp, &shadow->between[cell - shadow->cell], touch)) return 0;
+    return !shadow->known || are_known(warp, cell, touch);
 }
 
 /* Look at lanes for the usual cases: the answer are those that are left, from the first one that is none. (Inlined for
@@ -569,26 +569,26 @@ static inline __attribute__((always_inline)) uint32_t usual_ones(const Warp *war
                                                                  int width, int touch, int hands_on) {
     const uint64_t end = (uint64_t)warp->launch->shared_bytes;
     const Moment moment = moment_of(warp);
-    Notes *const notes = warp->block->notes;
-    Note *const all = notes->note;
-    const int has_others = notes->between || notes->known;
+    Shadow *const shadow = warp->block->shadow;
+    Cell *const all = shadow->cell;
+    const int has_others = shadow->between || shadow->known;
     for (; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest), parts = 1;
         uint32_t thread = (uint32_t)(warp->number * WARP + lane);
         uint64_t byte = request->address[lane];
         if (byte + (uint64_t)width > end) return rest;
-        Note *note = &all[byte / UNIT_BYTES];
-        if (width != UNIT_BYTES && note->group != SPLIT && !split_note(notes, note)) return rest;
-        if (width != UNIT_BYTES || note->group == SPLIT) {
-            note = quarters_of(notes, note) + byte % UNIT_BYTES / WORD_BYTES;
+        Cell *cell = &all[byte / UNIT_BYTES];
+        if (width != UNIT_BYTES && cell->group != SPLIT && !split_cell(shadow, cell)) return rest;
+        if (width != UNIT_BYTES || cell->group == SPLIT) {
+            cell = quarters_of(shadow, cell) + byte % UNIT_BYTES / WORD_BYTES;
             parts = width / WORD_BYTES;
         }
         for (int part = 0; part < parts; part++) {
-            Note *one = note + part;
-            if (one->group || (has_others && !is_open_to(warp, notes, one, touch))) return rest;
+            Cell *one = cell + part;
+            if (one->group || (has_others && !is_open_to(warp, shadow, one, touch))) return rest;
             if (!(touch == READS ? surely_read(&moment, one, hands_on, thread) : is_free(&moment, one, thread))) return rest;
         }
-        for (int part = 0; part < parts && touch != READS; part++) write_note(&moment, note + part, thread, touch);
+        for (int part = 0; part < parts && touch != READS; part++) write_note(&moment, cell + part, thread, touch);
     }
     return 0;
 }
@@ -619,7 +619,7 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
     Block *block = warp->block;
     const int hands_on = space == SHARED && warp->launch->fences; /* what comes from other blocks is for their barriers */
     const int is_strong = touch != COPIES && (touch == UPDATES || i->is_strong);
-    if (tick(warp->results) == MOST_EVENTS || (block->notes->between && warp->owes) || warp->groups_closed >= 0xfff0) {
+    if (tick(warp->results) == MOST_EVENTS || (block->shadow->between && warp->owes) || warp->groups_closed >= 0xfff0) {
         fail(warp, i, HAZARD, 0, 0); /* beyond what the numbers here can count */
         return;
     }
@@ -639,16 +639,16 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
             block->touched = block->cluster->phase;
             first = byte_of(first);
         }
-        Notes *notes = block->notes;
+        Shadow *shadow = block->shadow;
         uint64_t end = first + (uint64_t)width;
         for (uint64_t at = first, next; at < end; at = next) {
-            Note *note = end <= bytes ? note_of(notes, at, end, &next) : 0; /* a row of LDSM that no active lane reads */
-            int is_open = note && (!notes->between || check_between(warp, &notes->between[note - notes->note], touch));
-            if (is_open && notes->known && space == SHARED)
-                is_open = settled(block, note) && (is_strong || are_known(warp, note, touch));
+            Cell *cell = end <= bytes ? cell_of(shadow, at, end, &next) : 0; /* a row of LDSM that no active lane reads */
+            int is_open = cell && (!shadow->between || check_between(warp, &shadow->between[cell - shadow->cell], touch));
+            if (is_open && shadow->known && space == SHARED)
+                is_open = settled(block, cell) && (is_strong || are_known(warp, cell, touch));
             int verdict = SUSPICIOUS;
-            if (is_open && !note->group && !is_strong && touch == READS && surely_read(&moment, note, hands_on, thread)) continue;
-            if (is_open) verdict = verdict_on(warp, block, note, hands_on, thread, touch, is_strong, i->looked_at);
+            if (is_open && !cell->group && !is_strong && touch == READS && surely_read(&moment, cell, hands_on, thread)) continue;
+            if (is_open) verdict = verdict_on(warp, block, cell, hands_on, thread, touch, is_strong, i->looked_at);
             if (hands_on || verdict == UNWRITTEN) rest |= left_out & (0u - (1u << lane)), left_out = 0;
             if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold_all(warp, i, at - first, next - at, lane))) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
@@ -662,7 +662,7 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
 /* ---- global memory: who wrote and read a word, as 1 + the thread's number in the grid. Different threads may share a word
  * only if nobody writes it, if all accesses are atomic or strong, or if one hands it over to the other. */
 
-/* Whether what the thread `who` did, in words and times of the notes, comes before what this lane does now. */
+/* Whether what the thread `who` did, in words and times of the cells, comes before what this lane does now. */
 static int is_known_to(const Warp *warp, int lane, uint32_t who, uint32_t time) {
     return comes_before(warp, lane, number_of_grid(warp, who - 1), time & TIME);
 }
@@ -770,7 +770,7 @@ static int line_in_time(const Warp *warp, const Act *first, GlobalLine *line, ui
         uint32_t own = who + byte / width, writer = who_of(line->writer, line->bytes_written, byte);
         uint32_t reader = who_of(line->reader, line->bytes_read, byte);
         int at = lane + (int)(byte / width);
-        Someone one = first_writer, other = first_reader; /* a line's notes are of threads of one warp */
+        Someone one = first_writer, other = first_reader; /* a line's cells are of threads of one warp */
         one.thread += writer - line->writer, other.thread += reader - line->reader;
         if (orders_writers && writer != own && !comes_before(warp, at, one, written)) return 0;
         int is_open = orders_readers && reader != own && (reader == ANYBODY || !comes_before(warp, at, other, read));
@@ -952,7 +952,7 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
         bulk_access(warp, i, request, touch);
     if (!(space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong)) return;
     if (has_bystanders(warp->block) && warp->launch->fences && !(i->flags & AT_MBARRIER)) warp_posts(warp);
-    if (warp->results->told) {
+    if (warp->results->released_by_threads) {
         meet_others(warp, voters_for(warp, i, request->active), space != GLOBAL, touch);
         if (space == GLOBAL) exchange_at(warp, request, width, touch);
         else exchange_in_block(warp, touch);

@@ -2,7 +2,7 @@
 #ifndef CHECKS_H
 #define CHECKS_H
 
-#include "notes.h"
+#include "shadow.h"
 
 /* How an access takes part in a race: two updates do not race with each other. */
 enum Touch { READS, WRITES, UPDATES, COPIES };
@@ -72,19 +72,19 @@ void check_end(Warp *warp, const Instruction *i);
 /* Where barriers may be of some warps (`has_bystanders`): a warp comes to a barrier, it goes on as it has waited there, and
  * the barrier may be used again. `are_known`: it accesses bytes of its block, whose copies are settled; 0 if others did
  * something there of which it cannot know. */
-static inline int has_bystanders(const Block *block) { return block->notes && block->notes->known; }
+static inline int has_bystanders(const Block *block) { return block->shadow && block->shadow->known; }
 void warp_comes(Warp *warp, int barrier);
 void warp_goes_on(Warp *warp, int barrier);
 void barrier_is_free(Block *block, int barrier);
 
-/* The same of mbarriers at a byte of a block: a warp arrives, the phase ends (0 if it is not kept who told what), a warp
+/* The same of mbarriers at a byte of a block: a warp arrives, the phase ends (0 if it is not kept what was released), a warp
  * finds it ended. A warp makes another strong access, by which it may hand on what it knows, or hear of it. */
 void warp_arrives(Warp *warp, Block *block, uint32_t byte);
-int phase_is_told(Block *block, uint32_t byte);
+int phase_is_known(Block *block, uint32_t byte);
 void warp_finds(Warp *warp, uint32_t byte);
 void warp_posts(Warp *warp);
 
-int are_known(const Warp *warp, const Note *note, int touch);
+int are_known(const Warp *warp, const Cell *cell, int touch);
 
 /* Whether a warp knows of what another one of its block did at a time. */
 int is_known(const Warp *warp, uint32_t other, uint32_t time);

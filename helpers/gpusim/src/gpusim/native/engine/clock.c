@@ -44,13 +44,13 @@ void look_behind(Block *block, Behind *furthest) {
     }
 }
 
-/* That so much time has passed is news to who waits; but of an endless wait there is an end of it. */
+/* That time has passed is progress for a thread that waits for it; an endless wait comes to an end all the same. */
 void let_time_pass(Results *results, const Behind *furthest) {
     if (furthest->any != NOBODY_BEHIND) results->horizon = furthest->any;
     results->reader = furthest->reader;
     if (results->horizon <= results->seen_horizon + results->seen_horizon / PART) return;
     results->seen_horizon = results->horizon;
-    results->news++;
+    results->progress++;
 }
 
 int comes_next(Warp *warp) {

@@ -223,18 +223,19 @@ typedef struct {
     GlobalWord **watched;               /* the words of lines that are split */
     Times **times;                      /* the same, NULL where blocks do not wait for each other, */
     Others **others;                    /* and of words of lines that have any */
-    uint32_t *told;                     /* by lane of the grid: what it did before this is known to others; see checks.c */
-    /* By block and other block the last fence that all its threads know of, the same by warp; of both what they knew before a
-     * fence of their own; what is to be heard in shared memory; and the same by place of meeting, before that whether there is
-     * any. NULL where too many blocks meet. */
-    uint32_t *heard, *heard_by_warps, *passed, *passed_by_warps, *left_in_block, *left;
+    uint32_t *released_by_threads; /* by lane of the grid: what it did before this is released; see checks.c */
+    /* Vector clocks. By block and other block the last fence that all its threads have acquired, the same by warp; of both what
+     * a fence of their own has followed; what the warps of a block have released in shared memory; and the clocks of variables
+     * of global memory, before them whether each is set. NULL where too many blocks meet. */
+    uint32_t *acquired, *acquired_by_warps, *releasable, *releasable_by_warps;
+    uint32_t *clocks_of_shared_variables, *clocks_of_variables;
     TraceRow *traces;
     Shape *shapes;
     int64_t trace_count, trace_room, shape_count, shape_room;
     int64_t fault_block, fault_address;
     int64_t changes; /* stores and atomics that changed memory, barriers that were passed, blocks that ended */
     Waiter *waiters; /* after DEADLOCK */
-    int64_t news, seen_news, quiet; /* turns that brought something new, and rounds of turns in which none did; see warp.c */
+    int64_t progress, seen_progress, quiet; /* turns with progress, and rounds of turns without any; see warp.c */
     int64_t in_vain; /* steps of all warps since a thread ended or a barrier was passed */
     int64_t horizon, seen_horizon, reader, changed_at, shown; /* clocks: see clock.h */
     uint32_t now, fenced; /* the number of the last event, and of the last fence of more than a block */
@@ -276,7 +277,7 @@ typedef struct {
  * last fence of more than the block. See checks.c. */
 typedef struct {
     uint32_t fenced[WARP], fenced_in_block[WARP], barrier[WARP], met[WARP], known[WARP],
-        known_in_block[WARP], known_to_block[WARP], told_in_block[WARP], voted_with[WARP], met_before_fence[WARP];
+        known_in_block[WARP], known_to_block[WARP], released_in_block[WARP], voted_with[WARP], met_before_fence[WARP];
 } Order;
 
 enum { FEW_READERS = 4 }; /* instructions that read the clock by turns, as the groups of a warp may */
@@ -352,7 +353,7 @@ typedef struct {
     uint32_t together_at, groups_closed, awaited, last_copies, copies_open, awaited_at[COPY_GROUPS];
     uint32_t met_others; /* when one of its threads made an atomic operation, */
     uint32_t met_at;     /* or one in shared memory; */
-    uint32_t has_news;   /* and whether it has heard of other blocks what others of its block have not, perhaps */
+    uint32_t has_acquired;   /* and whether it may have acquired of other blocks what others of its block have not */
     /* Registers that hold what nobody wrote, and registers and predicates that hold what is not defined: a bit for each. `holds`:
      * whether there are some, HOLDS_UNWRITTEN and HOLDS_UNDEFINED. */
     uint32_t holds;
@@ -384,7 +385,7 @@ typedef struct {
     uint32_t phase; /* barriers passed, from 1 */
 } Cluster;
 
-typedef struct Notes Notes;         /* see notes.h */
+typedef struct Shadow Shadow;         /* see cells.h */
 typedef struct BulkWatch BulkWatch; /* see bulk_checks.c */
 
 typedef struct Block {
@@ -399,8 +400,8 @@ typedef struct Block {
     uint32_t all_met;      /* the time of the last barrier of all warps */
     uint32_t fenced;       /* when any of its threads made a fence of more than the block */
     int32_t passes_on;     /* whether threads may have handed on something in the block alone */
-    uint32_t told_barrier, covered; /* the last barrier when one of its threads made an atomic operation, and behind its fence */
-    Notes *notes;          /* of shared memory, NULL where it is not watched */
+    uint32_t released_barrier, covered; /* the last barrier when one of its threads made an atomic operation, and behind its fence */
+    Shadow *shadow;          /* of shared memory, NULL where it is not watched */
     BulkWatch *bulk;       /* of copies in bulk, NULL where none are watched */
     uint8_t *local_written; /* by byte of local memory, while it is watched */
     int32_t votes, voters; /* at the last barrier: threads with a true predicate, and all */

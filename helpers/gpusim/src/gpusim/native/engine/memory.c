@@ -253,20 +253,20 @@ static void trace(Warp *warp, const Instruction *i, int space, int slot, const R
 }
 
 /* What the warp looked at last of what others may change, and found no reason to change itself. */
-static inline void note_look(Warp *warp, const Instruction *i, int space, int slot, uint64_t address) {
+static inline void record_look(Warp *warp, const Instruction *i, int space, int slot, uint64_t address) {
     if (!i->strong) return;
     warp->looked_by = i->index;
     warp->looked_in = space == GLOBAL ? slot : -space;
     warp->looked_at = (int64_t)address;
 }
 
-void note(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores, int touch,
+void record(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores, int touch,
           Pattern *known) {
     const Launch *launch = warp->launch;
     if (launch->checking) check_access(warp, i, space, slot, request, width, touch, known);
     warp->results->accesses[space] += __builtin_popcount(request->active);
     if (touch != WRITES) take_time(warp, space, request->active);
-    if (touch != UPDATES) note_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
+    if (touch != UPDATES) record_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
     if (known) count_again(warp, i, known);
     else if (space != LOCAL) known = count_pattern(warp, i, space, stores, slot, request, width);
     else if (launch->counting) count_local(warp, i, slot, request, width);
@@ -385,12 +385,12 @@ static void note_known(Warp *warp, const Instruction *i, uint64_t base, int stor
     Request request;
     if (warp->launch->checking || (traced && !known->shape)) {
         request_like(known, base, &request);
-        note(warp, i, space, known->slot, &request, 4 * i->number[2], stores, stores ? WRITES : READS, known);
+        record(warp, i, space, known->slot, &request, 4 * i->number[2], stores, stores ? WRITES : READS, known);
         return;
     }
     warp->results->accesses[space] += __builtin_popcount(known->active);
     if (!stores) take_time(warp, space, known->active);
-    note_look(warp, i, space, known->slot, base);
+    record_look(warp, i, space, known->slot, base);
     count_again(warp, i, known);
     if (!traced) return;
     keep(warp, i, space, known->slot, known->active, (int64_t)base, known->shape - 1);
@@ -467,7 +467,7 @@ static void load_from(Warp *warp, const Instruction *i, int space, const Request
             }
         }
     }
-    if (!(i->flags & UNWATCHED)) note(warp, i, space, slot, request, width, 0, READS, 0);
+    if (!(i->flags & UNWATCHED)) record(warp, i, space, slot, request, width, 0, READS, 0);
 }
 
 /* The upper half of a register of 64 bits that has received 32. */
@@ -507,7 +507,7 @@ static void store_to(Warp *warp, const Instruction *i, int space, const Request 
     }
     warp->stored_anew = changed;
     warp->results->changes += changed != 0;
-    if (!(i->flags & UNWATCHED)) note(warp, i, space, slot, request, width, 1, WRITES, 0);
+    if (!(i->flags & UNWATCHED)) record(warp, i, space, slot, request, width, 1, WRITES, 0);
 }
 
 static void store(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -638,8 +638,8 @@ static void update_in(Warp *warp, const Instruction *i, int space, const Request
         }
     }
     if (i->flags & SETS) set_predicate(warp, i->p_out[0], was_equal, request->active);
-    note(warp, i, space, slot, request, size * count, 1, UPDATES, 0);
-    if (warp->results->changes == changes) note_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
+    record(warp, i, space, slot, request, size * count, 1, UPDATES, 0);
+    if (warp->results->changes == changes) record_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
 }
 
 static void atomic(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -754,7 +754,7 @@ static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
         memcpy(&result, results[matrix], sizeof result);
         write_row(warp, part_of(warp, i->d, matrix), result, mask);
     }
-    if (rows.active) note(warp, i, SHARED, slot, &rows, 16, 1, READS, 0);
+    if (rows.active) record(warp, i, SHARED, slot, &rows, 16, 1, READS, 0);
 }
 
 /* STSM: the other way round. A lane that names a row writes it whole. */
@@ -779,7 +779,7 @@ static void store_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
     }
     warp->results->changes++;
     warp->stored_anew = rows.active;
-    note(warp, i, SHARED, slot, &rows, 16, 1, WRITES, 0);
+    record(warp, i, SHARED, slot, &rows, 16, 1, WRITES, 0);
 }
 
 /* ---- wmma.load and wmma.store of PTX: a tile, element by element, as number[2] and number[3] say of loads. From number[0] on,

@@ -21,7 +21,7 @@ int locate(Warp *warp, const Instruction *i, int space, const Request *request, 
            int *slot);
 
 /* A legal request was made. `stores`: it is counted as one, as all but plain loads are. `known`: its pattern, or NULL. */
-void note(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores, int touch,
+void record(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores, int touch,
           Pattern *known);
 
 typedef void Access(Warp *warp, const Instruction *i, int space, const Request *request);

@@ -446,7 +446,7 @@ static void leave(Warp *warp, Group *g, const Instruction *i, uint32_t gone) {
     g->mask &= ~gone;
     warp->living &= ~gone;
     warp->results->in_vain = 0;
-    warp->results->news++;
+    warp->results->progress++;
     for (int other = 0; warp->launch->checking && other < warp->groups; other++)
         if (warp->group[other].waits == AT_WARPSYNC && warp->group[other].wanted & gone)
             fail(warp, i, HAZARD, __builtin_ctz(gone), 0); /* they were to come there, too */
@@ -653,8 +653,8 @@ int sees_nothing_new(const Warp *warp) {
     return place >= 0 && still_holds(warp, &word);
 }
 
-/* Who goes through an array looks elsewhere each time, and is told by it from who waits. Who waits may change something, too:
- * a count of how often it looked, say. In a turn that its clock ends it need not look. */
+/* A polling loop reads one address again, a scan does not. A loop that polls may change something, too: a count of its trips,
+ * say. In a turn that its clock ends it need not look. */
 static void note_stare(Warp *warp, int only_looked, int changed) {
     const int known = known_place(warp), stares = warp->looked_by >= 0;
     int is_the_same = 0;
@@ -666,7 +666,7 @@ static void note_stare(Warp *warp, int only_looked, int changed) {
         warp->stares_since = executed(warp);
         warp->clock.stares_from = time_of(warp);
     }
-    if (changed && !is_the_same) warp->results->news++;
+    if (changed && !is_the_same) warp->results->progress++;
 }
 
 int64_t held_up(const Warp *warp) {
@@ -705,7 +705,7 @@ int part_from_loop(Warp *warp) {
     warp->favoured = parted;
     warp->results->partings++;
     warp->results->changes++;
-    warp->results->news++;
+    warp->results->progress++;
     return 1;
 }
 
@@ -718,7 +718,7 @@ static void give_way(Warp *warp) {
         if (!holds || !part_from_loop(warp)) favour_next(warp, warp->ran);
     } else if (holds || warp->stares >= IDLE_TURNS) {
         warp->results->partings += holds;
-        warp->results->news += holds;
+        warp->results->progress += holds;
         warp->stares = 0;
         favour_next(warp, warp->ran);
     }
@@ -872,7 +872,7 @@ int run_turn(Warp *warp) {
             break;
         }
     }
-    if (results->changes != changes) results->news++;
+    if (results->changes != changes) results->progress++;
     results->in_vain += executed(warp) - begun;
     return 0;
 }

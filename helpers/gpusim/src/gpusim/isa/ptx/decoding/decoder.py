@@ -60,7 +60,7 @@ class Decoder:
 
     @property
     def nowhere(self) -> int:
-        """The row that receives what nobody wants."""
+        """The row that receives what is not kept."""
         return self.places.rows
 
     @property

@@ -138,10 +138,6 @@ def extreme(t: Decoder, s: Statement) -> Decoded:
     return i
 
 
-def negate(t: Decoder, s: Statement) -> Decoded:
-    return of_one_type(s.name)(t, s)
-
-
 def dot(t: Decoder, s: Statement) -> Decoded:
     destination, *sources = s.operands
     four = s.name == "dp4a"

@@ -172,7 +172,3 @@ def number_of(operand: sass.Operand) -> int:
 
 def is_false(operand: sass.Operand) -> bool:
     return is_predicate(operand) and operand.number is None and operand.negated
-
-
-def _plain(operand: sass.Operand) -> bool:
-    return not getattr(operand, "negated", False)

@@ -36,7 +36,7 @@ def vote(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def _for_warp(i: Decoded) -> Decoded:
-    """It asks the active lanes, whoever gets the answer."""
+    """It asks the active lanes, whichever gets the answer."""
     i.flags |= form.FOR_WARP * i.uniform
     i.uniform = False
     return i
@@ -88,6 +88,6 @@ def to_uniform(t: Decoder, s: sass.Statement) -> Decoded:
     if between and between[0].number is not None:
         i.p_out[0], i.flags = t.kept(between[0]), 1 | 2 * s.has("OR")
     t.writes(i, destination)
-    i.uniform = False  # what the active lanes say counts, and nobody else's
+    i.uniform = False  # what the active lanes say counts, and no other lanes'
     t.read(i, 0, source)
     return i

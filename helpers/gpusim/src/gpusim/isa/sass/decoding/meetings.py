@@ -38,7 +38,7 @@ def leave_meeting(t: Decoder, s: sass.Statement) -> Decoded:
 def move_meeting(t: Decoder, s: sass.Statement) -> Decoded:
     """BMOV.32{.CLEAR} R, B0 keeps who meets at B0 in a register; BMOV.32 B0, R brings it back.
 
-    Code of sm_87 begins with `BMOV.32 B0, 0xffffffff; BMOV.32.CLEAR B1, B0; …`, when nobody has a meeting: it stays so.
+    Code of sm_87 begins with `BMOV.32 B0, 0xffffffff; BMOV.32.CLEAR B1, B0; …`, when there is no meeting: it stays so.
     """
     destination, source = operand_rules.exactly(s, 2)
     is_meeting = [isinstance(operand, sass.Register) and operand.file == "B" for operand in (destination, source)]

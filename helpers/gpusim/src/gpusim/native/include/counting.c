@@ -90,18 +90,29 @@ static int merges(const uint64_t *address, uint32_t lanes, int width) {
     return (agree(address, lanes, 1) || agree(address, lanes, 2)) && busiest(address, lanes, width) == 1;
 }
 
-static int wavefronts(const uint64_t *address, uint32_t active, int width, int stores) {
+int shared_wavefronts(const Request *request, int width, int stores, int *merged) {
+    const uint64_t *address = request->address;
+    const uint32_t active = request->active;
+    *merged = 0;
     if (width <= 4 || stores) return in_phases(address, active, width);
     if (width == 8) return merges(address, active, width) ? 1 : in_phases(address, active, width);
-    if (active && uniform(address, active)) return __builtin_popcount(active) <= WARP / 2 ? 1 : 2;
+    if (active && uniform(address, active)) {
+        *merged = __builtin_popcount(active) > WARP / 2;
+        return 1 + *merged;
+    }
     int sum = 0;
     for (int half = 0; half < 2; half++) {
         uint32_t lanes = active & 0xffffu << 16 * half;
-        int merged = merges(address, lanes, width);
-        if (half == 0 && active >> 31 && (active & 0xffff) != 0xffff) merged = 0;
-        sum += merged ? 1 : in_phases(address, lanes, width);
+        int apart = in_phases(address, lanes, width), one = apart > 1 && merges(address, lanes, width);
+        if (half == 0 && active >> 31 && (active & 0xffff) != 0xffff) one = 0;
+        *merged += one;
+        sum += one ? 1 : apart;
     }
     return sum;
+}
+
+int wavefronts_in_phases(const Request *request, int width) {
+    return in_phases(request->address, request->active, width);
 }
 
 static int ideal(uint32_t active, int width) {
@@ -124,9 +135,10 @@ static int is_certain(const uint64_t *address, uint32_t active, int width) {
 void count_banks(const Request *request, int width, int stores, int64_t *sums) {
     const uint64_t *address = request->address;
     uint32_t active = request->active;
+    int merged;
     sums[REQUESTS] += 1;
     sums[LANES] += __builtin_popcount(active);
-    sums[WAVEFRONTS] += wavefronts(address, active, width, stores);
+    sums[WAVEFRONTS] += shared_wavefronts(request, width, stores, &merged);
     sums[IDEAL_WAVEFRONTS] += ideal(active, width);
     if (!stores) sums[UNCERTAIN] += !is_certain(address, active, width);
 }
@@ -170,12 +182,16 @@ static int longest_wait(const Request *to, const Request *origin) {
  * lines at the same place in each takes four wavefronts, however well they are written. The slower side counts; but a lane that
  * copies one word is served in the same wavefront on both sides, and so it waits for every earlier lane's word that lies in the
  * bank that it reads or in the one that it writes. */
-void count_copy(const Request *to, const Request *origin, int width, int64_t *sums) {
+int copy_wavefronts(const Request *to, const Request *origin, int width) {
     int read = in_phases(origin->address, to->active & origin->active, width);
     int written = in_phases(to->address, to->active, width);
+    if (width == WORD_BYTES && read > 1 && written > 1) return 1 + longest_wait(to, origin);
+    return read > written ? read : written;
+}
+
+void count_copy(const Request *to, const Request *origin, int width, int64_t *sums) {
     count_banks(to, width, 1, sums);
-    if (width == WORD_BYTES && read > 1 && written > 1) sums[COPY_WAVEFRONTS] += 1 + longest_wait(to, origin);
-    else sums[COPY_WAVEFRONTS] += read > written ? read : written;
+    sums[COPY_WAVEFRONTS] += copy_wavefronts(to, origin, width);
 }
 
 /* What each of many requests counts, QUANTITIES of one after the other. kind: 0 global, 1 global by asynchronous copies, 2 shared
