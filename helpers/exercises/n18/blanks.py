@@ -542,6 +542,8 @@ IMPLICIT = Blank(
               (("Bs[k][x]", "Bs[x][k]"),)),
         Wrong("no_end_of_k", "Behind its last column the matrix has no elements, and at would look at another pixel: "
               "ask for k0 + x < K, and B for k0 + y < K.", ((" && k0 + x < K", ""), ("k0 + y < K && ", ""))),
+        Wrong("row_by_x", "The row in which B is read follows x, where it must follow y: y is the k of B's tile.",
+              (("B[(k0 + y) * N + col]", "B[(k0 + x) * N + col]"),)),
         Wrong("no_first_barrier", "A thread multiplies before the others have loaded: a barrier is missing before the "
               "products.", (("        __syncthreads();\n        for (int k = 0", "        for (int k = 0"),)),
         Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
