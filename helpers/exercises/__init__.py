@@ -31,11 +31,11 @@ such module is found by its name and declares three tuples, in the order in whic
     EXERCISES      `KernelExercise`s, `Blank`s (a kernel to write from its signature), `ValueExercise`s, and
                    `FunctionExercise`s (a Python function to write from its signature)
 
-For a kernel, sources/<name>.cu holds the starter, the solution and known wrong solutions, which differ in marked lines
-only (`framework.marked`); the module says the rest: task, hints, problem (what is computed, on which shapes), picture,
-goals, and what a learner is told who made the very mistake of a known wrong solution. Then paste the cells that
-`python -m helpers.exercises NAME` prints into the notebook. tests/exercises/test_contract.py holds every exercise to
-its promises without being told of it.
+For a kernel, sources/<name>.cu holds the starter, the solution and known wrong solutions, which differ in marked
+lines only (`framework.marked`); texts/<notebook>.toml holds its title, task and hints, which a teacher may edit; the
+module says the rest: problem (what is computed, on which shapes), picture, goals, and the reason for each known wrong
+solution. Then paste the cells that `python -m helpers.exercises NAME` prints into the notebook.
+tests/exercises/test_contract.py holds every exercise to its promises by itself.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.answers import Slip, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -115,14 +115,8 @@ BLOCKS_SLIPS = (
 HOW_MANY_BLOCKS = ValueExercise(
     name="how_many_blocks",
     notebook="00",
-    title="How many blocks?",
+    **texts.of("00", "how_many_blocks", elements=ELEMENTS, block=BLOCK, full=FULL),
     difficulty=1,
-    task=f"An array has {ELEMENTS} elements, and your blocks have {BLOCK} threads. How many blocks must the grid have?",
-    hints=(
-        f"How many elements do {FULL} blocks take care of?",
-        "Elements that are left over need a block as well, even if most of its threads have nothing to do.",
-        "Divide, and round up.",
-    ),
     variable="my_answer",
     starter=None,
     solved=NEEDED,
@@ -153,16 +147,8 @@ def _scaled(N: int, block: int) -> Case:
 SCALE = KernelExercise(
     name="scale",
     notebook="00",
-    title="Every element, once",
+    **texts.of("00", "scale"),
     difficulty=1,
-    task="B = c · A for arrays of N floats, one element per thread. The kernel compiles and runs, and most of B is "
-    "never written. Change it so that every element is written once, whatever the number of threads in a block.",
-    hints=(
-        "In the picture, which elements do the threads of block 1 write? Which should they write?",
-        "Thread 0 of block 1 has to begin behind the elements of block 0, and thread 0 of block 2 behind those of two "
-        "blocks. How many elements does one block take care of?",
-        "The blocks before mine take care of blockIdx.x * blockDim.x elements. Add this thread's number in its block.",
-    ),
     problem=MatrixMap(
         "scale",
         (_scaled(40, 16), _scaled(1, 32), _scaled(40, 8), _scaled(150, 64)),
@@ -208,16 +194,8 @@ SCALE = KernelExercise(
 ADD_SCALED = Blank(
     name="add_scaled",
     notebook="00",
-    title="Write it: a kernel of your own",
+    **texts.of("00", "add_scaled"),
     difficulty=1,
-    task="Write a kernel that computes C = c · A + B for arrays of N floats, one element per thread. It is launched "
-    "with blocks of 64 threads, and with enough of them for N elements; the last block may have threads to spare.",
-    hints=(
-        "It has two parts, as the kernel above: find out which element is mine, and compute it if it exists.",
-        "blockIdx.x says how many blocks come before mine, blockDim.x how many threads a block has, threadIdx.x which "
-        "of them I am.",
-        "const int index = blockIdx.x * blockDim.x + threadIdx.x; and one line that begins with if (index < N).",
-    ),
     problem=MatrixMap(
         "add_scaled",
         tuple(Case({"N": N}, alpha=1.25) for N in (256, 200, 65, 64, 63, 7, 1)),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpusim import devices
+from helpers.exercises.framework import texts
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.functions import Case, FunctionExercise, Version, judged
 from helpers.exercises.framework.predict import Prediction, predict
@@ -118,15 +119,8 @@ def _judge_order(order: Any) -> Verdict:
 ORDER_OF_LOOPS = ValueExercise(
     name="order_of_loops",
     notebook="01",
-    title="A kinder order",
+    **texts.of("01", "order_of_loops", steps=loop_order.STEPS),
     difficulty=1,
-    task="Put the three loops, the outermost first, into an order that touches as few cache lines as any: count "
-    f"them over {loop_order.STEPS} iterations of the innermost loop.",
-    hints=(
-        "Only the innermost loop matters. Which index of A[row, k], B[k, col] and C[row, col] does it change?",
-        "The last index of a matrix moves along a row, to a neighbour. The first one moves to another line.",
-        "Which index is never the first one of any of the three?",
-    ),
     variable="order",
     starter=NAIVE_ORDER,
     solved=("row", "k", "col"),
@@ -215,18 +209,8 @@ FUNCTION_CASES = tuple(_case(gpu, shape) for gpu, shape in TELLING)
 LEAST_TIME = FunctionExercise(
     name="roof_function",
     notebook="01",
-    title="Write it: the least time of a multiplication",
+    **texts.of("01", "roof_function"),
     difficulty=2,
-    task="Write both limits as a Python function: the least time in milliseconds of C = A · B on any GPU, where A "
-    "has M rows of K floats and B has K rows of N floats.",
-    hints=(
-        "There are two limits, one for the operations and one for the bytes. Compute each of them on a line of its "
-        "own.",
-        "Operations: 2 · M · N · K. Floats: M · K + K · N + M · N. Amount divided by speed is the time; 10⁹ per second "
-        "is 10⁶ per millisecond.",
-        "arithmetic = 2 * M * N * K / gpu.peak_fp32_gflops / 1e6; memory = 4 * (the floats) / gpu.memory_gb_per_s / "
-        "1e6. Neither can be undercut: which of the two do you return?",
-    ),
     variable="least_ms",
     starter=EMPTY,
     solved=WRITTEN,
@@ -261,15 +245,8 @@ SMALLEST_SLIPS = (
 SMALLEST_SQUARE = ValueExercise(
     name="smallest_square",
     notebook="01",
-    title="Where arithmetic takes over",
+    **texts.of("01", "smallest_square"),
     difficulty=3,
-    task="Square matrices, n × n × n without an old C, on the H200. From which n on is arithmetic the limit, if every "
-    "byte moves once?",
-    hints=(
-        "Write down the operations and the bytes as formulas with n, and divide: that is the intensity.",
-        "2·n³ operations; A and B are read and C is written, three matrices of n² floats of 4 bytes.",
-        "The intensity is n / 6. It must be at least the ridge, peak divided by bandwidth.",
-    ),
     variable="smallest_n",
     starter=None,
     solved=SMALLEST,

@@ -11,7 +11,7 @@ from gemm_kernels import get
 from gpusim import counting
 from gpusim.devices import DEFAULT, FLOAT_BYTES
 from helpers import run
-from helpers.exercises.framework import goals, slips
+from helpers.exercises.framework import goals, slips, texts
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
@@ -108,15 +108,8 @@ STRIDED_SLIPS = (
 STRIDED_SECTORS = ValueExercise(
     name="strided_sectors",
     notebook="03",
-    title="Sectors by hand",
+    **texts.of("03", "strided_sectors"),
     difficulty=1,
-    task="Every lane of a warp loads one float: lane i reads the float with index 3 + 2 · i of an array that begins at "
-    "a multiple of 128 bytes. How many sectors does the request cost?",
-    hints=(
-        "A sector holds eight floats: indices 0 to 7, 8 to 15, and so on.",
-        "Which index does lane 0 read, and which lane 31? In which sectors do these two lie?",
-        "Lane 31 reads index 65. Are there sectors between the first and the last that no lane reads?",
-    ),
     variable="my_answer",
     starter=None,
     solved=STRIDED,
@@ -166,15 +159,8 @@ def _sectors_of_block(block: tuple[int, int]) -> theme.Figure:
 NARROW_BLOCK = ValueExercise(
     name="narrow_block",
     notebook="03",
-    title="A block that helps",
+    **texts.of("03", "narrow_block"),
     difficulty=2,
-    task="Someone insists on the naive kernel, in which x is the row index. Choose the block so that its loads cost at "
-    "most 2.6 sectors per request.",
-    hints=(
-        "A warp is 32 threads in the order of their linear id, x first. How many of them lie along x?",
-        "Lanes with the same x share a row of A, and their columns of B are neighbours.",
-        "A block that is one thread wide in x: then the lanes differ in y, which is the column index.",
-    ),
     variable="block",
     starter=(32, 32),
     solved=(1, 32),
@@ -198,20 +184,8 @@ NARROW_BLOCK = ValueExercise(
 COLUMN_MAJOR = Blank(
     name="column_major",
     notebook="03",
-    title="Write it: column-major matrices",
+    **texts.of("03", "column_major"),
     difficulty=2,
-    task="Fortran, MATLAB and cuBLAS store matrices column-major: the elements of a column are neighbours. Write "
-    "C = alpha · A · B + beta · C for such matrices of every size, so that its loads cost at most 2.6 sectors per "
-    "request. Blocks have 32 × 8 threads. Make x the row index or the column index, as you decide: the grid is large "
-    "enough for both, so guard both.",
-    hints=(
-        "The rule is not that x is the column index. It is that neighbours in x are neighbours in memory. Which of row "
-        "and col must grow by one from lane to lane?",
-        "Element (row, col) of a column-major matrix with M rows lies at place col * M + row: pass col whole columns, "
-        "then row floats more. A has columns of M floats, B of K, and C of M.",
-        "int row = blockIdx.x * blockDim.x + threadIdx.x, and col from y. The products are A[k * M + row] * "
-        "B[col * K + k]; the guard and the last three lines are those of notebook 02, with C[col * M + row].",
-    ),
     problem=Gemm(
         "sgemm_columns", (32, 8), (8, 32), Tiles(), rows_along="either", column_major=True,
         shapes=((64, 40, 8), (40, 64, 9), (33, 65, 17), (5, 37, 3), (41, 1, 6), (1, 35, 2), (1, 1, 1)),
@@ -251,19 +225,8 @@ COLUMN_MAJOR = Blank(
 COALESCED = Blank(
     name="coalesced",
     notebook="03",
-    title="Write it: neighbours read neighbours",
+    **texts.of("03", "coalesced"),
     difficulty=1,
-    task="Write the multiplication again, so that the 32 threads of a warp read and write neighbours. Blocks have "
-    "32 × 8 threads, and now x is the column index: the grid has one block per 32 columns along x and one per 8 rows "
-    "along y. M is a multiple of 8 and N of 32, so that every thread has its element. The goal is at most 2.6 "
-    "sectors per load request.",
-    hints=(
-        "Threads of a warp differ in threadIdx.x alone. Which of the two indices must it belong to, so that their "
-        "floats are neighbours in memory?",
-        "Only the two lines that compute row and col differ from the kernel of notebook 02.",
-        "int row = blockIdx.y * blockDim.y + threadIdx.y. The column is the same with x in place of y; the loop and "
-        "the store stay as they were.",
-    ),
     problem=Gemm("sgemm", (32, 8), (8, 32), scaled=False, shapes=((16, 96, 24), (8, 32, 5), (32, 64, 7), (24, 32, 1))),
     picture=SectorsOf(((3, "ld"), (4, "ld"), (5, "st")), Case({"M": 16, "N": 96, "K": 8}), "your kernel"),
     goals=(goals.sectors_a_load(2.6),),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gemm_kernels import get
 from gpusim.devices import DEFAULT, FLOAT_BYTES
 from helpers import recordings, run
-from helpers.exercises.framework import goals, slips
+from helpers.exercises.framework import goals, slips, texts
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -111,16 +111,8 @@ NOBODY_WAITS = (
 BARRIERS = KernelExercise(
     name="barriers",
     notebook="04",
-    title="Bug hunt: right by luck",
+    **texts.of("04", "barriers"),
     difficulty=1,
-    task="This tiled kernel passed every test that its author ran. On a GPU it is sometimes wrong. Find out what may "
-    "happen in the wrong order, and forbid it.",
-    hints=(
-        "A block has 8 warps, and they do not run in step: one may be a whole iteration of the loop ahead of another.",
-        "Which threads still read As and Bs while a fast warp is already back at the top of the loop?",
-        "Two orders must be forced in each iteration: all loads before the first read, and all reads before the next "
-        "load.",
-    ),
     problem=Gemm("sgemm_barriers", (T, T), (T, T), Tiles(BM=T, BN=T, BK=T)),
     picture=TilePhasesOf(WHOLE_TILES, "your kernel"),
     wrong=(
@@ -151,19 +143,8 @@ _LEAVE = "if (row >= M || col >= N) return;\n"
 TILE_EDGES = KernelExercise(
     name="tile_edges",
     notebook="04",
-    title="Tiles for every size, and the whole formula",
+    **texts.of("04", "tile_edges"),
     difficulty=2,
-    task="This is the plain kernel, right for whole tiles alone. Make it compute C = alpha · A · B + beta · C for "
-    "every M, N and K. The grid is rounded up to whole tiles, and the last tile along k may stick out, too. With "
-    "beta = 0 the old C may hold anything, even NaN, and must not be read.",
-    hints=(
-        "A tile may stick out of A to the right and at the bottom, and likewise out of B and out of C. Which number, "
-        "put into a tile in place of an element that does not exist, adds nothing to any sum?",
-        "Each thread first puts 0 into its place of As, and then, if row < M && k0 + x < K, the element of A over it. "
-        "For Bs the condition is k0 + y < K && col < N. No thread may leave before the loop is over.",
-        "After the loop: if (row >= M || col >= N) return; and then the last three lines of notebook 02, float old = "
-        "0.0f; if (beta != 0.0f) old = C[row * N + col]; and the store.",
-    ),
     problem=Gemm("sgemm_edges", (T, T), (T, T), Tiles(BM=T, BN=T, BK=T)),
     picture=TilePhasesOf(WHOLE_TILES, "your kernel"),
     wrong=(
@@ -200,15 +181,8 @@ TILE_EDGES = KernelExercise(
 TWO_TILES = KernelExercise(
     name="two_tiles",
     notebook="04",
-    title="Stretch: load A once for two tiles of B",
+    **texts.of("04", "two_tiles"),
     difficulty=3,
-    task="Each block computes two tiles of C side by side, first one, then the other, and loads the same tile of A for "
-    "both. It is right. Load each tile of A once: at most 12 288 floats for M = N = 64 and K = 32.",
-    hints=(
-        "The loop over the halves stands around the loop over k. What if it stood inside?",
-        "In each step along k, load one tile of A and two of B (Bs has room for 2 · T columns), then add to both sums.",
-        "Bs[y][x + half * T] for half = 0 and 1; a barrier; acc[half] += As[y][k] * Bs[k][x + half * T]; a barrier.",
-    ),
     problem=Gemm("sgemm_two_tiles", (T, T), (T, 2 * T), Tiles(BM=T, BN=2 * T, BK=T)),
     picture=TilePhasesOf(Case({"M": 2 * T, "N": 4 * T, "K": 2 * T}), "your kernel", phase=0),
     goals=(goals.floats_loaded(12288),),
@@ -246,19 +220,8 @@ TWO_TILES = KernelExercise(
 TILED = Blank(
     name="tiled",
     notebook="04",
-    title="Write it: load a tile, wait, multiply, wait",
+    **texts.of("04", "tiled"),
     difficulty=2,
-    task="Write the tiled multiplication. The tiles stand there; M, N and K are multiples of T = 16. A thread loads "
-    "one element of A and one of B per tile and reads 16 of each from shared memory. The goal is at most "
-    "4 096 floats loaded from global memory for M = N = K = 32.",
-    hints=(
-        "The loop over k goes in steps of T: k0 is 0, T, 2 T, … In each phase the block needs T × T elements of A, "
-        "of its own rows from column k0 on, and T × T elements of B, of its own columns from row k0 on.",
-        "Thread (x, y) loads element (row, k0 + x) of A into As[y][x] and element (k0 + y, col) of B into Bs[y][x]. "
-        "Nobody may read a tile before it is whole, and nobody may overwrite it before all have read it.",
-        "In the loop: two loads; __syncthreads(); for k from 0 to T − 1 add As[y][k] * Bs[k][x] to the sum; "
-        "__syncthreads(). After the loop comes the store.",
-    ),
     problem=Gemm("sgemm", (T, T), (T, T), Tiles(BM=T, BN=T, BK=T), scaled=False,
                  shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 4 * T))),
     picture=TilePhasesOf(WHOLE_TILES, "your kernel"),

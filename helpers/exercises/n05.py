@@ -11,7 +11,7 @@ from gemm_kernels import get
 from gpusim import Kernel, devices
 from gpusim.devices import WARP, Device
 from gpusim.occupancy import DoesNotFit, occupancy
-from helpers.exercises.framework import functions, goals
+from helpers.exercises.framework import functions, goals, texts
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -196,20 +196,8 @@ def _judge_function(function: Any) -> Verdict:
 BLOCKS_THAT_FIT = FunctionExercise(
     name="occupancy_function",
     notebook="05",
-    title="Write it: how many blocks fit on an SM?",
+    **texts.of("05", "occupancy_function"),
     difficulty=1,
-    task="Write the rules of step 2 as a Python function for any block and any GPU since 2020: it returns how many "
-    "blocks fit on one SM. registers are those of one thread, shared_bytes what one block asks for. Your function is "
-    "compared with the driver of an H200.",
-    hints=(
-        "Each of the four limits is: what the SM has, divided by what one block takes, rounded down (//). They differ "
-        "only in what one block takes.",
-        "math.ceil(value / unit) * unit rounds up to a multiple of unit, value // unit * unit rounds down. Registers "
-        "are counted per warp: find out first how many warps they supply, then how many blocks these are.",
-        "warps = math.ceil(threads / 32); by_registers = gpu.registers_per_sm // (math.ceil(registers * 32 / 256) * "
-        "256) // 4 * 4 // warps; by_warps and by_shared are one division each. What is left is the smallest of these "
-        "three and gpu.blocks_per_sm.",
-    ),
     variable="blocks_that_fit",
     starter=EMPTY,
     solved=WRITTEN,
@@ -320,20 +308,8 @@ def trade_cases() -> tuple[functions.Case, ...]:
 MOST_REGISTERS = FunctionExercise(
     name="register_budget",
     notebook="05",
-    title="Write it: registers for warps",
+    **texts.of("05", "register_budget"),
     difficulty=2,
-    task="Write the trade as a Python function: how many registers may each thread have at most, if so many "
-    "blocks of so many threads shall fit on an SM together? 0 if they cannot, however few registers they take. Leave "
-    "shared memory out of it.",
-    hints=(
-        "It is step 3 read backwards. There you knew the registers and looked for the blocks; now you know the blocks, "
-        "and so the warps, and look for the registers.",
-        "warps = math.ceil(threads / 32) * blocks. math.ceil(warps / 4) * 4 of them share gpu.registers_per_sm; "
-        "value // 256 * 256 rounds what each gets down.",
-        "if warps > gpu.warps_per_sm or blocks > gpu.blocks_per_sm: return 0. Then registers_of_a_warp = "
-        "gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256. What is left is the share of one thread, "
-        "or 255 if that is less.",
-    ),
     variable="most_registers",
     starter=TRADE_EMPTY,
     solved=TRADE_WRITTEN,
@@ -355,19 +331,8 @@ MOST_REGISTERS = FunctionExercise(
 ROOM_AT_LAUNCH = Blank(
     name="room_at_launch",
     notebook="05",
-    title="Write it: the launch decides how large the tiles are",
+    **texts.of("05", "room_at_launch"),
     difficulty=2,
-    task="Write your tiled kernel once more, for tiles whose size is known only at launch. A block has T × T threads, "
-    "and T is 8, 16 or 32; M, N and K are multiples of T. The launch gives each block room for 2 · T · T floats of "
-    "dynamic shared memory: the first half is for the tile of A, the second for that of B.",
-    hints=(
-        "extern __shared__ float room[]; names the room, without its size. T is the number of threads along x, which "
-        "every thread knows as blockDim.x. As is a pointer to the first float of the room, and Bs to the float T * T.",
-        "A pointer has one index, as A and B have. Row y of a tile begins at y * T: As[y * T + x] is what As[y][x] was "
-        "in notebook 04, and Bs[k * T + x] what Bs[k][x] was.",
-        "extern __shared__ float room[]; const int T = blockDim.x; float *As = room; float *Bs = room + T * T; All "
-        "that follows is your kernel of notebook 04, with one index for each tile.",
-    ),
     problem=AnyTile("sgemm", (8, 8), (8, 8), Tiles(BM=8, BN=8, BK=8), scaled=False, shared_bytes=2 * 8 * 8 * 4),
     picture=TilePhasesOf(Case({"M": 32, "N": 32, "K": 48}, block=(16, 16)), "your kernel, T = 16"),
     wrong=(
@@ -424,15 +389,8 @@ TOO_MUCH = (
 DEEP_TILES = KernelExercise(
     name="deep_tiles",
     notebook="05",
-    title="Make room",
+    **texts.of("05", "deep_tiles"),
     difficulty=2,
-    task="The author of this kernel wanted few barriers, and made the tiles 256 steps deep. It is right, and leaves "
-    "more than half of the SM empty: 40.6 % occupancy on an H200. Bring it to at least 75 %.",
-    hints=(
-        "Look at the picture: which of the four stacks is full?",
-        "A block has two warps. 48 warps are 24 blocks, and 233472 // 24 = 9728 bytes, with the reserved kilobyte.",
-        "As and Bs together take 2 · 8 · DEPTH · 4 bytes, and DEPTH must stay a multiple of T: 128 will do.",
-    ),
     # One shape has several phases however deep the tiles are.
     problem=Gemm(
         ENTRY, (SIDE, SIDE), (SIDE, SIDE), Tiles(BM=SIDE, BN=SIDE, BK=SIDE),

@@ -11,7 +11,7 @@ from gpusim import devices
 from gpusim.compiler import compile as compile_kernel
 from gpusim.occupancy import occupancy
 from helpers import recordings
-from helpers.exercises.framework import goals, slips
+from helpers.exercises.framework import goals, slips, texts
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -116,15 +116,8 @@ PATCH_CASE = Case({"M": 32, "N": 64, "K": 24})
 OUTER_PRODUCT = KernelExercise(
     name="outer_product",
     notebook="06",
-    title="Bug hunt: whose column is it?",
+    **texts.of("06", "outer_product"),
     difficulty=2,
-    task="Each thread computes a patch of 4 × 4 elements. Most of C is wrong, and none of it is out of bounds. Find "
-    "the line.",
-    hints=(
-        "Look at the error map: which columns of each patch are right?",
-        "The thread stores columns tile_col + col + x. Which columns does it read from Bs?",
-        "Both must be the same columns: b_frag[x] = Bs[k][col + x].",
-    ),
     problem=Gemm("sgemm_patch", (64,), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4, TN=4)),
     picture=TilePhasesOf(PATCH_CASE, "your kernel", block=(0, 0, 0), phase=0, thread=10),
     wrong=(
@@ -184,15 +177,8 @@ def _tile_picture(params: Mapping[str, int]) -> theme.Figure:
 PATCH_SIZE = ValueExercise(
     name="patch_size",
     notebook="06",
-    title="Practice: the largest patch that pays",
+    **texts.of("06", "patch_size"),
     difficulty=2,
-    task="Choose the tile sizes of block_tile_2d: at most 0.25 floats read from shared memory per FMA, and at least "
-    "25 % occupancy on an H200.",
-    hints=(
-        "For one k a thread reads TM + TN floats and does TM · TN FMAs.",
-        "(TM + TN) / (TM · TN) is 0.25 for a square patch of 8 × 8.",
-        "The patch of sums alone takes TM · TN registers of each thread: 64 leave room for two blocks of 256 threads.",
-    ),
     variable="tiles",
     starter=GUESS,
     solved={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
@@ -213,19 +199,8 @@ PATCH_SIZE = ValueExercise(
 STRIP = Blank(
     name="strip",
     notebook="06",
-    title="Write it: one float of B for four sums",
+    **texts.of("06", "strip"),
     difficulty=1,
-    task="A thread computes TM = 4 elements of C, one below the other. Write the loop over the tiles, and how a "
-    "thread multiplies and stores. Each float of Bs that a thread reads shall serve all four of its sums. M and N are "
-    "multiples of 32, K is a multiple of 8.",
-    hints=(
-        "The loop is that of notebook 04, with its two barriers; my element of A's tile is As[a_row][a_k]. All four "
-        "sums are in column x of the tile: for one k they need the same float of Bs, Bs[k][x].",
-        "Read Bs[k][x] into a variable before the loop over the four rows. Row number i of the thread is row "
-        "y * TM + i of the tile.",
-        "for k: const float b = Bs[k][x]; then for i: sums[i] += As[y * TM + i][k] * b. The store is a loop over i, "
-        "too.",
-    ),
     problem=Gemm("sgemm", (32, 8), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4), scaled=False,
                  shapes=((32, 64, 24), (64, 32, 16), (32, 32, 8), (96, 64, 40))),
     picture=TilePhasesOf(Case({"M": 64, "N": 64, "K": 24}), "your kernel"),
@@ -263,20 +238,8 @@ OF_B = "A row of B's tile has BN floats, so element i is at k = i / BN, in colum
 PATCH = Blank(
     name="patch",
     notebook="06",
-    title="Write it: a patch of four by four",
+    **texts.of("06", "patch"),
     difficulty=2,
-    task="Write the whole kernel: a block of 16 × 16 threads computes a 64 × 64 tile of C, a thread a 4 × 4 patch of "
-    "it. "
-    "All 256 threads load together. M and N are multiples of 64, K is a multiple of 8.",
-    hints=(
-        "Number the threads 0 to 255. A tile of A has 512 elements: element i is in row i / BK and at k = i % BK. "
-        "Thread t loads elements t and t + 256.",
-        "For one k copy TM floats of As (rows row … row + 3, at this k) into a[], TN floats of Bs (this k, columns "
-        "col … col + 3) into b[]; the patch takes all 16 products a[i] * b[j].",
-        "row = threadIdx.y * TM, col = threadIdx.x * TN; load both tiles; __syncthreads(); for k: fill a[] and b[], "
-        "then sums[i][j] += a[i] * b[j]; __syncthreads(). The store writes sums[i][j] to row tile_row + row + i and "
-        "column tile_col + col + j.",
-    ),
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
     picture=TilePhasesOf(Case({"M": 128, "N": 128, "K": 24}), "your kernel"),

@@ -12,7 +12,7 @@ import gpusim
 from gpusim import Kernel, devices
 from helpers import cycles, run
 from helpers.cycles import TITLES
-from helpers.exercises.framework import functions, goals
+from helpers.exercises.framework import functions, goals, texts
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
@@ -121,18 +121,8 @@ def share_cases() -> tuple[functions.Case, ...]:
 SHARE = FunctionExercise(
     name="share_of_cycles",
     notebook="07",
-    title="Write it: how many cycles does a reason cost?",
+    **texts.of("07", "share_of_cycles"),
     difficulty=1,
-    task="Write the rule of step 2 as a Python function, for any profile. cycles and issued are those of a scheduler; "
-    "closed counts cycles in which a warp is ready and cannot get into the core; samples says how often each reason "
-    "was seen while nothing was issued. It returns the cycles that belong to one reason.",
-    hints=(
-        "Begin with the cycles that are to be shared: every warp waits in them.",
-        "They are what is left of cycles when those that issue and those that are closed are taken off. The reason has "
-        "the same share of them as of the samples.",
-        "waiting = cycles - issued - closed; together = sum(samples.values()); what is returned is waiting * "
-        "samples[reason] / together, or 0 without samples.",
-    ),
     variable="cycles_for",
     starter=EMPTY,
     solved=WRITTEN,
@@ -195,16 +185,8 @@ def _judge_cures(answer: object) -> Verdict:
 FOUR_KERNELS = ValueExercise(
     name="four_kernels",
     notebook="07",
-    title="What helps these four?",
+    **texts.of("07", "four_kernels", changes="; ".join((f"{letter}: {words}" for letter, (words, _) in CURES.items()))),
     difficulty=1,
-    task="You have the profiles of four kernels, and not their sources. Which change helps which of them most? "
-    + "; ".join(f"{letter}: {words}" for letter, (words, _) in CURES.items())
-    + ". Each is right for one.",
-    hints=(
-        "Look for the largest part of each bar that is neither dark nor light slate.",
-        "Purple is shared memory, blue is global memory, red is the other warps, orange is the core.",
-        "Two of the colours are large in one bar only: the blue and the purple one. Of the other two bars, one is red.",
-    ),
     variable="my_answer",
     starter=dict.fromkeys(profiled.UNKNOWN),
     solved={"one": "B", "two": "D", "three": "A", "four": "C"},
@@ -396,20 +378,8 @@ MOST_MICROSECONDS = 20
 COLUMN_SUMS = Blank(
     name="column_sums",
     notebook="07",
-    title="Mend it: many loads on the way",
+    **texts.of("07", "column_sums", tall=TALL, wide=WIDE, most_microseconds=MOST_MICROSECONDS, sizes=SIZES),
     difficulty=2,
-    task=f"Write the column sums so that {TALL} threads share each column: a block of {WIDE} × {TALL} threads takes "
-    f"care of {WIDE} columns. Each thread adds up its rows; then one thread for each column adds the {TALL} parts. M "
-    f"and N are any numbers. The goal: at most {MOST_MICROSECONDS} µs for a {SIZES} matrix, predicted for an "
-    "H200.",
-    hints=(
-        "Neighbouring threads along x should read neighbouring columns, so that loads stay coalesced. Which rows are "
-        "left for thread y, if it begins at row y and the others begin at theirs?",
-        "row = y, y + TALL, y + 2 * TALL, … below M. A thread whose column is beyond N adds up nothing, and "
-        "nobody reads its part.",
-        "for (int row = y; row < M; row += TALL) sum += A[row * N + col]; parts[y][x] = sum; __syncthreads(); then "
-        "thread y == 0 adds parts[0][x] to parts[TALL - 1][x] in a loop and stores the total.",
-    ),
     problem=ColumnSums(),
     picture=Drawn(_drawn_profile),
     goals=(goals.predicted_us(predicted, (WIDE, TALL), MOST_MICROSECONDS, f"{SIZES}"), goals.stored_once()),

@@ -6,7 +6,7 @@ import numpy as np
 
 from gemm_kernels import OwnKernel
 from gpusim import counting
-from helpers.exercises.framework import goals, slips
+from helpers.exercises.framework import goals, slips, texts
 from helpers.exercises.framework.answers import Slip, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -41,15 +41,8 @@ WAVEFRONT_SLIPS = (
 WAVEFRONTS_BY_HAND = ValueExercise(
     name="wavefronts_by_hand",
     notebook="08",
-    title="Wavefronts by hand",
+    **texts.of("08", "wavefronts_by_hand"),
     difficulty=1,
-    task="A warp stores a tile: lane i writes one float to row i % 8 and column i / 8 of a shared array whose rows are "
-    "72 floats long. How many wavefronts does the store take?",
-    hints=(
-        "Word w lies in bank w % 32. Lane i writes word 72 · (i % 8) + i / 8.",
-        "In which banks do the eight rows begin? 72 % 32 is 8.",
-        "Rows 0 and 4 both begin in bank 0, rows 1 and 5 in bank 8, and so on.",
-    ),
     variable="my_answer",
     starter=None,
     solved=WAVEFRONTS,
@@ -74,16 +67,8 @@ NOT_A_MULTIPLE_OF_FOUR = (
 PADDING = KernelExercise(
     name="padding",
     notebook="08",
-    title="How many unused floats?",
+    **texts.of("08", "padding"),
     difficulty=1,
-    task="The A tile is stored transposed, and its store has bank conflicts. Choose PAD so that there are none, and "
-    "the block needs at most 3 200 bytes of shared memory. Fragments are loaded 128 bits at a time.",
-    hints=(
-        "A warp stores eight rows of As at four columns. In which banks do the rows begin if a row has 64 + PAD "
-        "floats?",
-        "The four columns of a row take four neighbouring banks, so rows should begin four banks apart.",
-        "A 128-bit load needs an address that is a multiple of 16 bytes: a row must be a multiple of four floats long.",
-    ),
     problem=Gemm("sgemm_padding", (128,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=4)),
     picture=BankBoardOf(ONE_TILE, "your kernel", op="st"),
     goals=(goals.conflicts("st"), goals.shared_bytes(3200)),
@@ -119,17 +104,8 @@ ROWS_OF_32 = (
 TRANSPOSE_TILE = KernelExercise(
     name="transpose_tile",
     notebook="08",
-    title="A transposition without waiting",
+    **texts.of("08", "transpose_tile"),
     difficulty=1,
-    task="B is the transpose of A. The kernel reads and writes global memory in whole sectors, and its lanes queue up "
-    "at one bank when they read the tile. Remove all bank conflicts, and keep stores coalesced: at most 192 requests "
-    "and 768 sectors for 64 × 96 elements.",
-    hints=(
-        "Lane x reads tile[x][y]: how many floats lie between the words of neighbouring lanes?",
-        "Rows of 32 floats put a column into a single bank. Which row length gives neighbouring rows neighbouring "
-        "banks?",
-        "One unused float at the end of each row: tile[T][T + 1].",
-    ),
     problem=MatrixMap(
         "transpose",
         tuple(Case({"M": M, "N": N}) for M, N in ((32, 64), (64, 32), (35, 70), (70, 35), (1, 40), (33, 1), (1, 1))),
@@ -167,16 +143,8 @@ SAME_PLACE = (
 SWIZZLE = KernelExercise(
     name="swizzle",
     notebook="08",
-    title="No conflict, and no byte more",
+    **texts.of("08", "swizzle"),
     difficulty=2,
-    task="The store of the transposed A tile has bank conflicts, and padding would cost memory. Change place(k, row) "
-    "instead, so that the store has no conflict. The block may use no more than the 3 072 bytes of its tiles.",
-    hints=(
-        "place must be a permutation of the rows, another one for each k, and loads go through it, too.",
-        "In a store of a warp k runs from 0 to 7 and row over four neighbours: they take four banks. Where should the "
-        "four of the next k go?",
-        "An exclusive or with 4 · k moves groups of four: row ^ (4 * k).",
-    ),
     problem=Gemm("sgemm_swizzle", (128,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=4)),
     picture=BankBoardOf(ONE_TILE, "your kernel", op="st"),
     goals=(goals.conflicts("st"), goals.shared_bytes(3072)),
@@ -201,20 +169,8 @@ SWIZZLE = KernelExercise(
 TURNED = Blank(
     name="turned",
     notebook="08",
-    title="Write it: the A tile transposed",
+    **texts.of("08", "turned"),
     difficulty=1,
-    task="The kernel of notebook 06 reads the four elements of A from four rows of its tile. Keep the tile "
-    "transposed, so "
-    "that they are neighbours, and let the compiler load them by one instruction: at most 0.14 shared loads per "
-    "FMA, and "
-    "no more than four neighbouring floats of a tile for a thread. M and N are multiples of 64, K is a multiple of 8.",
-    hints=(
-        "As has BK rows now, one for each k. Element i of the tile comes from row i / BK and k = i % BK: which of the "
-        "two is the first index of As?",
-        "The fragment a of a thread is As[k][row], As[k][row + 1], As[k][row + 2] and As[k][row + 3].",
-        "As[i % BK][i / BK] = A[(tile_row + i / BK) * K + k0 + i % BK], for i = thread and i = thread + 256; then "
-        "a[i] = As[k][row + i] and b[j] = Bs[k][col + j].",
-    ),
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
     picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="st"),
@@ -242,20 +198,8 @@ TURNED = Blank(
 TWO_GROUPS = Blank(
     name="two_groups",
     notebook="08",
-    title="Write it: two groups of columns",
+    **texts.of("08", "two_groups"),
     difficulty=2,
-    task="A block of 8 × 8 threads computes a 64 × 64 tile in patches of 8 × 8. With 8 neighbouring columns each, "
-    "lanes 0 and 4 meet in the banks of Bs. Give each thread two groups of four columns, half a tile apart, so that no "
-    "load has a bank conflict. M and N are multiples of 64, K is a multiple of 8.",
-    hints=(
-        "Eight threads along x, and each group has four columns: the left groups of all eight fill one half of the "
-        "tile, the right groups the other half.",
-        "left = threadIdx.x * 4, and right is half a tile further. b[0] to b[3] come from the left group, b[4] to b[7] "
-        "from the right one; the columns of sums are in the same order.",
-        "const int left = threadIdx.x * 4, right = left + BN / 2; then, for j from 0 to 3: b[j] = Bs[k][left + j] and "
-        "b[4 + j] = Bs[k][right + j]. The products are those of notebook 06. The store is a loop over i and j that "
-        "writes sums[i][j] to column left + j, and one thing more.",
-    ),
     problem=Gemm("sgemm", (8, 8), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=8), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
     picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="ld"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from gemm_kernels import get
 from helpers import cycles
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
@@ -86,16 +86,8 @@ def _scaled(i: MapInputs) -> np.ndarray:
 FOUR_AT_ONCE = KernelExercise(
     name="four_at_once",
     notebook="09",
-    title="Four floats at once",
+    **texts.of("09", "four_at_once"),
     difficulty=1,
-    task="y = alpha · x for N floats; x and y begin at multiples of 256 bytes. Each thread takes care of four floats, "
-    "one by one. Move four neighbours by one instruction: at most 36 load requests and 36 store requests for 4 099 "
-    "floats. N need not be a multiple of four.",
-    hints=(
-        "Which four floats should a thread take, so that they are neighbours?",
-        "Floats first + 4 · threadIdx.x and the three behind it. What if fewer than four of them are left?",
-        "if (i + 3 < N) *reinterpret_cast<float4 *>(&y[i]) = {alpha * v.x, …}; else one by one, up to N.",
-    ),
     problem=MatrixMap(
         "scale",
         tuple(Case({"N": N}, alpha=1.25) for N in (512, 2048, 515, 1021, 1022, 7, 3, 1)),
@@ -134,15 +126,8 @@ ALIGNED = Case({"M": 16, "N": 32, "K": 64})
 ALIGNED_ROWS = KernelExercise(
     name="aligned_rows",
     notebook="09",
-    title="When a row may be read by fours",
+    **texts.of("09", "aligned_rows"),
     difficulty=2,
-    task="The kernel reads its row of A four floats at a time, whatever K is. Make it right for every K, and keep the "
-    "128-bit loads where they are allowed: at most 256 load requests to A for M = 16, N = 32, K = 64.",
-    hints=(
-        "A 128-bit load needs an address that is a multiple of 16 bytes. At which byte does row 1 begin if K is 10?",
-        "All rows begin at a multiple of 16 bytes only if K is a multiple of four. Which loop works for any K?",
-        "if (K % 4 == 0) the loop with float4; then a loop over what is left, one by one: all of K, or nothing.",
-    ),
     problem=Gemm(
         "sgemm_rows", (16, 8), (8, 16), Tiles(BM=8, BN=16),
         shapes=((8, 32, 12), (23, 17, 8), (11, 37, 6), (12, 36, 10), (1, 17, 7), (9, 1, 3), (7, 18, 1), (1, 1, 1)),
@@ -177,20 +162,8 @@ WHOLE = Gemm("sgemm", (16, 16), (64, 64), scaled=False)
 WIDE = Blank(
     name="wide",
     notebook="09",
-    title="Write it: four floats at a time, and what odd rows need",
+    **texts.of("09", "wide", most_us=MOST_US),
     difficulty=1,
-    task="Let the kernel of notebook 06 load B and store C by float4 where every row begins at a multiple of 16 bytes, "
-    "and float by float where it does not. M is a multiple of 64 and K of 8; N is anything. The goals for M = 64, "
-    f"N = 128 and K = 16: at most 16 load requests to B and 64 store requests. And the time: at most {MOST_US} µs for "
-    "M = N = K = 2048, predicted for an H200.",
-    hints=(
-        "A and B begin at multiples of 256 bytes, a float has 4 bytes. For which N does row 1 begin at a multiple of "
-        "16?",
-        "*reinterpret_cast<float4 *>(&Bs[k][c]) is four floats of shared memory; the same cast of a const float4 * "
-        "reads four of B. If N is a multiple of 4, a group of four is inside the row or outside as a whole.",
-        "if (N % 4 == 0 && tile_col + c < N) one assignment of float4, else four of b_at(…). The store: the same "
-        "condition, {sums[i][0], …, sums[i][3]}, else up to four floats that are inside.",
-    ),
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 16), (64, 100, 8), (128, 67, 24), (64, 130, 8), (64, 1, 16))),
     picture=SectorsOf(((4, "ld"), (5, "st")), WIDE_SHAPE, "your kernel"),

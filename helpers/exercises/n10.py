@@ -10,7 +10,7 @@ import numpy as np
 from gemm_kernels import Kernel, OwnKernel
 from gpusim import devices
 from helpers import recordings, run
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
@@ -83,16 +83,8 @@ def hides_nothing(j: Judged) -> str:
 TWO_BUFFERS = KernelExercise(
     name="two_buffers",
     notebook="10",
-    title="Bug hunt: two buffers and one barrier",
+    **texts.of("10", "two_buffers"),
     difficulty=1,
-    task="With two buffers one barrier per iteration is enough: a warp may store the next tiles into one pair while "
-    "others still multiply the other. Something here does not take turns. Keep it at 16 barriers for M = N = 32 and "
-    "K = 48.",
-    hints=(
-        "In one iteration, which buffer is read in step 2, and which one is written in step 1?",
-        "A fast warp may be loading while a slow one still multiplies: they must not touch the same buffer.",
-        "The next tiles go to 1 - buffer, which becomes buffer at the end of the iteration.",
-    ),
     problem=Gemm("sgemm_two_buffers", (T, T), (T, T), TILES),
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
     goals=(goals.barriers(16),),
@@ -126,20 +118,8 @@ NOT_AWAITED = "The first pair of tiles is read before it is whole: nobody waits 
 NEXT_TILE = Blank(
     name="next_tile",
     notebook="10",
-    title="Write it: fetch the next tile while this one is multiplied",
+    **texts.of("10", "next_tile", reads=READS),
     difficulty=2,
-    task="Write the loop with two pairs of tiles. M, N and K are multiples of T = 16. Load the next tile into "
-    "registers before the products, and store it after them: the goal is at least "
-    f"{READS} reads from shared memory between a load and its store in the machine code. One barrier per tile is "
-    "enough, at most 16 for M = N = 32 and K = 48.",
-    hints=(
-        "There are two buffers, now and 1 - now. Which of them is read in this iteration, and which one may be written "
-        "meanwhile?",
-        "The loads into the two registers come first, the products second, the stores into 1 - now third. One barrier "
-        "at the end serves both: the new tile is whole, and the old one has been read by everybody.",
-        "if (k0 + T < K) load a and b from k0 + T; products with As[now] and Bs[now]; if (k0 + T < K) store a and b "
-        "into [1 - now]; __syncthreads(); now = 1 - now. Before the loop the first pair is loaded, and awaited.",
-    ),
     problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
                  shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
@@ -170,18 +150,8 @@ ARRIVED = "wait<N>() lets the N newest groups be under way: of two groups the ol
 THREE_STAGES = Blank(
     name="three_stages",
     notebook="10",
-    title="Write it: three stages of asynchronous copies",
+    **texts.of("10", "three_stages"),
     difficulty=2,
-    task="Write the pipeline: copies run two tiles ahead of the products. K is a multiple of T = 16. One barrier per "
-    "tile is enough: the goals are at most 12 barriers for M = N = 32 and K = 48, and two groups of copies under way "
-    "while a tile is multiplied.",
-    hints=(
-        "start(tile) makes one group of copies, also an empty one behind the last tile, so that counting groups always "
-        "works. How many groups may be under way when tile 0 is multiplied?",
-        "wait<1>() is about a thread's own copies; a barrier makes the tile whole for everybody. The same barrier says "
-        "that everybody has read the tile before: its stage is free for tile + 2.",
-        "start(0); start(1); then in the loop: wait<1>(); __syncthreads(); start(tile + 2); the products.",
-    ),
     problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
                  shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
@@ -215,19 +185,8 @@ MOST_US = 650
 FEW_WARPS = KernelExercise(
     name="few_warps",
     notebook="10",
-    title="Against the clock: where few warps wait",
+    **texts.of("10", "few_warps", most_us=MOST_US),
     difficulty=3,
-    task="This is the kernel of notebook 08 with patches of 8 × 8: a thread has so many registers that few warps are "
-    f"on an SM. Make it faster, by any means: at most {MOST_US} µs for M = N = K = 2048, predicted for an H200. M and "
-    "N are multiples of 64, K is a multiple of 8.",
-    hints=(
-        "What do the few warps wait for? Every iteration begins with loads from global memory, and nothing is "
-        "multiplied until they have arrived.",
-        "Two pairs of tiles, as in step 3. A thread loads 8 elements of each tile: the next ones go into registers "
-        "before the products, and from there into the other pair after them.",
-        "float next_a[8], next_b[8]; in the loop: if there is a next tile, load both; products from [now]; store both "
-        "into [1 - now]; one barrier; now = 1 - now. Before the loop fill pair 0, and wait.",
-    ),
     problem=Gemm("sgemm", (8, 8), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=8), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
     picture=OrderOf(Case({"M": 64, "N": 64, "K": 24}), "your kernel", 4 * 8 * (64 + 4)),

@@ -12,7 +12,7 @@ from gpusim import Kernel as Compiled
 from gpusim.compiler import CompileError
 from gpusim.errors import SimulatorError
 from helpers import measure, run
-from helpers.exercises.framework import goals, integers, trial
+from helpers.exercises.framework import goals, integers, texts, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -153,16 +153,8 @@ BM, BN, BK = 64, 32, 8
 WARP_PLACE = KernelExercise(
     name="warp_place",
     notebook="11",
-    title="Bug hunt: where does my warp live?",
+    **texts.of("11", "warp_place"),
     difficulty=2,
-    task="The block's tile of 64 × 32 is cut into warp tiles of 16 × 16. The kernel was tested with square blocks "
-    "only. Find the line that is wrong for this one.",
-    hints=(
-        "Look at the picture: which warp tiles does nobody compute, and which do two warps compute?",
-        "The warp tiles of a block are numbered along its rows, like the elements of a matrix. How many stand in a "
-        "row?",
-        "BN / WN of them: warp / (BN / WN) is the row, warp % (BN / WN) the column.",
-    ),
     problem=Gemm("sgemm_warp_place", (256,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=2)),
     picture=ThreadMapOf("C", Case({"M": 2 * BM, "N": 2 * BN, "K": 8}), "your kernel", thread=132),
     wrong=(
@@ -185,17 +177,8 @@ ONE_TILE = Case({"M": 16, "N": 32, "K": 8})
 LANE_MAP = KernelExercise(
     name="lane_map",
     notebook="11",
-    title="Two loads in four wavefronts",
+    **texts.of("11", "lane_map"),
     difficulty=2,
-    task="For each k a lane makes two 128-bit loads from shared memory. Lanes of one row read the same floats of As, "
-    "lanes of one column the same floats of Bs, and still the two loads cost 6 wavefronts. Renumber the lanes so that "
-    "they cost 4: at most 32 wavefronts for the 8 steps.",
-    hints=(
-        "A 128-bit load is served in quarters of 8 lanes. They are merged if every lane i reads what lane i ^ 1 "
-        "reads, or every lane i what lane i ^ 2 reads.",
-        "Let lanes i and i ^ 1 share their row, and lanes i and i ^ 2 their column: blocks of 2 × 2 lanes.",
-        "lane_x takes the lowest bit of lane, lane_y the two above it: lane_y = lane / 2 % 4.",
-    ),
     problem=Gemm("sgemm_lane_map", (32,), (16, 32), Tiles(BM=16, BN=32, BK=8, TM=4, TN=4)),
     picture=BankBoardOf(ONE_TILE, "your kernel", op="ld"),
     goals=(goals.load_wavefronts(32),),
@@ -271,18 +254,8 @@ _ZIGZAG = "const int y = lane / 2 % LANES_Y, x = lane / 2 / LANES_Y * 2 + lane %
 THREE_MAPS = Blank(
     name="three_maps",
     notebook="11",
-    title="Write it: three maps of a warp",
+    **texts.of("11", "three_maps"),
     difficulty=1,
-    task="The 32 lanes of a warp stand in 8 rows of 4. Let every lane write its number where it stands, in three "
-    "maps side by side: row by row, column by column, and in a zigzag.",
-    hints=(
-        "Row by row is the way of a book: the quotient by the length of a row is the row, the remainder the column. "
-        "Column by column is the same with a column's length.",
-        "In the zigzag, number the pairs first: pair lane / 2 goes down two columns at a time. Inside the pair, "
-        "lane % 2 says whether a lane stands on the left or on the right.",
-        "The zigzag's row is lane / 2 % LANES_Y, its column lane / 2 / LANES_Y * 2 + lane % 2. A place of the third "
-        "map is P[row * 3 * LANES_X + 2 * LANES_X + column].",
-    ),
     problem=ThreeMaps(),
     picture=Drawn(_drawn_maps),
     wrong=(
@@ -342,24 +315,8 @@ MOST_US = 1025  # with shifts and masks 1020 are predicted; the kernel of notebo
 WARP_TILE = Blank(
     name="warp_tile",
     notebook="11",
-    title="Write it: a tile for each warp",
+    **texts.of("11", "warp_tile", most_us=theme.thousands(MOST_US)),
     difficulty=2,
-    task="The block's 64 × 64 tile is cut into warp tiles of 16 × 32, and a warp tile into patches of 4 × 4. Compute "
-    "where a thread's patch begins, both levels row by row, then load the tiles and multiply. A warp then needs "
-    "16 + 32 different floats at each k: the goal is at most 48. Its loads need 2 + 4 wavefronts "
-    "at each k: at most 768 for 8 warps and K = 16. And the time: at most "
-    f"{theme.thousands(MOST_US)} µs for M = N = K = 2048, predicted for an H200. M and N are multiples of 64, K of 8.",
-    hints=(
-        "There are two numberings, one inside the other: which warp tile of the block's tile, and which patch of the "
-        "warp tile. Each is a number that is cut into a row and a column. The loop is that of notebook 08, with A's "
-        "tile transposed.",
-        "A row of warp tiles has BN / WN = 2 of them, a row of patches WN / TN = 8. The quotient is the row, the "
-        "remainder the column; then multiply by the size of what you counted. In the loop, "
-        "*reinterpret_cast<const float4 *>(&As[k][row]) is four floats of A at once.",
-        "warp = thread / 32, lane = thread % 32; row = warp / (BN / WN) * WM + lane / (WN / TN) * TM. The column is "
-        "made of the remainders, times WN and TN. Element i of A's tile is in row i / BK at k = i % BK, and belongs "
-        "into As[i % BK][i / BK].",
-    ),
     problem=Gemm("sgemm", (256,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
     picture=ThreadMapOf("C", Case({"M": 64, "N": 64, "K": 8}), "your kernel", thread=100),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpusim.compiler.patch import Fma
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
@@ -256,19 +256,8 @@ def _picture_of(function: Callable[[], Order]) -> theme.Figure:
 FMA_ORDER = FunctionExercise(
     name="fma_order",
     notebook="12",
-    title="Write it: 32 FMAs, and no bank falls behind",
+    **texts.of("12", "fma_order"),
     difficulty=2,
-    task="A thread multiplies a patch of 8 × 4 sums at one k. Its registers are fixed: a[y] is R48 + y, b[x] R56 + x, "
-    "sums[y][x] R16 + 4 · y + x. Two nested loops lose cycles to the banks. Return the 32 pairs (y, x) in an order "
-    "that takes 32 cycles. What two FMAs in a row have in common stays at hand, as the compiler would mark it.",
-    hints=(
-        "Along a row a is at hand, and b and the sum lie in one bank, the even one and the odd one in turn: that is "
-        "free. So look at the first FMA of each row in the picture. What does it read?",
-        "If every other row runs backwards, b is at hand at the turn, and a and the sum are read. They should lie in "
-        "different banks: a[y] is even in the even rows, sums[y][x] in the even columns.",
-        "Into an even row you should turn at an odd column, into an odd row at an even one: begin the first row at "
-        "column 3 and go to the left.",
-    ),
     variable="order",
     starter=STARTER,
     solved=SOLVED,
@@ -289,21 +278,8 @@ _PLACE = "lane / 4 % 4 ^ (lane ^ lane / 2) % 2"
 UNMERGED_LANES = Blank(
     name="unmerged_lanes",
     notebook="12",
-    title="Write it: lanes that do not merge",
+    **texts.of("12", "unmerged_lanes", place=_PLACE),
     difficulty=2,
-    task="A block of 4 warps computes 64 × 64 elements of C, a warp 32 × 32, a lane 8 × 4. At each k a lane makes two "
-    "128-bit loads of As and one of Bs. Place the 32 lanes in 4 rows of 8 so that none of these loads is merged and "
-    "none has a bank conflict, then write the loop of notebook 11. The goals: no merged load, no wavefront lost, and "
-    "at most 0.10 loads per FMA.",
-    hints=(
-        "In each half of a warp a load is merged if all lanes i read what lane i ^ 1 reads, or all lanes i what lane "
-        "i ^ 2 reads. Lanes of a row read the same floats of As, lanes of a column the same floats of Bs. So partners "
-        "must differ in both.",
-        "Let four neighbouring lanes stand in four columns, lane % 4, so that partners differ in their column. To make "
-        "them differ in their row, too, move some of them by one row: those whose two lowest bits differ.",
-        f"lane_y = {_PLACE}; lane_x = lane % 4 + lane / 16 * 4; the patch begins at row warp / (BN / WN) * WM + "
-        "lane_y * TM and column warp % (BN / WN) * WN + lane_x * TN.",
-    ),
     problem=Gemm("sgemm", (128,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
     picture=PortsOf(JUDGED, LOADS),

@@ -9,7 +9,7 @@ from typing import Any
 from gemm_kernels import get
 from gpusim import devices
 from helpers.exercises.clocks import predict_cold, predict_unsynchronised, predict_warm, predict_zeros
-from helpers.exercises.framework import functions, goals
+from helpers.exercises.framework import functions, goals, texts
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
@@ -95,16 +95,8 @@ def _judge_small(params: Any) -> Verdict:
 SMALL_MATRIX = ValueExercise(
     name="small_matrix",
     notebook="13",
-    title="A challenge: the best for 4096 is not the best for 512",
+    **texts.of("13", "small_matrix", gpu=DEVICE.short, sms=DEVICE.sms, most=512 * 512 // DEVICE.sms),
     difficulty=3,
-    task=f"The tiles that are good at 4096 leave most of an {DEVICE.short} idle when C is 512 × 512. Choose tile sizes "
-    f"of block_tile_2d so that all {DEVICE.sms} SMs get a block, with at most 0.5 loads from shared memory for an FMA.",
-    hints=(
-        "512 · 512 elements in tiles of BM × BN: how many blocks are that, and how large may a tile be?",
-        f"A tile may have at most 512 · 512 / {DEVICE.sms} = {512 * 512 // DEVICE.sms} elements, so 32 × 32 will do. "
-        "Which patch costs 0.5 loads?",
-        "TM = TN = 4: 8 loads for 16 FMAs, and 64 threads a block.",
-    ),
     variable="tiles",
     starter=GUESS,
     solved={"BM": 32, "BN": 32, "BK": 8, "TM": 4, "TN": 4},
@@ -381,20 +373,8 @@ IMPOSSIBLE: tuple[Setting, ...] = ((32, 64, 8, 6, 4), (32, 64, 8, 8, 5), (256, 2
 TUNABLE = Blank(
     name="tunable",
     notebook="13",
-    title="Write it: a kernel with five parameters",
+    **texts.of("13", "tunable", entry=entry_of(FIRST), others=len(OTHERS), impossible=len(IMPOSSIBLE)),
     difficulty=2,
-    task="Make a template of your kernel with a patch for each thread: tile, depth and patch are parameters, and the "
-    "number of threads follows from them. State the rules that they must obey, so that the compiler refuses what "
-    f"cannot work. It is judged as {entry_of(FIRST)} first, then with {len(OTHERS)} other settings and with "
-    f"{len(IMPOSSIBLE)} impossible ones.",
-    hints=(
-        "Every number of notebook 06 that came from 64, 8, 4 or 256 is an expression of the parameters now. Which "
-        "ones were hidden in threadIdx.y and blockDim.x?",
-        "constexpr int THREADS = (BM / TM) * (BN / TN). The block is one line of threads: thread / (BN / TN) is the "
-        "row of a patch, thread % (BN / TN) its column, and loading goes on by THREADS.",
-        'The rules: static_assert(BM % TM == 0, "BM must be a multiple of TM"), the same for BN and TN, and '
-        'static_assert(THREADS <= 1024, "a block has at most 1024 threads").',
-    ),
     problem=_problem(FIRST),
     picture=ThreadMapOf("C", Case({"M": 32, "N": 64, "K": 8}), "your kernel", thread=9),
     goals=(goals.refused(tuple(map(entry_of, IMPOSSIBLE))), *(goals.right_with(_problem(one)) for one in OTHERS)),

@@ -11,7 +11,7 @@ import numpy as np
 from gemm_kernels import LADDER, get
 from gpusim import Kernel, devices
 from helpers import recordings
-from helpers.exercises.framework import goals, trial
+from helpers.exercises.framework import goals, texts, trial
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
@@ -223,19 +223,8 @@ def _drawn_order(kernel: Kernel, problem: Gemm, title: str) -> theme.Figure:
 RASTER = Blank(
     name="raster",
     notebook="14",
-    title="A challenge: another order of the blocks",
+    **texts.of("14", "raster"),
     difficulty=3,
-    task="Blocks start in the order of their number, row by row of C. Let them take four rows of tiles together "
-    "instead: down the first column of the four, then down the next. Every tile must be computed once, also where the "
-    "last group has fewer rows. The goal: the first 16 blocks work on at most 8 different rows and columns of tiles.",
-    hints=(
-        "The number of a block is blockIdx.y * gridDim.x + blockIdx.x. A group is GROUP rows of tiles with all their "
-        "columns: GROUP * tiles_x blocks.",
-        "Inside the group the number grows down a column first: the remainder by the number of rows is the row, the "
-        "quotient is the column.",
-        "group = number / (GROUP * tiles_x); rows = the smaller of GROUP and tiles_y - group * GROUP; with in_group = "
-        "number % (GROUP * tiles_x) the tile is in row group * GROUP + in_group % rows, column in_group / rows.",
-    ),
     problem=Gemm("sgemm", (8, 8), (8, 8), Tiles(BM=8, BN=8), scaled=False,
                  shapes=((32, 64, 4), (48, 40, 3), (8, 64, 5), (64, 8, 2), (72, 24, 6))),
     picture=Drawn(_drawn_order),
@@ -261,19 +250,8 @@ RASTER = Blank(
 SLICES = Blank(
     name="slices",
     notebook="14",
-    title="Write it: share out k, and add in a fixed order",
+    **texts.of("14", "slices"),
     difficulty=2,
-    task="Four groups of 8 × 8 threads compute the same tile of C: each takes a part of k, and the first group adds "
-    "the four parts in a fixed order, so that the same bits come out every time. M and N are multiples of 8; K is any "
-    "number, so the last groups may get fewer products, or none.",
-    hints=(
-        "Let each group take length = K / SLICES, rounded up. Group z begins at z * length, and ends where the next "
-        "one begins, or at K.",
-        "A part is needed by a thread of another group, so it goes through shared memory: parts[z][y][x]. Who must "
-        "wait for whom?",
-        "After __syncthreads() the threads with z == 0 add parts[0][y][x] to parts[3][y][x] in a loop and store the "
-        "sum.",
-    ),
     problem=Gemm("sgemm", (8, 8, 4), (8, 8), Tiles(BM=8, BN=8), scaled=False,
                  shapes=((16, 24, 32), (8, 16, 9), (24, 8, 5), (16, 16, 101))),
     picture=ThreadMapOf("C", Case({"M": 16, "N": 24, "K": 32}), "your kernel"),
@@ -362,18 +340,8 @@ def _drawn_shares(kernel: Kernel, problem: Shares, title: str) -> theme.Figure:
 SHARES = Blank(
     name="shares",
     notebook="14",
-    title="Write it: an equal share for every block",
+    **texts.of("14", "shares"),
     difficulty=2,
-    task="As many blocks as there are SMs stay there and share out all iterations of all tiles equally. Compute a "
-    "block's share, and cut it into pieces where a tile ends: for each piece call multiply(n, tile, first, last).",
-    hints=(
-        "All iterations stand in one row: iteration i belongs to tile i / steps, and is that tile's iteration "
-        "i % steps.",
-        "Go through the share from its beginning: the next piece begins in the tile of the next iteration, and ends "
-        "with this tile or with the share.",
-        "With left = end - next iterations to go, last is the smaller of steps and first + left. Then next += last - "
-        "first.",
-    ),
     problem=Shares(),
     picture=Drawn(_drawn_shares),
     wrong=(

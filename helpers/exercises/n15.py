@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
@@ -70,15 +70,8 @@ def judge_map(function) -> Verdict:
 FRAGMENT_MAP = FunctionExercise(
     name="fragment_map",
     notebook="15",
-    title="Who holds which element?",
+    **texts.of("15", "fragment_map"),
     difficulty=2,
-    task="In mma.m16n8k8 for TF32 each lane holds four of the 16 × 8 elements of A, in the registers a0 to a3. Write "
-    "the function that says which: it returns the element's number, row · 8 + k.",
-    hints=(
-        "Lanes 0 to 3 are the first group and hold a part of row 0; lanes 4 to 7 hold a part of row 1.",
-        "Four places at four k apart are 8 k; eight groups at eight rows apart are 16 rows.",
-        "row = lane // 4 + register % 2 * 8, and k = lane % 4 + register // 2 * 4.",
-    ),
     variable="element_of_a",
     starter=EMPTY,
     solved=WRITTEN,
@@ -93,18 +86,8 @@ FRAGMENT_MAP = FunctionExercise(
 WARP_PRODUCT = Blank(
     name="warp_product",
     notebook="15",
-    title="Write it: one call, 16 × 16 × 16",
+    **texts.of("15", "warp_product"),
     difficulty=1,
-    task="A warp loads a 16 × 16 tile of A and of B as float16. Let the tensor core multiply them by the four calls of "
-    "WMMA, with the barriers that they need, and store the sums. M, N and K are multiples of 16.",
-    hints=(
-        "A fragment belongs to all 32 lanes. Before it is loaded, all lanes must have stored their part of the tiles. "
-        "(The second barrier is for blocks of several warps. In this one mma_sync waits for all 32 lanes, and when it "
-        "goes on, all of them have read their fragments. So check accepts a kernel without it, too.)",
-        "wmma::load_matrix_sync(a, &As[0][0], 16) reads a tile whose rows are 16 elements long.",
-        "__syncthreads(); two loads; wmma::mma_sync(sums, a, b, sums); __syncthreads(). At the end "
-        "wmma::store_matrix_sync(&C[tile_row * N + tile_col], sums, N, …), of which the last argument is the order.",
-    ),
     problem=Gemm("sgemm", (32,), (16, 16), Tiles(BM=16, BN=16, BK=16), scaled=False,
                  shapes=((16, 32, 48), (48, 16, 32), (32, 48, 16))),
     picture=ThreadMapOf("C", Case({"M": 16, "N": 16, "K": 16}), "Who stores which element of C"),
@@ -123,16 +106,8 @@ WARP_PRODUCT = Blank(
 FRAGMENTS = Blank(
     name="fragments",
     notebook="15",
-    title="Write it: every lane its own elements",
+    **texts.of("15", "fragments"),
     difficulty=2,
-    task="The same without WMMA: mma.sync multiplies 16 × 8 by 8 × 8, and you say which lane brings which element of A "
-    "and B, and which sums it holds. M is a multiple of 16, N and K are multiples of 8.",
-    hints=(
-        "Your function of step 3 says which element of A register n of a lane holds.",
-        "B is like one row of A for each of its columns: column group, at k = place and place + 4.",
-        "a[n] = A[(tile_row + group + n % 2 * 8) * K + k0 + place + n / 2 * 4] and "
-        "b[n] = B[(k0 + place + n * 4) * N + tile_col + group]. Sums come in pairs: columns 2 * place and the next.",
-    ),
     problem=Gemm("sgemm", (32,), (16, 8), Tiles(BM=16, BN=8, BK=8), scaled=False,
                  shapes=((16, 24, 8), (32, 8, 24), (48, 16, 32))),
     picture=ThreadMapOf("C", Case({"M": 16, "N": 8, "K": 8}), "Who stores which element of C"),
@@ -191,20 +166,8 @@ BY_HAND = (
 MATRIX_ROWS = Blank(
     name="matrix_rows",
     notebook="15",
-    title="Write it: every lane names a row",
+    **texts.of("15", "matrix_rows"),
     difficulty=2,
-    task="Let ldmatrix fetch A's fragment of 16 × 16 from shared memory: say which row each of the 32 lanes names. "
-    "When the product is right, say where a row keeps its chunks, so that no wavefront is lost. The tile has 1 024 "
-    "bytes, and may not need more.",
-    hints=(
-        "Register n comes from matrix n, whose eight rows are named by lanes 8 · n to 8 · n + 7. Which rows and which "
-        "chunk are in matrix 1, and which in matrix 2? For the banks: where does row 2 begin, and where row 4?",
-        "Matrices 0 and 1 are rows 0 to 15 of the first chunk, 2 and 3 the same rows of the second. Rows 0 and 1 fill "
-        "the banks together, so the next two rows need another order, the two after them a third: as many orders as "
-        "a row has chunks.",
-        "row = lane % 16, chunk = k / 8 + lane / 16, and the address is &As[row][place(row, chunk) * 8]. The place is "
-        "an exclusive or of the chunk with row / 2, of which the last two bits count.",
-    ),
     problem=Gemm("sgemm", (32,), (16, 8), Tiles(BM=16, BN=8, BK=32), scaled=False,
                  shapes=((16, 24, 32), (32, 8, 96), (48, 16, 64))),
     picture=BankBoardOf(Case({"M": 16, "N": 8, "K": 32}), "ldmatrix in your kernel", op="ldsm"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.exercises.framework import slips
+from helpers.exercises.framework import slips, texts
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.gemm import Gemm
@@ -22,19 +22,8 @@ ONE_K_TOO_MANY = "The last k is K - 1: compare k with K by <, not by <=."
 NAIVE = Blank(
     name="naive",
     notebook="02",
-    title="Write it: one thread, one element",
+    **texts.of("02", "naive"),
     difficulty=1,
-    task="Write a kernel in which every thread computes one element of C = A · B. It is launched with blocks of 8 × 16 "
-    "threads and with exactly as many threads as C has elements: x is the row index, y is the column index. A has M "
-    "rows of K floats, B has K rows of N floats, C has M rows of N floats.",
-    hints=(
-        "Notebook 00 computed one index from blockIdx.x, blockDim.x and threadIdx.x. Here you need two: one from the x "
-        "members and one from the y members.",
-        "Element (row, col) of a matrix whose rows are W floats long lies at row * W + col. Start a float at 0, and in "
-        "a loop over k add the product of one element of A and one element of B. Which of their indices does k take?",
-        "int row = blockIdx.x * blockDim.x + threadIdx.x, and col likewise from y; then add up "
-        "A[row * K + k] * B[k * N + col] for k from 0 to K - 1. What is left is to store the sum in C.",
-    ),
     problem=Gemm(
         "sgemm", BLOCK, BLOCK, scaled=False, rows_along="x", shapes=((16, 48, 24), (8, 16, 5), (32, 16, 7), (24, 32, 1))
     ),
@@ -79,19 +68,8 @@ NAIVE = Blank(
 BETA = Blank(
     name="beta",
     notebook="02",
-    title="Write it: every size, and the whole formula",
+    **texts.of("02", "beta"),
     difficulty=2,
-    task="Write C = alpha · A · B + beta · C for every M, N and K. The grid is rounded up to whole blocks of 8 × 16 "
-    "threads, so some threads have no element and must touch nothing. With beta = 0 the old C may hold anything, even "
-    "NaN, and must not be read.",
-    hints=(
-        "Begin with your kernel from above. A thread has no element if its row or its column is too large, and then "
-        "`return;` ends it.",
-        "What is 0 · NaN? Try it in Python: 0 * float('nan'). So the old C must be read in one branch only, the one "
-        "where beta is not 0.",
-        "if (row >= M || col >= N) return; and at the end: float old = 0.0f; if (beta != 0.0f) old = C[row * N + col]; "
-        "What is left is the line that stores alpha * sum + beta * old.",
-    ),
     problem=Gemm("sgemm", BLOCK, BLOCK, Tiles(BM=8, BN=16), rows_along="x"),
     picture=ThreadMapOf("C", Case({"M": 19, "N": 37, "K": 3}), "your kernel", thread=5),
     wrong=(

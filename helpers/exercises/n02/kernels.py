@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.exercises.framework import goals, slips
+from helpers.exercises.framework import goals, slips, texts
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.maps import MapInputs, MapSlip, MatrixMap, only
@@ -98,15 +98,8 @@ IN_THE_GRID = tuple(
 WARP_NUMBERS = KernelExercise(
     name="warp_numbers",
     notebook="02",
-    title="Which warp am I in?",
+    **texts.of("02", "warp_numbers"),
     difficulty=1,
-    task="Every thread writes the number of its warp inside its block to its element of W. The kernel is right for "
-    "blocks that are one row of threads. Make it right for every two-dimensional block.",
-    hints=(
-        "Warps are cut from the threads of a block in the order of their linear id, 32 at a time.",
-        "The linear id counts along x first; each step in y skips a whole row of the block: blockDim.x threads.",
-        "thread = threadIdx.x + blockDim.x * threadIdx.y, and its warp is thread / 32.",
-    ),
     problem=MatrixMap(
         "warp_numbers",
         _shapes(
@@ -148,15 +141,8 @@ X_ALONG_ROWS = MapSlip(
 ROWS_AND_COLUMNS = KernelExercise(
     name="rows_and_columns",
     notebook="02",
-    title="Bug hunt: it worked for square matrices",
+    **texts.of("02", "rows_and_columns"),
     difficulty=2,
-    task="B = alpha · A, one element per thread. The launch has enough threads along x for the N columns and along y "
-    "for the M rows. The author tried 64 × 64 only. Make the kernel right for every M and N.",
-    hints=(
-        "Look at the picture: which part of B does nobody write, and how many rows and columns do the blocks cover?",
-        "The launch has enough blocks along x for N columns, and enough along y for M rows.",
-        "row must come from the y members of blockIdx, blockDim and threadIdx, col from the x members.",
-    ),
     problem=MatrixMap(
         "scale_matrix",
         tuple(
@@ -195,16 +181,8 @@ SIXTEEN_ROWS = (
 FLAT_BLOCK = KernelExercise(
     name="flat_block",
     notebook="02",
-    title="Stretch: a block in one dimension",
+    **texts.of("02", "flat_block"),
     difficulty=3,
-    task="The block is now 128 threads in one row, but its tile of C is still 8 rows of 16 columns. Compute each "
-    "thread's row and column in the tile from threadIdx.x alone, so that neighbouring threads have neighbouring "
-    "columns: in warp 0 that is 30 of the 31 pairs of neighbours.",
-    hints=(
-        "Number the elements of the tile along its rows: 0 to 15 in the first row, 16 to 31 in the second.",
-        "Which arithmetic takes the number 37 apart into row 2 and column 5, if a row has 16?",
-        "y = threadIdx.x / 16 and x = threadIdx.x % 16.",
-    ),
     problem=Gemm("sgemm_flat", (128,), (8, 16), Tiles(BM=8, BN=16)),
     picture=ThreadMapOf("C", Case({"M": 24, "N": 16, "K": 32}), "your kernel", thread=37),
     goals=(goals.neighbours_of_a_warp(30),),

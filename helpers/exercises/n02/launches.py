@@ -12,6 +12,7 @@ from gemm_kernels import get
 from gpusim.devices import WARP
 from gpusim.errors import SimulatorError
 from helpers import run
+from helpers.exercises.framework import texts
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.values import ValueExercise, WrongValue
@@ -97,14 +98,8 @@ ID_SLIPS = (
 PLACE_IN_LINE = ValueExercise(
     name="place_in_line",
     notebook="02",
-    title="A place in the line",
+    **texts.of("02", "place_in_line", id_block=ID_BLOCK, id_thread=ID_THREAD, bx=_bx, by=_by, x=_x),
     difficulty=1,
-    task=f"A block has {ID_BLOCK} threads. What is the linear id of its thread {ID_THREAD}? By hand.",
-    hints=(
-        "How many threads does one row of the block hold, and how many one layer?",
-        "Count the threads before this one: whole layers first, then whole rows, then single threads.",
-        f"One layer of {_bx} · {_by} threads, two rows of {_bx}, and {_x} threads stand before it.",
-    ),
     variable="my_answer",
     starter=None,
     solved=LINEAR_ID,
@@ -181,15 +176,8 @@ def _cover(block: Sequence[int], grid: Sequence[int]) -> ThreadMap:
 WHOLE_LAUNCH = ValueExercise(
     name="whole_launch",
     notebook="02",
-    title="A launch that wastes nothing",
+    **texts.of("02", "whole_launch", rows=COVERED[0], columns=COVERED[1]),
     difficulty=2,
-    task=f"C has {COVERED[0]} rows and {COVERED[1]} columns, and the kernel is naive: x is the row index. Choose "
-    "block and grid so that all of C is computed, no thread lies outside it, and every lane has work.",
-    hints=(
-        f"No thread lies outside if the block's x divides {COVERED[0]} and its y divides {COVERED[1]}.",
-        f"Every lane has work if x · y is a multiple of 32. Which divisors of {COVERED[1]} are powers of two?",
-        f"With blocks of (32, 8) the grid's x must cover {COVERED[0]} rows, and its y {COVERED[1]} columns.",
-    ),
     variable="launch",
     starter={"block": (16, 16), "grid": (6, 3)},
     solved={"block": (32, 8), "grid": (3, 5)},

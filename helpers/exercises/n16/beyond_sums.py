@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from helpers.exercises.framework import texts
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.judge import Goal
@@ -23,19 +24,8 @@ from helpers.exercises.n16.arrays import (
 PREFIX = Blank(
     name="prefix",
     notebook="16",
-    title="A challenge: a scan",
+    **texts.of("16", "prefix"),
     difficulty=3,
-    task="One block of 128 threads computes all running sums: y[i] = x[0] + … + x[i]. It goes through x in rounds "
-        "of 128 "
-    "elements, of any number n.",
-    hints=(
-        "In a warp: after the step with offset 1 lane i holds the sum of its own and one more element, after offset 2 "
-        "of four elements. Which lanes have no lane that far below them?",
-        "The sum of a whole warp stands in its lane 31. A lane of warp w adds the sums of warps 0 to w - 1, and what "
-        "the earlier rounds left in before.",
-        "if (lane >= offset) v += what came. Lane 31 stores; barrier; sum = before + v + of_warp[0 … warp - 1]; store "
-        "it; before += all of of_warp; barrier.",
-    ),
     problem=OverArray("scan", "y", 128, running_sums, of_lengths(128, 300, 256, 33, 1, 129), blocks=1),
     picture=Drawn(pictures.shuffles),
     wrong=(
@@ -90,16 +80,8 @@ BY_ROUNDS = "In each round y goes on 32 elements further, so that gaps stay: sto
 KEEP_POSITIVE = Blank(
     name="keep_positive",
     notebook="16",
-    title="Write it: vote, and find your place",
+    **texts.of("16", "keep_positive"),
     difficulty=2,
-    task="One warp copies the elements of x that are greater than 0 to the beginning of y, in their order and without "
-    "gaps. What lies behind them in y is not touched. n is any number, and x holds no NaN.",
-    hints=(
-        "The ballot has a 1 in bit 5 if lane 5 has something to keep. All lanes see the same 32 bits.",
-        "My place is the number of ones in the bits below mine. (1u << lane) - 1 has ones in exactly these bits.",
-        "votes = __ballot_sync(FULL, v > 0); below = __popc(votes & ((1u << lane) - 1)); if (v > 0) "
-        "y[kept + below] = v; kept += __popc(votes).",
-    ),
     problem=OverArray("keep_positive", "y", 32, positive_first, of_lengths(32, 50, 96, 7, 1, 200), blocks=1),
     picture=Drawn(pictures.who_reads),
     wrong=(
@@ -165,18 +147,8 @@ COUNT = "atomicAdd(&mine[x[i]], 1)"
 HISTOGRAM = Blank(
     name="histogram",
     notebook="16",
-    title="Write it: a histogram for each block",
+    **texts.of("16", "histogram", bins=BINS, most_requests=MOST_REQUESTS),
     difficulty=2,
-    task=f"Three blocks of 128 threads count how often each of {BINS} numbers occurs in x, each in shared memory, "
-        f"and add "
-    f"what they counted to bins, which holds 0 before. n is any number. The goal: at most {MOST_REQUESTS} atomic "
-    "requests to global memory.",
-    hints=(
-        "Shared memory begins with anything. Who sets bin 150 to 0, when a block has 128 threads?",
-        "Two barriers: no thread counts before all bins are 0, and no thread adds to bins before all have counted.",
-        "for (int b = t; b < BINS; b += THREADS) mine[b] = 0; barrier; a loop over my elements with "
-        "atomicAdd(&mine[x[i]], 1); barrier; the first loop again with atomicAdd(&bins[b], mine[b]).",
-    ),
     problem=OverArray(
         "histogram", "bins", 128, counts, of_lengths(384, 500, 100, 1, 1000), blocks=3, before=0, inputs=bins
     ),
@@ -231,18 +203,8 @@ BETTER = "w < v || (w == v && from < place)"
 ARGMIN = Blank(
     name="argmin",
     notebook="16",
-    title="Write it: the place of the smallest",
+    **texts.of("16", "argmin"),
     difficulty=2,
-    task="One block of 128 threads finds the index of the smallest element of x; of several equal ones the smallest "
-    "index. A NaN is not a number, so it is never the smallest. Infinity is one. If x holds no number, *at becomes -1.",
-    hints=(
-        "With the value travels its place: two shuffles per step. When two values are equal, the place decides.",
-        "Every comparison with NaN is false. So if w has to be smaller than v to be taken, a NaN is never taken; and v "
-        "begins as infinity, at a place that is larger than every index.",
-        "take: if (w < v || (w == v && from < place)) both are replaced. Then a loop over i, five steps of two "
-        "shuffles "
-        "each, lane 0 stores, a barrier, and thread 0 takes those of warps 1 to WARPS - 1.",
-    ),
     problem=OverArray(
         "argmin", "at", 128, place_of_smallest,
         (*_of_values((128, 100), (300, 5), (982, 900), (33, 2), (1, 1)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.pictures import LEARNERS, Drawn, OrderOf
@@ -17,15 +17,8 @@ BEYOND = "The last block has threads beyond n, and they read past the end of x. 
 ONE_ATOMIC = Blank(
     name="one_atomic",
     notebook="16",
-    title="Write it: one atomic per element",
+    **texts.of("16", "one_atomic"),
     difficulty=1,
-    task="Every thread adds one element of x to *total, which holds 0 before the launch. n is any number, and blocks "
-    "have 128 threads.",
-    hints=(
-        "The index is the one of notebook 00. The grid is rounded up to whole blocks, so some threads have no element.",
-        "*total = *total + x[i] is a load, an addition and a store, and other threads do something in between.",
-        "i = blockIdx.x * blockDim.x + threadIdx.x; if i is below n: atomicAdd(total, x[i]).",
-    ),
     problem=OverArray("sum", "total", 128, the_sum, of_lengths(256, 300, 128, 129, 31, 1, 1000), before=0.0),
     picture=Drawn(pictures.who_reads),
     wrong=(
@@ -67,18 +60,8 @@ LOOP = """    for (int half = THREADS / 2; half > 0; half /= 2) {
 BLOCK_TREE = Blank(
     name="block_tree",
     notebook="16",
-    title="Write it: a tree in shared memory",
+    **texts.of("16", "block_tree"),
     difficulty=1,
-    task="A block of 128 threads adds up 128 elements of x in seven steps, and stores the sum in parts[blockIdx.x]. n "
-    "is any number. The goal: no wavefront is lost to bank conflicts.",
-    hints=(
-        "In the first step thread t of the lower half adds s[t + 64] to s[t]. How many threads still have something to "
-        "do in the second step, and which floats are partial sums then?",
-        "A thread reads what another one has stored a step before: all threads must have arrived there. Where can the "
-        "barrier stand so that all threads of the block come to it?",
-        "s[t] = i < n ? x[i] : 0; barrier; for half = 64, 32, …, 1: if (t < half) s[t] += s[t + half], then the "
-        "barrier, outside of the if. Then thread 0 stores s[0].",
-    ),
     problem=OverArray("block_sums", "parts", 128, block_sums, of_lengths(256, 300, 128, 1, 129, 640)),
     picture=Drawn(pictures.tree),
     goals=(goals.conflicts(),),
@@ -119,17 +102,8 @@ TAKE_DOWN = "v += __shfl_down_sync(FULL, v, offset)"
 WARP_TREE = Blank(
     name="warp_tree",
     notebook="16",
-    title="Write it: a warp adds up in registers",
+    **texts.of("16", "warp_tree"),
     difficulty=1,
-    task="A block is one warp and adds up 32 elements of x by shuffles, without shared memory and without a barrier: "
-    "the sum goes to parts[blockIdx.x]. n is any number.",
-    hints=(
-        "Beyond n there is no element, and the lane takes part all the same: what does it bring?",
-        "__shfl_down_sync(FULL, v, 16) is, for lane 3, the v of lane 19. After it lanes 0 to 15 hold all the sums that "
-        "matter, so the next offset is 8.",
-        "float v = i < n ? x[i] : 0; for offset = 16, 8, 4, 2, 1: v += __shfl_down_sync(FULL, v, offset). Lane 0 "
-        "stores.",
-    ),
     problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 32, 1, 33, 320)),
     picture=Drawn(pictures.shuffles),
     wrong=(
@@ -173,19 +147,8 @@ TO_SHARED = "    if (lane == 0) of_warp[warp] = v;\n    __syncthreads();\n"
 TWO_LEVELS = Blank(
     name="two_levels",
     notebook="16",
-    title="Write it: many elements per thread, and two levels",
+    **texts.of("16", "two_levels"),
     difficulty=2,
-    task="Few blocks share a long x: every thread first adds up its elements in a register, then a block of 256 "
-        "threads "
-    "adds up on two levels, warps and block. n is any number, also smaller than the launch. One barrier for each of "
-    "the three blocks is enough: at most 3 in all.",
-    hints=(
-        "With 3 blocks of 256 threads, thread 5 of block 1 has the elements 261, 261 + 768, 261 + 1536, … below n.",
-        "warp_sum leaves the sum of a warp in its lane 0, which stores it in of_warp. The first warp may read when all "
-        "have stored. It has 32 lanes, and of_warp has 8 floats.",
-        "for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) v += x[i]; v = warp_sum(v); "
-        "lane 0 stores; barrier; then in warp 0: v = lane < WARPS ? of_warp[lane] : 0, warp_sum again, lane 0 stores.",
-    ),
     problem=OverArray(
         "block_sums", "parts", 256, block_sums, of_lengths(768, 1000, 2304, 255, 33, 1, 1601), blocks=3
     ),
@@ -248,20 +211,8 @@ COUNT_IN = "last = atomicAdd(arrived, 1) == gridDim.x - 1;"
 LAST_BLOCK = Blank(
     name="last_block",
     notebook="16",
-    title="Write it: the last block adds up the parts",
+    **texts.of("16", "last_block"),
     difficulty=2,
-    task="The block that is the last to store its part adds up all of them: one launch, no atomic on a float, the same "
-    "order whichever block comes last. block_sum is given. *total grows by the sum of x in every launch; *arrived is 0 "
-    "before the first one.",
-    hints=(
-        "Only thread 0 counts its block in. How do the other threads of the block learn whether it is the last? last "
-        "is in shared memory.",
-        "What thread 0 stores in parts must be seen by all SMs before the count is: __threadfence() between the two. "
-        "And what the last block reads must not be older than the count: __threadfence() behind it.",
-        "In thread 0: parts[blockIdx.x] = v; __threadfence(); last = atomicAdd(arrived, 1) == gridDim.x - 1; "
-        "__threadfence(). Barrier. if (!last) return. Then a loop over parts, block_sum, and thread 0 adds to *total "
-        "and sets *arrived = 0.",
-    ),
     problem=OverArray(
         "sum", "total", 64, twice_the_sum, of_lengths(256, 300, 65, 1, 700, launches=2), blocks=5, before=0.0,
         workspace=_parts_and_count,
@@ -307,16 +258,8 @@ OF_A_WARP = "Right, but __syncthreads() is the barrier of a block: that of a war
 LOCKSTEP = KernelExercise(
     name="lockstep",
     notebook="16",
-    title="Bug hunt: a warp in lockstep?",
+    **texts.of("16", "lockstep"),
     difficulty=1,
-    task="This kernel is from a time when the lanes of a warp were said to run in lockstep, so that a warp needed no "
-    "barrier. On today's GPUs it is wrong. Mend it, with the barrier of a warp, __syncwarp().",
-    hints=(
-        "Lane 3 reads what lane 19 has stored. What says that lane 19 has stored it by then?",
-        "Since Volta the lanes of a warp may be at different places. __syncwarp() makes them meet, and makes what they "
-        "have stored visible to each other.",
-        "One __syncwarp() before the loop, and one in it, behind the if.",
-    ),
     problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 1, 33)),
     picture=OrderOf(Case({"n": 64}), LEARNERS, 4 * 32),
     remark=lambda judged: OF_A_WARP if "__syncthreads" in judged.kernel.compiled.source else "",

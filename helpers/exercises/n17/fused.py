@@ -11,7 +11,7 @@ import gpusim
 from gpusim.errors import SimulatorError
 from gpusim.native import NoLibrary
 from helpers import cycles, run
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import SOURCES, Wrong
 from helpers.exercises.framework.judge import Goal, Judged
@@ -81,19 +81,8 @@ UNFENCED = (
 TWO_OF_THREAD = Blank(
     name="two_of_thread",
     notebook="17",
-    title="Step 1: the two smallest of a thread",
+    **texts.of("17", "two_of_thread", rules=RULES),
     difficulty=2,
-    task="The multiplication is there: acc holds a patch of 4 × 4 elements of C. Every thread finds the two smallest "
-    f"of its patch and their places, row * N + col. M, N and K are any numbers. {RULES}",
-    hints=(
-        "before: a NaN is neither smaller than v nor equal to it, so two comparisons leave it out by themselves. When "
-        "are the places compared?",
-        "take: a new first one pushes the old first one to the second place, and it must be moved before it is "
-        "overwritten. One that is only before the second replaces the second.",
-        "before: w < v || (w == v && from < at). take: if before the first, value[1] = value[0], place[1] = place[0], "
-        "then w and from become the first; else if before the second, they become the second. Loop: if (row + y < M && "
-        "col + x < N) take(two, acc[y][x], (row + y) * N + col + x).",
-    ),
     problem=TwoSmallest("two_of_threads", THREAD, shapes()),
     picture=Drawn(pictures.of_threads),
     wrong=(
@@ -147,17 +136,8 @@ TWO_OF_THREAD = Blank(
 TWO_OF_WARP = Blank(
     name="two_of_warp",
     notebook="17",
-    title="Step 2: the two smallest of a warp",
+    **texts.of("17", "two_of_warp", rules=RULES),
     difficulty=2,
-    task="Each thread has the two smallest of its patch. The lanes of a warp bring theirs together by shuffles, and "
-    f"one lane leaves the pair. {RULES} The goal: C is not stored.",
-    hints=(
-        "Both smallest may be in the other lane: how many numbers does a lane need from it at each offset?",
-        "While one lane takes, the other takes, too, and its pair changes. All four shuffles come before the first "
-        "take.",
-        "for offset = 16, 8, 4, 2, 1: v, w, at, from = __shfl_down_sync of value[0], value[1], place[0], place[1]; "
-        "then take(two, v, at); take(two, w, from). Lane 0 leaves number block * WARPS + threadIdx.x / 32.",
-    ),
     problem=TwoSmallest("two_of_warps", WARP, shapes()),
     picture=Drawn(pictures.of_lanes),
     goals=(goals.store_sectors(128),),
@@ -211,17 +191,8 @@ STORE_BARRIER = """    if (lane == 0) of_warp[warp] = two;
 TWO_OF_BLOCK = Blank(
     name="two_of_block",
     notebook="17",
-    title="Step 3: the two smallest of a block",
+    **texts.of("17", "two_of_block", rules=RULES, nothing=NOTHING),
     difficulty=2,
-    task="The warps of a block bring their pairs together through shared memory, by a tree and not one after the "
-    f"other, and one thread leaves the pair. {RULES} The goal: C is not stored.",
-    hints=(
-        "It is two_levels of notebook 16 with pairs in place of sums: lanes, shared memory, lanes again.",
-        "In the first warp only WARPS lanes find a pair in of_warp. The others still hold pairs of step 2, whose "
-        "elements have been taken already: they must hold what changes nothing.",
-        f"take_lanes(two); lane 0 stores of_warp[warp]; barrier; warps above 0 return; {NOTHING} if (lane < WARPS) two "
-        "= of_warp[lane]; take_lanes(two). Thread 0 leaves number blockIdx.y * gridDim.x + blockIdx.x.",
-    ),
     problem=TwoSmallest("two_of_blocks", BLOCK, shapes()),
     picture=Drawn(pictures.of_warps),
     goals=(goals.store_sectors(48),),
@@ -332,21 +303,8 @@ ONE_BY_ONE = """    if (threadIdx.x == 0)
 TWO_OF_ALL = Blank(
     name="two_of_all",
     notebook="17",
-    title="Step 4: the two smallest of C",
+    **texts.of("17", "two_of_all", rules=RULES, slower=SLOWER, nothing=NOTHING),
     difficulty=3,
-    task="All blocks bring their pairs together in the same launch, with no thread that goes through them alone. The "
-    f"pair of C is left as number 0, and the kernel can be launched again. {RULES} M * N = 1 has one answer. The "
-    f"goals: C is not stored, the parts are read by many threads, and at most {SLOWER} times the time of the product "
-    f"alone.",
-    hints=(
-        "It is last_block of notebook 16: store, fence, count, fence; the last block goes on. How many blocks has a "
-        "grid with rows and columns?",
-        "The last block begins with nothing, because its own pair is among parts already: an element that is taken "
-        "twice becomes first and second. Each thread takes every THREADS-th part, and take_warps does the rest.",
-        "Thread 0: parts[block] = two; __threadfence(); last = atomicAdd(arrived, 1) == blocks - 1; __threadfence(). "
-        f"Barrier; if (!last) return; {NOTHING} for (b = threadIdx.x; b < blocks; b += THREADS) take both of parts[b]; "
-        "take_warps(two); thread 0 leaves number 0 and sets *arrived = 0.",
-    ),
     problem=TwoSmallest(
         "two_smallest", ALL,
         shapes(Case({"M": 100, "N": 200, "K": 4, EQUAL: 4}), Case({"M": 300, "N": 1100, "K": 1, NEIGHBOURS: 1}),

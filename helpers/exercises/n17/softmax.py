@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.pictures import Drawn
@@ -24,18 +24,8 @@ ALONE = "An element alone is its own maximum, so its power is exp2(0) = 1."
 ROW_STATISTICS = Blank(
     name="row_statistics",
     notebook="17",
-    title="A second capstone: softmax's numbers of each row",
+    **texts.of("17", "row_statistics"),
     difficulty=3,
-    task="Of each row of C = A * B a tile leaves its maximum, and the sum of exp2(element - maximum), in one pass and "
-    "without storing C. M, N and K are any numbers, and no element is NaN. The goal: C is not stored.",
-    hints=(
-        "A sum that was made with a smaller maximum is too large by the factor exp2(new maximum - old maximum). An "
-        "element alone is {element, 1}.",
-        "join: most = fmaxf of both; sum = soft.sum * exp2f(soft.most - most) + other.sum * exp2f(other.most - most). "
-        "Where most is still -INFINITY there is nothing on either side.",
-        "Each thread joins its elements with first_col + x < N; offsets 8, 4, 2, 1 join the 16 lanes of a row; the "
-        "lane with threadIdx.x % 16 == 0 stores both at of_tile[2 * (blockIdx.x * M + row)], if row < M.",
-    ),
     problem=RowStatistics("row_statistics", CASES),
     picture=Drawn(pictures.of_row_lanes),
     goals=(goals.store_sectors(300),),
