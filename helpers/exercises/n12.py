@@ -107,7 +107,7 @@ def predict_unmerged() -> Prediction:
     options = {
         "slower, by some 10 %": "Shared memory has twice the work. But it was busy for a third of the time only.",
         "as fast as before": "That is what wavefronts say: shared memory was not the limit, and is not now.",
-        "faster, by some 3 %": "Each load returns one register per cycle, and no FMA has to wait for a bank.",
+        "faster, by some 3 %": "Each load returns one register per cycle, and fewer FMAs are stopped.",
     }
     answer = list(options)[0 if gain < -0.02 else 1 if gain < 0.015 else 2]
     return predict(
@@ -124,8 +124,8 @@ def predict_own() -> Prediction:
     gain = unmerged.tflops / zigzag.tflops - 1
     options = {
         "faster": "The write ports are free now. But what do the loads cost shared memory?",
-        "as fast as before": "A kernel that has cycles to spare in shared memory would be. This one has none.",
-        "slower": "For 32 FMAs of a warp it needs 12 wavefronts: shared memory is busy for longer than the FMAs.",
+        "as fast as before": "A kernel whose warps seldom wait for shared memory might be. These do wait for it.",
+        "slower": "For 32 FMAs of a warp it needs 12 wavefronts, and the warps wait for shared memory.",
     }
     answer = list(options)[0 if gain > 0.015 else 2 if gain < -0.02 else 1]
     bars = {name: registers.recorded(name, kind="own") for name in ("row by row", "zigzag", "unmerged")}

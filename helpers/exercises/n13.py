@@ -7,7 +7,10 @@ from functools import cache
 from typing import Any
 
 from gemm_kernels import get
+from gemm_kernels.rules import broken
 from gpusim import devices
+from gpusim.occupancy import occupancy
+from helpers import run
 from helpers.exercises.clocks import predict_cold, predict_unsynchronised, predict_warm, predict_zeros
 from helpers.exercises.framework import functions, goals, texts
 from helpers.exercises.framework.answers import Verdict
@@ -32,13 +35,15 @@ OCCUPANCY, FLOATS = 0.25, 0.10  # goals of `check_configuration`
 
 def predict_legal() -> Prediction:
     """How much of the space obeys the kernel's rules. The answer is counted."""
-    share = sum(not one.broken for one in landscape.space()) / len(landscape.space())
+    every = landscape.space()
+    share = sum(not one.broken for one in every) / len(every)
+    (lanes,) = (rule for rule in get(landscape.KERNEL).rules if "the lanes of a warp" in rule.sentence)
+    alone = sum(not broken((lanes,), one.params) for one in every) / len(every)
     options = {
         "nearly all": "The rules are many, and most of them say that one number divides another.",
-        "about a half": "A single rule, 32 lanes in a warp's tile, already forbids more than a half.",
-        "about a quarter": "That is what is left after one or two of the rules. There are more.",
-        "less than a tenth": "Each rule halves what is left, or worse: a warp has 32 lanes, tiles must divide tiles, "
-        "and all threads must have something to load.",
+        "about a half": f"A single rule, 32 lanes in a warp's tile, forbids {1 - alone:.0%}.",
+        "about a quarter": f"32 lanes in a warp's tile alone leave {alone:.0%}. There are more rules.",
+        "less than a tenth": "A warp has 32 lanes, tiles must divide tiles, and all threads must have a part to load.",
     }
     answer = next(name for name, least in zip(options, (0.75, 0.375, 0.1, 0.0), strict=True) if share >= least)
     return predict("How much of the space is legal?", options, answer)
@@ -57,7 +62,11 @@ def check_configuration(**params: int) -> Verdict:
     if found.spills:
         return Verdict(False, f"{told} Registers spill: smaller patches need fewer.")
     if found.occupancy < OCCUPANCY:
-        return Verdict(False, f"{told} At least {OCCUPANCY:.0%} of the warps are wanted.")
+        taken = run.compiled(kernel, DEVICE.arch)
+        fits = occupancy(DEVICE, kernel.threads, taken.registers, kernel.shared_bytes).fraction
+        if fits < OCCUPANCY or taken.local_bytes:
+            return Verdict(False, f"{told} At least {OCCUPANCY:.0%} of the warps are wanted.")
+        told += f" But the compiler takes {taken.registers} registers, not {found.registers}: {fits:.1%} fit."
     if found.floats_a_fma > FLOATS:
         return Verdict(False, f"{told} At most {FLOATS:.2f} floats per FMA are wanted: larger warp tiles read less.")
     return Verdict(True, told)
@@ -125,8 +134,8 @@ BY_HAND: tuple[dict[str, int], ...] = tuple(
         (64, 128, 32, 32, 8, 4),
         (64, 64, 32, 32, 8, 4),
         (32, 32, 32, 32, 8, 4),
-        (128, 128, 64, 128, 16, 16),
-        (128, 64, 16, 16, 4, 2),
+        (256, 64, 128, 64, 16, 16),
+        (128, 128, 16, 32, 4, 4),
     )
 )
 HAND_SIZE = 1024
@@ -271,6 +280,13 @@ SEARCHES: tuple[tuple[tuple[str, ...], Mapping[str, float | None], int, str | No
     (("a", "b", "c"), {"a": None, "b": 2.0, "c": 1.0}, 3, "b", "a candidate with a wrong result, which gives None"),
     (("a", "b"), {"a": None, "b": None}, 2, None, "no candidate with a right result: the answer is None"),
     (("a", "b"), {"a": 1.0, "b": 2.0}, 5, "b", "a budget that is larger than needed"),
+    (
+        ("a", "b", "a", "c", "d"),
+        {"a": 10.0, "b": None, "c": 30.0, "d": 40.0},
+        3,
+        "c",
+        "a wrong result, which costs a measurement, too",
+    ),
 )
 
 

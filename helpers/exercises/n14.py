@@ -93,7 +93,12 @@ def fastest_by_group() -> Table:
             means = (f"{one.faster} of {one.shapes}", f"{one.of_cublas:.2f}", f"{one.of_best:.2f}")
             rows.append((devices.get(gpu).short, one.group, *means, ", ".join(f"{name} {n}" for name, n in used)))
     head = ("GPU", "shapes", "faster than cuBLAS", "geometric mean", "of the best of cuBLASLt", "kernels chosen most")
-    return Table(head, tuple(rows), "fastest(M, N, K), recorded on both", words=frozenset({0, 1, 5}))
+    return Table(
+        head,
+        tuple(rows),
+        "fastest(M, N, K), recorded on both (small shapes replayed from a graph)",
+        words=frozenset({0, 1, 5}),
+    )
 
 
 def found_by_search() -> dict[tuple[int, int, int], float]:

@@ -20,3 +20,10 @@ def test_the_last_tile_may_be_waited_for_alone():
 def test_a_second_buffer_that_hides_nothing_is_right_with_a_remark():
     verdict = exercises.get("two_buffers").check(exercises.get("two_buffers").solved)
     assert verdict.passed and "it hides nothing yet" in verdict.sentence
+
+
+def test_the_hunt_for_a_buffer_begins_without_advice_on_barriers():
+    hunt = exercises.get("two_buffers")
+    verdict = hunt.check(hunt.starter)
+    assert verdict.passed is None and "race in shared memory" in verdict.sentence
+    assert "Put __syncthreads()" not in verdict.sentence and "either may come first.\n" in verdict.sentence

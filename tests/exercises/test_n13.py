@@ -16,7 +16,8 @@ def test_the_predicted_share_is_that_of_the_counted_space():
     ("changed", "passed", "told"),
     [
         ({}, None, "32, the lanes of a warp"),
-        ({"WN": 32}, False, "25% of the warps are wanted"),
+        ({"WN": 32}, True, "the compiler takes 128 registers, not 136: 25.0%"),
+        ({"BN": 256, "BK": 8, "TM": 16}, False, "25% of the warps are wanted"),
         ({"WN": 32, "BLOCKS": 2}, True, "25.0% of the warps"),
         ({"WM": 48}, False, "multiple of WM"),
         ({"BM": 64, "BN": 64, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "BLOCKS": 3}, True, "Legal"),

@@ -19,7 +19,7 @@ from helpers.pictures.mix import facts as mix
 from helpers.pictures.warp_states import facts as warp_states
 from helpers.profile import profile
 from helpers.profile.__main__ import main
-from tests.notebooks.support import H200, linked_terms, prose, said, sources
+from tests.notebooks.support import H200, linked_terms, prose, said, sources, speeds
 
 SIZE = 2048
 NAMES = ("shared_memory", "block_tile_1d", "block_tile_2d")
@@ -116,6 +116,9 @@ def test_the_predicted_bars_are_as_long_as_the_recorded_ones_and_err_where_the_t
 def test_the_page_has_the_parts_of_the_bar_and_names_the_lines_that_cost_most():
     page = profile(get("block_tile_2d").launch(SIZE, SIZE, SIZE))
     assert page.prediction.kind == "shared"
+    (micros,) = said("07", r"(\d+) µs were recorded, just outside the range")
+    assert micros == round(2e-3 * SIZE**3 / speeds(SIZE)["block_tile_2d"])
+    assert 1 < micros / (1e3 * page.prediction.range_ms[1]) < 1.02
     products, tile = page.hot[:2]
     assert "+=" in products.text and products.waits_for == "Dispatch Stall"
     assert tile.text.startswith("As[")

@@ -12,6 +12,7 @@ from helpers.exercises.framework import trial
 from helpers.measure import registers
 from helpers.measure.registers import AS_COMPILED, BOTH_BANKS, NO_B, NO_FRAGMENTS, NO_REUSE, ONE_BANK, recorded
 from helpers.pictures.bank_board.facts import shared_accesses
+from helpers.pictures.ladder.facts import UPPER_RUNGS, ladder_of
 from helpers.pictures.register_file.model import asked_of, banks, lost_cycles
 from helpers.pictures.register_file.write_port import collisions
 from tests.notebooks.support import H200, answered, linked_terms, prose, said, sources
@@ -152,6 +153,7 @@ def test_a_merged_load_costs_the_same_whatever_bank_sums_go_to_and_another_only_
     for lanes in merged:
         cost = [registers.cost_of(lanes, sums) for sums in (BOTH_BANKS, ONE_BANK)]
         assert cost[0] > 1.5 and cost[1] == pytest.approx(cost[0], rel=0.02)
+        assert cost[1] < 0.8 * min(registers.cost_of(other, ONE_BANK) for other in others)
     for lanes in others:
         assert abs(registers.cost_of(lanes, BOTH_BANKS)) < 0.05 and registers.cost_of(lanes, ONE_BANK) > 2
 
@@ -222,6 +224,16 @@ def test_reading_costs_most_in_pinned_and_unmerged_and_without_b_both_are_equall
     assert gain(recorded("stream_k", NO_FRAGMENTS), merged) > 4 * gain(
         recorded("stream_k, unmerged lanes", NO_FRAGMENTS), unmerged
     )
+
+
+def test_the_exchange_gains_less_than_the_model_promises():
+    at_4096 = ladder_of(H200.name, UPPER_RUNGS).at((4096,) * 3)
+    found = []
+    for name in ("unmerged", "exchanged"):
+        texts = [row.text for row in compiler.sass.rows(compiler.disassemble(run.compiled(get(name))), "")[0]]
+        found.append(1 + lost_cycles(asked_of(texts)) / sum(text.startswith("FFMA") for text in texts))
+    measured = at_4096["exchanged"].gflops / at_4096["unmerged"].gflops
+    assert 1.05 < measured < found[0] / found[1] - 0.03
 
 
 def test_the_fastest_kernel_of_the_notebook_starts_an_fma_in_four_cycles_of_five():

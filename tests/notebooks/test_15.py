@@ -101,6 +101,13 @@ def test_cublas_is_faster_than_mma_sync_could_be_and_our_kernels_are_not():
         assert found[name, "our last kernel"] < most < found[name, "cuBLAS"]
 
 
+def test_our_kernels_stay_lower_than_their_clock_explains():
+    alone = {row[0]: row for row in precisions.recorded().alone() if row[1] == "last kernel"}
+    for name, most in precisions.reached(H200.name).items():
+        _, _, tflops, mhz, *_ = alone[name]
+        assert 1000 * float(tflops) < 0.95 * most * int(mhz) / H200.clock_mhz
+
+
 @pytest.mark.parametrize("size", [4096, 8192])
 def test_cublas_is_much_faster_in_fp8_than_in_float16(size):
     found = precisions.by_format(H200.name, size)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 DEVICE = devices.DEFAULT
 FLOAT_BYTES = 4
+BARRIERS = "barriers passed by blocks"
 
 
 def sectors_a_load(at_most: float) -> Goal:
@@ -191,7 +192,7 @@ def shared_bytes(at_most: int) -> Goal:
 
 def barriers(at_most: int) -> Goal:
     """__syncthreads() that the blocks of a launch pass."""
-    return Goal("barriers passed by blocks", lambda j: j.barriers, at_most)
+    return Goal(BARRIERS, lambda j: j.barriers, at_most)
 
 
 def loads_behind_count(loaded: int, counted: int, name: str) -> Goal:

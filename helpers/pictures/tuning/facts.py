@@ -15,6 +15,7 @@ from gemm_kernels.rules import broken
 from gpusim import devices
 from helpers import recordings
 from helpers.pictures.tuning.model import Prediction, predict
+from helpers.pictures.tuning.search_space import suits
 from helpers.recordings.measurement import recorded_on
 from helpers.recordings.suites import SEARCH
 
@@ -87,6 +88,11 @@ class Landscape:
     @cached_property
     def legal(self) -> tuple[Configuration, ...]:
         return tuple(one for one in self.configurations if not one.broken)
+
+    def measured(self, pruned: bool = False) -> tuple[Configuration, ...]:
+        """Those that were measured; pruned: only those that `suits` keeps at this size today."""
+        found, sms = (one for one in self.legal if one.gflops), devices.get(self.device).sms
+        return tuple(one for one in found if not pruned or suits(one.params, (self.size,) * 3, sms))
 
     def best(self, measure: Measure) -> Configuration | None:
         """The configuration with the best value, or None if none has one."""
