@@ -63,12 +63,17 @@ def digits(factor: float = model.FACTOR) -> theme.Figure:
     """Which numbers eight bits have for a small column, and the error of the product by granularity of the scales."""
     given = model.operands(factor)
     column = given.B[:, SMALL]
-    lines = []
-    for form, colour in ((model.INT8, theme.SPEED), (model.FP8, theme.REFERENCE)):
+    lines, formats = [], ((model.INT8, theme.SPEED), (model.FP8, theme.REFERENCE))
+    scale_of = {(form, one): float(model.scales(given.B, form, one, 0)[0, SMALL])
+                for form, _ in formats for one in (model.TENSOR, model.COLUMN)}  # fmt: skip
+    # as far as the numbers that a value becomes, which may lie further out than it
+    most = max(
+        float(np.abs(model.rounded(column / scale, form)).max()) * scale for (form, _), scale in scale_of.items()
+    )
+    for form, colour in formats:
         for granularity in (model.TENSOR, model.COLUMN):
-            scale = float(model.scales(given.B, form, granularity, 0)[0, SMALL])
-            most = float(np.abs(column).max()) * 1.05
-            lines.append(NumberLine(f"{form}, {granularity}", model.numbers_within(form, scale, most), colour))
+            numbers = model.numbers_within(form, scale_of[form, granularity], most)
+            lines.append(NumberLine(f"{form}, {granularity}", numbers, colour))
     title = f"One column in {model.EVERY} is {theme.number(factor)} times as large: what is left of the others?"
     return scales_figure(column, lines, model.errors(factor), title)
 

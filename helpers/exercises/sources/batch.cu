@@ -1,6 +1,6 @@
 #include "family/tile.cuh"   // T, product
 
-// C[p] = A[p] * B[p] for all products p < count. A: (M, K), B: (K, N), C: (M, N), each without gaps;
+// C[p] = A[p] * B[p] for all products p < count. A: (M, K), B: (K, N), C: (M, N), rows without gaps;
 // matrix p begins p * step_a floats behind A, p * step_b behind B, p * step_c behind C.
 // The grid's z is shorter than count where there are many products: then a block computes several.
 extern "C" __global__ void gemm_batch(int count, int M, int N, int K, const float *A, long long step_a,
