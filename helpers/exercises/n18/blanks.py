@@ -86,7 +86,7 @@ TRANSPOSED_OPERAND = Blank(
     **texts.of("18", "transposed_operand"),
     difficulty=2,
     problem=TransposedOperand("gemm_nt", TRANSPOSED),
-    picture=SectorsOf(((3, "ld"), (5, "ld")), TRANSPOSED[0], LEARNERS),
+    picture=Drawn(pictures.of_turned_store),
     goals=(_coalesced(4.0), goals.conflicts()),
     judged=TRANSPOSED[0],
     wrong=(
@@ -420,8 +420,8 @@ GROUPED = Blank(
         Wrong("tile_of_all", "blockIdx.y counts the tiles of all experts; `tile` is that within the expert.",
               (("offsets[expert] + tile * T", "blockIdx.y * T"),)),
         Wrong("tile_of_all_in_expert", "blockIdx.y counts the tiles of all experts, and what is left of it, `tile`, "
-              "those of this one. With blockIdx.y rows may be negative, and beside threadIdx.y, which is unsigned, that "
-              "is large.",
+              "those of this one. With blockIdx.y rows may be negative, and beside threadIdx.y, which is unsigned, "
+              "that is large.",
               (("offsets[expert] + tile * T", "offsets[expert] + blockIdx.y * T"),)),
         Wrong("rows_of_others", "The expert begins at offsets[expert]: that is missing in the first row.",
               (("offsets[expert] + tile * T", "tile * T"),)),

@@ -11,6 +11,8 @@ from helpers.exercises.framework import trial
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.n18.members import Convolution, Grouped, T, result_size
 from helpers.pictures import theme
+from helpers.pictures.bank_board.facts import shared_accesses
+from helpers.pictures.bank_board.figure import bank_board_figure
 from helpers.pictures.grouped.facts import Shares, shares
 from helpers.pictures.grouped.figure import grouped_figure
 from helpers.pictures.implicit import facts as implicit
@@ -24,6 +26,16 @@ IMAGE = Case({"images": 1, "H": 6, "W": 6, "C": 4, "R": 3, "S": 3, "N": 16, "str
 ITERATION = 1  # of the drawn warp
 X = 3  # the parameter of the convolution that the images are
 SMALL = 1  # a column of B whose numbers are of usual size
+
+
+def of_turned_store(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
+    """The banks of the costliest store of warp 0 to shared memory; of equal ones the last, which fills Bs."""
+    recording = trial.record(kernel, problem.prepare(problem.cases[0]), blocks=((0, 0, 0),), only_traced=True)
+    stores = [access for _, access in shared_accesses(recording) if access.op == "st"]
+    if not stores:
+        raise LookupError("Warp 0 stores nothing to shared memory.")
+    costliest = max(reversed(stores), key=lambda one: one.wavefronts)
+    return bank_board_figure(costliest, f"{_begins(title)}: warp 0 stores a tile")
 
 
 def shares_of(kernel: Kernel, problem: Problem) -> Shares:

@@ -72,7 +72,8 @@ def predict_loop() -> Prediction:
         "about 10 times": "A launch from Python takes longer than that: about ten millionths of a second, a thousand "
         "times.",
         "more than 100 times": f"A launch from Python takes {theme.number(each)} µs, and a thousand products in one "
-        f"launch take {theme.number(1e3 * times['one launch'])} µs. So the GPU waits for the next launch nearly all the time.",
+        f"launch take {theme.number(1e3 * times['one launch'])} µs. So the GPU waits for the next launch nearly all "
+        "the time.",
         "more than 1000 times": "So it would be if one product took as long as a thousand.",
     }
     return predict(
