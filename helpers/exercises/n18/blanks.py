@@ -336,6 +336,11 @@ COLUMN_SCALES = Blank(
 
 GROUPS = cases("M N K", (16, 32, 128), (18, 21, 96), (33, 16, 32), (1, 17, 160), (1, 1, 32))
 
+GROUP_ALONE = (
+    "The second group of a tile has the sum of the first one in its own: for each group the sum begins at 0, and w at "
+    "first."
+)
+
 GROUP_SCALES = Blank(
     name="group_scales",
     notebook="18",
@@ -352,12 +357,11 @@ GROUP_SCALES = Blank(
         Wrong("group_of_words", "A group has 8 words: divide by WORDS.", (("(w0 + first) / WORDS", "(w0 + first)"),)),
         Wrong("part_goes_on", "The sum of a group begins at 0: otherwise the groups before are scaled again.",
               (("float sum = 0.0f;", "float sum = 0.0f;\n    int part = 0;"), ("            int part = 0;\n", ""))),
-        Wrong("part_of_tile", "The second group of a tile begins where the first one ended: set its sum to 0 for each "
-              "group, not for each tile.",
+        Wrong("part_of_tile", GROUP_ALONE,
               (("        for (int first = 0", "        int part = 0;\n        for (int first = 0"),
                ("            int part = 0;\n", ""))),
         Wrong("whole_tile", "The group is 8 words long: w < first + WORDS.", (("w < first + WORDS", "w < T"),)),
-        Wrong("from_the_begin", "The second group begins at first: w = first.", (("int w = first;", "int w = 0;"),)),
+        Wrong("from_the_begin", GROUP_ALONE, (("int w = first;", "int w = 0;"),)),
         Wrong("replaced", "A group replaces the sum so far: it must be added, +=.", (("sum += part", "sum = part"),)),
         Wrong("edge_too_late", "An element whose row is M, or whose column is N, lies outside: >=, not >.",
               (("row >= M || col >= N", "row > M || col > N"),)),

@@ -53,8 +53,9 @@ struct Both {            // two steps are a step
 };
 
 // C = GELU(A * B + bias) + R. A: (M, K), B: (K, N), C: (M, N)
-extern "C" __global__ void gemm_gelu(int M, int N, int K, const float *A, const float *B,
-                                     const float *bias, const float *R, float *C) {
+extern "C" __global__ void gemm_gelu(int M, int N, int K, const float *A,
+                                     const float *B, const float *bias,
+                                     const float *R, float *C) {
     // 5. The first row and column of my tile, my own, and the sum, by product(rows, cols, K, A, lda, B, ldb).
     // 6. All three steps as one epilogue, made as `const Both<Bias, Gelu> two = {{bias}, {}};` makes one of two.
     //    It is applied in a register, and C is stored once.
