@@ -394,6 +394,11 @@ FIRST_TILE = (
     "offsets[expert] + tile * T."
 )
 
+ROWS_LEFT = (
+    "The tile ends where its expert does: offsets[expert + 1] - first_row rows are left. Below them stand rows of the "
+    "next expert, which another block stores."
+)
+
 ROWS_OF = ((16, 32, 16), (20, 5, 33), (0, 17, 0, 9, 0), (1, 1, 30, 0, 2), (0, 0, 3), (40,))
 
 GROUPED = Blank(
@@ -437,13 +442,11 @@ GROUPED = Blank(
         Wrong("factor_of_tile", "The matrix is that of the expert, not of the tile.",
               (("B + expert * K * N", "B + tile * K * N"),)),
         Wrong("factor_of_k", "A matrix of B has K * N floats.", (("expert * K * N", "expert * N"),)),
-        Wrong("rows_of_all", "The tile ends where the expert does: offsets[expert + 1] - first_row rows are left, not "
-              "all that follow.",
+        Wrong("rows_of_all", ROWS_LEFT,
               (("rows = offsets[expert + 1] - first_row", "rows = offsets[experts] - first_row"),)),
         Wrong("all_rows_stored", "Below the expert's last row stand rows of the next one, which another block stores: "
               "ask for threadIdx.y < rows.", (("threadIdx.y < rows && ", ""),)),
-        Wrong("stored_to_the_end", "Below the expert's last row stand rows of the next one, which another block "
-              "stores: the tile ends where its expert does, threadIdx.y < rows.",
+        Wrong("stored_to_the_end", ROWS_LEFT,
               (("threadIdx.y < rows", "row < offsets[experts]"),)),
         Wrong("whole_tiles", "An expert's last tile has fewer rows than T: product wants those that are left, rows.",
               (("product(rows", "product(T"),)),
