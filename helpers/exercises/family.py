@@ -38,6 +38,7 @@ SIDES = (16, 64, 256)  # M = N = K of the small products
 WAYS = ONE_LAUNCH, LOOP, GRAPH, FAMILY, LIBRARY = "one launch", "a loop", "a graph", "gemm", "cuBLAS"
 OURS, RIVAL = "ours", "cuBLAS + CuPy"
 WHOLE = "the whole layer"
+GATED = "gate", "up"
 MOST_Z = 65_535
 ERROR = 1e-4  # of a layer, relative to its largest element: sums in float32, one behind the other
 
@@ -235,6 +236,12 @@ def small_table() -> Table:
     return Table(heads, rows, f"{COUNT} products by gemm_batch in three ways, by gemm and by cuBLAS ({label})")
 
 
+def comparable(layer: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The parts of the layer, together where each alone does different work on the two sides: ours has SiLU in `gate`,
+    and cuBLAS's side behind `up`."""
+    return [GATED if name == GATED[0] else (name,) for name in layer if name not in GATED[1:]]
+
+
 def layer_table() -> Table:
     """By part: shape, the roof, and the time of ours and of cuBLAS with CuPy kernels."""
     heads = ("part", "member", "products", "roof, µs", "ours, µs", "of the roof", "cuBLAS + CuPy, µs", "ratio")
@@ -245,16 +252,16 @@ def layer_table() -> Table:
     device = devices.DEFAULT
     known = {part.name: part for part in parts(found.sizes)}
     rows = []
-    for name, times in found.layer.items():
-        ours, rival = (times[one].median_ms for one in (OURS, RIVAL))
-        cells = ("", "", "", "")
-        if name in known:
-            part = known[name]
-            roof = part.roof_ms(peaks.of(device).tflops["FP32"], device.memory_gb_per_s)
-            many = f"{part.count} × " if part.count > 1 else ""
-            shape = " × ".join(map(str, part.shape))
-            cells = (part.member, f"{many}({shape})", theme.thousands(1e3 * roof), f"{roof / ours:.0%}")
-        rows.append((name, *cells[:3], theme.thousands(1e3 * ours), cells[3], theme.thousands(1e3 * rival),
+    for names in comparable(found.layer):
+        ours, rival = (sum(found.layer[name][one].median_ms for name in names) for one in (OURS, RIVAL))
+        cells, products = ("", "", "", ""), [known[name] for name in names if name in known]
+        if products:
+            roof = sum(one.roof_ms(peaks.of(device).tflops["FP32"], device.memory_gb_per_s) for one in products)
+            count, shape = sum(one.count for one in products), " × ".join(map(str, products[0].shape))
+            many = f"{count} × " if count > 1 else ""
+            member = "; ".join(one.member for one in products)
+            cells = (member, f"{many}({shape})", theme.thousands(1e3 * roof), f"{roof / ours:.0%}")
+        rows.append((", ".join(names), *cells[:3], theme.thousands(1e3 * ours), cells[3], theme.thousands(1e3 * rival),
                      f"{rival / ours:.2f}"))  # fmt: skip
     return Table(heads, tuple(rows), f"{found.sizes.rows} tokens, float32 ({found.label}); above 1 ours is faster",
                  words=frozenset({0, 1}))  # fmt: skip

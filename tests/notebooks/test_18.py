@@ -68,19 +68,20 @@ def test_a_launch_from_python_takes_more_than_ten_microseconds(side, way, micros
 
 def test_a_graph_leaves_about_two_microseconds():
     assert 1.5 < RECORDED.small[16][family.GRAPH].median_ms < 2.5
+    assert 3.5 < RECORDED.small[64][family.GRAPH].median_ms < 4.5  # "four in the second"
     times = RECORDED.small[256]
     assert times[family.GRAPH].median_ms > 2 * times[family.ONE_LAUNCH].median_ms
     (blocks,) = said("18", r"(\d+) blocks of one product do not fill the GPU")
     assert blocks == (256 // 16) ** 2
 
 
-def test_fusing_gains_where_k_is_small_and_loses_in_the_last_row():
+def test_fusing_gains_in_float32_and_loses_in_the_last_row():
     for kind in ("f32 NN", "bf16 NN"):
         rows = [row for row in ROWS if (row["member"], row["kind"]) == ("bias + GELU", kind)]
         ratios = {tuple(row["shape"]): row["ms"]["cublas + CuPy kernel"] / row["ms"]["gemm"] for row in rows}
         assert ratios[8192, 8192, 256] > ratios[4096, 4096, 512] > ratios[4096, 4096, 4096]
         assert (ratios[4096, 4096, 4096] < 0.95) is (kind == "bf16 NN")
-        assert min(ratios.values()) > 0.98 or kind == "bf16 NN"
+        assert min(ratios.values()) > 1 or kind == "bf16 NN"
 
 
 def test_small_columns_have_hardly_a_number_left():
@@ -96,21 +97,21 @@ def test_the_rows_of_the_experts_are_those_of_the_picture():
     assert tuple(map(int, text.split(", "))) == ROWS_OF
 
 
-def test_a_layer_is_ours_by_its_first_row():
-    ratios = {
-        name: times[family.RIVAL].median_ms / times[family.OURS].median_ms for name, times in RECORDED.layer.items()
-    }
-    assert ratios["Q, K, V"] > 1.1 and ratios[family.WHOLE] > 1
-    assert all(0.85 < ratios[name] < 1.15 for name in ("output", "gate", "up", "down"))
+def test_the_layer_is_ahead_by_what_values_gain():
     gained = {
-        name: times[family.RIVAL].median_ms - times[family.OURS].median_ms for name, times in RECORDED.layer.items()
-    }
-    assert gained["Q, K, V"] == max(one for name, one in gained.items() if name != family.WHOLE)
+        ", ".join(names): sum(RECORDED.layer[name][family.RIVAL].median_ms - RECORDED.layer[name][family.OURS].median_ms
+                              for name in names) for names in family.comparable(RECORDED.layer)
+    }  # fmt: skip
+    assert gained["gate, up"] < -gained["Q, K, V"] < 0
+    assert 0 < gained[family.WHOLE] < gained["values"]
+    ratios = {row[0]: float(row[-1]) for row in family.layer_table().rows}
+    assert all(0.95 < ratios[name] < 1.05 for name in ("output", "down"))
     roofs = {part.name: part.roof_ms(H200.peak_fp32_gflops / 1e3, H200.memory_gb_per_s) for part in parts(Sizes())}
     shares = {name: roof / RECORDED.layer[name][family.OURS].median_ms for name, roof in roofs.items()}
-    assert all(0.4 < shares[name] < 0.6 for name in ("scores", "values"))
+    assert all(0.4 < shares[name] < 0.6 for name in ("scores", "values", "gate", "up"))
 
 
 def test_float32_beats_the_library_and_fewer_bits_do_not():
     ratios = {row[0]: float(row[4]) for row in n18.formats_table().rows}
-    assert ratios["f32 NN"] > 1 and all(ratios[kind] < 1 for kind in ("bf16 NN", "f16 TN", "s8 NT", "e4m3 NT"))
+    assert ratios["f32 NN"] > 1 and 0.9 < ratios["f64 NN"] < 1
+    assert all(ratios[kind] < 0.7 for kind in ("bf16 NN", "f16 TN", "s8 NT", "e4m3 NT"))

@@ -44,6 +44,7 @@ def test_a_batch_with_one_b_needs_it_once():
     own, shared = (moved(Member(products=3, shared=one)) for one in (False, True))
     assert own.needed - shared.needed == 2 * 4 * facts.K * facts.N
     assert own.loaded == shared.loaded
+    assert [[one.sheets for one in both.operands] for both in (own, shared)] == [[3, 3, 3], [3, 1, 3]]
 
 
 @pytest.mark.parametrize("member", [Member(), Member("T", "T", 3), Member("N", "T", 0, 1, False, False)])

@@ -1,11 +1,14 @@
-"""The six kernels that the learner of notebook 18 writes, each a member of the family."""
+"""The seven kernels that the learner of notebook 18 writes, each a member of the family."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.answers import LEARNERS
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
+from helpers.exercises.framework.judge import Goal, Judged
 from helpers.exercises.framework.pictures import Drawn, SectorsOf
 from helpers.exercises.n18 import pictures
 from helpers.exercises.n18.members import (
@@ -19,6 +22,36 @@ from helpers.exercises.n18.members import (
     cases,
     of_rows,
 )
+
+
+def _most_scattered(judged: Judged) -> str:
+    """The array whose load requests touch the most sectors, and why."""
+    sectors, requests = (
+        {
+            one.name: judged.recording.total(quantity, "global", "ld", one.name)
+            for one in judged.kernel.compiled.parameters
+        }
+        for quantity in ("sectors", "requests")
+    )
+    means = {name: sectors[name] / count for name, count in requests.items() if count}
+    name = max(means, key=means.__getitem__)
+    return (
+        f"A load request to {name} touches {means[name]:.1f} sectors on average: neighbours in x must load neighbours "
+        "in memory, which in a row of the array are neighbours in k."
+    )
+
+
+def _coalesced(at_most: float) -> Goal:
+    return replace(goals.sectors_a_load(at_most), explain=_most_scattered)
+
+
+def _stored_in_one_go(sectors: int) -> Goal:
+    """Sectors stored, where C is stored once."""
+    return replace(
+        goals.store_sectors(sectors),
+        explain=lambda _: "C is stored more often than once. Apply the epilogue to the sum in its register.",
+    )
+
 
 # Two members have them.
 REPLACED = "Each product replaces the sum so far: it must be added, +=."
@@ -34,6 +67,8 @@ WORDS_TURNED = (
     "The tile must be turned once: the int with word x and column y goes to Bs[x][y], and Bs[w][x] is that of word w "
     "and column x."
 )
+
+NO_END_OF_K = "Behind k = K a row of {} is over, and there are gaps or other rows, not zeros: ask for k0 + x < K."
 
 TRANSPOSED = cases(
     "M N K lda ldb ldc",
@@ -51,8 +86,8 @@ TRANSPOSED_OPERAND = Blank(
     **texts.of("18", "transposed_operand"),
     difficulty=2,
     problem=TransposedOperand("gemm_nt", TRANSPOSED),
-    picture=SectorsOf(((3, "ld"), (5, "ld")), TRANSPOSED[0], LEARNERS),
-    goals=(goals.sectors_a_load(4.0), goals.conflicts()),
+    picture=Drawn(pictures.of_turned_store),
+    goals=(_coalesced(4.0), goals.conflicts()),
     judged=TRANSPOSED[0],
     wrong=(
         Wrong("index_alone", "Neighbours in x read elements that are ldb floats apart: let x be the k of the load, and "
@@ -77,9 +112,13 @@ TRANSPOSED_OPERAND = Blank(
               (("B[(first_col + y) * ldb + k0 + x]", "B[(k0 + x) * ldb + first_col + y]"),)),
         Wrong("guard_as_before", "The guard must ask for what is loaded: here y belongs to the column and x to k.",
               (("first_col + y < N && k0 + x < K", "first_col + x < N && k0 + y < K"),)),
+        Wrong("guard_of_sum", "The guard asks for another column than is loaded: that is first_col + y, and col is the "
+              "column of the sum.", (("first_col + y < N && k0", "first_col + x < N && k0"),)),
         Wrong("replaced", REPLACED, (("sum += As", "sum = As"),)),
         Wrong("a_turned", A_TURNED, (("As[y][k]", "As[k][y]"),)),
         Wrong("by_one", BY_ONE, (("k0 += T", "k0 += 1"),)),
+        Wrong("no_end_of_k_in_b", NO_END_OF_K.format("B"), (("first_col + y < N && k0 + x < K", "first_col + y < N"),)),
+        Wrong("no_end_of_k_in_a", NO_END_OF_K.format("A"), (("row < M && k0 + x < K", "row < M"),)),
         Wrong("no_end_of_k", "Behind k = K there are gaps, or other rows, and not zeros: ask for k0 + x < K in both "
               "loads.",
               ((" && k0 + x < K", ""),)),
@@ -97,7 +136,7 @@ TRANSPOSED_OPERAND = Blank(
 )  # fmt: skip
 
 BATCHES = cases(
-    "count M N K z gap shared",
+    "count M N K gridDim.z gap_behind_A_and_C one_B",
     (3, 16, 32, 16, 3, 0, 0),
     (5, 18, 21, 17, 2, 0, 0),
     (4, 20, 17, 9, 4, 7, 0),
@@ -142,6 +181,14 @@ BATCH = Blank(
         Wrong("rows_of_n", "A row of A has K floats: first_row * K.", (("first_row * K", "first_row * N"),)),
         Wrong("columns_times_k", "Columns of B are neighbours in memory: the tile begins first_col floats further.",
               (("step_b + first_col", "step_b + first_col * K"),)),
+        Wrong("early_return", "product waits at barriers, so all threads of the block must call it: a thread outside C "
+              "goes through the loop, too, and stores nothing.",
+              (("    for (int p", "    if (row >= M || col >= N) return;\n    for (int p"),)),
+        Wrong("first_tile", "Every block computes the first tile: product wants A from the tile's first row on, "
+              "first_row * K floats further, and B from its first column on.",
+              ((" + first_row * K", ""), (" + first_col;", ";"))),
+        Wrong("all_of_both", "product wants what is *left* from the tile's first row and column on: M - first_row and "
+              "N - first_col.", (("product(M - first_row, N - first_col", "product(M, N"),)),
         Wrong("all_rows", "From the tile's first row on there are M - first_row rows left, not M.",
               (("product(M - first_row", "product(M"),)),
         Wrong("all_columns", "From the tile's first column on there are N - first_col columns left, not N.",
@@ -171,7 +218,7 @@ FUSED_STEPS = Blank(
     difficulty=2,
     problem=FusedSteps("gemm_gelu", LAYERS),
     picture=SectorsOf(((5, "ld"), (6, "ld"), (7, "st")), LAYERS[0], LEARNERS),
-    goals=(goals.store_sectors(128),),
+    goals=(_stored_in_one_go(128),),
     judged=cases("M N K", (32, 32, 16))[0],
     wrong=(
         Wrong("bias_of_row", "There is one bias for each column of C: bias[col].", (("bias[col]", "bias[row]"),)),
@@ -226,7 +273,7 @@ FUSED_STEPS = Blank(
     ),
 )  # fmt: skip
 
-EIGHT_BITS = cases("M N K", (16, 32, 128), (18, 21, 66), (33, 16, 7), (1, 19, 130), (17, 1, 4), (1, 1, 1))
+EIGHT_BITS = cases("M N K", (16, 32, 128), (18, 21, 66), (33, 16, 7), (1, 19, 130), (17, 1, 4), (1, 1, 1), (1, 2, 1700))
 
 COLUMN_SCALES = Blank(
     name="column_scales",
@@ -235,7 +282,7 @@ COLUMN_SCALES = Blank(
     difficulty=2,
     problem=ColumnScales("gemm_int8", EIGHT_BITS),
     picture=SectorsOf(((3, "ld"), (4, "ld")), EIGHT_BITS[0], LEARNERS),
-    goals=(goals.sectors_a_load(4.0), goals.conflicts()),
+    goals=(_coalesced(4.0), goals.conflicts()),
     judged=EIGHT_BITS[0],
     wrong=(
         Wrong("scale_of_row", "The columns of C have the scales of B: scale_b[col].",
@@ -254,6 +301,8 @@ COLUMN_SCALES = Blank(
               (("scale_a[row] * scale_b[col]", "(scale_a[row] + scale_b[col])"),)),
         Wrong("words_multiplied", "An int holds four numbers, and * multiplies the ints as they are: __dp4a multiplies "
               "number by number.", (("__dp4a(As[y][w], Bs[w][x], sum)", "sum + As[y][w] * Bs[w][x]"),)),
+        Wrong("float_sum", "From 2^24 on a float no longer has every whole number, so the sum is rounded: keep it an "
+              "int until the end.", (("int sum = 0;", "float sum = 0.0f;"),)),
         Wrong("sum_replaced", "__dp4a returns its third argument plus four products: give it the sum so far.",
               (("Bs[w][x], sum)", "Bs[w][x], 0)"),)),
         Wrong("sum_doubled", "__dp4a has added the sum already: = is enough.", (("sum = __dp4a", "sum += __dp4a"),)),
@@ -287,6 +336,11 @@ COLUMN_SCALES = Blank(
 
 GROUPS = cases("M N K", (16, 32, 128), (18, 21, 96), (33, 16, 32), (1, 17, 160), (1, 1, 32))
 
+GROUP_ALONE = (
+    "The second group of a tile has the sum of the first one in its own: for each group the sum begins at 0, and w at "
+    "first."
+)
+
 GROUP_SCALES = Blank(
     name="group_scales",
     notebook="18",
@@ -303,8 +357,11 @@ GROUP_SCALES = Blank(
         Wrong("group_of_words", "A group has 8 words: divide by WORDS.", (("(w0 + first) / WORDS", "(w0 + first)"),)),
         Wrong("part_goes_on", "The sum of a group begins at 0: otherwise the groups before are scaled again.",
               (("float sum = 0.0f;", "float sum = 0.0f;\n    int part = 0;"), ("            int part = 0;\n", ""))),
+        Wrong("part_of_tile", GROUP_ALONE,
+              (("        for (int first = 0", "        int part = 0;\n        for (int first = 0"),
+               ("            int part = 0;\n", ""))),
         Wrong("whole_tile", "The group is 8 words long: w < first + WORDS.", (("w < first + WORDS", "w < T"),)),
-        Wrong("from_the_begin", "The second group begins at first: w = first.", (("int w = first;", "int w = 0;"),)),
+        Wrong("from_the_begin", GROUP_ALONE, (("int w = first;", "int w = 0;"),)),
         Wrong("replaced", "A group replaces the sum so far: it must be added, +=.", (("sum += part", "sum = part"),)),
         Wrong("edge_too_late", "An element whose row is M, or whose column is N, lies outside: >=, not >.",
               (("row >= M || col >= N", "row > M || col > N"),)),
@@ -337,6 +394,11 @@ FIRST_TILE = (
     "offsets[expert] + tile * T."
 )
 
+ROWS_LEFT = (
+    "The tile ends where its expert does: offsets[expert + 1] - first_row rows are left. Below them stand rows of the "
+    "next expert, which another block stores."
+)
+
 ROWS_OF = ((16, 32, 16), (20, 5, 33), (0, 17, 0, 9, 0), (1, 1, 30, 0, 2), (0, 0, 3), (40,))
 
 GROUPED = Blank(
@@ -366,6 +428,10 @@ GROUPED = Blank(
               (("    if (expert == experts) return;\n", ""),)),
         Wrong("tile_of_all", "blockIdx.y counts the tiles of all experts; `tile` is that within the expert.",
               (("offsets[expert] + tile * T", "blockIdx.y * T"),)),
+        Wrong("tile_of_all_in_expert", "blockIdx.y counts the tiles of all experts, and what is left of it, `tile`, "
+              "those of this one. With blockIdx.y rows may be negative, and beside threadIdx.y, which is unsigned, "
+              "that is large.",
+              (("offsets[expert] + tile * T", "offsets[expert] + blockIdx.y * T"),)),
         Wrong("rows_of_others", "The expert begins at offsets[expert]: that is missing in the first row.",
               (("offsets[expert] + tile * T", "tile * T"),)),
         Wrong("first_tile", FIRST_TILE,
@@ -376,11 +442,14 @@ GROUPED = Blank(
         Wrong("factor_of_tile", "The matrix is that of the expert, not of the tile.",
               (("B + expert * K * N", "B + tile * K * N"),)),
         Wrong("factor_of_k", "A matrix of B has K * N floats.", (("expert * K * N", "expert * N"),)),
-        Wrong("rows_of_all", "The tile ends where the expert does: offsets[expert + 1] - first_row rows are left, not "
-              "all that follow.",
+        Wrong("rows_of_all", ROWS_LEFT,
               (("rows = offsets[expert + 1] - first_row", "rows = offsets[experts] - first_row"),)),
         Wrong("all_rows_stored", "Below the expert's last row stand rows of the next one, which another block stores: "
               "ask for threadIdx.y < rows.", (("threadIdx.y < rows && ", ""),)),
+        Wrong("stored_to_the_end", ROWS_LEFT,
+              (("threadIdx.y < rows", "row < offsets[experts]"),)),
+        Wrong("whole_tiles", "An expert's last tile has fewer rows than T: product wants those that are left, rows.",
+              (("product(rows", "product(T"),)),
         Wrong("no_column_edge", "Right of the last column of C a store goes into the next row: ask for col < N.",
               ((" && col < N", ""),)),
         Wrong("result_turned", "C is row-major: its row and its column trade places in the index.",
@@ -464,6 +533,8 @@ IMPLICIT = Blank(
         Wrong("by_one", BY_ONE, (("k0 += T", "k0 += 1"),)),
         Wrong("b_turned", "B's tile is stored in one order of its two indices and read in the other one: Bs[k][x].",
               (("Bs[k][x]", "Bs[x][k]"),)),
+        Wrong("no_bounds", "at asks whether h and w lie in the image, and not whether the matrix has this row and this "
+              "k: if (row < M && k0 + x < K).", (("if (row < M && k0 + x < K) ", ""),)),
         Wrong("no_end_of_k", "Behind its last column the matrix has no elements, and at would look at another pixel: "
               "ask for k0 + x < K, and B for k0 + y < K.", ((" && k0 + x < K", ""), ("k0 + y < K && ", ""))),
         Wrong("row_by_x", "The row in which B is read follows x, where it must follow y: y is the k of B's tile.",

@@ -17,9 +17,11 @@ from helpers.exercises.framework.problems import Case, Guess, Setup, blocks, val
 
 T = 16  # rows and columns of a tile, as the sources have it
 BLOCK = (T, T)
+LONG = 1024  # numbers along k, all of them large, whose sum a float need not have
 WORD, GROUP = 4, 32  # int8 in an int, and along k with one scale
 ROUNDING = 1e-5  # of GELU, relative to the element, or to 1 where that is smaller
-DIGITS = 2  # after the point, of what is further away
+DIGITS = 2  # after the point, of what is further away,
+ASIDE = 1e-4  # when this is added: sums are multiples of 1/64, some of them between two such numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,7 @@ class Rounded(Setup):
         kept, so that the same mistake in other words leaves the same."""
         found = super().left(args)
         near = np.abs(found - self.expected) <= ROUNDING * np.maximum(1, np.abs(self.expected))
-        return np.where(near, self.expected, np.round(found, DIGITS))
+        return np.where(near, self.expected, np.round(found + ASIDE, DIGITS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +88,8 @@ class TransposedOperand(Member):
 class Batch(Member):
     """`count` products of one shape with steps between them; gaps between the matrices of C are NaN, and stay.
 
-    Sizes beside count, M, N and K: z, of the grid; gap, floats behind each matrix of A and of C; shared, 1 if all
-    products have the same B.
+    Sizes beside count, M, N and K: z of the grid; floats behind each matrix of A and of C; 1 if all products have the
+    same B.
     """
 
     def prepare(self, case: Case) -> Setup:
@@ -130,12 +132,14 @@ def packed(numbers: np.ndarray, words: int) -> np.ndarray:
 
 
 class ColumnScales(Member):
-    """int8 times int8, with a scale for each row of A and for each column of C. Scales are powers of two."""
+    """int8 times int8, with a scale for each row of A and for each column of C. Scales are powers of two. Sums
+    of LONG are larger than 2^24."""
 
     def prepare(self, case: Case) -> Setup:
         M, N, K = case.sizes.values()
         generator = np.random.default_rng([M, N, K])
-        A, B = (generator.integers(-128, 128, (rows, K)).astype(np.int8) for rows in (M, N))
+        least = -128 if K < LONG else 100
+        A, B = (generator.integers(least, 128, (rows, K)).astype(np.int8) for rows in (M, N))
         scale_a, scale_b = (np.ldexp(1.0, generator.integers(-6, 3, rows)).astype(np.float32) for rows in (M, N))
         words = blocks(K, WORD)
         C = np.full((M, N), np.nan, np.float32)

@@ -11,6 +11,8 @@ from helpers.exercises.framework import trial
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.n18.members import Convolution, Grouped, T, result_size
 from helpers.pictures import theme
+from helpers.pictures.bank_board.facts import shared_accesses
+from helpers.pictures.bank_board.figure import bank_board_figure
 from helpers.pictures.grouped.facts import Shares, shares
 from helpers.pictures.grouped.figure import grouped_figure
 from helpers.pictures.implicit import facts as implicit
@@ -24,6 +26,16 @@ IMAGE = Case({"images": 1, "H": 6, "W": 6, "C": 4, "R": 3, "S": 3, "N": 16, "str
 ITERATION = 1  # of the drawn warp
 X = 3  # the parameter of the convolution that the images are
 SMALL = 1  # a column of B whose numbers are of usual size
+
+
+def of_turned_store(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
+    """The banks of the costliest store of warp 0 to shared memory; of equal ones the last, which fills Bs."""
+    recording = trial.record(kernel, problem.prepare(problem.cases[0]), blocks=((0, 0, 0),), only_traced=True)
+    stores = [access for _, access in shared_accesses(recording) if access.op == "st"]
+    if not stores:
+        raise LookupError("Warp 0 stores nothing to shared memory.")
+    costliest = max(reversed(stores), key=lambda one: one.wavefronts)
+    return bank_board_figure(costliest, f"{_begins(title)}: warp 0 stores a tile")
 
 
 def shares_of(kernel: Kernel, problem: Problem) -> Shares:
@@ -63,12 +75,17 @@ def digits(factor: float = model.FACTOR) -> theme.Figure:
     """Which numbers eight bits have for a small column, and the error of the product by granularity of the scales."""
     given = model.operands(factor)
     column = given.B[:, SMALL]
-    lines = []
-    for form, colour in ((model.INT8, theme.SPEED), (model.FP8, theme.REFERENCE)):
+    lines, formats = [], ((model.INT8, theme.SPEED), (model.FP8, theme.REFERENCE))
+    scale_of = {(form, one): float(model.scales(given.B, form, one, 0)[0, SMALL])
+                for form, _ in formats for one in (model.TENSOR, model.COLUMN)}  # fmt: skip
+    # as far as the numbers that a value becomes, which may lie further out than it
+    most = max(
+        float(np.abs(model.rounded(column / scale, form)).max()) * scale for (form, _), scale in scale_of.items()
+    )
+    for form, colour in formats:
         for granularity in (model.TENSOR, model.COLUMN):
-            scale = float(model.scales(given.B, form, granularity, 0)[0, SMALL])
-            most = float(np.abs(column).max()) * 1.05
-            lines.append(NumberLine(f"{form}, {granularity}", model.numbers_within(form, scale, most), colour))
+            numbers = model.numbers_within(form, scale_of[form, granularity], most)
+            lines.append(NumberLine(f"{form}, {granularity}", numbers, colour))
     title = f"One column in {model.EVERY} is {theme.number(factor)} times as large: what is left of the others?"
     return scales_figure(column, lines, model.errors(factor), title)
 

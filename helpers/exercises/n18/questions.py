@@ -65,15 +65,16 @@ def predict_loop() -> Prediction:
     times = _small()
     factor = times["a loop"] / times["one launch"]
     each = 1e3 * times["a loop"] / THOUSAND
-    options = {"about as long": 1.0, "about 10 times": 10.0, "about 100 times": 100.0, "about 1000 times": 1000.0}
-    answer = min(options, key=lambda one: abs(math.log(options[one] / factor)))
+    bounds = {"about as long": 0.0, "about 10 times": 5.0, "more than 100 times": 100.0, "more than 1000 times": 1000.0}
+    answer = max((one for one in bounds if bounds[one] < factor), key=bounds.__getitem__)
     reasons = {
         "about as long": "So it would be if a launch took no time, and if one product filled the GPU.",
         "about 10 times": "A launch from Python takes longer than that: about ten millionths of a second, a thousand "
         "times.",
-        "about 100 times": f"A launch from Python takes {theme.number(each)} µs, and a thousand products in one launch "
-        f"take {theme.number(1e3 * times['one launch'])} µs. So the GPU waits for the next launch nearly all the time.",
-        "about 1000 times": "So it would be if one product took as long as a thousand.",
+        "more than 100 times": f"A launch from Python takes {theme.number(each)} µs, and a thousand products in one "
+        f"launch take {theme.number(1e3 * times['one launch'])} µs. So the GPU waits for the next launch nearly all "
+        "the time.",
+        "more than 1000 times": "So it would be if one product took as long as a thousand.",
     }
     return predict(
         f"A thousand products of {SMALL} × {SMALL} × {SMALL}: your kernel in a loop of a thousand launches from "

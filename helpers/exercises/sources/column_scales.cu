@@ -2,8 +2,9 @@
 
 // C[row, col] = scale_a[row] * scale_b[col] * (A * B^T)[row, col]. A: (M, K), B: (N, K) of int8, four of them in
 // an int. A row has `words` ints, and behind its K numbers zeros.
-extern "C" __global__ void gemm_int8(int M, int N, int words, const int *A, const int *B,
-                                     const float *scale_a, const float *scale_b, float *C) {
+extern "C" __global__ void gemm_int8(int M, int N, int words, const int *A,
+                                     const int *B, const float *scale_a,
+                                     const float *scale_b, float *C) {
     __shared__ int As[T][T];       // A tile: (row, word)
     __shared__ int Bs[T][T + 2];   // B tile: (word, col)
 

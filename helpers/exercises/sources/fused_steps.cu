@@ -15,7 +15,8 @@ struct Bias {
 
 struct Gelu {
     __device__ float operator()(float value, int row, int col) const {
-        // 2. value times the share of a normal distribution below it: (1 + erf(value / sqrt(2))) / 2.
+        // 2. value times the share of a normal distribution below it: (1 + erff(value * r)) / 2,
+        //    where r is 1 / sqrt(2), 0.70710678f.
         // <solution>
         return 0.5f * value * (1.0f + erff(value * 0.70710678f));
         // <starter>
@@ -52,10 +53,12 @@ struct Both {            // two steps are a step
 };
 
 // C = GELU(A * B + bias) + R. A: (M, K), B: (K, N), C: (M, N)
-extern "C" __global__ void gemm_gelu(int M, int N, int K, const float *A, const float *B,
-                                     const float *bias, const float *R, float *C) {
+extern "C" __global__ void gemm_gelu(int M, int N, int K, const float *A,
+                                     const float *B, const float *bias,
+                                     const float *R, float *C) {
     // 5. The first row and column of my tile, my own, and the sum, by product(rows, cols, K, A, lda, B, ldb).
-    // 6. All three steps as one epilogue. It is applied in a register, and C is stored once.
+    // 6. All three steps as one epilogue, made as `const Both<Bias, Gelu> two = {{bias}, {}};` makes one of two.
+    //    It is applied in a register, and C is stored once.
     // <solution>
     const int first_row = blockIdx.y * T, first_col = blockIdx.x * T;
     const int row = first_row + threadIdx.y, col = first_col + threadIdx.x;

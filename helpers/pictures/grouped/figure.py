@@ -21,7 +21,7 @@ def grouped_figure(found: Shares, slots: int, title: str, name: str = "expert") 
     """slots: blocks that run at a time.  name: what a group is called."""
     together, apart = (in_turns(found.tiles, slots, way) for way in (True, False))
     busy, none = sum(found.tiles), len(found.blocks) - sum(found.tiles)
-    groups = len(found.offsets) - 1
+    groups = sum(count > 0 for count in found.tiles)
     caption = (
         f"{busy} blocks have rows of {groups} {name}s, {none} find none, and {theme.percent(found.used)} of the busy "
         f"blocks' rows are used. With {slots} blocks at a time one launch takes {length(together)} turns, and a launch "
@@ -32,7 +32,8 @@ def grouped_figure(found: Shares, slots: int, title: str, name: str = "expert") 
     drawn, axes = page.page(turns_top + 2 * chart + GAP + 12, title, caption, CAPTION_LINES)
     with theme.style():
         page.legend(axes, 50, [page.Key(theme.C, f"rows of an {name}, dark and light in turns"),
-                               page.Key(theme.WASTE, "computed, and not stored", True)])  # fmt: skip
+                               page.Key(theme.WASTE, "computed, and not stored", True),
+                               page.Key(theme.FAINT, "no block runs")])  # fmt: skip
         _bars(axes, found, name)
         for n, (words, placed) in enumerate(((f"one launch: {length(together)} turns", together),
                                              (f"a launch for each: {length(apart)} turns", apart))):  # fmt: skip
@@ -77,7 +78,7 @@ def _turns(axes: Any, top: float, words: str, placed: Sequence[tuple[int, int, i
     for slot in range(slots):
         page.text(axes, LEFT - 14, top + (slot + 0.5) * SLOT, f"slot {slot}", ha="right")
     turns = length(placed)
-    page.hatch(axes, page.boxes(LEFT, top, turns * width, slots * SLOT - 2), label="idle")
+    page.fill(axes, page.boxes(LEFT, top, turns * width, slots * SLOT - 2), theme.FAINT, label="idle")
     for group, turn, slot in placed:
         page.fill(axes, page.boxes(LEFT + turn * width, top + slot * SLOT, width - 2, SLOT - 2), colour(group),
                   edge=theme.PAPER, line=0.6, label="block")  # fmt: skip

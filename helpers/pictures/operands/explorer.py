@@ -17,7 +17,7 @@ def picture_of(member: Member) -> theme.Figure:
     factors = " · ".join(f"{name}ᵀ" if op == "T" else name for name, op in (("A", member.op_a), ("B", member.op_b)))
     words = [factors] + [f"{member.products} products"] * (member.products > 1)
     words += [EPILOGUES[member.epilogue]] * (member.epilogue > 0)
-    return operands_figure(moved(member), member.products, f"A member of the family: {', '.join(words)}")
+    return operands_figure(moved(member), f"A member of the family: {', '.join(words)}")
 
 
 class OperandsExplorer(LiveExplorer):

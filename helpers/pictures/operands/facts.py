@@ -67,7 +67,8 @@ class Operand:
     """One array.
 
     stored: rows, columns.  leading: floats from row to row.  tile: (first row, first column, rows, columns) of what the
-    drawn block loads or stores, as it lies in memory.  request: of warp 0, in the drawn iteration.
+    drawn block loads or stores, as it lies in memory.  request: of warp 0, in the drawn iteration.  sheets: matrices of
+    the batch, 1 where all products share one.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Operand:
     leading: int
     tile: tuple[int, int, int, int]
     request: WarpAccess
+    sheets: int = 1
 
     @property
     def lanes(self) -> np.ndarray:
@@ -139,6 +141,6 @@ def _operand(member: Member, name: str, recording: Recording) -> Operand:
     turned = {"A": member.op_a, "B": member.op_b, "C": "N"}[name] == "T"
     op, iteration = ("st", 0) if name == "C" else ("ld", K0 // T)
     request = warp_access(recording, name, op, iteration, (*TILE, 0))
-    return Operand(
-        name, member.stored(name), member.leading(name), (*(first[::-1] if turned else first), T, T), request
-    )
+    tile = (*(first[::-1] if turned else first), T, T)
+    sheets = member.products if member.step(name) else 1
+    return Operand(name, member.stored(name), member.leading(name), tile, request, sheets)

@@ -16,8 +16,8 @@ CAPTION_LINES = 2
 HEIGHT = TOP + MATRICES + BARS + 3 * BAR + 30
 
 
-def operands_figure(found: Moved, products: int, title: str) -> theme.Figure:
-    """products: of the batch, drawn as sheets behind each other."""
+def operands_figure(found: Moved, title: str) -> theme.Figure:
+    """The matrices of a batch are sheets behind each other."""
     cell = min(
         (page.WIDTH - 2 * page.MARGIN - 2 * GAP - 24) / sum(one.leading for one in found.operands),
         (MATRICES - 24) / max(one.stored[0] for one in found.operands),
@@ -34,8 +34,8 @@ def operands_figure(found: Moved, products: int, title: str) -> theme.Figure:
                                page.Key(theme.WASTE, "gap between rows", True)])  # fmt: skip
         x = page.MARGIN
         for one in found.operands:
-            _matrix(axes, x, one, cell, products)
-            x += one.leading * cell + GAP + 6 * (products > 1)
+            _matrix(axes, x, one, cell)
+            x += one.leading * cell + GAP + 6 * (one.sheets > 1)
         top = TOP + MATRICES + BARS
         rows = (("loaded", found.loaded, theme.SPEED), ("stored", found.stored, theme.C),
                 ("needed at least", found.needed, theme.REFERENCE))  # fmt: skip
@@ -48,13 +48,13 @@ def operands_figure(found: Moved, products: int, title: str) -> theme.Figure:
     return drawn
 
 
-def _matrix(axes: Any, left: float, one: Operand, cell: float, products: int) -> None:
+def _matrix(axes: Any, left: float, one: Operand, cell: float) -> None:
     rows, columns = one.stored
     colour = theme.ARRAY_COLOURS[one.name]
     gap = one.leading - columns
     words = f"{one.name}: {rows} × {columns}, ld = {one.leading}"
     page.text(axes, left, TOP - 26, words, color=theme.ARRAY_NAMES[one.name], weight="bold")
-    for sheet in range(products - 1, 0, -1):
+    for sheet in range(one.sheets - 1, 0, -1):
         page.outline(
             axes, page.boxes(left + 5 * sheet, TOP + 5 * sheet, one.leading * cell, rows * cell), theme.MUTED, 0.8
         )

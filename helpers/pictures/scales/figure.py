@@ -28,7 +28,7 @@ def scales_figure(
     values: np.ndarray, lines: Sequence[NumberLine], errors: Mapping[str, Mapping[str, float]], title: str
 ) -> theme.Figure:
     """values: of a small column.  lines: what they may become.  errors: format -> granularity -> relative error."""
-    most = float(np.abs(values).max()) * 1.05
+    most = 1.05 * max(float(np.abs(one).max()) for one in (values, *(line.numbers for line in lines)))
     rows = [(form, name, value) for form, by_name in errors.items() for name, value in by_name.items()]
     bars_top = LINES_TOP + LINE * len(lines) + ERRORS_TOP
     least, largest = min(value for *_, value in rows), max(value for *_, value in rows)
@@ -70,4 +70,4 @@ def _bar(axes: object, top: float, row: tuple[str, str, float], least: float, mo
     width = (np.log10(value) - begin) / (end - begin) * (RIGHT - LEFT - 80)
     page.text(axes, LEFT - 14, top + BAR / 2, f"{name}, {granularity}", ha="right", color=theme.INK)
     page.fill(axes, page.boxes(LEFT, top + 3, width, BAR - 6), COLOURS[form], label="error")
-    page.text(axes, LEFT + width + 8, top + BAR / 2, theme.percent(value, 2), color=theme.INK)
+    page.text(axes, LEFT + width + 8, top + BAR / 2, theme.percent(value), color=theme.INK)

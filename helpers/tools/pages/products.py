@@ -24,8 +24,8 @@ PEAKS = {"f32": "FP32", "f64": "FP64", "f16": "FP16", "bf16": "BF16", "s8": "INT
 MEMBERS = {
     "single": "one product",
     "batch": "a batch",
-    "pointers": "behind pointers",
-    "experts": "rows of one A, shared out",
+    "pointers": "a list of matrices",
+    "experts": "grouped: experts' rows of one A",
     "bias + GELU": "bias and GELU in the same launch",
     "convolution": "convolution",
 }
@@ -51,11 +51,12 @@ def _line(member: str, kind: str, rows: Sequence[Mapping[str, Any]], device: dev
     if rival is None:
         raise ValueError(f"{member} {kind} was recorded without a rival; record it again")
     ratios = {" × ".join(map(str, row["shape"])): row["ms"][rival] / row["ms"][ours] for row in rows}
+    beside = rival.replace("im2col", "patches")  # as notebook 18 calls their matrix
     lowest = min(ratios, key=ratios.__getitem__)
     fastest = max(row["work"] / row["ms"][ours] for row in rows) / 1e9
     nearest = max(_roof_ms(row, kind, device) / row["ms"][ours] for row in rows)
     return (
-        f"| {MEMBERS[member]} | {kind} | {rival} | {len(rows)} | {geometric_mean(list(ratios.values())):.2f} | "
+        f"| {MEMBERS[member]} | {kind} | {beside} | {len(rows)} | {geometric_mean(list(ratios.values())):.2f} | "
         f"{ratios[lowest]:.2f} at {lowest} | {fastest:.1f} | {nearest:.0%} |"
     )
 
