@@ -196,12 +196,12 @@ SLIPS = [  # typed as learners do: (exercise, what stands in the solution, what 
     ("naive", "sgemm(", "my_sgemm(", "no kernel called sgemm in this source; it has: my_sgemm"),
     ("naive", "++k)", ")", "Does the loop end?"),
     ("tiled", "[k][x];\n        __syncthreads();", "[k][x];", "race in shared memory, lines 23 and 21"),
-    ("tiled", "#define T 16", "#define T 32", "The exercise launches blocks of 16 × 16 threads."),
+    ("tiled", "#define T 16", "#define T 32", "stores rows 0 to 15 of Bs, and reads rows 0 to 31."),
     (
         "tiled",
         "As[y][k] * Bs",
         "As[k][y] * Bs",
-        "stored in one order of its two indices and read in the other: k is the second one, As[y][k].",
+        "stored in one order of its two indices and read in the other: k is the second one.",
     ),
 ]
 

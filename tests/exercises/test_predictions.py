@@ -64,7 +64,7 @@ def test_a_prediction_reveals_its_answer_all_reasons_and_its_picture_when_it_is_
 @pytest.mark.parametrize("number", PREDICTIONS)
 def test_a_notebook_asks_what_the_catalogue_says_in_its_order(number):
     code = "\n".join(cell.source for cell in notebook(number).cells if cell.cell_type == "code")
-    called = re.findall(r"^(?:\w+\.)?(predict_\w+)\(", code, re.MULTILINE)
+    called = re.findall(r"^(?:\w+\.)*(predict_\w+)\(", code, re.MULTILINE)
     assert called == [make.__name__ for make in PREDICTIONS[number]]
 
 

@@ -47,12 +47,11 @@ NOT_DECIDED = {
     "spmv_scalar": ((PATCHED,), _TWO_NUMBERS),
     "unstructured": ((INSTRUCTIONS,), _TWO_NUMBERS),
     "conditions": ((INSTRUCTIONS,), _TWO_NUMBERS),
-    "stream_k 128x128x128": (_LOOKED_UP, _OFF_THE_LINES),
-    "stream_k 256x256x256": (_LOOKED_UP, _OFF_THE_LINES),
-    "persistent 128x128x128": (_LOOKED_UP, _OFF_THE_LINES),
-    "persistent 256x256x256": (_LOOKED_UP, _OFF_THE_LINES),
-    "even_shares 128x128x128": (_LOOKED_UP, _OFF_THE_LINES),
-    "even_shares 256x256x256": (_LOOKED_UP, _OFF_THE_LINES),
+    **{
+        f"{name} {size}": (_LOOKED_UP, _OFF_THE_LINES)
+        for name in ("stream_k", "even_shares", "whole_first", "two_versions", "tall_patches", "persistent")
+        for size in ("128x128x128", "256x256x256")
+    },
     "even_shares 100x90x77": (_OF_DIVERGED_WARPS, _MEETING),  # they add parts where C ends within a warp
     "even_shares 33x257x65": (_OF_DIVERGED_WARPS, _MEETING),
     "divide_floats": (

@@ -224,7 +224,7 @@ FACTS = {  # where an architecture or a number is meant, and not the default GPU
     "gemm_kernels/choices.py": "the default of a package that uses nothing of helpers",
     "helpers/gpusim/src/gpusim/isa/sass/opcodes.py": "the architectures of a family",
     "helpers/gpusim/src/gpusim/arithmetic/tensor_core.py": "how many terms are added at once, by architecture",
-    "helpers/gpusim/src/gpusim/isa/ptx/matrix.py": "the architecture whose FP8 and 4-bit products were recorded",
+    "helpers/gpusim/src/gpusim/isa/ptx/decoding/matrix.py": "whose FP8 and 4-bit products were recorded",
     "helpers/exercises/n11.py": "thread 132, of the fifth warp",
     "helpers/pictures/vector_width/explorer.py": "a stride of 132 floats",
     "helpers/tools/bench/explorers.py": "a stride of 132 floats",

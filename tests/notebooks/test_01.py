@@ -39,7 +39,7 @@ def test_the_vector_by_hand_is_limited_by_memory():
 
 def test_the_ridge_and_the_intensities_are_those_of_the_model():
     assert f"66.9 / 4.8 = {roofline.ridge_point(H200):.1f} FLOP per byte for the H200" in " ".join(prose("01").split())
-    (cube,) = said("01", r"with every byte moved once, the intensity is (\d+)")
+    (cube,) = said("01", r"without an old C, the intensity is (\d+)")
     assert cube == round(traffic.compulsory(4096, 4096, 4096).intensity)
     assert traffic.compulsory(*n01.VECTOR).intensity == pytest.approx(0.5, rel=0.01)
 

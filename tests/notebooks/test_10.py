@@ -34,9 +34,12 @@ def test_double_buffering_helps_most_where_a_block_is_alone_and_never_loses():
 
 
 def test_at_2049_a_few_blocks_are_left_over_and_double_buffering_gains_three_quarters_of_what_it_gains_at_1024():
-    size, other = said("10", r"At (\d+) it gains about three quarters of what it gains at (\d+)")
-    left = np.prod(get("vectorized").grid(size, size)) - 2 * H200.sms
-    assert 0 < left < H200.sms / 4
+    size, fit, blocks, alone, other = said(
+        "10",
+        r"At (\d+), (\d+) of the (\d+) blocks fit at once, and the other (\d+) then run alone: "
+        r"it gains three quarters of what it gains at (\d+)",
+    )
+    assert (fit, blocks, alone) == (2 * H200.sms, np.prod(get("vectorized").grid(size, size)), blocks - fit)
     here, there = (gain("double_buffered", "vectorized", size) for size in (size, other))
     assert 0.7 < here / there < 0.8
 
@@ -104,11 +107,12 @@ def test_ping_pong_gains_as_much_as_the_prose_says_at_the_squares_from_256_on():
 
 
 def test_the_second_buffer_of_the_plain_kernel_gains_little_and_three_stages_lose_as_the_prose_says():
-    gained, lost = said("10", r"gains about (\d+) per cent, and three stages \*lose\* about (\d+) per cent")
+    gained, lost = said("10", r"gains about (\d+) per cent, and three stages \*lose\* (\d+) per cent")
     for size in (1024, 2048, 4096):
         tiled, two, three = (course.speed(name, size).gflops for name in ("tiled", "next_tile", "three_stages"))
-        assert two / tiled - 1 == pytest.approx(gained / 100, abs=0.01)
-        assert 1 - three / tiled == pytest.approx(lost / 100, abs=0.015)
+        more = 0.005 if size == 2048 else 0.03  # the size of the table that the prose speaks of
+        assert two / tiled - 1 == pytest.approx(gained / 100, abs=more)
+        assert 1 - three / tiled == pytest.approx(lost / 100, abs=more)
 
 
 def test_eight_blocks_of_each_plain_kernel_are_on_an_sm():
@@ -176,7 +180,7 @@ def test_a_kernel_without_asynchronous_copies_has_no_map_of_them():
 
 
 def test_up_to_1280_two_buffers_gain_more_and_from_1536_on_a_deeper_tile():
-    alone, shared = said("10", r"Up to (\d+) each block is alone on its SM.* from (\d+) on blocks share SMs")
+    alone, shared = said("10", r"up to (\d+), each block is alone on its SM.* from (\d+) on blocks share SMs")
     found = {way.name: dict(zip(way.sizes, way.factors, strict=True)) for way in ways().ways}
     double, deeper = found["double_buffered"], found["vectorized, BK 16"]
     blocks = {size: np.prod(get("vectorized").grid(size, size)) for size in double}

@@ -37,7 +37,7 @@ def test_whole_warps_fall_out_as_the_prose_says():
     half, every = "the first half adds", "every second thread adds"
     assert [tree.busy_warps(tree.Choice(128, half, step)) for step in range(1, 8)] == [2, 1, 1, 1, 1, 1, 1]
     assert [tree.busy_warps(tree.Choice(128, every, step)) for step in range(1, 8)] == [4, 4, 4, 4, 4, 2, 1]
-    assert "all four warps issue the additions of nearly every step" in prose("16")
+    assert "all four warps issue the additions of five steps" in prose("16")
 
 
 def test_what_a_lane_without_a_lane_above_it_gets():

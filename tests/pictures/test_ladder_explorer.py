@@ -37,7 +37,7 @@ def test_every_gpu_that_was_recorded_can_be_chosen_with_what_it_has():
     explorer.suite.value = "fastest"
     assert explorer.shape.value == (8192,) * 3 and "fastest: 5" in ladder.picture_of(explorer.choice).caption
     explorer.gpu.value = names[1]
-    assert explorer.suite.value == "fastest" and len(explorer.suite.options) == 3
+    assert explorer.suite.value == "fastest" and len(explorer.suite.options) == 4
 
 
 def test_the_chosen_kernel_at_squares_is_what_its_suite_recorded():

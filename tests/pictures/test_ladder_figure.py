@@ -104,12 +104,12 @@ def test_kernels_of_one_group_have_one_colour_and_the_group_is_named_once_beside
     assert line(drawn, "naive").get_color() == line(drawn, "coalesced").get_color() == TINTS["one element"]
     assert line(drawn, "padded").get_color() == TINTS["banks"] != TINTS["one element"]
     labels = [words for words in drawn.axes[0].texts if words.get_text() in TINTS]
-    assert [words.get_text() for words in labels] == ["for each shape", "banks", "one element"]
+    assert [words.get_text() for words in labels] == ["by shape", "banks", "one element"]
     heights = [words.get_position()[1] for words in labels]
     assert all(below - above >= 17 for above, below in zip(heights, heights[1:], strict=False))
 
 
 def test_a_kernel_belongs_to_the_group_that_its_place_in_the_ladder_says():
     assert [group_of(name) for name in ("naive", "interleaved", "serpentine", "autotuned", "mine")] == [
-        "one element", "banks", "warp tiles", "for each shape", "",
+        "one element", "banks", "warp tiles", "by shape", "",
     ]  # fmt: skip

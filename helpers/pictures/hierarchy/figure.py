@@ -239,8 +239,14 @@ def _names(axes: Axes, numbers: np.ndarray, left: float, top: float, scale: floa
 
 def rows_of_lanes(lanes: np.ndarray) -> list[str]:
     """'row 0 of lanes: 0 to 15' for each row of lanes that differs from those above it; of the first four."""
-    found = dict.fromkeys(theme.runs(np.unique(row[row != NOBODY]).tolist()) for row in lanes)
-    return [f"row {number} of lanes: {told}" for number, told in enumerate(found)][:4]
+    found = dict.fromkeys(tuple(np.unique(row[row != NOBODY]).tolist()) for row in lanes)
+    return [f"row {number} of lanes: {_short(one)}" for number, one in enumerate(found)][:4]
+
+
+def _short(lanes: Sequence[int]) -> str:
+    """'0 to 7'; of a set with many gaps, how many of how many: '8 of 0 to 25'."""
+    text = theme.runs(lanes)
+    return text if len(text) <= 16 else f"{len(lanes)} of {lanes[0]} to {lanes[-1]}"
 
 
 def rectangles(numbers: np.ndarray) -> list[tuple[int, int, int, int, int]]:

@@ -24,9 +24,9 @@ GROUPS = {
     "block_tile_1d": "patches",
     "transposed": "banks",
     "vectorized": "float4",
-    "double_buffered": "two buffers",
+    "double_buffered": "buffers",
     "warptiled": "warp tiles",
-    "sliced_k": "for each shape",
+    "sliced_k": "by shape",
     "pinned": "registers",
 }
 
