@@ -12,8 +12,7 @@ from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, coord
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.gemm import Gemm
-from helpers.exercises.framework.goals import BARRIERS
-from helpers.exercises.framework.judge import Examination, Goal
+from helpers.exercises.framework.judge import BARRIERS, Examination, Goal
 from helpers.exercises.framework.maps import MatrixMap
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome

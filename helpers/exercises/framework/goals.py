@@ -17,7 +17,7 @@ from gpusim.native import NoLibrary
 from gpusim.occupancy import occupancy
 from helpers import cycles
 from helpers.exercises.framework import trial
-from helpers.exercises.framework.judge import Goal, Judged
+from helpers.exercises.framework.judge import BARRIERS, Goal, Judged
 from helpers.exercises.framework.problems import Problem
 from helpers.pictures.bank_board.facts import shared_accesses
 from helpers.pictures.order.facts import events_of, reads_before_stores
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 DEVICE = devices.DEFAULT
 FLOAT_BYTES = 4
-BARRIERS = "barriers passed by blocks"
 
 
 def sectors_a_load(at_most: float) -> Goal:

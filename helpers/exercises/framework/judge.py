@@ -32,6 +32,9 @@ NOT_YOURS = "That is a bug of the course, not of your kernel: please report it, 
 FATAL = (ArgumentError, LaunchError, StepLimitExceeded, UnsupportedInstruction)  # the next case is no better
 
 
+BARRIERS = "barriers passed by blocks"  # what a goal counts
+
+
 @dataclass(frozen=True, eq=False)
 class Judged:
     """What goals look at.
