@@ -52,6 +52,7 @@ def gflops_figure(bars: Sequence[Bar], title: str, source: str, told: tuple[str,
             number = f"{theme.thousands(bar.gflops)} GFLOPS"
             axes.text(bar.gflops + longest * 0.012, row, number, va="center", size=theme.TITLE, weight="bold")
         axes.set_yticks(range(len(bars)), [bar.label for bar in bars], fontsize=theme.TITLE)
+        axes.set_xticks([tick for tick in axes.get_xticks() if tick <= longest])  # one at the edge would be cut off
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(f"GFLOPS ({source})")
         axes.xaxis.set_major_formatter(lambda value, _: theme.thousands(value))
