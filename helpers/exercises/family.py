@@ -10,7 +10,7 @@ part beside cuBLAS and the CuPy kernels that it needs besides, then the whole. A
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -102,8 +102,7 @@ def small(side: int, budget_s: float) -> dict[str, Any]:
     ways, check = small_ways(side)
     check()
     times = interleave(list(ways.values()), budget_s)
-    return {"side": side, "count": COUNT,
-            "times": {name: list(vars(Timing.of(times[:, n])).values()) for n, name in enumerate(ways)}}  # fmt: skip
+    return {"side": side, "count": COUNT, "times": _written(ways, times)}
 
 
 # --- the layer ------------------------------------------------------------------------------------------------------
@@ -177,8 +176,7 @@ def layer_rows(sizes: Sizes, budget_s: float) -> list[dict[str, Any]]:
     for part in [*ways[OURS], WHOLE]:
         launches = [partial(whole, steps) if part == WHOLE else steps[part] for steps in ways.values()]
         times = interleave(launches, budget_s)
-        rows.append({"part": part, "times": {name: list(vars(Timing.of(times[:, n])).values())
-                                             for n, name in enumerate(ways)}})  # fmt: skip
+        rows.append({"part": part, "times": _written(ways, times)})
     return rows
 
 
@@ -196,6 +194,11 @@ class Recorded:
     layer: Mapping[str, Mapping[str, Timing]]
     sizes: Sizes
     label: str
+
+
+def _written(names: Iterable[str], milliseconds: np.ndarray) -> dict[str, list[float]]:
+    """What `_timings` reads back: a column of `interleave` for each name."""
+    return {name: list(vars(Timing.of(column)).values()) for name, column in zip(names, milliseconds.T, strict=True)}
 
 
 def _timings(times: Mapping[str, list[float]]) -> dict[str, Timing]:

@@ -113,8 +113,6 @@ BLOCKS_SLIPS = (
 )
 
 HOW_MANY_BLOCKS = ValueExercise(
-    name="how_many_blocks",
-    notebook="00",
     **texts.of("00", "how_many_blocks", elements=ELEMENTS, block=BLOCK, full=FULL),
     difficulty=1,
     variable="my_answer",
@@ -145,8 +143,6 @@ def _scaled(N: int, block: int) -> Case:
 
 
 SCALE = KernelExercise(
-    name="scale",
-    notebook="00",
     **texts.of("00", "scale"),
     difficulty=1,
     problem=MatrixMap(
@@ -192,8 +188,6 @@ SCALE = KernelExercise(
 # --- the learner's own kernel
 
 ADD_SCALED = Blank(
-    name="add_scaled",
-    notebook="00",
     **texts.of("00", "add_scaled"),
     difficulty=1,
     problem=MatrixMap(

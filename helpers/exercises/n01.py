@@ -117,8 +117,6 @@ def _judge_order(order: Any) -> Verdict:
 
 
 ORDER_OF_LOOPS = ValueExercise(
-    name="order_of_loops",
-    notebook="01",
     **texts.of("01", "order_of_loops", steps=loop_order.STEPS),
     difficulty=1,
     variable="order",
@@ -207,8 +205,6 @@ def _case(gpu: devices.Device, shape: tuple[int, int, int]) -> Case:
 FUNCTION_CASES = tuple(_case(gpu, shape) for gpu, shape in TELLING)
 
 LEAST_TIME = FunctionExercise(
-    name="roof_function",
-    notebook="01",
     **texts.of("01", "roof_function"),
     difficulty=2,
     variable="least_ms",
@@ -243,8 +239,6 @@ SMALLEST_SLIPS = (
 )
 
 SMALLEST_SQUARE = ValueExercise(
-    name="smallest_square",
-    notebook="01",
     **texts.of("01", "smallest_square"),
     difficulty=3,
     variable="smallest_n",

@@ -106,8 +106,6 @@ STRIDED_SLIPS = (
 )
 
 STRIDED_SECTORS = ValueExercise(
-    name="strided_sectors",
-    notebook="03",
     **texts.of("03", "strided_sectors"),
     difficulty=1,
     variable="my_answer",
@@ -157,8 +155,6 @@ def _sectors_of_block(block: tuple[int, int]) -> theme.Figure:
 
 
 NARROW_BLOCK = ValueExercise(
-    name="narrow_block",
-    notebook="03",
     **texts.of("03", "narrow_block"),
     difficulty=2,
     variable="block",
@@ -182,8 +178,6 @@ NARROW_BLOCK = ValueExercise(
 # --- a kernel for column-major matrices
 
 COLUMN_MAJOR = Blank(
-    name="column_major",
-    notebook="03",
     **texts.of("03", "column_major"),
     difficulty=2,
     problem=Gemm(
@@ -223,8 +217,6 @@ COLUMN_MAJOR = Blank(
 
 
 COALESCED = Blank(
-    name="coalesced",
-    notebook="03",
     **texts.of("03", "coalesced"),
     difficulty=1,
     problem=Gemm("sgemm", (32, 8), (8, 32), scaled=False, shapes=((16, 96, 24), (8, 32, 5), (32, 64, 7), (24, 32, 1))),

@@ -109,8 +109,6 @@ NOBODY_WAITS = (
 )
 
 BARRIERS = KernelExercise(
-    name="barriers",
-    notebook="04",
     **texts.of("04", "barriers"),
     difficulty=1,
     problem=Gemm("sgemm_barriers", (T, T), (T, T), Tiles(BM=T, BN=T, BK=T)),
@@ -141,8 +139,6 @@ _SUM, _LOOP, _WAIT = "    float sum = 0.0f;\n", "        As[y][x] = 0.0f;\n", "B
 _LEAVE = "if (row >= M || col >= N) return;\n"
 
 TILE_EDGES = KernelExercise(
-    name="tile_edges",
-    notebook="04",
     **texts.of("04", "tile_edges"),
     difficulty=2,
     problem=Gemm("sgemm_edges", (T, T), (T, T), Tiles(BM=T, BN=T, BK=T)),
@@ -179,8 +175,6 @@ TILE_EDGES = KernelExercise(
 )  # fmt: skip
 
 TWO_TILES = KernelExercise(
-    name="two_tiles",
-    notebook="04",
     **texts.of("04", "two_tiles"),
     difficulty=3,
     problem=Gemm("sgemm_two_tiles", (T, T), (T, 2 * T), Tiles(BM=T, BN=2 * T, BK=T)),
@@ -218,8 +212,6 @@ TWO_TILES = KernelExercise(
 
 
 TILED = Blank(
-    name="tiled",
-    notebook="04",
     **texts.of("04", "tiled"),
     difficulty=2,
     problem=Gemm("sgemm", (T, T), (T, T), Tiles(BM=T, BN=T, BK=T), scaled=False,

@@ -194,8 +194,6 @@ def _judge_function(function: Any) -> Verdict:
 
 
 BLOCKS_THAT_FIT = FunctionExercise(
-    name="occupancy_function",
-    notebook="05",
     **texts.of("05", "occupancy_function"),
     difficulty=1,
     variable="blocks_that_fit",
@@ -306,8 +304,6 @@ def trade_cases() -> tuple[functions.Case, ...]:
 
 
 MOST_REGISTERS = FunctionExercise(
-    name="register_budget",
-    notebook="05",
     **texts.of("05", "register_budget"),
     difficulty=2,
     variable="most_registers",
@@ -329,8 +325,6 @@ MOST_REGISTERS = FunctionExercise(
 # --- a kernel whose launch decides about its tiles
 
 ROOM_AT_LAUNCH = Blank(
-    name="room_at_launch",
-    notebook="05",
     **texts.of("05", "room_at_launch"),
     difficulty=2,
     problem=AnyTile("sgemm", (8, 8), (8, 8), Tiles(BM=8, BN=8, BK=8), scaled=False, shared_bytes=2 * 8 * 8 * 4),
@@ -387,8 +381,6 @@ TOO_MUCH = (
 )
 
 DEEP_TILES = KernelExercise(
-    name="deep_tiles",
-    notebook="05",
     **texts.of("05", "deep_tiles"),
     difficulty=2,
     # One shape has several phases however deep the tiles are.

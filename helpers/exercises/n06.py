@@ -114,8 +114,6 @@ def predict_depth() -> Prediction:
 PATCH_CASE = Case({"M": 32, "N": 64, "K": 24})
 
 OUTER_PRODUCT = KernelExercise(
-    name="outer_product",
-    notebook="06",
     **texts.of("06", "outer_product"),
     difficulty=2,
     problem=Gemm("sgemm_patch", (64,), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4, TN=4)),
@@ -175,8 +173,6 @@ def _tile_picture(params: Mapping[str, int]) -> theme.Figure:
 
 
 PATCH_SIZE = ValueExercise(
-    name="patch_size",
-    notebook="06",
     **texts.of("06", "patch_size"),
     difficulty=2,
     variable="tiles",
@@ -197,8 +193,6 @@ PATCH_SIZE = ValueExercise(
 
 
 STRIP = Blank(
-    name="strip",
-    notebook="06",
     **texts.of("06", "strip"),
     difficulty=1,
     problem=Gemm("sgemm", (32, 8), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4), scaled=False,
@@ -236,8 +230,6 @@ OF_A = "A row of A's tile has BK floats, so element i is in row i / BK, at k = i
 OF_B = "A row of B's tile has BN floats, so element i is at k = i / BN, in column i % BN."
 
 PATCH = Blank(
-    name="patch",
-    notebook="06",
     **texts.of("06", "patch"),
     difficulty=2,
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,

@@ -119,8 +119,6 @@ def share_cases() -> tuple[functions.Case, ...]:
 
 
 SHARE = FunctionExercise(
-    name="share_of_cycles",
-    notebook="07",
     **texts.of("07", "share_of_cycles"),
     difficulty=1,
     variable="cycles_for",
@@ -183,8 +181,6 @@ def _judge_cures(answer: object) -> Verdict:
 
 
 FOUR_KERNELS = ValueExercise(
-    name="four_kernels",
-    notebook="07",
     **texts.of("07", "four_kernels", changes="; ".join((f"{letter}: {words}" for letter, (words, _) in CURES.items()))),
     difficulty=1,
     variable="my_answer",
@@ -376,8 +372,6 @@ def _drawn_profile(kernel: Kernel, problem: Problem, title: str) -> theme.Figure
 MOST_MICROSECONDS = 20
 
 COLUMN_SUMS = Blank(
-    name="column_sums",
-    notebook="07",
     **texts.of("07", "column_sums", tall=TALL, wide=WIDE, most_microseconds=MOST_MICROSECONDS, sizes=SIZES),
     difficulty=2,
     problem=ColumnSums(),

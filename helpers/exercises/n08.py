@@ -39,8 +39,6 @@ WAVEFRONT_SLIPS = (
 )
 
 WAVEFRONTS_BY_HAND = ValueExercise(
-    name="wavefronts_by_hand",
-    notebook="08",
     **texts.of("08", "wavefronts_by_hand"),
     difficulty=1,
     variable="my_answer",
@@ -65,8 +63,6 @@ NOT_A_MULTIPLE_OF_FOUR = (
 )
 
 PADDING = KernelExercise(
-    name="padding",
-    notebook="08",
     **texts.of("08", "padding"),
     difficulty=1,
     problem=Gemm("sgemm_padding", (128,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=4)),
@@ -102,8 +98,6 @@ ROWS_OF_32 = (
 )
 
 TRANSPOSE_TILE = KernelExercise(
-    name="transpose_tile",
-    notebook="08",
     **texts.of("08", "transpose_tile"),
     difficulty=1,
     problem=MatrixMap(
@@ -141,8 +135,6 @@ SAME_PLACE = (
 )
 
 SWIZZLE = KernelExercise(
-    name="swizzle",
-    notebook="08",
     **texts.of("08", "swizzle"),
     difficulty=2,
     problem=Gemm("sgemm_swizzle", (128,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=4)),
@@ -167,8 +159,6 @@ SWIZZLE = KernelExercise(
 
 
 TURNED = Blank(
-    name="turned",
-    notebook="08",
     **texts.of("08", "turned"),
     difficulty=1,
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
@@ -196,8 +186,6 @@ TURNED = Blank(
 
 
 TWO_GROUPS = Blank(
-    name="two_groups",
-    notebook="08",
     **texts.of("08", "two_groups"),
     difficulty=2,
     problem=Gemm("sgemm", (8, 8), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=8), scaled=False,

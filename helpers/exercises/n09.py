@@ -84,8 +84,6 @@ def _scaled(i: MapInputs) -> np.ndarray:
 
 
 FOUR_AT_ONCE = KernelExercise(
-    name="four_at_once",
-    notebook="09",
     **texts.of("09", "four_at_once"),
     difficulty=1,
     problem=MatrixMap(
@@ -124,8 +122,6 @@ FOUR_AT_ONCE = KernelExercise(
 ALIGNED = Case({"M": 16, "N": 32, "K": 64})
 
 ALIGNED_ROWS = KernelExercise(
-    name="aligned_rows",
-    notebook="09",
     **texts.of("09", "aligned_rows"),
     difficulty=2,
     problem=Gemm(
@@ -160,8 +156,6 @@ MOST_US = 950  # the kernel of notebook 06 takes longer
 WHOLE = Gemm("sgemm", (16, 16), (64, 64), scaled=False)
 
 WIDE = Blank(
-    name="wide",
-    notebook="09",
     **texts.of("09", "wide", most_us=MOST_US),
     difficulty=1,
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,

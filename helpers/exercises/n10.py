@@ -81,8 +81,6 @@ def hides_nothing(j: Judged) -> str:
 
 
 TWO_BUFFERS = KernelExercise(
-    name="two_buffers",
-    notebook="10",
     **texts.of("10", "two_buffers"),
     difficulty=1,
     problem=Gemm("sgemm_two_buffers", (T, T), (T, T), TILES),
@@ -116,8 +114,6 @@ READS = 10
 NOT_AWAITED = "The first pair of tiles is read before it is whole: nobody waits for it."
 
 NEXT_TILE = Blank(
-    name="next_tile",
-    notebook="10",
     **texts.of("10", "next_tile", reads=READS),
     difficulty=2,
     problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
@@ -148,8 +144,6 @@ NEXT_TILE = Blank(
 ARRIVED = "wait<N>() lets the N newest groups be under way: of two groups the older one must have arrived, so N is 1."
 
 THREE_STAGES = Blank(
-    name="three_stages",
-    notebook="10",
     **texts.of("10", "three_stages"),
     difficulty=2,
     problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
@@ -183,8 +177,6 @@ THREE_STAGES = Blank(
 MOST_US = 650
 
 FEW_WARPS = KernelExercise(
-    name="few_warps",
-    notebook="10",
     **texts.of("10", "few_warps", most_us=MOST_US),
     difficulty=3,
     problem=Gemm("sgemm", (8, 8), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=8), scaled=False,

@@ -151,8 +151,6 @@ def _wrong(launch: Launch) -> str:
 BM, BN, BK = 64, 32, 8
 
 WARP_PLACE = KernelExercise(
-    name="warp_place",
-    notebook="11",
     **texts.of("11", "warp_place"),
     difficulty=2,
     problem=Gemm("sgemm_warp_place", (256,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=2)),
@@ -175,8 +173,6 @@ WARP_PLACE = KernelExercise(
 ONE_TILE = Case({"M": 16, "N": 32, "K": 8})
 
 LANE_MAP = KernelExercise(
-    name="lane_map",
-    notebook="11",
     **texts.of("11", "lane_map"),
     difficulty=2,
     problem=Gemm("sgemm_lane_map", (32,), (16, 32), Tiles(BM=16, BN=32, BK=8, TM=4, TN=4)),
@@ -252,8 +248,6 @@ def _drawn_maps(kernel: Compiled, problem: ThreeMaps, title: str) -> theme.Figur
 _ZIGZAG = "const int y = lane / 2 % LANES_Y, x = lane / 2 / LANES_Y * 2 + lane % 2;"
 
 THREE_MAPS = Blank(
-    name="three_maps",
-    notebook="11",
     **texts.of("11", "three_maps"),
     difficulty=1,
     problem=ThreeMaps(),
@@ -313,8 +307,6 @@ THREE_MAPS = Blank(
 MOST_US = 1025  # with shifts and masks 1020 are predicted; the kernel of notebook 08, with one group, takes longer
 
 WARP_TILE = Blank(
-    name="warp_tile",
-    notebook="11",
     **texts.of("11", "warp_tile", most_us=theme.thousands(MOST_US)),
     difficulty=2,
     problem=Gemm("sgemm", (256,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,

@@ -254,8 +254,6 @@ def _picture_of(function: Callable[[], Order]) -> theme.Figure:
 
 
 FMA_ORDER = FunctionExercise(
-    name="fma_order",
-    notebook="12",
     **texts.of("12", "fma_order"),
     difficulty=2,
     variable="order",
@@ -276,8 +274,6 @@ LOADS = 3  # of a lane at each k: two of As, one of Bs
 _PLACE = "lane / 4 % 4 ^ (lane ^ lane / 2) % 2"
 
 UNMERGED_LANES = Blank(
-    name="unmerged_lanes",
-    notebook="12",
     **texts.of("12", "unmerged_lanes", place=_PLACE),
     difficulty=2,
     problem=Gemm("sgemm", (128,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=4), scaled=False,

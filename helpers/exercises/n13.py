@@ -102,8 +102,6 @@ def _judge_small(params: Any) -> Verdict:
 
 
 SMALL_MATRIX = ValueExercise(
-    name="small_matrix",
-    notebook="13",
     **texts.of("13", "small_matrix", gpu=DEVICE.short, sms=DEVICE.sms, most=512 * 512 // DEVICE.sms),
     difficulty=3,
     variable="tiles",
@@ -387,8 +385,6 @@ OTHERS: tuple[Setting, ...] = ((24, 64, 8, 8, 4), (64, 32, 8, 8, 4), (32, 64, 16
 IMPOSSIBLE: tuple[Setting, ...] = ((32, 64, 8, 6, 4), (32, 64, 8, 8, 5), (256, 256, 8, 4, 4))
 
 TUNABLE = Blank(
-    name="tunable",
-    notebook="13",
     **texts.of("13", "tunable", entry=entry_of(FIRST), others=len(OTHERS), impossible=len(IMPOSSIBLE)),
     difficulty=2,
     problem=_problem(FIRST),

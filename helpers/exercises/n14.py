@@ -226,8 +226,6 @@ def _drawn_order(kernel: Kernel, problem: Gemm, title: str) -> theme.Figure:
 
 
 RASTER = Blank(
-    name="raster",
-    notebook="14",
     **texts.of("14", "raster"),
     difficulty=3,
     problem=Gemm("sgemm", (8, 8), (8, 8), Tiles(BM=8, BN=8), scaled=False,
@@ -253,8 +251,6 @@ RASTER = Blank(
 # --- who takes which part of k
 
 SLICES = Blank(
-    name="slices",
-    notebook="14",
     **texts.of("14", "slices"),
     difficulty=2,
     problem=Gemm("sgemm", (8, 8, 4), (8, 8), Tiles(BM=8, BN=8), scaled=False,
@@ -343,8 +339,6 @@ def _drawn_shares(kernel: Kernel, problem: Shares, title: str) -> theme.Figure:
 
 
 SHARES = Blank(
-    name="shares",
-    notebook="14",
     **texts.of("14", "shares"),
     difficulty=2,
     problem=Shares(),

@@ -68,8 +68,6 @@ def judge_map(function) -> Verdict:
 
 
 FRAGMENT_MAP = FunctionExercise(
-    name="fragment_map",
-    notebook="15",
     **texts.of("15", "fragment_map"),
     difficulty=2,
     variable="element_of_a",
@@ -84,8 +82,6 @@ FRAGMENT_MAP = FunctionExercise(
 # --- a product by WMMA, and one by fragments
 
 WARP_PRODUCT = Blank(
-    name="warp_product",
-    notebook="15",
     **texts.of("15", "warp_product"),
     difficulty=1,
     problem=Gemm("sgemm", (32,), (16, 16), Tiles(BM=16, BN=16, BK=16), scaled=False,
@@ -104,8 +100,6 @@ WARP_PRODUCT = Blank(
 )  # fmt: skip
 
 FRAGMENTS = Blank(
-    name="fragments",
-    notebook="15",
     **texts.of("15", "fragments"),
     difficulty=2,
     problem=Gemm("sgemm", (32,), (16, 8), Tiles(BM=16, BN=8, BK=8), scaled=False,
@@ -164,8 +158,6 @@ BY_HAND = (
 )
 
 MATRIX_ROWS = Blank(
-    name="matrix_rows",
-    notebook="15",
     **texts.of("15", "matrix_rows"),
     difficulty=2,
     problem=Gemm("sgemm", (32,), (16, 8), Tiles(BM=16, BN=8, BK=32), scaled=False,

@@ -21,7 +21,8 @@ def test_a_line_break_is_a_space_and_a_name_its_number(tmp_path, monkeypatch):
         '[a]\ntitle = "A"\ntask = """\nOne of\n$many."""\nhints = ["1", "2", "{x[3]} 3"]\n'
     )
     monkeypatch.setattr(texts, "FOLDER", tmp_path)
-    assert texts.of("99", "a", many=7) == {"title": "A", "task": "One of 7.", "hints": ("1", "2", "{x[3]} 3")}
+    said = {"title": "A", "task": "One of 7.", "hints": ("1", "2", "{x[3]} 3")}
+    assert texts.of("99", "a", many=7) == {"name": "a", "notebook": "99"} | said
     with pytest.raises(KeyError, match="many"):
         texts.of("99", "a")
     with pytest.raises(KeyError, match="b"):

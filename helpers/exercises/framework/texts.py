@@ -12,14 +12,14 @@ FOLDER = Path(framework.__file__).parents[1] / "texts"
 
 
 def of(notebook: str, name: str, **numbers: object) -> dict[str, Any]:
-    """The title, the task and the hints of an exercise, as the arguments of its constructor.
+    """The name, notebook, title, task and hints of an exercise, as the arguments of its constructor.
 
     notebook: its number, "04".  numbers: what $name in a text stands for, computed by the caller.
     KeyError where the file has no such exercise, or a text asks for a number that is not given.
     """
     row = _of_notebook(notebook)[name]
     title, task, *hints = (_filled(text, numbers) for text in (row["title"], row["task"], *row["hints"]))
-    return {"title": title, "task": task, "hints": tuple(hints)}
+    return {"name": name, "notebook": notebook, "title": title, "task": task, "hints": tuple(hints)}
 
 
 @cache

@@ -20,8 +20,6 @@ NO_ELEMENT = (
 ONE_K_TOO_MANY = "The last k is K - 1: compare k with K by <, not by <=."
 
 NAIVE = Blank(
-    name="naive",
-    notebook="02",
     **texts.of("02", "naive"),
     difficulty=1,
     problem=Gemm(
@@ -66,8 +64,6 @@ NAIVE = Blank(
 )  # fmt: skip
 
 BETA = Blank(
-    name="beta",
-    notebook="02",
     **texts.of("02", "beta"),
     difficulty=2,
     problem=Gemm("sgemm", BLOCK, BLOCK, Tiles(BM=8, BN=16), rows_along="x"),

@@ -96,8 +96,6 @@ IN_THE_GRID = tuple(
 )
 
 WARP_NUMBERS = KernelExercise(
-    name="warp_numbers",
-    notebook="02",
     **texts.of("02", "warp_numbers"),
     difficulty=1,
     problem=MatrixMap(
@@ -139,8 +137,6 @@ X_ALONG_ROWS = MapSlip(
 )
 
 ROWS_AND_COLUMNS = KernelExercise(
-    name="rows_and_columns",
-    notebook="02",
     **texts.of("02", "rows_and_columns"),
     difficulty=2,
     problem=MatrixMap(
@@ -179,8 +175,6 @@ SIXTEEN_ROWS = (
 )
 
 FLAT_BLOCK = KernelExercise(
-    name="flat_block",
-    notebook="02",
     **texts.of("02", "flat_block"),
     difficulty=3,
     problem=Gemm("sgemm_flat", (128,), (8, 16), Tiles(BM=8, BN=16)),

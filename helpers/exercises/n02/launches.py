@@ -96,8 +96,6 @@ ID_SLIPS = (
 )
 
 PLACE_IN_LINE = ValueExercise(
-    name="place_in_line",
-    notebook="02",
     **texts.of("02", "place_in_line", id_block=ID_BLOCK, id_thread=ID_THREAD, bx=_bx, by=_by, x=_x),
     difficulty=1,
     variable="my_answer",
@@ -174,8 +172,6 @@ def _cover(block: Sequence[int], grid: Sequence[int]) -> ThreadMap:
 
 
 WHOLE_LAUNCH = ValueExercise(
-    name="whole_launch",
-    notebook="02",
     **texts.of("02", "whole_launch", rows=COVERED[0], columns=COVERED[1]),
     difficulty=2,
     variable="launch",

@@ -22,8 +22,6 @@ from helpers.exercises.n16.arrays import (
 )
 
 PREFIX = Blank(
-    name="prefix",
-    notebook="16",
     **texts.of("16", "prefix"),
     difficulty=3,
     problem=OverArray("scan", "y", 128, running_sums, of_lengths(128, 300, 256, 33, 1, 129), blocks=1),
@@ -78,8 +76,6 @@ PREFIX = Blank(
 BY_ROUNDS = "In each round y goes on 32 elements further, so that gaps stay: store behind those that are kept."
 
 KEEP_POSITIVE = Blank(
-    name="keep_positive",
-    notebook="16",
     **texts.of("16", "keep_positive"),
     difficulty=2,
     problem=OverArray("keep_positive", "y", 32, positive_first, of_lengths(32, 50, 96, 7, 1, 200), blocks=1),
@@ -145,8 +141,6 @@ def _global_atomics(at_most: int) -> Goal:
 COUNT = "atomicAdd(&mine[x[i]], 1)"
 
 HISTOGRAM = Blank(
-    name="histogram",
-    notebook="16",
     **texts.of("16", "histogram", bins=BINS, most_requests=MOST_REQUESTS),
     difficulty=2,
     problem=OverArray(
@@ -201,8 +195,6 @@ SHUFFLED = """        const float w = __shfl_down_sync(FULL, v, offset);
 BETTER = "w < v || (w == v && from < place)"
 
 ARGMIN = Blank(
-    name="argmin",
-    notebook="16",
     **texts.of("16", "argmin"),
     difficulty=2,
     problem=OverArray(

@@ -15,8 +15,6 @@ from helpers.exercises.n16.arrays import OverArray, block_sums, of_lengths, the_
 BEYOND = "The last block has threads beyond n, and they read past the end of x. The last element has the index n - 1."
 
 ONE_ATOMIC = Blank(
-    name="one_atomic",
-    notebook="16",
     **texts.of("16", "one_atomic"),
     difficulty=1,
     problem=OverArray("sum", "total", 128, the_sum, of_lengths(256, 300, 128, 129, 31, 1, 1000), before=0.0),
@@ -58,8 +56,6 @@ LOOP = """    for (int half = THREADS / 2; half > 0; half /= 2) {
 """
 
 BLOCK_TREE = Blank(
-    name="block_tree",
-    notebook="16",
     **texts.of("16", "block_tree"),
     difficulty=1,
     problem=OverArray("block_sums", "parts", 128, block_sums, of_lengths(256, 300, 128, 1, 129, 640)),
@@ -100,8 +96,6 @@ BLOCK_TREE = Blank(
 TAKE_DOWN = "v += __shfl_down_sync(FULL, v, offset)"
 
 WARP_TREE = Blank(
-    name="warp_tree",
-    notebook="16",
     **texts.of("16", "warp_tree"),
     difficulty=1,
     problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 32, 1, 33, 320)),
@@ -145,8 +139,6 @@ LOOP_OF_GRID = "i += gridDim.x * THREADS"
 TO_SHARED = "    if (lane == 0) of_warp[warp] = v;\n    __syncthreads();\n"
 
 TWO_LEVELS = Blank(
-    name="two_levels",
-    notebook="16",
     **texts.of("16", "two_levels"),
     difficulty=2,
     problem=OverArray(
@@ -209,8 +201,6 @@ WHO_IS_LAST = (
 COUNT_IN = "last = atomicAdd(arrived, 1) == gridDim.x - 1;"
 
 LAST_BLOCK = Blank(
-    name="last_block",
-    notebook="16",
     **texts.of("16", "last_block"),
     difficulty=2,
     problem=OverArray(
@@ -256,8 +246,6 @@ SYNC_IN_LOOP = "        __syncwarp();\n"
 OF_A_WARP = "Right, but __syncthreads() is the barrier of a block: that of a warp, __syncwarp(), is enough here."
 
 LOCKSTEP = KernelExercise(
-    name="lockstep",
-    notebook="16",
     **texts.of("16", "lockstep"),
     difficulty=1,
     problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 1, 33)),

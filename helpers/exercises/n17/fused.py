@@ -79,8 +79,6 @@ UNFENCED = (
 )
 
 TWO_OF_THREAD = Blank(
-    name="two_of_thread",
-    notebook="17",
     **texts.of("17", "two_of_thread", rules=RULES),
     difficulty=2,
     problem=TwoSmallest("two_of_threads", THREAD, shapes()),
@@ -134,8 +132,6 @@ TWO_OF_THREAD = Blank(
 )  # fmt: skip
 
 TWO_OF_WARP = Blank(
-    name="two_of_warp",
-    notebook="17",
     **texts.of("17", "two_of_warp", rules=RULES),
     difficulty=2,
     problem=TwoSmallest("two_of_warps", WARP, shapes()),
@@ -189,8 +185,6 @@ STORE_BARRIER = """    if (lane == 0) of_warp[warp] = two;
 """
 
 TWO_OF_BLOCK = Blank(
-    name="two_of_block",
-    notebook="17",
     **texts.of("17", "two_of_block", rules=RULES, nothing=NOTHING),
     difficulty=2,
     problem=TwoSmallest("two_of_blocks", BLOCK, shapes()),
@@ -301,8 +295,6 @@ ONE_BY_ONE = """    if (threadIdx.x == 0)
 """
 
 TWO_OF_ALL = Blank(
-    name="two_of_all",
-    notebook="17",
     **texts.of("17", "two_of_all", rules=RULES, slower=SLOWER, nothing=NOTHING),
     difficulty=3,
     problem=TwoSmallest(

@@ -22,8 +22,6 @@ OLD_SUM = (
 ALONE = "An element alone is its own maximum, so its power is exp2(0) = 1."
 
 ROW_STATISTICS = Blank(
-    name="row_statistics",
-    notebook="17",
     **texts.of("17", "row_statistics"),
     difficulty=3,
     problem=RowStatistics("row_statistics", CASES),

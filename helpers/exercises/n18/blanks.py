@@ -81,8 +81,6 @@ TRANSPOSED = cases(
 )
 
 TRANSPOSED_OPERAND = Blank(
-    name="transposed_operand",
-    notebook="18",
     **texts.of("18", "transposed_operand"),
     difficulty=2,
     problem=TransposedOperand("gemm_nt", TRANSPOSED),
@@ -146,8 +144,6 @@ BATCHES = cases(
 )
 
 BATCH = Blank(
-    name="batch",
-    notebook="18",
     **texts.of("18", "batch"),
     difficulty=1,
     problem=Batch("gemm_batch", BATCHES),
@@ -212,8 +208,6 @@ BATCH = Blank(
 LAYERS = cases("M N K", (16, 32, 16), (18, 21, 17), (33, 16, 5), (1, 19, 20), (17, 1, 3), (1, 1, 1))
 
 FUSED_STEPS = Blank(
-    name="fused_steps",
-    notebook="18",
     **texts.of("18", "fused_steps"),
     difficulty=2,
     problem=FusedSteps("gemm_gelu", LAYERS),
@@ -276,8 +270,6 @@ FUSED_STEPS = Blank(
 EIGHT_BITS = cases("M N K", (16, 32, 128), (18, 21, 66), (33, 16, 7), (1, 19, 130), (17, 1, 4), (1, 1, 1), (1, 2, 1700))
 
 COLUMN_SCALES = Blank(
-    name="column_scales",
-    notebook="18",
     **texts.of("18", "column_scales"),
     difficulty=2,
     problem=ColumnScales("gemm_int8", EIGHT_BITS),
@@ -342,8 +334,6 @@ GROUP_ALONE = (
 )
 
 GROUP_SCALES = Blank(
-    name="group_scales",
-    notebook="18",
     **texts.of("18", "group_scales"),
     difficulty=3,
     problem=GroupScales("gemm_groups", GROUPS),
@@ -402,8 +392,6 @@ ROWS_LEFT = (
 ROWS_OF = ((16, 32, 16), (20, 5, 33), (0, 17, 0, 9, 0), (1, 1, 30, 0, 2), (0, 0, 3), (40,))
 
 GROUPED = Blank(
-    name="grouped",
-    notebook="18",
     **texts.of("18", "grouped"),
     difficulty=2,
     problem=Grouped("gemm_grouped", of_rows(17, 9, *ROWS_OF), rows_of=ROWS_OF),
@@ -480,8 +468,6 @@ IMAGES = cases(
 )
 
 IMPLICIT = Blank(
-    name="implicit",
-    notebook="18",
     **texts.of("18", "implicit"),
     difficulty=3,
     problem=Convolution("convolution", IMAGES, output="Y"),
