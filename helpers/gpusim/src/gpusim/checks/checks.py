@@ -21,7 +21,7 @@ from gpusim.checks.global_checks import Clock, GlobalWatch
 from gpusim.checks.hazard_messages import Messages
 from gpusim.checks.shared_checks import Patterns, SharedChecks
 from gpusim.checks.undefined_values import UndefinedValues
-from gpusim.checks.uninvolved_warps import Bystanders
+from gpusim.checks.uninvolved_warps import UninvolvedWarps
 from gpusim.checks.warp_masks import MissedLanes
 from gpusim.cupy.arrays import DeviceArray, forget_written_by_host
 from gpusim.devices import WARP
@@ -193,7 +193,7 @@ class Checker(Observer):
         copies_in_bulk = any(map(_copies_in_bulk, program.opcodes))
         self._bulk = BulkWatch(self.findings.shared_hazard) if copies_in_bulk else None
         report = self.findings.shared_hazard
-        self._bystanders = Bystanders(report, self.clock.tick) if program.orders_some_warps else None
+        self._uninvolved = UninvolvedWarps(report, self.clock.tick) if program.orders_some_warps else None
         clusters = product(program.cluster or ()) > 1
         if clusters and any(map(_arrives_elsewhere, program.opcodes)):
             clusters = False
@@ -217,7 +217,7 @@ class Checker(Observer):
                 self.notes.append(f"{allocation.name} is so large that races in it were not looked for.")
             if written or unwritten is not None:
                 report = self.findings.global_hazard
-                allocation.watch = GlobalWatch(allocation, unwritten, written, self.clock, report, self._bystanders)
+                allocation.watch = GlobalWatch(allocation, unwritten, written, self.clock, report, self._uninvolved)
 
     def finish(self) -> Report:
         """What was found."""
@@ -256,8 +256,8 @@ class Checker(Observer):
         self._undefined.begin(event.wave)
         event.wave.follower = self._undefined
         self._aggregated.begin()
-        if self._bystanders is not None:
-            self._bystanders.begin(event.wave)
+        if self._uninvolved is not None:
+            self._uninvolved.begin(event.wave)
         self.shared.begin(event.wave)
         if self._bulk is not None:
             self._bulk.begin(event.wave)
@@ -297,13 +297,13 @@ class Checker(Observer):
         self.clock.barrier(blocks)
         if self._bulk is not None and not event.is_phase:
             self._bulk.meet(blocks, event.threads)
-        if self._bystanders is None or (event.is_phase and self.program.finds_phases):
+        if self._uninvolved is None or (event.is_phase and self.program.finds_phases):
             return
         if event.threads is None:
-            self._bystanders.barrier(blocks)
+            self._uninvolved.barrier(blocks)
         else:
-            self._bystanders.passed(event.number, event.threads)
-            self._bystanders.forget(event.number, blocks)
+            self._uninvolved.passed(event.number, event.threads)
+            self._uninvolved.forget(event.number, blocks)
 
     def warps_apart(self, event: WarpsApart) -> None:
         """Warps pass one barrier at different places."""
@@ -323,8 +323,8 @@ class Checker(Observer):
 
     def named_barrier(self, event: NamedBarrierReached) -> None:
         """Threads come to a barrier of a part of the block."""
-        if self._bystanders is not None:
-            self._bystanders.reached(event.number, event.threads)
+        if self._uninvolved is not None:
+            self._uninvolved.reached(event.number, event.threads)
 
     def warp_barrier(self, event: WarpBarrierReached) -> None:
         self.shared.warp_barrier(event.mask)
@@ -393,8 +393,8 @@ class Checker(Observer):
             strong = self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
             if self._bulk is not None:
                 self._bulk.access(wave, event.op, event.addresses, mask)
-            if self._bystanders is not None and not strong:
-                self._bystanders.access(wave, event.op, event.width, event.addresses, mask)
+            if self._uninvolved is not None and not strong:
+                self._uninvolved.access(wave, event.op, event.width, event.addresses, mask)
             if strong:
                 self._post(wave, mask)
                 everyone = self._aggregated.all_of(wave, mask)
@@ -414,8 +414,8 @@ class Checker(Observer):
 
     def _post(self, wave, mask) -> None:
         """The threads of `mask` make a strong access, unless it is at an mbarrier."""
-        if self._bystanders is not None and self.clock.fenced and not at_mbarrier(wave.instruction.opcode):
-            self._bystanders.post(np.broadcast_to(True if mask is None else mask, wave.shape))
+        if self._uninvolved is not None and self.clock.fenced and not at_mbarrier(wave.instruction.opcode):
+            self._uninvolved.post(np.broadcast_to(True if mask is None else mask, wave.shape))
 
     def _from_outside(self, event: Access) -> None:
         """An access to the shared memory of another block of the cluster."""
@@ -480,8 +480,8 @@ class Checker(Observer):
         self.counts["shared"] += active
         self.counts["global"] += self._active(event.wave, event.read)
         self.shared.copy(event.wave, event.size, event.to, event.mask)
-        if self._bystanders is not None:
-            self._bystanders.access(event.wave, "st", event.size, event.to, event.mask)
+        if self._uninvolved is not None:
+            self._uninvolved.access(event.wave, "st", event.size, event.to, event.mask)
 
     def copy_in_bulk(self, event: BulkCopy) -> None:
         """A copy in bulk between shared and global memory, or to another block."""
@@ -498,10 +498,10 @@ class Checker(Observer):
             self._bulk.put(event)
             return
         self._bulk.fetch(event)
-        if self._bystanders is not None:  # who asks tells what it knows
+        if self._uninvolved is not None:  # who asks tells what it knows
             (row, thread), barrier = event.who, event.barrier
             is_far = row != barrier.row
-            self._bystanders.arrive(barrier.row, barrier.byte, np.full(1 - is_far, thread), is_far, 0)
+            self._uninvolved.arrive(barrier.row, barrier.byte, np.full(1 - is_far, thread), is_far, 0)
         places = np.arange(event.shared.byte, event.shared.byte + event.size, BULK_UNIT)
         self.shared.write_from_outside(np.full(len(places), event.shared.row), places, BULK_UNIT)
 
@@ -515,29 +515,29 @@ class Checker(Observer):
         for row, byte, threads, is_far, ended in self._at_barriers(event):
             if self._bulk is not None:
                 self._bulk.arrive(row, byte, threads, ended)
-            if self._bystanders is not None:
-                self._bystanders.arrive(row, byte, threads, is_far, ended)
+            if self._uninvolved is not None:
+                self._uninvolved.arrive(row, byte, threads, is_far, ended)
 
     def phase_ended(self, event: PhaseEnded) -> None:
         """A phase ends when bytes have come."""
         no_threads = np.zeros(0, int)
         if self._bulk is not None:
             self._bulk.arrive(event.place.row, event.place.byte, no_threads, 1)
-        if self._bystanders is not None:
-            self._bystanders.arrive(event.place.row, event.place.byte, no_threads, False, 1)
+        if self._uninvolved is not None:
+            self._uninvolved.arrive(event.place.row, event.place.byte, no_threads, False, 1)
 
     def phase_found(self, event: PhaseFound) -> None:
         """Threads find that a phase has ended."""
         for row, byte, threads, *_ in self._at_barriers(event):
             if self._bulk is not None:
                 self._bulk.found_ended(row, byte, threads)
-            if self._bystanders is not None:
-                self._bystanders.found_ended(row, byte, threads)
+            if self._uninvolved is not None:
+                self._uninvolved.found_ended(row, byte, threads)
 
     def _at_barriers(self, event: Arrived | PhaseFound) -> Iterator[tuple[int, int, np.ndarray, bool, int]]:
         """(block, byte, the threads of that block who are there, whether others are, how many phases end), by
         mbarrier."""
-        if self._bulk is None and self._bystanders is None:
+        if self._bulk is None and self._uninvolved is None:
             return
         wave = event.wave
         lanes = np.broadcast_to(True if event.mask is None else event.mask, wave.shape)

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpusim.checks.uninvolved_warps import Bystanders
+from gpusim.checks.uninvolved_warps import UninvolvedWarps
 from gpusim.devices import WARP
 from gpusim.engine.bulk import UNIT as BULK_UNIT
 from gpusim.engine.ir import is_dead_exchange, result_is_live
@@ -381,7 +381,7 @@ class _Accesses:
 class GlobalWatch:
     """Watches one array of a launch.
 
-    Args: `report(wave, allocation, hazard, times)` is called for what is found. `bystanders`: what warps know of each
+    Args: `report(wave, allocation, hazard, times)` is called for what is found. `uninvolved`: what warps know of each
     other where barriers are of some warps.
     """
 
@@ -392,11 +392,11 @@ class GlobalWatch:
         written: bool,
         clock: Clock,
         report: Callable,
-        bystanders: Bystanders | None = None,
+        uninvolved: UninvolvedWarps | None = None,
     ) -> None:
         # The allocation itself has this watch: a copy keeps the two from waiting for Python's collector.
         self.allocation = replace(allocation, watch=None)
-        self._bystanders = bystanders
+        self._uninvolved = uninvolved
         self.unwritten = unwritten
         self.written = written
         self.clock = clock
@@ -574,10 +574,10 @@ class GlobalWatch:
         ordered = same & (clock.barriers[row] > times)
         lane, other_lane = who % threads, others % threads
         same_warp = same & (lane // WARP == other_lane // WARP)
-        if self._bystanders is not None and ordered.any():
+        if self._uninvolved is not None and ordered.any():
             between = ordered & ~same_warp
             warps = (each[between] // WARP for each in (lane, other_lane))
-            ordered[between] = self._bystanders.knows(row[between], *warps, times[between])
+            ordered[between] = self._uninvolved.knows(row[between], *warps, times[between])
         if same_warp.any():
             both = np.minimum(clock.warp_barriers[row, lane], clock.warp_barriers[row, other_lane])
             ordered |= same_warp & (both > times)

@@ -20,7 +20,7 @@ WORD = 4  # bytes
 READS, WRITES = ("ld", "ldsm"), ("st", "stsm")
 
 
-class Bystanders:
+class UninvolvedWarps:
     """Watches the shared memory of one launch; `report(wave, hazard, times)` is called for what is found.
 
     Times are those of the launch's clock, `tick()`. `known` holds, (blocks, warps, warps), up to when each warp knows

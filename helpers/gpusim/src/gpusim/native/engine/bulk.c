@@ -1,5 +1,5 @@
 /* Barriers in shared memory that count threads and bytes, and copies in bulk; simulator/arithmetic/mbarrier.py and
- * simulator/engine/bulk.py say what they do. What is wrong with one is a fault: the engine in NumPy says it in words. */
+ * engine/bulk.py say what they do. What is wrong with one is a fault: the engine in NumPy says it in words. */
 #include "checks.h"
 #include "floats.h"
 #include "memory.h"
@@ -23,7 +23,7 @@ static uint64_t changed(uint64_t old, uint64_t count, uint64_t dropped, uint64_t
 /* How many threads arrive and how many bytes are expected: number[2] of "arrive". */
 enum { ARRIVES_AND_EXPECTS, ONE_ARRIVES, SOME_ARRIVE, EXPECTS, COMPLETES, EXPECTS_ONE, COMPLETES_ONE };
 static int knows_phases(const Block *block) {
-    return has_bystanders(block) && block->warp[0].launch->phases_are_found;
+    return has_uninvolved(block) && block->warp[0].launch->phases_are_found;
 }
 
 enum {

@@ -1,4 +1,4 @@
-/* The sanitizer's watch over copies in bulk: what simulator/sanitizer/bulk_checks.py does, which says why, but for the
+/* The sanitizer's watch over copies in bulk: what checks/bulk_checks.py does, which says why, but for the
  * words. Here a copy or an access is a fault, HAZARD, where that one would report something.
  *
  * A thread knows up to which time of each warp, and up to which phase of each mbarrier, something is done: `width` numbers.

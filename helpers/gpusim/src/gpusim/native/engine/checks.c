@@ -277,7 +277,7 @@ static int comes_before(const Warp *warp, int lane, Someone other, uint32_t time
         return clocks.common[block] > time || clocks.own[block] > time;
     }
     const Warp *others = &warp->block->warp[thread / WARP];
-    if (warp->block->barrier > time && (others == warp || !has_bystanders(warp->block) || is_known(warp, thread / WARP, time)))
+    if (warp->block->barrier > time && (others == warp || !has_uninvolved(warp->block) || is_known(warp, thread / WARP, time)))
         return 1;
     if (others == warp && earlier(own->barrier[lane], own->barrier[thread % WARP]) > time) return 1;
     return later(released, others->order.released_in_block[thread % WARP]) > time && own->met[lane] > time;
@@ -339,7 +339,7 @@ static int handed_on(const Warp *warp, uint32_t thread, uint16_t other, uint32_t
 static int may_come_between(const Warp *warp, const Cell *cell, uint32_t thread, int touch) {
     if (touch == UPDATES) return cell->flags & UPDATED && cell->written > warp->block->all_met;
     if (touch == READS) return cell->flags & LOOKED_AT;
-    return touch == WRITES && cell->flags & SAME && !(warp->stored_anew >> thread % WARP & 1) && !has_bystanders(warp->block);
+    return touch == WRITES && cell->flags & SAME && !(warp->stored_anew >> thread % WARP & 1) && !has_uninvolved(warp->block);
 }
 
 /* `block`: whose memory it is. hands_on: whether threads may hand things on. is_strong: it is a strong access; looked_at:
@@ -951,7 +951,7 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     if (space == SHARED && warp->block->bulk && touch != COPIES && !warp->results->fault)
         bulk_access(warp, i, request, touch);
     if (!(space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong)) return;
-    if (has_bystanders(warp->block) && warp->launch->fences && !(i->flags & AT_MBARRIER)) warp_posts(warp);
+    if (has_uninvolved(warp->block) && warp->launch->fences && !(i->flags & AT_MBARRIER)) warp_posts(warp);
     if (warp->results->released_by_threads) {
         meet_others(warp, voters_for(warp, i, request->active), space != GLOBAL, touch);
         if (space == GLOBAL) exchange_at(warp, request, width, touch);

@@ -47,7 +47,7 @@ void note_barrier(Block *block, Results *results);
 void follow_held(Warp *warp, const Instruction *i, uint32_t mask);
 
 /* An instruction is about to be executed by the lanes of `mask`, of the group `here`, while registers or predicates hold what is
- * not defined. It fails where such a value may be used: sanitizer/undefined_values.py finds out whether it is. */
+ * not defined. It fails where such a value may be used: checks/undefined_values.py finds out whether it is. */
 void follow_undefined(Warp *warp, const Instruction *i, uint32_t here, uint32_t mask);
 
 /* The lanes of `mask` take from a row what the lanes `asked` of their warp hold, of which those of `absent` take from lanes that do
@@ -69,10 +69,10 @@ void check_copied(Warp *warp, const Instruction *i, int slot, int lane, uint64_t
 /* The threads of `mask` end: is a copy under way that nobody waited for? */
 void check_end(Warp *warp, const Instruction *i);
 
-/* Where barriers may be of some warps (`has_bystanders`): a warp comes to a barrier, it goes on as it has waited there, and
+/* Where barriers may be of some warps (`has_uninvolved`): a warp comes to a barrier, it goes on as it has waited there, and
  * the barrier may be used again. `are_known`: it accesses bytes of its block, whose copies are settled; 0 if others did
  * something there of which it cannot know. */
-static inline int has_bystanders(const Block *block) { return block->shadow && block->shadow->known; }
+static inline int has_uninvolved(const Block *block) { return block->shadow && block->shadow->known; }
 void warp_comes(Warp *warp, int barrier);
 void warp_goes_on(Warp *warp, int barrier);
 void barrier_is_free(Block *block, int barrier);

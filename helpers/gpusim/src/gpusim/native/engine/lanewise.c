@@ -1,7 +1,7 @@
 /* Runs of instructions that compute, executed for Python: the values of registers come from its arrays, and go there.
  *
  * An array has a value for each thread of each block, for each thread (the same in all blocks), for each block, or one for
- * all of them; see simulator/engine/lanewise.py. */
+ * all of them; see engine/lanewise.py. */
 #include "machine.h"
 #include "warp.h"
 

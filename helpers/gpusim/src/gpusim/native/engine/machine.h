@@ -57,7 +57,7 @@ typedef struct {
     uint8_t is_beyond;      /* of the first of a block: no barrier comes any more, and not only the end */
     uint8_t looked_at;      /* plain loads may look at any time at what it changes: an mbarrier of Ampere */
     uint8_t is_vote;        /* of those for whom a thread of theirs then makes a fence, or an atomic operation: */
-    uint8_t for_voters;     /* that; see sanitizer/aggregated.py */
+    uint8_t for_voters;     /* that; see checks/aggregated_atomics.py */
     uint8_t spare[2];
 } Instruction;
 

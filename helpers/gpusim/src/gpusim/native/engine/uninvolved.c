@@ -1,4 +1,4 @@
-/* Who does not take part in a barrier of some warps is in no order with those who do: what simulator/sanitizer/bystanders.py
+/* Who does not take part in a barrier of some warps is in no order with those who do: what checks/uninvolved_warps.py
  * says. Each warp knows up to when the others' accesses come before its own; a barrier hands on what those know who come to
  * it, an mbarrier to who finds that the phase has ended. What was before the last barrier of all warps is known to all. */
 #include "checks.h"

@@ -167,7 +167,7 @@ static void pass_barrier(Block *block) {
     const uint32_t all_met = block->all_met;
     if (block->bulk) bulk_met(block, 0);
     end_phase(block);
-    if (!has_bystanders(block) || block->living_warps == block->warps) return;
+    if (!has_uninvolved(block) || block->living_warps == block->warps) return;
     block->all_met = all_met;
     for (int w = 0; w < block->warps; w++)
         if (block->warp[w].living) warp_comes(&block->warp[w], BARRIERS);
@@ -231,7 +231,7 @@ static void arrive_at_part(Warp *warp, const Instruction *i, uint32_t active, in
         fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(active), 0);
         return;
     }
-    if (has_bystanders(block)) warp_comes(warp, n);
+    if (has_uninvolved(block)) warp_comes(warp, n);
     block->arrived[n] += __builtin_popcount(active);
     if (active & warp->living & (0u - warp->living)) block->arrived[n] += WARP - __builtin_popcount(warp->living);
     if (block->arrived[n] < wanted) return;
@@ -243,9 +243,9 @@ static void arrive_at_part(Warp *warp, const Instruction *i, uint32_t active, in
         waited[w] = waiting_at(one, AT_PART + n);
         for (int g = 0; g < one->groups; g++)
             if (one->group[g].waits == AT_PART + n) one->group[g].waits = 0;
-        if (waited[w] && has_bystanders(block)) warp_goes_on(one, n);
+        if (waited[w] && has_uninvolved(block)) warp_goes_on(one, n);
     }
-    if (has_bystanders(block)) barrier_is_free(block, n);
+    if (has_uninvolved(block)) barrier_is_free(block, n);
     if (block->bulk) bulk_met(block, waited);
     end_phase(block);
     block->all_met = all_met;
