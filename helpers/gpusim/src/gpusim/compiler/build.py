@@ -128,8 +128,8 @@ class CompiledKernel:
 
     @functools.cached_property
     def _types_by_compiler(self) -> tuple[ParameterType, ...] | None:
-        found = _asked_types(self.source, self.entry, self.arch, self.options, self.filename, self.headers)
-        return found if found and len(found) == len(self.parameters) else None
+        types = _asked_types(self.source, self.entry, self.arch, self.options, self.filename, self.headers)
+        return types if types and len(types) == len(self.parameters) else None
 
     def __repr__(self) -> str:
         return (
@@ -197,7 +197,9 @@ def files_included(
     """
     text = includes.without_those_in_comments(source)
     return tuple(
-        includes.check(text, options, dict(headers), lambda: [one[2:] for one in _folders()[1:]], filename).items()
+        includes.check(
+            text, options, dict(headers), lambda: [folder[2:] for folder in _folders()[1:]], filename
+        ).items()
     )
 
 
@@ -391,8 +393,10 @@ def _kernels(
     text = with_given_names(output.ptx, (filename, *(name for name, _ in headers)))
     spills = {name: (int(stores), int(loads)) for name, _, stores, loads in _SPILLS.findall(output.log)}
     texts = {filename: source, **dict(headers)}
-    found = diagnostics.parse(output.log)
-    warnings = [each for each in found if not each.is_error and each.filename in ("", *texts)]  # none of CUDA's headers
+    parsed = diagnostics.parse(output.log)
+    warnings = [
+        each for each in parsed if not each.is_error and each.filename in ("", *texts)
+    ]  # none of CUDA's headers
     log = "\n\n".join(diagnostics.render(each, texts) for each in warnings)
     kernels = []
     for entry, lowered_name in zip(entries, output.lowered_names, strict=True):
@@ -436,8 +440,8 @@ def _parameters(
 
 
 def _check_architecture(arch: str) -> None:
-    found = _ARCHITECTURE.match(arch) if isinstance(arch, str) else None
-    if not found or int(found[1]) not in nvrtc.supported_architectures():
+    match = _ARCHITECTURE.match(arch) if isinstance(arch, str) else None
+    if not match or int(match[1]) not in nvrtc.supported_architectures():
         major, minor = nvrtc.version()
         raise UnknownArchitecture(
             f"{arch!r} is not an architecture that this compiler (NVRTC {major}.{minor}) knows. "
@@ -452,10 +456,10 @@ def check_texts(source: str, entries: Sequence[str] = ()) -> None:
             f"the source is of type {type(source).__name__}; expected the CUDA C++ text itself, a str. "
             'For a file, give pathlib.Path("kernel.cu").read_text().'
         )
-    if found := re.search(r"[\ud800-\udfff]|\0", source):
-        line = source.count("\n", 0, found.start()) + 1
+    if match := re.search(r"[\ud800-\udfff]|\0", source):
+        line = source.count("\n", 0, match.start()) + 1
         raise CompileError(
-            f"line {line} of the source holds {_character(found[0])}, which no file of text can hold: "
+            f"line {line} of the source holds {_character(match[0])}, which no file of text can hold: "
             'was it read with errors="surrogateescape", or from bytes that are no text? Delete it.'
         )
     for entry in entries:

@@ -47,12 +47,12 @@ _OTHER_FILES = re.compile(
 
 @dataclass
 class _Reader:
-    """What one compilation may read, and has led to so far. `found` holds each file's text by its real path."""
+    """What one compilation may read, and has led to so far. `texts` holds each file's text by its real path."""
 
     headers: Mapping[str, str]
     folders_of_cuda: Callable[[], Iterable[str]]
     folders: tuple[Path, ...] = ()  # that the options name
-    found: dict[Path, str] = field(default_factory=dict)
+    texts: dict[Path, str] = field(default_factory=dict)
 
     @cached_property
     def cuda(self) -> tuple[Path, ...]:
@@ -67,7 +67,9 @@ class _Reader:
         """
         here, home = Path.cwd().resolve(), Path(os.path.realpath(os.path.expanduser("~")))
         own = () if here in home.parents or here.parent == here else (here,)
-        further = (Path(one).resolve() for one in os.environ.get(ENVIRONMENT_VARIABLE, "").split(os.pathsep) if one)
+        further = (
+            Path(folder).resolve() for folder in os.environ.get(ENVIRONMENT_VARIABLE, "").split(os.pathsep) if folder
+        )
         return (*filter(None, (PROJECT,)), *own, *further)
 
     def read(self, text: str, name: str, home: Path) -> None:
@@ -79,16 +81,16 @@ class _Reader:
                     f"{where}: which file that is only a macro says. Write its name: only files of CUDA, of the "
                     "project and beside the notebook are included here, and a name in the text can be looked at."
                 )
-            if path not in self.headers and (file := self.place_of(where, path, home)) and file not in self.found:
+            if path not in self.headers and (file := self.place_of(where, path, home)) and file not in self.texts:
                 self.open(file, where)
 
     def open(self, file: Path, where: str) -> None:
         """Look at all that a file includes."""
         try:
-            self.found[file] = file.read_text(encoding="utf-8", errors="replace")
+            self.texts[file] = file.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise CompileError(f"{where}: the file cannot be read ({error.strerror}).") from None
-        self.read(self.found[file], file.name, file.parent)
+        self.read(self.texts[file], file.name, file.parent)
 
     def place_of(self, where: str, name: str, home: Path) -> Path | None:
         """The file that the compiler would read; None for CUDA's, and for one that is not there."""
@@ -134,8 +136,8 @@ def without_those_in_comments(source: str) -> str:
     No compiler reads those. If what looks like a comment here is code, the compiler does not read them either.
     """
 
-    def blanked(found: re.Match) -> str:
-        return found[0].replace("#", " ") if found["comment"] else found[0]
+    def blanked(match: re.Match) -> str:
+        return match[0].replace("#", " ") if match["comment"] else match[0]
 
     return signature.IGNORED.sub(blanked, source) if re.search(r"/\*[^#]*#", source) else source
 
@@ -151,13 +153,13 @@ def check(
     reader = _Reader(headers, cuda)
     folders, files = [], []
     for option in _in_pairs(options):
-        if found := _FOLDER_OPTION.fullmatch(option):
-            folder = Path(os.path.realpath(found[1]))
+        if match := _FOLDER_OPTION.fullmatch(option):
+            folder = Path(os.path.realpath(match[1]))
             if not reader.is_open(folder) and not _is_within(folder, reader.cuda):
                 reader.refuse(f"the option {option!r}")
             folders.append(folder)
-        elif found := _FILE_OPTION.fullmatch(option):
-            files.append((option, found[1]))
+        elif match := _FILE_OPTION.fullmatch(option):
+            files.append((option, match[1]))
         elif _OTHER_FILES.search(option):
             raise CompileError(
                 f"the option {option!r} makes the compiler read or write files of its own. Leave it out."
@@ -170,7 +172,7 @@ def check(
             reader.open(file, f"the option {option!r}")
     for name, text in {filename: source, **headers}.items():
         reader.read(text, name, Path.cwd())
-    return {str(path): text for path, text in reader.found.items()}
+    return {str(path): text for path, text in reader.texts.items()}
 
 
 def _is_within(path: Path, folders: Iterable[Path]) -> bool:
@@ -194,18 +196,18 @@ def _asked(text: str) -> Iterator[tuple[str, str | None, int]]:
     for piece in pieces[:-1]:
         end += len(piece)
         ends.append(end)
-    for found in [*_ASKS.finditer(joined), *_MACROS_OF_HEADERS.finditer(joined)]:
-        line = 1 + joined.count("\n", 0, found.start()) + sum(place <= found.start() for place in ends)
-        if found.re is _MACROS_OF_HEADERS:
-            yield found[0], None, line
+    for match in [*_ASKS.finditer(joined), *_MACROS_OF_HEADERS.finditer(joined)]:
+        line = 1 + joined.count("\n", 0, match.start()) + sum(end <= match.start() for end in ends)
+        if match.re is _MACROS_OF_HEADERS:
+            yield match[0], None, line
             continue
         before = (
-            re.split(r"[\n\r]", joined[max(0, found.start() - 4096) : found.start()])[-1].strip()
-            if found["directive"]
+            re.split(r"[\n\r]", joined[max(0, match.start() - 4096) : match.start()])[-1].strip()
+            if match["directive"]
             else ""
         )
         if before and not before.endswith("*/"):
             continue  # in a line's comment, or in a text: a directive is the first word of its line
-        if found["question"] and not found["question"].endswith("("):
+        if match["question"] and not match["question"].endswith("("):
             continue  # #ifdef __has_include
-        yield found[0], found["quoted"] if found["quoted"] is not None else found["angle"], line
+        yield match[0], match["quoted"] if match["quoted"] is not None else match["angle"], line

@@ -116,7 +116,7 @@ BYTE_PERMUTATIONS = {
 
 def byte_selectors(mode: str) -> list[int]:
     """The four selectors that a mode of BYTE_PERMUTATIONS stands for."""
-    return [sum(byte << 4 * place for place, byte in enumerate(row)) for row in BYTE_PERMUTATIONS[mode]]
+    return [sum(byte << 4 * index for index, byte in enumerate(row)) for row in BYTE_PERMUTATIONS[mode]]
 
 
 class NotDecoded(Exception):

@@ -34,8 +34,8 @@ def _by_address(t: Operands, function: Register, callees: Sequence[str]) -> Read
     order = np.argsort(addresses)
 
     def select(registers):
-        place = np.searchsorted(addresses[order], address(registers))
-        return order[np.minimum(place, len(order) - 1)]
+        rank = np.searchsorted(addresses[order], address(registers))
+        return order[np.minimum(rank, len(order) - 1)]
 
     return select
 
@@ -63,8 +63,8 @@ def _enter(t: Operands, this: Call, function, select: Reader | None) -> Execute:
     def execute(wave, registers, mask):
         base = registers[stack]
         _check_stack(wave, base + size + deepest, t.text.stack_bytes, mask)
-        for slot, place, dtype in saved:
-            wave.local.store(wave, base + place, mask, [registers[slot].view(dtype)])
+        for slot, offset, dtype in saved:
+            wave.local.store(wave, base + offset, mask, [registers[slot].view(dtype)])
         registers[stack] = _put(mask, base + size, base)
         if origin is not None:
             registers[origin] = _put(mask, index, registers[origin])
@@ -74,8 +74,8 @@ def _enter(t: Operands, this: Call, function, select: Reader | None) -> Execute:
             return
         where = np.broadcast_to(address(registers), wave.shape)
         others = np.ones(wave.shape, bool) if mask is None else mask.copy()
-        for (slot, number), place in zip(back, places, strict=True):
-            lanes = others & (where == place)
+        for (slot, number), entry in zip(back, places, strict=True):
+            lanes = others & (where == entry)
             registers[slot] = _put(lanes, number, registers[slot])
             others &= ~lanes
         if others.any():
@@ -93,7 +93,7 @@ def leave(t: Operands, s: Statement) -> Outcome:
     calls = t.text.returns_to(function)
     stack, point = t.target(Register(STACK)), t.target(Register(return_register(function)))
     t.read_now |= {stack, point}
-    ways = [(np.int64(t.text.frames[one.caller]), _saved(t, one)) for one in calls]
+    ways = [(np.int64(t.text.frames[call.caller]), _saved(t, call)) for call in calls]
 
     def execute(wave, registers, mask):
         number = registers[point]
@@ -109,18 +109,18 @@ def leave(t: Operands, s: Statement) -> Outcome:
                     continue
             base = registers[stack] - size
             registers[stack] = _put(lanes, base, registers[stack])
-            for slot, place, dtype in saved:
-                (value,) = wave.local.load(wave, base + place, lanes, dtype, 1)
+            for slot, offset, dtype in saved:
+                (value,) = wave.local.load(wave, base + offset, lanes, dtype, 1)
                 value = value.astype(bool) if t.types[slot] == "pred" else value
                 registers[slot] = _put(lanes, value, registers[slot])
 
-    return Branch(tuple(one.index + 1 for one in calls), lambda registers: registers[point], leave=execute)
+    return Branch(tuple(call.index + 1 for call in calls), lambda registers: registers[point], leave=execute)
 
 
 def _saved(t: Operands, this: Call) -> list[tuple[int, np.int64, np.dtype]]:
     """(slot, place in the frame, type) of what a call saves."""
-    registers = [(t.target(Register(name)), place) for name, place in this.saved]
-    return [(slot, np.int64(place), np.dtype(f"i{TYPE_BYTES[t.types[slot]]}")) for slot, place in registers]
+    registers = [(t.target(Register(name)), offset) for name, offset in this.saved]
+    return [(slot, np.int64(offset), np.dtype(f"i{TYPE_BYTES[t.types[slot]]}")) for slot, offset in registers]
 
 
 def _put(mask, new, old):

@@ -44,12 +44,12 @@ def extreme(t: Decoder, s: sass.Statement) -> Decoded:
     flags = int(s.has("FTZ")) | 4 * s.has("NAN") | 8 * s.has("XORSIGN") | 64 * len(third)
     i = Decoded("float extreme", flags=flags)
     t.writes(i, destination)
-    for place, operand in enumerate((a, b, *third)):
-        t.read(i, place, operand, "f")
+    for position, operand in enumerate((a, b, *third)):
+        t.read(i, position, operand, "f")
     if s.has("XORSIGN"):
-        for place, operand in ((2, a), (3, b)):
-            t.read(i, place, operand, "f")
-            i.mode[place] = 0
+        for position, operand in ((2, a), (3, b)):
+            t.read(i, position, operand, "f")
+            i.mode[position] = 0
     i.p_in[0] = t.predicate(condition)
     return i
 
@@ -93,18 +93,18 @@ SPECIAL_FUNCTIONS = {
 }
 
 
-def _of_pair(t: Decoder, i: Decoded, place: int, operand: sass.Operand) -> None:
+def _of_pair(t: Decoder, i: Decoded, position: int, operand: sass.Operand) -> None:
     """A source of FADD2: a pair, R4.F32x2.HI_LO, its halves in turn, .LO_HI, or one number for both, R4.F32 or 1.5."""
     if isinstance(operand, sass.Immediate):
-        t.read(i, place, operand, "f")
-        word = t.words.all[-1 - i.source[place]]
-        i.source[place], i.width[place] = t.words.row(word, word), 2
+        t.read(i, position, operand, "f")
+        word = t.words.all[-1 - i.source[position]]
+        i.source[position], i.width[position] = t.words.row(word, word), 2
         return
     order = {("F32x2", "HI_LO"): 0, ("F32x2", "LO_HI"): form.SWAPPED, ("F32",): form.LOW_TWICE}
     if operand.modifiers not in order:
         raise NotDecoded(f"the pair {' '.join(operand.modifiers)}")
-    t.read(i, place, replace(operand, modifiers=(), negated=False, absolute=False), "w")
-    i.mode[place] = (
+    t.read(i, position, replace(operand, modifiers=(), negated=False, absolute=False), "w")
+    i.mode[position] = (
         order[operand.modifiers] | form.HALF_ABSOLUTE * operand.absolute | form.HALF_NEGATE * operand.negated
     )
 
@@ -117,8 +117,8 @@ def pair_arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
         raise NotDecoded(f"its form with {len(s.operands)} operands")
     i = Decoded("float pair", flags=int(s.has("FTZ")), number=[rounding_of(s), 0, function, 0])
     t.writes(i, destination, 2)
-    for place, operand in enumerate(sources):
-        _of_pair(t, i, place, operand)
+    for position, operand in enumerate(sources):
+        _of_pair(t, i, position, operand)
     return i
 
 
