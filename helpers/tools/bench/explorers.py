@@ -423,10 +423,10 @@ def _table(names: Sequence[str]) -> None:
 def _random_table(names: Sequence[str], count: int) -> None:
     print(f"{'explorer':14} {'pictures':>8} {'sentences':>9} {'processor ms':>12} {'grown MB':>9}")
     for name in names:
-        run = endurance(name, count)
-        grown = "" if run.grown is None else f"{run.grown:.1f}"
-        pictures, sentences = (run.shown.get(what, 0) for what in ("picture", "sentence"))
-        print(f"{name:14} {pictures:8} {sentences:9} {run.milliseconds:12.0f} {grown:>9}", flush=True)
+        outcome = endurance(name, count)
+        grown = "" if outcome.grown is None else f"{outcome.grown:.1f}"
+        pictures, sentences = (outcome.shown.get(what, 0) for what in ("picture", "sentence"))
+        print(f"{name:14} {pictures:8} {sentences:9} {outcome.milliseconds:12.0f} {grown:>9}", flush=True)
 
 
 def _line(name: str, moves: Sequence[Move]) -> None:

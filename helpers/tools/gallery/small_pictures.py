@@ -87,7 +87,7 @@ def clocked(*kernels: str) -> Draw:
 
     def draw() -> theme.Figure:
         recorded = [stages.recorded(kernel) for kernel in kernels]
-        waits = " and ".join(f"{run.mean('barrier'):.0f} in {run.kernel}" for run in recorded)
+        waits = " and ".join(f"{stage.mean('barrier'):.0f} in {stage.kernel}" for stage in recorded)
         return stages_figure(recorded, "Two iterations of one block", f"Cycles of an iteration at barriers: {waits}.")
 
     return draw
