@@ -839,7 +839,7 @@ class FakeWave:
         self.exited = None
         self.program, self.instruction = (
             None,
-            SimpleNamespace(index=0, looked_at=False, strong=False, begins_swap=False, opcode=""),
+            SimpleNamespace(index=0, is_observed=False, strong=False, begins_swap=False, opcode=""),
         )
 
 
@@ -931,7 +931,7 @@ def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
             checks.meet(mask, OF_GLOBAL_MEMORY[what])
         else:
             wave.instruction = SimpleNamespace(
-                index=time, looked_at=what == "cas", strong=False, begins_swap=False, opcode=what
+                index=time, is_observed=what == "cas", strong=False, begins_swap=False, opcode=what
             )
             op = "atom" if what == "cas" else what.split()[-1]
             checks.access(wave, op, 4, 4 * places, mask, (values,) if op == "st" else ())

@@ -142,7 +142,7 @@ class Clock:
         self.released_by_threads = np.zeros(blocks * threads, np.int64)  # zeros take no memory before they are touched
         self.fenced = False
         self._answered: dict[int, bool] = {}
-        self.passes_on = False  # whether something may have been handed on in a block alone
+        self.releases_in_block = False  # whether something may have been released to a block alone
         few = blocks <= MOST_BLOCKS
         self.warps = -(-threads // WARP)
         self.acquired = np.zeros((blocks, blocks), np.int64) if few else None
@@ -220,7 +220,7 @@ class Clock:
         self.fenced = True
         lanes = _lanes(wave, mask)
         self.of_block.last[lanes] = self.tick()
-        self.passes_on |= scope == "block"
+        self.releases_in_block |= scope == "block"
         if scope != "block":
             self.fences[self._blocks(wave, mask)] = self.now
             self.of_device.last[lanes] = self.now
@@ -243,7 +243,7 @@ class Clock:
         """An atomic operation, or another strong access, on shared memory."""
         if not self.fenced:
             return
-        self.passes_on = True
+        self.releases_in_block = True
         lanes = _lanes(wave, mask)
         self.tick()
         here = np.broadcast_to(True if mask is None else mask, wave.shape)
@@ -292,7 +292,7 @@ class Clock:
         released = self.of_device.released(here, self.warp_barriers)
         self._release(np.maximum(released, self.of_device.released_by_blocks(here, self.barriers)))
         self._tell_block(here)
-        if self.passes_on:
+        if self.releases_in_block:
             self._pass_on(np.where(by_warps(here, wave.shape), self.met_before_fence, 0).max(axis=1))
 
     def _release(self, known: np.ndarray) -> None:

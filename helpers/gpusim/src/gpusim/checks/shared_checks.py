@@ -211,7 +211,7 @@ class SharedChecks:
         if width < self.patterns.word:
             self._refine(width)
         kind = KINDS[op]
-        if kind == ATOMIC and wave.instruction.looked_at:
+        if kind == ATOMIC and wave.instruction.is_observed:
             kind = POLLED
         elif kind in BY_STRENGTH:
             kind = BY_STRENGTH[kind][self._names.strength(wave.instruction)]

@@ -254,7 +254,7 @@ def describe_atomics(machine: Machine, program: Program) -> None:
         instruction = program.instructions[index]
         if op == "atom" and not result_is_live(program, instruction):
             machine.code["flags"][index] &= ~np.uint32(RETURNS_OLD)
-        machine.code["looked_at"][index] = instruction.looked_at
+        machine.code["is_observed"][index] = instruction.is_observed
         machine.code["is_strong"][index] |= instruction.begins_swap
     for index, vote in votes_of(program).items():
         machine.code["is_vote"][vote] = machine.code["for_voters"][index] = True

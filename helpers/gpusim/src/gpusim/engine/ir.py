@@ -108,7 +108,7 @@ class Instruction:
     swaps: bool = False
     begins_swap: bool = False
     strong: bool = False
-    looked_at: bool = False
+    is_observed: bool = False
     look: Any = None  # of a wait for a phase: accesses.PhaseLook
 
 

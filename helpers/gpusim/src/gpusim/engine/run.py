@@ -566,12 +566,12 @@ class Prepared:
         """By basic block (and False for the end): whether it is one of these, or one may be executed after it."""
         leading = np.zeros(self.end + 1, bool)
         leading[targets] = True
-        looked_at = [*targets]
-        while looked_at:
-            for block in self._before[looked_at.pop()]:
+        worklist = [*targets]
+        while worklist:
+            for block in self._before[worklist.pop()]:
                 if not leading[block]:
                     leading[block] = True
-                    looked_at.append(block)
+                    worklist.append(block)
         return leading
 
 

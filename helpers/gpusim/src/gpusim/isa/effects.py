@@ -297,7 +297,7 @@ def _arrive(v: Values) -> Effect:
         function = mbarrier.arrive_and_drop if decoded.flags & form.LEAVES_FOR_GOOD else mbarrier.arrive
     execute = accesses.arrive(_space(v), function, _address(v), counts)
     if behind_copies:
-        return Effect((), _behind_copies(execute), looked_at=of_ampere)
+        return Effect((), _behind_copies(execute), is_observed=of_ampere)
     targets = v.targets
 
     def answered(wave, registers, mask):
@@ -308,7 +308,7 @@ def _arrive(v: Values) -> Effect:
             return (mbarrier.state_of(old).view(I8),)
         return (halves(old)[1],) if targets else ()  # the lower register of a pair keeps what it holds
 
-    return Effect(tuple(target.slot for target in targets), answered, looked_at=of_ampere)
+    return Effect(tuple(target.slot for target in targets), answered, is_observed=of_ampere)
 
 
 def _amount(v: Values) -> Reader:

@@ -153,14 +153,14 @@ def _mark_counts_of_copies(instructions: list[Instruction]) -> None:
     """On Ampere a thread whose copies shall arrive at an mbarrier makes it wait for one more, `ATOMS.ADD.S32 RZ,
     [barrier+4], -1; …; ARRIVES.LDGSTSBAR.64 [barrier]`: at what that changes plain loads look, too."""
     for index, arrives in enumerate(instructions):
-        if arrives.opcode.startswith("ARRIVES") and arrives.looked_at:
+        if arrives.opcode.startswith("ARRIVES") and arrives.is_observed:
             for before in instructions[max(0, index - NEAR) : index]:
                 if (
                     before.opcode.startswith("ATOMS.ADD.S32")
                     and set(before.writes) <= {None}
                     and before.line == arrives.line
                 ):
-                    before.looked_at = True
+                    before.is_observed = True
 
 
 def _uses_stack(function: sass.Function) -> bool:
