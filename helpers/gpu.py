@@ -208,6 +208,9 @@ def _simulator() -> ModuleType:
 def _raw_module() -> type:
     """CuPy's RawModule, which compiles what the simulator's compiles: `compiler.adapted` sources, the same headers."""
     from gpusim import compiler
+    from helpers import headers
+
+    headers.register()
 
     class RawModule(_cupy().RawModule):
         def __init__(self, code: str | None = None, *, options: Sequence[str] = (), **others: Any) -> None:
@@ -226,5 +229,7 @@ def _raw_module() -> type:
 def _simulated_names() -> Mapping[str, Any]:
     """The simulator's counterparts of CuPy's names, with CuPy's signatures as far as a learner uses them."""
     from gpusim import cupy_names
+    from helpers import headers
 
+    headers.register()
     return cupy_names()

@@ -28,12 +28,14 @@ from gemm_kernels.launch import OPTIONS
 from gemm_kernels.workspaces import Workspaces
 from gpusim import compiler, errors
 from gpusim.sentences import BadInput, Sentence
-from helpers import gpu
+from helpers import gpu, headers
 
 Dims = tuple[int, int, int]
 Level = Literal["auto", "sass", "ptx"]
 
 ORIGIN: tuple[Dims, ...] = ((0, 0, 0),)
+
+headers.register()
 
 
 class LaunchFailed(Sentence, Exception):

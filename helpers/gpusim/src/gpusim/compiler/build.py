@@ -197,9 +197,7 @@ def files_included(
     """
     text = includes.without_those_in_comments(source)
     return tuple(
-        includes.check(
-            text, options, dict(headers), lambda: [folder[2:] for folder in _folders()[1:]], filename
-        ).items()
+        includes.check(text, options, dict(headers), lambda: [folder[2:] for folder in _folders()], filename).items()
     )
 
 
@@ -237,7 +235,7 @@ def full_options(arch: str, options: Sequence[str], *, includes: bool = False) -
 
     A source that includes nothing gets no folders, so that its options are the same on every machine.
     """
-    folders = _folders() if includes else ()
+    folders = (*_registered(), *_folders()) if includes else ()
     standard = () if any("-std=" in option for option in options) else ("--std=c++17",)
     own = ("-ftz=true", f"-arch={arch}", "--device-as-default-execution-space")
     line_info = () if not _DEBUG.isdisjoint(options) else ("-lineinfo",)
@@ -259,13 +257,17 @@ def _in_one_word(options: Sequence[str]) -> tuple[str, ...]:
 
 def include_options(*texts: str) -> tuple[str, ...]:
     """The options that a source and its headers need for the files that they include; () if they include none."""
-    return _folders() if any(map(_INCLUDES.search, texts)) else ()
+    return (*_registered(), *_folders()) if any(map(_INCLUDES.search, texts)) else ()
+
+
+def _registered() -> tuple[str, ...]:
+    return tuple(f"-I{folder}" for folder in includes.registered())
 
 
 @functools.cache
 def _folders() -> tuple[str, ...]:
-    """The include options for the course's headers, for those of CUDA (cuda_fp16.h, cooperative_groups.h, …), of CCCL
-    (cuda/std, cub) and of crt (behind mma.h), and for those of cuRAND where it is installed.
+    """The include options for the headers of CUDA (cuda_fp16.h, cooperative_groups.h, …), of CCCL (cuda/std, cub) and of
+    crt (behind mma.h), and for those of cuRAND where it is installed.
 
     Set-up installs them as packages of NVRTC's own version. Those are taken even where there is a CUDA toolkit, whose
     headers may be of another version: mixed they do not compile. CuPy brings a CCCL of its own on a GPU.
@@ -276,7 +278,7 @@ def _folders() -> tuple[str, ...]:
     crt = next((file for file in _files("nvidia-cuda-crt") if file.name == "mma.h"), None)
     if crt is not None:
         folders.append(str(Path(crt.locate()).parents[1]))
-    return tuple(f"-I{folder}" for folder in dict.fromkeys((includes.COURSE, *folders)) if folder)
+    return tuple(f"-I{folder}" for folder in dict.fromkeys(folders) if folder)
 
 
 def _files(package: str) -> Sequence[PackagePath]:

@@ -1,8 +1,8 @@
-"""Which files a source may include: CUDA's headers, the project's, those beside the notebook, and no others.
+"""Which files a source may include: CUDA's headers, registered ones, the project's, those beside the notebook, no others.
 
-A compiler reads whatever it is asked to, and quotes it in its messages, and whoever compiles other people's sources (a
-hub, a grader) would hand out files of its own. Hence every name that a source includes is looked at before the compiler
-sees it, in all files that it leads to: it must lie in an allowed folder after links are followed, and must be a plain
+A compiler reads whatever it is asked to, and quotes it in its messages, and a process that compiles other people's
+sources (a hub, a grader) would hand out files of its own. Hence every name that a source includes is checked before the
+compiler sees it, in all files that it leads to: it must lie in an allowed folder after links are followed, and must be a plain
 file, as reading a pipe or a device may never end. Names that macros make cannot be looked at, and are refused.
 
 The environment variable GEMM_COURSE_INCLUDE allows further folders, separated as in PATH.
@@ -26,8 +26,7 @@ ENVIRONMENT_VARIABLE = "GEMM_COURSE_INCLUDE"
 
 PROJECT = next((home for home in Path(__file__).resolve().parents if (home / "gemm_kernels").is_dir()), None)
 """The folder of the course, where gpusim lies in it: its sources may be included from anywhere."""
-COURSE = Path(__file__).resolve().parent / "headers"
-"""The course's own headers: what exercises give, which every source may include by name."""
+_REGISTERED: dict[Path, None] = {}  # folders, in the order in which the compiler searches them
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
 _BLANK = r"(?:[ \t\v\f]|/\*.*?\*/)*"
 _ASKS = re.compile(
@@ -70,7 +69,7 @@ class _Reader:
         further = (
             Path(folder).resolve() for folder in os.environ.get(ENVIRONMENT_VARIABLE, "").split(os.pathsep) if folder
         )
-        return (*filter(None, (PROJECT,)), *own, *further)
+        return (*filter(None, (PROJECT,)), *registered(), *own, *further)
 
     def read(self, text: str, name: str, home: Path) -> None:
         """Look at all that a text includes; `home` is the folder that it lies in."""
@@ -130,6 +129,16 @@ class _Reader:
         )
 
 
+def register(folder: Path) -> None:
+    """Let every source of this process include the headers in a folder by name, before CUDA's of the same name."""
+    _REGISTERED[folder.resolve()] = None
+
+
+def registered() -> tuple[Path, ...]:
+    """The folders that `register` was called for."""
+    return tuple(_REGISTERED)
+
+
 def without_those_in_comments(source: str) -> str:
     """The source with the # of directives in comments left out.
 
@@ -166,7 +175,7 @@ def check(
             )
         elif re.match(r"(?:-D|--define-macro)[= ]?(?:__THRUST_|THRUST_\w*SYSTEM)", option):
             raise CompileError(f"the option {option!r} changes which files CUDA's headers include. Leave it out.")
-    reader.folders = (*folders, COURSE)
+    reader.folders = (*folders, *registered())
     for option, name in files:
         if name not in headers and (file := reader.place_of(f"the option {option!r}", name, Path.cwd())):
             reader.open(file, f"the option {option!r}")
