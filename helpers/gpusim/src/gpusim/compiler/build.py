@@ -266,8 +266,8 @@ def _registered() -> tuple[str, ...]:
 
 @functools.cache
 def _folders() -> tuple[str, ...]:
-    """The include options for the headers of CUDA (cuda_fp16.h, cooperative_groups.h, …), of CCCL (cuda/std, cub) and of
-    crt (behind mma.h), and for those of cuRAND where it is installed.
+    """The include options for the headers of CUDA (cuda_fp16.h, cooperative_groups.h, …), of CCCL (cuda/std, cub) and
+    of crt (behind mma.h), and for those of cuRAND where it is installed.
 
     Set-up installs them as packages of NVRTC's own version. Those are taken even where there is a CUDA toolkit, whose
     headers may be of another version: mixed they do not compile. CuPy brings a CCCL of its own on a GPU.

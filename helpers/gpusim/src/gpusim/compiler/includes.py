@@ -1,9 +1,9 @@
-"""Which files a source may include: CUDA's headers, registered ones, the project's, those beside the notebook, no others.
+"""Which files a source may include: CUDA's headers, registered ones, the project's, those beside the notebook.
 
 A compiler reads whatever it is asked to, and quotes it in its messages, and a process that compiles other people's
 sources (a hub, a grader) would hand out files of its own. Hence every name that a source includes is checked before the
-compiler sees it, in all files that it leads to: it must lie in an allowed folder after links are followed, and must be a plain
-file, as reading a pipe or a device may never end. Names that macros make cannot be looked at, and are refused.
+compiler sees it, in all files that it leads to: it must lie in an allowed folder after links are followed, and must be
+a plain file, as reading a pipe or a device may never end. Names that macros make cannot be checked, and are refused.
 
 The environment variable GEMM_COURSE_INCLUDE allows further folders, separated as in PATH.
 """
