@@ -9,7 +9,7 @@ import numpy as np
 from gpusim.engine import clusters
 from gpusim.engine.accesses import active_lanes, by_thread, by_warp
 from gpusim.engine.named_barriers import counted
-from gpusim.isa import decoded as form
+from gpusim.isa import calls, decoded as form
 from gpusim.isa.decoded import BY_POINTER
 from gpusim.isa.rules import (
     Barrier,
@@ -302,7 +302,7 @@ _BY_KIND: dict[int, Callable[[Values], Outcome]] = {
     form.MEETS: lambda v: Meeting(v.decoded.number[0]), form.WAITS_FOR_LANES: _warp_barrier,
     form.PARTS: lambda v: Branch(v.decoded.jumps), form.LEAVES: _leave_meeting,
     form.ARRIVES: lambda v: Effect((), lambda wave, registers, mask: clusters.arrive(wave, mask)),
-    form.WAITS_FOR_CLUSTER: lambda v: ClusterBarrier(),
+    form.WAITS_FOR_CLUSTER: lambda v: ClusterBarrier(), form.CALLS: calls.call_of, form.RETURNS: calls.return_of,
 }  # fmt: skip
 _BY_OPERATION = {
     "barrier result": _barrier_result, "enter meeting": _enter_meeting, "restore meeting": _restore_meeting,

@@ -1,7 +1,7 @@
 """What the engine in NumPy is to do for an instruction.
 
 `computing.outcome_of` makes it of the decoded form, with `effects` for what touches memory, other lanes or the system,
-and `flow` for what says what comes next. PTX's calls of functions, which save registers, have rules of their own.
+`flow` for what says what comes next, and `calls` for functions of PTX.
 """
 
 from collections.abc import Callable

@@ -71,11 +71,13 @@ def call(t: Decoder, s: Statement) -> Decoded:
         address = form.SYSTEM_FUNCTIONS[function.name]
         return Decoded("call system", offset=address, replayed="a function of the system")
     this = text.calls[t.at]
-    size, block = text.frames[this.caller], next(b for b in t.program.blocks if b.start <= t.at < b.stop)
+    size, call_of_kernel = text.frames[this.caller], this.index
+    if not t.is_replay:
+        call_of_kernel = next(block.index for block in t.program.blocks if block.start <= t.at < block.stop)
     deepest = max(text.frames[name] for name in this.callees)
     i = Decoded(kind=form.CALLS, offset=len(t.lists))
     t.lists += _saved(t, this)
-    i.number = [size, len(t.lists), text.stack_bytes - size - deepest, -1 if this.caller else block.index]
+    i.number = [size, len(t.lists), text.stack_bytes - size - deepest, -1 if this.caller else call_of_kernel]
     t.lists.append(len(this.callees))
     for name in this.callees:
         address = t.operands.function_addresses.get(name, 0)
