@@ -77,6 +77,7 @@ DOUBLE_FUNCTIONS = {
     name: number
     for number, name in enumerate(("div", "sqrt", "min", "max", "rcp.approx.ftz", "rsqrt.approx.ftz", "rsqrt.approx"))
 }
+ONE_OF_HALF, ONE_OF_BRAIN = 0x3C00, 0x3F80  # 1.0 as bits
 HALF_FUNCTIONS = {"add": 0, "sub": 0, "mul": 1, "fma": 2, "ex2": 3, "tanh": 4}
 CLASSES = {
     name: number for number, name in enumerate(("finite", "infinite", "number", "notanumber", "normal", "subnormal"))

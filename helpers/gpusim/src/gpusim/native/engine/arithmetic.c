@@ -539,6 +539,13 @@ static uint64_t half_arithmetic(const Instruction *i, const uint64_t s[4], uint3
     return halves(parts[0], parts[1]);
 }
 
+/* d = a * b + c, a and b of 16 bits, c and d float32. */
+static uint64_t mixed_fused(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)p, (void)out;
+    float a = half_as_float(i, s[0]), b = half_as_float(i, s[1]);
+    return float_result(i, fused_rounded(a, b, as_float((uint32_t)s[2]), i->number[0]));
+}
+
 static uint64_t half_extreme(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     uint32_t parts[2];
     (void)out;
@@ -937,6 +944,7 @@ OF_CALLED_LANES(bit_mask)
 OF_EACH_LANE(float_add)
 OF_EACH_LANE(float_multiply)
 OF_EACH_LANE(float_fused)
+OF_EACH_LANE(mixed_fused)
 OF_EACH_LANE(float_pair)
 OF_CALLED_LANES(float_extreme)
 OF_CALLED_LANES(float_compare_to_register)
@@ -1004,6 +1012,7 @@ const NamedOperation ARITHMETIC[] = {
     {"float add", float_add_lanes},
     {"float add with modifiers", float_add_of_warp},
     {"float pair", float_pair_of_warp},
+    {"mixed fused", mixed_fused_of_warp},
     {"float extreme", float_extreme_of_warp},
     {"float compare", float_compare_lanes},
     {"float compare to register", float_compare_to_register_of_warp},

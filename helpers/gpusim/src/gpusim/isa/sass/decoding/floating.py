@@ -37,6 +37,21 @@ def _operation_of(opcode: tuple[str, ...]) -> tuple[str, int, int, int]:
     return name if plain else f"{name} with modifiers", int("FTZ" in opcode) | 2 * ("SAT" in opcode), rounding, scale
 
 
+def mixed(t: Decoder, s: sass.Statement) -> Decoded:
+    """FHADD and FHFMA{.BF16}{.SAT}{.RM,.RP,.RZ} d, a {, b}, c: a and b are halves of registers, c is a float32."""
+    destination, *factors, c = s.operands
+    if len(factors) != (2 if s.base == "FHFMA" else 1):
+        raise NotDecoded(f"its form with {len(s.operands)} operands")
+    i = Decoded("mixed fused", flags=2 * s.has("SAT") | 32 * s.has("BF16"), number=[rounding_of(s), 0, 0, 0])
+    t.writes(i, destination)
+    for position, operand in enumerate(factors):
+        t.read(i, position, operand, "h")
+    if s.base == "FHADD":
+        i.source[1], i.width[1] = t.words.row(Word(-1, form.ONE_OF_BRAIN if s.has("BF16") else form.ONE_OF_HALF)), 1
+    t.read(i, 2, c, "f")
+    return i
+
+
 def extreme(t: Decoder, s: sass.Statement) -> Decoded:
     destination, a, b, *third, condition = s.operands
     if len(third) != (s.base == "FMNMX3"):

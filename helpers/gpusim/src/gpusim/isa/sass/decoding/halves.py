@@ -69,7 +69,7 @@ def compare_to_register(t: Decoder, s: sass.Statement) -> Decoded:
     i = Decoded("half compare to register", flags=32 * s.has("BF16_V2"))
     _halves(t, i, operands, 2)
     i.p_in[0] = t.predicate(c)
-    true_value = 0xFFFF if not s.has("BF") else 0x3F80 if s.has("BF16_V2") else 0x3C00
+    true_value = 0xFFFF if not s.has("BF") else form.ONE_OF_BRAIN if s.has("BF16_V2") else form.ONE_OF_HALF
     i.number[:3] = [chosen(s, form.COMPARE), chosen(s, form.COMBINE), true_value]
     t.writes(i, destination)
     return i
