@@ -76,12 +76,9 @@ def test_minutes_are_those_that_readers_took(number):
 
 
 def test_all_notebooks_together_take_what_readers_took():
-    assert sum(COUNTED[number].path for number in READ) == pytest.approx(
-        sum(path for path, _ in READ.values()), rel=0.05
-    )
-    assert sum(COUNTED[number].all for number in READ) == pytest.approx(
-        sum(more for _, more in READ.values()), rel=0.05
-    )
+    for estimate, taken in (("path", 0), ("all", 1)):
+        minutes = sum(getattr(COUNTED[number], estimate) for number in READ)
+        assert minutes == pytest.approx(sum(one[taken] for one in READ.values()), rel=0.05)
 
 
 def test_text_is_read_at_130_words_a_minute():

@@ -42,9 +42,9 @@ GRAIN = 5  # minutes that a head is rounded up to
 class Lesson:
     """One notebook, counted.
 
-    minutes, with_optional: by the plan.  path, all: as estimated, without and with what is optional.  cuda: lines of kernels
-    that the shortest honest way through it writes: what the solutions of its exercises, but for stretches, have beyond
-    the starters.  python: lines of code that are visible and are no kernel's, without blank lines and comments.
+    minutes, with_optional: by the plan.  path, all: as estimated, without and with what is optional.  cuda: lines that
+    the shortest honest way through it writes: what the solutions of its exercises, but for stretches, have beyond the
+    starters.  python: lines of code that are visible and are no kernel's, without blank lines and comments.
     cells: all.  pictures: that are stored.
     """
 
@@ -60,7 +60,7 @@ class Lesson:
 
     @property
     def honest(self) -> tuple[int, int]:
-        """The minutes that its head should say: of its path, and with what is optional, 0 if that makes no difference."""
+        """The minutes that its head should say: of its path, and with what is optional (0 for the same)."""
         path, everything = (math.ceil(minutes / GRAIN) * GRAIN for minutes in (self.path, self.all))
         return path, everything if everything > path else 0
 
