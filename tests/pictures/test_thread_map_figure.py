@@ -79,7 +79,7 @@ def test_threads_outside_of_c_are_counted():
 def test_a_third_dimension_that_the_kernel_ignores_does_the_work_twice():
     data = thread_map(record("coalesced", (16, 8, 2), (1, 2, 1), (16, 16)), (16, 16), "coalesced")
     assert (data.writers == 2).all()
-    assert "256 elements are computed by 2 threads each" in thread_map_figure(data, 0, 128).caption
+    assert "256\u00a0elements are computed by 2 threads each" in thread_map_figure(data, 0, 128).caption
 
 
 def test_a_warp_that_is_not_full_is_mentioned():
