@@ -94,7 +94,10 @@ def test_the_bar_is_as_long_as_the_shares_of_cublas():
     found = [recordings.gflops(get(name, block_x=32, block_y=8), 2048, 2048, 2048) for name in ("naive", "coalesced")]
     longer = (now[2] - now[0]) / (before[2] - before[0])
     assert longer == pytest.approx(found[1].of_cublas / found[0].of_cublas, rel=1e-3)
-    assert any(one.startswith("naive 1\u202f% → coalesced 15\u202f% of cuBLAS's speed (M = N = K = 2048, ") for one in words(drawn))
+    assert any(
+        one.startswith("naive 1\u202f% → coalesced 15\u202f% of cuBLAS's speed (M = N = K = 2048, ")
+        for one in words(drawn)
+    )
 
 
 @pytest.mark.parametrize("number", [one.number for one in plan.course().notebooks if one.now])

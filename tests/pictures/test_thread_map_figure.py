@@ -72,7 +72,7 @@ def test_a_grid_that_is_too_small_leaves_hatched_cells_and_says_how_many():
 
 def test_threads_outside_of_c_are_counted():
     data = thread_map(record("coalesced", (64, 1, 1), (1, 10, 1), (10, 48)), (10, 48), "coalesced")
-    assert "160 of 640 threads lie outside C" in thread_map_figure(data, 0, 0).caption
+    assert "160 of 640 threads store no element of C" in thread_map_figure(data, 0, 0).caption
     assert "→ nothing: it lies outside C." in thread_map_figure(data, 0, 63).caption
 
 

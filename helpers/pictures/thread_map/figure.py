@@ -135,7 +135,7 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
         sentence += f" {are} computed by {by}, all but one of them for nothing; the map shows the last to store."
     elif idle:
         total = theme.thousands(data.blocks * data.threads)
-        sentence += f" {theme.thousands(idle)} of {total} threads lie outside {data.array} and compute nothing."
+        sentence += f" {theme.thousands(idle)} of {total} threads store no element of {data.array}."
     return sentence
 
 
