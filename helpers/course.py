@@ -330,7 +330,7 @@ def here(number: str) -> Figure:
     names = dict.fromkeys(mark.kernel for mark in (notebook.now, notebook.then) if mark.kernel)
     found = [recordings.gflops(usual(name), WAY_SIZE, WAY_SIZE, WAY_SIZE) for name in names]
     source = f"M = N = K = {WAY_SIZE}, {found[0].label}" if found else ""
-    shares = tuple(one.of_cublas for one in found)
+    shares = {name: one.of_cublas for name, one in zip(names, found, strict=True)}
     return machine_picture.here_figure(memories.machine(), notebook.now, notebook.then, shares, source)
 
 

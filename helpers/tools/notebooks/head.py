@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from helpers.plan import Course
+from helpers.plan import Course, Notebook
 
 AROUND = 2  # notebooks that are shown on each side
 HEADING = re.compile(r"\A# .*")
 TRAIL = re.compile(r"^\*Notebook (\d\d) of the course:.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 TOLD = re.compile(r"\A\n\n(> .*\n?)+", re.MULTILINE)
-MINUTES = re.compile(r"^\*\*\d+ minutes?\b", re.MULTILINE)
+MINUTES = re.compile(r"^\*\*\d+ minutes?\b[^*]*\*\*", re.MULTILINE)
 
 
 def trail(number: str, course: Course, folder: Path) -> str:
@@ -46,4 +46,10 @@ def with_head(first_cell: str, course: Course, folder: Path) -> str:
     rest = TOLD.sub("\n", first_cell[found.end() :])
     text = f"{first_cell[: found.start()]}{trail(one.number, course, folder)}\n\n{told}{rest}"
     text = HEADING.sub(lambda _: f"# {one.title}", text)
-    return MINUTES.sub(f"**{one.minutes} minutes", text, count=1)
+    return MINUTES.sub(f"**{minutes(one)}**", text, count=1)
+
+
+def minutes(one: Notebook) -> str:
+    """'45 minutes.', '50 minutes, 60 with what is optional.'"""
+    more = f", {one.with_optional} with what is optional" if one.with_optional else ""
+    return f"{one.minutes} minutes{more}."
