@@ -171,7 +171,7 @@ def test_a_thread_copies_to_the_same_place_of_every_stage():
     assert [one.stage for one in copies] == [0, 1, 2, 0]
     thread = 2 * 16 + 5
     assert [(one.row[thread], one.column[thread]) for one in copies] == [(2, 5 + 16 * tile) for tile in range(4)]
-    assert {int(one.place[thread]) for one in copies} == {thread}
+    assert {int(one.offset[thread]) for one in copies} == {thread}
 
 
 def test_a_kernel_without_asynchronous_copies_has_no_map_of_them():
