@@ -330,7 +330,7 @@ def here(number: str) -> Figure:
     names = dict.fromkeys(mark.kernel for mark in (notebook.now, notebook.then) if mark.kernel)
     measured = [recordings.gflops(usual(name), WAY_SIZE, WAY_SIZE, WAY_SIZE) for name in names]
     source = f"M = N = K = {WAY_SIZE}, {measured[0].label}" if measured else ""
-    shares = tuple(row.of_cublas for row in measured)
+    shares = {name: row.of_cublas for name, row in zip(names, measured, strict=True)}
     return machine_picture.here_figure(memories.machine(), notebook.now, notebook.then, shares, source)
 
 

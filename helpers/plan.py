@@ -49,6 +49,7 @@ class Notebook:
     trail: its name in the line under the heading that says where the reader is.
     idea: what it teaches, in one line.
     minutes: of its path, as counted by helpers/tools/notebooks/lesson.py, rounded up to five.
+    with_optional: minutes with the exercises that it offers as a challenge or as practice; 0 if there are none.
     told: its idea in three sentences, one on a line, without a term that the course has not explained by then.
     now: where most cycles of the kernel go that it begins with; None in a notebook that makes no kernel faster.
     then: where those of the one go that it ends with.
@@ -62,6 +63,7 @@ class Notebook:
     told: str
     now: Mark | None = None
     then: Mark | None = None
+    with_optional: int = 0
 
     @property
     def number(self) -> str:
@@ -193,11 +195,12 @@ def _notebook(number: int, row: Mapping[str, Any]) -> Notebook:
         "trail": str,
         "idea": str,
         "minutes": int,
+        "with_optional": int,
         "told": str,
         "now": dict,
         "then": dict,
     }
-    fields = _fields(where, row, kinds, optional=("now", "then"))
+    fields = _fields(where, row, kinds, optional=("now", "then", "with_optional"))
     if ("now" in fields) != ("then" in fields):
         raise BrokenPlan(f"{where} has only one of 'now' and 'then'; the picture that they are for needs both.")
     marks = {name: _mark(f"{where}, {name}", fields.pop(name)) for name in ("now", "then") if name in fields}

@@ -38,7 +38,7 @@ def test_a_run_of_neighbours_is_folded_to_its_ends():
     assert table.marked == frozenset()
     assert (
         table.caption
-        == "store of C, block (32, 1), 1\u202f024\u00a0columns: no gap inside a warp, 4\u00a0sectors per request."
+        == "store of C, block (32, 1), 1\u202f024\u00a0columns: no gap above 1 inside a warp, 4\u00a0sectors per request."
     )
 
 

@@ -52,6 +52,7 @@ def error_map_figure(data: ErrorMap, title: str) -> theme.Figure:
                 page.Key(RIGHT, "right"),
                 page.Key(theme.TROUBLE, "wrong"),
                 page.Key(theme.TROUBLE, "not written by any thread", hatched=True),
+                page.Key(theme.INK, "border of what one block should compute"),
             ],
         )
         _elements(axes, data, cell)

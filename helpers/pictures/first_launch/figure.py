@@ -1,7 +1,7 @@
 """Which thread writes which element of an array, and who has nothing to do? The picture of notebook 00.
 
 Above, all threads of the launch, block beside block; below, the array. A line joins a thread to the element it wrote,
-as recorded. Threads that wrote nothing are hatched grey, elements that nobody wrote are hatched in orange.
+as recorded. Threads that wrote nothing are hatched grey, elements that were not written are hatched in orange.
 Lines have the colour of their thread's block, so that one sees who else writes an element.
 """
 
@@ -67,7 +67,7 @@ def _facts(strip: Strip) -> str:
     missed, again, idle = (int(x.sum()) for x in (strip.writers == 0, strip.writers > 1, strip.idle))
     facts = []
     if missed:
-        facts.append(f"nobody wrote {theme.plural(missed, 'element')}")
+        facts.append(f"{theme.plural(missed, 'element')} {'was' if missed == 1 else 'were'} not written")
     if again:
         often = sorted(set(strip.writers[strip.writers > 1].tolist()))
         times = f"{often[0]} writes each" if len(often) == 1 else f"up to {often[-1]} writes"
@@ -158,5 +158,5 @@ def _legend(axes: Axes, strips: Sequence[Strip]) -> None:
     if any(strip.idle.any() for strip in strips):
         keys.append(page.Key(theme.WASTE, "thread that wrote nothing", hatched=True))
     if any((strip.writers == 0).any() for strip in strips):
-        keys.append(page.Key(theme.TROUBLE, "element that nobody wrote", hatched=True))
+        keys.append(page.Key(theme.TROUBLE, "element that was not written", hatched=True))
     page.legend(axes, 48, keys)

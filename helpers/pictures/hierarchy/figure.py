@@ -39,7 +39,10 @@ def hierarchy_figure(data: Hierarchy, warp: int = 0, lane: int = 0, lane_map: st
     """The three zooms. lane_map: what the order of the lanes is called."""
     if not 0 <= warp < data.warps or not 0 <= lane < WARP:
         raise ValueError(f"There is no lane {lane} of warp {warp}: the block has {data.warps} warps of {WARP} lanes.")
-    title = f"{data.name}: block, warp, thread" + (f", lanes {lane_map}" if lane_map else "")
+    rows, columns = data.tile
+    title = f"{data.name}, tile of {rows} × {columns}: block, warp, thread" + (
+        f", lanes {lane_map}" if lane_map else ""
+    )
     drawn, axes = page.page(HEIGHT, title, caption(data, warp), CAPTION_LINES)
     with theme.style():
         keys = [page.Key(theme.C, "the selected thread's elements"), page.Key(theme.WARP, "its warp, its block")]

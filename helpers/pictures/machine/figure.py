@@ -7,6 +7,9 @@ how far the two are on the way to cuBLAS.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from matplotlib.axes import Axes
 
 from helpers.pictures import page, theme
@@ -72,15 +75,17 @@ def machine_figure(data: Machine) -> theme.Figure:
 
 
 def here_figure(
-    data: Machine, before: Mark, after: Mark, shares: tuple[float, ...] = (), source: str = ""
+    data: Machine, before: Mark, after: Mark, shares: Mapping[str, float] = MappingProxyType({}), source: str = ""
 ) -> theme.Figure:
     """The same ways from left to right, with the places where most cycles went before and go afterwards.
 
-    shares: of cuBLAS, before and afterwards, or afterwards alone; () for no bar.  source: of the shares.
+    shares: of cuBLAS's speed, by the kernel that reaches it, before and afterwards, or afterwards alone; empty for no
+    bar.  source: of the shares.
     """
     caption = f"What costs most. Before: {before.why}. Now: {after.why}."
-    if before.why == after.why:
-        caption = f"What costs most: {after.why}."
+    named = (("before", before), ("now", after))
+    if before.why == after.why:  # nothing is compared
+        caption, named = f"What costs most: {after.why}.", (("now", after),)
     drawn, axes = page.page(HERE_HEIGHT + (HERE_BAR_STEP if shares else 0), "You are here", caption, HERE_LINES)
     with theme.style():
         places = (*PLACES, LANES)
@@ -93,7 +98,7 @@ def here_figure(
         for level, left in lefts.items():
             colour = theme.TROUBLE if level == after.place else theme.INK
             _box(axes, level, left, HERE_TOP, HERE_WIDTH, HERE_BOX, colour)
-            words = [word for word, mark in (("before", before), ("now", after)) if mark.place == level]
+            words = [word for word, mark in named if mark.place == level]
             page.text(
                 axes, left + HERE_WIDTH / 2, HERE_TOP + HERE_BOX + 17, " and ".join(words),
                 size=theme.TEXT, color=theme.TROUBLE, ha="center", weight="bold" if level == after.place else "normal",
@@ -106,17 +111,17 @@ def here_figure(
     return drawn
 
 
-def _progress(axes: Axes, shares: tuple[float, ...], source: str) -> None:
+def _progress(axes: Axes, shares: Mapping[str, float], source: str) -> None:
     """A bar that ends at cuBLAS, filled up to the share that was reached; what the notebook added is darker."""
     left, width = page.MARGIN, 4 * HERE_STEP + HERE_WIDTH
     whole = width / HERE_MOST
-    for share, colour, label in zip(shares[::-1], (theme.SPEED, WAY), ("now", "before"), strict=False):
+    for share, colour, label in zip(reversed(shares.values()), (theme.SPEED, WAY), ("now", "before"), strict=False):
         box = page.boxes(left, HERE_BAR_TOP, whole * min(share, HERE_MOST), HERE_BAR)
         page.fill(axes, box, colour, label=f"bar {label}")
     page.outline(axes, page.boxes(left, HERE_BAR_TOP, width, HERE_BAR), theme.MUTED, 1.0)
     page.lines(axes, [[(left + whole, HERE_BAR_TOP - 4), (left + whole, HERE_BAR_TOP + HERE_BAR + 4)]], theme.INK, 2.0)
     page.text(axes, left + whole - 6, HERE_BAR_TOP + HERE_BAR + 13, "cuBLAS", ha="right", color=theme.INK)
-    words = " → ".join(theme.percent(share, 0) for share in shares)
+    words = " → ".join(f"{name} {theme.percent(share, 0)}" for name, share in shares.items())
     page.text(axes, left, HERE_BAR_TOP + HERE_BAR + 13, f"{words} of cuBLAS's speed ({source})", color=theme.INK)
 
 

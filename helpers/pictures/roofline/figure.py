@@ -149,8 +149,8 @@ def _bytes(count: float) -> str:
 
 
 def _of(gflops: float, peak: float) -> str:
-    """'8.7 of 66.9 TFLOPS'."""
-    return f"{gflops / 1000:.{1 if gflops >= 1000 else 3}f} of {theme.speed(peak)}"
+    """'8.7 TFLOPS of 66.9 TFLOPS'."""
+    return f"{theme.speed(gflops)} of {theme.speed(peak)}"
 
 
 def _times(factor: float) -> str:
@@ -190,7 +190,7 @@ def _roof(axes: Axes, data: Roofline) -> None:
     x = np.array([left, ridge, right])
     y = np.minimum(x * device.memory_gb_per_s, device.peak_fp32_gflops)
     axes.plot(x, y, color=theme.INK, linewidth=2.6, label="roof", solid_joinstyle="miter")
-    axes.fill_between(x, y, top, color=theme.WASTE_FILL, linewidth=0)
+    axes.fill_between(x, y, device.peak_fp32_gflops, color=theme.WASTE_FILL, linewidth=0)  # above it nothing helps
     best = data.best_intensity
     axes.plot(
         [best, best], [bottom, attainable_gflops(device, best)], ":", color=theme.INK, linewidth=1.5, label="best"
@@ -214,7 +214,7 @@ def _roof(axes: Axes, data: Roofline) -> None:
     side = "right" if before else "left"
     axes.text(x, bottom * 1.25, "every byte once", rotation=90, ha=side, va="bottom", size=theme.size(theme.SMALL))
     words = {"size": theme.size(theme.SMALL), "color": theme.MUTED, "va": "top"}
-    axes.text(left * 1.12, top / 1.25, "here only with the help of caches", **words)
+    axes.text(left * 1.12, device.peak_fp32_gflops / 1.15, "here only with the help of caches", **words)
     axes.plot([ridge, ridge], [bottom, device.peak_fp32_gflops], color=theme.MUTED, linewidth=0.9, label="ridge")
     for words, factor, align in (("◂ memory limits", 1 / 1.13, "right"), ("arithmetic limits ▸", 1.13, "left")):
         label = axes.text(ridge * factor, bottom * 1.12, words, ha=align, va="bottom", weight="bold", color=theme.MUTED)
@@ -359,7 +359,7 @@ def steps_figure(device: Device, shapes: Mapping[str, tuple[int, int, int]]) -> 
             if number == len(panels) - 1:
                 for line in (fed, peak):
                     small.plot(x, line, ":", color=theme.MUTED, linewidth=1.4)
-                small.fill_between(x, y, top, color=theme.WASTE_FILL, linewidth=0)
+                small.fill_between(x, y, peak, color=theme.WASTE_FILL, linewidth=0)
                 small.plot([x[1]] * 2, [bottom, y[1]], color=theme.MUTED, linewidth=0.9, label="ridge")
                 words = f"ridge {ridge_point(device):.1f}"
                 small.text(x[1] * 1.15, bottom * 1.3, words, color=theme.MUTED, va="bottom")

@@ -127,14 +127,15 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
             f" No thread computes {missing} of {data.array}'s {theme.thousands(data.writers.size)} elements{why}."
         )
     idle = data.blocks * data.threads - _threads_with_work(data)
-    twice = int((data.writers > 1).sum())
-    if twice:
-        times = int(data.writers.max())
-        waste = "one of the two" if times == 2 else "all but one of them"
-        sentence += f" {theme.thousands(twice)} elements are computed by {times} threads each, {waste} for nothing."
+    often = data.writers[data.writers > 1]
+    if len(often):
+        most = int(often.max())
+        by = f"{most} threads each" if (often == most).all() else f"up to {most} threads"
+        are = f"{theme.plural(len(often), 'element')} {'is' if len(often) == 1 else 'are'}"
+        sentence += f" {are} computed by {by}, all but one of them for nothing; the map shows the last to store."
     elif idle:
         total = theme.thousands(data.blocks * data.threads)
-        sentence += f" {theme.thousands(idle)} of {total} threads lie outside {data.array} and compute nothing."
+        sentence += f" {theme.thousands(idle)} of {total} threads store no element of {data.array}."
     return sentence
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from helpers.plan import Course
+from helpers.plan import Course, Notebook
 
 AROUND = 2  # notebooks that are shown on each side
 HEADING = re.compile(r"\A# .*")
 TRAIL = re.compile(r"^\*Notebook (\d\d) of the course:.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 LEAD = re.compile(r"\A\n\n(> .*\n?)+", re.MULTILINE)
-MINUTES = re.compile(r"^\*\*\d+ minutes?\b", re.MULTILINE)
+MINUTES = re.compile(r"^\*\*\d+ minutes?\b[^*]*\*\*", re.MULTILINE)
 
 
 def trail(number: str, course: Course, folder: Path) -> str:
@@ -48,4 +48,10 @@ def with_head(first_cell: str, course: Course, folder: Path) -> str:
     rest = LEAD.sub("\n", first_cell[match.end() :])
     text = f"{first_cell[: match.start()]}{trail(notebook.number, course, folder)}\n\n{quoted}{rest}"
     text = HEADING.sub(lambda _: f"# {notebook.title}", text)
-    return MINUTES.sub(f"**{notebook.minutes} minutes", text, count=1)
+    return MINUTES.sub(f"**{minutes(notebook)}**", text, count=1)
+
+
+def minutes(notebook: Notebook) -> str:
+    """'45 minutes.', '50 minutes, 60 with what is optional.'"""
+    more = f", {notebook.with_optional} with what is optional" if notebook.with_optional else ""
+    return f"{notebook.minutes} minutes{more}."

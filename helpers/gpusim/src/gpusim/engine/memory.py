@@ -504,7 +504,10 @@ class SharedMemory:
         return wave.launch.shared_names.outside(wave.instruction.index, address, self.size)
 
     def advise(self, wave, address: int) -> str:
-        """What to try where an address is outside the limits."""
+        """What to try where an address is outside the limits; of room that the launch gives only where no array with a
+        size of its own is concerned."""
+        if self.outside(wave, address).startswith("outside "):
+            return self.advice.partition(";")[0] + "."
         return self.advice
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int):

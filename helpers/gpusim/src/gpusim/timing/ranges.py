@@ -54,9 +54,9 @@ class Range:
         """Why it is so wide, a sentence."""
         if not self.launches:
             return "No launch on this GPU was compared with its prediction."
-        of = "the course's own kernels" if self.seen else "kernels that the model had not seen"
+        of = "the course's own kernels" if self.seen else "other kernels"
         launches = "such launches" if self.alike else "launches"
-        return f"{self.inside} of {self.launches} {launches} of {of} took a time inside a range this wide."
+        return f"So wide a range held {self.inside} of {self.launches} {launches} of {of} that were timed."
 
 
 def compared(launches: Iterable[Sequence[Any]]) -> tuple[Compared, ...]:
