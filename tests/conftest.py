@@ -32,9 +32,9 @@ def prepared_afresh() -> Iterator[None]:
     """No kernel is taken as an earlier test left it, and none is left for a later one."""
     from gpusim.cupy.levels import forms_of
 
-    forms_of.cache_clear()
+    forms_of.clear()
     yield
-    forms_of.cache_clear()
+    forms_of.clear()
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -46,7 +46,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     global _kept
     if nextitem is None or nextitem.path != item.path:
         if levels := sys.modules.get("gpusim.cupy.levels"):
-            levels.forms_of.cache_clear()
+            levels.forms_of.clear()
         _trim()
     if _resident() > _kept + MOST_GROWTH:
         _clear_caches()
