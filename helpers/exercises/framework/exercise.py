@@ -209,7 +209,7 @@ class KernelExercise(Exercise):
         if same_text:
             return (same_text[0].because,)
         if found.first_failure is None:
-            return self._known(found, source) or found.explained
+            return () if found.message else self._known(found, source) or found.explained
         in_text = text_slips.explanation(source)
         by_text = (in_text,) if in_text else reasons.of(source, found, self.problem, self.solved, reasons.BY_TEXT)
         if by_text:
