@@ -184,11 +184,6 @@ TWO_TILES = KernelExercise(
     wrong=(
         Wrong("starter", "The loop over the halves runs around the loop over k, so that every tile of A is loaded "
               "twice.", text=r"(?s)\A(?:(?!k0 <).)*half < 2"),
-        Wrong("A_for_each_half", "As is loaded inside of the loop over the halves, once for each of them: both halves "
-              "need the same tile of A.",
-              (("        As[y][x] = row < M && k0 + x < K ? A[row * K + k0 + x] : 0.0f;\n", ""),
-               ("            Bs[y][x + half * T] =", "            As[y][x] = row < M && k0 + x < K ? A[row * K + k0 + "
-                "x] : 0.0f;\n            Bs[y][x + half * T] ="))),
         Wrong("same_tile_twice", "Both sums are made from the first tile of B: the second half needs its own, T "
               "columns further."),
         Wrong("second_half_unloaded", "The second half of Bs is read, but no thread stores it."),

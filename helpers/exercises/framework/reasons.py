@@ -852,8 +852,8 @@ def stored_twice(facts: Facts) -> str:
         if not stores.any():
             return ""
         if sets[0]:
-            why = "the place of a thread's part is not its own"
-            return f"In every tile of {name} no thread stores {sets[0]}{more}: {why}."
+            why = ": the place of a thread's part is not its own" if more else ""
+            return f"In every tile of {name} no thread stores {sets[0]}{more}{why}."
     if not len(several):
         return ""
     first, other = (f"{name}[{', '.join(map(str, one[0].tolist()[-due.ndim :]))}]" for one in (none, several))
