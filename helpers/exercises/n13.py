@@ -388,14 +388,21 @@ def _problem(setting: Setting) -> Gemm:
 FIRST: Setting = (32, 64, 8, 8, 4)  # 4 rows of 16 patches, so 64 threads
 # Each of these differs in one thing: 48 threads; 8 patches in a row; tiles of 16 k.
 OTHERS: tuple[Setting, ...] = ((24, 64, 8, 8, 4), (64, 32, 8, 8, 4), (32, 64, 16, 8, 4))
-IMPOSSIBLE: tuple[Setting, ...] = ((32, 64, 8, 6, 4), (32, 64, 8, 8, 5), (256, 256, 8, 4, 4))
+IMPOSSIBLE: dict[Setting, str] = {
+    (32, 64, 8, 6, 4): "patches of 6 rows do not fill 32",
+    (32, 64, 8, 8, 5): "patches of 5 columns do not fill 64",
+    (256, 256, 8, 4, 4): "its block would have 4096 threads, and 1024 are the most",
+}
 
 TUNABLE = Blank(
     **texts.of("13", "tunable", entry=entry_of(FIRST), others=len(OTHERS), impossible=len(IMPOSSIBLE)),
     difficulty=2,
     problem=_problem(FIRST),
     picture=ThreadMapOf("C", Case({"M": 32, "N": 64, "K": 8}), "your kernel", thread=9),
-    goals=(goals.refused(tuple(map(entry_of, IMPOSSIBLE))), *(goals.right_with(_problem(one)) for one in OTHERS)),
+    goals=(
+        goals.refused({entry_of(one): why for one, why in IMPOSSIBLE.items()}),
+        *(goals.right_with(_problem(one)) for one in OTHERS),
+    ),
     judged=Case({"M": 32, "N": 64, "K": 16}),
     wrong=(
         Wrong("no_rules", "Right where the sizes fit, but nothing refuses those that do not: two rules say that "
