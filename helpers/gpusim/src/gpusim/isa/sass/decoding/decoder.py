@@ -20,7 +20,6 @@ from gpusim.isa.decoded import ALWAYS, NEGATED, NEVER_KEPT, NOWHERE, Decoded, No
 from gpusim.isa.sass import operands as operand_rules
 from gpusim.isa.sass.operands import Code, float_immediate, is_nan, is_predicate, is_register, is_zero
 
-
 CHANGEABLE = (sass.Register, sass.Constant)
 
 
