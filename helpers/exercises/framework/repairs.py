@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from os.path import commonprefix
 
+PROVEN = "the kernel is right."  # the end of every sentence
 MOST = 16  # candidates that are compiled and launched
 NEAR, MOST_LINES = 0.6, 3  # how alike lines are that are compared, and how many are changed together
 _AXIS = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\.([xy])\b")
@@ -57,7 +58,7 @@ def _candidates(lines: list[str], solution: str) -> Iterator[tuple[str, list[str
         for number in range(len(lines), 0, -1):
             line = lines[number - 1].split("//")[0].rstrip()
             if line.endswith((";", "}")) and not line.startswith("}"):  # behind a function there is no statement
-                said = f"With {_BARRIER} behind line {number} the kernel is right."
+                said = f"With {_BARRIER} behind line {number} {PROVEN}"
                 yield said, [*lines[:number], _BARRIER, *lines[number:]]
 
 
@@ -80,14 +81,14 @@ def _as_in_the_solution(lines: list[str], foreign: list[int], solution: str) -> 
         said = " and ".join(f"`{other}` for `{one}`" for one, other in parts)
         numbers = " and ".join(str(number) for number, _ in pairs)
         yield (
-            f"With {said} in lines {numbers} the kernel is right.",
+            f"With {said} in lines {numbers} {PROVEN}",
             [changed.get(number, line) for number, line in enumerate(lines, 1)],
         )
 
 
 def _sentence(number: int, line: str, other: str) -> str:
     before, after = _fragments(line, other)
-    return f"In line {number}, `{before}`: with `{after}` in its place the kernel is right."
+    return f"In line {number}, `{before}`: with `{after}` in its place {PROVEN}"
 
 
 def _fragments(line: str, other: str) -> tuple[str, str]:
