@@ -373,7 +373,7 @@ def at(gpu: str, size: int) -> list[tuple[str, str, float]]:
         rows = {(row["kernel"], row["operands"]): row["gflops"] for row in recorded().duel_rows if row["size"] == size}
         ours |= {title: rows[name, operands] for title, name, operands in _LAST if (name, operands) in rows}
     marks = {"cuBLAS": cublas, "our last kernel": ours}
-    return [(name, who, gflops) for who, speeds in marks.items() for name, gflops in speeds.items()]
+    return [(name, side, gflops) for side, speeds in marks.items() for name, gflops in speeds.items()]
 
 
 def reached(gpu: str) -> dict[str, float]:

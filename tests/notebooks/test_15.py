@@ -115,11 +115,11 @@ def test_memory_limits_the_square_of_1024_where_the_answer_says():
         need[device.short] = {name: tflops * 1e3 / device.memory_gb_per_s for name, tflops in roofs}
     half, tf32 = (peaks.intensity(name, 1024, 1024, 1024) for name in ("FP16", "TF32"))
     gpus = [name for name, most in need.items() if most["FP16"] > half and most.get("TF32", np.inf) < tf32]
-    assert said("15", r"It has (\d+) FLOP per byte in FP16, where they need (\d+) and (\d+), and (\d+) in TF32, where "
-                r"(\d+) and (\d+) are enough") == (
-        round(half), *(round(need[one]["FP16"]) for one in gpus), round(tf32), *(round(need[one]["TF32"]) for one in gpus)
-    )  # fmt: skip
-    assert f"{' and '.join(re.split('[ -]', one)[0] for one in gpus)}. It has" in prose("15")
+    of_half, of_tf32 = ([round(need[name][format]) for name in gpus] for format in ("FP16", "TF32"))
+    has = r"It has (\d+) FLOP per byte in FP16, where they need (\d+) and (\d+)"
+    assert said("15", has) == (round(half), *of_half)
+    assert said("15", r"and (\d+) in TF32, where (\d+) and (\d+) are enough") == (round(tf32), *of_tf32)
+    assert f"{' and '.join(re.split('[ -]', name)[0] for name in gpus)}. It has" in prose("15")
 
 
 def test_our_kernels_stay_lower_than_their_clock_explains():

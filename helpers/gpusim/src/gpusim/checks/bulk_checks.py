@@ -54,7 +54,7 @@ class BulkWatch:
         self._knows = np.zeros((rows, threads, warps + MOST_BARRIERS), np.int32)
         self._numbers: list[dict[int, int]] = [{} for _ in range(rows)]  # of the mbarriers, by where they are
         self._phases = np.zeros((rows, MOST_BARRIERS), np.int32)  # how many have ended
-        self._told, self._learnt = np.zeros((2, rows, MOST_BARRIERS, warps + MOST_BARRIERS), np.int32)
+        self._reported, self._learnt = np.zeros((2, rows, MOST_BARRIERS, warps + MOST_BARRIERS), np.int32)
         self._copied = Unit(*np.zeros((4, rows, units), np.int32))
         # By kind of access, row, unit and warp: when the last one was, and by which instruction and thread.
         self._last = np.zeros((2, rows, units, warps), np.int32)
@@ -104,10 +104,10 @@ class BulkWatch:
             released = self._knows[row, threads].max(axis=0)
             released[warps] = self._now[row, warps]
             self._now[row, warps] += 1
-            np.maximum(self._told[row, number], released, out=self._told[row, number])
+            np.maximum(self._reported[row, number], released, out=self._reported[row, number])
         if ended:
             self._phases[row, number] += ended
-            self._learnt[row, number] = self._told[row, number]
+            self._learnt[row, number] = self._reported[row, number]
 
     def found_ended(self, row: int, byte: int, threads: np.ndarray) -> None:
         """Threads have found a phase of an mbarrier ended."""

@@ -48,7 +48,7 @@ _OPCODE, _OPCODE_DIGITS = 0xFFF, 3
 _ALL = (1 << 128) - 1
 _PRINTED = _ALL & ~UNPRINTED
 _REMEMBERED = 1 << 14  # texts: of a kernel of which a line was changed most instructions are as they were
-_PLACE = re.compile(r"\{([RUPQBxsfhdtbo])(\d+)(?:\.(\d+))?(?:!([\d,]+))?\}")
+_FIELD = re.compile(r"\{([RUPQBxsfhdtbo])(\d+)(?:\.(\d+))?(?:!([\d,]+))?\}")
 _NAMES = {"R": ("R", 8), "U": ("UR", 6), "P": ("P", 3), "Q": ("UP", 3), "B": ("B", 4)}
 _NO_NUMBER = {"R": 255, "U": 63, "P": 7, "Q": 7}  # RZ, URZ, PT, UPT
 _IN_WORDS = "to"  # kinds that count in words of 4 bytes; their
@@ -159,7 +159,7 @@ def parse(line: str) -> Form:
     if text.startswith("{@"):
         guard, text = text[2:].split("}", 1)
     words, fields, end = [], [], 0
-    for match in _PLACE.finditer(text):
+    for match in _FIELD.finditer(text):
         kind, first, bits, but = match.groups()
         number = int(bits) if bits else _NAMES[kind][1]
         fields.append(BitField(kind, int(first), number, frozenset(map(int, but.split(","))) if but else frozenset()))

@@ -155,7 +155,7 @@ _GUARD = re.compile(r"@(!?)(U?P)(\d|T)\s+")
 _REGISTER = re.compile(r"(UR|UP|R|P|B)(\d+|Z|T|R)((?:\.\w+)*)$")
 _CONSTANT = re.compile(r"c\[(0x[0-9a-f]+)\]\s*\[(.*)\]((?:\.\w+)*)$")
 _NUMBER = re.compile(r"[-+]?(0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?|INF|QNAN|SNAN)$", re.IGNORECASE)
-_PLACE = re.compile(r"`\((.*)\)$")
+_LABEL_OPERAND = re.compile(r"`\((.*)\)$")
 
 
 class Row(NamedTuple):
@@ -262,7 +262,7 @@ def split_operands(text: str) -> list[str]:
 def parse_operand(text: str) -> Operand:
     """One operand; a Name for what is not read here."""
     text = text.replace(".reuse", "").strip()
-    if match := _PLACE.match(text):
+    if match := _LABEL_OPERAND.match(text):
         return Label(match[1])
     if _NUMBER.match(text):
         return Immediate(text)

@@ -205,7 +205,7 @@ class _Origins:
         self.beginnings: set[int] = set()
         self._function = linked.function
         self._frames = dict(frames)  # by variable, and by register that holds its address
-        self._found: dict[str, set[int]] = {}
+        self._reached: dict[str, set[int]] = {}
         self._elsewhere = {  # variables of functions that may call themselves
             f"{variable.name}@{name}"
             for name in linked.starts
@@ -245,16 +245,16 @@ class _Origins:
             sources = {register for operand in operands[1:] for register in registers_of(operand)}
             for target in self._pointers(operands[0]):
                 if _brings_anything(statement, self._function, target) or self._is_elsewhere(operands[1:]):
-                    self._found.setdefault(target, set()).add(ANYTHING)
+                    self._reached.setdefault(target, set()).add(ANYTHING)
                 for source in sources if name not in ("ld", "ldu", "atom") else ():
                     self._flows.setdefault(source, []).append(target)
-        todo = list(self._found)
+        todo = list(self._reached)
         while todo:
             source = todo.pop()
             for target in self._flows.get(source, ()):
-                reached = self._found.setdefault(target, set())
-                if not self._found[source] <= reached:
-                    reached |= self._found[source]
+                reached = self._reached.setdefault(target, set())
+                if not self._reached[source] <= reached:
+                    reached |= self._reached[source]
                     todo.append(target)
         return True
 
@@ -288,7 +288,7 @@ class _Origins:
                 elif name in known:
                     self._flows.setdefault(name, []).append(register)
                 elif name not in self._given and ptx.TYPE_BYTES[self._function.registers[register]] >= POINTER_BYTES:
-                    self._found.setdefault(register, set()).add(ANYTHING)
+                    self._reached.setdefault(register, set()).add(ANYTHING)
 
     def _frame(self, operand) -> int | None:
         """The byte of local memory that is the value of an operand which names a variable."""
@@ -306,7 +306,7 @@ class _Origins:
         if statement.name != "add" or not isinstance(others[1], Immediate):
             return False
         self.beginnings.add(at + int(others[1].value))
-        self._found.setdefault(first.name, set()).add(at + int(others[1].value))
+        self._reached.setdefault(first.name, set()).add(at + int(others[1].value))
         return True
 
     def reached(self, address: Address | None, width: int) -> set[int]:
@@ -316,7 +316,7 @@ class _Origins:
         at = self._frame(address.base)
         if at is not None:
             return {at + address.offset, at + address.offset + width - 1}
-        return self._found.get(address.base.name, set()) if isinstance(address.base, Register) else {ANYTHING}
+        return self._reached.get(address.base.name, set()) if isinstance(address.base, Register) else {ANYTHING}
 
 
 def _passes(statement: Statement) -> bool:

@@ -107,7 +107,8 @@ def arithmetic(t: Decoder, s: Statement) -> Decoded:
 def _mixed(t: Decoder, s: Statement) -> Decoded:
     """name{.rounding}{.sat}.f32.type d, a {, b}, c: a and b are of the type, of 16 bits, c and d float32."""
     destination, *factors, c = s.operands
-    if any(m not in ("f32", "sat", "rn", *ROUNDING) for m in s.modifiers) or len(factors) != (2 if s.name == "fma" else 1):
+    wanted = 2 if s.name == "fma" else 1
+    if len(factors) != wanted or any(m not in ("f32", "sat", "rn", *ROUNDING) for m in s.modifiers):
         raise NotDecoded("its form")
     is_brain = s.type == "bf16"
     i = Decoded("mixed fused", flags=SATURATES * ("sat" in s.modifiers) | BRAIN * is_brain)
