@@ -354,9 +354,9 @@ ROOM_AT_LAUNCH = Blank(
         Wrong("k_moves_by_1", "From tile to tile k0 moves on by 1: it must move on by T, the depth of a tile.",
               (("k0 += T", "++k0"),)),
         Wrong("row_of_Bs", "The sum needs column x of Bs, Bs[k * T + x]; Bs[x * T + k] is row x."),
-        Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
-              "have not stored yet."),
-        Wrong("no_second_barrier", "Nobody waits between the last read of a tile and the next load over it."),
+        Wrong("no_first_barrier", "No thread waits between loading and multiplying: a thread reads elements that "
+              "others have not stored yet."),
+        Wrong("no_second_barrier", "No thread waits between the last read of a tile and the next load over it."),
     ),
 )  # fmt: skip
 
@@ -410,7 +410,7 @@ DEEP_TILES = KernelExercise(
               "written."),
         Wrong("next_phase_too_early", "The tiles are DEPTH deep, and the next phase begins only T steps further: "
               "products are added more than once."),
-        Wrong("one_barrier", "Nobody waits between the last read of the tiles and the next load over them."),
+        Wrong("one_barrier", "No thread waits between the last read of the tiles and the next load over them."),
     ),
 )  # fmt: skip
 

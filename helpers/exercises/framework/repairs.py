@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from os.path import commonprefix
 
 PROVEN = "the kernel is right."  # the end of every sentence
@@ -27,13 +27,14 @@ _BARRIER = "__syncthreads();"
 Change = tuple[int, int, str]  # where it begins and ends in the line, and the text in its place
 
 
-def explained(source: str, solution: str, passes: Callable[[str], bool]) -> str:
+def explained(source: str, solution: str, passes: Callable[[str], bool], towards: Collection[str] | None = None) -> str:
     """The sentence of the first candidate that passes, "" if none does.
 
-    passes: whether a source is right in all cases, and reaches the goals.
+    passes: whether a source is right in all cases, and reaches the goals.  towards: only candidates that have these
+    lines of the solution.
     """
     tried = {source}
-    for sentence, lines in _candidates(source.splitlines(), solution):
+    for sentence, lines in _candidates(source.splitlines(), solution, towards):
         changed = "\n".join([*lines, ""])
         if len(tried) > MOST:
             break
@@ -44,10 +45,12 @@ def explained(source: str, solution: str, passes: Callable[[str], bool]) -> str:
     return ""
 
 
-def _candidates(lines: list[str], solution: str) -> Iterator[tuple[str, list[str]]]:
+def _candidates(lines: list[str], solution: str, towards: Collection[str] | None) -> Iterator[tuple[str, list[str]]]:
     """(what is said of it, the lines with it), the likeliest first."""
     foreign, sizes = _foreign_lines(lines, solution), _sizes(solution)
-    yield from _as_in_the_solution(lines, foreign, solution)
+    yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
+    if towards is not None:
+        return
     for kind in (_axes, _indices, _lengths, _comparisons, _summands):
         for number in foreign:
             line = lines[number - 1]
@@ -62,10 +65,12 @@ def _candidates(lines: list[str], solution: str) -> Iterator[tuple[str, list[str
                 yield said, [*lines[:number], _BARRIER, *lines[number:]]
 
 
-def _as_in_the_solution(lines: list[str], foreign: list[int], solution: str) -> Iterator[tuple[str, list[str]]]:
+def _as_in_the_solution(
+    lines: list[str], foreign: list[int], solution: Collection[str]
+) -> Iterator[tuple[str, list[str]]]:
     """A line that is nearly one of the solution's, made that one; then all such lines together."""
     mine = {_code(line) for line in lines}
-    missing = [line for line in solution.splitlines() if _code(line) and _code(line) not in mine]
+    missing = [line for line in solution if _code(line) and _code(line) not in mine]
     pairs = []
     for number in foreign:
         near = difflib.get_close_matches(lines[number - 1], missing, n=1, cutoff=NEAR)

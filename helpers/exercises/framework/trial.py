@@ -91,7 +91,7 @@ def anonymous(message: str, parameters: Sequence[str]) -> str:
 
 
 def same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Bool: where two arrays hold the same number. A NaN is like any other NaN: nobody writes NaN with a meaning."""
+    """Bool: where two arrays hold the same number. A NaN is like any other NaN: a NaN has no meaning."""
     return (one == other) | ((one != one) & (other != other))
 
 
@@ -210,7 +210,7 @@ class Writer:
 
 
 def writer(kernel: Kernel, problem: Problem, case: Case, element: int) -> Writer | None:
-    """Who stored the element with this linear index of the output last; None if nobody did."""
+    """Who stored the element with this linear index of the output last; None if no thread did."""
     try:
         recording = record(kernel, problem.prepare(case))
     except SimulatorError:
