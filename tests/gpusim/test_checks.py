@@ -124,6 +124,7 @@ def share(step: gemm_kernels.Kernel, source: str, shape: tuple[int, int, int], l
     return recording.checks
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", ("ptx", "sass"))
 @pytest.mark.parametrize("name", SHARING)
 def test_blocks_that_hand_their_parts_to_the_last_are_not_blamed(name, level):
@@ -131,6 +132,7 @@ def test_blocks_that_hand_their_parts_to_the_last_are_not_blamed(name, level):
         assert share(small(name), gemm_kernels.get(name).source, shape, level).findings == (), shape
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", ("ptx", "sass"))
 @pytest.mark.parametrize("name", SHARING)
 def test_without_the_fence_before_the_counter_the_parts_race(name, level):

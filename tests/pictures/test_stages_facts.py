@@ -15,6 +15,7 @@ def double():
     return stages.recorded("double_buffered"), stages.predicted("double_buffered")
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("kernel", ["vectorized", "double_buffered"])
 def test_an_iteration_is_predicted_within_an_eighth_of_what_was_recorded(kernel):
     assert stages.predicted(kernel).cycles == pytest.approx(stages.recorded(kernel).cycles, rel=0.125)

@@ -37,6 +37,7 @@ def floats(size: int) -> np.ndarray:
     return np.random.default_rng(size).random(size, np.float32)
 
 
+@pytest.mark.table(keep=3)
 @pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.rule)
 def test_the_slow_kernel_of_a_pair_has_its_cause_and_no_other(pair: Pair):
     assert [(one.rule, one.line) for one in slow(pair.rule).causes] == [(pair.rule, pair.line)]
