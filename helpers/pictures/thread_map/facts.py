@@ -25,8 +25,8 @@ class ThreadMap:
 
     name: the kernel's.  grid, block: the launch.  owner_block, owner_thread: (M, N) linear numbers of the block in the
     grid and of the thread in its block, NO_THREAD where no thread stored.  writers: (M, N) how many threads stored it;
-    the owner is the last of them.  accessed: (blocks, threads) whether a thread accessed memory at all.  array: the name
-    of what is stored.
+    the owner is the last of them.  accessed: (blocks, threads) whether a thread accessed memory at all.  array: what is
+    stored.
     """
 
     name: str
