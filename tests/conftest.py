@@ -166,7 +166,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="needs chromium (Debian, Ubuntu: apt install chromium)"))
 
 
-MOST_CASES = 8  # of a test, but where its mark `table(keep=60)` says another number
+MOST_CASES = 6  # of a test, but where its mark `table(keep=60)` says another number
 
 
 def _left_out(items: list[pytest.Item], seed: int) -> list[pytest.Item]:

@@ -91,6 +91,7 @@ def test_a_reason_that_quotes_code_is_not_given_for_another_text(exercise):
         assert not exercise._fits(wrong, "// <= && wait<0>\n"), wrong.version
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
 def test_the_solution_passes_everything(exercise):
     verdict = timed(lambda: exercise.check(rewritten(exercise.solved)))

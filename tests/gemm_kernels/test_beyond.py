@@ -82,6 +82,7 @@ KERNELS = STEPS | {name: get("persistent", **params) for name, params in SETS.it
 KERNELS |= {name: get("producer", **params) for name, params in PRODUCERS.items()}
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_they_are_right_at_even_and_odd_shapes_with_c_and_without(kernel):
     for shape in SHAPES:

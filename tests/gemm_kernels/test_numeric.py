@@ -259,6 +259,7 @@ def test_alpha_and_beta_scale_the_product_and_what_was_in_c(name):
     assert error < 1e-5 * np.sqrt(23)
 
 
+@pytest.mark.table(keep=4)
 @every_kernel
 def test_the_defaults_compute_the_same_bits(name):
     A, B, C = random_matrices(130, 257, 19, seed=2)
@@ -496,6 +497,7 @@ def test_the_shapes_share_tiles_and_the_parts_cannot_be_seen_in_the_order_of_k_a
     assert not np.array_equal(products_in_order(kernel, A, B), products_in_order(kernel.replace(WORKERS=1), A, B))
 
 
+@pytest.mark.table(keep=3)
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [

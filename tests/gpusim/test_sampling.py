@@ -75,6 +75,7 @@ def test_kinds_of_blocks_are_found_by_what_blocks_do(name, params, shape, level,
     assert executed in (None, sampling.executed)
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("name", SAME_CODE)
 def test_sampled_counters_at_1024_cubed_are_nsight_computes(name):
     rows = recordings.raw(devices.DEFAULT.name, "counters")["rows"]

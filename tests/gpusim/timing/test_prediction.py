@@ -310,6 +310,7 @@ def test_a_warm_cache_that_cannot_hold_the_arrays_is_as_good_as_a_cold_one():
     assert "for a warm one does not hold the launch's arrays" in str(warm)
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("copy_float4 64M", "dram"), ("special_chain 264 × 1024", "xu"), ("fill 1M", "launch")],
