@@ -275,7 +275,7 @@ def recorded(gpu, group):
 
 
 @pytest.mark.parametrize("name", REACHED)
-def test_squares_are_faster_than_cublas_and_all_that_cublaslt_offers_and_large_ones_near_the_peak(name):
+def test_squares_beat_cublas_and_cublaslt_large_ones_near_peak(name):
     squares = {one.M: one for one in recorded(name, SQUARES)}
     assert tuple(squares) == FASTEST_SQUARES
     assert all(one.of_cublas > 1.08 for one in squares.values())

@@ -76,9 +76,7 @@ def test_a_correct_kernel_is_not_blamed(planted, level):
 @pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("name", [kernel.name for kernel in LADDER + SPECIALISTS + UPPER], scope="module")
-def test_no_kernel_of_the_ladder_is_blamed_and_the_compiled_engine_executes_each_with_and_without_checks(
-    monkeypatch, name, level
-):
+def test_ladder_has_no_false_positive_in_the_compiled_engine(monkeypatch, name, level):
     """At a shape whose rows are read as vectors, and at an odd one; with C empty."""
 
     def refuse(*_):

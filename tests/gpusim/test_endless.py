@@ -116,7 +116,7 @@ def test_a_loop_that_ends_after_many_rounds_is_not_taken_for_endless(body, engin
 
 
 @pytest.mark.parametrize("waits", WAITS.values(), ids=WAITS)
-def test_threads_that_count_how_often_they_look_give_way_to_those_of_their_warp_that_they_wait_for(waits, monkeypatch):
+def test_counting_pollers_give_way_to_lanes_they_wait_for(waits, monkeypatch):
     kernel, level = prepared(waits, "PTX", monkeypatch)
     x = np.zeros(64, np.int32)
     with gpusim.record(level=level, checks="off"):

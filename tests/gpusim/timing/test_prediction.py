@@ -144,7 +144,7 @@ def test_lanes_update_one_word_in_turn_but_fail_at_once_where_a_loop_tries_again
     assert cycles.predict(recording).simulated.result.shared_wavefronts == wavefronts + 2  # and a store, and a load
 
 
-def test_floats_added_to_one_word_of_shared_memory_cost_as_many_tries_as_lanes_and_no_more_as_on_a_gpu(monkeypatch):
+def test_shared_float_atomics_cost_one_try_per_lane_as_on_gpu(monkeypatch):
     monkeypatch.setattr(calibrate, "COPIES", 8)
     loop = next(loop for loop, _ in calibrate._loops() if loop.name == "atoms_addf")
     kernel, gpu = run.simulated(loop.source, "loop_atoms_addf"), errors.LEARNT_ON
