@@ -1,10 +1,10 @@
-"""Large tables of cases: a run takes some of each, others on the next day, and --whole all of them."""
+"""What a run takes: some cases of each table, others on the next day; and which worker takes the browser."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from tests.conftest import MOST_CASES, _left_out, chosen
+from tests.conftest import MOST_CASES, _left_out, chosen, pytest_xdist_make_scheduler
 
 TODAY = 739_949
 
@@ -40,3 +40,10 @@ def test_cells_of_notebooks_are_no_cases_of_a_table():
     cells = [SimpleNamespace(nodeid=f"a.ipynb::Cell {number}") for number in range(len(table))]
     left = _left_out([*cells, *table], TODAY)
     assert len(table) - len(left) == MOST_CASES and not {id(item) for item in left} & {id(cell) for cell in cells}
+
+
+def test_one_worker_takes_all_tests_in_a_browser():
+    config = SimpleNamespace(getoption=lambda _: "loadscope", getvalue=lambda _: ["2*popen"])
+    scope = pytest_xdist_make_scheduler(config, None)._split_scope
+    assert scope("tests/browser/test_gone.py::test_one") == scope("tests/browser/test_answers.py::test_one[two]")
+    assert scope("tests/measure/test_clocks.py::test_one") != scope("tests/measure/test_problem.py::test_one")
