@@ -50,11 +50,13 @@ __device__ __forceinline__ unsigned shared_address(const float &element) {
     return unsigned(__cvta_generic_to_shared(&element));
 }
 
-// Four floats of shared memory. volatile: the compiler would move the load to just before its use, to save registers
+// Four floats of shared memory, loaded here: volatile, or the compiler would load them just before their use; memory, or it
+// could move the load across a barrier
 __device__ __forceinline__ void load_now(float *fragment, unsigned address) {
     asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(fragment[0]), "=f"(fragment[1]), "=f"(fragment[2]), "=f"(fragment[3])
-                 : "r"(address));
+                 : "r"(address)
+                 : "memory");
 }
 
 // The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 if every row

@@ -12,7 +12,7 @@ from pathlib import Path
 from gemm_kernels import LADDER, Kernel, choices, get
 from gpusim.timing.series import FURTHER, SUITE
 from helpers import gpu, recordings, run
-from helpers.measure import states
+from helpers.measure import profiled, states
 from helpers.measure.bench import NoGpu, NoProfiler, Refusal, bench_together, compile_all
 from helpers.measure.clocks import record_clocks
 from helpers.pictures.tuning.search_space import KERNEL, space, suits
@@ -134,7 +134,6 @@ def _parser() -> argparse.ArgumentParser:
     calibrating = commands.add_parser(
         "calibrate", help="microbenchmarks of this GPU, and workloads, for helpers.cycles"
     )
-    calibrating.add_argument("--states", action="store_true", help="Nsight Compute's stall reasons of the ladder, too")
     calibrating.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write")
     calibrating.set_defaults(run=_calibrate)
 
@@ -210,8 +209,6 @@ def _calibrate(options: argparse.Namespace) -> int:
     print(f"{len(calibrate.calibrate(options.folder)['measured'])} microbenchmarks")
     for series in (SUITE, FURTHER):
         print(record_workloads(series, options.folder))
-    if options.states:
-        print(states.record_states(options.folder))
     return 0
 
 
@@ -382,6 +379,10 @@ def _record_answers(suite: str, options: argparse.Namespace) -> Path:
     kernels = tuple(options.kernels) or LADDER
     if suite == "golden":
         return record_golden(kernels, options.folder)
+    if suite == states.SUITE:
+        return states.record_states(options.folder, kernels)
+    if suite == profiled.SUITE:
+        return profiled.record(options.folder, kernels)
     if suite == "occupancy":
         return record_occupancy(options.folder)
     if suite == "clocks":
