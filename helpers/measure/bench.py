@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import Kernel
+from gemm_kernels import Kernel, Launch
 from gpusim.sentences import Sentence
 from helpers import gpu, run
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
@@ -127,7 +127,9 @@ def bench_together(
     return measured, refused
 
 
-def compile_all(kernels: Sequence[Kernel], report: Callable[[int, int], None] = lambda done, total: None) -> None:
+def compile_all(
+    kernels: Sequence[Kernel | Launch], report: Callable[[int, int], None] = lambda done, total: None
+) -> None:
     """Compile kernels into CuPy's disk cache on all cores, so that loading them one by one is quick. Needs a GPU.
 
     report: called with the number of kernels done, and of all. What does not compile says so when it is loaded.
@@ -138,11 +140,11 @@ def compile_all(kernels: Sequence[Kernel], report: Callable[[int, int], None] = 
         raise NoGpu(f"Compiling for a GPU through CuPy needs one. {gpu.reason()}")
     device = cupy.cuda.Device().id
 
-    def compiled(kernel: Kernel) -> None:
+    def compiled(kernel: Kernel | Launch) -> None:
         with cupy.cuda.Device(device), contextlib.suppress(Exception):
             run.module(kernel.source, kernel.entry).compile()
 
-    different = list({kernel.entry: kernel for kernel in kernels}.values())
+    different = list({(kernel.source, kernel.entry): kernel for kernel in kernels}.values())
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done, _ in enumerate(pool.map(compiled, different), start=1):
             report(done, len(different))

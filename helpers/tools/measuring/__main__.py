@@ -126,6 +126,9 @@ def _parser() -> argparse.ArgumentParser:
     choose.add_argument(
         "--missing", action="store_true", help="keep what was measured before, and add shapes and candidates to it"
     )
+    choose.add_argument(
+        "--vectors", action="store_true", help="compare the kernels for one row or column again, and keep all else"
+    )
     choose.add_argument("--gpus", type=_count, help="measure shapes on so many GPUs of one kind side by side")
     choose.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write what was measured")
     choose.add_argument("--choices", type=Path, default=choices.FOLDER, help="where to write the choice")
@@ -307,22 +310,24 @@ def _choose(options: argparse.Namespace) -> int:
     if device is None:
         print(f"gpusim.devices does not know {gpu.name()!r}: add its specification there first.", file=sys.stderr)
         return 2
+    if options.vectors and (options.gpus or options.missing or options.size):
+        print(
+            "choose --vectors has its own shapes and one GPU: leave out --gpus, --missing and --size.", file=sys.stderr
+        )
+        return 2
     gpus = side_by_side.like_this_one(options.gpus) if options.gpus else []
-    kernels = choosing.candidates(device.sms)
-    before, earlier = choosing.measured_before(kernels, gpu.name(), options.folder) if options.missing else ([], [])
-    known = {one.shape: one for one in before}
-    plan = {
-        shape: choosing.wanting(kernels, shape, device.sms, known.get(shape))
-        for shape in options.size or choosing.shapes()
-    }
-    plan = {shape: which for shape, which in plan.items() if which}
-    tried = sorted({one for which in plan.values() for one in which})
-    print(f"{len(tried)} of {len(kernels)} candidates at {len(plan)} shapes; compiling", flush=True)
-    compile_all([kernels[one].for_rows(N) for (_, N, _), which in plan.items() for one in which], _progress)
-    about = choosing.about(kernels, earlier, gpus)
+    if options.vectors:
+        plan = choosing.plan_of_vectors(gpu.name(), device.sms, options.folder)
+    else:
+        before = options.folder if options.missing else None
+        plan = choosing.plan(options.size or choosing.shapes(), gpu.name(), device.sms, before, gpus)
+    kernels, known = plan.kernels, plan.known
+    tried = {one for which in plan.wanted.values() for one in which}
+    print(f"{len(tried)} of {len(kernels)} candidates at {len(plan.wanted)} shapes; compiling", flush=True)
+    compile_all([kernels[one].for_rows(N) for (_, N, _), which in plan.wanted.items() for one in which], _progress)
     measured: list[choosing.Measured] = []
     refused: list[Refusal] = []
-    measuring = choosing.measure_each(kernels, plan, device.sms, gpus, budget_s=options.budget)
+    measuring = choosing.measure_each(kernels, plan.wanted, device.sms, gpus, budget_s=options.budget)
     with closing(measuring):  # after what was measured has been kept
         try:
             for shape, measure in measuring:
@@ -340,8 +345,10 @@ def _choose(options: argparse.Namespace) -> int:
         finally:
             if measured:
                 found = known | {one.shape: one for one in measured}
-                every = [found[shape] for shape in dict.fromkeys([*known, *plan]) if shape in found]
-                file = choosing.keep(about, kernels, every, device.sms, options.folder, options.choices)
+                every = [found[shape] for shape in dict.fromkeys([*known, *plan.wanted]) if shape in found]
+                file = choosing.keep(
+                    plan.about, kernels, every, device.sms, options.folder, options.choices, plan.fitted
+                )
                 print(f"choice: {file}")
     return _tell(refused)
 
