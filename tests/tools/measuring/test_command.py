@@ -266,9 +266,10 @@ def test_choose_vectors_changes_only_what_has_no_estimate(an_h200_for_choosing, 
     line = ["choose", "--vectors", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices")]
     assert main([*line, "--missing"]) == 2 and "leave out --gpus, --missing and --size" in capsys.readouterr().err
     assert main(line) == 0
-    old, new = (choices.of("NVIDIA H200"), json.loads((tmp_path / "choices" / "nvidia-h200.json").read_text("utf-8")))
+    old, new = choices.of("NVIDIA H200"), json.loads((tmp_path / "choices" / "nvidia-h200.json").read_text("utf-8"))
     for before, after in zip(old.candidates, new["candidates"], strict=False):
-        assert (before.kernel, before.params, before.costs) == (after["kernel"], after["params"], after.get("seconds"))
+        assert (before.kernel, before.costs) == (after["kernel"], after.get("seconds"))
+        assert before.params.items() <= after["params"].items()  # a parameter that came later has its default
     fastest = {tuple(shape): which for *shape, which in new["fastest"]}
     few = {shape for shape in fastest if min(shape[:2]) <= by_shape.FEW}
     assert {*fastest} == {*old.fastest, *choosing.VECTORS}
