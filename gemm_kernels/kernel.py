@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from gemm_kernels.launch import Launch
 from gemm_kernels.refused import Refused
-from gemm_kernels.rules import Params, Rule, Rules, broken, read
+from gemm_kernels.rules import Params, Rule, Rules, broken, instantiation, read
 
 CUDA_FOLDER = Path(__file__).parent / "cuda"
 
@@ -136,12 +136,11 @@ class Kernel:
 
     @property
     def entry(self) -> str:
-        """What to ask the compiled module for: "sgemm_naive", or a template instantiation "sgemm_shared_memory<32>"."""
+        """What to ask the compiled module for: "sgemm_naive", or a template instantiation, "sgemm_shared_memory<32>", or
+        "sgemm_pinned<Params{.BM = 128, …}>" where the source has its parameters in a struct."""
         if not self.template:
             return self.function
-        arguments = [self.params[name] for name in self._read.parameters if name in self.params]
-        arguments += [self.widest] if self.widest else []
-        return f"{self.function}<{', '.join(map(str, arguments))}>"
+        return instantiation(self._read, self.function, self.params, [self.widest] if self.widest else [])
 
     @property
     def block(self) -> tuple[int, int, int]:

@@ -2,6 +2,17 @@
 // run at the same time and reach each other's shared memory. They add their sums there: no workspace, no counter, and no way
 // to the L2 cache and back.
 
+// What a kernel is compiled for: sgemm_clustered<Params{.BM = 128, .BN = 256, ...}>
+struct Params {
+    int BM, BN, BK;   // a block's tile of C, and the k of a tile of A or B
+    int WM, WN;       // a warp's tile of C
+    int TM, TN;       // the sums of a thread
+    int SLICES;       // parts of a tile's k, each with warps of its own
+    int STAGES;       // tiles of A, and of B, that a block holds at a time
+    int BLOCKS;       // that an SM has room for
+    int CLUSTER;      // blocks that share the k of a tile
+};
+
 // The four neighbours in memory that start at `first`, as one float4
 __device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
 
@@ -114,10 +125,11 @@ __device__ __forceinline__ void sync_cluster() {
 
 // The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 or 2 if every row
 // starts at a multiple of so many, else 1
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int CLUSTER,
-          int WIDTH>
+template <Params P, int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                      float *C) {
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, CLUSTER = P.CLUSTER;
     constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
     constexpr int THREADS = 32 * WARPS * SLICES;
     constexpr int SLICE_K = BK / SLICES;          // k of a tile that are a slice's
@@ -316,11 +328,12 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     sync_cluster();   // no block ends before all have read its sums
 }
 
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int CLUSTER,
-          int WIDEST = 4>
-__global__ void __cluster_dims__(CLUSTER) __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
+template <Params P, int WIDEST = 4>
+__global__ void __cluster_dims__(P.CLUSTER) __launch_bounds__(32 * (P.BM / P.WM) * (P.BN / P.WN) * P.SLICES, P.BLOCKS)
 sgemm_clustered(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                 const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, BLOCKS = P.BLOCKS, CLUSTER = P.CLUSTER;
     constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
     constexpr int PAD = 4;                        // floats
     static_assert(BM >= 1 && BN >= 1 && BK >= 1 && WM >= 1 && WN >= 1 && TM >= 1 && TN >= 1 && SLICES >= 1,
@@ -347,9 +360,9 @@ sgemm_clustered(int M, int N, int K, float alpha, const float *A,   // A: (M, K)
     // Versions of everything, so that no loop has to ask how rows are aligned. None is wider than WIDEST: code that lies far
     // behind the entry comes from DRAM while warps wait for it
     if (WIDEST >= 4 && rows_aligned<4>(B, N) && rows_aligned<4>(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, CLUSTER, 4>(M, N, K, alpha, A, B, beta, C);
+        work<P, 4>(M, N, K, alpha, A, B, beta, C);
     else if (WIDEST >= 2 && rows_aligned<2>(B, N) && rows_aligned<2>(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, CLUSTER, 2>(M, N, K, alpha, A, B, beta, C);
+        work<P, 2>(M, N, K, alpha, A, B, beta, C);
     else
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, CLUSTER, 1>(M, N, K, alpha, A, B, beta, C);
+        work<P, 1>(M, N, K, alpha, A, B, beta, C);
 }

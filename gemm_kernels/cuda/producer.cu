@@ -2,6 +2,18 @@
 // tile. Barriers in shared memory say which stages are full and which are vacant. Everything exists three times: for rows of
 // B and C that all start at multiples of 16 bytes, of 8, and for others. For compute capability 9.0 and later.
 
+// What a kernel is compiled for: sgemm_producer<Params{.BM = 128, .BN = 256, ...}>
+struct Params {
+    int BM, BN, BK;   // a block's tile of C, and the k of a tile of A or B
+    int WM, WN;       // a warp's tile of C
+    int TM, TN;       // the sums of a thread
+    int SLICES;       // parts of a tile's k, each with warps of its own
+    int STAGES;       // tiles of A, and of B, that a block holds at a time
+    int PRODUCERS;    // warps that copy
+    int BLOCKS;       // that an SM has room for
+    int WORKERS;      // blocks that share out tiles; 0: one for every tile
+};
+
 // The four neighbours in memory that start at `first`, as one float4
 __device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
 
@@ -193,10 +205,11 @@ struct Some {
 
 // The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 or 2 if every row
 // starts at a multiple of so many, else 1
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int PRODUCERS, int BLOCKS,
-          int WORKERS, int WIDTH>
+template <Params P, int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                      float *C, float *workspace) {
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, PRODUCERS = P.PRODUCERS, BLOCKS = P.BLOCKS, WORKERS = P.WORKERS;
     constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
     constexpr int THREADS = 32 * WARPS * SLICES;  // that multiply
     constexpr int COPIERS = 32 * PRODUCERS;       // threads
@@ -506,12 +519,13 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     }
 }
 
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int PRODUCERS, int BLOCKS,
-          int WORKERS>
-__global__ void __launch_bounds__(32 * ((BM / WM) * (BN / WN) * SLICES + PRODUCERS), BLOCKS)
+template <Params P>
+__global__ void __launch_bounds__(32 * ((P.BM / P.WM) * (P.BN / P.WN) * P.SLICES + P.PRODUCERS), P.BLOCKS)
 sgemm_producer(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                const float *B, float beta, float *C,               // B: (K, N), C: (M, N)
                float *workspace) {                                 // 2 * WORKERS * (BM * BN + 2) floats, 0 at first
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, PRODUCERS = P.PRODUCERS, BLOCKS = P.BLOCKS, WORKERS = P.WORKERS;
     constexpr int CONSUMERS = (BM / WM) * (BN / WN) * SLICES;   // warps
     constexpr int LANES_Y = WM / TM;                            // lanes of a warp down its tile
     constexpr int PAD = 4, LANE_PAD = LANES_Y > 1 ? 16 : 0;   // floats
@@ -537,12 +551,9 @@ sgemm_producer(int M, int N, int K, float alpha, const float *A,   // A: (M, K),
 
     // Versions of everything, so that no loop has to ask how rows are aligned
     if (rows_aligned<4>(B, N) && rows_aligned<4>(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, PRODUCERS, BLOCKS, WORKERS, 4>(M, N, K, alpha, A, B, beta, C,
-                                                                                         workspace);
+        work<P, 4>(M, N, K, alpha, A, B, beta, C, workspace);
     else if (rows_aligned<2>(B, N) && rows_aligned<2>(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, PRODUCERS, BLOCKS, WORKERS, 2>(M, N, K, alpha, A, B, beta, C,
-                                                                                         workspace);
+        work<P, 2>(M, N, K, alpha, A, B, beta, C, workspace);
     else
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, PRODUCERS, BLOCKS, WORKERS, 1>(M, N, K, alpha, A, B, beta, C,
-                                                                                         workspace);
+        work<P, 1>(M, N, K, alpha, A, B, beta, C, workspace);
 }

@@ -1,6 +1,17 @@
 // Reduce-scatter: with many k and a small C, blocks share the k of all tiles. Of such a tile every block brings a part to the
 // workspace, and then each adds a stretch of it, over all parts: they end together, and none adds alone while others are gone.
 
+// What a kernel is compiled for: sgemm_reduce_scatter<Params{.BM = 128, .BN = 256, ...}>
+struct Params {
+    int BM, BN, BK;   // a block's tile of C, and the k of a tile of A or B
+    int WM, WN;       // a warp's tile of C
+    int TM, TN;       // the sums of a thread
+    int SLICES;       // parts of a tile's k, each with warps of its own
+    int STAGES;       // tiles of A, and of B, that a block holds at a time
+    int BLOCKS;       // that an SM has room for
+    int WORKERS;      // blocks that share out tiles; 0: one for every tile
+};
+
 // The four neighbours in memory that start at `first`, as one float4
 __device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
 
@@ -173,10 +184,11 @@ struct Shared {
 
 // The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 or 2 if every row
 // starts at a multiple of so many, else 1
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS,
-          int WIDTH>
+template <Params P, int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                      float *C, float *workspace) {
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, BLOCKS = P.BLOCKS, WORKERS = P.WORKERS;
     constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
     constexpr int THREADS = 32 * WARPS * SLICES;
     constexpr int SLICE_K = BK / SLICES;          // k of a tile that are a slice's
@@ -484,12 +496,13 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     }
 }
 
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS,
-          int WIDEST = 4>
-__global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
+template <Params P, int WIDEST = 4>
+__global__ void __launch_bounds__(32 * (P.BM / P.WM) * (P.BN / P.WN) * P.SLICES, P.BLOCKS)
 sgemm_reduce_scatter(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                      const float *B, float beta, float *C,               // B: (K, N), C: (M, N)
                      float *workspace) {                                 // 2 * WORKERS * (BM * BN + 2) floats, 0 at first
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, BLOCKS = P.BLOCKS, WORKERS = P.WORKERS;
     constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
     constexpr int PAD = 4;                        // floats
     static_assert(BM >= 1 && BN >= 1 && BK >= 1 && WM >= 1 && WN >= 1 && TM >= 1 && TN >= 1 && SLICES >= 1,
@@ -515,9 +528,9 @@ sgemm_reduce_scatter(int M, int N, int K, float alpha, const float *A,   // A: (
     // Versions of everything, so that no loop has to ask how rows are aligned. None is wider than WIDEST: code that lies far
     // behind the entry comes from DRAM while warps wait for it
     if (WIDEST >= 4 && rows_aligned<4>(B, N) && rows_aligned<4>(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 4>(M, N, K, alpha, A, B, beta, C, workspace);
+        work<P, 4>(M, N, K, alpha, A, B, beta, C, workspace);
     else if (WIDEST >= 2 && rows_aligned<2>(B, N) && rows_aligned<2>(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 2>(M, N, K, alpha, A, B, beta, C, workspace);
+        work<P, 2>(M, N, K, alpha, A, B, beta, C, workspace);
     else
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 1>(M, N, K, alpha, A, B, beta, C, workspace);
+        work<P, 1>(M, N, K, alpha, A, B, beta, C, workspace);
 }
