@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -125,9 +126,9 @@ class Kernel:
 
     @property
     def source(self) -> str:
-        """The text of the CUDA source: complete, what a notebook shows is what is compiled."""
-        file = f"{CUDA_FOLDER}/{self.file}.cu"
-        return _text(file, os.stat(file).st_mtime_ns)
+        """The text of the CUDA source: complete, what a notebook shows is what is compiled. Where the file includes
+        headers beside it, their texts are in their places."""
+        return _complete(f"{self.file}.cu")
 
     @property
     def function(self) -> str:
@@ -275,7 +276,31 @@ class Kernel:
         return changed
 
 
+_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
+
+
+def _complete(name: str) -> str:
+    """The text of a file of CUDA_FOLDER with those that it includes; read again when one of them has changed."""
+    modified = _modified(name)
+    included = _included(name, modified)
+    return _joined(name, modified, tuple(map(_modified, included))) if included else _text(name, modified)
+
+
+def _modified(name: str) -> int:
+    return os.stat(f"{CUDA_FOLDER}/{name}").st_mtime_ns
+
+
 @cache
-def _text(file: str, modified: int) -> str:
-    """The text of a file; read again when the file has changed."""
-    return Path(file).read_text(encoding="utf-8")
+def _text(name: str, modified: int) -> str:
+    return (CUDA_FOLDER / name).read_text(encoding="utf-8")
+
+
+@cache
+def _included(name: str, modified: int) -> tuple[str, ...]:
+    return tuple(_INCLUDE.findall(_text(name, modified)))
+
+
+@cache
+def _joined(name: str, modified: int, headers_modified: tuple[int, ...]) -> str:
+    times = iter(headers_modified)
+    return _INCLUDE.sub(lambda found: f"{_text(found[1], next(times))}\n", _text(name, modified))

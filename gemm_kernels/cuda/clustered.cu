@@ -2,6 +2,9 @@
 // run at the same time and reach each other's shared memory. They add their sums there: no workspace, no counter, and no way
 // to the L2 cache and back.
 
+#include "moves.cuh"
+#include "copies.cuh"
+
 // What a kernel is compiled for: sgemm_clustered<Params{.BM = 128, .BN = 256, ...}>
 struct Params {
     int BM, BN, BK;   // a block's tile of C, and the k of a tile of A or B
@@ -11,100 +14,6 @@ struct Params {
     int STAGES;       // tiles of A, and of B, that a block holds at a time
     int BLOCKS;       // that an SM has room for
     int CLUSTER;      // blocks that share the k of a tile
-};
-
-// The four neighbours in memory that start at `first`, as one float4
-__device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
-
-// Whether every row of a matrix with `columns` columns starts at a multiple of so many floats
-template <int WIDTH>
-__device__ __forceinline__ bool rows_aligned(const float *matrix, int columns) {
-    return reinterpret_cast<size_t>(matrix) % (4 * WIDTH) == 0 && columns % WIDTH == 0;
-}
-
-__device__ __forceinline__ unsigned shared_address(const float &element) {
-    return unsigned(__cvta_generic_to_shared(&element));
-}
-
-// Start the copy of WIDTH neighbours from global to shared memory, or of zeros if the matrix has no such elements.
-// cg: past the L1 cache, where no other thread would look for them
-template <int WIDTH>
-__device__ __forceinline__ void copy_async(float &shared, const float *global, bool valid) {
-    const int bytes = valid ? 4 * WIDTH : 0;   // to read
-    if constexpr (WIDTH == 4)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                     :: "r"(shared_address(shared)), "l"(global), "r"(bytes) : "memory");
-    else   // only copies of 16 bytes can pass it
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                     :: "r"(shared_address(shared)), "l"(global), "n"(4 * WIDTH), "r"(bytes) : "memory");
-}
-
-// The type that one instruction moves WIDTH floats as
-template <int WIDTH> struct VectorOf { using type = float; };
-template <> struct VectorOf<2> { using type = float2; };
-template <> struct VectorOf<4> { using type = float4; };
-template <int WIDTH> using Vector = typename VectorOf<WIDTH>::type;
-
-// WIDTH neighbours, in global or in shared memory
-template <int WIDTH>
-__device__ __forceinline__ void load(float (&to)[WIDTH], const float *from) {
-    reinterpret_cast<Vector<WIDTH> &>(to) = *reinterpret_cast<const Vector<WIDTH> *>(from);
-}
-
-template <int WIDTH>
-__device__ __forceinline__ void store(float *to, float (&from)[WIDTH]) {
-    *reinterpret_cast<Vector<WIDTH> *>(to) = reinterpret_cast<Vector<WIDTH> &>(from);
-}
-
-// Four floats of shared memory, loaded here: volatile, or the compiler would load them just before their use; memory, or it
-// could move the load across a barrier
-__device__ __forceinline__ void load_now(float *fragment, unsigned address) {
-    asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(fragment[0]), "=f"(fragment[1]), "=f"(fragment[2]), "=f"(fragment[3])
-                 : "r"(address)
-                 : "memory");
-}
-
-// Where a lane stands among the 32 of its warp, LANES_X of them along a row. Zigzag: neighbours share addresses, and their
-// loads are merged, for half of the wavefronts. Otherwise no two of i, i ^ 1 and i ^ 2 do, if a row has room for four
-template <int LANES_X, bool ZIGZAG>
-__device__ __forceinline__ unsigned lane_down(unsigned lane) {
-    constexpr int LANES_Y = 32 / LANES_X;
-    if (ZIGZAG || LANES_X < 4) return LANES_X == 1 ? lane : lane / 2 % LANES_Y;
-    return lane / 4 % LANES_Y ^ (lane ^ lane / 2) % 2 % LANES_Y;
-}
-template <int LANES_X, bool ZIGZAG>
-__device__ __forceinline__ unsigned lane_along(unsigned lane) {
-    constexpr int LANES_Y = 32 / LANES_X;
-    if (ZIGZAG || LANES_X < 4) return LANES_X == 1 ? 0 : lane / 2 / LANES_Y * 2 + lane % 2;
-    return lane % 4 + lane / 4 / LANES_Y * 4;
-}
-
-// n, but at least 1 and at most `most`
-constexpr int clamped(int n, int most) { return n < 1 ? 1 : n < most ? n : most; }
-
-// The largest power of two that divides n and is not above `most`, which is one itself
-constexpr int power_in(int n, int most) { return n % most == 0 ? most : power_in(n, most / 2); }
-
-// Which k of a tile are to be copied, and how many of the rows or columns that are left: all k, which the compiler then
-// knows; the first few; or all, if there are more tiles
-template <int BK>
-struct All {
-    static constexpr bool every = true;
-    static constexpr unsigned count = BK;
-    __device__ __forceinline__ int of(int left) const { return left; }
-};
-struct Some {
-    static constexpr bool every = false;
-    unsigned count;
-    __device__ __forceinline__ int of(int left) const { return left; }
-};
-template <int BK>
-struct AllIf {
-    static constexpr bool every = true;
-    static constexpr unsigned count = BK;
-    bool more;
-    __device__ __forceinline__ int of(int left) const { return more ? left : 0; }
 };
 
 // Four floats of another block's shared memory that lie where `address` is in one's own: of the block with that rank in the
