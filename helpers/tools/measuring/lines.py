@@ -29,6 +29,7 @@ from helpers.measure.provenance import provenance
 from helpers.tools.measuring.counters import index_of
 
 SUITE = "lines"
+MODULE = "helpers.tools.measuring.lines"  # which ncu runs; as a program it has another __name__
 SIZE = 2048  # M = N = K
 COLUMNS: Mapping[str, str] = {  # of ncu's source page: samples while nothing was issued
     "long_scoreboard": "long_sb", "short_scoreboard": "short_sb", "barrier": "barrier", "mio_throttle": "mio",
@@ -53,7 +54,7 @@ def profile(report: Path, cubins: Path, kernels: Sequence[Kernel] = LADDER) -> P
     with tempfile.TemporaryDirectory() as folder:
         samples = str(Path(folder) / "samples.ncu-rep")
         command = ["ncu", "--clock-control", "none", "--section", "SourceCounters", "--kernel-name", "regex:sgemm_"]
-        _run([*command, "-o", samples, sys.executable, "-m", __name__, "launch", str(cubins), *names])
+        _run([*command, "-o", samples, sys.executable, "-m", MODULE, "launch", str(cubins), *names])
         page = _run(["ncu", "--import", samples, "--page", "source", "--csv"])
     content = {"gpu": gpu.name(), "provenance": provenance(), "kernels": names, "page": page}
     report.write_text(json.dumps(content, indent=1), encoding="utf-8")
