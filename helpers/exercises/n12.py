@@ -105,7 +105,7 @@ def predict_unmerged() -> Prediction:
     merged, unmerged = (registers.recorded(name) for name in ("stream_k", "stream_k, unmerged lanes"))
     gain = unmerged.tflops / merged.tflops - 1
     options = {
-        "slower, by some 10 %": "Shared memory has twice the work. But it was busy for a third of the time only.",
+        "slower, by some 10 %": "Shared memory has twice the work. But it was busy for two fifths of the time only.",
         "as fast as before": "That is what wavefronts say: shared memory was not the limit, and is not now.",
         "faster, by some 3 %": "Each load returns one register per cycle, and fewer FMAs are stopped.",
     }

@@ -160,7 +160,7 @@ class Prediction:
         if self.in_vain:
             return "with a cold L2, for a warm one does not hold the launch's arrays"
         if self.cold:
-            return "with a cold L2, full of another program's dirty lines, as the course measures"
+            return "with a cold L2, full of another program's dirty lines"
         return "with a warm L2, which holds the launch's arrays"
 
     @cached_property
