@@ -137,11 +137,17 @@ class Kernel:
 
     @property
     def entry(self) -> str:
-        """What to ask the compiled module for: "sgemm_naive", or a template instantiation, "sgemm_shared_memory<32>", or
-        "sgemm_pinned<Params{.BM = 128, …}>" where the source has its parameters in a struct."""
+        """What to ask the compiled module for: "sgemm_naive", or a template instantiation, "sgemm_shared_memory<32>",
+        or "sgemm_pinned<Params{.BM = 128, …}>" where the source has its parameters in a struct."""
         if not self.template:
             return self.function
         return instantiation(self._read, self.function, self.params, [self.widest] if self.widest else [])
+
+    @property
+    def short(self) -> str:
+        """The kernel and its parameters' values in their order, as tables write them: "sliced_k<32, 64, …>"."""
+        values = [*self.params.values(), *([self.widest] if self.widest else [])]
+        return f"{self.name}<{', '.join(map(str, values))}>"
 
     @property
     def block(self) -> tuple[int, int, int]:
