@@ -184,6 +184,10 @@ KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("turns_rounded_down", [("-(-tiles // sms)", "tiles // sms")],
          "Whatever the tiles fill, your function keeps it: ask for at least 60 % of the places in all turns, and round "
          "the turns up."),
+        ("one_turn_more", [("-(-tiles // sms)", "tiles // sms + 1")],
+         "Where the tiles fill all places, your function counts one turn more than there is: round up, "
+         "-(-tiles // sms)."),
+        ("more_than_60", [("tiles >= 0.6", "tiles > 0.6")], "Exactly 60 % are enough: ask for >=."),
         ("one_turn", [("0.6 * turns * sms", "0.6 * sms")],
          "You compare with the places of a single turn: each turn has as many places as there are SMs."),
         ("one_warp", [("2 <= warps", "1 <= warps")], "A block with a single warp is to be dropped."),
@@ -204,10 +208,20 @@ KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
 
 @cache
 def keep_cases() -> tuple[functions.Case, ...]:
-    """The six by hand, then every legal configuration at sizes that tiles do not divide, and on GPUs of other sizes."""
+    """The six by hand, then every legal configuration at sizes that tiles do not divide, on GPUs of other sizes, and
+    where some tiles fill all turns, or exactly 60 % of one."""
     cases: list[tuple[Params, int, int]] = [(one, HAND_SIZE, DEVICE.sms) for one in BY_HAND]
     legal = [one.params for one in landscape.space() if not one.broken]
-    others = ((1000, DEVICE.sms), (2049, DEVICE.sms), (4096, 108), (300, 46), (700, 20), (1500, 8))
+    others = (
+        (1000, DEVICE.sms),
+        (2049, DEVICE.sms),
+        (4096, 108),
+        (300, 46),
+        (700, 20),
+        (1500, 8),
+        (1400, DEVICE.sms),
+        (384, 10),
+    )
     cases += [(one, size, sms) for size, sms in others for one in legal]
     return tuple(_keep_case(*one) for one in cases)
 

@@ -72,14 +72,14 @@ def test_a_grid_that_is_too_small_leaves_hatched_cells_and_says_how_many():
 
 def test_threads_outside_of_c_are_counted():
     data = thread_map(record("coalesced", (64, 1, 1), (1, 10, 1), (10, 48)), (10, 48), "coalesced")
-    assert "160 of 640 threads lie outside C" in thread_map_figure(data, 0, 0).caption
+    assert "160 of 640 threads store no element of C" in thread_map_figure(data, 0, 0).caption
     assert "→ nothing: it lies outside C." in thread_map_figure(data, 0, 63).caption
 
 
 def test_a_third_dimension_that_the_kernel_ignores_does_the_work_twice():
     data = thread_map(record("coalesced", (16, 8, 2), (1, 2, 1), (16, 16)), (16, 16), "coalesced")
     assert (data.writers == 2).all()
-    assert "256 elements are computed by 2 threads each" in thread_map_figure(data, 0, 128).caption
+    assert "256\u00a0elements are computed by 2 threads each" in thread_map_figure(data, 0, 128).caption
 
 
 def test_a_warp_that_is_not_full_is_mentioned():

@@ -89,14 +89,14 @@ def measured(name: str, gpu_name: str = devices.DEFAULT.name) -> Mapping[str, An
 def samples(kernel: str, gpu_name: str = devices.DEFAULT.name) -> Mapping[str, float]:
     """Samples of warps that wait, by reason, which were taken while a scheduler of the kernel issued nothing."""
     content = recordings.raw(gpu_name, SUITE)
-    (found,) = (row["samples"] for row in content["not_issued"] if row["kernel"] == kernel)
-    return {reason: found.get(NOT_ISSUED.format(reason), 0.0) for reason in SAMPLED if reason not in READY}
+    (counted,) = (row["samples"] for row in content["not_issued"] if row["kernel"] == kernel)
+    return {reason: counted.get(NOT_ISSUED.format(reason), 0.0) for reason in SAMPLED if reason not in READY}
 
 
-def _start(one: Launch) -> Any:
-    function = gpu.RawModule(code=one.source, options=("-std=c++17",)).get_function(one.kernel)
-    args = tuple(gpu.asarray(value) if isinstance(value, np.ndarray) else value for value in one.arguments())
-    return partial(function, one.grid, one.block, args)
+def _start(launch: Launch) -> Any:
+    function = gpu.RawModule(code=launch.source, options=("-std=c++17",)).get_function(launch.kernel)
+    args = tuple(gpu.asarray(value) if isinstance(value, np.ndarray) else value for value in launch.arguments())
+    return partial(function, launch.grid, launch.block, args)
 
 
 def record(folder: Path = recordings.FOLDER, kernels: Sequence[Kernel] = LADDER, budget_s: float = 2.0) -> Path:
@@ -108,13 +108,13 @@ def record(folder: Path = recordings.FOLDER, kernels: Sequence[Kernel] = LADDER,
     if kernels != LADDER:
         return recordings.replace_rows(file, provenance(), _not_issued(kernels), "not_issued")
     plan = launches()
-    times = interleave([_start(one) for one in plan], budget_s, flush=WRITE)
+    times = interleave([_start(launch) for launch in plan], budget_s, flush=WRITE)
     timed = [Timing.of(times[:, column]) for column in range(len(plan))]
-    names = "|".join(dict.fromkeys(one.kernel for one in plan))
+    names = "|".join(dict.fromkeys(launch.kernel for launch in plan))
     states = profiled(METRICS, f"regex:^({names})$", __name__, ["small"])
     rows = [
-        {"name": one.name, "ms": [time.median_ms, time.lower_ms, time.upper_ms, time.repeats], "metrics": metrics}
-        for one, time, metrics in zip(plan, timed, states, strict=True)
+        {"name": launch.name, "ms": [time.median_ms, time.lower_ms, time.upper_ms, time.repeats], "metrics": metrics}
+        for launch, time, metrics in zip(plan, timed, states, strict=True)
     ]
     about = {"gpu": gpu.name(), "provenance": provenance(), "size": SIZE}
     recordings.write(file, {**about, "rows": rows, "not_issued": _not_issued(LADDER)})
@@ -123,8 +123,8 @@ def record(folder: Path = recordings.FOLDER, kernels: Sequence[Kernel] = LADDER,
 
 def _not_issued(kernels: Sequence[Kernel]) -> list[dict[str, Any]]:
     metrics = [NOT_ISSUED.format(reason) for reason in SAMPLED]
-    found = profiled(metrics, "regex:sgemm_", __name__, [kernel.name for kernel in kernels])
-    return [{"kernel": kernel.name, "samples": samples} for kernel, samples in zip(kernels, found, strict=True)]
+    sampled = profiled(metrics, "regex:sgemm_", __name__, [kernel.name for kernel in kernels])
+    return [{"kernel": kernel.name, "samples": samples} for kernel, samples in zip(kernels, sampled, strict=True)]
 
 
 def launch(*names: str) -> None:

@@ -20,7 +20,7 @@ def recorded_on() -> str:
     """The GPU whose recordings have every upper rung: the default one, if it has them. NoRecording if there is none."""
     names = recordings.gpus(suites=("ladder",))
     default = devices.DEFAULT.name
-    for name in sorted(names, key=lambda one: one != default):
+    for name in sorted(names, key=lambda name: name != default):
         if has_upper_rungs(name):
             return name
     raise recordings.NoRecording(f"The upper rungs of the ladder were not recorded. {recordings.how_to('ladder')}")
@@ -42,7 +42,7 @@ def diffs() -> list[Folded]:
 def points_of(gpu: str) -> Mapping[str, Mapping[int, Point]]:
     """Kernel -> M = N = K -> its point."""
     lines = ladder_of(gpu, UPPER_RUNGS).lines
-    return {name: {one.shape[0]: one for one in points} for name, points in lines.items()}
+    return {name: {point.shape[0]: point for point in points} for name, points in lines.items()}
 
 
 def table() -> Table:
@@ -52,13 +52,13 @@ def table() -> Table:
 
     def line(kernel: Kernel) -> tuple[str, ...]:
         here = points[kernel.name]
-        speeds = [f"{here[one].gflops / 1e3:.1f}" for one in SIZES]
+        speeds = [f"{here[size].gflops / 1e3:.1f}" for size in SIZES]
         return (kernel.name, kernel.idea, *speeds, f"{here[CUBLAS_AT].of_cublas:.0%}")
 
     rows = [line(kernel) for kernel in (get("stream_k"), *UPPER)]
-    cublas = [f"{points['stream_k'][one].cublas / 1e3:.1f}" for one in SIZES]
+    cublas = [f"{points['stream_k'][size].cublas / 1e3:.1f}" for size in SIZES]
     rows.append(("cuBLAS", "", *cublas, "100%"))
-    head = ("kernel", "its idea", *(shape_label((one,) * 3) for one in SIZES), f"of cuBLAS at {CUBLAS_AT}")
+    head = ("kernel", "its idea", *(shape_label((size,) * 3) for size in SIZES), f"of cuBLAS at {CUBLAS_AT}")
     return Table(head, tuple(rows), f"TFLOPS ({source}). Peak: {_peak(gpu)}", words=frozenset({1}))
 
 
