@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import Drawn, ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
-from helpers.exercises.framework.problems import Case, Guess, Setup
+from helpers.exercises.framework.problems import Case, Guess, NotApplicable, Setup
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
 from helpers.pictures import theme
@@ -315,14 +316,43 @@ class Shares:
         return output
 
     def guesses(self) -> Iterator[Guess]:
-        return iter(())
+        for begins, sentence in OTHER_SHARES:
+            yield Guess((sentence,), partial(self._noted, begins))
+
+    def _noted(self, begins: Begins, case: Case) -> np.ndarray:
+        """What the blocks note if their shares begin elsewhere. NotApplicable if P has no room for it."""
+        tiles, steps, blocks = (case.sizes[name] for name in ("tiles", "steps", "blocks"))
+        P = self.prepare(case).output
+        for block in range(blocks):
+            for number, piece in enumerate(_share(tiles, steps, blocks, block, begins)):
+                if number >= P.shape[1]:
+                    raise NotApplicable
+                P[block, number] = piece.tile, piece.first, piece.last
+        return P
 
 
-def _share(tiles: int, steps: int, blocks: int, block: int) -> tuple[schedule.Piece, ...]:
-    """The pieces of a block's share: from block · total / blocks on, cut where a tile ends."""
-    total = tiles * steps
-    begin, end = block * total // blocks, (block + 1) * total // blocks
-    cuts = sorted({begin, end, *(tile * steps for tile in range(tiles) if begin < tile * steps < end)})
+Begins = Callable[[int, int, int], int]  # (block, iterations of all tiles, blocks) -> where its share begins
+EQUAL = "Shares that begin at block * total / blocks differ by one iteration at most."
+OTHER_SHARES: tuple[tuple[Begins, str], ...] = (
+    (lambda block, total, blocks: min(block * -(-total // blocks), total),
+     f"total / blocks is rounded up, so that the last blocks get less than the others, or nothing. {EQUAL}"),
+    (lambda block, total, blocks: block * -(-total // blocks),
+     f"total / blocks is rounded up, so that the last shares go beyond the last iteration. {EQUAL}"),
+    (lambda block, total, blocks: block * (total // blocks) if block < blocks else total,
+     f"total / blocks is rounded down, and the last block takes all that is left. {EQUAL}"),
+    (lambda block, total, blocks: block * (total // blocks) + min(block, total % blocks),
+     "Your shares are as equal, but the first blocks get the longer ones. Here they begin at block * total / blocks."),
+)  # fmt: skip
+
+
+def _equal(block: int, total: int, blocks: int) -> int:
+    return block * total // blocks
+
+
+def _share(tiles: int, steps: int, blocks: int, block: int, begins: Begins = _equal) -> tuple[schedule.Piece, ...]:
+    """The pieces of a block's share, up to where the next block's begins, cut where a tile ends."""
+    begin, end = (begins(one, tiles * steps, blocks) for one in (block, block + 1))
+    cuts = sorted({begin, end, *range(-(-begin // steps) * steps, end, steps)})
     return tuple(
         schedule.Piece(one // steps, one % steps, one % steps + other - one)
         for one, other in zip(cuts, cuts[1:], strict=False)
@@ -353,11 +383,16 @@ SHARES = Blank(
         Wrong("rounded_apart", "total / blocks is rounded down by itself, so that a share ends before the next one "
               "begins: it ends where the next begins, at (block + 1) * total / blocks.",
               (("(block + 1) * total / blocks", "block * total / blocks + total / blocks"),)),
+        Wrong("end_in_its_tile", "`end` is counted in the long row of all iterations, `last` inside of its tile: the "
+              "piece ends at first + left, or at steps.",
+              (("first + left < steps ? first + left : steps", "min(steps, end)"),)),
         Wrong("whole_tiles", "These are whole tiles dealt out in turns, no equal shares: the busiest block still "
               "decides when all is done."),
         Wrong("one_piece", "Only the first piece of each share is multiplied: a share may reach into several tiles."),
         Wrong("tile_not_left", "A piece ends with the tile or with the share, whichever comes first; here it always "
               "goes on to the end of its tile."),
+        Wrong("share_not_cut", "A piece ends with the tile or with the share, whichever comes first; here it always "
+              "goes on to the end of the share.", (("first + left < steps ? first + left : steps", "first + left"),)),
         Wrong("not_moved", "`next` never moves on, so the loop notes the same piece again and again and never ends: "
               "add what the piece took, last - first.", (("next += last - first;", ""),)),
         Wrong("moved_by_one", "`next` moves on by one iteration, but the piece took last - first of them.",
