@@ -106,7 +106,7 @@ def measured() -> Sequence[Clocked]:
         Clocked(RIGHT, WARM, "fastest", VECTOR, _events(vector, flush)),
         Clocked(WARM, WARM, "fastest", VECTOR, _events(vector, _again(vector, flush))),
     ]
-    return [*found, *_zeros()]
+    return [*found, *_zeros(flush)]
 
 
 def _launch(shape: tuple[int, int, int]) -> Launch:
@@ -189,7 +189,7 @@ def _cold(start: Callable[[], None]) -> Sequence[Clocked]:
     return [Clocked(COLD, COLD, KERNEL, SMALL, Timing.of(found))]
 
 
-def _zeros() -> Sequence[Clocked]:
+def _zeros(flush: Callable[[], None]) -> Sequence[Clocked]:
     """Random numbers and zeros in turns: our kernel in FP32, and cuBLAS on tensor cores in FP16."""
     import cupy
 
@@ -211,24 +211,25 @@ def _zeros() -> Sequence[Clocked]:
             for which, start in enumerate(starts):
                 _warm(start, BURST_S)
                 clocks[which] = _sm_clock(start)
-                times[which] += _burst(start)
+                times[which] += _burst(start, flush)
         for clock, some, mhz in zip((RIGHT, ZEROS), times, clocks, strict=True):
             found.append(Clocked(clock, ZEROS, what, shape, Timing.of(some), mhz))
     return found
 
 
-def _burst(start: Callable[[], None], launches: int = 40) -> list[float]:
-    """Milliseconds of launches that follow each other without a pause."""
+def _burst(start: Callable[[], None], flush: Callable[[], None], launches: int = 40) -> list[float]:
+    """Milliseconds of launches between which the GPU does nothing but flush its L2, so that clock and power stay."""
     import cupy
 
-    events = [cupy.cuda.Event() for _ in range(launches + 1)]
+    events = [(cupy.cuda.Event(), cupy.cuda.Event()) for _ in range(launches)]
     start()
-    for event in events[:-1]:
-        event.record()
+    for begin, end in events:
+        flush()
+        begin.record()
         start()
-    events[-1].record()
+        end.record()
     gpu.synchronize()
-    return [cupy.cuda.get_elapsed_time(*two) for two in zip(events, events[1:], strict=False)]
+    return [cupy.cuda.get_elapsed_time(*two) for two in events]
 
 
 def _sm_clock(start: Callable[[], None]) -> int:
