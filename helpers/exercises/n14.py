@@ -217,12 +217,12 @@ def check_group(rows: int | None) -> Verdict:
 # --- which block takes which tile
 
 RUNNING = 16  # blocks of the small GPU in the picture
-COUNTED = Case({"M": 64, "N": 128, "K": 1})  # whose rows and columns the goal counts, and the picture shows
+COUNTED_ORDER = Case({"M": 64, "N": 128, "K": 1})  # whose rows and columns the goal counts, and the picture shows
 
 
 def _drawn_order(kernel: Kernel, problem: Gemm, title: str) -> theme.Figure:
     """The order of the grid beside the learner's, with the panels that the first blocks need."""
-    found = raster.recorded(trial.record(kernel, problem.prepare(COUNTED)), problem.tile, RUNNING, title)
+    found = raster.recorded(trial.record(kernel, problem.prepare(COUNTED_ORDER)), problem.tile, RUNNING, title)
     down, along = found.tiles
     return rasters_figure((raster.grouped(1, down, along, RUNNING), found), "In which order do blocks take the tiles?")
 
@@ -234,11 +234,14 @@ RASTER = Blank(
                  shapes=((32, 64, 4), (48, 40, 3), (8, 64, 5), (64, 8, 2), (72, 24, 6))),
     picture=Drawn(_drawn_order),
     goals=(goals.rows_and_columns_of_tiles(RUNNING, (8, 8), 8),),
-    judged=COUNTED,
+    judged=COUNTED_ORDER,
     wrong=(
         Wrong("last_group", "The last group may have fewer than GROUP rows of tiles, and its blocks leave C: divide by "
               "the rows that it has."),
-        Wrong("whole_columns", "Right, but the blocks go down whole columns of C: only GROUP rows belong together."),
+        Wrong("whole_columns", "Right, but the blocks go down whole columns of C: only GROUP rows belong together.",
+              text=r"(?s)\A(?!.*\bGROUP \*)"),
+        Wrong("number_by_columns", "Blocks start row by row of the grid, so the number of a block is blockIdx.y * "
+              "tiles_x + blockIdx.x.", (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.x * tiles_y + blockIdx.y"),)),
         Wrong("along_rows", "Right, but inside a group the blocks still go along the rows: go down the columns of the "
               "group."),
         Wrong("number_by_threads", "A row of the grid has gridDim.x blocks; blockDim.x is the threads of a block.",

@@ -14,7 +14,7 @@ from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import BARRIERS, Examination, Goal
 from helpers.exercises.framework.maps import MatrixMap
-from helpers.exercises.framework.problems import Problem
+from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.trial import Outcome
 from helpers.pictures import theme
 from helpers.pictures.barriers.facts import easiest
@@ -24,17 +24,14 @@ if TYPE_CHECKING:
 
 MOST_ELEMENTS = 200_000  # of a picture
 
-BOTH_STORE = (
-    "Both store, so that it is chance which value stays. Neither a barrier nor an atomic function mends that: each "
-    "element must be stored by one thread."
-)
+BOTH_STORE = "Both store, so that it is chance which value stays: each element must be stored by one thread."
 ATOMIC_AND_STORE = (
     "One thread changes the element by an atomic function, and another one stores over it: what was added before is "
     "lost. All threads that change it must do so by the atomic function, and none by =."
 )
 ONE_OWNER = (
-    "One thread reads what another one writes, in any order. Neither a barrier nor an atomic function mends that: each "
-    "element of the result must be the business of one thread alone."
+    "One thread reads what another one writes, in any order: each element of the result must be computed and stored by "
+    "one thread alone."
 )
 
 
@@ -134,7 +131,8 @@ def _failure(found: Examination, failure: Outcome, problem: Problem, *, explaine
         already = f"\n{theme.plural(right, 'shape')} of {len(problem.cases)} {'is' if right == 1 else 'are'} right."
     launch = failure.case.label(problem.scalars)
     if failure.error is not None:
-        advised = not explained and not _whole_tiles(found, problem)
+        guarded = re.search(r"\bif\s*\([^;]*[<>]", found.kernel.compiled.source)  # type: ignore[union-attr]
+        advised = not explained and not guarded and not _whole_tiles(found, problem)
         return f"{launch}:\n{_stopped(failure.error, advised)}{already}"
     if failure.report.findings:
         block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
@@ -153,8 +151,8 @@ def _failure(found: Examination, failure: Outcome, problem: Problem, *, explaine
 
 
 def _stopped(error: SimulatorError, advised: bool) -> str:
-    """What stopped the kernel. advised: with the advice to guard an index, which is none where the reason is known, or
-    where every thread has an element."""
+    """What stopped the kernel. advised: with the advice to guard an index, which is none where the reason is known,
+    where every thread has an element, or where the kernel has a guard."""
     what, _, advice = str(error).rpartition("\n")
     return what if advice.startswith(GUARD) and not advised else str(error)
 
@@ -211,6 +209,13 @@ def _short(index: tuple[int, int, int]) -> str:
     return f"({index[0]}, {index[1]})" if index[2] == 0 else coordinates(index)
 
 
+def _tile(problem: Problem, case: Case) -> tuple[int, int]:
+    """Rows and columns that one block of a launch should compute."""
+    if case.block and not getattr(problem, "block_tile", None):
+        return case.block[1], case.block[0]
+    return problem.tile
+
+
 def _picture(found: Examination, failure: Outcome, problem: Problem) -> theme.Figure | None:
     """The map of the errors; none where a single element, or the sentence alone, says as much."""
     if failure.output is None or failure.expected.ndim != 2 or not failure.wrong.any():
@@ -223,6 +228,6 @@ def _picture(found: Examination, failure: Outcome, problem: Problem) -> theme.Fi
     unwritten = wrong & ~trial.stored(found.kernel, problem, failure.case)  # type: ignore[arg-type]
     shown = [problem.as_matrix(array) for array in (wrong, unwritten)]
     first = problem.index(tuple(int(i) for i in np.argwhere(wrong)[0]))
-    data = ErrorMap(problem.output, shown[0], shown[1], first, problem.tile)
+    data = ErrorMap(problem.output, shown[0], shown[1], first, _tile(problem, failure.case))
     sizes = ", ".join(f"{name} = {size}" for name, size in failure.case.sizes.items())
     return error_map_figure(data, f"{problem.output} for {sizes}")

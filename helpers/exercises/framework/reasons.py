@@ -335,7 +335,7 @@ def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
             line = launch.program.instructions[trace.instruction].line
             active = trace.addresses if trace.active is None else trace.addresses[trace.active]
             for byte in np.unique(active[:, None] + np.arange(0, max(trace.width, 4), 4)).tolist():
-                array, index, _ = arrays.place(trace.instruction, byte)
+                array, index, _ = arrays.locate(trace.instruction, byte)
                 touched[trace.op].setdefault(line, set()).update({index} if array == name else ())
     again = {line for line, elements in touched["ld"].items() if elements} if op == "st" else set()
     return np.array(sorted(set().union(*(found for line, found in touched[op].items() if line not in again))))
@@ -401,12 +401,13 @@ def leaves_the_matrix(facts: Facts) -> str:
         y = (index - x) // length if y is None and x is not None else y
         if y is None or x is None:
             continue
-        told = _beyond(row, int(y), rows, f"{name} has {rows} rows") or _beyond(
-            col, int(x), width, f"a row of {name} has {width} floats"
-        )
-        if told:
-            where = f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}"
-            return f"{where}: {told}.{_along(facts, row, 'y') or _along(facts, col, 'x')}"
+        where = f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}"
+        for part, value, size, what, axis in (
+            (row, y, rows, f"{name} has {rows} rows", "y"),
+            (col, x, width, f"a row of {name} has {width} floats", "x"),
+        ):
+            if not 0 <= value < size:
+                return f"{where}: `{part}` is {int(value)}, and {what}, 0 to {size - 1}.{_along(facts, part, axis)}"
     return ""
 
 
@@ -427,10 +428,6 @@ def _along(facts: Facts, text: str, due: str) -> str:
         what = "rows" if due == "y" else "columns"
         return f" It is made of {other[axis]}, and this launch has {axis} along the {what}."
     return ""
-
-
-def _beyond(text: str, value: int, size: int, what: str) -> str:
-    return "" if 0 <= value < size else f"`{text}` is {value}, and {what}, 0 to {size - 1}"
 
 
 def _row_and_column(text: str) -> tuple[str, str, str] | None:
@@ -455,6 +452,60 @@ def _summands(text: str) -> list[str]:
             parts.append(text[begin:place].strip())
             begin = place + 1
     return [*parts, text[begin:].strip()]
+
+
+# --- blocks
+
+
+def same_in_every_block(facts: Facts) -> str:
+    """That the text asks for no block's number along an axis along which there are several blocks."""
+    if "cooperative_groups" in facts.text:
+        return ""
+    for axis, blocks in zip("xyz", facts.setup.grid, strict=False):
+        name = f"blockIdx.{axis}"
+        if blocks > 1 and name in facts.solution and name not in facts.text and "blockIdx;" not in facts.text:
+            return f"{name} does not occur: all {blocks} blocks along {axis} do the same."
+    return ""
+
+
+_BLOCK_BEGINS = re.compile(
+    r"\b(?:(?P<before>\w+)\s*\*\s*blockIdx\.(?P<a>[xyz])|blockIdx\.(?P<b>[xyz])\s*\*\s*(?P<behind>\w+))"
+    r"\s*\+\s*threadIdx\.(?P<c>[xyz])\b(?!\s*\*)"
+)
+
+
+def of_another_block_size(facts: Facts) -> str:
+    """That a block's number is multiplied by another number than the launch has threads in a block."""
+    for found in _BLOCK_BEGINS.finditer(facts.text):
+        axis, size = found["a"] or found["b"], found["before"] or found["behind"]
+        threads = dict(zip("xyz", (*facts.setup.block, 1, 1), strict=False))[axis]
+        value = integers.value(size, facts.all_threads)
+        due = f"blockIdx.{axis} * blockDim.{axis}"
+        if axis == found["c"] and value not in (None, threads) and np.ndim(value) == 0 and due in facts.solution:
+            line = facts.text.count("\n", 0, found.start()) + 1
+            return (
+                f"Line {line} has {found[0]}, and a block of this launch has {threads} threads along {axis}, not "
+                f"{int(value)}: blockDim.{axis}."  # type: ignore[arg-type]
+            )
+    return ""
+
+
+_NAMED_SIZE = re.compile(
+    r"^[ \t]*(?:#define\s+(\w+)\s+|(?:static\s+)?constexpr\s+int\s+(\w+)\s*=\s*)(\d+)\s*;?[ \t]*(?://.*)?$",
+    re.MULTILINE,
+)
+
+
+def not_the_launched_tile(facts: Facts) -> str:
+    """That a name which is the side of the launch's blocks in the solution is another number here."""
+    due = {one[1] or one[2]: int(one[3]) for one in _NAMED_SIZE.finditer(facts.solution)}
+    across, down = (*facts.setup.block, 1)[:2]
+    for found in _NAMED_SIZE.finditer(facts.text):
+        name, size = found[1] or found[2], int(found[3])
+        if name in due and size != due[name] and across == down == due[name]:
+            line = facts.text.count("\n", 0, found.start(3)) + 1
+            return f"{name} is {size} in line {line}, and the exercise launches blocks of {across} × {down} threads."
+    return ""
 
 
 # --- conditions
@@ -486,7 +537,7 @@ def sent_home(facts: Facts) -> str:
             owners = np.argwhere(index == element)
             where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
             if len(owners) == 0:
-                return _out_of_reach(facts, number, text, where)
+                return _out_of_reach(facts, number, text, element, where)
             due = _owner(facts, element)
             if due is None:
                 return ""
@@ -523,8 +574,11 @@ def _indices(facts: Facts, block: int, thread: int) -> tuple[Index, Index]:
     return tuple(map(int, unravel(block, grid))), tuple(map(int, unravel(thread, size)))  # type: ignore[return-value]
 
 
-def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
-    """That no thread stores an element: which rows and columns the threads' indices are, and which there are."""
+def _out_of_reach(facts: Facts, line: int, text: str, number: int, element: str) -> str:
+    """That no thread stores an element: which rows and columns the threads' indices are, and which there are.
+
+    number: of the element, in memory's order.  element: as it is named.
+    """
     start = f"No thread's index in line {line} is that of {element}"
     split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
     reached = [integers.value(part, facts.all_threads) for part in (split[0], split[2])] if split else [None]
@@ -534,6 +588,9 @@ def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
     sets = [np.unique(one).tolist() for one in reached]
     told = " and ".join(f"`{part}` is {theme.runs(one)}" for part, one in zip((split[0], split[2]), sets, strict=True))  # type: ignore[index]
     sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
+    row, col = facts.problem.index(np.unravel_index(number, facts.failure.expected.shape))[-2:]
+    if len(shape) == 2 and row in sets[0] and col in sets[1]:
+        return f"{start}: {told}, but no thread has `{split[0]}` = {row} and `{split[2]}` = {col} at once."  # type: ignore[index]
     swapped = len(shape) == 2 and shape[0] != shape[1] and [len(one) for one in sets] == [shape[1], shape[0]]
     why = " Row and column trade places: see which of them x is." if swapped else ""
     return f"{start}: {told}, and there are {sizes}.{why}"
@@ -777,7 +834,10 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
-BY_TEXT: tuple[Look, ...] = (convergence.explained, leaves_its_row, leaves_the_room, same_buffer, not_sent_home)
+BY_TEXT: tuple[Look, ...] = (
+    convergence.explained, same_in_every_block, of_another_block_size, not_the_launched_tile, leaves_its_row,
+    leaves_the_room, same_buffer, not_sent_home,
+)  # fmt: skip
 LOOKS: tuple[Look, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
     overall.factor_or_constant, contents.explained, of_another_element, of_another_block,

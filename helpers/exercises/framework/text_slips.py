@@ -32,6 +32,8 @@ _PATTERNS = (
      "The name of a function alone calls nothing: without () there is no barrier. Write __syncthreads();"),
     (re.compile(r"threadIdx\.(\w)\s*\*\s*blockDim\.\1\s*\+\s*blockIdx\.\1\b"),
      ": block and thread are exchanged. The block begins at blockIdx * blockDim, and threadIdx counts on from there."),
+    (re.compile(r"blockIdx\.(\w)\s*\*\s*threadIdx\.\w|threadIdx\.(\w)\s*\*\s*blockIdx\.\w"),
+     ": a block's number times a thread's. A block begins at blockIdx * blockDim, and threadIdx counts on from there."),
     (re.compile(r"\w+(?:\[[^][]*\])?\s*=\+\s*\w+"), "=+ assigns what follows it, with a sign; += adds."),
     (re.compile(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*\*\s*>\s*\(\s*\w+\s*\)\s*\[(?![^]]*(?:/|>>))[^]]*\*\s*[NKM]\b[^]]*\]"),
      ": an index into a pointer to float4 counts groups of four, and this one counts floats. Divide it by 4."),
