@@ -238,17 +238,13 @@ RASTER = Blank(
     wrong=(
         Wrong("last_group", "The last group may have fewer than GROUP rows of tiles, and its blocks leave C: divide by "
               "the rows that it has."),
-        Wrong("whole_columns", "Right, but the blocks go down whole columns of C: only GROUP rows belong together.",
-              text=r"(?s)\A(?!.*\bGROUP \*)"),
+        Wrong("whole_columns", "Right, but the blocks go down whole columns of C: only GROUP rows belong together."),
         Wrong("number_by_columns", "Blocks start row by row of the grid, so the number of a block is blockIdx.y * "
               "tiles_x + blockIdx.x.", (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.x * tiles_y + blockIdx.y"),)),
         Wrong("along_rows", "Right, but inside a group the blocks still go along the rows: go down the columns of the "
               "group."),
         Wrong("number_by_threads", "A row of the grid has gridDim.x blocks; blockDim.x is the threads of a block.",
               (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.y * blockDim.x + blockIdx.x"),)),
-        Wrong("number_down_columns", "Blocks start along x first, so blocks that start one after the other have "
-              "neighbouring numbers by blockIdx.y * tiles_x + blockIdx.x. Yours go down the columns of the grid.",
-              (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.x * tiles_y + blockIdx.y"),)),
         Wrong("group_of_blocks", "A group has GROUP * tiles_x blocks, not GROUP."),
         Wrong("group_unscaled", "A group begins GROUP rows after the one before, not one."),
         Wrong("traded", "The remainder by the number of rows is the row of a tile, the quotient is its column."),
