@@ -34,7 +34,7 @@ def _numbers(wrong: Clocked, right: Clocked) -> str:
 
 
 def predict_unsynchronised() -> Prediction:
-    """The wall clock around a launch that nobody waits for."""
+    """The wall clock around a launch that no thread waits for."""
     wrong, right = clocks.pair(NO_SYNC)
     return _asked(
         "The wall clock around the launch, without waiting for the GPU. The kernel seems to be",

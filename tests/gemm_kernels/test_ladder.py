@@ -67,7 +67,7 @@ def test_workers_are_launched_such_that_few_tiles_are_shared_out_evenly(workers,
 
 
 @pytest.mark.parametrize(("name", "rows", "columns"), [("vector_matrix", 1, 32), ("matrix_vector", 8, 1)])
-def test_every_strip_of_a_vector_has_equally_many_workers_and_never_more_than_there_is_room_for(name, rows, columns):
+def test_strips_of_a_vector_have_equal_workers_that_fit(name, rows, columns):
     kernel = get(name, WORKERS=10)
     tall = [kernel.grid(rows * tiles, columns)[0] for tiles in (1, 3, 4, 6, 10, 11, 40)]
     wide = [kernel.grid(rows, columns * tiles)[0] for tiles in (1, 3, 4, 6, 10, 11, 40)]
@@ -102,7 +102,7 @@ def test_kernels_with_other_parameters_are_other_keys_of_a_dictionary_and_have_o
     assert {tile: 1, other: 2}[again] == 1 and hash(tile) == hash(again) != hash(other)
 
 
-def test_the_order_in_which_parameters_are_given_changes_neither_the_hash_nor_the_entry_of_a_kernel():
+def test_order_of_parameters_changes_neither_hash_nor_entry():
     tile = get("stream_k")
     turned = dataclasses.replace(tile, params=dict(reversed(tile.params.items())))
     assert [*turned.params] != [*tile.params] and turned == tile

@@ -73,7 +73,7 @@ def test_256_sums_do_not_fit_into_registers():
     assert run.compiled(kernel, H200.arch).local_bytes > 1024
 
 
-def test_up_to_1024_the_2d_tile_has_fewer_blocks_than_there_are_sms_and_a_simpler_kernel_wins():
+def test_up_to_1024_2d_tile_leaves_sms_idle_and_loses():
     (last,) = said("06", r"Up to (\d+) the 2-D tile has fewer blocks than the GPU has SMs")
     for size in (256, 512, 1024, 2048):
         blocks = TWO_D.grid(size, size)

@@ -152,7 +152,7 @@ def test_the_kernel_that_was_recorded_as_mended_is_the_solution():
     )  # fmt: skip
 
 
-def test_the_four_kernels_are_told_by_their_largest_part_and_their_sources_come_after_the_answer():
+def test_four_kernels_are_known_by_their_largest_part():
     assert {one.name: n07.cure(one) for one in n07.unknown_profiles()} == n07.FOUR_KERNELS.solved
     codes = sources("07", "code")
     asked = next(n for n, text in enumerate(codes) if "four_kernels.check(" in text)

@@ -83,8 +83,8 @@ def test_groups_that_share_out_k_do_not_lie_outside_of_c():
     setup = slices.problem.prepare(slices.picture.case)
     data = thread_map(trial.record(simulated(slices.solved, slices.problem.entry), setup), (16, 24), "slices")
     drawn = thread_map_figure(data, 0, 64)
-    assert "→ nothing: it works, but stores no element of C." in drawn.caption
-    assert drawn.caption.endswith("1\u202f152 of 1\u202f536 threads work, but store no element of C.")
+    assert "→ nothing: it works, but stores nothing of C." in drawn.caption
+    assert drawn.caption.endswith("1\u202f152 of 1\u202f536 threads work, but store nothing of C.")
 
 
 def test_a_third_dimension_that_the_kernel_ignores_does_the_work_twice():

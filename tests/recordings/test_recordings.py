@@ -135,7 +135,7 @@ def test_what_is_not_there_is_answered_with_what_there_is(tmp_path):
         recordings.raw("GPU X", "search", tmp_path)
 
 
-def test_a_suite_lies_in_a_file_of_its_own_and_searches_are_not_among_the_measurements_of_all_suites(tmp_path):
+def test_suite_has_its_file_and_searches_stay_out_of_all(tmp_path):
     merge("now", [row(kernel="autotuned", ms=2)], tmp_path)
     merge("now", [row(kernel="autotuned", ms=1)], tmp_path, "finals")
     assert recordings.gpus(tmp_path) == ["GPU X"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -123,7 +124,9 @@ def examine(source: str, problem: Problem, goals: Sequence[Goal] = (), judged: C
     Never raises for what a learner wrote.
     """
     try:
-        return _examined(source, problem, goals, judged)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of the launch: the verdict has its reasons
+            return _examined(source, problem, goals, judged)
     except Exception as error:  # a bug of the course must not look like the learner's
         what = f"{type(error).__name__}: {error}"
         return Examination(None, message=f"The simulator stumbled over this kernel ({what}). {NOT_YOURS}")

@@ -135,7 +135,7 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
         return sentence
     idle = {
         f"lie outside {data.array} and compute nothing": ~data.accessed,
-        f"work, but store no element of {data.array}": data.accessed & ~data.stored,
+        f"work, but store nothing of {data.array}": data.accessed & ~data.stored,
     }
     for words, threads in idle.items():
         if count := int(threads.sum()):
@@ -149,7 +149,7 @@ def _what(data: ThreadMap, block: int, thread: int) -> str:
     if not len(cells) and _shadowed(data):
         return "nothing that lasts: another thread stores over it"
     if not len(cells):
-        why = "works, but stores no element of" if data.accessed[block, thread] else "lies outside"
+        why = "works, but stores nothing of" if data.accessed[block, thread] else "lies outside"
         return f"nothing: it {why} {data.array}"
     first = f"{data.array}[{cells[0][0]}, {cells[0][1]}]"
     return first if len(cells) == 1 else f"{theme.plural(len(cells), 'element')} from {first} on"

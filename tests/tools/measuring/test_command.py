@@ -216,9 +216,7 @@ def test_choose_keeps_what_was_measured_before_a_kernel_faulted(an_h200_for_choo
     assert [row.shape for row in choosing.read_measured("NVIDIA H200", tmp_path)] == [(64, 64, 64)]
 
 
-def test_choose_measures_a_candidate_that_was_added_beside_its_rivals_and_renumbers_the_others(
-    an_h200_for_choosing, monkeypatch, tmp_path, capsys
-):
+def test_choose_measures_an_added_candidate_and_renumbers(an_h200_for_choosing, monkeypatch, tmp_path, capsys):
     line = ["choose", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices"), "--size"]
     today = choosing.candidates(132)
     added = today.index(get("persistent", BM=96, BN=512, WM=96, WN=64, TM=24))

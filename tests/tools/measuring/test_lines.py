@@ -16,8 +16,9 @@ def waits(samples):
 NO_WAIT = (lines.ISSUED, "selected", "dispatch_stall")
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("kernel", ["shared_memory", "block_tile_2d", "double_buffered"])
-def test_the_hottest_line_of_a_kernel_is_the_predicted_one_with_as_large_a_share_of_the_waits(kernel):
+def test_hottest_line_is_predicted_with_its_share_of_waits(kernel):
     recorded = lines.by_line(kernel)
     predicted = cycles.predict(get(kernel).launch(*(lines.SIZE,) * 3)).by_line()
     hottest = max(recorded, key=lambda line: sum(recorded[line].values()))
