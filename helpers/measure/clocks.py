@@ -19,7 +19,7 @@ from gpusim import devices
 from helpers import gpu, recordings, run
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance, sm_clock
-from helpers.measure.timing import WARM_UP_S, flusher
+from helpers.measure.timing import READ, WARM_UP_S, WRITE, flusher
 from helpers.recordings.measurement import Timing, recorded_on
 from helpers.recordings.rows import from_row, to_row
 
@@ -82,6 +82,11 @@ def recorded_label(gpu_name: str = devices.DEFAULT.name) -> str:
     return recorded_on(recordings.raw(gpu_name, SUITE)["gpu"])
 
 
+def filled_by(gpu_name: str = devices.DEFAULT.name) -> str:
+    """How the right clock fills the L2 with other data: "reading", or "writing", as all did before it was recorded."""
+    return {READ: "reading", WRITE: "writing"}[recordings.raw(gpu_name, SUITE).get("flush", WRITE)]
+
+
 # --- on a GPU ---------------------------------------------------------------------------------------------------------
 
 
@@ -89,14 +94,14 @@ def record_clocks(folder: Path = recordings.FOLDER) -> Path:
     """Time everything, and write it. Needs a GPU."""
     rows = [to_row(clocked) for clocked in measured()]
     file = recordings.path(gpu.name(), SUITE, folder)
-    recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
+    recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "flush": READ, "rows": rows})
     return file
 
 
 def measured() -> Sequence[Clocked]:
     """Every wrong clock beside the right one, on the GPU at hand."""
     large, small, vector = (_started(shape) for shape in (LARGE, SMALL, VECTOR))
-    flush = flusher()
+    flush = flusher(READ)
     rows = [*_cold(small)]
     right = _events(large, flush)
     rows += [
