@@ -54,12 +54,25 @@ def test_most_combinations_break_the_32_lanes_a_tenth_is_legal():
     assert broken.count("") < len(broken) / 10
 
 
-def test_three_predictors_have_three_winners_one_spills():
+def test_occupancy_and_floats_per_fma_contradict_each_other():
     predicted = landscape.landscape_of(H200)
-    best = {by: predicted.best(by) for by in ("occupancy", "intensity", "floats_a_fma")}
-    assert len({tuple(one.params.values()) for one in best.values()}) == 3
-    assert best["floats_a_fma"].predicted.limiter == "spills"
-    assert max(best["occupancy"].params[name] for name in ("TM", "TN")) == 4, "Occupancy wants small patches"
+    best = {by: predicted.best(by).value(by) for by in ("occupancy", "intensity", "floats_a_fma")}
+    winners = {by: [one for one in predicted.legal if one.value(by) == value] for by, value in best.items()}
+    occupancy, intensity, floats = winners.values()
+    assert not [one for one in occupancy if one in floats]
+    assert [one for one in occupancy if one in intensity] and [one for one in floats if one in intensity]
+    assert {one.predicted.limiter for one in floats} == {"spills"}
+    assert all(one.params["TM"] * one.params["TN"] <= 32 for one in occupancy), "Occupancy wants small patches"
+    assert min(one.value("floats_a_fma") for one in occupancy) > 2 * best["floats_a_fma"]
+
+
+def test_the_picture_below_the_launch_is_of_that_launch():
+    (cell,) = (one for one in cells("13") if one.source.startswith("(BM, BN, BK, TM, TN), entry = best"))
+    setting, (x, y) = (
+        tuple(map(int, re.search(rf"{before}([0-9, ]+)[>)]", cell.outputs[0].text)[1].split(", ")))
+        for before in ("sgemm<", r"grid \(")
+    )
+    assert settings._shown(setting).grid[:2] == (x, y)
 
 
 def test_model_and_intensity_agree_on_the_best_tile():
