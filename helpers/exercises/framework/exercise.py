@@ -15,6 +15,7 @@ import numpy as np
 from gpusim.compiler import CompileError
 from gpusim.errors import SHARED_RACE, SimulatorError
 from helpers.exercises.framework import (
+    compiler_errors,
     convergence,
     feedback,
     judge,
@@ -203,7 +204,7 @@ class KernelExercise(Exercise):
         was stopped, many slips leave the same: there the text is asked first.
         """
         if found.kernel is None:
-            why = text_slips.of_compiler(found.message, source)
+            why = compiler_errors.explanation(found.message, source, self.solved)
             return (why,) if why else ()
         same_text = [one for one in self.wrong if self._fits(one, source) and alike(self.wrong_source(one), source)]
         if same_text:

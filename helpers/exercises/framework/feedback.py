@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, coordinates
+from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, StepLimitExceeded, coordinates
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.gemm import Gemm
@@ -50,7 +50,8 @@ def verdict(
     exercise begins with: no cross for it.  more: what to add for a kernel that passed.
     """
     if found.kernel is None:
-        return Verdict(False, "\n".join([found.message, *(f"Why: {sentence}" for sentence in because)]))
+        message = _OF_LAUNCH.sub("", found.message)
+        return Verdict(False, "\n".join([message, *(f"Why: {sentence}" for sentence in because)]))
     failure = found.first_failure
     picture = None
     if failure is not None:
@@ -133,7 +134,7 @@ def _failure(found: Examination, failure: Outcome, problem: Problem, *, explaine
     if failure.error is not None:
         guarded = re.search(r"\bif\s*\([^;]*[<>]", found.kernel.compiled.source)  # type: ignore[union-attr]
         advised = not explained and not guarded and not _whole_tiles(found, problem)
-        return f"{launch}:\n{_stopped(failure.error, advised)}{already}"
+        return f"{launch}:\n{_stopped(failure.error, explained, advised)}{already}"
     if failure.report.findings:
         block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
         in_shared = [one for one in failure.report.findings if one.kind == SHARED_RACE]
@@ -150,11 +151,22 @@ def _failure(found: Examination, failure: Outcome, problem: Problem, *, explaine
     return f"{launch}:\n{_first_wrong(found, failure, problem)}{already}"
 
 
-def _stopped(error: SimulatorError, advised: bool) -> str:
-    """What stopped the kernel. advised: with the advice to guard an index, which is none where the reason is known,
-    where every thread has an element, or where the kernel has a guard."""
+# What the simulator advises about a launch, which in an exercise is not the learner's.
+_OF_LAUNCH = re.compile(
+    r"; dynamic shared memory needs shared_mem=… in the launch(?=\.)"
+    r"| Shared memory alone may get its size at the launch:[^\n]*shared_mem=…\."
+    r"| If the work is really that long, use a smaller problem, or gpusim\.record\(max_instructions=…\)\."
+)
+MUCH_WORK = " If it does, each thread does far more than its part of the work."
+
+
+def _stopped(error: SimulatorError, explained: bool, advised: bool) -> str:
+    """What stopped the kernel. explained: the reason is known.  advised: with the advice to guard an index, which is
+    none where the reason is known, where every thread has an element, or where the kernel has a guard."""
     what, _, advice = str(error).rpartition("\n")
-    return what if advice.startswith(GUARD) and not advised else str(error)
+    if isinstance(error, StepLimitExceeded):
+        return what if explained else _OF_LAUNCH.sub(MUCH_WORK, str(error))
+    return what if advice.startswith(GUARD) and not advised else _OF_LAUNCH.sub("", str(error))
 
 
 _BARRIER_WANTED = re.compile(r" Put __syncthreads\(\) between line \d+ and line \d+\.")

@@ -18,7 +18,17 @@ import numpy as np
 from gpusim import SharedNames
 from gpusim.devices import unravel
 from gpusim.errors import GLOBAL_RACE, SHARED_RACE, KernelError, OutOfBounds, SimulatorError
-from helpers.exercises.framework import contents, convergence, feedback, integers, overall, products, slips, trial
+from helpers.exercises.framework import (
+    contents,
+    convergence,
+    endless,
+    feedback,
+    integers,
+    overall,
+    products,
+    slips,
+    trial,
+)
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.probes import CannotProbe, Probe
@@ -835,8 +845,8 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
 BY_TEXT: tuple[Look, ...] = (
-    convergence.explained, same_in_every_block, of_another_block_size, not_the_launched_tile, leaves_its_row,
-    leaves_the_room, same_buffer, not_sent_home,
+    endless.explained, convergence.explained, same_in_every_block, of_another_block_size, not_the_launched_tile,
+    leaves_its_row, leaves_the_room, same_buffer, not_sent_home,
 )  # fmt: skip
 LOOKS: tuple[Look, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
