@@ -26,7 +26,7 @@ from helpers.measure.problem import WrongResult
 from helpers.pictures import CannotTell, theme
 from helpers.pictures.hierarchy import explorer as hierarchy
 from helpers.pictures.hierarchy.facts import Loads, levels_of
-from helpers.pictures.lane_maps.figure import NOBODY, LaneMap, warp_maps_figure
+from helpers.pictures.lane_maps.figure import NO_LANE, LaneMap, warp_maps_figure
 
 PATCH = (8, 4)  # of `check_floats`
 TILE = hierarchy.warptiled((128, 128, 64, 32, 8, 8))  # patches of 8 x 8, as in the kernels before, in warp tiles
@@ -241,7 +241,7 @@ def _drawn_maps(kernel: Compiled, problem: ThreeMaps, title: str) -> theme.Figur
     """The maps as the learner's lanes have drawn them; a lane that stands nowhere is missing."""
     setup = problem.prepare(problem.cases[0])
     trial.launch(kernel, setup)
-    maps = np.where(np.isnan(setup.output), NOBODY, setup.output).astype(int)
+    maps = np.where(np.isnan(setup.output), NO_LANE, setup.output).astype(int)
     parts = np.split(maps, len(MAP_NAMES), axis=1)
     return warp_maps_figure(
         tuple(map(LaneMap, MAP_NAMES, parts)), f"A warp of {title} draws itself: where each lane stands"

@@ -28,7 +28,7 @@ def labelled(drawn, label):
 
 
 def test_each_memory_is_nearer_and_faster_than_the_one_below_it(h200):
-    assert tuple(one.place for one in h200.memories) == PLACES
+    assert tuple(one.level for one in h200.memories) == PLACES
     for far, near in zip(h200.memories, h200.memories[1:], strict=False):
         assert near.latency < far.latency and near.bytes_per_cycle > far.bytes_per_cycle
 

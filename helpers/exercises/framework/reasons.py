@@ -345,7 +345,7 @@ def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
             line = launch.program.instructions[trace.instruction].line
             active = trace.addresses if trace.active is None else trace.addresses[trace.active]
             for byte in np.unique(active[:, None] + np.arange(0, max(trace.width, 4), 4)).tolist():
-                array, index, _ = arrays.place(trace.instruction, byte)
+                array, index, _ = arrays.locate(trace.instruction, byte)
                 touched[trace.op].setdefault(line, set()).update({index} if array == name else ())
     again = {line for line, elements in touched["ld"].items() if elements} if op == "st" else set()
     return np.array(sorted(set().union(*(found for line, found in touched[op].items() if line not in again))))

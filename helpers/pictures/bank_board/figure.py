@@ -303,7 +303,7 @@ def bank_boards_figure(boards: Sequence[tuple[str, SharedAccess]], title: str) -
 
 def _comparison(boards: Sequence[tuple[str, SharedAccess]]) -> str:
     """The worst request, and how many have no conflict."""
-    label, worst = max(boards, key=lambda one: one[1].wavefronts - one[1].needed)
+    label, worst = max(boards, key=lambda board: board[1].wavefronts - board[1].needed)
     free = sum(access.wavefronts == access.needed for _, access in boards)
     if free == len(boards):
         return "None of these requests has a bank conflict."

@@ -65,7 +65,7 @@ def caption(data: ErrorMap) -> str:
     wrong = int(data.wrong.sum())
     text = f"{theme.thousands(wrong)} of {theme.plural(data.wrong.size, 'element')} of {data.name} "
     text += "is wrong" if wrong == 1 else "are wrong"
-    where = place(data.wrong)
+    where = pattern(data.wrong)
     text += f", all in {where}" if where and wrong > 1 else f", in {where}" if where else ""
     unwritten = int(data.unwritten.sum())
     if unwritten == wrong and wrong:
@@ -74,7 +74,7 @@ def caption(data: ErrorMap) -> str:
     return f"{text}; {theme.thousands(unwritten)} of them {were} not written." if unwritten else f"{text}."
 
 
-def place(wrong: np.ndarray) -> str:
+def pattern(wrong: np.ndarray) -> str:
     """'rows 3 to 5, columns 4 to 31 and 36 to 63': in which rows and columns something is wrong, '' if in all."""
     parts = []
     for axis, name in ((1, "row"), (0, "column")):

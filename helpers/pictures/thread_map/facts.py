@@ -15,7 +15,7 @@ from helpers import run
 from helpers.pictures import CannotTell
 from helpers.pictures.threads import accesses_by_block
 
-NOBODY = -1
+NO_THREAD = -1
 STORE = "global", "st"
 
 
@@ -24,8 +24,8 @@ class ThreadMap:
     """Who stored each element of C in a launch.
 
     name: the kernel's.  grid, block: the launch.  owner_block, owner_thread: (M, N) linear numbers of the block in the
-    grid and of the thread in its block, NOBODY where no thread stored.  writers: (M, N) how many threads stored it; the
-    owner is the last of them.  array: the name of what is stored.
+    grid and of the thread in its block, NO_THREAD where no thread stored.  writers: (M, N) how many threads stored it;
+    the owner is the last of them.  array: the name of what is stored.
     """
 
     name: str
@@ -81,7 +81,7 @@ def thread_map(recording: Recording, shape: tuple[int, int], name: str, array: s
     """
     facts = recording.launches[-1].facts
     size = shape[0] * shape[1]
-    owner_block, owner_thread = (np.full(size, NOBODY, np.int64) for _ in range(2))
+    owner_block, owner_thread = (np.full(size, NO_THREAD, np.int64) for _ in range(2))
     writers = np.zeros(size, np.int64)
     threads = np.arange(int(np.prod(facts.block)))
     for (x, y, z), stores in accesses_by_block(recording, space="global", op="st", array=array).items():

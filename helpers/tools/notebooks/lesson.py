@@ -68,14 +68,14 @@ class Lesson:
 def lesson(notebook: Notebook) -> Lesson:
     """A notebook of the course, counted."""
     cells = form.read(notebook.path.read_text(encoding="utf-8")).cells
-    kernels = [one for one in exercises.of_notebook(notebook.number) if isinstance(one, KernelExercise)]
+    kernels = [exercise for exercise in exercises.of_notebook(notebook.number) if isinstance(exercise, KernelExercise)]
     return Lesson(
         notebook.number,
         notebook.minutes,
         notebook.with_optional,
         estimated(cells, optional=False),
         estimated(cells, optional=True),
-        sum(one.lines for one in kernels if one.difficulty < STRETCH),
+        sum(kernel.lines for kernel in kernels if kernel.difficulty < STRETCH),
         sum(visible_python(cell) for cell in cells),
         len(cells),
         sum("image/png" in output.get("data", {}) for cell in cells for output in cell.get("outputs", ())),
@@ -106,9 +106,9 @@ def _reading(text: str) -> float:
 
 def _code(cell: NotebookNode) -> float:
     """Minutes for a cell: an exercise by what is to be written, else what is seen of its code and of its outputs."""
-    found = re.search(r'exercises\.get\("(\w+)"\)$', cell.source, re.MULTILINE)
-    if found:
-        exercise = exercises.get(found[1])
+    match = re.search(r'exercises\.get\("(\w+)"\)$', cell.source, re.MULTILINE)
+    if match:
+        exercise = exercises.get(match[1])
         writing = KERNEL + LINE * exercise.lines if isinstance(exercise, KernelExercise) else QUESTION
         return writing + sum(map(_reading, (exercise.task, *exercise.hints[:HINTS])))
     if re.search(r"\bn\d\d\.predict_", cell.source):
@@ -134,14 +134,23 @@ def visible_python(cell: NotebookNode) -> int:
 
 def table() -> str:
     """All notebooks in Markdown, with their sums."""
-    lessons = [lesson(one) for one in plan.course().notebooks]
+    lessons = [lesson(notebook) for notebook in plan.course().notebooks]
     rows = [
         "| nb | minutes | path | all | CUDA lines to write | Python lines visible | cells | pictures |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     facts = [
-        (one.number, one.minutes, round(one.path), round(one.all), one.cuda, one.python, one.cells, one.pictures)
-        for one in lessons
+        (
+            lesson.number,
+            lesson.minutes,
+            round(lesson.path),
+            round(lesson.all),
+            lesson.cuda,
+            lesson.python,
+            lesson.cells,
+            lesson.pictures,
+        )
+        for lesson in lessons
     ]
     facts.append(("all", *(sum(column) for column in list(zip(*facts, strict=True))[1:])))
     return "\n".join([*rows, *(f"| {' | '.join(map(str, row))} |" for row in facts)])

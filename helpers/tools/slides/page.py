@@ -146,9 +146,9 @@ def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _opening(over: str, title: str, told: str = "", notes: str = "") -> str:
+def _opening(over: str, title: str, lead: str = "", notes: str = "") -> str:
     """A slide of words alone. over: a line over the title.  told: sentences, one on a line.  notes: HTML."""
-    sentences = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in told.splitlines())
+    sentences = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in lead.splitlines())
     return (
         f'<section class="course-slide opening"><div class="number">{html.escape(over)}</div>'
         f"<h1>{html.escape(title)}</h1><div class='words'>{sentences}</div>{_notes(notes)}</section>"

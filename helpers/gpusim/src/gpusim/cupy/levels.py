@@ -93,8 +93,8 @@ class Forms:
         from gpusim.symbols import match_by_address
 
         alike = self.pointers.alike(self.sass.program, instruction)
-        found = match_by_address.arrays_of(self.compiled, self.sass.program, alike).get(instruction)
-        return found is not None and found == self.shared_names("sass").used.get(instruction)
+        arrays = match_by_address.arrays_of(self.compiled, self.sass.program, alike).get(instruction)
+        return arrays is not None and arrays == self.shared_names("sass").used.get(instruction)
 
     def _strengths(self, program: Program) -> dict[int, Strength]:
         """Those of the loads and stores of shared memory, where the opcode does not tell: the strongest that they may
@@ -103,12 +103,12 @@ class Forms:
             return self.pointers.strengths
         candidates = self.pointers.may_be_of_strength(program)
         undecided = {index: each for index, each in candidates.items() if len(set(each.values())) > 1}
-        found = {index: max(each.values()) for index, each in candidates.items() if each}
+        strengths = {index: max(each.values()) for index, each in candidates.items() if each}
         if undecided:
             from gpusim.symbols import match_by_address
 
-            found |= match_by_address.arrays_of(self.compiled, program, undecided)
-        return found
+            strengths |= match_by_address.arrays_of(self.compiled, program, undecided)
+        return strengths
 
     def named_lanes(self, level: str) -> dict[int, int]:
         """`Pointers.named_lanes` of its program of a level, "sass" or "ptx"."""
@@ -141,20 +141,20 @@ class Forms:
         except UnsupportedInstruction:
             return frozenset(), frozenset()
         constants = (
-            one.index
-            for one in program.instructions
-            if folded and any(constant in one.text for constant in undefined_values.FOLDED)
+            instruction.index
+            for instruction in program.instructions
+            if folded and any(constant in instruction.text for constant in undefined_values.FOLDED)
         )
         return frozenset(program.registers[name] for name in names if name in program.registers), frozenset(constants)
 
     def local_arrays(self, level: str) -> LocalArrays:
         """The arrays of each thread's own as its program of a level, "sass" or "ptx", accesses them."""
         if level not in self._local_arrays:
-            found, program = NO_ARRAYS, self.at(level)[0].program
+            arrays, program = NO_ARRAYS, self.at(level)[0].program
             if program.local_bytes and (source := local_accesses.declared(self.compiled)):
                 at_ptx = level == "ptx"
-                found = source.found if at_ptx else local_accesses.in_machine_code(self.compiled, program, source)
-            self._local_arrays[level] = found
+                arrays = source.known if at_ptx else local_accesses.in_machine_code(self.compiled, program, source)
+            self._local_arrays[level] = arrays
         return self._local_arrays[level]
 
     @cached_property

@@ -271,7 +271,7 @@ class Kernel:
         Raises LaunchError, ArgumentError, or what goes wrong in the kernel (gpusim.errors).
         """
         if args is None:
-            wanted = ", ".join(one.name for one in self.compiled.parameters)
+            wanted = ", ".join(parameter.name for parameter in self.compiled.parameters)
             raise ArgumentError(
                 f"{self.name} was not launched: a launch takes the grid, the block and a tuple of arguments, "
                 f"{self.name}((…,), (…,), ({wanted}{',' * (len(self.compiled.parameters) == 1)}))."
