@@ -242,7 +242,7 @@ def _sized_at_launch(message: str, source: str, solution: str) -> str:
     for found in _SHARED_ARRAY.finditer(text):
         line, kind = _line(text, found.start()), found["type"]
         name = re.match(r"\w+", found["arrays"])[0]  # type: ignore[index]
-        sizes = "".join(re.findall(r"\[([^][]*)\]", found["arrays"])).strip()
+        sizes = " ".join(re.findall(r"\[([^][]*)\]", found["arrays"])).strip()
         unsized = f"extern __shared__ {kind} {name}[];"
         in_line = re.search(rf":{line}: error: (?:incomplete type|expression must have a constant|identifier)", message)
         if not in_line:

@@ -260,6 +260,26 @@ def leaves_the_room(facts: Facts) -> str:
                     f"In line {error.line}, {name}[{text}]: `{text}` is {int(index)} for thread {_where(error.thread)} "
                     f"({_known(text, names)}), and the launch gives room for {int(said[2]) // 4} floats."
                 )
+            if told := _other_rows(facts, name, text, names):
+                return told
+    return ""
+
+
+def _other_rows(facts: Facts, name: str, read: str, names: Mapping[str, Any]) -> str:
+    """That an array in one line is stored to with rows of another length than the line that went wrong has."""
+    line, split = facts.failure.error.line, _row_and_column(read)  # type: ignore[union-attr]
+    for number in range(1, len(facts.lines) + 1) if split else ():
+        for (text,) in (one for one in facts.accesses(number, name) if len(one) == 1 and number != line):
+            other = _row_and_column(text)
+            stores = re.search(rf"\b{name}\s*\[{re.escape(text)}\]\s*=[^=]", facts.lines[number - 1])
+            if other is None or not stores:
+                continue
+            here, there = integers.value(split[1], names), integers.value(other[1], names)  # type: ignore[index]
+            if None not in (here, there) and here != there:
+                return (
+                    f"In line {line}, {name}[{read}] takes the rows of {name} to be `{split[1]}` = {here} floats long; "  # type: ignore[index]
+                    f"in line {number}, {name}[{text}] stores rows of `{other[1]}` = {there}."
+                )
     return ""
 
 
