@@ -507,7 +507,7 @@ class SharedMemory:
         """What to try where an address is outside the limits; of room that the launch gives only where the kernel has
         such an array, and no array with a size of its own is concerned."""
         arrays = wave.launch.shared_names.arrays
-        if self.outside(wave, address).startswith("outside ") or (arrays and all(one.bytes for one in arrays)):
+        if self.outside(wave, address).startswith("outside ") or (arrays and all(array.bytes for array in arrays)):
             return self.advice.partition(";")[0] + "."
         return self.advice
 

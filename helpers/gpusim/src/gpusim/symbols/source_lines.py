@@ -19,7 +19,7 @@ def line_of_access(lines: Sequence[str], line: int, array: str) -> int:
     it can be an access, and one other line of its function alone names the array with an index."""
     if not 1 <= line <= len(lines) or not array:
         return line
-    code = [one.partition("//")[0] for one in lines]
+    code = [text.partition("//")[0] for text in lines]
     here = code[line - 1]
     if _ACCESS.search(here) or _CALL.search(here) or re.search(rf"\b{re.escape(array)}\b", here):
         return line
