@@ -1,7 +1,7 @@
 """Four wrong clocks and the right one: what a kernel's speed seems to be if it is timed as beginners time it.
 
 `python -m helpers.tools.measuring record --suite clocks`, on a GPU, times the same launches both ways and keeps the
-numbers, so that notebook 14 can ask for them before it shows them.
+numbers, so that notebook 13 can ask for them before it shows them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpusim import devices
 from helpers import gpu, recordings, run
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance, sm_clock
-from helpers.measure.timing import WARM_UP_S, WRITE, flusher
+from helpers.measure.timing import WARM_UP_S, flusher
 from helpers.recordings.measurement import Timing, recorded_on
 from helpers.recordings.rows import from_row, to_row
 
@@ -96,7 +96,7 @@ def record_clocks(folder: Path = recordings.FOLDER) -> Path:
 def measured() -> Sequence[Clocked]:
     """Every wrong clock beside the right one, on the GPU at hand."""
     large, small, vector = (_started(shape) for shape in (LARGE, SMALL, VECTOR))
-    flush = flusher(WRITE)
+    flush = flusher()
     rows = [*_cold(small)]
     right = _events(large, flush)
     rows += [

@@ -42,6 +42,7 @@ def multiplied(kernel, arch, level="sass"):
     return C, recording, kernel
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize(("name", "arch"), KERNELS)
 def test_kernels_of_the_course_give_the_bits_and_the_counts_of_hopper(name, arch):
     kernel = ladder.get(name)

@@ -24,7 +24,7 @@ def loaded(name, params):
     return run.load(get(name).replace(**dict(params)))
 
 
-@pytest.mark.table(keep=210)
+@pytest.mark.table(keep=40)
 @pytest.mark.parametrize(
     "row", ROWS, ids=[f"{row['kernel']}-{row['M']}x{row['N']}x{row['K']}-beta{row['beta']}" for row in ROWS]
 )
@@ -39,7 +39,7 @@ def test_simulated_c_has_the_bits_of_the_gpus(row, monkeypatch):
     assert sha256(C) == row["sha256"]
 
 
-def test_every_kernel_of_the_ladder_and_for_special_shapes_was_recorded_at_every_golden_shape():
+def test_every_kernel_was_recorded_at_every_golden_shape():
     recorded = {(row["kernel"], row["M"], row["N"], row["K"], row["beta"]) for row in ROWS}
     wanted = {
         (kernel.name, *shape, beta)

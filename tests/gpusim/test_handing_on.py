@@ -65,7 +65,7 @@ PLACES = {"all global": ("data[0]", "flag"), "data in shared memory": ("shared_d
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("places", PLACES)
-def test_what_comes_before_a_fence_and_a_flag_is_known_to_who_polls_it_and_without_the_fence_not(level, places):
+def test_polled_flag_orders_data_only_behind_a_fence(level, places):
     who, fence = (LANES, BLOCK) if "all" in places else (WARPS, DEVICE)
     assert hand_on(level, who, *PLACES[places], fence, FLAGS["exchanged and added to"]) == 42
     with pytest.raises(errors.RaceError) as caught:
@@ -137,6 +137,7 @@ def test_one_lane_raises_or_polls_the_flag_for_its_warp(level):
     assert out.reshape(5, 32).tolist() == x.reshape(5, 32)[:, ::-1].tolist()
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("missing", [7, 9, 14, 16])
 def test_each_fence_and_each_barrier_of_a_warp_is_needed(level, missing):
@@ -175,6 +176,7 @@ def test_blocks_that_spin_on_a_lock_are_checked_by_the_compiled_engine(how, monk
     assert spin(how, DEVICE).max() == (30 * 64 if "every thread" in how else 30)
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize("how", LOCKS)
 def test_a_lock_without_fences_is_found_in_a_moment(how):
     start = time.process_time()
@@ -271,7 +273,7 @@ DATA = ("volatile int ring[4], full", "int ring[4]; __shared__ volatile int full
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("declared", DATA)
-def test_volatile_variables_in_shared_memory_hand_on_what_lies_before_a_fence_and_without_it_nothing(level, declared):
+def test_shared_volatile_flag_orders_data_only_behind_a_fence(level, declared):
     source = RING.replace(DATA[0], declared)
     assert through_a_ring(level, source) == [7, 8, 9, 10, 11]
     with pytest.raises(errors.RaceError, match="shared memory"):
@@ -380,7 +382,7 @@ def test_the_last_block_may_read_a_sum_to_which_its_own_threads_have_added_last(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_what_the_last_block_cannot_know_of_a_sum_is_told_with_the_line_and_what_to_write_behind_it(level):
+def test_sum_read_by_the_last_block_is_reported_with_its_repair(level):
     with pytest.raises(errors.RaceError, match="between blocks") as caught:
         summed(level, fence="")
     assert caught.value.lines == (4, 9)

@@ -88,7 +88,7 @@ def test_all_kernels_and_variables_of_a_module_take_one_compilation(compilations
     assert compilations == [("add", "read", "reset")]
 
 
-def test_a_kernel_that_is_left_out_or_lies_in_a_namespace_does_not_keep_others_from_being_compiled(compilations):
+def test_omitted_or_namespaced_kernels_let_others_compile(compilations):
     module = gpusim.RawModule(
         code="""
 #if 0
@@ -140,7 +140,7 @@ def test_an_array_in_another_byte_order_is_refused_in_a_sentence():
 
 @pytest.mark.usefixtures("only_what_a_test_makes")
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_kernel_that_nobody_refers_to_leaves_nothing_behind_once_it_is_forgotten(level):
+def test_forgotten_kernel_without_references_leaves_nothing(level):
     source = """
         extern "C" __global__ void turn(float *x) {
             __shared__ float s[64];
@@ -154,12 +154,26 @@ def test_a_kernel_that_nobody_refers_to_leaves_nothing_behind_once_it_is_forgott
         kernel((1,), (64,), (np.zeros(64, np.float32),))
     prepared = weakref.ref(kernel.prepared(level))
     del module, kernel
-    forms_of.cache_clear()
+    forms_of.clear()
     gc.collect()
     assert prepared() is None
 
 
-def test_who_compiles_the_same_kernel_again_runs_what_was_prepared_before():
+@pytest.mark.usefixtures("only_what_a_test_makes", "prepared_afresh")
+def test_prepared_code_is_dropped_though_its_kernel_is_held(monkeypatch):
+    monkeypatch.setattr("gpusim.cupy.levels.MOST_INSTRUCTIONS", 1)
+    source = 'extern "C" __global__ void add(int *x) { x[threadIdx.x] += NUMBER; }'
+    kernels = [gpusim.RawModule(code=source.replace("NUMBER", number)).get_function("add") for number in "123"]
+    prepared = [weakref.ref(kernel.prepared("sass")) for kernel in kernels]
+    gc.collect()
+    assert [one() is not None for one in prepared] == [False, False, True]
+    x = np.zeros(32, np.int32)
+    for kernel in kernels:
+        kernel((1,), (32,), (x,))
+    assert (x == 1 + 2 + 3).all()
+
+
+def test_recompiled_kernel_runs_what_was_prepared_before():
     source = 'extern "C" __global__ void one(int *x) { x[threadIdx.x] = 1; }'
     first, second = (gpusim.RawModule(code=source).get_function("one") for _ in range(2))
     assert first is not second and first.prepared("sass") is second.prepared("sass")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, StepLimitExceeded, coordinates
-from helpers.exercises.framework import trial
+from helpers.exercises.framework import integers, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.gemm import Gemm
-from helpers.exercises.framework.judge import BARRIERS, Examination, Goal
+from helpers.exercises.framework.judge import Examination, Goal
 from helpers.exercises.framework.maps import MatrixMap
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.trial import Outcome
@@ -55,9 +55,7 @@ def verdict(
     failure = found.first_failure
     picture = None
     if failure is not None:
-        text = _failure(found, failure, problem, explained=bool(because))
-        if starter and any(goal.what == BARRIERS for goal in goals):
-            text = _BARRIER_WANTED.sub("", text)  # it keeps to its barriers: something else is wrong with it
+        text = _failure(found, failure, problem, because, starter)
         picture = _picture(found, failure, problem)
     else:
         text = _checked(found, problem)
@@ -83,7 +81,7 @@ def _reached(found: Examination, goals: Sequence[Goal]) -> bool:
 
 
 def _checked(found: Examination, problem: Problem) -> str:
-    """'C is right for 8 shapes, … 12 345 accesses: no race, nothing out of bounds, nothing read that nobody wrote.'"""
+    """'C is right for 8 shapes, … 12 345 accesses none is out of bounds, and no race can change a value.'"""
     outcomes = found.outcomes
     text = f"{problem.output} is right for {theme.plural(len(outcomes), 'shape')}"
     if not _whole_tiles(found, problem):
@@ -92,7 +90,8 @@ def _checked(found: Examination, problem: Problem) -> str:
     twice = any(outcome.case.launches > 1 for outcome in outcomes)
     text += ", also when launched twice" if twice else ""
     accesses = sum(outcome.report.shared_accesses + outcome.report.global_accesses for outcome in outcomes)
-    return f"{text}. In {theme.plural(accesses, 'access', 'es')} there is no race, and none is out of bounds."
+    told = "none is out of bounds, and no race can change a value."  # stores of equal values are no finding
+    return f"{text}. In {theme.plural(accesses, 'access', 'es')} {told}"
 
 
 def _whole_tiles(found: Examination, problem: Problem) -> bool:
@@ -122,19 +121,22 @@ def _printed(outcome: Outcome, problem: Problem) -> str:
     return "\n".join([f"\nPrinted with {outcome.case.label(problem.scalars)}:", *shown, *rest])
 
 
-UNWRITTEN = "which no thread has written"  # often a tile of another size than the block
+UNWRITTEN = "which no thread has written"
 
 
-def _failure(found: Examination, failure: Outcome, problem: Problem, *, explained: bool) -> str:
+def _failure(found: Examination, failure: Outcome, problem: Problem, because: Sequence[str], starter: bool) -> str:
+    """What went wrong in a launch. Advice comes with it only where the reasons are not known, or are about the order
+    of accesses; none to a starter, which is there to be understood."""
+    source = found.kernel.compiled.source  # type: ignore[union-attr]
     right = sum(outcome.passed for outcome in found.outcomes)
     already = ""
     if right:
         already = f"\n{theme.plural(right, 'shape')} of {len(problem.cases)} {'is' if right == 1 else 'are'} right."
     launch = failure.case.label(problem.scalars)
     if failure.error is not None:
-        guarded = re.search(r"\bif\s*\([^;]*[<>]", found.kernel.compiled.source)  # type: ignore[union-attr]
-        advised = not explained and not guarded and not _whole_tiles(found, problem)
-        return f"{launch}:\n{_stopped(failure.error, explained, advised)}{already}"
+        guarded = re.search(r"\bif\s*\([^;]*[<>]", source)
+        advised = not because and not guarded and not _whole_tiles(found, problem)
+        return f"{launch}:\n{_stopped(failure.error, bool(because), advised)}{already}"
     if failure.report.findings:
         block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
         in_shared = [one for one in failure.report.findings if one.kind == SHARED_RACE]
@@ -144,13 +146,12 @@ def _failure(found: Examination, failure: Outcome, problem: Problem, *, explaine
         if in_shared and block:
             told_first = easiest(in_shared, block)
         more = _others(told_first, failure.report.findings)
-        first = _without_false_advice(told_first, problem, explained)
-        told = block and UNWRITTEN in first and not explained
-        threads = f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if told else ""
-        return f"{launch}:\n{first}{more}{threads}{already}"
+        advised = not starter and all(_OF_ORDER.search(one) for one in because)
+        return f"{launch}:\n{_hazard(told_first, problem, source, advised)}{more}{already}"
     return f"{launch}:\n{_first_wrong(found, failure, problem)}{already}"
 
 
+_OF_ORDER = re.compile(r"barrier|wait|__sync|fence", re.IGNORECASE)
 # What the simulator advises about a launch, which in an exercise is not the learner's.
 _OF_LAUNCH = re.compile(
     r"; dynamic shared memory needs shared_mem=… in the launch(?=\.)"
@@ -169,23 +170,55 @@ def _stopped(error: SimulatorError, explained: bool, advised: bool) -> str:
     return what if advice.startswith(GUARD) and not advised else _OF_LAUNCH.sub("", str(error))
 
 
-_BARRIER_WANTED = re.compile(r" Put __syncthreads\(\) between line \d+ and line \d+\.")
 _OF_FLAGS = re.compile(r" Where one waits for a flag[^.]*\.")
 _SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+)(?: \(atomically\))? \w+\[", re.MULTILINE)
 
 
-def _without_false_advice(finding: Finding, problem: Problem, explained: bool) -> str:
+def _hazard(finding: Finding, problem: Problem, source: str, advised: bool) -> str:
     """A hazard's sentences. Where two threads meet at an element of the result, or store to one of a tile, they do
     without the advice to put a barrier between them, or to add by an atomic function, which no exercise on matrices
     asks for; and in no exercise a thread waits for a flag."""
-    message, sides = _OF_FLAGS.sub("", finding.message), frozenset(_SIDE.findall(finding.message))
+    message = _OF_FLAGS.sub("", _in_its_call(finding.message, source))
+    sides = frozenset(_SIDE.findall(message))
     advice = {frozenset(("writes",)): BOTH_STORE, frozenset(("writes", "updates")): ATOMIC_AND_STORE}.get(sides, "")
     if not advice and finding.kind == GLOBAL_RACE and isinstance(problem, Gemm | MatrixMap):
         advice = ONE_OWNER
-    what = message.rpartition("\n")[0]
-    if not advice:
-        return what if explained and finding.kind == GLOBAL_RACE else message
-    return what if explained else f"{what}\n{advice}"
+    what, _, usual = message.rpartition("\n")
+    return f"{what}\n{advice or _behind_loops(usual, source)}" if advised else what
+
+
+_CALL = re.compile(r"copies into (\w+)\[[^\n]*\n    called from line (\d+): (\w+)\(([^\n]*)")
+
+
+def _in_its_call(message: str, source: str) -> str:
+    """A hazard's sentences with the line that calls the function for the array that is named. Of calls of one inline
+    function the compiler may name the first one."""
+    found = _CALL.search(message)
+    if found is None or re.search(rf"\b{found[1]}\b", found[4]):
+        return message
+    lines = source.splitlines()
+    calls = [n for n, line in enumerate(lines, 1) if re.search(rf"\b{found[3]}\s*\([^;]*&\s*{found[1]}\b", line)]
+    if len(calls) != 1:
+        return message
+    wrong = message[found.start(2) : found.end()]
+    return message.replace(wrong, f"{calls[0]}: {lines[calls[0] - 1].strip()}")
+
+
+_AGAIN = re.compile(r"after line (\d+), before line (\d+) is reached again")
+
+
+def _behind_loops(advice: str, source: str) -> str:
+    """Advice on a barrier with its place behind the loops that its first line is in and its second one is not."""
+    found = _AGAIN.search(advice)
+    if found is None:
+        return advice
+    text = "\n".join(line.split("//")[0] for line in source.splitlines())
+    ends = [0, *(one.end() for one in re.finditer("$", text, re.MULTILINE))]
+    last, first = (ends[int(line)] for line in found.groups())
+    loops = [line for line, start, end, _ in integers.loops(text) if start <= last <= end and not start <= first <= end]
+    if not loops or str(loops[0]) == found[1]:
+        return advice
+    return advice.replace(f"after line {found[1]},", f"after the loop of line {loops[0]},")
 
 
 def _others(told: Finding, findings: Sequence[Finding]) -> str:
@@ -223,6 +256,8 @@ def _short(index: tuple[int, int, int]) -> str:
 
 def _tile(problem: Problem, case: Case) -> tuple[int, int]:
     """Rows and columns that one block of a launch should compute."""
+    if getattr(problem, "rows_along", "") == "either":
+        return problem.as_matrix(problem.prepare(case).expected).shape  # the learner decides: no borders
     if case.block and not getattr(problem, "block_tile", None):
         return case.block[1], case.block[0]
     return problem.tile

@@ -316,21 +316,13 @@ def no_barrier_in_loop(facts: Facts) -> str:
         if one.kind != SHARED_RACE or len(set(one.lines)) != 1 or len(facts.accesses(one.line, one.array)) < 2:
             continue
         place = sum(len(line) + 1 for line in facts.lines[: one.line]) - 1  # the end of the line
-        bodies = [(line, body) for line, start, end, body in _loops(facts.text) if start <= place <= end]
+        bodies = [(line, body) for line, start, end, body in integers.loops(facts.text) if start <= place <= end]
         if bodies and not re.search(convergence.BARRIER + r"|__syncwarp\s*\(", bodies[-1][1]):
             return (
                 f"No barrier is in the loop of line {bodies[-1][0]}: in its next round a thread reads what another one "
                 "is still to store in this one. It belongs at the end of the round, outside of any if."
             )
     return ""
-
-
-def _loops(text: str) -> Iterator[tuple[int, int, int, str]]:
-    """(line, where its body begins and ends, the body) of each for loop."""
-    for found in re.finditer(r"\bfor\s*\(", text):
-        rest = integers.bracketed(text[found.end() :])[1].lstrip()
-        body, behind = integers.bracketed(rest[1:], "{}") if rest.startswith("{") else rest.partition(";")[::2]
-        yield text.count("\n", 0, found.start()) + 1, len(text) - len(rest), len(text) - len(behind), body
 
 
 def never_stored(facts: Facts) -> str:
@@ -371,6 +363,26 @@ def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
     return np.array(sorted(set().union(*(found for line, found in touched[op].items() if line not in again))))
 
 
+def reads_another_element(facts: Facts) -> str:
+    """That a thread reads the old value of another element of the output than it stores."""
+    name = trial.output_name(facts.found.kernel, facts.setup)  # type: ignore[arg-type]
+    if not any(one.kind == GLOBAL_RACE and one.array == name for one in facts.failure.report.findings):
+        return ""
+    stores = _store_lines(facts.lines, name)
+    if len(stores) != 1 or len(facts.accesses(stores[0], name)) != 1:
+        return ""
+    ((stored,),) = facts.accesses(stores[0], name)
+    for number in range(1, len(facts.lines) + 1):
+        for (read,) in (one for one in facts.accesses(number, name) if number not in stores and len(one) == 1):
+            values = [integers.value(text, facts.all_threads) for text in (read, stored)]
+            if None not in [one if one is None else 0 for one in values] and not np.array_equal(*values):
+                return (
+                    f"Line {number} reads {name}[{read}], and line {stores[0]} stores {name}[{stored}]: the old value "
+                    "must be that of the element which the thread stores."
+                )
+    return ""
+
+
 def same_buffer(facts: Facts) -> str:
     """Of several tiles in one array, the one that is read is stored to."""
     for one in facts.failure.report.findings:
@@ -386,8 +398,7 @@ def same_buffer(facts: Facts) -> str:
         if stored[0] == read[0]:
             return (
                 f"Line {stores[0]} stores into {one.array}[{stored[0]}], and line {reads[0]} reads "
-                f"{one.array}[{read[0]}]: "
-                "that is the tile which other threads still multiply. The next one belongs into another buffer."
+                f"{one.array}[{read[0]}]: that is one buffer. What is multiplied and what comes next must be in two."
             )
     return ""
 
@@ -437,8 +448,15 @@ def leaves_the_matrix(facts: Facts) -> str:
             (col, x, width, f"a row of {name} has {width} floats", "x"),
         ):
             if not 0 <= value < size:
-                return f"{where}: `{part}` is {int(value)}, and {what}, 0 to {size - 1}.{_along(facts, part, axis)}"
+                A, B, C = _pointers(facts)
+                along = _along(facts, part, axis) if name in ((A, C) if axis == "y" else (B, C)) else ""  # not for k
+                return f"{where}: `{part}` is {int(value)}, and {what}, 0 to {size - 1}.{along}"
     return ""
+
+
+def _pointers(facts: Facts) -> list[str]:
+    """What the learner calls A, B and C."""
+    return [name for name, given in facts.parameters.items() if isinstance(given, np.ndarray)]
 
 
 def _along(facts: Facts, text: str, due: str) -> str:
@@ -554,10 +572,9 @@ def sent_home(facts: Facts) -> str:
     element = int(np.flatnonzero(unwritten)[0])
     if trial.writer(facts.found.kernel, facts.problem, facts.failure.case, element) is not None:  # type: ignore[arg-type]
         return ""
-    for number, line in enumerate(facts.lines, 1):
+    stores, due = _store_lines(facts.lines, name), _owner_line(facts, element)
+    for number in [stores[due]] if due is not None and due < len(stores) else stores[: len(stores) == 1]:
         for (text,) in (one for one in facts.accesses(number, name) if len(one) == 1):
-            if not re.search(rf"\b{name}\s*\[{re.escape(text)}\]\s*[-+*/]?=[^=]", line):
-                continue
             index = integers.value(text, facts.all_threads)
             if index is None:
                 continue
@@ -568,18 +585,36 @@ def sent_home(facts: Facts) -> str:
             where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
             if len(owners) == 0:
                 return _out_of_reach(facts, number, text, element, where)
-            due = _owner(facts, element)
-            if due is None:
+            owner = _owner(facts, element)
+            if owner is None:
                 return ""
-            if due in map(tuple, owners.tolist()):
+            if owner in map(tuple, owners.tolist()):
                 kept = _kept_away(facts, *map(int, owners[0]))
                 return f"{kept} But {where} is its element." if kept else ""
-            block, thread = _indices(facts, *due)
+            block, thread = _indices(facts, *owner)
             return (
                 f"{where} is the element of thread {_where(thread)} of block {_where(block)}, and for that thread the "
-                f"index in line {number}, `{text}`, is {int(index[due])}."
+                f"index in line {number}, `{text}`, is {int(index[owner])}."
             )
     return ""
+
+
+def _store_lines(lines: Sequence[str], name: str) -> list[int]:
+    """The numbers of the lines that store to an array of one index."""
+    return [n for n, line in enumerate(lines, 1) if re.search(rf"\b{name}\s*\[[^;=]*\]\s*[-+*/]?=[^=]", line)]
+
+
+def _owner_line(facts: Facts, element: int) -> int | None:
+    """Which of the solution's lines that store to the output stores an element, counted from 0; None if a source stores
+    in another number of lines than the solution, or if no line does."""
+    kernels = facts.found.kernel, simulated(facts.solution, facts.problem.entry)
+    sources = facts.lines, [line.split("//")[0] for line in facts.solution.splitlines()]
+    mine, due = (
+        _store_lines(lines, trial.output_name(kernel, facts.setup))  # type: ignore[arg-type]
+        for lines, kernel in zip(sources, kernels, strict=True)
+    )
+    writer = trial.writer(kernels[1], facts.problem, facts.failure.case, element)
+    return due.index(writer.line) if writer is not None and writer.line in due and len(mine) == len(due) else None
 
 
 def _owner(facts: Facts, element: int) -> tuple[int, int] | None:
@@ -832,8 +867,8 @@ def stored_twice(facts: Facts) -> str:
         if not stores.any():
             return ""
         if sets[0]:
-            why = "the place of a thread's part is not its own"
-            return f"In every tile of {name} no thread stores {sets[0]}{more}: {why}."
+            why = ": the place of a thread's part is not its own" if more else ""
+            return f"In every tile of {name} no thread stores {sets[0]}{more}{why}."
     if not len(several):
         return ""
     first, other = (f"{name}[{', '.join(map(str, one[0].tolist()[-due.ndim :]))}]" for one in (none, several))
@@ -866,7 +901,7 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
 BY_TEXT: tuple[Look, ...] = (
     endless.explained, convergence.explained, same_in_every_block, of_another_block_size, not_the_launched_tile,
-    leaves_its_row, leaves_the_room, same_buffer, not_sent_home,
+    leaves_its_row, leaves_the_room, same_buffer, reads_another_element, not_sent_home,
 )  # fmt: skip
 LOOKS: tuple[Look, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,

@@ -80,7 +80,7 @@ def caption(access: SharedAccess) -> str:
     if len({cell.word for cell in access.cells}) == 1 and phases == 1:
         return f"{text}: one word broadcast to {theme.plural(int(access.active.sum()), 'lane')}."
     if phases > 1:
-        return f"{text}, the fewest for {8 * access.width} bits per lane: one for each {_part(access)} of the warp."
+        return f"{text} for {8 * access.width} bits per lane, one for each {_part(access)} of the warp."
     return f"{text}, the fewest there can be: no bank holds two of the words."
 
 

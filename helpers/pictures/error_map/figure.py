@@ -45,16 +45,14 @@ def error_map_figure(data: ErrorMap, title: str) -> theme.Figure:
     height = MAP_Y + cell[1] * rows + 14
     drawn, axes = page.page(height, title, caption(data), CAPTION_LINES)
     with theme.style():
-        page.legend(
-            axes,
-            LEGEND_Y,
-            [
-                page.Key(RIGHT, "right"),
-                page.Key(theme.TROUBLE, "wrong"),
-                page.Key(theme.TROUBLE, "not written by any thread", hatched=True),
-                page.Key(theme.INK, "border of what one block should compute"),
-            ],
-        )
+        keys = [
+            page.Key(RIGHT, "right"),
+            page.Key(theme.TROUBLE, "wrong"),
+            page.Key(theme.TROUBLE, "not written by any thread", hatched=True),
+        ]
+        if data.tile[0] < rows or data.tile[1] < columns:
+            keys.append(page.Key(theme.INK, "border of what one block should compute"))
+        page.legend(axes, LEGEND_Y, keys)
         _elements(axes, data, cell)
         _rulers(axes, data, cell)
     return drawn

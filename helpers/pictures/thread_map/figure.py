@@ -126,33 +126,31 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
         sentence += (
             f" No thread computes {missing} of {data.array}'s {theme.thousands(data.writers.size)} elements{why}."
         )
-    idle = data.blocks * data.threads - _threads_with_work(data)
     often = data.writers[data.writers > 1]
     if len(often):
         most = int(often.max())
         by = f"{most} threads each" if (often == most).all() else f"up to {most} threads"
         are = f"{theme.plural(len(often), 'element')} {'is' if len(often) == 1 else 'are'}"
         sentence += f" {are} computed by {by}, all but one of them for nothing; the map shows the last to store."
-    elif idle:
-        total = theme.thousands(data.blocks * data.threads)
-        sentence += f" {theme.thousands(idle)} of {total} threads store no element of {data.array}."
+        return sentence
+    idle = {
+        f"lie outside {data.array} and compute nothing": ~data.accessed,
+        f"work, but store nothing of {data.array}": data.accessed & ~data.stored,
+    }
+    for words, threads in idle.items():
+        if count := int(threads.sum()):
+            sentence += f" {theme.thousands(count)} of {theme.thousands(threads.size)} threads {words}."
     return sentence
 
 
-def _threads_with_work(data: ThreadMap) -> int:
-    computed = data.writers > 0
-    return len(np.unique(data.owner_block[computed] * data.threads + data.owner_thread[computed]))
-
-
 def _what(data: ThreadMap, block: int, thread: int) -> str:
-    """'C[65, 3]', 'the 8 × 8 elements from C[0, 8] on' or 'nothing, it lies outside C'."""
+    """'C[65, 3]', 'the 8 × 8 elements from C[0, 8] on' or 'nothing: it lies outside C'."""
     cells = data.elements(block, thread)
+    if not len(cells) and _shadowed(data):
+        return "nothing that lasts: another thread stores over it"
     if not len(cells):
-        return (
-            "nothing that lasts: another thread stores over it"
-            if _shadowed(data)
-            else f"nothing: it lies outside {data.array}"
-        )
+        why = "works, but stores nothing of" if data.accessed[block, thread] else "lies outside"
+        return f"nothing: it {why} {data.array}"
     first = f"{data.array}[{cells[0][0]}, {cells[0][1]}]"
     return first if len(cells) == 1 else f"{theme.plural(len(cells), 'element')} from {first} on"
 

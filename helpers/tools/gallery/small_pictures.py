@@ -46,18 +46,12 @@ from helpers.pictures.warp_fill.figure import warp_fill_figure
 from helpers.pictures.warp_states.facts import predicted_states
 from helpers.pictures.warp_states.figure import warp_states_figure
 from helpers.recordings.measurement import recorded_on
+from helpers.slides.deck import SCALE
 
 LANES = 32
 SHAPES_SIZE = 2048  # M = N = K of the recorded block shapes
 STATES_SIZE = 512  # M = N = K of the launches whose cycles are predicted
 SHAPES = ((1, 32), (2, 64), (4, 32), (8, 32), (16, 16), (32, 1), (32, 8), (32, 32), (256, 1))
-SCALE = """\
-extern "C" __global__ void scale(float *A, int N, float c) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < N) A[i] *= c;
-}
-"""
-
 Draw = Callable[[], Any]
 
 

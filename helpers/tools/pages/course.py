@@ -15,7 +15,8 @@ from pathlib import Path
 
 from helpers import plan
 from helpers.plan import Course, Notebook, Pause, Route
-from helpers.tools.notebooks import form, steps
+from helpers.slides import steps
+from helpers.tools.notebooks import form
 from helpers.tools.pages import coverage
 from helpers.tools.pages.markers import Markers, command_line
 

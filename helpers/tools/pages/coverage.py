@@ -15,7 +15,7 @@ from typing import Any
 
 from gpusim.sentences import Sentence
 from helpers.plan import Course
-from helpers.tools.notebooks import steps
+from helpers.slides import steps
 
 FILE = "coverage.toml"
 PAGE = "where_taught.md"

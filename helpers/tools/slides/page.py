@@ -10,12 +10,14 @@ from string import Template
 
 from pygments.formatters import HtmlFormatter
 
+from helpers import slides
 from helpers.plan import Notebook, Route
+from helpers.slides.deck import Slide
+from helpers.slides.route import Part
 from helpers.tools import labextension
-from helpers.tools.slides.deck import Slide
-from helpers.tools.slides.route import Part
 
 HERE = Path(__file__).parent
+STYLE = Path(slides.__file__).parent / "slide.css"
 PACKAGE = "sphinx_revealjs"  # carries reveal.js and its licence; nothing of Sphinx is used
 
 DECK = Template("""<!doctype html>
@@ -110,7 +112,7 @@ def route_page(route: Route, parts: Sequence[Part]) -> str:
 def _deck(title: str, sections: Sequence[str]) -> str:
     folder = reveal_folder()
     reveal = [folder / "dist" / name for name in ("reset.css", "reveal.css")]
-    styles = [*reveal, HERE / "slide.css", HERE / "deck.css"]
+    styles = [*reveal, STYLE, HERE / "deck.css"]
     colours = HtmlFormatter(style="default").get_style_defs(".course-slide .code")
     scripts = {
         "reveal": folder / "dist" / "reveal.js",

@@ -4,7 +4,9 @@
 (nvdisasm is missing or refuses it) or has an instruction that is not modelled. This is decided here and nowhere else.
 """
 
-from functools import cached_property, lru_cache
+from collections import OrderedDict
+from functools import cached_property
+from threading import Lock
 
 from gpusim.checks import undefined_values, warp_masks
 from gpusim.compiler import CompiledKernel, DisassemblyError, ptx
@@ -21,7 +23,7 @@ from gpusim.symbols.shared_arrays import SharedNames
 AUTO = "auto"
 LEVELS = (AUTO, "sass", "ptx")
 NOT_EXECUTABLE = (UnsupportedInstruction, DisassemblyError)
-REMEMBERED = 8  # kernels; a large one takes some ten MB
+MOST_INSTRUCTIONS = 40_000  # of all prepared kernels; one takes 2.5 KB at each level, and 1.5 more once it was checked
 
 
 def checked(level: str) -> str:
@@ -36,6 +38,7 @@ class Forms:
 
     def __init__(self, compiled: CompiledKernel) -> None:
         self.compiled = compiled
+        self.instructions = 0  # of the levels that are prepared
         self._shared_names: dict[str, SharedNames] = {}
         self._named_lanes: dict[str, dict[int, int]] = {}
         self._local_arrays: dict[str, LocalArrays] = {}
@@ -167,14 +170,19 @@ class Forms:
         """The compiler's PTX; UnsupportedInstruction if it cannot be executed."""
         from gpusim.isa.ptx import program as ptx_program  # few kernels need it, and it loads slowly
 
-        return Prepared(ptx_program.translate(self.compiled))
+        return self._prepared(ptx_program.translate(self.compiled))
 
     @cached_property
     def sass(self) -> Prepared:
         """The machine code; UnsupportedInstruction or DisassemblyError if it cannot be executed or printed."""
         from gpusim.isa.sass import program as sass_program  # nvdisasm is needed only here
 
-        return Prepared(sass_program.translate(self.compiled))
+        return self._prepared(sass_program.translate(self.compiled))
+
+    def _prepared(self, program: Program) -> Prepared:
+        self.instructions += len(program.instructions)
+        forms_of.keep_within(MOST_INSTRUCTIONS)
+        return Prepared(program)
 
     @cached_property
     def doubt(self) -> str:
@@ -226,7 +234,39 @@ class Forms:
             ) from None
 
 
-@lru_cache(maxsize=REMEMBERED)
-def forms_of(compiled: CompiledKernel) -> Forms:
-    """The forms of a kernel. Those of the last few kernels are kept, for who multiplies with the same kernel again."""
-    return Forms(compiled)
+class PreparedKernels:
+    """The forms of the kernels that ran last, as many as have MOST_INSTRUCTIONS together, and always the very last.
+
+    A notebook, an exercise's judge and a module hold hundreds of kernels, whose forms would be gigabytes: a kernel asks
+    here for its own whenever it runs.
+    """
+
+    def __init__(self) -> None:
+        self._forms: OrderedDict[CompiledKernel, Forms] = OrderedDict()
+        self._lock = Lock()  # a cell and an explorer's thread may launch at once
+
+    def __call__(self, compiled: CompiledKernel) -> Forms:
+        """The forms of a kernel: those that are kept, or new ones."""
+        with self._lock:
+            forms = self._forms.get(compiled)
+            if forms is None:
+                forms = self._forms[compiled] = Forms(compiled)
+            else:
+                self._forms.move_to_end(compiled)
+            return forms
+
+    def keep_within(self, instructions: int) -> None:
+        """Drop the forms that were asked for longest ago until so many instructions remain, but never the last."""
+        with self._lock:
+            total = sum(forms.instructions for forms in self._forms.values())
+            while total > instructions and len(self._forms) > 1:
+                _, dropped = self._forms.popitem(last=False)
+                total -= dropped.instructions
+
+    def clear(self) -> None:
+        """Drop all."""
+        with self._lock:
+            self._forms.clear()
+
+
+forms_of = PreparedKernels()

@@ -209,6 +209,7 @@ class Reaches:
             if any(end in loop and number not in loop for loop in self._loops)
         }
         self._skippable = self._put_first_who_skips()
+        self._passed = self._last_asked_for({end for end, _ in self._back | self._exits})
         with np.errstate(all="ignore"):
             self._compute()
 
@@ -227,6 +228,20 @@ class Reaches:
                     skippable.add(number)
                     break
         return skippable
+
+    def _last_asked_for(self, kept: set[int]) -> dict[int, list[int]]:
+        """By block those behind which no later one comes: their states are not needed any more, unless they are `kept`.
+
+        A state holds its own values of hundreds of registers, and a large kernel has thousands of blocks.
+        """
+        last = {number: number for number in self._order}
+        for number in self._order:
+            last.update(dict.fromkeys(self._forward[number], number))
+        passed: dict[int, list[int]] = {number: [] for number in self._order}
+        for number, at in last.items():
+            if number not in kept:
+                passed[at].append(number)
+        return passed
 
     def _compute(self) -> None:
         first: dict[int, Reached] = {}
@@ -248,11 +263,11 @@ class Reaches:
     def _sweep(
         self, before: Mapping[int, _State], left: Mapping[int, _State], reached: dict[int, Reached] | None = None
     ) -> dict[int, _State]:
-        """Go through every basic block once: the states at their ends. What accesses reach is put into `reached`.
+        """Go through every basic block once: the states at the ends of loops, and where they are left. What accesses
+        reach is put into `reached`.
 
-        A loop begins with what is behind its end in `before`, or else with what comes from outside. Who leaves a loop
-        at a block does so with the state of `left`.
-        """
+        A loop begins with what is behind its end in `before`, or else with what comes from outside. A thread that
+        leaves a loop at a block does so with the state of `left`."""
         ends: dict[int, _State] = {}
         for number in self._order:
             rounds = [before[end] for end, head in self._back if head == number and end in before]
@@ -262,6 +277,8 @@ class Reaches:
             ]
             state = self._merged(rounds or coming, not rounds and number in self._skippable)
             ends[number] = self._through(self._program.blocks[number], state, reached)
+            for end in self._passed[number]:
+                del ends[end]
         return ends
 
     def _without_rounds(self, once: _State, again: _State, third: _State) -> _State:

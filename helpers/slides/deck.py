@@ -31,10 +31,9 @@ from helpers.pictures.bank_board.tile_store import Tile
 from helpers.pictures.excerpt import excerpt
 from helpers.pictures.faults import faults
 from helpers.pictures.live import LiveExplorer
-from helpers.tools.gallery.small_pictures import SCALE
-from helpers.tools.notebooks.steps import STEP
-from helpers.tools.slides import redrawn
-from helpers.tools.slides.planned import Planned
+from helpers.slides import redrawn
+from helpers.slides.planned import Planned
+from helpers.slides.steps import STEP
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 ANCHOR = re.compile(r'<a class="anchor-link".*?</a>')
@@ -48,6 +47,12 @@ CELL = re.compile(r"<t[hd]\b.*?</t[hd]>", re.DOTALL)
 CODE = re.compile(r"(?<=<code>)[^<]+(?=</code>)")
 UNBROKEN = re.compile(r"\S+")
 COLOURS = HtmlFormatter(nowrap=True)
+SCALE = """\
+extern "C" __global__ void scale(float *A, int N, float c) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) A[i] *= c;
+}
+"""
 WIDE, HIGH = 1168, 674  # pixels of a slide for all that it shows (slide.css)
 TITLE = (47, 46)  # of a line of its title: pixels down, and letters across, of the widest text there is
 WORDS = (37, 68)  # of a line of its words

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import nbformat
+
 from helpers.plan import Course, Notebook, Pause, Route, Stop
-from helpers.tools.notebooks import form, speaker, steps
-from helpers.tools.slides import deck, planned
+from helpers.slides import deck, planned, speaker, steps
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def _slides(path: Path, wanted: tuple[int, ...], minute: int, frames: bool) -> I
     """The slides of some steps of a notebook, of which the first begins in this minute."""
     notes = speaker.notes(path)
     said = planned.planned(planned.path_of(path).read_text(encoding="utf-8"))
-    notebook = form.read(path.read_text(encoding="utf-8"))
+    notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))
     for step in wanted:
         end = minute + notes[step].minutes
         of_step = [slide for slide in said if slide.step == step]

@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from IPython import get_ipython
 from IPython.display import HTML, JSON, display
 from nbformat import NotebookNode
 from pygments.formatters import HtmlFormatter
 
 from helpers import plan
-from helpers.tools.notebooks import form, speaker
-from helpers.tools.slides import deck, planned, redrawn, route
+from helpers.slides import deck, planned, redrawn, route, speaker
 
 STYLE = Path(__file__).parent / "slide.css"
 DRAW = f"__import__({__name__!r}, fromlist=['draw']).draw({{name!r}}, {{number}})"
@@ -37,7 +37,7 @@ def slides(name: str) -> JSON:
     said = planned.path_of(path)
     if not said.exists():
         return JSON({"shows": []})
-    notebook = form.read(path.read_text(encoding="utf-8"))
+    notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))
     notes = {step: note.text for step, note in speaker.notes(path).items()}
     films = planned.planned(said.read_text(encoding="utf-8"))
     whole = [_slide(slide, notebook, name) for slide in deck.slides(notebook, films, notes, frames=False)]
@@ -103,7 +103,7 @@ def draw(name: str, number: int) -> None:
         explorer.enlarge(deck.legible(slide, partial(deck.picture_of, explorer))[1])
         display(explorer)
         return
-    notebook = form.read(path.read_text(encoding="utf-8"))
+    notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))
     cell = deck.cell_of(notebook, slide.step, slide.what)
     try:
         names = get_ipython().user_ns

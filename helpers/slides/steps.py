@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.plan import Course, Pause, Route, Stop
-from helpers.tools.notebooks import speaker
+from helpers.slides import speaker
 
 STEP = re.compile(r"^## (\d+) · (.+)$", re.MULTILINE)
 
