@@ -52,7 +52,7 @@ def _problem_dtype(panel: np.dtype) -> np.dtype:
 def _parameters_dtype(problem: np.dtype, steps: int) -> np.dtype:
     return np.dtype(
         [("problem", problem), ("alpha", np.float64), ("beta", np.float64), ("list", _U8), ("first_tiles", _U8)]
-        + [("count", _I4), ("tiles", _I4), ("works", _I4), ("unused", _I4), ("beside", BESIDE, (max(steps, 1),))]
+        + [("count", _I4), ("tiles", _I4), ("beside", BESIDE, (max(steps, 1),))]
     )
 
 
@@ -542,9 +542,6 @@ class _Described:
             raise Refused(
                 f"the products need {blocks:,} blocks, and a grid has at most {2**31 - 1:,}. Launch fewer at once."
             )
-        parameters["works"] = blocks
-        if tile.kind == tiles.DMMA:  # whose blocks stay
-            blocks = min(blocks, tile.blocks * self.device.sms)
         kind = "Image" if problem.dtype["A"] == IMAGE else "Strided"
         types = [
             f"{name}<{request.operand.cpp}, {str(one.along_k).lower()}, {one.width}>"

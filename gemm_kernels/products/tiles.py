@@ -48,6 +48,9 @@ class Tile:
         width = SUM_BYTES[operand.sums]
         if self.kind == FMA:
             return max(self.stages * BK * (BM + BN + 2 * (16 // width)) * width, BM * BN * width)
+        if self.kind == DMMA:  # a row of a stage is padded by two doubles, along k by four
+            padded = sum(max(lines * (BK + 4), BK * (lines + 2)) for lines in (BM, BN))
+            return max(self.stages * padded, BM * (BN + 2)) * width
         return max(self.stages * BK * (BM + BN) * operand.size, BM * (BN + 8) * width)
 
     @property
@@ -117,15 +120,19 @@ def _dmma(*rows: tuple) -> tuple[Tile, ...]:
 
 
 _TENSOR_DOUBLE = _dmma(
-    ((128, 64, 32), (32, 32), 3, 1, 8),
+    ((128, 128, 16), (64, 32), 4, 1, 8),
+    ((128, 64, 16), (64, 32), 3, 2, 8),
+    ((128, 64, 16), (32, 64), 3, 2, 8),
+    ((64, 128, 16), (64, 32), 3, 2, 8),
+    ((128, 64, 32), (64, 32), 2, 2, 8),
     ((64, 64, 32), (32, 32), 3, 2, 8),
     ((64, 64, 16), (32, 32), 4, 2, 8),
-    ((64, 32, 32), (32, 32), 3, 3, 8),
-    ((32, 32, 32), (32, 32), 3, 4, 8),
-    ((128, 128, 16), (64, 32), 4, 1, 8),
-    ((128, 64, 16), (64, 32), 4, 2, 8),
-    ((64, 64, 16), (32, 32), 4, 3, 8),
-    ((64, 64, 32), (32, 32), 3, 2, 16),
+    ((64, 64, 16), (32, 32), 3, 3, 8),
+    ((64, 64, 16), (32, 32), 3, 4, 8),
+    ((64, 32, 32), (32, 32), 3, 4, 8),
+    ((64, 32, 16), (32, 32), 4, 5, 8),
+    ((64, 64, 16), (64, 32), 3, 4, 8),
+    ((32, 32, 32), (32, 32), 3, 6, 8),
 )
 
 

@@ -31,7 +31,6 @@ struct FmaTile {
     static constexpr int COPY_PARTS = 1;                   // a round's copies start after the first loads of fragments;
     static constexpr bool COPIES_ZEROS = TM * TN > 64;     // past the last tile, too: a branch would part the products
     static constexpr bool IN_PLACE = false;    // fragments of two steps take turns
-    static constexpr bool STAYS = false;       // a block multiplies one tile of C
     static constexpr bool EXCHANGED = true;                // neighbouring sums change places in shared memory
     static constexpr int VECTOR = 16 / sizeof(Sum);        // sums in 16 bytes
     static constexpr int PITCH = BN;                       // sums from one row of the staged tile to the next

@@ -66,7 +66,6 @@ struct MmaTile {
     static constexpr int COPY_PARTS = 0;       // a round's copies start before the loads of fragments
     static constexpr bool COPIES_ZEROS = false;
     static constexpr bool IN_PLACE = false;    // fragments of two steps take turns
-    static constexpr bool STAYS = false;       // a block multiplies one tile of C
     static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 8;       // the rows of a store are then in different banks
     static constexpr int MI = WM / 16, NI = WN / 8;

@@ -46,7 +46,6 @@ template <class PanelA, class PanelB, class Output, int STEPS> struct Parameters
     const void *list;                          // of what the problems differ in; how, says the batch
     const int *first_tiles;
     int count, tiles;                          // problems, and tiles of each
-    int works, unused;                         // tiles of all problems, maybe more
     Beside beside[STEPS ? STEPS : 1];
 };
 
