@@ -32,7 +32,8 @@ struct DmmaTile {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK / STEP;
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
-    static constexpr int COPY_PARTS = MEET;    // a round's copies start after the loads of a step, some in each;
+    static constexpr bool AMID = true;         // loads and copies start between products, one or two after each;
+    static constexpr int COPY_PARTS = 1;
     static constexpr bool COPIES_ZEROS = true; // past the last tile, too: a branch around them would part the products
     static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 2;
@@ -83,9 +84,11 @@ struct DmmaTile {
     static __device__ __forceinline__ void patch(const double2 *first, int line, int k, double (&x)[2][2]) {   // (line, k)
         #pragma unroll
         for (int n = 0; n < 2; ++n) {
-            const double2 two = first[Panel::ALONG_K ? (line + n) * PITCH + k / 2 : (k + n) * PITCH + line / 2];
-            x[Panel::ALONG_K ? n : 0][Panel::ALONG_K ? 0 : n] = two.x;
-            x[Panel::ALONG_K ? n : 1][Panel::ALONG_K ? 1 : n] = two.y;
+            double two[2];   // volatile, or the compiler would load them just before their use
+            const double2 &from = first[Panel::ALONG_K ? (line + n) * PITCH + k / 2 : (k + n) * PITCH + line / 2];
+            asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];"
+                         : "=d"(two[0]), "=d"(two[1]) : "r"(unsigned(__cvta_generic_to_shared(&from))));
+            for (int m = 0; m < 2; ++m) x[Panel::ALONG_K ? n : m][Panel::ALONG_K ? m : n] = two[m];
         }
     }
     __device__ __forceinline__ void patch_of(bool a, Stage &from, int line, int k, double (&x)[2][2]) const {
@@ -114,17 +117,25 @@ struct DmmaTile {
         #pragma unroll
         for (int j = 0; j < NI; j += 2) load_cols(from, step, j);
     }
-    __device__ __forceinline__ void multiply(int step, Stage &from, int next) {
+    // Between the products the next step's fragments are loaded, and copies are started: copy(part, parts)
+    template <class Copy> __device__ __forceinline__ void multiply(int step, Stage &from, int next, Copy copy) {
         #pragma unroll
-        for (int i = 0; i < MI; ++i) {
+        for (int i = 0; i < MI; ++i)
             #pragma unroll
             for (int n = 0; n < NI; ++n) {
-                const int j = i % 2 ? NI - 1 - n : n;   // there and back: where it turns, a column's registers are read again
+                const int j = !IN_PLACE && i % 2 ? NI - 1 - n : n;   // there and back: where it turns, a column is read again
                 multiply_doubles<STEP>(acc[i][j], row_frag[step % SETS][i], col_frag[step % SETS][j]);
-                if (IN_PLACE && i == MI - 1 && n % 2) load_cols(from, next, j / 2 * 2);
+                if (IN_PLACE) {   // after their last use, and well before the next one
+                    if (i == MI - 1 && n % 2) load_cols(from, next, n - 1);
+                    if (n == NI - 1) load_rows(from, next, i);
+                } else {
+                    const int part = i * NI + n;
+                    if (part == 0) load_rows(from, next, 0);
+                    else if (part <= NI / 2) load_cols(from, next, part * 2 - 2);
+                    else if (part < NI / 2 + MI) load_rows(from, next, part - NI / 2);
+                }
+                copy(i * NI + n, MI * NI);
             }
-            if (IN_PLACE) load_rows(from, next, i);
-        }
     }
     template <class Problem> __device__ __forceinline__ void fold(const Problem &, int, int, int) {}
     __device__ __forceinline__ void store(double *sums) const {
