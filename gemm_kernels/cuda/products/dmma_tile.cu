@@ -24,29 +24,27 @@ __device__ __forceinline__ void multiply_doubles(double (&d)[4], const double (&
 #endif
 }
 
-template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM_, int WN_, int STAGES_, int BLOCKS_, int STEP>
+template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WR, int WC, int STAGES_, int BLOCKS_, int STEP>
 struct DmmaTile {
     typedef PanelA_ PanelA;
     typedef PanelB_ PanelB;
     typedef double Sum;
-    static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK / STEP;
+    static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK / STEP;
+    // An instruction's 16 rows have two neighbouring lines for one k in four registers, and its 8 columns one line for two k:
+    // a panel along k suits the columns. So where A is one, the transposed tile is computed. WR, WC: of a warp's tile
+    static constexpr bool TURNED = PanelA::ALONG_K;
+    static constexpr int WM = TURNED ? WC : WR, WN = TURNED ? WR : WC, MI = WR / 16, NI = WC / 8;
     static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
-    static constexpr bool AMID = true;         // loads and copies start between products, one or two after each;
+    static constexpr bool AMID = true;         // they do, loads and copies start, after a product
     static constexpr int COPY_PARTS = 1;
     static constexpr bool COPIES_ZEROS = true; // past the last tile, too: a branch around them would part the products
     static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 2;
-    // An instruction's 16 rows have two neighbouring lines for one k in four registers, and its 8 columns one line for two k:
-    // a panel along k suits the columns. So where A is one, the transposed tile is computed
-    static constexpr bool TURNED = PanelA::ALONG_K;
-    static constexpr int MI = (TURNED ? WN : WM) / 16, NI = (TURNED ? WM : WN) / 8;
-    static constexpr bool IN_PLACE = WM * WN > 1024;   // registers for one step's fragments: the next one's replace them
-    static constexpr int SETS = IN_PLACE ? 1 : 2;
     static constexpr int A_PITCH = PanelA::ALONG_K ? BK / 2 + 2 : BM / 2 + 1;   // chunks of 16 bytes from row to row; the pad
     static constexpr int B_PITCH = PanelB::ALONG_K ? BK / 2 + 2 : BN / 2 + 1;   // spreads what eight lanes load over the banks
     static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
-    static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16");
+    static_assert(WR % 16 == 0 && WC % 16 == 0, "WR and WC must be multiples of 16");
     static_assert(STEP == 8 || STEP == 16, "STEP must be 8 or 16");
     static_assert(STEPS % 2 == 0, "BK must be a multiple of two steps, because the fragments of even and odd ones take turns");
 
@@ -57,7 +55,8 @@ struct DmmaTile {
 
     int row, col, lane;            // of the warp's tile in the block's
     int a_place, b_place;          // of a lane's first chunk in a stage; from it to the others the way is the same for all
-    double row_frag[SETS][MI][STEP / 2], col_frag[SETS][NI][STEP / 4];   // (step % SETS, tile of 16 rows or 8 columns, register)
+    double row_frag[MI][STEP / 2];       // (tile of 16 rows, register)
+    double col_frag[2][NI][STEP / 4];    // (step % 2, tile of 8 columns, register)
     double acc[MI][NI][4];
 
     __device__ __forceinline__ DmmaTile() : acc{} {
@@ -86,7 +85,7 @@ struct DmmaTile {
         for (int n = 0; n < 2; ++n) {
             double two[2];   // volatile, or the compiler would load them just before their use
             const double2 &from = first[Panel::ALONG_K ? (line + n) * PITCH + k / 2 : (k + n) * PITCH + line / 2];
-            asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];"
+            asm volatile("ld.volatile.shared.v2.f64 {%0, %1}, [%2];"
                          : "=d"(two[0]), "=d"(two[1]) : "r"(unsigned(__cvta_generic_to_shared(&from))));
             for (int m = 0; m < 2; ++m) x[Panel::ALONG_K ? n : m][Panel::ALONG_K ? m : n] = two[m];
         }
@@ -100,7 +99,7 @@ struct DmmaTile {
         #pragma unroll
         for (int h = 0; h < STEP / 8; ++h) {
             patch_of(!TURNED, from, i * 16, step * STEP + h * 8, x);
-            for (int n = 0; n < 4; ++n) row_frag[step % SETS][i][h * 4 + n] = x[n % 2][n / 2];
+            for (int n = 0; n < 4; ++n) row_frag[i][h * 4 + n] = x[n % 2][n / 2];
         }
     }
     __device__ __forceinline__ void load_cols(Stage &from, int step, int j) {   // of two instructions
@@ -108,33 +107,29 @@ struct DmmaTile {
         #pragma unroll
         for (int h = 0; h < STEP / 8; ++h) {
             patch_of(TURNED, from, j * 8, step * STEP + h * 8, x);
-            for (int n = 0; n < 4; ++n) col_frag[step % SETS][j + n % 2][h * 2 + n / 2] = x[n % 2][n / 2];
+            for (int n = 0; n < 4; ++n) col_frag[step % 2][j + n % 2][h * 2 + n / 2] = x[n % 2][n / 2];
         }
     }
     __device__ __forceinline__ void load(Stage &from, int step) {
         #pragma unroll
-        for (int i = 0; i < MI; ++i) load_rows(from, step, i);
+        for (int i = 0; i < MI - 1; ++i) load_rows(from, step, i);
         #pragma unroll
         for (int j = 0; j < NI; j += 2) load_cols(from, step, j);
     }
-    // Between the products the next step's fragments are loaded, and copies are started: copy(part, parts)
-    template <class Copy> __device__ __forceinline__ void multiply(int step, Stage &from, int next, Copy copy) {
+    // A product reads its operands while it runs, and what overwrites them waits, and with it the warp. So the next step's
+    // rows replace this one's no sooner than one product after their last use, the last ones in the next step
+    template <class Amid>
+    __device__ __forceinline__ void multiply(int step, Stage &now, Stage &from, int next, Amid amid) {
         #pragma unroll
         for (int i = 0; i < MI; ++i)
             #pragma unroll
-            for (int n = 0; n < NI; ++n) {
-                const int j = !IN_PLACE && i % 2 ? NI - 1 - n : n;   // there and back: where it turns, a column is read again
-                multiply_doubles<STEP>(acc[i][j], row_frag[step % SETS][i], col_frag[step % SETS][j]);
-                if (IN_PLACE) {   // after their last use, and well before the next one
-                    if (i == MI - 1 && n % 2) load_cols(from, next, n - 1);
-                    if (n == NI - 1) load_rows(from, next, i);
-                } else {
-                    const int part = i * NI + n;
-                    if (part == 0) load_rows(from, next, 0);
-                    else if (part <= NI / 2) load_cols(from, next, part * 2 - 2);
-                    else if (part < NI / 2 + MI) load_rows(from, next, part - NI / 2);
-                }
-                copy(i * NI + n, MI * NI);
+            for (int j = 0; j < NI; ++j) {
+                const int part = i * NI + j;
+                multiply_doubles<STEP>(acc[i][j], row_frag[i], col_frag[step % 2][j]);
+                if (part == 1) load_rows(now, step, MI - 1);
+                else if (j == 1) load_rows(from, next, i - 1);
+                amid(part, MI * NI);
+                if (part >= 2 && part < 2 + NI / 2) load_cols(from, next, part * 2 - 4);
             }
     }
     template <class Problem> __device__ __forceinline__ void fold(const Problem &, int, int, int) {}
