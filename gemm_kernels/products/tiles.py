@@ -14,7 +14,6 @@ from gemm_kernels.refused import Refused
 
 FMA, DMMA, MMA = "FmaTile", "DmmaTile", "MmaTile"
 SUM_BYTES = {"f32": 4, "f64": 8, "s32": 4}
-ROUNDS = 1  # how many times as many blocks as an SM has room for are timed
 TIMES = Path(__file__).with_name("times.json")  # `python -m helpers.tools.measuring.products times` writes it
 
 
@@ -78,12 +77,15 @@ class Tile:
 class Times:
     """What a tile was measured to take, in seconds.
 
-    round, k: for ROUNDS times as many blocks as an SM has room for, on all SMs: at all, and for each k.
+    round, k: for as many blocks as an SM has room for, on all SMs: at all, and for each k.
+    later_round, later_k: for as many again, whose blocks begin while others end.
     alone_round, alone_k: the same for one block on each SM.
     """
 
     round: float
     k: float
+    later_round: float
+    later_k: float
     alone_round: float
     alone_k: float
 
@@ -176,10 +178,10 @@ def expected(
     blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in shapes.items())
     most = -(-blocks // sms)
     found, start = times[tile.key(operand)], min(one.alone_round for one in times.values())
-    whole = (found.round - start + found.k * K) / ROUNDS
+    whole = found.round - start + found.k * K
     alone = found.alone_round - start + found.alone_k * K
     if most > tile.blocks:
-        return start + whole * most / tile.blocks
+        return start + whole + (found.later_round + found.later_k * K) * (most / tile.blocks - 1)
     return start + alone + (whole - alone) * (most - 1) / max(tile.blocks - 1, 1)
 
 

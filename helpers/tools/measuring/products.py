@@ -47,6 +47,7 @@ IMAGES = ((32, 56, 56, 64, 64, 3), (32, 28, 28, 128, 128, 3), (32, 14, 14, 256, 
 BUDGET_S, WARM_UP_S, TILE_BUDGET_S = 0.25, 0.06, 0.12
 PASSES = 3  # in which tiles are timed, so that what disturbs one of them does not decide
 DEPTHS = (128, 1024)  # K at which a tile is timed
+ROUNDS = 5  # how many times as many blocks as an SM has room for are timed
 SAMPLE = 8  # rows of C that are compared with float64
 
 
@@ -432,14 +433,14 @@ def measured(row: Row) -> dict[str, Any]:
 
 
 def tile_plans(format_: str, tensor_cores: bool, group: int, place: int, sms: int) -> list[tuple[int, int, Plan]]:
-    """(blocks for each SM, K, plan): as many as there is room for, ROUNDS times, and one, each with two depths."""
+    """(blocks for each SM, K, plan): as many as there is room for, ROUNDS times as many, and one, each with two depths."""
     import cupy
 
     tile = tiles.candidates(FORMATS[format_], tensor_cores, group)[place]
     (BM, BN, _), across = tile.size, next(count for count in (12, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1) if sms % count == 0)
     ops = "NT" if format_ in ("s8", "e4m3") else "NN"
     found = []
-    for blocks in (tiles.ROUNDS * tile.blocks, 1):
+    for blocks in (tile.blocks, ROUNDS * tile.blocks, 1):
         M, N = sms // across * BM, across * blocks * BN
         for K in DEPTHS:
             A, B = drawn(1, format_, M, K), drawn(2, format_, *((K, N) if ops == "NN" else (N, K)))
@@ -459,11 +460,12 @@ def tile_times(plans: Sequence[tuple[int, int, Plan]]) -> dict[str, float]:
     from helpers.measure.timing import interleave
 
     times = np.median(interleave([one for _, _, one in plans], TILE_BUDGET_S / PASSES, WARM_UP_S), axis=0) / 1e3
-    (shallow, deep), (alone_shallow, alone_deep) = times.reshape(2, 2).tolist()
     length = DEPTHS[1] - DEPTHS[0]
-    k, alone_k = (deep - shallow) / length, (alone_deep - alone_shallow) / length
-    return {"round": shallow - k * DEPTHS[0], "k": k, "alone_round": alone_shallow - alone_k * DEPTHS[0],
-            "alone_k": alone_k}  # fmt: skip
+    lines = [((shallow - (deep - shallow) / length * DEPTHS[0]), (deep - shallow) / length)
+             for shallow, deep in times.reshape(3, 2).tolist()]  # fmt: skip
+    (first, k), (all_rounds, all_k), (alone, alone_k) = lines
+    later, later_k = ((more - one) / (ROUNDS - 1) for more, one in ((all_rounds, first), (all_k, k)))
+    return {"round": first, "k": k, "later_round": later, "later_k": later_k, "alone_round": alone, "alone_k": alone_k}
 
 
 def record_times() -> None:
@@ -488,8 +490,8 @@ def record_times() -> None:
     for key, (tile, _) in plans.items():
         found[key] = times = {name: float(np.median([one[key][name] for one in passes])) for name in passes[0][key]}
         BM, BN, _ = tile.size
-        peak = 2e-12 * BM * BN * sms * tile.blocks * tiles.ROUNDS / times["k"]
-        print(f"{key:48} {peak:7.1f} TFLOPS in the loop, {1e6 * times['round']:.1f} µs beside it", flush=True)
+        peak = 2e-12 * BM * BN * sms * tile.blocks / times["later_k"]
+        print(f"{key:48} {peak:7.1f} TFLOPS in the loop, {1e6 * times['later_round']:.1f} µs beside it", flush=True)
     tiles.TIMES.write_text(json.dumps({"provenance": provenance(), "tiles": found}, indent=1) + "\n")
 
 
