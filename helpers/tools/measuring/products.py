@@ -433,7 +433,7 @@ def measured(row: Row) -> dict[str, Any]:
 
 
 def tile_plans(format_: str, tensor_cores: bool, group: int, place: int, sms: int) -> list[tuple[int, int, Plan]]:
-    """(blocks for each SM, K, plan): as many as there is room for, ROUNDS times as many, and one, each with two depths."""
+    """(blocks for each SM, K, plan): as many as there is room for, ROUNDS times those, and one, each with two depths."""
     import cupy
 
     tile = tiles.candidates(FORMATS[format_], tensor_cores, group)[place]
