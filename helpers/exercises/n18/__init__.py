@@ -3,6 +3,8 @@
 from helpers.exercises.n18.blanks import (
     BATCH,
     COLUMN_SCALES,
+    DOUBLE_FRAGMENTS,
+    DROPOUT,
     FUSED_STEPS,
     GROUP_SCALES,
     GROUPED,
@@ -29,6 +31,8 @@ from helpers.exercises.n18.tile import given
 __all__ = [
     "BATCH",
     "COLUMN_SCALES",
+    "DOUBLE_FRAGMENTS",
+    "DROPOUT",
     "EXERCISES",
     "FUSED_STEPS",
     "GROUPED",
@@ -55,4 +59,6 @@ __all__ = [
 
 PREDICTIONS = (predict_turned, predict_loop, predict_scale, predict_patches)
 QUESTIONS = (check_saved, check_tiles)
-EXERCISES = (TRANSPOSED_OPERAND, BATCH, FUSED_STEPS, COLUMN_SCALES, GROUP_SCALES, GROUPED, IMPLICIT)
+EXERCISES = (
+    TRANSPOSED_OPERAND, BATCH, FUSED_STEPS, DROPOUT, COLUMN_SCALES, GROUP_SCALES, GROUPED, IMPLICIT, DOUBLE_FRAGMENTS,
+)  # fmt: skip
