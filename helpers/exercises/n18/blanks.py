@@ -555,6 +555,8 @@ DROPOUT = Blank(
         Wrong("by_tile", f"{NOT_THE_TILES}number in C, row * N + col.",
               ((NUMBERED, "const unsigned counter = (blockIdx.y * gridDim.x + blockIdx.x) * T * T + threadIdx.y * T + "
                 "threadIdx.x;"),)),
+        Wrong("by_column_of_tiles", f"{NOT_THE_TILES}number in C, row * N + col.",
+              ((NUMBERED, "const unsigned counter = blockIdx.x * T * T + threadIdx.y * T + threadIdx.x;"),)),
         Wrong("rows_of_m", "A row of C has N elements: row * N + col.",
               ((NUMBERED, "const unsigned counter = row * M + col;"),)),
         Wrong("rows_of_k", "A row of C has N elements: row * N + col.",
@@ -602,6 +604,9 @@ DOUBLE_FRAGMENTS = Blank(
                ("k0 + lane % 4", "k0 + lane / 8"))),
         Wrong("b_lanes_turned", "A lane's column of B is lane / 4, as its row of A is.",
               (("b_col = blockIdx.x * 8 + lane / 4", "b_col = blockIdx.x * 8 + lane % 8"),)),
+        Wrong("b_as_sums", "A lane's column of B is lane / 4; lane % 4 * 2 is that of its first sum.",
+              (("b_col = blockIdx.x * 8 + lane / 4", "b_col = blockIdx.x * 8 + lane % 4 * 2"),)),
+        Wrong("k_turned", "The k of a lane is lane % 4, in A and in B.", (("k0 + lane % 4", "k0 + lane / 8"),)),
         Wrong("first_rows", "Every block takes the first rows of A: blockIdx.y * 8 is missing.",
               ((A_TAKEN, "A[lane / 4 * K + k]"),)),
         Wrong("first_columns", "Every block takes the first columns of B: blockIdx.x * 8 is missing.",
