@@ -47,9 +47,6 @@ class Tile:
         width = SUM_BYTES[operand.sums]
         if self.kind == FMA:
             return max(self.stages * BK * (BM + BN + 2 * (16 // width)) * width, BM * BN * width)
-        if self.kind == DMMA:  # a row of a stage is padded by two doubles, along k by four
-            padded = sum(max(lines * (BK + 4), BK * (lines + 2)) for lines in (BM, BN))
-            return max(self.stages * padded, BM * (BN + 2)) * width
         return max(self.stages * BK * (BM + BN) * operand.size, BM * (BN + 8) * width)
 
     @property
@@ -78,12 +75,15 @@ class Times:
     """What a tile was measured to take, in seconds.
 
     round, k: for as many blocks as an SM has room for, on all SMs: at all, and for each k.
-    later_round, later_k: for as many again, whose blocks begin while others end.
+    more_round, more_k: by how much one more block on each SM, for which there is no room at first, makes that longer.
+    later_round, later_k: by how much as many again do.
     alone_round, alone_k: the same for one block on each SM.
     """
 
     round: float
     k: float
+    more_round: float
+    more_k: float
     later_round: float
     later_k: float
     alone_round: float
@@ -123,12 +123,13 @@ def _dmma(*rows: tuple) -> tuple[Tile, ...]:
 
 _TENSOR_DOUBLE = _dmma(
     ((128, 128, 16), (64, 32), 4, 1, 8),
+    ((128, 64, 16), (64, 32), 4, 2, 8),
     ((128, 64, 16), (64, 32), 3, 2, 8),
-    ((64, 128, 16), (64, 32), 3, 2, 8),
+    ((128, 64, 16), (32, 64), 4, 2, 8),
+    ((128, 128, 16), (32, 64), 4, 1, 8),
     ((64, 64, 32), (32, 32), 3, 2, 8),
-    ((64, 64, 32), (32, 32), 2, 3, 8),
-    ((64, 64, 16), (32, 32), 3, 3, 8),
-    ((64, 32, 16), (32, 32), 4, 4, 8),
+    ((64, 64, 16), (32, 32), 4, 3, 8),
+    ((64, 32, 32), (32, 32), 3, 3, 8),
     ((32, 32, 32), (32, 32), 3, 4, 8),
 )
 
@@ -180,9 +181,12 @@ def expected(
     found, start = times[tile.key(operand)], min(one.alone_round for one in times.values())
     whole = found.round - start + found.k * K
     alone = found.alone_round - start + found.alone_k * K
-    if most > tile.blocks:
-        return start + whole + (found.later_round + found.later_k * K) * (most / tile.blocks - 1)
-    return start + alone + (whole - alone) * (most - 1) / max(tile.blocks - 1, 1)
+    if most <= tile.blocks:
+        return start + alone + (whole - alone) * (most - 1) / max(tile.blocks - 1, 1)
+    rounds, rest = divmod(most, tile.blocks)
+    more, later = found.more_round + found.more_k * K, found.later_round + found.later_k * K
+    last = more + (later - more) * (rest - 1) / max(tile.blocks - 1, 1) if rest else 0
+    return start + whole + later * (rounds - 1) + last
 
 
 def chosen(

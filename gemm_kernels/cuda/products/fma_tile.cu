@@ -67,7 +67,7 @@ struct FmaTile {
         #pragma unroll
         for (int y = 0; y < TM; y += VECTOR) load_now(&a_frag[k % 2][y], from.As[k][row + y * LANES_Y]);
     }
-    template <class Amid> __device__ __forceinline__ void multiply(int k, Stage &, Stage &, int, Amid) {
+    template <class Copy> __device__ __forceinline__ void multiply(int k, Stage &, int, Copy) {
         #pragma unroll
         for (int y = 0; y < TM; ++y)
             #pragma unroll

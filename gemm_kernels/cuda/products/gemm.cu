@@ -67,18 +67,15 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
             if (PARTS == 0) copy_ahead(round);
             #pragma unroll
             for (int step = 0; step < STEPS; ++step) {
-                auto meet_for = [&] {
+                if (step == Tile::MEET) {
                     meet();
                     vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
-                };
-                if (!Tile::AMID && step == Tile::MEET) meet_for();
-                Stage &now = stages[stage];
+                }
                 if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
                 if (!Tile::AMID) tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
                 if (!Tile::AMID && step < PARTS) copy_ahead(round, step, PARTS);
-                tile.multiply(step, now, stages[stage], (step + 1) % STEPS, [&](int part, int parts) {
+                tile.multiply(step, stages[stage], (step + 1) % STEPS, [&](int part, int parts) {
                     if (step < Tile::MEET) copy_ahead(round, step * parts + part, Tile::MEET * parts);
-                    else if (part == 1) meet_for();
                 });
                 tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
             }

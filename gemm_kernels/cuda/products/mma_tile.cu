@@ -141,7 +141,7 @@ struct MmaTile {
                     PAIRS_B ? __byte_perm(r[n / 2 * 2], r[n / 2 * 2 + 1], n % 2 ? 0x7531 : 0x6420) : r[n];
         }
     }
-    template <class Amid> __device__ __forceinline__ void multiply(int step, Stage &, Stage &, int, Amid) {
+    template <class Copy> __device__ __forceinline__ void multiply(int step, Stage &, int, Copy) {
         #pragma unroll
         for (int i = 0; i < MI; ++i)
             #pragma unroll

@@ -433,14 +433,14 @@ def measured(row: Row) -> dict[str, Any]:
 
 
 def tile_plans(format_: str, tensor_cores: bool, group: int, place: int, sms: int) -> list[tuple[int, int, Plan]]:
-    """(blocks for each SM, K, plan): as many as there is room for, ROUNDS times those, and one, each with two depths."""
+    """(blocks for each SM, K, plan): as many as there is room for, one more, ROUNDS times those, and one; two depths."""
     import cupy
 
     tile = tiles.candidates(FORMATS[format_], tensor_cores, group)[place]
     (BM, BN, _), across = tile.size, next(count for count in (12, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1) if sms % count == 0)
     ops = "NT" if format_ in ("s8", "e4m3") else "NN"
     found = []
-    for blocks in (tile.blocks, ROUNDS * tile.blocks, 1):
+    for blocks in (tile.blocks, tile.blocks + 1, ROUNDS * tile.blocks, 1):
         M, N = sms // across * BM, across * blocks * BN
         for K in DEPTHS:
             A, B = drawn(1, format_, M, K), drawn(2, format_, *((K, N) if ops == "NN" else (N, K)))
@@ -461,11 +461,15 @@ def tile_times(plans: Sequence[tuple[int, int, Plan]]) -> dict[str, float]:
 
     times = np.median(interleave([one for _, _, one in plans], TILE_BUDGET_S / PASSES, WARM_UP_S), axis=0) / 1e3
     length = DEPTHS[1] - DEPTHS[0]
-    lines = [((shallow - (deep - shallow) / length * DEPTHS[0]), (deep - shallow) / length)
-             for shallow, deep in times.reshape(3, 2).tolist()]  # fmt: skip
-    (first, k), (all_rounds, all_k), (alone, alone_k) = lines
-    later, later_k = ((more - one) / (ROUNDS - 1) for more, one in ((all_rounds, first), (all_k, k)))
-    return {"round": first, "k": k, "later_round": later, "later_k": later_k, "alone_round": alone, "alone_k": alone_k}
+    lines = np.array([(shallow - (deep - shallow) / length * DEPTHS[0], (deep - shallow) / length)
+                      for shallow, deep in times.reshape(4, 2)])  # fmt: skip
+    first, one_more, rounds, alone = lines
+    found = {"": first, "more_": one_more - first, "later_": (rounds - first) / (ROUNDS - 1), "alone_": alone}
+    return {
+        f"{name}{what}": float(one)
+        for name, line in found.items()
+        for what, one in zip(("round", "k"), line, strict=True)
+    }
 
 
 def record_times() -> None:
