@@ -65,10 +65,10 @@ def stream_k(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
     Rows of B that start at 16 bytes and others are different shapes: `stream_k` has a parameter for that, LOOPS.
     """
     check_sizes(M=M, N=N, K=K)
-    found = choices.of(gpu, "stream_k").stream_k
-    if not found:
+    of_stream_k = choices.of(gpu, "stream_k").stream_k
+    if not of_stream_k:
         raise NoChoice(f"the parameters of stream_k were not compared on {gpu!r}. Set them yourself.")
-    return get("stream_k", **found[choices.nearest((M, N, K), _like((M, N, K), found))])
+    return get("stream_k", **of_stream_k[choices.nearest((M, N, K), _like((M, N, K), of_stream_k))])
 
 
 def persistent(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
@@ -77,8 +77,8 @@ def persistent(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
     ValueError, with a sentence, if nothing was measured there.
     """
     check_sizes(M=M, N=N, K=K)
-    found = _compared(gpu)
-    best = {shape: _kernels(found)[which] for shape, which in found.fastest.items()}
+    recorded = _compared(gpu)
+    best = {shape: _kernels(recorded)[which] for shape, which in recorded.fastest.items()}
     where = [shape for shape, kernel in best.items() if kernel.name == "persistent"]
     return best[choices.nearest((M, N, K), _like((M, N, K), where))]
 
@@ -91,19 +91,19 @@ def fastest(M: int, N: int, K: int, gpu: str = DEFAULT_GPU, shared_bytes: int | 
     needs so little, or if M, N or K is less than 1.
     """
     check_sizes(M=M, N=N, K=K)
-    found, shape = _compared(gpu), (M, N, K)
-    if shape not in found.fastest and (M == 1 or N == 1):
+    recorded, shape = _compared(gpu), (M, N, K)
+    if shape not in recorded.fastest and (M == 1 or N == 1):
         # Bound by memory, where little depends on the parameters: those of a shape with one row, or column, as well.
-        one = 0 if M == 1 else 1
-        kernels = _kernels(found)
-        best = {other: kernels[which].name for other, which in found.fastest.items() if other[one] == 1}
+        side = 0 if M == 1 else 1
+        kernels = _kernels(recorded)
+        best = {other: kernels[which].name for other, which in recorded.fastest.items() if other[side] == 1}
         vectors = [other for other, name in best.items() if name not in ESTIMATED]
         shape = choices.nearest(shape, _like(shape, vectors))
-    if shape in found.fastest:
-        kernel = _kernels(found)[found.fastest[shape]]
+    if shape in recorded.fastest:
+        kernel = _kernels(recorded)[recorded.fastest[shape]]
         if shared_bytes is None or kernel.shared_bytes <= shared_bytes:
             return kernel.for_rows(N)
-    return _estimated(found, (M, N, K), shared_bytes).for_rows(N)
+    return _estimated(recorded, (M, N, K), shared_bytes).for_rows(N)
 
 
 def at_shape(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
@@ -123,16 +123,16 @@ def at_shape(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> 
 def variants(kernel: Kernel, gpu: str = DEFAULT_GPU) -> list[Kernel]:
     """The kernel with each set of parameters that may be chosen for it on this GPU, all different."""
     try:
-        found = choices.of(gpu)
+        chosen = choices.of(gpu)
     except NoChoice:
         return [kernel]
-    if kernel.name == "autotuned" and found.searched:
-        every = [get(kernel.name, **params) for params in found.searched.values()]
+    if kernel.name == "autotuned" and chosen.searched:
+        every = [get(kernel.name, **params) for params in chosen.searched.values()]
     else:
-        every = [kernel, *(one for one in _kernels(found) if one.name == kernel.name)]
+        every = [kernel, *(candidate for candidate in _kernels(chosen) if candidate.name == kernel.name)]
         if kernel.name == "stream_k":
-            every += [get(kernel.name, **params) for params in found.stream_k.values()]
-    return list({one.entry: one for one in every}.values())
+            every += [get(kernel.name, **params) for params in chosen.stream_k.values()]
+    return list({variant.entry: variant for variant in every}.values())
 
 
 def estimate(kernel: Kernel, costs: Mapping[str, float], shape: Shape, sms: int) -> float:
@@ -337,30 +337,34 @@ def _like(shape: Shape, others: Iterable[Shape]) -> list[Shape]:
 
 
 @lru_cache(maxsize=8)
-def _kernels(found: Choices) -> tuple[Kernel, ...]:
+def _kernels(recorded: Choices) -> tuple[Kernel, ...]:
     """The candidates as kernels, in the same order."""
-    return tuple(get(one.kernel, **one.params) for one in found.candidates)
+    return tuple(get(candidate.kernel, **candidate.params) for candidate in recorded.candidates)
 
 
 def _compared(gpu: str) -> Choices:
     """What was found on this GPU, if kernels were compared there; NoChoice otherwise."""
-    found = choices.of(gpu, "fastest")
-    if not found.fastest:
+    chosen = choices.of(gpu, "fastest")
+    if not chosen.fastest:
         raise NoChoice(f"no kernels were compared on {gpu!r}. Run `python -m helpers.tools.measuring choose` on it.")
-    return found
+    return chosen
 
 
-def _estimated(found: Choices, shape: Shape, shared_bytes: int | None = None) -> Kernel:
+def _estimated(recorded: Choices, shape: Shape, shared_bytes: int | None = None) -> Kernel:
     """The candidate with the smallest estimate, of those that need no more shared memory for a block."""
-    costs = {kernel: one.costs for kernel, one in zip(_kernels(found), found.candidates, strict=True) if one.costs}
+    costs = {
+        kernel: candidate.costs
+        for kernel, candidate in zip(_kernels(recorded), recorded.candidates, strict=True)
+        if candidate.costs
+    }
     fitting = [kernel for kernel in costs if shared_bytes is None or kernel.shared_bytes <= shared_bytes]
     if not fitting:
         raise ValueError(
-            f"no kernel that was compared on {found.gpu!r} needs at most {shared_bytes} bytes of shared memory for "
+            f"no kernel that was compared on {recorded.gpu!r} needs at most {shared_bytes} bytes of shared memory for "
             f"each block. The least is {min(kernel.shared_bytes for kernel in costs)} bytes."
         )
     # Costs say little of shapes that a kernel is not for
-    likely = promising(fitting, shape, found.sms, found.promising_short)
-    estimates = {kernel: estimate(kernel, costs[kernel], shape, found.sms) for kernel in likely}
-    expected = corrected(estimates, shape, found.sms, found.trees)
+    likely = promising(fitting, shape, recorded.sms, recorded.promising_short)
+    estimates = {kernel: estimate(kernel, costs[kernel], shape, recorded.sms) for kernel in likely}
+    expected = corrected(estimates, shape, recorded.sms, recorded.trees)
     return min(expected, key=expected.__getitem__)

@@ -78,8 +78,8 @@ def slug(gpu: str) -> str:
 
 def gpus(part: str = "gpu") -> tuple[str, ...]:
     """The GPUs that something was found on, or this part of it: "searched", "stream_k" or "fastest"."""
-    found = (_read(file) for file in sorted(FOLDER.glob("*.json")))
-    return tuple(one.gpu for one in found if getattr(one, part))
+    measured = (_read(file) for file in sorted(FOLDER.glob("*.json")))
+    return tuple(choice.gpu for choice in measured if getattr(choice, part))
 
 
 def of(gpu: str = DEFAULT_GPU, part: str = "gpu") -> Choices:
@@ -107,12 +107,12 @@ def seed(gpu: str = DEFAULT_GPU) -> int:
 
 def searched(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Params:
     """The fastest parameters of `autotuned` at the searched shape nearest to M, N, K. NoChoice if there are none."""
-    found = of(gpu, "searched").searched
-    if not found:
+    of_shape = of(gpu, "searched").searched
+    if not of_shape:
         raise NoChoice(
             f"no parameters were searched for on {gpu!r}. Run `python -m helpers.tools.measuring tune` on it."
         )
-    return found[nearest((M, N, K), found)]
+    return of_shape[nearest((M, N, K), of_shape)]
 
 
 def nearest(shape: Shape, among: Iterable[Shape]) -> Shape:
@@ -120,9 +120,9 @@ def nearest(shape: Shape, among: Iterable[Shape]) -> Shape:
     return min(among, key=lambda other: distance(shape, other))
 
 
-def distance(one: Shape, other: Shape) -> float:
+def distance(first: Shape, other: Shape) -> float:
     """How far apart two shapes are: by which factors M, N and K differ, multiplied, as a logarithm."""
-    return sum(abs(math.log(a / b)) for a, b in zip(one, other, strict=True))
+    return sum(abs(math.log(a / b)) for a, b in zip(first, other, strict=True))
 
 
 def _read(file: Path) -> Choices:
@@ -139,12 +139,12 @@ def _cached(file: Path, modified: int) -> Choices:
         searched={(row["M"], row["N"], row["K"]): row["params"] for row in content.get("searched", ())},
         stream_k={(row["M"], row["N"], row["K"]): row["params"] for row in content.get("stream_k", ())},
         candidates=tuple(
-            Candidate(one["kernel"], one["params"], one.get("seconds")) for one in content.get("candidates", ())
+            Candidate(row["kernel"], row["params"], row.get("seconds")) for row in content.get("candidates", ())
         ),
         fastest={(M, N, K): which for M, N, K, which in content.get("fastest", ())},
         promising_short=content.get("promising_short", 50),
         trees=tuple(
-            Tree(tuple((name, limit) for name, limit in one["questions"]), tuple(one["values"]))
-            for one in content.get("trees", ())
+            Tree(tuple((name, limit) for name, limit in row["questions"]), tuple(row["values"]))
+            for row in content.get("trees", ())
         ),
     )

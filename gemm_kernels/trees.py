@@ -21,10 +21,10 @@ class Tree:
 
 def total(trees: Iterable[Tree], features: Mapping[str, float]) -> float:
     """The sum of what the trees say of something with these features."""
-    found = 0.0
+    total = 0.0
     for tree in trees:
         leaf = 0
         for name, limit in tree.questions:
             leaf = 2 * leaf + (features[name] > limit)
-        found += tree.values[leaf]
-    return found
+        total += tree.values[leaf]
+    return total

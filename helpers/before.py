@@ -41,13 +41,13 @@ class NotMade(Sentence, NameError):
 def answered(shell: Any, kind: type, error: Exception, trace: TracebackType, tb_offset: int | None = None) -> None:
     """Show a NameError or a SyntaxError of a cell: as a sentence where there is one, else as IPython does."""
     if isinstance(error, SyntaxError):
-        told = _of_syntax(error)
-        if told is None:
+        syntax = _of_syntax(error)
+        if syntax is None:
             shell.showsyntaxerror()
             return
-        kind, error = NotPython, NotPython(told)
-    elif (told := _of_name(shell, error, trace)) is not None:
-        kind, error = NotMade, NotMade(told).with_traceback(trace)
+        kind, error = NotPython, NotPython(syntax)
+    elif (syntax := _of_name(shell, error, trace)) is not None:
+        kind, error = NotMade, NotMade(syntax).with_traceback(trace)
     shell.showtraceback((kind, error, trace), running_compiled_code=True)
 
 
@@ -89,8 +89,8 @@ def cuda_words(context: CompletionContext) -> SimpleMatcherResult:
 
     lines = context.full_text.split("\n")[: context.cursor_line]
     word, names = completion.offered(context.full_text, sum(len(line) + 1 for line in lines) + context.cursor_position)
-    found = [SimpleCompletion(name, type=completion.KINDS.get(name, "name")) for name in names]
-    return {"completions": found, "matched_fragment": word, "ordered": True, "suppress": True}
+    completions = [SimpleCompletion(name, type=completion.KINDS.get(name, "name")) for name in names]
+    return {"completions": completions, "matched_fragment": word, "ordered": True, "suppress": True}
 
 
 def load_ipython_extension(shell: Any) -> None:

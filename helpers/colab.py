@@ -48,15 +48,15 @@ def wanted(
 
     dependencies: the requirements in pyproject.toml.  constraints: the text of constraints.txt.
     """
-    pinned, found = pins(constraints), []
+    pinned, needed = pins(constraints), []
     for requirement in dependencies:
         name = re.split(r"[ ;<>=!~\[]", requirement, maxsplit=1)[0]
         here, pin = version_of(name), pinned.get(name.lower(), name)
         if name.startswith("cupy"):
             here = next((version for version in map(version_of, (name, *OTHER_CUPY)) if version), None)
         if here is None or (name in EXACT and pin != f"{name}=={here}"):
-            found.append(pin)
-    return found
+            needed.append(pin)
+    return needed
 
 
 def load_compiler() -> None:
@@ -87,9 +87,9 @@ def set_up(
         try:
             run(command, check=True, capture_output=True, text=True)
         except subprocess.CalledProcessError as error:
-            told = "\n".join((error.stderr or error.stdout or "").strip().splitlines()[-3:])
+            last_lines = "\n".join((error.stderr or error.stdout or "").strip().splitlines()[-3:])
             raise RuntimeError(
-                f"Colab could not install {', '.join(packages)}:\n{told}\n"
+                f"Colab could not install {', '.join(packages)}:\n{last_lines}\n"
                 "Choose Runtime, then Restart session, and run this cell again."
             ) from error
         importlib.invalidate_caches()  # this process may have looked for them before they were there

@@ -40,8 +40,8 @@ def offered(cell: str, cursor: int) -> tuple[str, list[str]]:
         return "", []
     word = begun[0]
     _, _, text = cell.partition("\n")
-    place = cursor - (len(cell) - len(text))
-    others = f"{text[: place - len(word)]} {text[place:]}"  # without the word itself, which is not whole
+    position = cursor - (len(cell) - len(text))
+    others = f"{text[: position - len(word)]} {text[position:]}"  # without the word itself, which is not whole
     own = _WORD.findall(_COMMENT.sub(" ", others))
     known = dict.fromkeys(chain(own, _of_exercise(cell), *WORDS.values()))
     return word, [name for name in known if name.startswith(word) and name != word]
@@ -53,6 +53,6 @@ def _of_exercise(cell: str) -> Iterable[str]:
     name = cell.partition("\n")[0].removeprefix("%%cuda").strip()
     if catalogue is None:
         return ()
-    starters = (getattr(one, "starter", None) for one in catalogue.EXERCISES if one.name == name)
+    starters = (getattr(exercise, "starter", None) for exercise in catalogue.EXERCISES if exercise.name == name)
     text = next((starter for starter in starters if isinstance(starter, str)), "")
     return _WORD.findall(_COMMENT.sub(" ", text))

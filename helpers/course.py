@@ -66,7 +66,7 @@ WAY = {  # the kernels that stand for their notebooks where the course says wher
     "02": "naive", "03": "coalesced", "04": "shared_memory", "06": "block_tile_2d", "09": "vectorized",
     "11": "warptiled", "14": "stream_k",
 }  # fmt: skip
-LAUNCH = {one.name for one in fields(OwnKernel) if one.init} - {"source"}
+LAUNCH = {field.name for field in fields(OwnKernel) if field.init} - {"source"}
 WAY_SIZE = 2048  # M = N = K
 USUAL = MappingProxyType({"block_x": 32, "block_y": 8})  # the block of naive and coalesced
 PICTURES = (
@@ -81,21 +81,21 @@ PROGRAMS = Path(gemm_kernels.__file__).with_name("host")
 class Compiled:
     """A kernel of the learner's own, which belongs to no exercise.
 
-    names: the kernels in it.  warnings: what the compiler said, word for word.  place: the file that it is kept in, or
+    names: the kernels in it.  warnings: what the compiler said, word for word.  path: the file that it is kept in, or
     "" if none could be written.  asked: what the learner is asked back about the name, or "".
     """
 
     names: tuple[str, ...]
     warnings: str
-    place: str
+    path: str
     asked: str = ""
 
     def __str__(self) -> str:
-        where = f", kept in {self.place}" if self.place else ""
+        where = f", kept in {self.path}" if self.path else ""
         templates = [name for name in self.names if "<" in name]
         later = f"A template is compiled when you give its arguments: entry={templates[0]!r}." if templates else ""
-        told = (self.asked, f"Compiled: {', '.join(self.names)}{where}.", later, self.warnings)
-        return "\n\n".join(part for part in told if part)
+        sentences = (self.asked, f"Compiled: {', '.join(self.names)}{where}.", later, self.warnings)
+        return "\n\n".join(part for part in sentences if part)
 
 
 def cuda(line: str, cell: str) -> None:
@@ -270,14 +270,14 @@ def speed(name: str, size: int = SHOWN, *, live: bool = False) -> Measurement:
     from helpers.exercises.framework import rungs
 
     check_sizes(size=size)
-    found = rungs.recorded(name, size) if isinstance(name, str) else None
-    if live and found is not None and gpu.backend() == "gpu":
-        blank = next(one for one in rungs.rungs() if one.name == name)
-        (found,) = rungs.timed([rungs.kernel_of(blank, blank.solved).launch(size, size, size)])
-    if found is None:
+    recorded = rungs.recorded(name, size) if isinstance(name, str) else None
+    if live and recorded is not None and gpu.backend() == "gpu":
+        blank = next(candidate for candidate in rungs.rungs() if candidate.name == name)
+        (recorded,) = rungs.timed([rungs.kernel_of(blank, blank.solved).launch(size, size, size)])
+    if recorded is None:
         known = ", ".join(blank.name for blank in rungs.rungs())
         raise BadInput(f"{name!r} was not recorded at {size}; recorded are {known} at {rungs.SIZES}.")
-    return found
+    return recorded
 
 
 def way(size: int = WAY_SIZE) -> Figure:
@@ -328,9 +328,9 @@ def here(number: str) -> Figure:
     from helpers.pictures.machine import facts as memories, figure as machine_picture
 
     names = dict.fromkeys(mark.kernel for mark in (notebook.now, notebook.then) if mark.kernel)
-    found = [recordings.gflops(usual(name), WAY_SIZE, WAY_SIZE, WAY_SIZE) for name in names]
-    source = f"M = N = K = {WAY_SIZE}, {found[0].label}" if found else ""
-    shares = tuple(one.of_cublas for one in found)
+    measured = [recordings.gflops(usual(name), WAY_SIZE, WAY_SIZE, WAY_SIZE) for name in names]
+    source = f"M = N = K = {WAY_SIZE}, {measured[0].label}" if measured else ""
+    shares = {name: row.of_cublas for name, row in zip(names, measured, strict=True)}
     return machine_picture.here_figure(memories.machine(), notebook.now, notebook.then, shares, source)
 
 
@@ -357,9 +357,9 @@ def run_program(name: str, kernel: str) -> None:
     if file.suffix != ".py":
         raise BadInput(f"{name!r} is no program in Python; there is 'multiply.py'.")
     with TemporaryDirectory() as folder, ExitStack() as patches:
-        place = Path(folder) / f"{kernel}.cu"
-        place.write_text(text, encoding="utf-8")
-        patches.enter_context(patch.object(sys, "argv", [str(file), str(place)]))
+        path = Path(folder) / f"{kernel}.cu"
+        path.write_text(text, encoding="utf-8")
+        patches.enter_context(patch.object(sys, "argv", [str(file), str(path)]))
         if gpu.backend() == "simulator":
             patches.enter_context(patch.dict(sys.modules, {"cupy": gpu}))
         try:
@@ -370,7 +370,7 @@ def run_program(name: str, kernel: str) -> None:
 
 
 def _program(name: str) -> Path:
-    programs = sorted(one.name for one in PROGRAMS.iterdir() if one.is_file())
+    programs = sorted(path.name for path in PROGRAMS.iterdir() if path.is_file())
     if not names_one_of(name, programs):
         known = ", ".join(programs)
         raise BadInput(f"There is no program {name!r} in {PROGRAMS.parent.name}/{PROGRAMS.name}; there are {known}.")
@@ -405,7 +405,7 @@ def _keep(name: str, text: str) -> None:
             Verdict(False, "There is no kernel in this cell: a kernel is a function that begins with __global__ void.")
         )
         return
-    plain = [one for one in names if "<" not in one]
+    plain = [name for name in names if "<" not in name]
     try:
         compiled = compiler.compile_module(text, plain, options=OPTIONS) if plain else {}
         if not plain:  # templates alone: their text is checked all the same
@@ -413,12 +413,12 @@ def _keep(name: str, text: str) -> None:
     except CompileError as error:
         display(Verdict(False, str(error)))
         return
-    place = kept.keep(name, text)
+    path = kept.keep(name, text)
     warnings = next((kernel.log for kernel in compiled.values()), "")
-    others = [one.name for one in catalogue.EXERCISES if isinstance(one, KernelExercise)]
+    others = [exercise.name for exercise in catalogue.EXERCISES if isinstance(exercise, KernelExercise)]
     near = difflib.get_close_matches(name, others, 1, 0.8)
     asked = f"No exercise is called {name}; did you mean {near[0]}? Compiled only, not checked." if near else ""
-    where = "" if place is None else short(place) if kept.told(place) else f"my/{place.name}"
+    where = "" if path is None else short(path) if kept.told(path) else f"my/{path.name}"
     display(Verdict(None if near else True, str(Compiled(names, warnings, where, asked))))
 
 
@@ -434,8 +434,8 @@ def __dir__() -> list[str]:
     hidden = ("_", "cuda", "load_ipython_extension")
     return sorted(
         name
-        for name, one in globals().items()
-        if isfunction(one) and one.__module__ == __name__ and not name.startswith(hidden)
+        for name, value in globals().items()
+        if isfunction(value) and value.__module__ == __name__ and not name.startswith(hidden)
     )
 
 

@@ -54,18 +54,18 @@ class NoCheckout(Exception):
 class Finding:
     """One thing that was looked at.
 
-    what: "the compiler".  state: WORKS, NOT_HERE (the course goes on without it) or BROKEN.  found: a sentence.
+    what: "the compiler".  state: WORKS, NOT_HERE (the course goes on without it) or BROKEN.  observation: a sentence.
     advice: what to do, empty where there is nothing to do.
     """
 
     what: str
     state: str
-    found: str
+    observation: str
     advice: str = ""
 
     @property
     def sentence(self) -> str:
-        return f"{self.found} {self.advice}".strip()
+        return f"{self.observation} {self.advice}".strip()
 
 
 @dataclass(frozen=True)
@@ -90,17 +90,17 @@ class Report:
     def text(self) -> str:
         """One line a finding, then the summary."""
         width = max(len(finding.what) for finding in self.findings)
-        lines = [f"{MARKS[one.state]} {one.what:{width}}  {one.sentence}" for one in self.findings]
+        lines = [f"{MARKS[finding.state]} {finding.what:{width}}  {finding.sentence}" for finding in self.findings]
         return "\n".join([*lines, self.summary])
 
     def html(self) -> str:
         """The same as a table, in the page's own colours but for the marks."""
         cell = "padding: 3px 12px; text-align: left; vertical-align: top;"
         rows = "".join(
-            f'<tr><td style="{cell} color: {COLOURS[one.state]}; font-weight: bold;">{MARKS[one.state]}</td>'
-            f'<td style="{cell} white-space: nowrap;">{html.escape(one.what)}</td>'
-            f'<td style="{cell}">{html.escape(one.sentence)}</td></tr>'
-            for one in self.findings
+            f'<tr><td style="{cell} color: {COLOURS[finding.state]}; font-weight: bold;">{MARKS[finding.state]}</td>'
+            f'<td style="{cell} white-space: nowrap;">{html.escape(finding.what)}</td>'
+            f'<td style="{cell}">{html.escape(finding.sentence)}</td></tr>'
+            for finding in self.findings
         )
         return f'<table><tbody>{rows}</tbody></table><div style="padding: 4px 0;">{html.escape(self.summary)}</div>'
 
@@ -154,11 +154,13 @@ def _project() -> dict[str, Any]:
 
 
 def _python() -> Finding:
-    found = f"{platform.python_version()} on {platform.system()}, {platform.machine()}."
+    version = f"{platform.python_version()} on {platform.system()}, {platform.machine()}."
     if sys.version_info[:2] < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
-        return Finding("Python", BROKEN, found, f"The course needs Python {oldest} or newer; `make lab` looks for one.")
-    return Finding("Python", WORKS, found)
+        return Finding(
+            "Python", BROKEN, version, f"The course needs Python {oldest} or newer; `make lab` looks for one."
+        )
+    return Finding("Python", WORKS, version)
 
 
 def _needed_packages() -> list[str]:
@@ -189,8 +191,10 @@ def _packages() -> Finding:
             other.append(f"{name} {version} (tested with {' or '.join(sorted(pinned))})")
     count = len(needed)
     if missing:
-        found = f"{len(missing)} of {count} are not installed: {', '.join(missing)}."
-        return Finding("packages", BROKEN, found, f"{SET_UP} Or choose the kernel of the course's .venv in the menu.")
+        sentence = f"{len(missing)} of {count} are not installed: {', '.join(missing)}."
+        return Finding(
+            "packages", BROKEN, sentence, f"{SET_UP} Or choose the kernel of the course's .venv in the menu."
+        )
     if other:
         return Finding("packages", WORKS, f"all {count} are here, in other versions than tested: {', '.join(other)}.")
     return Finding("packages", WORKS, f"all {count} are here, in the versions that the course is tested with.")
@@ -202,10 +206,10 @@ def _widgets() -> Finding:
     try:
         importlib.metadata.version("jupyterlab_widgets")
     except importlib.metadata.PackageNotFoundError:
-        found = (
+        sentence = (
             f"ipywidgets {ipywidgets.__version__} is here, but not its half in JupyterLab: sliders would show as text."
         )
-        return Finding("widgets", BROKEN, found, "Install jupyterlab_widgets beside JupyterLab and reload the page.")
+        return Finding("widgets", BROKEN, sentence, "Install jupyterlab_widgets beside JupyterLab and reload the page.")
     return Finding("widgets", WORKS, f"ipywidgets {ipywidgets.__version__}.")
 
 
@@ -224,8 +228,8 @@ def _compiler() -> Finding:
 def _headers() -> Finding:
     missing = [] if _compiles_with(*HEADERS) else [header for header in HEADERS if not _compiles_with(header)]
     if missing:
-        found = f"Kernels that include {' or '.join(f'<{header}>' for header in missing)} cannot be compiled."
-        return Finding("headers", NOT_HERE, found, SET_UP)
+        sentence = f"Kernels that include {' or '.join(f'<{header}>' for header in missing)} cannot be compiled."
+        return Finding("headers", NOT_HERE, sentence, SET_UP)
     return Finding("headers", WORKS, f"Kernels can include {', '.join(f'<{header}>' for header in HEADERS)}.")
 
 
@@ -267,8 +271,8 @@ def _simulator() -> Finding:
     gpusim.RawModule(code=PROBE).get_function("probe")((blocks,), (PROBE_BLOCK,), (array, np.int32(PROBE_SIZE)))
     if not np.array_equal(array, expected):
         return Finding("simulator", BROKEN, "It ran a small kernel, but the result is wrong.", SET_UP)
-    found = f"It ran a kernel of {blocks} blocks of {PROBE_BLOCK} threads, bit for bit right."
-    return Finding("simulator", WORKS, f"{found} {_engine()}")
+    sentence = f"It ran a kernel of {blocks} blocks of {PROBE_BLOCK} threads, bit for bit right."
+    return Finding("simulator", WORKS, f"{sentence} {_engine()}")
 
 
 def _engine() -> str:
@@ -285,9 +289,9 @@ def _gpu() -> Finding:
     from helpers import gpu
 
     chosen, probe = gpu.backend(), gpu.probe()  # a setting that cannot be satisfied raises its own sentence
-    if not probe.found:
-        found = f"None that CuPy can use: {probe.reason}"
-        return Finding("GPU", NOT_HERE, found, "Kernels run in the simulator, and speeds come from recordings.")
+    if not probe.usable:
+        sentence = f"None that CuPy can use: {probe.reason}"
+        return Finding("GPU", NOT_HERE, sentence, "Kernels run in the simulator, and speeds come from recordings.")
     if chosen == "simulator":
         return Finding("GPU", NOT_HERE, f"{probe.reason} {gpu.reason()}", "Kernels run in the simulator.")
     return _gpu_runs()
@@ -318,8 +322,8 @@ def _recordings() -> Finding:
     counts = {name: len(recordings.load(name)) for name in recordings.gpus()}
     if not counts:
         return Finding("recordings", BROKEN, "There are none, so notebooks without a GPU show no speeds.", SET_UP)
-    told = ", ".join(f"{count} measurements on {name}" for name, count in counts.items())
-    return Finding("recordings", WORKS, f"{told}.")
+    counted = ", ".join(f"{count} measurements on {name}" for name, count in counts.items())
+    return Finding("recordings", WORKS, f"{counted}.")
 
 
 def _cache() -> Finding:

@@ -40,12 +40,12 @@ class BackendError(Sentence, Exception):
 
 @dataclass(frozen=True)
 class Probe:
-    """What was found when a GPU was looked for.
+    """Whether CuPy can use a GPU here, and why.
 
-    found: CuPy can use a GPU here.  reason: one sentence, why it can or cannot.
+    usable: CuPy can use a GPU here.  reason: one sentence, why it can or cannot.
     """
 
-    found: bool
+    usable: bool
     reason: str
 
 
@@ -55,9 +55,9 @@ def backend() -> Literal["gpu", "simulator"]:
     if setting == "simulator":
         return "simulator"
     if setting == "auto":
-        return "gpu" if probe().found else "simulator"
+        return "gpu" if probe().usable else "simulator"
     if setting == "gpu":
-        if not probe().found:
+        if not probe().usable:
             raise BackendError(
                 f"{BACKEND_VARIABLE}=gpu asks for a GPU, but {probe().reason} "
                 f"Set {BACKEND_VARIABLE}=auto (or simulator) to run the same cells on the simulator."
@@ -76,10 +76,10 @@ def probe() -> Probe:
         cupy = _cupy()
         count = cupy.cuda.runtime.getDeviceCount()
     except ImportError as error:
-        found = (
+        sentence = (
             f"a driver with {driver} GPU(s) is here, but CuPy, which `make setup GPU=yes` installs, cannot be imported"
         )
-        return Probe(False, f"{found} ({error}).")
+        return Probe(False, f"{sentence} ({error}).")
     except Exception as error:  # CuPy's own error types live inside the import that may have failed
         return Probe(False, f"a driver with {driver} GPU(s) is here, but CuPy cannot use it ({error}).")
     if count == 0:
@@ -208,6 +208,9 @@ def _simulator() -> ModuleType:
 def _raw_module() -> type:
     """CuPy's RawModule, which compiles what the simulator's compiles: `compiler.adapted` sources, the same headers."""
     from gpusim import compiler
+    from helpers import headers
+
+    headers.register()
 
     class RawModule(_cupy().RawModule):
         def __init__(self, code: str | None = None, *, options: Sequence[str] = (), **others: Any) -> None:
@@ -226,5 +229,7 @@ def _raw_module() -> type:
 def _simulated_names() -> Mapping[str, Any]:
     """The simulator's counterparts of CuPy's names, with CuPy's signatures as far as a learner uses them."""
     from gpusim import cupy_names
+    from helpers import headers
 
+    headers.register()
     return cupy_names()

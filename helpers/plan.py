@@ -49,6 +49,7 @@ class Notebook:
     trail: its name in the line under the heading that says where the reader is.
     idea: what it teaches, in one line.
     minutes: of its path, as counted by helpers/tools/notebooks/lesson.py, rounded up to five.
+    with_optional: minutes with the exercises that it offers as a challenge or as practice; 0 if there are none.
     told: its idea in three sentences, one on a line, without a term that the course has not explained by then.
     now: where most cycles of the kernel go that it begins with; None in a notebook that makes no kernel faster.
     then: where those of the one go that it ends with.
@@ -62,6 +63,7 @@ class Notebook:
     told: str
     now: Mark | None = None
     then: Mark | None = None
+    with_optional: int = 0
 
     @property
     def number(self) -> str:
@@ -126,13 +128,13 @@ class Course:
     @property
     def numbers(self) -> tuple[str, ...]:
         """The two digits of every notebook, in order."""
-        return tuple(one.number for one in self.notebooks)
+        return tuple(notebook.number for notebook in self.notebooks)
 
     def notebook(self, number: str) -> Notebook:
         """The notebook with these two digits. BrokenPlan, with the numbers there are, if there is none."""
-        for one in self.notebooks:
-            if isinstance(number, str) and one.number == number:
-                return one
+        for notebook in self.notebooks:
+            if isinstance(number, str) and notebook.number == number:
+                return notebook
         raise BrokenPlan(f"{FILE} has no notebook {number}; it has {', '.join(self.numbers)}.")
 
 
@@ -152,10 +154,10 @@ def read(text: str) -> Course:
     if unknown:
         raise BrokenPlan(f"{FILE} has a table {unknown[0]!r}; expected are [[notebook]] and [[route]].")
     notebooks = tuple(_notebook(number, row) for number, row in _rows(tables, "notebook"))
-    found = Course(notebooks, tuple(_route(number, row) for number, row in _rows(tables, "route")))
-    _check_order(found)
-    _check_stops(found)
-    return found
+    read = Course(notebooks, tuple(_route(number, row) for number, row in _rows(tables, "route")))
+    _check_order(read)
+    _check_stops(read)
+    return read
 
 
 def _rows(tables: Mapping[str, Any], name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -193,31 +195,34 @@ def _notebook(number: int, row: Mapping[str, Any]) -> Notebook:
         "trail": str,
         "idea": str,
         "minutes": int,
+        "with_optional": int,
         "told": str,
         "now": dict,
         "then": dict,
     }
-    fields = _fields(where, row, kinds, optional=("now", "then"))
+    fields = _fields(where, row, kinds, optional=("now", "then", "with_optional"))
     if ("now" in fields) != ("then" in fields):
         raise BrokenPlan(f"{where} has only one of 'now' and 'then'; the picture that they are for needs both.")
     marks = {name: _mark(f"{where}, {name}", fields.pop(name)) for name in ("now", "then") if name in fields}
-    found = Notebook(**fields, **marks)
-    if re.fullmatch(r"\d\d_\w+\.ipynb", found.file) is None:
-        raise BrokenPlan(f"{where}: the file is {found.file!r}, expected two digits and a name, '03_coalescing.ipynb'.")
-    return found
+    notebook = Notebook(**fields, **marks)
+    if re.fullmatch(r"\d\d_\w+\.ipynb", notebook.file) is None:
+        raise BrokenPlan(
+            f"{where}: the file is {notebook.file!r}, expected two digits and a name, '03_coalescing.ipynb'."
+        )
+    return notebook
 
 
 def _mark(where: str, row: Mapping[str, Any]) -> Mark:
-    found = Mark(**_fields(where, row, {"place": str, "why": str, "kernel": str}, optional=("kernel",)))
-    if found.place not in PLACES:
-        raise BrokenPlan(f"{where}: the place is {found.place!r}, expected one of {', '.join(PLACES)}.")
-    return found
+    mark = Mark(**_fields(where, row, {"place": str, "why": str, "kernel": str}, optional=("kernel",)))
+    if mark.place not in PLACES:
+        raise BrokenPlan(f"{where}: the place is {mark.place!r}, expected one of {', '.join(PLACES)}.")
+    return mark
 
 
 def _route(number: int, row: Mapping[str, Any]) -> Route:
     where = f"[[route]] {number} of {FILE}"
     fields = _fields(where, row, {"name": str, "at_most": int, "promise": str, "stops": list})
-    stops = tuple(_stop(f"{where}, stop {place}", stop) for place, stop in enumerate(fields.pop("stops"), 1))
+    stops = tuple(_stop(f"{where}, stop {number}", stop) for number, stop in enumerate(fields.pop("stops"), 1))
     return Route(**fields, stops=stops)
 
 
@@ -235,9 +240,9 @@ def _stop(where: str, row: Any) -> Stop | Pause:
     return Stop(**fields, steps=steps)
 
 
-def _check_order(found: Course) -> None:
+def _check_order(course: Course) -> None:
     """Raise BrokenPlan where notebooks are not in the order of their numbers, or two have one number."""
-    numbers: Sequence[str] = found.numbers
+    numbers: Sequence[str] = course.numbers
     for before, after in zip(numbers, numbers[1:], strict=False):
         if before == after:
             raise BrokenPlan(f"{FILE} has two notebooks with the number {after}.")
@@ -245,12 +250,12 @@ def _check_order(found: Course) -> None:
             raise BrokenPlan(f"{FILE} has notebook {after} after notebook {before}; put them in their order.")
 
 
-def _check_stops(found: Course) -> None:
+def _check_stops(course: Course) -> None:
     """Raise BrokenPlan where a route stops at a notebook that is not in the plan."""
-    for route in found.routes:
+    for route in course.routes:
         for stop in route.stops:
-            if isinstance(stop, Stop) and stop.notebook not in found.numbers:
+            if isinstance(stop, Stop) and stop.notebook not in course.numbers:
                 raise BrokenPlan(
                     f"The route {route.name!r} of {FILE} stops at notebook {stop.notebook!r}, which has no row; "
-                    f"there are {', '.join(found.numbers)}."
+                    f"there are {', '.join(course.numbers)}."
                 )

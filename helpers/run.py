@@ -28,12 +28,14 @@ from gemm_kernels.launch import OPTIONS
 from gemm_kernels.workspaces import Workspaces
 from gpusim import compiler, errors
 from gpusim.sentences import BadInput, Sentence
-from helpers import gpu
+from helpers import gpu, headers
 
 Dims = tuple[int, int, int]
 Level = Literal["auto", "sass", "ptx"]
 
 ORIGIN: tuple[Dims, ...] = ((0, 0, 0),)
+
+headers.register()
 
 
 class LaunchFailed(Sentence, Exception):
@@ -262,11 +264,11 @@ def role_of(name: str) -> str | None:
 
 def roles(parameters: Sequence[compiler.Parameter]) -> tuple[str, ...] | None:
     """What each parameter is to a multiplication, by its name or else by its place; None for other kernels."""
-    named = tuple(role_of(one.name) for one in parameters)
+    named = tuple(role_of(parameter.name) for parameter in parameters)
     if None not in named and len(set(named)) == len(named) and {"A", "B", "C", "N"} <= {*named}:
         return tuple(map(str, named))
     for usual in (SCALED, PLAIN):
-        if [one.is_pointer for one in parameters] == [name in ("A", "B", "C") for name in usual]:
+        if [parameter.is_pointer for parameter in parameters] == [name in ("A", "B", "C") for name in usual]:
             return usual
     return None
 
@@ -278,31 +280,31 @@ def _start(kernel: gpusim.Kernel, launch: Launch, A: np.ndarray, B: np.ndarray, 
     if launch.arguments is not None:
         given = launch.arguments.given
         copies = [value.get() if hasattr(value, "get") else copy(value) for value in given]  # it may write to them
-        typed = [_typed(kernel, one, value) for one, value in zip(parameters, copies, strict=False)]
+        typed = [_typed(kernel, parameter, value) for parameter, value in zip(parameters, copies, strict=False)]
         call(kernel, launch.grid, launch.block, [*typed, *copies[len(typed) :]], launch.shared_bytes)
         return
     workspace: tuple[Any, ...] = ()
     if launch.workspace_bytes is not None:
         parameters = parameters[:-1]
         workspace = (np.zeros(max(launch.workspace_bytes // 4, 1), np.float32),)
-    found, (M, N, K) = roles(parameters), launch.shape
-    if found is None:
-        wanted = ", ".join(f"{one.type} {one.name}" for one in parameters)
+    names, (M, N, K) = roles(parameters), launch.shape
+    if names is None:
+        wanted = ", ".join(f"{parameter.type} {parameter.name}" for parameter in parameters)
         raise errors.ArgumentError(
             f"{launch.name} takes ({wanted}), which are not the M, N, K, A, B and C of a multiplication, with alpha "
             "and beta or without. Say its arguments and its grid: OwnKernel(source, entry, block=…, grid=…, args=(…))."
         )
-    if not {"M", "K"} <= {*found} and not M == N == K:
+    if not {"M", "K"} <= {*names} and not M == N == K:
         raise errors.ArgumentError(
             f"{launch.name} takes one size, so that its matrices are square; the shape is {M} × {N} × {K}. "
             f"Look at it with shape=({N}, {N}, {N})."
         )
     values = {"M": M, "N": N, "K": K, "alpha": 1.0, "beta": 0.0, "A": A, "B": B, "C": C}
-    renamed = tuple(replace(one, name=role) for one, role in zip(parameters, found, strict=True))
+    renamed = tuple(replace(parameter, name=role) for parameter, role in zip(parameters, names, strict=True))
     if renamed != tuple(parameters):
         others = kernel.compiled.parameters[len(renamed) :]
         kernel = gpusim.Kernel(replace(kernel.compiled, parameters=(*renamed, *others)), kernel.variables)
-    arguments = [*(_typed(kernel, one, values[one.name]) for one in renamed), *workspace]
+    arguments = [*(_typed(kernel, parameter, values[parameter.name]) for parameter in renamed), *workspace]
     call(kernel, launch.grid, launch.block, arguments, launch.shared_bytes)
 
 

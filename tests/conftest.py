@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -32,31 +33,44 @@ def prepared_afresh() -> Iterator[None]:
     """No kernel is taken as an earlier test left it, and none is left for a later one."""
     from gpusim.cupy.levels import forms_of
 
-    forms_of.cache_clear()
+    forms_of.clear()
     yield
-    forms_of.cache_clear()
+    forms_of.clear()
 
 
+@pytest.hookimpl(trylast=True)  # what its fixtures made is gone
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """What a file's tests freed goes back to the system: glibc keeps a gigabyte of it after launches of Stream-K.
+    """Collect the garbage of each file, and empty the caches where a process has grown.
 
-    Caches are emptied, and garbage is collected, only where a process has grown by MOST_GROWTH since the last time: to
-    look through the objects of a large process takes seconds.
+    What stays after a file is kept out of the next collections: to look through all objects of a large process takes
+    seconds. Everything is looked through where it has grown by MOST_GROWTH since the last time.
     """
     global _kept
-    if nextitem is None or nextitem.path != item.path:
-        if levels := sys.modules.get("gpusim.cupy.levels"):
-            levels.forms_of.cache_clear()
-        _trim()
     if _resident() > _kept + MOST_GROWTH:
         _clear_caches()
-        gc.collect()
-        _trim()
+        gc.unfreeze()
+        _collect()
         _kept = _resident()
+    elif nextitem is None or nextitem.path != item.path:
+        if levels := sys.modules.get("gpusim.cupy.levels"):
+            levels.forms_of.clear()
+        _collect()
 
 
-MOST_GROWTH = 300 << 20  # bytes
-_kept = 200 << 20  # bytes that stayed in memory after the last collection
+MOST_GROWTH = 150 << 20  # bytes
+_kept = 300 << 20  # bytes that stayed in memory after the last look through everything; at first the collected tests
+
+
+def _collect() -> None:
+    """Collect garbage, and give what is free to the system: glibc keeps a gigabyte of it after launches of Stream-K.
+
+    ipywidgets keeps every widget, and with it an explorer's pictures, until it is closed.
+    """
+    if widgets := sys.modules.get("ipywidgets"):
+        widgets.Widget.close_all()
+    gc.collect()
+    gc.freeze()
+    _trim()
 
 
 def _clear_caches() -> None:
@@ -111,7 +125,6 @@ def only_what_a_test_makes() -> Iterator[None]:
     """Whatever lives already stays out of the collector's sight: by then it is millions of objects."""
     gc.freeze()
     yield
-    gc.unfreeze()
 
 
 def pytest_collection_finish() -> None:
@@ -121,6 +134,19 @@ def pytest_collection_finish() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--whole", action="store_true", help="run every case of every table, and the browser tests")
+    parser.addoption(
+        "--seed", type=int, default=date.today().toordinal(), help="which cases of each table; by default today's"
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if _takes_all(config):
+        return "cases: all of every table"
+    return f"cases: up to {MOST_CASES} of each table, those of --seed={config.option.seed}"
+
+
+def _takes_all(config: pytest.Config) -> bool:
+    return config.option.whole or any(".py" in argument for argument in config.args)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -128,8 +154,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Skip browser tests where there is no browser, except where CI is set: there its absence is a failure.
     """
-    if not config.getoption("whole") and not any(".py" in argument for argument in config.args):
-        left = _left_out(items) + [one for one in items if one.get_closest_marker("browser")]
+    if not _takes_all(config):
+        left = _left_out(items, config.option.seed) + [item for item in items if item.get_closest_marker("browser")]
         config.hook.pytest_deselected(items=left)
         gone = set(left)
         items[:] = [item for item in items if item not in gone]
@@ -140,11 +166,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="needs chromium (Debian, Ubuntu: apt install chromium)"))
 
 
-MOST_CASES = 24  # of a test, but where its mark `table(keep=60)` says another number
+MOST_CASES = 8  # of a test, but where its mark `table(keep=60)` says another number
 
 
-def _left_out(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The cases of each test that are not among the so many which lie evenly in its table."""
+def _left_out(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
+    """The cases of each test that are not among its `chosen` ones."""
     tables: dict[str, list[pytest.Item]] = {}
     for item in items:
         if hasattr(item, "callspec"):  # not a notebook's cell
@@ -153,10 +179,20 @@ def _left_out(items: list[pytest.Item]) -> list[pytest.Item]:
     left = []
     for cases in tables.values():
         mark = cases[0].get_closest_marker("table")
-        keep = min(mark.kwargs["keep"] if mark else MOST_CASES, len(cases))
-        kept = {round(number * (len(cases) - 1) / max(keep - 1, 1)) for number in range(keep)}
+        kept = chosen(len(cases), mark.kwargs["keep"] if mark else MOST_CASES, seed)
         left += [case for number, case in enumerate(cases) if number not in kept]
     return left
+
+
+def chosen(cases: int, keep: int, seed: int) -> set[int]:
+    """Numbers of `keep` of so many cases, spread over the table; with one seed after the other each case is chosen.
+
+    The steps between them are cases / keep, give or take one; each seed begins one further on.
+    """
+    if cases <= keep:
+        return set(range(cases))
+    first = seed % -(-cases // keep)
+    return {min(number * cases // keep + first, (number + 1) * cases // keep - 1) for number in range(keep)}
 
 
 def _chromium() -> str | None:

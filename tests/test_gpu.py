@@ -73,7 +73,7 @@ def test_a_gpu_without_cupy_is_told_with_the_command_that_installs_it(monkeypatc
     monkeypatch.setattr(gpu, "_driver_devices", lambda: 2)
     monkeypatch.setitem(sys.modules, "cupy", None)  # so that importing it fails
     found = gpu.probe.__wrapped__()
-    assert not found.found
+    assert not found.usable
     assert found.reason.startswith(
         "a driver with 2 GPU(s) is here, but CuPy, which `make setup GPU=yes` installs, cannot"
     )
@@ -173,7 +173,7 @@ def test_recording_on_a_gpu_is_answered_with_the_way_to_do_it(monkeypatch):
 
 # --- on a GPU -------------------------------------------------------------------------------------------------------
 
-on_a_gpu = pytest.mark.skipif(not gpu.probe().found, reason=gpu.probe().reason)
+on_a_gpu = pytest.mark.skipif(not gpu.probe().usable, reason=gpu.probe().reason)
 
 
 @on_a_gpu

@@ -183,7 +183,7 @@ def test_a_cuda_error_becomes_a_sentence_with_the_launch(monkeypatch, message, s
 
 # --- on a GPU -----------------------------------------------------------------------------------------------------
 
-on_a_gpu = pytest.mark.skipif(not gpu.probe().found, reason=gpu.probe().reason)
+on_a_gpu = pytest.mark.skipif(not gpu.probe().usable, reason=gpu.probe().reason)
 
 
 @on_a_gpu

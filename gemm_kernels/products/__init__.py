@@ -248,9 +248,9 @@ def _of_lists(
             "scale_a and scale_b belong to one product. Give alpha, or epilogue steps without arrays, to lists."
         )
     if not isinstance(B, list | tuple) or len(A) != len(B) or not A:
-        found = f"{len(B)}" if isinstance(B, list | tuple) else f"a {type(B).__name__}"
+        given = f"{len(B)}" if isinstance(B, list | tuple) else f"a {type(B).__name__}"
         raise Refused(
-            f"A is a list of {len(A)} matrices, and B is {found}; both must have the same number, at least one."
+            f"A is a list of {len(A)} matrices, and B is {given}; both must have the same number, at least one."
         )
     if C is not None and (not isinstance(C, list | tuple) or len(C) != len(A)):
         raise Refused(f"C must be a list of {len(A)} matrices as A and B are, or be left out.")
@@ -284,7 +284,7 @@ def _of_lists(
         operand, result, _number("alpha", alpha), _number("beta", beta), steps, tensor_cores=tensor_cores, tile=tile
     )
     _check_result(request)
-    layouts = {tuple((view.rows, view.cols, view.row_step, view.col_step) for view in one) for one in products}
+    layouts = {tuple((view.rows, view.cols, view.row_step, view.col_step) for view in product) for product in products}
     make = plans.pointed if len(layouts) == 1 else plans.listed
     return make(device, request, results, products).holding((*A, *B, *results, *(step.array for step in steps)))
 
@@ -306,7 +306,9 @@ def _check_inner(A: View, B: View) -> None:
 def _batch_sizes(A: View, B: View) -> list[int]:
     """The batch's axes as NumPy broadcasts them."""
     count = max(len(A.batch), len(B.batch))
-    pairs = zip(*([1] * (count - len(one.batch)) + [size for size, _ in one.batch] for one in (A, B)), strict=True)
+    pairs = zip(
+        *([1] * (count - len(operand.batch)) + [size for size, _ in operand.batch] for operand in (A, B)), strict=True
+    )
     sizes = []
     for a, b in pairs:
         if a != b and 1 not in (a, b):
@@ -328,11 +330,11 @@ def _offsets(batch: Any, device: Device, A: View, B: View) -> Any:
     wanted = B.batch[0][0] + 1
     if isinstance(batch, list | tuple):
         ends = [*batch]
-        if not all(isinstance(one, Integral) for one in ends) or ends != sorted(ends) or ends[:1] != [0]:
+        if not all(isinstance(end, Integral) for end in ends) or ends != sorted(ends) or ends[:1] != [0]:
             raise Refused(f"batch is {batch!r:.60}; offsets begin with 0 and are whole numbers that never fall.")
         if ends[-1] != A.rows:
             raise Refused(f"batch ends with {ends[-1]}, and A has {A.rows} rows; the last offset is their number.")
-        batch = device.namespace.asarray([int(one) for one in ends], dtype="int32")
+        batch = device.namespace.asarray([int(end) for end in ends], dtype="int32")
     if not hasattr(batch, "dtype") or batch.dtype.name != "int32" or batch.ndim != 1 or not batch.flags.c_contiguous:
         raise Refused("batch must be a list of offsets, or an int32 array (E + 1,) of the device.")
     plans.device_of("batch", batch)
@@ -357,7 +359,7 @@ def _number(name: str, value: Any) -> float:
 
 def _pair(name: str, value: Any, least: int) -> tuple[int, int]:
     pair = value if isinstance(value, tuple) else (value, value)
-    if len(pair) != 2 or not all(isinstance(one, Integral) and one >= least for one in pair):
+    if len(pair) != 2 or not all(isinstance(number, Integral) and number >= least for number in pair):
         raise Refused(
             f"{name} is {value!r}; it must be a whole number of at least {least}, or two: (along h, along w)."
         )

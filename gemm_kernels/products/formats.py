@@ -31,8 +31,8 @@ class Format:
 
 
 FORMATS = {
-    one.name: one
-    for one in (
+    format_.name: format_
+    for format_ in (
         Format("f32", "F32", 4, "f32", ("float32",), tensor_cores=False),
         Format("f64", "F64", 8, "f64", ("float64",)),
         Format("f16", "F16", 2, "f32", ("float16", "uint16")),
@@ -56,9 +56,9 @@ def named(dtype: Any) -> Format:
         stored = np.dtype(dtype).name
     except TypeError:
         stored = str(dtype)
-    for one in (FORMATS[name] for name in OPERANDS):
-        if stored == one.stored[0]:
-            return one
+    for format_ in (FORMATS[name] for name in OPERANDS):
+        if stored == format_.stored[0]:
+            return format_
     raise Refused(f"dtype is {dtype!r}; A and B may be {', '.join(OPERANDS)}, such as dtype='bf16'.")
 
 
@@ -76,18 +76,18 @@ def of_array(what: str, array: Any, dtype: Format | None) -> Format:
         raise Refused(
             f"{what} has elements of type {stored}, bits of a format that NumPy lacks: say dtype={_BITS[stored]}."
         )
-    for one in (FORMATS[name] for name in OPERANDS):
-        if stored == one.stored[0]:
-            return one
+    for format_ in (FORMATS[name] for name in OPERANDS):
+        if stored == format_.stored[0]:
+            return format_
     raise Refused(f"{what} has elements of type {stored}; A and B may be {', '.join(OPERANDS)}. Convert it first.")
 
 
 def of_result(what: str, array: Any, operand: Format) -> Format:
     """The format of C, or of a matrix beside it: float32, 16 bits, float64 or int32."""
     stored = array.dtype.name
-    found = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int32": "s32"}.get(stored)
+    name = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int32": "s32"}.get(stored)
     if stored == "uint16" and operand.size == 2:
-        found = operand.name
-    if found is None:
+        name = operand.name
+    if name is None:
         raise Refused(f"{what} has elements of type {stored}; it may have float32, float16, float64 or int32.")
-    return FORMATS[found]
+    return FORMATS[name]

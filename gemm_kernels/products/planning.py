@@ -111,8 +111,8 @@ class Plan:
 
     def __call__(self) -> Any:
         """Launch, and return C. Asynchronous on a GPU."""
-        for one in self.before:
-            one()
+        for plan_before in self.before:
+            plan_before()
         if self.launch is None:
             return self.C
         function = _compiled(self.device, self.launch.source, self.launch.entry, self.launch.shared_bytes)
@@ -265,7 +265,7 @@ def batched(device: Device, request: Request, C: Any, views: tuple[View, View, V
     if 0 in (M, N, count):
         return Plan(None, C, device)
     beside = [_fitting(step, request, target) for step in request.steps]
-    every = [A, B, target, *(one for one in beside if one is not None)]
+    every = [A, B, target, *(array for array in beside if array is not None)]
     axes = merged(every)
     if len(axes[0]) > 2:
         if len(every) > 3:
@@ -274,14 +274,14 @@ def batched(device: Device, request: Request, C: Any, views: tuple[View, View, V
                 "arrays. Copy one of them, so that it lies in one piece: gpu.ascontiguousarray(A)."
             )
         return pointed(device, request, C, [(A, B, target)])
-    steps = [_batch_steps(one) for one in axes]
+    steps = [_batch_steps(axis) for axis in axes]
     inner = axes[0][-1][0] if axes[0] else 1
     flat = dict(zip(map(id, every), steps, strict=True))
     tile = _tile(device, request, [(M, N)] * count, A.cols)
     described = _Described(device, request, tile)
     problem, panels, wide = described.problem([(A, B, target)], [flat[id(A)], flat[id(B)], flat[id(target)]])
     problem["inner"] = inner
-    slots = [_slot(step, one, flat.get(id(one), (0, 0))) for step, one in zip(request.steps, beside, strict=True)]
+    slots = [_slot(step, array, flat.get(id(array), (0, 0))) for step, array in zip(request.steps, beside, strict=True)]
     return described.plan(C, "Batched", problem, panels, wide, slots, beside, tile_count=count, count=count)
 
 
@@ -289,7 +289,7 @@ def pointed(device: Device, request: Request, C: Any, products: Sequence[tuple[V
     """Products of one shape whose matrices lie anywhere: the kernel finds them behind pointers."""
     _check_alone(request, "behind pointers")
     M, N = products[0][2].rows, products[0][2].cols
-    table = [row for one in products for row in addresses(one, math.prod(size for size, _ in one[2].batch))]
+    table = [row for product in products for row in addresses(product, math.prod(size for size, _ in product[2].batch))]
     if 0 in (M, N, len(table)):
         return Plan(None, C, device)
     tile = _tile(device, request, [(M, N)] * len(table), products[0][0].cols)
@@ -315,10 +315,10 @@ def listed(device: Device, request: Request, C: Any, products: Sequence[tuple[Vi
     problems = np.zeros(len(products), first.dtype)
     BM, BN, _ = tile.size
     first_tiles = [0]
-    for place, one in enumerate(products):
-        problems[place] = described.one(one, panels, [(0, 0)] * 3)
-        problems[place]["inner"] = 1
-        first_tiles.append(first_tiles[-1] + -(-one[2].rows // BM) * -(-one[2].cols // BN))
+    for index, product in enumerate(products):
+        problems[index] = described.product(product, panels, [(0, 0)] * 3)
+        problems[index]["inner"] = 1
+        first_tiles.append(first_tiles[-1] + -(-product[2].rows // BM) * -(-product[2].cols // BN))
     asarray = device.namespace.asarray
     table = asarray(np.frombuffer(problems.tobytes(), _I8).copy())
     begins = asarray(np.array(first_tiles, _I4))
@@ -346,8 +346,8 @@ def ragged(device: Device, request: Request, C: Any, views: tuple[View, View, Vi
     problem, panels, wide = described.problem([(A, B, target)], [(0, 0), (B.batch[0][1], 0), (0, 0)], ragged=True)
     problem["inner"] = max(count, 1)
     slots = [
-        _slot(step, one, (0, 0) if one is None else (one.batch[0][1], 0))
-        for step, one in zip(request.steps, beside, strict=True)
+        _slot(step, array, (0, 0) if array is None else (array.batch[0][1], 0))
+        for step, array in zip(request.steps, beside, strict=True)
     ]
     BM, BN, _ = tile.size
     blocks = (target.rows // BM + count) * -(-N // BN)  # each product has at most one tile that is not whole
@@ -366,7 +366,7 @@ def image(device: Device, request: Request, Y: Any, picture: dict[str, int], wid
     described = _Described(device, request, tile)
     line = View("X", picture["first"], target.rows, B.rows, 0, 0, (), request.operand.size)
     problem, panels, wide = described.problem([(line, B, target)], [(0, 0)] * 3, picture=picture, width=width)
-    slots = [_slot(step, one, (0, 0)) for step, one in zip(request.steps, beside, strict=True)]
+    slots = [_slot(step, array, (0, 0)) for step, array in zip(request.steps, beside, strict=True)]
     return described.plan(Y, "Batched", problem, panels, wide, slots, beside, tile_count=1, count=1)
 
 
@@ -417,8 +417,8 @@ def _fitting(step: Step, request: Request, target: View) -> View | None:
         raise Refused(f"epilogue.{step.name} computes with floats, and C is int32. Give a float32 C.")
     if step.is_result:
         return None
-    found = view_of(f"the array of epilogue.{step.name}", step.array)
-    return broadcast_to(found, [size for size, _ in target.batch], target.rows, target.cols)
+    view = view_of(f"the array of epilogue.{step.name}", step.array)
+    return broadcast_to(view, [size for size, _ in target.batch], target.rows, target.cols)
 
 
 def _slot(step: Step, view: View | None, batch: tuple[int, int]) -> np.ndarray:
@@ -466,9 +466,9 @@ class _Described:
         image_panel = _Panel(True, 1 if self.tile.kind == tiles.FMA else width)
         panels = (_common(panels_a) if picture is None else image_panel, _common(panels_b))
         wide = all(self._wide(target) for _, _, target in products)
-        return self.one(products[0], panels, batch, picture), panels, wide
+        return self.product(products[0], panels, batch, picture), panels, wide
 
-    def one(
+    def product(
         self,
         product: tuple[View, View, View],
         panels: tuple[_Panel, _Panel],
@@ -535,8 +535,8 @@ class _Described:
         parameters["list"] = 0 if listed is None else listed.data.ptr
         parameters["first_tiles"] = 0 if first_tiles is None else first_tiles.data.ptr
         parameters["count"], parameters["tiles"] = count, each
-        for place, slot in enumerate(slots):
-            parameters["beside"][place] = slot
+        for index, slot in enumerate(slots):
+            parameters["beside"][index] = slot
         blocks = each * tile_count if blocks is None else blocks
         if blocks > 2**31 - 1:
             raise Refused(
@@ -544,8 +544,8 @@ class _Described:
             )
         kind = "Image" if problem.dtype["A"] == IMAGE else "Strided"
         types = [
-            f"{name}<{request.operand.cpp}, {str(one.along_k).lower()}, {one.width}>"
-            for name, one in zip((kind, "Strided"), panels, strict=True)
+            f"{name}<{request.operand.cpp}, {str(panel.along_k).lower()}, {panel.width}>"
+            for name, panel in zip((kind, "Strided"), panels, strict=True)
         ]
         steps = [
             step.cpp.format(FORMATS[of_result("an epilogue's array", step.array, request.operand).name].cpp)
@@ -560,11 +560,11 @@ class _Described:
             tile.shared_bytes(request.operand), (M, N, K), (BM, BN), BK, tile.stages,
             arguments=Arguments((parameters,)),
         )  # fmt: skip
-        return Plan(launch, C, self.device, tuple(one for one in (listed, first_tiles) if one is not None))
+        return Plan(launch, C, self.device, tuple(table for table in (listed, first_tiles) if table is not None))
 
 
 def _common(panels: Sequence[_Panel]) -> _Panel:
     """What suits all products of a launch."""
-    if len({one.along_k for one in panels}) > 1:
+    if len({panel.along_k for panel in panels}) > 1:
         return _Panel(True, 1)
-    return _Panel(panels[0].along_k, math.gcd(*(one.width for one in panels)))
+    return _Panel(panels[0].along_k, math.gcd(*(panel.width for panel in panels)))

@@ -103,22 +103,22 @@ def merged(views: Sequence[View]) -> list[tuple[tuple[int, int], ...]]:
     """The batch's axes of some views, of one shape, with as few axes as possible: two become one where, for every view,
     a step of the outer one is a whole run of the inner one."""
     axes = [list(view.batch) for view in views]
-    place = len(axes[0]) - 2
-    while place >= 0:
-        pairs = [(one[place], one[place + 1]) for one in axes]
+    last = len(axes[0]) - 2
+    while last >= 0:
+        pairs = [(axis[last], axis[last + 1]) for axis in axes]
         if all(outer[1] == inner[0] * inner[1] or outer[0] == 1 for outer, inner in pairs):
-            for one, (outer, inner) in zip(axes, pairs, strict=True):
-                one[place : place + 2] = [(outer[0] * inner[0], inner[1])]
+            for axis, (outer, inner) in zip(axes, pairs, strict=True):
+                axis[last : last + 2] = [(outer[0] * inner[0], inner[1])]
         elif all(inner[0] == 1 for _, inner in pairs):
-            for one in axes:
-                del one[place + 1]
-        place -= 1
-    return [tuple(one) for one in axes]
+            for axis in axes:
+                del axis[last + 1]
+        last -= 1
+    return [tuple(axis) for axis in axes]
 
 
 def addresses(views: Iterable[View], count: int) -> list[list[int]]:
     """For each product of a batch the address of each view's matrix."""
-    found: list[list[int]] = [[] for _ in range(count)]
+    addresses_of: list[list[int]] = [[] for _ in range(count)]
     for view in views:
         sizes = [size for size, _ in view.batch]
         for number in range(count):
@@ -126,8 +126,8 @@ def addresses(views: Iterable[View], count: int) -> list[list[int]]:
             for size, (_, step) in zip(reversed(sizes), reversed(view.batch), strict=True):
                 offset += rest % size * step
                 rest //= size
-            found[number].append(view.address + offset * view.size)
-    return found
+            addresses_of[number].append(view.address + offset * view.size)
+    return addresses_of
 
 
 def widest(view: View, extent: int, steps: Iterable[int], limit: int) -> int:

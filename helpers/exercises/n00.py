@@ -157,7 +157,7 @@ SCALE = KernelExercise(
         scaled=True,
         scalar="c",
     ),
-    picture=StripOf(_scaled(40, 16)),
+    picture=StripOf(_scaled(48, 16)),  # no thread idles: that is asked in step 4
     goals=(goals.stored_once(),),
     judged=_scaled(40, 16),
     wrong=(

@@ -18,7 +18,7 @@ from helpers.pictures.roofline import model as roofline
 from helpers.pictures.tables import Table
 from helpers.pictures.traffic import flops
 
-COUNTED = (256, 256, 128)  # M, N, K of `predict_flops`
+COUNTED = (512, 512, 64)  # M, N, K of `predict_flops`
 WALKED = 1024  # floats of `predict_lines`
 VECTOR = (4096, 1, 4096)  # M, N, K of a matrix times a vector
 CUBE = (4096, 4096, 4096)
@@ -26,7 +26,7 @@ A6000 = devices.get("RTX A6000")
 
 
 def predict_flops() -> Prediction:
-    """How many floating-point operations does A (256 × 128) times B (128 × 256) take?"""
+    """How many floating-point operations does A (512 × 64) times B (64 × 512) take?"""
     M, N, K = COUNTED
     options = {
         M * N: "That is the number of elements of C. How much work is one of them?",

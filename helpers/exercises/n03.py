@@ -133,8 +133,8 @@ def _judge_block(block: Any) -> Verdict:
         return Verdict(False, f"A block here is (x, y) with two whole numbers of at least 1, not {block!r}.")
     if block[0] * block[1] < 32:
         threads = block[0] * block[1]
-        idle = f"{theme.plural(threads, 'thread')} leave {32 - threads} lanes of the warp idle"
-        return Verdict(False, f"{idle}: use 32 or more.")
+        idle = f"{theme.plural(32 - threads, 'lane')} of the warp idle"
+        return Verdict(False, f"A block of {theme.plural(threads, 'thread')} leaves {idle}: use 32 or more.")
     shape = counted(NAIVE, tuple(block), WIDTH, speed_at=MEASURED_AT)
     sectors = theme.thousands(shape.sectors_per_request, 1)
     cost = f"{NAIVE.name} with block {shape.label} costs {sectors} sectors per request"

@@ -183,7 +183,7 @@ TWO_TILES = KernelExercise(
     judged=Case({"M": 64, "N": 64, "K": 32}),
     wrong=(
         Wrong("starter", "The loop over the halves runs around the loop over k, so that every tile of A is loaded "
-              "twice."),
+              "twice.", text=r"(?s)\A(?:(?!k0 <).)*half < 2"),
         Wrong("same_tile_twice", "Both sums are made from the first tile of B: the second half needs its own, T "
               "columns further."),
         Wrong("second_half_unloaded", "The second half of Bs is read, but no thread stores it."),

@@ -120,6 +120,10 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("thread_by_thread", [("registers_of_a_warp // 4 * 4", "(registers * threads)"),
                               ("warps_with_registers // warps", "warps_with_registers")],
          "You divide by the registers of all threads. They are handed out warp by warp, each warp's rounded up."),
+        ("block_by_block", [("registers_of_a_warp // 4 * 4", "(math.ceil(registers / 8) * 8 * threads)"),
+                            ("warps_with_registers // warps", "warps_with_registers")],
+         "You hand registers out block by block. But each of the four schedulers owns a quarter of them, so the warps "
+         "that they supply are a multiple of 4."),
         ("not_in_fours", [(" // 4 * 4", "")],
          "The registers belong to four schedulers, a quarter to each: the warps that they supply are a multiple of 4."),
         ("warps_rounded_down", [("math.ceil(threads / 32)", "max(threads // 32, 1)")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -160,7 +161,10 @@ def _judge_tiles(params: Any) -> Verdict:
             False, f"{text}; {compiled.local_bytes} bytes per thread do not fit into registers and go to memory."
         )
     if loads > MOST_LOADS:
-        return Verdict(False, f"{text}. A larger patch uses each loaded element more often.")
+        TM, TN = kernel.params["TM"], kernel.params["TN"]
+        square = shared_loads_per_fma(*[math.isqrt(TM * TN)] * 2) <= MOST_LOADS
+        how = "A squarer patch of as many sums" if square else "A larger patch"
+        return Verdict(False, f"{text}. {how} uses each loaded element more often.")
     if fraction < LEAST_OCCUPANCY:
         return Verdict(False, f"{text}. The patch takes so many registers that few warps fit on the SM.")
     return Verdict(True, f"{text}: done.")

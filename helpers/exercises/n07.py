@@ -165,7 +165,7 @@ def _judge_cures(answer: object) -> Verdict:
     if not isinstance(answer, Mapping) or set(answer) != set(names):
         return Verdict(False, f"The answer is a dict with a letter for each of {', '.join(names)}.")
     if any(letter not in (*CURES, None) for letter in answer.values()):
-        return Verdict(False, f"Each letter is one of {', '.join(CURES)}, in quotation marks.")
+        return Verdict(False, f"Each letter is one of the capitals {', '.join(CURES)}, in quotation marks.")
     if None in answer.values():
         return Verdict(None, "Not answered yet: put a letter in place of each None and run the cell again.")
     for one in unknown_profiles():

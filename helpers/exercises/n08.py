@@ -200,7 +200,7 @@ TWO_GROUPS = Blank(
         Wrong("groups_overlap", "The right group of a thread is the left group of its neighbour: half of the columns "
               "are computed twice, the others never. It begins half a tile further, at left + BN / 2."),
         Wrong("halves", "A group has four columns: the left group of thread x begins at column x * 4."),
-        Wrong("left_twice", "The floats b[4] to b[7] are taken from the left group again."),
+        Wrong("left_twice", "The floats b[4] to b[7] are taken from the left group again.", text=r"\[left \+"),
         Wrong("b_side_by_side", "The floats b[4] to b[7] are those beside the left group; they must come from the "
               "right one, where the thread stores."),
         Wrong("a_at_column", "The floats of A are taken at the columns of the patch; its rows begin at `row`."),

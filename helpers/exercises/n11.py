@@ -26,8 +26,9 @@ from helpers.measure.problem import WrongResult
 from helpers.pictures import CannotTell, theme
 from helpers.pictures.hierarchy import explorer as hierarchy
 from helpers.pictures.hierarchy.facts import Loads, levels_of
-from helpers.pictures.lane_maps.figure import NOBODY, LaneMap, warp_maps_figure
+from helpers.pictures.lane_maps.figure import NO_LANE, LaneMap, warp_maps_figure
 
+PATCH = (8, 4)  # of `check_floats`
 TILE = hierarchy.warptiled((128, 128, 64, 32, 8, 8))  # patches of 8 x 8, as in the kernels before, in warp tiles
 SIZES = (64, 96, 10)  # M, N, K of the launch that `check_lane_map` compares with NumPy
 
@@ -50,19 +51,21 @@ def predict_floats() -> Prediction:
 
 @question("cheapest_warp_tile", "The cheapest warp tile")
 def check_floats(WM: int | None, WN: int | None) -> Verdict:
-    """The warp tile for patches of 8 x 8 that needs the fewest different floats at one k; two of them are best."""
+    """The warp tile for patches of PATCH that needs the fewest different floats at one k."""
+    TM, TN = PATCH
     if WM is None or WN is None:
         return Verdict(None, "Not answered yet: put your numbers in place of None and run the cell again.")
-    for name, value in (("WM", WM), ("WN", WN)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 8 or value % 8:
-            return Verdict(False, f"{name} = {value!r}, but a warp's tile consists of whole patches of 8 × 8: try 8.")
-    lanes = WM // 8 * (WN // 8)
+    for name, value, side in (("WM", WM, TM), ("WN", WN, TN)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < side or value % side:
+            patches = f"but a warp's tile consists of whole patches of {TM} × {TN}: try {side}."
+            return Verdict(False, f"{name} = {value!r}, {patches}")
+    lanes = WM // TM * (WN // TN)
     if lanes != 32:
-        return Verdict(False, f"({WM} / 8) · ({WN} / 8) = {lanes} threads, but a warp has 32 lanes.")
-    fewest = min(8 * (down + 32 // down) for down in (1, 2, 4, 8, 16, 32))
+        return Verdict(False, f"({WM} / {TM}) · ({WN} / {TN}) = {lanes} threads, but a warp has 32 lanes.")
+    fewest = min(TM * down + TN * (32 // down) for down in (1, 2, 4, 8, 16, 32))
     told = f"{WM} × {WN}: {WM} + {WN} = {WM + WN} floats for {WM * WN} FMAs."
     if fewest == WM + WN:
-        return Verdict(True, f"{told} No warp tile with patches of 8 × 8 needs fewer.")
+        return Verdict(True, f"{told} No warp tile with patches of {TM} × {TN} needs fewer.")
     return Verdict(False, f"{told} Another one needs fewer: the nearer to a square, the shorter its edges.")
 
 
@@ -238,7 +241,7 @@ def _drawn_maps(kernel: Compiled, problem: ThreeMaps, title: str) -> theme.Figur
     """The maps as the learner's lanes have drawn them; a lane that stands nowhere is missing."""
     setup = problem.prepare(problem.cases[0])
     trial.launch(kernel, setup)
-    maps = np.where(np.isnan(setup.output), NOBODY, setup.output).astype(int)
+    maps = np.where(np.isnan(setup.output), NO_LANE, setup.output).astype(int)
     parts = np.split(maps, len(MAP_NAMES), axis=1)
     return warp_maps_figure(
         tuple(map(LaneMap, MAP_NAMES, parts)), f"A warp of {title} draws itself: where each lane stands"

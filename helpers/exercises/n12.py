@@ -105,7 +105,7 @@ def predict_unmerged() -> Prediction:
     merged, unmerged = (registers.recorded(name) for name in ("stream_k", "stream_k, unmerged lanes"))
     gain = unmerged.tflops / merged.tflops - 1
     options = {
-        "slower, by some 10 %": "Shared memory has twice the work. But it was busy for a third of the time only.",
+        "slower, by some 10 %": "Shared memory has twice the work. But it was busy for two fifths of the time only.",
         "as fast as before": "That is what wavefronts say: shared memory was not the limit, and is not now.",
         "faster, by some 3 %": "Each load returns one register per cycle, and fewer FMAs are stopped.",
     }
@@ -191,7 +191,7 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "All rows run in one direction: at the start of each, a and b are both new, and three operands are read."),
         ("by_columns", [(_COLUMNS, "for x in range(4):\n"), ("(y, x) for x in columns", "(y, x) for y in range(8)")],
          "Down a column b is at hand, and a and the sum are read: from one bank in every other row, from both in the "
-         "rest, so that no bank ever catches up."),
+         "rest, so that one bank never catches up."),
         ("columns_turned", [(_COLUMNS, "for x in range(4):\n        rows = range(7, -1, -1) if x % 2 else range(8)\n"),
                             ("(y, x) for x in columns", "(y, x) for y in rows")],
          "Back and forth along the columns keeps a factor at the turn, but within a column a changes its bank with "

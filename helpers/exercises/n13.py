@@ -184,6 +184,9 @@ KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("turns_rounded_down", [("-(-tiles // sms)", "tiles // sms")],
          "Whatever the tiles fill, your function keeps it: ask for at least 60 % of the places in all turns, and round "
          "the turns up."),
+        ("turn_too_many", [("-(-tiles // sms)", "tiles // sms + 1")],
+         "Where the tiles are a multiple of the SMs, that is a turn too many: round the quotient up."),
+        ("more_than_60", [(">= 0.6", "> 0.6")], "Exactly 60 % of the places are enough."),
         ("one_turn", [("0.6 * turns * sms", "0.6 * sms")],
          "You compare with the places of a single turn: each turn has as many places as there are SMs."),
         ("one_warp", [("2 <= warps", "1 <= warps")], "A block with a single warp is to be dropped."),
@@ -204,10 +207,13 @@ KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
 
 @cache
 def keep_cases() -> tuple[functions.Case, ...]:
-    """The six by hand, then every legal configuration at sizes that tiles do not divide, and on GPUs of other sizes."""
+    """The six by hand, then every legal configuration at sizes that tiles do not divide, and on GPUs of other sizes.
+
+    Each limit is met exactly: 132 tiles for as many SMs at 1400, and 15 of 25 places, 60 %, at 300.
+    """
     cases: list[tuple[Params, int, int]] = [(one, HAND_SIZE, DEVICE.sms) for one in BY_HAND]
     legal = [one.params for one in landscape.space() if not one.broken]
-    others = ((1000, DEVICE.sms), (2049, DEVICE.sms), (4096, 108), (300, 46), (700, 20), (1500, 8))
+    others = ((1400, DEVICE.sms), (2049, DEVICE.sms), (4096, 108), (300, 25), (700, 20), (1500, 8))
     cases += [(one, size, sms) for size, sms in others for one in legal]
     return tuple(_keep_case(*one) for one in cases)
 
@@ -382,14 +388,21 @@ def _problem(setting: Setting) -> Gemm:
 FIRST: Setting = (32, 64, 8, 8, 4)  # 4 rows of 16 patches, so 64 threads
 # Each of these differs in one thing: 48 threads; 8 patches in a row; tiles of 16 k.
 OTHERS: tuple[Setting, ...] = ((24, 64, 8, 8, 4), (64, 32, 8, 8, 4), (32, 64, 16, 8, 4))
-IMPOSSIBLE: tuple[Setting, ...] = ((32, 64, 8, 6, 4), (32, 64, 8, 8, 5), (256, 256, 8, 4, 4))
+IMPOSSIBLE: dict[Setting, str] = {
+    (32, 64, 8, 6, 4): "patches of 6 rows do not fill 32",
+    (32, 64, 8, 8, 5): "patches of 5 columns do not fill 64",
+    (256, 256, 8, 4, 4): "its block would have 4096 threads, and 1024 are the most",
+}
 
 TUNABLE = Blank(
     **texts.of("13", "tunable", entry=entry_of(FIRST), others=len(OTHERS), impossible=len(IMPOSSIBLE)),
     difficulty=2,
     problem=_problem(FIRST),
     picture=ThreadMapOf("C", Case({"M": 32, "N": 64, "K": 8}), "your kernel", thread=9),
-    goals=(goals.refused(tuple(map(entry_of, IMPOSSIBLE))), *(goals.right_with(_problem(one)) for one in OTHERS)),
+    goals=(
+        goals.refused({entry_of(one): why for one, why in IMPOSSIBLE.items()}),
+        *(goals.right_with(_problem(one)) for one in OTHERS),
+    ),
     judged=Case({"M": 32, "N": 64, "K": 16}),
     wrong=(
         Wrong("no_rules", "Right where the sizes fit, but nothing refuses those that do not: two rules say that "

@@ -143,12 +143,10 @@ def predict_wins() -> Prediction:
 
 @question("share_of_the_peak", "What 4.0 ms are worth")
 def check_share(answer: float | None) -> Verdict:
-    """Percent of the H200's peak that a multiplication of MULTIPLICATION reaches, to a tenth."""
+    """Percent of the H200's peak that a multiplication of MULTIPLICATION reaches, to within half a per cent."""
     size, milliseconds = MULTIPLICATION
     gflops = 2 * size**3 / milliseconds / 1e6
     percent = 100 * gflops / DEVICE.peak_fp32_gflops
-    if isinstance(answer, (int, float)) and not isinstance(answer, bool) and abs(answer - percent) < 0.5:
-        answer = percent
     return check_number(
         answer,
         percent,
@@ -156,9 +154,12 @@ def check_share(answer: float | None) -> Verdict:
         because=f"2 · {size}³ operations in {milliseconds:g} ms are {gflops:.0f} GFLOPS; the peak is "
         f"{DEVICE.peak_fp32_gflops:.0f}.",
         slips=(
-            Slip(round(percent / 2), "A multiply-add counts as two operations."),
-            Slip(round(percent * 2), "The peak counts a multiply-add as two operations, too."),
+            Slip(percent / 2, "A multiply-add counts as two operations."),
+            Slip(percent * 2, "The peak counts a multiply-add as two operations, too."),
+            Slip(percent / 100, "That is the share; a percentage is 100 times as much."),
+            Slip(100 / 1.2, "How fast a library is on an old card says nothing about this one's peak."),
         ),
+        tolerance=0.5 / percent,
     )
 
 
@@ -215,12 +216,12 @@ def check_group(rows: int | None) -> Verdict:
 # --- which block takes which tile
 
 RUNNING = 16  # blocks of the small GPU in the picture
+COUNTED = Case({"M": 64, "N": 128, "K": 1})  # whose rows and columns the goal counts, and the picture shows
 
 
 def _drawn_order(kernel: Kernel, problem: Gemm, title: str) -> theme.Figure:
     """The order of the grid beside the learner's, with the panels that the first blocks need."""
-    case = Case({"M": 64, "N": 64, "K": 1})
-    found = raster.recorded(trial.record(kernel, problem.prepare(case)), problem.tile, RUNNING, title)
+    found = raster.recorded(trial.record(kernel, problem.prepare(COUNTED)), problem.tile, RUNNING, title)
     down, along = found.tiles
     return rasters_figure((raster.grouped(1, down, along, RUNNING), found), "In which order do blocks take the tiles?")
 
@@ -232,15 +233,21 @@ RASTER = Blank(
                  shapes=((32, 64, 4), (48, 40, 3), (8, 64, 5), (64, 8, 2), (72, 24, 6))),
     picture=Drawn(_drawn_order),
     goals=(goals.rows_and_columns_of_tiles(RUNNING, (8, 8), 8),),
-    judged=Case({"M": 64, "N": 128, "K": 1}),
+    judged=COUNTED,
     wrong=(
         Wrong("last_group", "The last group may have fewer than GROUP rows of tiles, and its blocks leave C: divide by "
               "the rows that it has."),
-        Wrong("whole_columns", "Right, but the blocks go down whole columns of C: only GROUP rows belong together."),
+        Wrong("whole_columns", "Right, but the blocks go down whole columns of C: only GROUP rows belong together.",
+              text=r"(?s)\A(?!.*\bGROUP \*)"),
+        Wrong("number_by_columns", "Blocks start row by row of the grid, so the number of a block is blockIdx.y * "
+              "tiles_x + blockIdx.x.", (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.x * tiles_y + blockIdx.y"),)),
         Wrong("along_rows", "Right, but inside a group the blocks still go along the rows: go down the columns of the "
               "group."),
         Wrong("number_by_threads", "A row of the grid has gridDim.x blocks; blockDim.x is the threads of a block.",
               (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.y * blockDim.x + blockIdx.x"),)),
+        Wrong("number_down_columns", "Blocks start along x first, so blocks that start one after the other have "
+              "neighbouring numbers by blockIdx.y * tiles_x + blockIdx.x. Yours go down the columns of the grid.",
+              (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.x * tiles_y + blockIdx.y"),)),
         Wrong("group_of_blocks", "A group has GROUP * tiles_x blocks, not GROUP."),
         Wrong("group_unscaled", "A group begins GROUP rows after the one before, not one."),
         Wrong("traded", "The remainder by the number of rows is the row of a tile, the quotient is its column."),
@@ -349,6 +356,19 @@ SHARES = Blank(
         Wrong("rounded_apart", "total / blocks is rounded down by itself, so that a share ends before the next one "
               "begins: it ends where the next begins, at (block + 1) * total / blocks.",
               (("(block + 1) * total / blocks", "block * total / blocks + total / blocks"),)),
+        Wrong("rounded_up", "total / blocks is rounded up, so the last blocks get less than the others, or nothing: "
+              "compute where a share begins as block * total / blocks.",
+              (("int next = block * total / blocks;", "int next = block * ((total + blocks - 1) / blocks);"),
+               ("const int end = (block + 1) * total / blocks;",
+                "const int end = min(total, next + (total + blocks - 1) / blocks);"))),
+        Wrong("rest_to_the_last", "total / blocks is rounded down, and the last block takes all the rest: compute "
+              "where a share begins as block * total / blocks, so that no two differ by more than one.",
+              (("int next = block * total / blocks;", "int next = total / blocks * block;"),
+               ("const int end = (block + 1) * total / blocks;",
+                "const int end = block == blocks - 1 ? total : total / blocks * (block + 1);"))),
+        Wrong("end_of_the_share", "`end` is counted in the long row of all iterations, `last` inside of a tile: what "
+              "is left of the share is end - next.",
+              (("first + left < steps ? first + left : steps", "end < steps ? end : steps"),)),
         Wrong("whole_tiles", "These are whole tiles dealt out in turns, no equal shares: the busiest block still "
               "decides when all is done."),
         Wrong("one_piece", "Only the first piece of each share is multiplied: a share may reach into several tiles."),

@@ -151,8 +151,9 @@ def _recorded(gpu_name: str) -> dict[tuple[int, int], Measurement]:
 
 
 def _predicted(launch: Launch) -> str:
-    found = cycles.predict(launch)
-    return f"{theme.thousands(2e-6 * np.prod(launch.shape, dtype=float) / found.ms)} GFLOPS, {found.label}"
+    found, flops = cycles.predict(launch), 2e-6 * np.prod(launch.shape, dtype=float)
+    slow, likely, fast = (theme.thousands(flops / ms) for ms in (found.range_ms[1], found.ms, found.range_ms[0]))
+    return f"{likely} GFLOPS ({slow} to {fast}), {found.label}"
 
 
 def record(folder: Path = recordings.FOLDER) -> Path:

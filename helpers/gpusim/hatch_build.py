@@ -20,8 +20,8 @@ class CompilePrograms(BuildHookInterface):
             return []
         pinned = Path(self.root) / "constraints.txt"  # the course's
         pins = pinned.read_text(encoding="utf-8").splitlines() if pinned.exists() else []
-        found = [pin for pin in pins if pin.startswith(f"{building.ZIG}==")]
-        return found or [building.ZIG]  # 80 MB, for the time of the build alone
+        versions = [pin for pin in pins if pin.startswith(f"{building.ZIG}==")]
+        return versions or [building.ZIG]  # 80 MB, for the time of the build alone
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile what is missing. Without compiled programs it works, too: it says what it lacks where it is slow."""

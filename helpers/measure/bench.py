@@ -104,25 +104,25 @@ def bench_together(
 
     accepted, refused = accept(kernels, lambda launch: verify_twice(launch, reference, A, B, C, alpha, beta))
     verify_twice(cublas_sgemm, reference, A, B, C, alpha, beta)
-    launches = [*(one.launch for one in accepted), cublas_sgemm]
+    launches = [*(candidate.launch for candidate in accepted), cublas_sgemm]
 
     milliseconds = interleave([partial(launch, M, N, K, alpha, A, B, beta, output) for launch in launches], budget_s)
     cublas = Timing.of(milliseconds[:, -1])
     measured = [
         Measurement(
-            kernel=one.kernel.name,
-            params=dict(one.kernel.params),
-            block=one.kernel.block,
+            kernel=candidate.kernel.name,
+            params=dict(candidate.kernel.params),
+            block=candidate.kernel.block,
             M=M,
             N=N,
             K=K,
             time=Timing.of(milliseconds[:, column]),
             cublas=cublas,
-            error=one.error,
+            error=candidate.error,
             gpu=gpu.name(),
             label=MEASURED,
         )
-        for column, one in enumerate(accepted)
+        for column, candidate in enumerate(accepted)
     ]
     return measured, refused
 

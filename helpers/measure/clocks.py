@@ -1,7 +1,7 @@
 """Four wrong clocks and the right one: what a kernel's speed seems to be if it is timed as beginners time it.
 
 `python -m helpers.tools.measuring record --suite clocks`, on a GPU, times the same launches both ways and keeps the
-numbers, so that notebook 14 can ask for them before it shows them.
+numbers, so that notebook 13 can ask for them before it shows them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpusim import devices
 from helpers import gpu, recordings, run
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance, sm_clock
-from helpers.measure.timing import WARM_UP_S, WRITE, flusher
+from helpers.measure.timing import WARM_UP_S, flusher
 from helpers.recordings.measurement import Timing, recorded_on
 from helpers.recordings.rows import from_row, to_row
 
@@ -64,17 +64,17 @@ def recorded(gpu_name: str = devices.DEFAULT.name) -> tuple[Clocked, ...]:
 
 def pair(twin: str, what: str | None = None, gpu_name: str = devices.DEFAULT.name) -> tuple[Clocked, Clocked]:
     """(the wrong clock's number, the right one's) of the same launch. what: which of several kernels."""
-    found = [one for one in recorded(gpu_name) if one.twin == twin and what in (None, one.what)]
-    wrong = next(one for one in found if one.clock == twin)
-    right = next(one for one in found if one.clock == RIGHT and one.what == wrong.what)
+    rows = [row for row in recorded(gpu_name) if row.twin == twin and what in (None, row.what)]
+    wrong = next(row for row in rows if row.clock == twin)
+    right = next(row for row in rows if row.clock == RIGHT and row.what == wrong.what)
     return wrong, right
 
 
 def pairs(gpu_name: str = devices.DEFAULT.name) -> tuple[tuple[Clocked, Clocked], ...]:
     """Every wrong clock with its right one, in the order in which the notebook asks for them."""
-    wrong = [one for one in recorded(gpu_name) if one.clock != RIGHT]
+    wrong = [row for row in recorded(gpu_name) if row.clock != RIGHT]
     order = (NO_SYNC, COLD, WARM, ZEROS)
-    return tuple(pair(one.clock, one.what, gpu_name) for one in sorted(wrong, key=lambda one: order.index(one.clock)))
+    return tuple(pair(row.clock, row.what, gpu_name) for row in sorted(wrong, key=lambda row: order.index(row.clock)))
 
 
 def recorded_label(gpu_name: str = devices.DEFAULT.name) -> str:
@@ -87,7 +87,7 @@ def recorded_label(gpu_name: str = devices.DEFAULT.name) -> str:
 
 def record_clocks(folder: Path = recordings.FOLDER) -> Path:
     """Time everything, and write it. Needs a GPU."""
-    rows = [to_row(one) for one in measured()]
+    rows = [to_row(clocked) for clocked in measured()]
     file = recordings.path(gpu.name(), SUITE, folder)
     recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
     return file
@@ -96,17 +96,17 @@ def record_clocks(folder: Path = recordings.FOLDER) -> Path:
 def measured() -> Sequence[Clocked]:
     """Every wrong clock beside the right one, on the GPU at hand."""
     large, small, vector = (_started(shape) for shape in (LARGE, SMALL, VECTOR))
-    flush = flusher(WRITE)
-    found = [*_cold(small)]
+    flush = flusher()
+    rows = [*_cold(small)]
     right = _events(large, flush)
-    found += [
+    rows += [
         Clocked(RIGHT, NO_SYNC, KERNEL, LARGE, right),
         Clocked(NO_SYNC, NO_SYNC, KERNEL, LARGE, _unsynchronised(large)),
         Clocked(RIGHT, COLD, KERNEL, SMALL, _events(small, flush)),
         Clocked(RIGHT, WARM, "fastest", VECTOR, _events(vector, flush)),
         Clocked(WARM, WARM, "fastest", VECTOR, _events(vector)),
     ]
-    return [*found, *_zeros()]
+    return [*rows, *_zeros()]
 
 
 def _launch(shape: tuple[int, int, int]) -> Launch:
@@ -132,7 +132,7 @@ def _events(start: Callable[[], None], before: Callable[[], None] | None = None,
     import cupy
 
     _warm(start)
-    found = []
+    milliseconds = []
     for _ in range(rounds):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         (before or start)()  # keeps the GPU busy while the events are queued
@@ -140,20 +140,20 @@ def _events(start: Callable[[], None], before: Callable[[], None] | None = None,
         start()
         end.record()
         end.synchronize()
-        found.append(cupy.cuda.get_elapsed_time(begin, end))
-    return Timing.of(found)
+        milliseconds.append(cupy.cuda.get_elapsed_time(begin, end))
+    return Timing.of(milliseconds)
 
 
 def _unsynchronised(start: Callable[[], None]) -> Timing:
     """Wall-clock time of queueing a launch that nobody waits for."""
     _warm(start)
-    found = []
+    milliseconds = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()
         start()
-        found.append(1e3 * (time.perf_counter() - begin))
+        milliseconds.append(1e3 * (time.perf_counter() - begin))
         gpu.synchronize()
-    return Timing.of(found)
+    return Timing.of(milliseconds)
 
 
 def _cold(start: Callable[[], None]) -> Sequence[Clocked]:
@@ -162,7 +162,7 @@ def _cold(start: Callable[[], None]) -> Sequence[Clocked]:
     gpu.synchronize()
     launch = _launch(SMALL)
     A, B, C = (gpu.asarray(matrix) for matrix in problem(*SMALL))
-    found = []
+    milliseconds = []
     for number in range(STARTS):
         source = f"{launch.source}\n// cold start {number}\n"
         run.function(source, launch.entry)  # compiled before, and kept on disk: only loading remains
@@ -172,8 +172,8 @@ def _cold(start: Callable[[], None]) -> Sequence[Clocked]:
         begin = time.perf_counter()
         run.start(again.get_function(launch.entry), launch, A, B, C, ALPHA, BETA)
         gpu.synchronize()
-        found.append(1e3 * (time.perf_counter() - begin))
-    return [Clocked(COLD, COLD, KERNEL, SMALL, Timing.of(found))]
+        milliseconds.append(1e3 * (time.perf_counter() - begin))
+    return [Clocked(COLD, COLD, KERNEL, SMALL, Timing.of(milliseconds))]
 
 
 def _zeros() -> Sequence[Clocked]:
@@ -183,11 +183,11 @@ def _zeros() -> Sequence[Clocked]:
     def product(zeros: bool) -> Callable[[], None]:
         M, N, K = HALF
         values = cupy.random.default_rng(0).random((2, M, K), dtype=cupy.float32) * 2 - 1
-        one, other = (cupy.zeros_like(matrix) if zeros else matrix for matrix in values.astype(cupy.float16))
+        left, other = (cupy.zeros_like(matrix) if zeros else matrix for matrix in values.astype(cupy.float16))
         result = cupy.empty((M, N), cupy.float16)
-        return partial(cupy.matmul, one, other, out=result)
+        return partial(cupy.matmul, left, other, out=result)
 
-    found = []
+    rows = []
     for what, shape, starts in (
         (KERNEL, LARGE, [_started(LARGE), _started(LARGE, zeros=True)]),
         ("cuBLAS, FP16", HALF, [product(False), product(True)]),
@@ -200,8 +200,8 @@ def _zeros() -> Sequence[Clocked]:
                 clocks[which] = _sm_clock(start)
                 times[which] += _burst(start)
         for clock, some, mhz in zip((RIGHT, ZEROS), times, clocks, strict=True):
-            found.append(Clocked(clock, ZEROS, what, shape, Timing.of(some), mhz))
-    return found
+            rows.append(Clocked(clock, ZEROS, what, shape, Timing.of(some), mhz))
+    return rows
 
 
 def _burst(start: Callable[[], None], launches: int = 40) -> list[float]:

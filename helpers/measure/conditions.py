@@ -81,14 +81,14 @@ def rivals_at(shape: tuple[int, int, int], only: Sequence[str] = (FASTEST, LAST)
 
     A, B, C = matrices(shape)
     reference = Reference.of(A, B)
-    found = [Rival(CUBLAS, cublas_sgemm)]
-    found += [
+    rivals = [Rival(CUBLAS, cublas_sgemm)]
+    rivals += [
         Rival(name, run.load(kernel), {"kernel": kernel.name, **kernel.params})
         for name, kernel in kernels_at(shape) if name in only
     ]  # fmt: skip
-    for rival in found:
+    for rival in rivals:
         verify_twice(rival.launch, reference, A, B, C, ALPHA, BETA)
-    return found
+    return rivals
 
 
 def matrices(shape: tuple[int, int, int], zeros: bool = False) -> tuple[Any, Any, Any]:

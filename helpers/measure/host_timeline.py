@@ -59,10 +59,10 @@ class _Clock:
 
     def host(self, kind: str, do: Callable[[], Any], row: str = HOST) -> Any:
         start = time.perf_counter()
-        found = do()
+        result = do()
         end = time.perf_counter()
         self._host.append(Span(row, kind, 1e3 * (start - self._zero), 1e3 * (end - self._zero)))
-        return found
+        return result
 
     def stream(self, row: str, kind: str, stream: Any, do: Callable[[], Any]) -> None:
         """Queue work on a stream between two events; the host's part and the mark around it are spans, too."""
@@ -84,11 +84,11 @@ class _Clock:
     def spans(self) -> list[Span]:
         gpu.synchronize()
         elapsed = self._cupy.cuda.get_elapsed_time
-        found = [
+        spans = [
             Span(row, kind, elapsed(self._first, before), elapsed(self._first, after))
             for row, kind, before, after in self._events
         ]
-        return [*self._host, *found]
+        return [*self._host, *spans]
 
 
 def _once(name: str) -> list[Span]:
@@ -149,17 +149,17 @@ def _pinned(rows: int, columns: int) -> np.ndarray:
     return cupyx.zeros_pinned((rows, columns), np.float32)
 
 
-def _median(found: Sequence[list[Span]]) -> list[Span]:
-    lengths = [max(span.end for span in spans) for spans in found]
-    return found[int(np.argsort(lengths)[len(lengths) // 2])]
+def _median(repeats: Sequence[list[Span]]) -> list[Span]:
+    lengths = [max(span.end for span in spans) for spans in repeats]
+    return repeats[int(np.argsort(lengths)[len(lengths) // 2])]
 
 
 def record(folder: Path = recordings.FOLDER) -> Path:
     """Both ways, each the median of REPEATS; writes timeline.json. Needs a GPU."""
     rows = []
     for name in (ONE_STREAM, SEVERAL_STREAMS):
-        found = [_once(name) for _ in range(REPEATS + 2)][2:]
-        spans = [[one.row, one.kind, round(one.start, 4), round(one.end, 4)] for one in _median(found)]
+        repeats = [_once(name) for _ in range(REPEATS + 2)][2:]
+        spans = [[span.row, span.kind, round(span.start, 4), round(span.end, 4)] for span in _median(repeats)]
         rows.append({"name": name, "kernel": KERNEL, "size": SIZE, "slices": SLICES, "spans": spans})
     file = recordings.path(gpu.name(), SUITE, folder)
     recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})

@@ -66,7 +66,7 @@ def sm_clock() -> int:
 def clock_and_power() -> tuple[int, float]:
     """(MHz of the SMs, watts of the GPU) at this moment, as nvidia-smi reads them; 0 where they are not to be had."""
     fields = ("clocks.sm", "power.draw.instant")
-    mhz, watts = (found.split()[0] for found in (_nvidia_smi(fields) or dict.fromkeys(fields, "0")).values())
+    mhz, watts = (value.split()[0] for value in (_nvidia_smi(fields) or dict.fromkeys(fields, "0")).values())
     return int(mhz), float(watts)
 
 

@@ -73,12 +73,12 @@ class Subject:
     @property
     def source(self) -> str:
         """The kernel's source, with the lane map of this subject."""
-        found = _LANE_MAP.findall(self.kernel.source)
+        lines = _LANE_MAP.findall(self.kernel.source)
         if not self.lanes:
             return self.kernel.source
-        if len(found) != 1:
-            raise ValueError(f"{self.kernel.name} has {len(found)} lines that say where a lane is, expected 1.")
-        return self.kernel.source.replace(found[0], self.lanes)
+        if len(lines) != 1:
+            raise ValueError(f"{self.kernel.name} has {len(lines)} lines that say where a lane is, expected 1.")
+        return self.kernel.source.replace(lines[0], self.lanes)
 
 
 _LANE_MAP = re.compile(r"const unsigned lane_y = .*;")
@@ -127,14 +127,14 @@ def _at_hand(*banks: tuple[int, int]) -> tuple[Fma, ...]:
 def _rows(turned: bool, even: bool) -> tuple[Fma, ...]:
     """Eight rows of eight sums, each row with one a. turned: every other row backwards, its first b at hand. even: the
     a of all rows lie in the even bank, and not in the two banks in turn."""
-    found = []
+    fmas = []
     for y in range(FACTORS):
         for i in range(FACTORS):
             x = FACTORS - 1 - i if turned and y % 2 else i
             last = i == FACTORS - 1
             keep = (patch.REUSE_B if turned else 0) if last else patch.REUSE_A
-            found.append(Fma(2 * y % FACTORS if even else y, FACTORS + x, 2 * FACTORS + FACTORS * y + (x ^ 1), keep))
-    return tuple(found)
+            fmas.append(Fma(2 * y % FACTORS if even else y, FACTORS + x, 2 * FACTORS + FACTORS * y + (x ^ 1), keep))
+    return tuple(fmas)
 
 
 EVEN, ODD, BOTH = (0, 0), (1, 1), (0, 1)  # banks of b and sum
@@ -158,9 +158,9 @@ PATTERNS: Mapping[str, tuple[Fma, ...]] = {
 }
 
 
-def _places(place: Callable[[int], int]) -> tuple[int, ...]:
+def _places(number_of: Callable[[int], int]) -> tuple[int, ...]:
     """Which float4 of shared memory each lane loads."""
-    return tuple(place(lane) for lane in range(32))
+    return tuple(number_of(lane) for lane in range(32))
 
 
 LANES: Mapping[str, tuple[int, ...]] = {  # 8 rows of 4 lanes, where there are rows
@@ -229,30 +229,34 @@ def loop(fmas: Sequence[Fma], loads: int = 0, *, writes: bool = True, returns: b
     """
     kernel = compiler.compile(_source(loads), "queues", arch=devices.DEFAULT.arch)
     code = list(patch.instructions(kernel))
-    slots = [i for i, one in enumerate(code) if patch.OPCODE.of(one) == patch.FFMA or _is_load(one)]
+    slots = [i for i, word in enumerate(code) if patch.OPCODE.of(word) == patch.FFMA or _is_load(word)]
     every = [code[i] for i in slots if patch.OPCODE.of(code[i]) == patch.FFMA]
-    found = [code[i] for i in slots if _is_load(code[i])]
-    assert (len(every), len(found)) == (FMAS - loads, loads), (len(every), len(found))
-    used = sorted({field.of(one) for one in every for field in (patch.A, patch.B, patch.C)})
+    loads_ = [code[i] for i in slots if _is_load(code[i])]
+    assert (len(every), len(loads_)) == (FMAS - loads, loads), (len(every), len(loads_))
+    used = sorted({field.of(word) for word in every for field in (patch.A, patch.B, patch.C)})
     real = {}  # the numbers of `fmas` -> registers of the same bank that the compiler has given to the loop
     for bank in (0, 1):
-        real.update(zip(range(bank, 2 * FACTORS + SUMS, 2), [one for one in used if one % 2 == bank], strict=True))
-    controls = [one >> 105 for one in every]
+        real.update(
+            zip(
+                range(bank, 2 * FACTORS + SUMS, 2), [register for register in used if register % 2 == bank], strict=True
+            )
+        )
+    controls = [word >> 105 for word in every]
     plain = every[controls.index(max(set(controls), key=controls.count))]  # the most frequent control bits: no hazard
     at = {3 + int(i * SPREAD / loads) for i in range(loads)}
-    next_load, next_fma = iter(found), 0
-    for place, slot in enumerate(slots):
-        if place in at:
-            one = next(next_load)
-            code[slot] = one if returns else patch.RESULT.set(one, patch.NO_REGISTER)
+    next_load, next_fma = iter(loads_), 0
+    for index, slot in enumerate(slots):
+        if index in at:
+            word = next(next_load)
+            code[slot] = word if returns else patch.RESULT.set(word, patch.NO_REGISTER)
             continue
         fma = fmas[next_fma % len(fmas)]
         next_fma += 1
         result = real[fma.sum] if writes else patch.NO_REGISTER
-        one = patch.STALL.set(patch.NO_YIELD.set(patch.REUSE.set(plain, fma.keep), 1), 1)
+        word = patch.STALL.set(patch.NO_YIELD.set(patch.REUSE.set(plain, fma.keep), 1), 1)
         for field, register in ((patch.A, real[fma.a]), (patch.B, real[fma.b]), (patch.C, real[fma.sum])):
-            one = field.set(one, register)
-        code[slot] = patch.RESULT.set(one, result)
+            word = field.set(word, register)
+        code[slot] = patch.RESULT.set(word, result)
     return patch.rewritten(kernel, code)
 
 
@@ -383,69 +387,69 @@ def _cycles(file: Path, lanes: Sequence[int]) -> float:
     for _ in range(3):
         function((sms,), (32 * WARPS,), (times, data, cupy.asarray(lanes, cupy.int32), np.int32(ROUNDS)))
         stamps = times.get().reshape(sms, WARPS, 2).astype(np.int64)
-        found = np.median(stamps[:, :, 1].max(axis=1) - stamps[:, :, 0].min(axis=1))
-        least = min(least, float(found) / (ROUNDS * FMAS * WARPS / 4))
+        median = np.median(stamps[:, :, 1].max(axis=1) - stamps[:, :, 0].min(axis=1))
+        least = min(least, float(median) / (ROUNDS * FMAS * WARPS / 4))
     return least
 
 
 def _reads(index: Sequence[Mapping[str, Any]], cubins: Path) -> Iterator[dict[str, Any]]:
-    for one in index:
-        if one["kind"] == "reads":
-            cycles = _cycles(cubins / one["file"], LANES["all lanes one address"])
-            yield {"kind": "reads", "pattern": one["pattern"], "cycles": round(cycles, 4)}
+    for entry in index:
+        if entry["kind"] == "reads":
+            cycles = _cycles(cubins / entry["file"], LANES["all lanes one address"])
+            yield {"kind": "reads", "pattern": entry["pattern"], "cycles": round(cycles, 4)}
 
 
 def _loads(index: Sequence[Mapping[str, Any]], cubins: Path) -> Iterator[dict[str, Any]]:
     without: dict[str, float] = {}
-    for one in index:
-        if one["kind"] != "loads":
+    for entry in index:
+        if entry["kind"] != "loads":
             continue
-        if one["into"] is None:
-            without[one["sums"]] = _cycles(cubins / one["file"], LANES["all lanes one address"])
+        if entry["into"] is None:
+            without[entry["sums"]] = _cycles(cubins / entry["file"], LANES["all lanes one address"])
             continue
         for name, lanes in LANES.items():
-            cycles = _cycles(cubins / one["file"], lanes)
-            cost = (cycles - without[one["sums"]]) * FMAS / LOADS
-            yield {"kind": "loads", "lanes": name, "into": one["into"], "sums": one["sums"],
+            cycles = _cycles(cubins / entry["file"], lanes)
+            cost = (cycles - without[entry["sums"]]) * FMAS / LOADS
+            yield {"kind": "loads", "lanes": name, "into": entry["into"], "sums": entry["sums"],
                    "cycles": round(cycles, 4), "cost": round(cost, 3)}  # fmt: skip
 
 
 def _kernels(index: Sequence[Mapping[str, Any]], cubins: Path) -> Iterator[dict[str, Any]]:
     import cupy
 
-    wanted = [one for one in index if one["kind"] in ("kernel", "own")]
+    wanted = [entry for entry in index if entry["kind"] in ("kernel", "own")]
     A, B, C = (gpu.asarray(matrix) for matrix in problem(SIZE, SIZE, SIZE))
-    launches = [_launch(one, cubins) for one in wanted]
+    launches = [_launch(entry, cubins) for entry in wanted]
     rows = slice(None, None, SIZE // 64)
     reference = Reference.of(A[rows], B)
-    found = []
-    for one, launch in zip(wanted, launches, strict=True):
+    results = []
+    for entry, launch in zip(wanted, launches, strict=True):
         C.fill(cupy.nan)
         launch(SIZE, SIZE, SIZE, 1.0, A, B, 0.0, C)
         gpu.synchronize()
         sha256 = hashlib.sha256(C.get().tobytes()).hexdigest()
-        error = None if one["change"] in WRONG else float(reference.error(C[rows]))
-        what = {name: one[name] for name in ("kind", "subject", "change", "params")}
-        found.append(what | {"size": SIZE, "sha256": sha256, "error": error})
+        error = None if entry["change"] in WRONG else float(reference.error(C[rows]))
+        what = {name: entry[name] for name in ("kind", "subject", "change", "params")}
+        results.append(what | {"size": SIZE, "sha256": sha256, "error": error})
     calls = [lambda launch=launch: launch(SIZE, SIZE, SIZE, 1.0, A, B, 0.0, C) for launch in launches]
     calls.append(lambda: cupy.matmul(A, B, out=C))
     milliseconds = interleave(calls, budget_s=3.0)
     states = _states(wanted, cubins)
-    for row, times, metrics in zip(found, milliseconds.T, states, strict=False):
+    for row, times, metrics in zip(results, milliseconds.T, states, strict=False):
         time = Timing.of(list(times))
         yield row | {"time": [time.median_ms, time.lower_ms, time.upper_ms, len(times)], "metrics": metrics}
     time = Timing.of(list(milliseconds[:, -1]))
     yield {"kind": "cuBLAS", "size": SIZE, "time": [time.median_ms, time.lower_ms, time.upper_ms, len(milliseconds)]}
 
 
-def _launch(one: Mapping[str, Any], cubins: Path) -> Callable[..., None]:
-    function = gpu.RawModule(path=str(cubins / one["file"])).get_function(one["function"])
-    if one["kind"] == "kernel":
-        return run.launcher(get(one["kernel"], **one["params"]), function)
+def _launch(entry: Mapping[str, Any], cubins: Path) -> Callable[..., None]:
+    function = gpu.RawModule(path=str(cubins / entry["file"])).get_function(entry["function"])
+    if entry["kind"] == "kernel":
+        return run.launcher(get(entry["kernel"], **entry["params"]), function)
 
     def launch(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
         """A kernel without alpha and beta."""
-        function(tuple(one["grid"]), tuple(one["block"]), (*map(np.int32, (M, N, K)), A, B, C))
+        function(tuple(entry["grid"]), tuple(entry["block"]), (*map(np.int32, (M, N, K)), A, B, C))
 
     return launch
 
@@ -466,9 +470,9 @@ def _states(wanted: Sequence[Mapping[str, Any]], cubins: Path) -> list[dict[str,
 def launch_all(cubins: Path) -> None:
     """Launch each changed kernel once, for `ncu`."""
     A, B, C = (gpu.asarray(matrix) for matrix in problem(SIZE, SIZE, SIZE))
-    for one in json.loads((cubins / INDEX).read_text(encoding="utf-8"))["files"]:
-        if one["kind"] in ("kernel", "own"):
-            _launch(one, cubins)(SIZE, SIZE, SIZE, 1.0, A, B, 0.0, C)
+    for entry in json.loads((cubins / INDEX).read_text(encoding="utf-8"))["files"]:
+        if entry["kind"] in ("kernel", "own"):
+            _launch(entry, cubins)(SIZE, SIZE, SIZE, 1.0, A, B, 0.0, C)
     gpu.synchronize()
 
 

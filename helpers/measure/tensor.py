@@ -80,11 +80,11 @@ C_TYPES = {"f64": "f64", "s8": "s32"}  # of C, for a format of A and B; f32 for 
 
 def kernels() -> tuple[TensorKernel, ...]:
     """All that is recorded: the ladder, in float16 where it is fastest, and the candidates of the search."""
-    found = [*KERNELS, get("mma_rasterized", BF16=0), get("tf32", ROUND=1)]
-    found += [get(name, **params) for name, params, _ in DUELS]
+    kernels = [*KERNELS, get("mma_rasterized", BF16=0), get("tf32", ROUND=1)]
+    kernels += [get(name, **params) for name, params, _ in DUELS]
     for name, candidates in CANDIDATES.items():
-        found += [get(name, **dict(zip(_LARGE, values, strict=True))) for values in candidates]
-    return tuple({kernel.entry: kernel for kernel in found}.values())
+        kernels += [get(name, **dict(zip(_LARGE, values, strict=True))) for values in candidates]
+    return tuple({kernel.entry: kernel for kernel in kernels}.values())
 
 
 def _file(kernel: TensorKernel) -> str:
@@ -183,11 +183,11 @@ def _cublas(format_: str, compute: int, turned: bool = False) -> Callable[..., N
     def launch(alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
         (M, K), N = A.shape, B.shape[1]
         scale = np.array([alpha, beta], C.dtype)
-        place = B.data.ptr, B.shape
-        if turned and place not in columns:
+        key = B.data.ptr, B.shape
+        if turned and key not in columns:
             columns.clear()
-            columns[place] = cupy.ascontiguousarray(B.T)
-        b, stride = (columns[place], K) if turned else (B, N)
+            columns[key] = cupy.ascontiguousarray(B.T)
+        b, stride = (columns[key], K) if turned else (B, N)
         # cuBLAS is column-major: a row-major C = A · B is its C' = B' · A'.
         cublas.gemmEx(handle, int(turned), 0, N, M, K, scale[:1].ctypes.data, b.data.ptr, type_, stride, A.data.ptr,
                       type_, K, scale[1:].ctypes.data, C.data.ptr, CUDA_TYPES[C_TYPES.get(format_, "f32")], N,
@@ -400,8 +400,8 @@ def again(folder: Path, out: Path, name: str) -> None:
         old = document[part]
         for number, row in enumerate(old[:-1]):
             if row["kernel"] == name:  # it and the cuBLAS after it
-                place = next(n for n, new in enumerate(rows) if (new["kernel"], new["size"]) == (name, row["size"]))
-                old[number : number + 2] = rows[place : place + 2]
+                index = next(n for n, new in enumerate(rows) if (new["kernel"], new["size"]) == (name, row["size"]))
+                old[number : number + 2] = rows[index : index + 2]
     document.setdefault("again", []).append({"kernel": name, "provenance": provenance()})
     out.write_text(json.dumps(document, indent=1))
 

@@ -92,8 +92,8 @@ def take_turns(
         end.record(stream)
     gpu.synchronize()
     milliseconds = np.empty((rounds, len(launches)))
-    for place, (begin, end) in zip(turns, events, strict=True):
-        milliseconds[place] = cupy.cuda.get_elapsed_time(begin, end)
+    for turn, (begin, end) in zip(turns, events, strict=True):
+        milliseconds[turn] = cupy.cuda.get_elapsed_time(begin, end)
     return milliseconds
 
 

@@ -25,18 +25,22 @@ class Bar:
 UNTOLD = "?  yours to predict"
 
 
-def gflops_figure(bars: Sequence[Bar], title: str, source: str, told: tuple[str, str] | None = None) -> theme.Figure:
+def gflops_figure(
+    bars: Sequence[Bar], title: str, source: str, compared: tuple[str, str] | None = None
+) -> theme.Figure:
     """Horizontal bars from zero, one per kernel, the number at its end; the caption says how far two of them are apart.
     A bar without a number has its row, and a question mark.
 
-    source: where the numbers come from: "recorded on NVIDIA H200", "measured here".  told: the labels of the two that
-    the caption compares, (faster, slower); None: the fastest and the slowest of all.
+    source: where the numbers come from: "recorded on NVIDIA H200", "measured here".  compared: the labels of the two
+    that the caption compares, (faster, slower); None: the fastest and the slowest of all.
     """
     numbered = [bar for bar in bars if bar.gflops is not None]
     if not numbered:
         raise ValueError("There is no bar to draw: give at least one Bar with a number.")
     height = TOP + ROW * len(bars) + 0.68
-    drawn = theme.Figure(height, _caption([bar for bar in numbered if told is None or bar.label in told], source))
+    drawn = theme.Figure(
+        height, _caption([bar for bar in numbered if compared is None or bar.label in compared], source)
+    )
     label_width = 0.35 + 0.115 * max(len(bar.label) for bar in bars)
     axes = drawn.axes_in_inches(label_width, TOP, theme.WIDTH - label_width - 0.25, ROW * len(bars))
     longest = max(bar.gflops for bar in numbered)

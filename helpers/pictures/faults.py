@@ -30,19 +30,24 @@ def faults(picture: Figure) -> list[str]:
 
 
 def _of_letters(picture: Figure) -> Iterator[str]:
-    boxes = [(one, one.get_window_extent()) for one in _texts(picture)]
+    boxes = [(text, text.get_window_extent()) for text in _texts(picture)]
     whole = picture.bbox
     for text, box in boxes:
         if box.x0 < -SLACK or box.x1 > whole.x1 + SLACK or box.y1 > whole.y1 + SLACK:
             yield f"“{text.get_text()}” is cut off at the edge"
-    for (first, one), (second, other) in combinations(boxes, 2):
-        if _overlap(one, other) and first.get_text() != second.get_text() and _upright(first) and _upright(second):
+    for (first, first_box), (second, other) in combinations(boxes, 2):
+        if (
+            _overlap(first_box, other)
+            and first.get_text() != second.get_text()
+            and _upright(first)
+            and _upright(second)
+        ):
             yield f"“{first.get_text()}” and “{second.get_text()}” lie over each other"
 
 
-def _overlap(one: Bbox, other: Bbox) -> bool:
-    across = min(one.x1, other.x1) - max(one.x0, other.x0)
-    down = min(one.y1, other.y1) - max(one.y0, other.y0)
+def _overlap(first: Bbox, other: Bbox) -> bool:
+    across = min(first.x1, other.x1) - max(first.x0, other.x0)
+    down = min(first.y1, other.y1) - max(first.y0, other.y0)
     return across > OVER[0] and down > OVER[1]
 
 
@@ -56,9 +61,9 @@ def _texts(picture: Figure) -> list[Text]:
     axes = picture.findobj(Axis)
     undrawn = {text for axis in axes for text in _beyond(axis)}
     return [
-        one
-        for one in picture.findobj(Text)
-        if one.get_visible() and one.get_text().strip() and one is not picture.words and one not in undrawn
+        text
+        for text in picture.findobj(Text)
+        if text.get_visible() and text.get_text().strip() and text is not picture.words and text not in undrawn
     ]
 
 

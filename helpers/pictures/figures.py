@@ -107,8 +107,8 @@ class Figure(figure.Figure):
 
         Numbers in the cells of a matrix, which are drawn as shapes, are no letters.
         """
-        texts = (one for one in self.findobj(Text) if one is not self.words and one.get_text().strip())
-        sizes = [one.get_fontsize() for one in texts if one.get_visible()]
+        texts = (text for text in self.findobj(Text) if text is not self.words and text.get_text().strip())
+        sizes = [text.get_fontsize() for text in texts if text.get_visible()]
         return min(sizes, default=0.0) / 72 * CSS_DPI
 
     def axes_in_inches(self, left: float, top: float, width: float, height: float, **axes_options: Any) -> Axes:

@@ -26,12 +26,12 @@ class _Kept(dict[Hashable, Any]):
     """Values by key; when there are too many, all are forgotten."""
 
     def of(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        found = self.get(key)
-        if found is None:
+        value = self.get(key)
+        if value is None:
             if len(self) >= MOST:
                 self.clear()
-            found = self[key] = make()
-        return found
+            value = self[key] = make()
+        return value
 
 
 _widths, _layouts, _glyphs = _Kept(), _Kept(), _Kept()
@@ -58,9 +58,9 @@ class Renderer(RendererAgg):
         for font, glyph, dx, dy in _layouts.of((s, hash(prop), self.dpi), lambda: self._laid_out(s, prop)):
             across = round(SUBPIXELS * (x + dx * cos - dy * sin))
             up = round(SUBPIXELS * (self.height - y + dx * sin + dy * cos))  # FreeType's y is upwards
-            place = (across % SUBPIXELS, up % SUBPIXELS)
-            key = (font.fname, size, self.dpi, angle, glyph, place)
-            pixels, left, top = _glyphs.of(key, partial(self._drawn, font, size, cos, sin, glyph, place))
+            subpixel = (across % SUBPIXELS, up % SUBPIXELS)
+            key = (font.fname, size, self.dpi, angle, glyph, subpixel)
+            pixels, left, top = _glyphs.of(key, partial(self._drawn, font, size, cos, sin, glyph, subpixel))
             left, top = left + across // SUBPIXELS, top + up // SUBPIXELS
             self._renderer.draw_text_image(pixels, left, int(self.height) - top + pixels.shape[0], 0, gc)
 
@@ -70,10 +70,10 @@ class Renderer(RendererAgg):
         return [(item.ft_object, item.glyph_index, item.x, item.y) for item in items]
 
     def _drawn(
-        self, font: Any, size: float, cos: float, sin: float, glyph: int, place: tuple[int, int]
+        self, font: Any, size: float, cos: float, sin: float, glyph: int, subpixel: tuple[int, int]
     ) -> tuple[np.ndarray, int, int]:
         font.set_size(size, self.dpi)
-        font._set_transform((WHOLE * np.array([[cos, -sin], [sin, cos]])).round().astype(int), list(place))
+        font._set_transform((WHOLE * np.array([[cos, -sin], [sin, cos]])).round().astype(int), list(subpixel))
         bitmap = font._render_glyph(glyph, get_hinting_flag(), RenderMode.NORMAL)
         return bitmap.buffer.copy(), bitmap.left, bitmap.top
 
@@ -84,7 +84,7 @@ class Canvas(FigureCanvasAgg):
     def get_renderer(self) -> Renderer:
         """The one for the figure as large as it is now."""
         width, height = self.figure.bbox.size
-        found = getattr(self, "renderer", None)
-        if found is None or (found.width, found.height, found.dpi) != (width, height, self.figure.dpi):
+        renderer = getattr(self, "renderer", None)
+        if renderer is None or (renderer.width, renderer.height, renderer.dpi) != (width, height, self.figure.dpi):
             self.renderer = Renderer(width, height, self.figure.dpi)
         return self.renderer

@@ -71,7 +71,7 @@ class LiveExplorer(Explorer):
         stage: in place of one that shows a Figure.
         """
         self.controls = tuple(control for row in rows for control in _with_values(row))
-        shown = [[_with_buttons(one) for one in row] for row in rows]
+        shown = [[_with_buttons(control) for control in row] for row in rows]
         super().__init__(what, shown, stage or Stage(height))
         self._settling = False
         self._frames = Frames()
@@ -183,8 +183,8 @@ class LiveExplorer(Explorer):
 
     def _frame(self, setting: Hashable) -> Frame:
         """What there is to show for the controls as they stand, which is `setting`: kept, or drawn now."""
-        found = self._frames.get(setting)
-        if found is None:
+        frame = self._frames.get(setting)
+        if frame is None:
             needed, before = tuple(self.needs()), self._states()
             try:
                 with theme.at_least(self._least):
@@ -194,10 +194,10 @@ class LiveExplorer(Explorer):
                 prepared, words = None, str(error)
             changed = zip(before, self._states(), strict=True)
             states = {number: after for number, (old, after) in enumerate(changed) if old != after}
-            found = Frame(prepared, words, states)
+            frame = Frame(prepared, words, states)
             self._ready.update(needed)
-            self._frames.keep(setting, found)
-        return found
+            self._frames.keep(setting, frame)
+        return frame
 
     def _states(self) -> tuple[frames.State, ...]:
         return tuple(map(frames.state_of, self.controls))

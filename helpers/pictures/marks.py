@@ -1,7 +1,7 @@
 """What the marks of a picture mean, for whoever points at them: a lane, an address, a value.
 
 A picture says it where it draws: `marks.tell(axes, corners, words)`. The words stay with the figure as the links of an
-artist that is never painted, in the axes' own coordinates; `marks.told(figure)` finds them for the page that shows the
+artist that is never painted, in the axes' own coordinates; `marks.of(figure)` finds them for the page that shows the
 figure, and `marks.overlay(figure)` is the transparent layer that it lays over the picture.
 """
 
@@ -42,9 +42,9 @@ def tell(axes: Axes, corners: np.ndarray, words: Sequence[str]) -> None:
         axes.add_artist(PolyCollection(corners, urls=list(words), gid=KIND, visible=False))
 
 
-def told(drawn: Figure) -> list[Mark]:
+def of(drawn: Figure) -> list[Mark]:
     """Every mark of a figure with its words, in the order in which they were drawn."""
-    found = []
+    marks = []
     for axes in drawn.axes:
         for artist in axes.collections:
             if artist.get_gid() != KIND:
@@ -54,8 +54,8 @@ def told(drawn: Figure) -> list[Mark]:
             share = drawn.transFigure.inverted().transform(flat).reshape(*outlines.shape)
             (left, bottom), (right, top) = share.min(axis=1).T, share.max(axis=1).T
             edges = zip(left, 1 - top, right - left, top - bottom, artist.get_urls(), strict=True)
-            found += [Mark(*map(float, box), words) for *box, words in edges]
-    return found
+            marks += [Mark(*map(float, box), words) for *box, words in edges]
+    return marks
 
 
 def overlay(drawn: Figure, name: str) -> str:
@@ -65,9 +65,9 @@ def overlay(drawn: Figure, name: str) -> str:
     """
     width, height = (100 * float(size) for size in drawn.get_size_inches())
     boxes = "".join(
-        f'<rect x="{width * one.left:.1f}" y="{height * one.top:.1f}" width="{width * one.width:.1f}" '
-        f'height="{height * one.height:.1f}"><title>{html.escape(one.words)}</title></rect>'
-        for one in told(drawn)
+        f'<rect x="{width * mark.left:.1f}" y="{height * mark.top:.1f}" width="{width * mark.width:.1f}" '
+        f'height="{height * mark.height:.1f}"><title>{html.escape(mark.words)}</title></rect>'
+        for mark in of(drawn)
     )
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(name)}" fill="transparent" '

@@ -98,8 +98,8 @@ def _completed(own: OwnKernel) -> OwnKernel:
 
 
 def _with_tile(own: OwnKernel) -> OwnKernel:
-    found = tile_of_block(own.launch(*(own.shape or PROBED)), own.grid is None)
-    if found is None:
+    tile = tile_of_block(own.launch(*(own.shape or PROBED)), own.grid is None)
+    if tile is None:
         return own
-    rows_along = found.rows_along or own.rows_along
-    return replace(own, tile=found.tile, rows_along=rows_along, depth=found.depth or own.depth)
+    rows_along = tile.rows_along or own.rows_along
+    return replace(own, tile=tile.tile, rows_along=rows_along, depth=tile.depth or own.depth)

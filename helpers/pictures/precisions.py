@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 import gpusim
-from gemm_kernels import get, tensor
+from gemm_kernels import UPPER, tensor
 from gpusim import compiler, devices
 from gpusim.arithmetic import float8, float32, tensor_core
 from helpers import gpu, peaks, recordings
@@ -48,14 +48,14 @@ class Bits:
         """With one bit turned over: the sign, bit `number` of the exponent (0 is worth a factor of 2), or bit `number`
         of the fraction (1 is worth a half). None if the format has no such bit."""
         if part == "exponent":
-            place = self.fraction + number if number < self.exponent else None
+            bit = self.fraction + number if number < self.exponent else None
         elif part == "fraction":
-            place = self.fraction - number if 1 <= number <= self.fraction else None
+            bit = self.fraction - number if 1 <= number <= self.fraction else None
         else:
-            place = self.exponent + self.fraction
-        if place is None:
+            bit = self.exponent + self.fraction
+        if bit is None:
             return None
-        bits = self.bits ^ 1 << place
+        bits = self.bits ^ 1 << bit
         return Bits(self.format, self.exponent, self.fraction, bits, _value_of(self.format, bits))
 
 
@@ -76,19 +76,19 @@ def bits_of(number: float) -> list[Bits]:
     single = np.float32(number)
     with np.errstate(over="ignore"):  # what float16 cannot hold becomes infinite
         half = single.astype(np.float16)
-    found = {
+    words = {
         "FP32": int(single.view(np.uint32)),
         "TF32": int(float32.to_tf32(single).view(np.uint32)) >> 13,
         "FP16": int(half.view(np.uint16)),
         "BF16": int(float32.to_bfloat16(single)),
         "E4M3": int(float8.from_float(single[None], "e4m3")[0]),
     }
-    return [Bits(name, *_SHAPES[name], bits, _value_of(name, bits)) for name, bits in found.items()]
+    return [Bits(name, *_SHAPES[name], bits, _value_of(name, bits)) for name, bits in words.items()]
 
 
 def formats_of(number: float) -> list[tuple[str, str, float]]:
     """(format, its bits as sign, exponent and fraction, the number that they stand for) of the nearest numbers."""
-    return [(one.format, one.text, one.value) for one in bits_of(number)]
+    return [(bits.format, bits.text, bits.value) for bits in bits_of(number)]
 
 
 # ---- what the hardware's instruction does, by the simulator's rules
@@ -159,12 +159,12 @@ def sums_of_four(start: float, product: float) -> tuple[float, float, float]:
     for _ in range(4):
         single = np.float32(single + np.float32(product))
     form = tensor_core.form(16, 8, "f16", "f16", "f32")
-    one = np.float16([1, 1]).view(np.uint32)[0]
+    ones = np.float16([1, 1]).view(np.uint32)[0]
     factor = np.float16([product, product]).view(np.uint32)[0]
-    place = np.arange(32) % 4 < 2  # k = 0 to 3 of every row and column
-    a = [np.where(place, one, 0).astype(np.uint32)] * 2
+    inside = np.arange(32) % 4 < 2  # k = 0 to 3 of every row and column
+    a = [np.where(inside, ones, 0).astype(np.uint32)] * 2
     total = [np.full(32, np.float32(start)).view(np.uint32)] * 4
-    b = [np.where(place, factor, 0).astype(np.uint32)]
+    b = [np.where(inside, factor, 0).astype(np.uint32)]
     core = tensor_core.multiply(form, a, b, total, tensor_core.terms_at_once(devices.DEFAULT.arch, form))[0][0]
     return 4 * product, float(single) - start, float(core) - start
 
@@ -250,9 +250,9 @@ class Recorded:
 
     def duel(self, kernel: str, size: int, operands: str) -> Duel:
         """The last kernel of a format in turns with cuBLAS alone."""
-        found = [row for row in self.duel_rows if (row["size"], row["operands"]) == (size, operands)]
-        place = next(number for number, row in enumerate(found) if row["kernel"] == kernel)
-        return Duel(found[place]["gflops"], found[place + 1]["gflops"])
+        rows = [row for row in self.duel_rows if (row["size"], row["operands"]) == (size, operands)]
+        position = next(number for number, row in enumerate(rows) if row["kernel"] == kernel)
+        return Duel(rows[position]["gflops"], rows[position + 1]["gflops"])
 
     def _row(self, size: int, operands: str, kernel: str, params: dict | None = None) -> dict:
         return next(
@@ -267,15 +267,15 @@ class Recorded:
         for kernel in kernels:
             cells = [kernel.name, kernel.idea]
             for size in sizes:
-                found = [
+                measured = [
                     row for row in self.rows
                     if row["size"] == size and row["operands"] == "bf16" and row["params"] == dict(kernel.params)
                     and row["kernel"] in (kernel.name, kernel.file.replace("tensor/", "mma_"))
                 ]  # fmt: skip
-                if not found:
+                if not measured:
                     cells += ["–", "–"]
                     continue
-                speed = found[0]["gflops"]
+                speed = measured[0]["gflops"]
                 cells += [f"{speed / 1e3:.0f}", f"{speed / self._row(size, 'bf16', 'cublas')['gflops']:.0%}"]
             rows.append(tuple(cells))
         return tuple(rows)
@@ -285,8 +285,8 @@ class Recorded:
         rows = []
         for title, kernel, operands in _LAST:
             for size in sizes:
-                one = self.duel(kernel, size, operands)
-                cells = (title, str(size), f"{one.mine / 1e3:.0f}", f"{one.cublas / 1e3:.0f}", f"{one.share:.0%}")
+                duel = self.duel(kernel, size, operands)
+                cells = (title, str(size), f"{duel.mine / 1e3:.0f}", f"{duel.cublas / 1e3:.0f}", f"{duel.share:.0%}")
                 rows.append(cells)
         return tuple(rows)
 
@@ -295,20 +295,20 @@ class Recorded:
         the clock and the power that the GPU settles at, FLOP of an SM in a cycle, and GFLOP for a joule."""
         rows = []
         for title, kernel, operands in _LAST:
-            found = [row for row in self.alone_rows if row["operands"] == operands]
-            place = next(number for number, row in enumerate(found) if row["kernel"] == kernel)
-            for who, row in zip(("last kernel", "cuBLAS"), found[place : place + 2], strict=True):
+            measured = [row for row in self.alone_rows if row["operands"] == operands]
+            position = next(number for number, row in enumerate(measured) if row["kernel"] == kernel)
+            for name, row in zip(("last kernel", "cuBLAS"), measured[position : position + 2], strict=True):
                 per_cycle = row["gflops"] * 1e3 / (row["mhz"] * devices.DEFAULT.sms)
                 cells = (f"{row['gflops'] / 1e3:.0f}", str(row["mhz"]), f"{row['watts']:.0f}", f"{per_cycle:.0f}")
-                rows.append((title, who, *cells, f"{row['gflops'] / row['watts']:.0f}"))
+                rows.append((title, name, *cells, f"{row['gflops'] / row['watts']:.0f}"))
         return tuple(rows)
 
     def single(self, kernels: Sequence[tensor.TensorKernel], size: int) -> tuple[tuple[str, ...], ...]:
         """A row for each kernel that takes float32 and was measured, and for cuBLAS."""
         rival = self._row(size, "f32", "cublas")
         measured = {(row["kernel"], *row["params"].values()): row for row in self.rows if row["size"] == size}
-        found = ((kernel.title, measured.get((kernel.name, *kernel.params.values()))) for kernel in kernels)
-        rows = [(title, row) for title, row in found if row]
+        rows_of = ((kernel.title, measured.get((kernel.name, *kernel.params.values()))) for kernel in kernels)
+        rows = [(title, row) for title, row in rows_of if row]
         rows += [("cuBLAS TF32", self._row(size, "f32", "cublas TF32")), ("cuBLAS FP32", rival)]
         return tuple(
             (name, f"{row['gflops'] / 1e3:.1f}", f"{row['gflops'] / rival['gflops']:.2f}", f"{row['error']:.1e}")
@@ -334,7 +334,6 @@ class Recorded:
         return tuple((name, *cells) for name, cells in rows.items())
 
 
-_OURS = {"FP32": "autotuned", **{title: name for title, name, _ in _LAST}}  # format → our last kernel
 _CEILINGS = {"TF32": "tf32", "BF16": "bf16", "INT8": "s8"}
 
 
@@ -362,17 +361,19 @@ def beside_float32(gpu: str, size: int) -> tuple[tuple[str, ...], ...]:
 
 
 def at(gpu: str, size: int) -> list[tuple[str, str, float]]:
-    """(format, who, GFLOPS) of what was recorded there at M = N = K = size: cuBLAS, and our last kernels on an H200."""
-    found = [(name, "cuBLAS", tflops * 1e3) for name, tflops in by_format(gpu, size).items()]
-    if gpu != devices.DEFAULT.name:
-        return found
-    with suppress(recordings.NoRecording):
-        found.append(("FP32", "our last kernel", recordings.gflops(get(_OURS["FP32"]), size, size, size, gpu).gflops))
-    rows = {(row["kernel"], row["operands"]): row["gflops"] for row in recorded().duel_rows if row["size"] == size}
-    for title, name, operands in _LAST:
-        if (name, operands) in rows:
-            found.append((title, "our last kernel", rows[name, operands]))
-    return found
+    """(format, who, GFLOPS) of what was recorded there at M = N = K = size: cuBLAS, and our last kernels on an H200.
+
+    Both of FP32 there are from the ladder's run: where all formats took turns, the short ones left less power.
+    """
+    cublas, ours = {name: tflops * 1e3 for name, tflops in by_format(gpu, size).items()}, {}
+    if gpu == devices.DEFAULT.name:
+        with suppress(recordings.NoRecording):
+            last = recordings.gflops(UPPER[-1], size, size, size, gpu)
+            cublas["FP32"], ours["FP32"] = last.cublas_gflops, last.gflops
+        rows = {(row["kernel"], row["operands"]): row["gflops"] for row in recorded().duel_rows if row["size"] == size}
+        ours |= {title: rows[name, operands] for title, name, operands in _LAST if (name, operands) in rows}
+    marks = {"cuBLAS": cublas, "our last kernel": ours}
+    return [(name, side, gflops) for side, speeds in marks.items() for name, gflops in speeds.items()]
 
 
 def reached(gpu: str) -> dict[str, float]:
@@ -398,7 +399,7 @@ def speeds(size: int = 4096) -> Recorded:
     if gpu.backend() != "gpu":
         return recorded()
     with redirect_stdout(io.StringIO()):  # which tells every row as it is measured
-        found = measured.here(size)
+        here = measured.here(size)
     return replace(
-        recorded(), rows=tuple(found["rows"]), duel_rows=tuple(found["duels"]), source=f"{MEASURED} on {gpu.name()}"
+        recorded(), rows=tuple(here["rows"]), duel_rows=tuple(here["duels"]), source=f"{MEASURED} on {gpu.name()}"
     )

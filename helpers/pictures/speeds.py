@@ -27,21 +27,21 @@ def speed_of(kernel: Kernel | OwnKernel) -> str:
     if isinstance(kernel, Kernel) and (measured := recorded(kernel)):
         return f"{theme.thousands(measured.M)}³: {theme.thousands(measured.gflops)} GFLOPS, {measured.label}"
     own = getattr(kernel, "shape", None)
-    found = predicted(kernel.launch(*(own or (PREDICTED_SIZE,) * 3)))
+    speed = predicted(kernel.launch(*(own or (PREDICTED_SIZE,) * 3)))
     size = " × ".join(map(theme.thousands, own)) if own else f"{theme.thousands(PREDICTED_SIZE)}³"
-    return found and f"{size}: {found}"
+    return speed and f"{size}: {speed}"
 
 
 def speed_of_launch(launch: Launch) -> str:
     """`speed_of` the kernel of a launch that shows one block or two, as a sentence with the kernel's name; "" where it
     is not known. A launch of a changed source, or of a learner's kernel, is predicted."""
-    kernel = next((one for one in LADDER if (one.entry, one.source) == (launch.entry, launch.source)), None)
+    kernel = next((rung for rung in LADDER if (rung.entry, rung.source) == (launch.entry, launch.source)), None)
     if kernel is not None:
-        found = speed_of(kernel)
+        speed = speed_of(kernel)
     else:
-        found = predicted(launch.covering((PREDICTED_SIZE,) * 3, *launch.block))
-        found = found and f"{theme.thousands(PREDICTED_SIZE)}³: {found}"
-    return found and f"{launch.name} at {found}."
+        speed = predicted(launch.covering((PREDICTED_SIZE,) * 3, *launch.block))
+        speed = speed and f"{theme.thousands(PREDICTED_SIZE)}³: {speed}"
+    return speed and f"{launch.name} at {speed}."
 
 
 def recorded(kernel: Kernel) -> Measurement | None:
@@ -72,12 +72,12 @@ def predicted(launch: Launch) -> str:
 
 def _predicted(launch: Launch) -> str:
     try:
-        found = cycles.predict(launch)
+        prediction = cycles.predict(launch)
     except cycles.CANNOT:
         return ""
     M, N, K = launch.shape
-    likely, most, least = (theme.thousands(2e-6 * M * N * K / ms) for ms in (found.ms, *found.range_ms))
-    return f"{likely} GFLOPS, {found.label} ({least} to {most})"
+    likely, most, least = (theme.thousands(2e-6 * M * N * K / ms) for ms in (prediction.ms, *prediction.range_ms))
+    return f"{likely} GFLOPS, {prediction.label} ({least} to {most})"
 
 
 def speed_of_block(launch: Launch, predict: Callable[[Launch], str] = predicted) -> str:
@@ -89,11 +89,11 @@ def speed_of_block(launch: Launch, predict: Callable[[Launch], str] = predicted)
     size = f"{theme.thousands(BLOCKS_SIZE)}³"
     try:
         measured = recorded_block(get(launch.name), (x, y), BLOCKS_SIZE) if z == 1 else None
-        nobody = f"Block ({x}, {y})" if z == 1 else f"Block ({x}, {y}, {z})"
+        subject = f"Block ({x}, {y})" if z == 1 else f"Block ({x}, {y}, {z})"
     except ValueError:  # a learner's own kernel
-        measured, nobody = None, launch.name
+        measured, subject = None, launch.name
     if measured is None:
-        one = launch.arguments is None and predict(launch.covering((BLOCKS_SIZE,) * 3, x, y, z))
-        return f"{nobody} was not recorded on a GPU{f'. At {size}: {one}' if one else ''}."
+        speed = launch.arguments is None and predict(launch.covering((BLOCKS_SIZE,) * 3, x, y, z))
+        return f"{subject} was not recorded on a GPU{f'. At {size}: {speed}' if speed else ''}."
     gflops = theme.thousands(measured.gflops)
     return f"{launch.name} with block ({x}, {y}) at {size}: {gflops} GFLOPS, {measured.label}."

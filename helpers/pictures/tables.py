@@ -173,7 +173,7 @@ def _caption(accesses: Sequence[WarpAccess], block_dim: Sequence[int], width: in
     sectors = sorted({access.sectors for access in accesses})
     cost = " or ".join(theme.plural(count, "sector") for count in sectors) + " per request"
     if not jumps:
-        return what + f"no gap inside a warp, {cost}."
+        return what + f"no gap above 1 inside a warp, {cost}."
     sizes = sorted(set(jumps))
     size = theme.thousands(sizes[0])
     size += "" if len(sizes) == 1 else f" to {theme.thousands(sizes[-1])}"

@@ -89,9 +89,9 @@ def in_the_dark(colours: np.ndarray) -> np.ndarray:
     return turned + warm[..., None] * (kept - turned)
 
 
-def contrast(one: Any, other: Any) -> Any:
+def contrast(ink: Any, other: Any) -> Any:
     """The contrast ratio of WCAG 2.2 between colours (…, 3), 0 … 1 in sRGB: from 1 to 21."""
-    first, second = _luminance(np.asarray(one, float)), _luminance(np.asarray(other, float))
+    first, second = _luminance(np.asarray(ink, float)), _luminance(np.asarray(other, float))
     return (np.maximum(first, second) + 0.05) / (np.minimum(first, second) + 0.05)
 
 
@@ -144,8 +144,8 @@ def runs(numbers: Sequence[int]) -> str:
     """'4 to 31 and 36 to 63': numbers in words, as the set that they are; of more than MOST_RUNS runs the first and
     the last."""
     numbers = sorted(numbers)
-    begins = [n for place, n in enumerate(numbers) if place == 0 or n != numbers[place - 1] + 1]
-    ends = [n for place, n in enumerate(numbers) if place + 1 == len(numbers) or numbers[place + 1] != n + 1]
+    begins = [n for index, n in enumerate(numbers) if index == 0 or n != numbers[index - 1] + 1]
+    ends = [n for index, n in enumerate(numbers) if index + 1 == len(numbers) or numbers[index + 1] != n + 1]
     parts = [
         f"{a}" if a == b else f"{a} and {b}" if b == a + 1 else f"{a} to {b}" for a, b in zip(begins, ends, strict=True)
     ]
@@ -166,5 +166,5 @@ def __getattr__(name: str) -> Any:
     """What draws with matplotlib, from `helpers.pictures.figures`, loaded when the first figure is drawn (PEP 562)."""
     if name not in _OF_FIGURES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module("helpers.pictures.figures"), name)
-    return found
+    globals()[name] = attribute = getattr(import_module("helpers.pictures.figures"), name)
+    return attribute

@@ -54,7 +54,7 @@ def accesses_by_block(
 ) -> dict[tuple[int, int, int], list[BlockAccess]]:
     """Every traced block's memory instructions, by the block's (x, y, z)."""
     launch = recording.launches[-1]
-    found: dict[tuple[int, int, int], list[BlockAccess]] = {}
+    accesses: dict[tuple[int, int, int], list[BlockAccess]] = {}
     for trace in launch.traces:
         if space not in (None, trace.space) or op not in (None, trace.op) or array not in (None, trace.array):
             continue
@@ -71,11 +71,11 @@ def accesses_by_block(
             active=active,
             register=_register(instruction.text),
         )
-        found.setdefault(trace.block, []).append(access)
-    return found
+        accesses.setdefault(trace.block, []).append(access)
+    return accesses
 
 
 def _register(text: str) -> int:
     """The first register of a load or a store, by its text in machine code."""
-    found = _REGISTER.search(text)
-    return int(found[1] or found[2]) if found else UNKNOWN
+    match = _REGISTER.search(text)
+    return int(match[1] or match[2]) if match else UNKNOWN

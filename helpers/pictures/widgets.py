@@ -149,7 +149,7 @@ class Explorer(ipywidgets.VBox):
     def show_only(self, control: ipywidgets.Widget) -> None:
         """Keep this control above the stage and take the others away: for a slide, which speaks of one."""
         look, *rows, stage = self.children
-        places = [place for row in rows for place in row.children if _holds(place, control)]
+        places = [box for row in rows for box in row.children if _holds(box, control)]
         self.children = (look, *places, stage)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
@@ -161,8 +161,8 @@ class Explorer(ipywidgets.VBox):
         return f"{self.what} {STATIC_NOTE}"
 
 
-def _holds(place: ipywidgets.Widget, control: ipywidgets.Widget) -> bool:
-    return place is control or any(_holds(one, control) for one in getattr(place, "children", ()))
+def _holds(widget: ipywidgets.Widget, control: ipywidgets.Widget) -> bool:
+    return widget is control or any(_holds(child, control) for child in getattr(widget, "children", ()))
 
 
 def _column(control: ipywidgets.Widget) -> ipywidgets.Box:
@@ -175,7 +175,7 @@ def offered(label: str, options: Sequence[Any], value: Any) -> Any:
     values = [option[1] if isinstance(option, tuple) and len(option) == 2 else option for option in options]
     if value in values:
         return value
-    names = [str(option if one is option else option[0]) for option, one in zip(options, values, strict=True)]
+    names = [str(option if value is option else option[0]) for option, value in zip(options, values, strict=True)]
     raise BadInput(f"{label}: {value!r} is not offered here; there are {', '.join(names)}.")
 
 

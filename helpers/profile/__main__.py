@@ -36,8 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     if options.json:
-        found = [one.as_json() for one in (first, second) if one is not None]
-        say(json.dumps(found if second else found[0], indent=1))
+        profiles = [profile.as_json() for profile in (first, second) if profile is not None]
+        say(json.dumps(profiles if second else profiles[0], indent=1))
     else:
         say(text(first) if second is None else compared(first, second, (options.file.name, options.compare.name)))
     return 0
@@ -75,11 +75,13 @@ def _profiled(file: Path, options: argparse.Namespace) -> Profile:
         raise
     parameters = kernel.compiled.parameters
     if len(parameters) != len(options.args):
-        wanted = ", ".join(f"{one.type} {one.name}" for one in parameters)
+        wanted = ", ".join(f"{parameter.type} {parameter.name}" for parameter in parameters)
         raise BadArgument(
             f"{options.kernel} has {len(parameters)} parameters ({wanted}), but --args names {len(options.args)}."
         )
-    args = [argument(kernel.compiled, one, given) for one, given in zip(parameters, options.args, strict=True)]
+    args = [
+        argument(kernel.compiled, parameter, given) for parameter, given in zip(parameters, options.args, strict=True)
+    ]
     with gpusim.capture() as caught:
         run.call(kernel, tuple(options.grid), tuple(options.block), args, options.shared)
     return profile(caught[0], options.gpu, cold=not options.warm)

@@ -65,18 +65,21 @@ class Gain:
 
 @dataclass(frozen=True)
 class Cause:
-    """What makes a kernel slow.  rule: its name.  line: where, 0 if it is the whole launch.  found: what was counted, a
-    sentence.  advice: what to write instead.  gain: predicted for that; None where it is not predicted, or too small to
-    be told from the model's errors."""
+    """What makes a kernel slow.
+
+    rule: its name.  line: where, 0 if it is the whole launch.  observation: what was counted, a sentence.
+    advice: what to write instead.  gain: predicted for that; None where it is not predicted, or too small to be told
+    from the model's errors.
+    """
 
     rule: str
     line: int
-    found: str
+    observation: str
     advice: str
     gain: Gain | None = None
 
     def __str__(self) -> str:
-        text = f"{self.found} {self.advice}"
+        text = f"{self.observation} {self.advice}"
         if self.gain is not None:
             text += f" Predicted with that: {self.gain.factor:.1f} times as fast."
         return text
@@ -103,12 +106,12 @@ class Case:
     @cached_property
     def statements(self) -> tuple[tuple[int, int], ...]:
         """The first and the last line of each piece of the source between semicolons and braces."""
-        found, line = [], 1
+        begins, line = [], 1
         for piece in re.split(r"(?<=[;{}])", "\n".join(self.lines)):
             begin = line + piece[: len(piece) - len(piece.lstrip())].count("\n")
             line += piece.count("\n")
-            found.append((begin, line - piece[len(piece.rstrip()) :].count("\n")))
-        return tuple(found)
+            begins.append((begin, line - piece[len(piece.rstrip()) :].count("\n")))
+        return tuple(begins)
 
     @cached_property
     def warps(self) -> int:
@@ -180,16 +183,16 @@ def find(
 
 def by_line(rows: Sequence[InstructionCounts]) -> dict[int, float]:
     """Warp instructions by source line; those of functions that machine code calls count for the lines of the calls."""
-    found: Counter[int] = Counter()
+    warps_of: Counter[int] = Counter()
     calls: Counter[int] = Counter()
-    for one in rows:
-        found[one.line] += one.warps
-        if one.opcode.startswith("CALL") and one.line and one.warps:
-            calls[one.line] += one.warps
-    called = found[0]
+    for row in rows:
+        warps_of[row.line] += row.warps
+        if row.opcode.startswith("CALL") and row.line and row.warps:
+            calls[row.line] += row.warps
+    called = warps_of[0]
     for line, times in calls.items():
-        found[line] += called * times / calls.total()
-    return dict(found)
+        warps_of[line] += called * times / calls.total()
+    return dict(warps_of)
 
 
 # ---- double literals
@@ -198,27 +201,29 @@ def by_line(rows: Sequence[InstructionCounts]) -> dict[int, float]:
 def double_literals(case: Case) -> Iterator[Cause]:
     """Literals without f because of which lines are carried out in FP64: they are no more once the literals have it."""
     before = _doubles(case.rows)
-    literals = [(line, one) for line, text in enumerate(case.lines, 1) for one in LITERAL.finditer(text)]
+    literals = [(line, match) for line, text in enumerate(case.lines, 1) for match in LITERAL.finditer(text)]
     uses = {line: {use for use in _uses(case, line) if before.get(use)} for line, _ in literals}
-    places = [(line, one) for line, one in literals if uses[line]]
+    places = [(line, literal) for line, literal in literals if uses[line]]
     if not places:
         return
-    mended = case.mended(_replaced(case.source, [(line, one.span(1), f"{one[1]}f") for line, one in places]))
+    mended = case.mended(
+        _replaced(case.source, [(line, literal.span(1), f"{literal[1]}f") for line, literal in places])
+    )
     after = before if mended is None else _doubles(mended.rows)
     gone = {line for line in before if not after.get(line)}
     causing = [line for line, _ in places if uses[line] & gone]
     if not causing:
         return
     lines = sorted({at for line in causing for at in (uses[line] & gone if _names(case.text(line)) else {line})})
-    where = {one[1]: line for line, one in places if line in causing}
-    listed = _listed([one if line in lines else f"{one} (line {line})" for one, line in where.items()])
+    where = {literal[1]: line for line, literal in places if line in causing}
+    listed = _listed([literal if line in lines else f"{literal} (line {line})" for literal, line in where.items()])
     what = f"the literal {listed} is a double" if len(where) == 1 else f"the literals {listed} are doubles"
     yield Cause(
         "double literal", lines[0],
         f"Line{'s' * (len(lines) > 1)} {_listed(list(map(str, lines)))}: {what}, so that "
         f"{case.each(sum(before[line] for line in gone))} of the {case.each(case.instructions)} instructions of a warp "
         "compute in FP64, or convert to it and back.",
-        f"Write {_listed([f'{one}f' for one in where])}: then none does.", case.gain(mended),
+        f"Write {_listed([f'{literal}f' for literal in where])}: then none does.", case.gain(mended),
     )  # fmt: skip
 
 
@@ -226,19 +231,19 @@ def _uses(case: Case, line: int) -> set[int]:
     """The lines at which the machine code may have what a line of the source computes: those of its statements, and
     those that use the macros and constants that it defines."""
     names = _names(case.text(line))
-    found = {other for other, text in enumerate(case.lines, 1) if names & _words(text)}
-    return found | {
+    lines = {other for other, text in enumerate(case.lines, 1) if names & _words(text)}
+    return lines | {
         other for first, last in case.statements if first <= line <= last for other in range(first, last + 1)
     }
 
 
 def _doubles(rows: Sequence[InstructionCounts]) -> dict[int, int]:
     """Warp instructions in FP64, and conversions to it and back, by line."""
-    found: Counter[int] = Counter()
-    for one in rows:
-        if one.warps and DOUBLES.match(one.opcode):
-            found[one.line] += one.warps
-    return dict(found)
+    warps_of: Counter[int] = Counter()
+    for row in rows:
+        if row.warps and DOUBLES.match(row.opcode):
+            warps_of[row.line] += row.warps
+    return dict(warps_of)
 
 
 def _names(text: str) -> set[str]:
@@ -301,14 +306,14 @@ def _instead(name: str, arguments: Sequence[str]) -> tuple[str, str]:
 def _arguments(text: str, start: int) -> tuple[int, list[str]] | None:
     """(behind the closing bracket, the arguments) of a call whose arguments begin at `start`; None if it does not end
     in this line."""
-    depth, begin, found = 1, start, []
-    for place in range(start, len(text)):
-        depth += (text[place] in "([{") - (text[place] in ")]}")
+    depth, begin, parts = 1, start, []
+    for index in range(start, len(text)):
+        depth += (text[index] in "([{") - (text[index] in ")]}")
         if depth == 0:
-            return place + 1, [*found, text[begin:place]]
-        if text[place] == "," and depth == 1:
-            found.append(text[begin:place])
-            begin = place + 1
+            return index + 1, [*parts, text[begin:index]]
+        if text[index] == "," and depth == 1:
+            parts.append(text[begin:index])
+            begin = index + 1
     return None
 
 
@@ -318,12 +323,14 @@ def _arguments(text: str, start: int) -> tuple[int, list[str]] | None:
 def spills(case: Case) -> Iterator[Cause]:
     """Registers that are kept in local memory: because of `__launch_bounds__`, or because there are no more."""
     code = case.captured.compiled
-    requests = _local_requests(case, lambda one: AT_A_CONSTANT.search(one.text) and not _array(case, one.index))
+    requests = _local_requests(
+        case, lambda instruction: AT_A_CONSTANT.search(instruction.text) and not _array(case, instruction.index)
+    )
     if not code.spill_store_bytes + code.spill_load_bytes or not requests:
         return
     total = sum(requests.values())
     (busiest, most), *_ = requests.most_common(1)
-    found = (
+    sentence = (
         f"a thread has {code.registers} registers, and what does not fit into them is spilled to local memory (LDL, "
         f"STL): the first block's warps make {total:,} requests for that, {most:,} of them at line {busiest}."
     )
@@ -335,13 +342,13 @@ def spills(case: Case) -> Iterator[Cause]:
         fits = occupancy(case.prediction.machine.device, case.captured.run.threads, registers,
                          case.prediction.trace.shared_bytes).blocks  # fmt: skip
         yield Cause(
-            "launch bounds", line, f"Line {line}: with {bounds} {found}",
+            "launch bounds", line, f"Line {line}: with {bounds} {sentence}",
             f"{without}: with {registers} registers nothing is spilled, and {fits} blocks fit on an SM.",
             case.gain(mended),
         )  # fmt: skip
         return
     yield Cause(
-        "spills", busiest, f"Line {busiest}: {found}",
+        "spills", busiest, f"Line {busiest}: {sentence}",
         "Let a thread keep fewer values at a time: smaller tiles, or loops that are not unrolled (#pragma unroll 1).",
     )  # fmt: skip
 
@@ -365,18 +372,18 @@ def _without_bounds(case: Case) -> Iterator[tuple[str, int, str, str]]:
 def local_arrays(case: Case) -> Iterator[Cause]:
     """Arrays of a thread whose index is known only at run time."""
     program = case.captured.run.program
-    indexed = _local_requests(case, lambda one: not AT_A_CONSTANT.search(one.text))
-    everything = _local_requests(case, lambda one: True)
+    indexed = _local_requests(case, lambda instruction: not AT_A_CONSTANT.search(instruction.text))
+    everything = _local_requests(case, lambda instruction: True)
     if not indexed or sum(everything.values()) < SHARE * case.instructions / 2:
         return
     sectors = case.recording.total("sectors", "local")
     line, most = indexed.most_common(1)[0]
     every = case.captured.run.local_arrays.arrays
     named = {
-        found[0]: array.bytes
-        for one in program.instructions if one.line == line and LOCAL.match(one.opcode)
-        for array in (every if len(every) == 1 else (_array(case, one.index),)) if array is not None
-        if (found := declaration(program, one, array)) is not None
+        declared[0]: array.bytes
+        for instruction in program.instructions if instruction.line == line and LOCAL.match(instruction.opcode)
+        for array in (every if len(every) == 1 else (_array(case, instruction.index),)) if array is not None
+        if (declared := declaration(program, instruction, array)) is not None
     }  # fmt: skip
     what = _listed([f"`{name}` ({size} bytes a thread)" for name, size in sorted(named.items())])
     what = f"{what} {'is an array' if len(named) == 1 else 'are arrays'}" if named else "an array of each thread is"
@@ -393,12 +400,12 @@ def local_arrays(case: Case) -> Iterator[Cause]:
 
 def _local_requests(case: Case, wanted: Callable) -> Counter[int]:
     """Requests of local memory by line, of the instructions that are wanted."""
-    found: Counter[int] = Counter()
-    for one in case.rows:
-        requests = one.total("requests", "local")
-        if requests and wanted(one):
-            found[one.line] += requests
-    return found
+    requests_of: Counter[int] = Counter()
+    for row in case.rows:
+        requests = row.total("requests", "local")
+        if requests and wanted(row):
+            requests_of[row.line] += requests
+    return requests_of
 
 
 def _array(case: Case, instruction: int) -> LocalArray | None:
@@ -415,10 +422,14 @@ def integer_divisions(case: Case) -> Iterator[Cause]:
     operators: dict[int, set[str]] = {}
     wide: set[int] = set()
     for function in (module.functions[code.lowered_name], *module.called.values()):
-        for one in function.statements:
-            if one.name in DIVISIONS and one.type[0] in "su" and isinstance(one.operands[2], Register):
-                operators.setdefault(one.line, set()).add(DIVISIONS[one.name])
-                wide |= {one.line} if one.type.endswith("64") else set()
+        for statement in function.statements:
+            if (
+                statement.name in DIVISIONS
+                and statement.type[0] in "su"
+                and isinstance(statement.operands[2], Register)
+            ):
+                operators.setdefault(statement.line, set()).add(DIVISIONS[statement.name])
+                wide |= {statement.line} if statement.type.endswith("64") else set()
     for line, used in sorted(operators.items()):
         count = case.by_line.get(line, 0)
         if count < SHARE * case.instructions or not any(sign in case.text(line) for sign in used):
@@ -449,7 +460,7 @@ class _Addresses(Observer):
     MOST_ATOMICS alone."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[int, str], dict[int, Counter[int]]] = {}
+        self.by_instruction: dict[tuple[int, str], dict[int, Counter[int]]] = {}
         self._seen = 0
 
     def handlers(self) -> Handlers:
@@ -462,7 +473,7 @@ class _Addresses(Observer):
         wave = event.wave
         addresses = np.broadcast_to(event.addresses, wave.shape)
         lanes = np.ones(wave.shape, bool) if event.mask is None else np.broadcast_to(event.mask, wave.shape)
-        blocks = self.found.setdefault((wave.instruction.index, event.space), {})
+        blocks = self.by_instruction.setdefault((wave.instruction.index, event.space), {})
         for row, block in enumerate(np.asarray(wave.block_ids).tolist()):
             values, counts = np.unique(addresses[row][lanes[row]], return_counts=True)
             blocks.setdefault(block, Counter()).update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
@@ -474,7 +485,7 @@ class _Addresses(Observer):
 def contended_atomics(case: Case) -> Iterator[Cause]:
     """Atomic operations of which most go to one address."""
     launched, program = case.captured.run, case.captured.run.program
-    if not any(one.opcode.startswith(("ATOM", "RED")) for one in program.instructions):
+    if not any(instruction.opcode.startswith(("ATOM", "RED")) for instruction in program.instructions):
         return
     blocks = prod(launched.grid)
     observer, is_all = _Addresses(), True
@@ -489,7 +500,7 @@ def contended_atomics(case: Case) -> Iterator[Cause]:
     except SimulatorError:
         return
     lines: dict[tuple[int, str], dict[int, Counter[int]]] = {}
-    for (index, space), of_blocks in observer.found.items():
+    for (index, space), of_blocks in observer.by_instruction.items():
         for block, counts in of_blocks.items():
             lines.setdefault((program.instructions[index].line, space), {}).setdefault(block, Counter()).update(counts)
     for (line, space), of_blocks in sorted(lines.items()):

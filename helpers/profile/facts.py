@@ -64,11 +64,11 @@ class Waste:
     access: Access
 
     def __str__(self) -> str:
-        one = self.access
-        each, best = (f"{total / one.requests:.3g}" for total in (one.cost, one.ideal))
+        access = self.access
+        each, best = (f"{total / access.requests:.3g}" for total in (access.cost, access.ideal))
         return (
-            f"Line {self.line}: {OPERATIONS[one.op]} {one.space} memory takes {each} {one.unit} per request, and "
-            f"{best} at best: {WHY[one.space]}."
+            f"Line {self.line}: {OPERATIONS[access.op]} {access.space} memory takes {each} {access.unit} per request, "
+            f"and {best} at best: {WHY[access.space]}."
         )
 
 
@@ -134,7 +134,7 @@ class Profile:
     def shares(self) -> dict[str, float]:
         """Of the time: what is issued, the reasons for which nothing is, largest first, and SMs without a warp."""
         parts = self.cycles.parts
-        waits = sorted(self.cycles.waits, key=lambda one: -parts[one])
+        waits = sorted(self.cycles.waits, key=lambda wait: -parts[wait])
         return {name: parts[name] / self.cycles.total for name in ("fma", "other", *waits, "empty")}
 
     @property
@@ -153,10 +153,10 @@ class Profile:
             "range_ms": list(p.range_ms), "cycles": p.cycles, "limiter": p.limiter, "limited_by": p.kind,
             "time_goes_to": self.shares, "stalls": dict(p.stalls), "occupancy": self.occupancy,
             "units": dict(self.units), "traffic": asdict(self.traffic),
-            "memory": [asdict(one) for one in self.accesses], "wastes": list(map(str, self.wastes)),
-            "causes": [asdict(one) for one in self.causes],
+            "memory": [asdict(access) for access in self.accesses], "wastes": list(map(str, self.wastes)),
+            "causes": [asdict(cause) for cause in self.causes],
             "hazards": list(self.hazards), "checked_blocks": list(self.checked),
-            "hot_lines": [asdict(one) for one in self.hot], "roofline": asdict(self.roof) if self.roof else None,
+            "hot_lines": [asdict(line) for line in self.hot], "roofline": asdict(self.roof) if self.roof else None,
         }  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def profile(launch: Launch | Recording | Captured, device: str = devices.DEFAULT
         accesses=_accesses(counted),
         wastes=_wastes(counted),
         causes=find(captured, counted, prediction, _counted),
-        hazards=tuple(one.message for one in findings),
+        hazards=tuple(finding.message for finding in findings),
         checked=(0, *others),
         hot=_hot(prediction),
         roof=_roof(prediction, counted, traffic),
@@ -261,44 +261,44 @@ def _occupancy(prediction: Prediction) -> str:
 
 
 def _accesses(recording: Recording) -> tuple[Access, ...]:
-    found = []
+    accesses = []
     for space, unit in REGION.items():
         for op in ("ld", "st", "atom", "red", "ldsm"):
             requests = recording.total("requests", space, op)
             if requests:
                 cost, ideal = (recording.total(f"{kind}{unit}", space, op) for kind in ("", "ideal_"))
-                found.append(Access(space, op, requests, unit, cost, min(cost, ideal)))
-    return tuple(found)
+                accesses.append(Access(space, op, requests, unit, cost, min(cost, ideal)))
+    return tuple(accesses)
 
 
 def _wastes(recording: Recording) -> tuple[Waste, ...]:
-    found = []
+    wastes = []
     for line in recording.by_line():
         for (space, op), counts in line.accesses.items():
             if op in OPERATIONS and (unit := REGION.get(space)):
                 cost, ideal = (getattr(counts, f"{kind}{unit}") for kind in ("", "ideal_"))
                 if cost >= WASTE * ideal:
-                    found.append(Waste(line.line, Access(space, op, counts.requests, unit, cost, ideal)))
-    return tuple(sorted(found, key=lambda one: one.access.ideal - one.access.cost)[:WASTES])
+                    wastes.append(Waste(line.line, Access(space, op, counts.requests, unit, cost, ideal)))
+    return tuple(sorted(wastes, key=lambda waste: waste.access.ideal - waste.access.cost)[:WASTES])
 
 
 def _hot(prediction: Prediction) -> tuple[HotLine, ...]:
     program = prediction.trace.program
     shares: Mapping[int, Mapping[str, float]] = prediction.by_line()
     at_work = 1 - prediction.time["empty"]
-    found = []
-    for line in sorted(shares, key=lambda one: -sum(shares[one].values()))[:HOT]:
+    lines = []
+    for line in sorted(shares, key=lambda line: -sum(shares[line].values()))[:HOT]:
         reasons = shares[line]
         most = max(TITLES, key=reasons.__getitem__)
         waits = TITLES[most] if reasons[most] > 0 else ""
         text = program.source_lines[line - 1].strip() if 1 <= line <= len(program.source_lines) else "(no source line)"
-        sass = tuple(one.text for one in program.instructions if one.line == line)
-        found.append(HotLine(line, text, sum(reasons.values()) * at_work, waits, sass))
-    return tuple(found)
+        sass = tuple(instruction.text for instruction in program.instructions if instruction.line == line)
+        lines.append(HotLine(line, text, sum(reasons.values()) * at_work, waits, sass))
+    return tuple(lines)
 
 
 def _busiest_first(units: Mapping[str, float]) -> Mapping[str, float]:
-    return dict(sorted(units.items(), key=lambda one: -one[1]))
+    return dict(sorted(units.items(), key=lambda item: -item[1]))
 
 
 def _traffic(prediction: Prediction) -> Traffic:
@@ -311,8 +311,8 @@ def _traffic(prediction: Prediction) -> Traffic:
 
 def _roof(prediction: Prediction, counted: Recording, traffic: Traffic) -> Roof | None:
     """Of the first block, as if all did the same; None without float32 arithmetic or where DRAM plays no part."""
-    one = {kind: counted.instructions(kind, threads=True) for kind in ("FFMA", "FADD", "FMUL")}
-    operations = (2 * one["FFMA"] + one["FADD"] + one["FMUL"]) * prod(prediction.trace.grid)
+    counts = {kind: counted.instructions(kind, threads=True) for kind in ("FFMA", "FADD", "FMUL")}
+    operations = (2 * counts["FFMA"] + counts["FADD"] + counts["FMUL"]) * prod(prediction.trace.grid)
     moved = traffic.from_dram + traffic.stored
     if not operations or not moved or not prediction.cold:
         return None

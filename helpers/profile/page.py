@@ -60,32 +60,32 @@ def text(profile: Profile) -> str:
     lines += ["", f"{TRAFFIC}, {p.label}:", *(f"  {name:10}{what}" for name, what in _moved(profile.traffic))]
     if profile.accesses:
         lines += ["", f"{MEMORY}:"]
-        for one in profile.accesses:
-            factor = one.cost / one.ideal if one.ideal else 1
+        for access in profile.accesses:
+            factor = access.cost / access.ideal if access.ideal else 1
             lines.append(
-                f"  {one.space:8}{one.op:5}{one.requests:9,} requests {one.cost:10,} {one.unit}, at best {one.ideal:,} "
-                f"({factor:.2f} ×)"
+                f"  {access.space:8}{access.op:5}{access.requests:9,} requests {access.cost:10,} {access.unit}, "
+                f"at best {access.ideal:,} ({factor:.2f} ×)"
             )
     lines += ["", f"{HOT}:"]
-    for one in _hot(profile):
-        lines.append(f"  {one.share:6.1%} line {one.line:<4} {one.text[:80]}  [{one.waits_for or NOTHING}]")
+    for line in _hot(profile):
+        lines.append(f"  {line.share:6.1%} line {line.line:<4} {line.text[:80]}  [{line.waits_for or NOTHING}]")
     return "\n".join(lines)
 
 
 def _remarks(profile: Profile) -> list[str]:
     """What is wrong, where it was looked for, what makes it slow, and what is wasted."""
-    hazards = [f"{HAZARD}{one}" for one in profile.hazards]
+    hazards = [f"{HAZARD}{hazard}" for hazard in profile.hazards]
     return [*hazards, profile.looked_at, *map(str, profile.causes), *map(str, profile.wastes)]
 
 
 def _hot(profile: Profile) -> list[HotLine]:
-    return [one for one in profile.hot if one.share >= LEAST * profile.hot[0].share]
+    return [line for line in profile.hot if line.share >= LEAST * profile.hot[0].share]
 
 
-def _likely(found: Prediction) -> str:
+def _likely(prediction: Prediction) -> str:
     """'10.4 µs (9.1 to 12)', or in milliseconds from one on."""
-    factor, unit = (1, "ms") if found.ms >= 1 else (1e3, "µs")
-    likely, low, high = (factor * ms for ms in (found.ms, *found.range_ms))
+    factor, unit = (1, "ms") if prediction.ms >= 1 else (1e3, "µs")
+    likely, low, high = (factor * ms for ms in (prediction.ms, *prediction.range_ms))
     return f"{_three_digits(likely)} {unit} ({_three_digits(low)} to {_three_digits(high)})"
 
 
@@ -120,12 +120,12 @@ def _bytes(count: float) -> str:
     return f"{count:.0f} B"
 
 
-def _words(name: str, found: Prediction) -> tuple[str, str]:
+def _words(name: str, prediction: Prediction) -> tuple[str, str]:
     """(Nsight Compute's title of a part of the time, what it means)."""
     if name in TITLES:
         return TITLES[name], f"waiting for {WAITS[name]}"
     if name == "empty":
-        causes = {cause: part for cause, part in found.empty.items() if part >= LEAST}
+        causes = {cause: part for cause, part in prediction.empty.items() if part >= LEAST}
         return ISSUED[name], "; ".join(
             f"{cause} ({part:.1%})" if len(causes) > 1 else cause for cause, part in causes.items()
         )
@@ -162,7 +162,7 @@ _DOCUMENT = """<!doctype html>
 
 def document(*profiles: Profile) -> str:
     """The pages of profiles as an HTML file, for light and dark screens of any width."""
-    title = html.escape(" and ".join(dict.fromkeys(one.name for one in profiles)))
+    title = html.escape(" and ".join(dict.fromkeys(profile.name for profile in profiles)))
     return _DOCUMENT.format(title=title, pages="\n".join(map(page, profiles)))
 
 
@@ -175,8 +175,8 @@ def page(profile: Profile) -> str:
         f"<p>Time: <b>{_likely(p)}</b>, <i>{html.escape(p.label)}</i> {html.escape(p.cache)}. "
         f"{html.escape(p.range.reason)}</p>"
     )
-    out += [f'<p class="hazard">{HAZARD}{html.escape(one)}</p>' for one in profile.hazards]
-    out += [f"<p>{html.escape(str(one))}</p>" for one in (profile.looked_at, *profile.causes, *profile.wastes)]
+    out += [f'<p class="hazard">{HAZARD}{html.escape(hazard)}</p>' for hazard in profile.hazards]
+    out += [f"<p>{html.escape(str(remark))}</p>" for remark in (profile.looked_at, *profile.causes, *profile.wastes)]
     out.append(f"<p>Occupancy: {html.escape(profile.occupancy)}</p>")
     if profile.roof is not None:
         out.append(f"<p>Roofline: {_under(profile.roof)}</p>")
@@ -195,17 +195,23 @@ def page(profile: Profile) -> str:
     if profile.accesses:
         out.append(f"<h3>{MEMORY}</h3><table>")
         out.append("<tr><td>space</td><td>operation</td><td>requests</td><td>cost</td><td>at best</td></tr>")
-        for one in profile.accesses:
-            cells = (one.space, one.op, f"{one.requests:,}", f"{one.cost:,} {one.unit}", f"{one.ideal:,}")
+        for access in profile.accesses:
+            cells = (
+                access.space,
+                access.op,
+                f"{access.requests:,}",
+                f"{access.cost:,} {access.unit}",
+                f"{access.ideal:,}",
+            )
             out.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         out.append("</table>")
     out.append(f"<h3>{HOT}</h3>")
-    for one in _hot(profile):
-        code = html.escape("\n".join(one.sass[:40]))
-        heat = f"background: rgba(205, 64, 34, {min(one.share, 1.0):.2f})"
+    for line in _hot(profile):
+        code = html.escape("\n".join(line.sass[:40]))
+        heat = f"background: rgba(205, 64, 34, {min(line.share, 1.0):.2f})"
         out.append(
-            f'<details><summary><span class="heat" style="{heat}">{one.share:.1%}</span> line {one.line}: '
-            f"<code>{html.escape(one.text)}</code> ({one.waits_for or NOTHING})</summary><pre>{code}</pre></details>"
+            f'<details><summary><span class="heat" style="{heat}">{line.share:.1%}</span> line {line.line}: '
+            f"<code>{html.escape(line.text)}</code> ({line.waits_for or NOTHING})</summary><pre>{code}</pre></details>"
         )
     return "\n".join([*out, "</div>"])
 
@@ -219,20 +225,20 @@ def _bar(title: str, share: float, length: float, colour: str, meaning: str = ""
     return ['<tr class="part">' + "".join(f'<td class="words">{cell}</td>' for cell in cells) + "</tr>"]
 
 
-def compared(one: Profile, other: Profile, names: tuple[str, str] = ("the first", "the second")) -> str:
+def compared(former: Profile, other: Profile, names: tuple[str, str] = ("the first", "the second")) -> str:
     """Two launches side by side, for a terminal. names: of what they are of, such as files."""
-    a, b = one.prediction, other.prediction
+    a, b = former.prediction, other.prediction
     (fast, faster), (slow, slower) = sorted(zip((a, b), names, strict=True), key=lambda pair: pair[0].ms)
     lines = [
         f"{faster} takes {_likely(fast)} and {slower} {_likely(slow)}: {slow.ms / fast.ms:.2f} times as long, "
         f"{a.label}."
     ]
-    for profile, name in zip((one, other), names, strict=True):
+    for profile, name in zip((former, other), names, strict=True):
         lines += ["", f"{name}: {profile.prediction.limiter}"]
         lines += _remarks(profile)
     width = max(12, *(len(name) + 2 for name in names))
     lines += ["", f"{'share of the time':32}" + "".join(f"{name:>{width}}" for name in names)]
-    first, second = one.shares, other.shares
+    first, second = former.shares, other.shares
     for name in sorted({**first, **second}, key=lambda name: -abs(first.get(name, 0) - second.get(name, 0))):
         if max(first.get(name, 0), second.get(name, 0)) >= LEAST:
             lines.append(f"  {_words(name, a)[0]:30}{first.get(name, 0):{width}.1%}{second.get(name, 0):{width}.1%}")

@@ -45,7 +45,9 @@ class Example:
     def arguments(self) -> list[np.generic | np.ndarray]:
         """What the kernel is launched with, on the host, as the command `helpers.profile` fills it."""
         kernel = run.simulated(self.source, self.kernel).compiled
-        return [argument(kernel, one, given) for one, given in zip(kernel.parameters, self.args, strict=True)]
+        return [
+            argument(kernel, parameter, given) for parameter, given in zip(kernel.parameters, self.args, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -77,30 +79,32 @@ def _example(row: Mapping[str, Any], launch: Mapping[str, Any]) -> Example:
 def record(folder: Path = recordings.FOLDER, budget_s: float = 0.2) -> Path:
     """Time the launches of each pair in turns, with a cold L2, and write the file. Needs a GPU. budget_s: seconds for
     each pair. `difference` is how far their results are apart, of the largest element."""
-    rows = [_row(one, budget_s) for one in pairs()]
+    rows = [_row(pair, budget_s) for pair in pairs()]
     file = recordings.path(gpu.name(), SUITE, folder)
     recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
     return file
 
 
 def _row(pair: Pair, budget_s: float) -> dict[str, Any]:
-    launches, results = zip(*(_loaded(one) for one in (pair.slow, pair.mended)), strict=True)
+    launches, results = zip(*(_loaded(program) for program in (pair.slow, pair.mended)), strict=True)
     for launch in launches:
         launch()
-    first, second = (gpu.asnumpy(one).astype(float) for one in results)
+    first, second = (gpu.asnumpy(result).astype(float) for result in results)
     difference = float(np.abs(first - second).max() / np.abs(second).max())
     times = [Timing.of(column) for column in interleave(launches, budget_s, flush=WRITE).T]
-    row = [[one.median_ms, one.lower_ms, one.upper_ms, one.repeats] for one in times]
+    row = [[time.median_ms, time.lower_ms, time.upper_ms, time.repeats] for time in times]
     return {"rule": pair.rule, "slow": row[0], "mended": row[1], "difference": difference}
 
 
 def _loaded(example: Example) -> tuple[Callable[[], None], Any]:
     """(a function that launches it, the array that it writes to)."""
     function = run.function(example.source, example.kernel)
-    args = [gpu.asarray(one) if isinstance(one, np.ndarray) else one for one in example.arguments()]
-    (found,) = (one for one in signatures(example.source) if one.name == example.kernel)
+    args = [gpu.asarray(value) if isinstance(value, np.ndarray) else value for value in example.arguments()]
+    (signature,) = (candidate for candidate in signatures(example.source) if candidate.name == example.kernel)
     written = next(
-        arg for arg, one in zip(args, found.parameters, strict=True) if "*" in one.type and "const" not in one.type
+        arg
+        for arg, parameter in zip(args, signature.parameters, strict=True)
+        if "*" in parameter.type and "const" not in parameter.type
     )
     return partial(run.call, function, example.grid, example.block, args, example.shared), written
 

@@ -107,7 +107,7 @@ def of_architecture(suite: str, device: devices.Device, folder: Path = FOLDER) -
     """The files of a suite of all GPUs with the compute capability of this one: they run the same machine code."""
     files = (read(file) for file in sorted(folder.glob(f"*/{suite}.json")))
     wanted = ".".join(map(str, device.compute_capability))
-    return [one for one in files if one["provenance"]["compute_capability"] == wanted]
+    return [file for file in files if file["provenance"]["compute_capability"] == wanted]
 
 
 def row_of(kernel: str, gpu: str, suite: str, what: str) -> Mapping[str, Any]:
@@ -125,10 +125,10 @@ def row_of(kernel: str, gpu: str, suite: str, what: str) -> Mapping[str, Any]:
 
 def load(gpu: str = devices.DEFAULT.name, suite: str | None = None, folder: Path = FOLDER) -> list[Measurement]:
     """The recorded measurements of a suite of a GPU (`ladder`, `search`, …), or of all suites but the searches."""
-    suites = [suite] if suite else [one for one in TIMED_SUITES if path(gpu, one, folder).exists()]
+    suites = [suite] if suite else [name for name in TIMED_SUITES if path(gpu, name, folder).exists()]
     if not suites:
         raise NoRecording(f"There is no recording of {gpu!r}; there are recordings of: {_listed(gpus(folder))}.")
-    return [row for one in suites for row in _measurements(gpu, one, folder)]
+    return [row for suite in suites for row in _measurements(gpu, suite, folder)]
 
 
 def fastest(gpu: str = devices.DEFAULT.name, folder: Path = FOLDER) -> list[Compared]:

@@ -180,10 +180,10 @@ class Summary:
 
 def summaries(rows: Sequence[Compared]) -> list[Summary]:
     """One summary a group, in the order in which the groups first appear."""
-    found = []
+    summaries = []
     for group in dict.fromkeys(row.group for row in rows):
         members = [row for row in rows if row.group == group]
-        found.append(
+        summaries.append(
             Summary(
                 group=group,
                 shapes=len(members),
@@ -194,7 +194,7 @@ def summaries(rows: Sequence[Compared]) -> list[Summary]:
                 lowest=min(members, key=lambda row: row.of_cublas),
             )
         )
-    return found
+    return summaries
 
 
 def group_line(summary: Summary) -> str:

@@ -14,9 +14,9 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 Row = TypeVar("Row")
 
 
-def to_row(one: Any, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
+def to_row(row: Any, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
     """A dataclass as JSON values, without the named fields."""
-    return {field.name: _plain(getattr(one, field.name)) for field in fields(one) if field.name not in leave_out}
+    return {field.name: _plain(getattr(row, field.name)) for field in fields(row) if field.name not in leave_out}
 
 
 def from_row(kind: type[Row], row: Mapping[str, Any], **left_out: Any) -> Row:
@@ -32,21 +32,21 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return [_plain(getattr(value, field.name)) for field in fields(value)]
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(part) for key, part in value.items()}
     return value
 
 
 def _typed(hint: Any, value: Any) -> Any:
     if is_dataclass(hint):
-        return hint(*(_typed(one, part) for one, part in zip(_hints(hint).values(), value, strict=True)))
+        return hint(*(_typed(item, part) for item, part in zip(_hints(hint).values(), value, strict=True)))
     origin, parts = get_origin(hint), get_args(hint)
     if origin is tuple:
         of_one = parts[0] if Ellipsis in parts else None
-        return tuple(_typed(of_one or parts[place], one) for place, one in enumerate(value))
+        return tuple(_typed(of_one or parts[index], part) for index, part in enumerate(value))
     if origin is Mapping and parts[0] is int:  # JSON's keys are strings
-        return {int(key): one for key, one in value.items()}
+        return {int(key): part for key, part in value.items()}
     return value
 
 

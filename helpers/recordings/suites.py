@@ -103,7 +103,7 @@ def unseen_shapes(gpu: str = choices.DEFAULT_GPU) -> list[Shape]:
 
 
 @dataclass(frozen=True)
-class Place:
+class SuiteShape:
     """A shape of the suite `fastest`, and the group that it counts for."""
 
     group: str
@@ -116,16 +116,16 @@ class Place:
         return self.M, self.N, self.K
 
 
-def fastest_places(shapes: Sequence[Shape] = (), gpu: str = choices.DEFAULT_GPU) -> list[Place]:
+def fastest_shapes(shapes: Sequence[Shape] = (), gpu: str = choices.DEFAULT_GPU) -> list[SuiteShape]:
     """All shapes of the suite `fastest`, or only the given ones; one that is not of the suite counts as another.
 
     gpu: whose choice the unseen ones are drawn after.
     """
-    every = [Place(SQUARES, size, size, size) for size in FASTEST_SQUARES]
-    every += [Place(OTHERS, *shape) for shape in FASTEST_OTHERS]
-    every += [Place(UNSEEN, *shape) for shape in unseen_shapes(gpu)]
-    known = {place.shape: place for place in every}
-    return [known.get(shape, Place(OTHERS, *shape)) for shape in shapes] if shapes else every
+    every = [SuiteShape(SQUARES, size, size, size) for size in FASTEST_SQUARES]
+    every += [SuiteShape(OTHERS, *shape) for shape in FASTEST_OTHERS]
+    every += [SuiteShape(UNSEEN, *shape) for shape in unseen_shapes(gpu)]
+    known = {row.shape: row for row in every}
+    return [known.get(shape, SuiteShape(OTHERS, *shape)) for shape in shapes] if shapes else every
 
 
 GOLDEN_SHAPES = (

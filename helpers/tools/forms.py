@@ -2,7 +2,7 @@
 
 It takes the instructions of all kernels in the compiler's cache (run the tests first) and what is known already. Some
 instructions of one opcode that differ in registers and numbers alone suggest a form. nvdisasm then prints instructions
-with random values in all its places, with numbers that are likely to be another opcode, and with several guards, and
+with random values in all its fields, with numbers that are likely to be another opcode, and with several guards, and
 the form stays only if it says the same. An instruction that suggests none is kept as it stands, with a free guard.
 """
 
@@ -24,7 +24,19 @@ from types import MappingProxyType
 
 from gpusim.compiler import cache as disk, cubin
 from gpusim.compiler.disassembly import find_nvdisasm
-from gpusim.compiler.forms import GUARD, GUARD_AT, NO_GUARD, PATH, UNPRINTED, Form, Forms, Place, parse, split, stored
+from gpusim.compiler.forms import (
+    GUARD,
+    GUARD_AT,
+    NO_GUARD,
+    PATH,
+    UNPRINTED,
+    BitField,
+    Form,
+    Forms,
+    parse,
+    split,
+    stored,
+)
 from gpusim.compiler.sass import INSTRUCTION_BYTES
 from gpusim.devices import DEFAULT
 
@@ -46,19 +58,31 @@ _TOKEN = re.compile(
 
 # Where each kind of token may stand in an instruction.
 _REGISTERS = {
-    "R": [Place("R", first, 8) for first in (16, 24, 32, 64)],
-    "U": [Place("U", first, 6) for first in (16, 24, 32, 64)],
-    "P": [Place("P", first, 3) for first in (81, 84, 87, 77, 68, 24, 16)],
-    "Q": [Place("Q", first, 3) for first in (81, 84, 87, 77, 68, 24, 16)],
-    "B": [Place("B", first, 4) for first in (16, 24, 32)],
+    "R": [BitField("R", first, 8) for first in (16, 24, 32, 64)],
+    "U": [BitField("U", first, 6) for first in (16, 24, 32, 64)],
+    "P": [BitField("P", first, 3) for first in (81, 84, 87, 77, 68, 24, 16)],
+    "Q": [BitField("Q", first, 3) for first in (81, 84, 87, 77, 68, 24, 16)],
+    "B": [BitField("B", first, 4) for first in (16, 24, 32)],
 }
-_NUMBERS = [Place("x", 32, 32), Place("s", 32, 32), Place("s", 40, 24), Place("x", 38, 16), Place("x", 54, 5)]
-_NUMBERS += [Place("x", 72, 8), Place("x", 75, 5), Place("x", 53, 5), Place("s", 44, 20), Place("o", 34, 48)]
-_SOUGHT = [
-    Place(kind, first, bits) for bits in (20, 13, 12, 8, 6, 5, 4) for first in range(20, 105 - bits) for kind in "sx"
+_NUMBERS = [
+    BitField("x", 32, 32),
+    BitField("s", 32, 32),
+    BitField("s", 40, 24),
+    BitField("x", 38, 16),
+    BitField("x", 54, 5),
 ]
-_FLOATS = [Place("f", 32, 32), Place("d", 32, 32), Place("h", 48, 16), Place("h", 32, 16)]
-_TARGETS = [Place("t", 34, 48), Place("b", 32, 40), Place("b", 32, 32)]
+_NUMBERS += [
+    BitField("x", 72, 8),
+    BitField("x", 75, 5),
+    BitField("x", 53, 5),
+    BitField("s", 44, 20),
+    BitField("o", 34, 48),
+]
+_SOUGHT = [
+    BitField(kind, first, bits) for bits in (20, 13, 12, 8, 6, 5, 4) for first in range(20, 105 - bits) for kind in "sx"
+]
+_FLOATS = [BitField("f", 32, 32), BitField("d", 32, 32), BitField("h", 48, 16), BitField("h", 32, 16)]
+_TARGETS = [BitField("t", 34, 48), BitField("b", 32, 40), BitField("b", 32, 32)]
 _NUMERIC = "xsfhd"
 
 # Numbers that often make another opcode of an instruction, as a power of two makes a shift of a multiplication.
@@ -73,41 +97,43 @@ def learn(arch: str, instructions: Iterable[int], known: Sequence[Form] = ()) ->
     rng = random.Random(0)
     forms = agreed(arch, [(form, form.example) for form in known], rng)
     covered = Forms(map(str, forms))
-    by_bits = {one & ~UNPRINTED & ~GUARD: _unguarded(one) for one in sorted(set(instructions))}
-    new = [one for one in by_bits.values() if covered.text(one) is None]
+    by_bits = {instruction & ~UNPRINTED & ~GUARD: _unguarded(instruction) for instruction in sorted(set(instructions))}
+    new = [instruction for instruction in by_bits.values() if covered.text(instruction) is None]
     say(f"{arch}: {len(forms)} of {len(known)} forms as they were, {len(new)} of {len(by_bits)} instructions have none")
     left: dict[int, str] = {}
-    for one, text in zip(new, texts(arch, new), strict=True):
+    for instruction, text in zip(new, texts(arch, new), strict=True):
         if text is not None and not _GUARDED.sub("", text).startswith(NOT_LEARNED):
-            left[one] = text
+            left[instruction] = text
     suggestions = [_placements(group) for group in _groups(left)]
     for _ in range(_MOST_PLACEMENTS):
         tried: dict[Form, int] = {}
         for group, placements in suggestions:
-            places = next(placements, None)
-            for one in group if places is not None else ():
-                if one in left:
-                    tried.setdefault(form_of(one, left[one], places), one)
+            fields = next(placements, None)
+            for instruction in group if fields is not None else ():
+                if instruction in left:
+                    tried.setdefault(form_of(instruction, left[instruction], fields), instruction)
         forms += agreed(arch, list(tried.items()), rng)
         covered = Forms(map(str, forms))
-        left = {one: text for one, text in left.items() if covered.text(one) != text}
+        left = {instruction: text for instruction, text in left.items() if covered.text(instruction) != text}
         say(f"  {len(tried)} tried; {len(forms)} forms, {len(left)} instructions left")
-    return forms + agreed(arch, [(form_of(one, text, {}), one) for one, text in left.items()], rng)
+    return forms + agreed(
+        arch, [(form_of(instruction, text, {}), instruction) for instruction, text in left.items()], rng
+    )
 
 
 def agreed(arch: str, suggested: Sequence[tuple[Form, int]], rng: random.Random) -> list[Form]:
     """The suggested forms that say what nvdisasm says; an instruction of each is given with it."""
     good: list[Form] = []
     for letters in ("P", "UP", ""):
-        suggested = [(replace(form, guard=letters), one) for form, one in suggested]
-        probes = [list(_probes(form, one, rng)) for form, one in suggested]
+        suggested = [(replace(form, guard=letters), instruction) for form, instruction in suggested]
+        probes = [list(_probes(form, instruction, rng)) for form, instruction in suggested]
         printed = iter(texts(arch, [probe for each in probes for _, probe in each]))
         rest = []
-        for (form, one), each in zip(suggested, probes, strict=True):
-            said = [(place, probe, next(printed)) for place, probe in each]
-            judged = _judged(form, [one for one in said if one[2] is not None])
+        for (form, instruction), each in zip(suggested, probes, strict=True):
+            said = [(field, probe, next(printed)) for field, probe in each]
+            judged = _judged(form, [probe for probe in said if probe[2] is not None])
             if judged is None:
-                rest.append((form, one))
+                rest.append((form, instruction))
             else:
                 good.append(judged)
         suggested = rest
@@ -116,23 +142,23 @@ def agreed(arch: str, suggested: Sequence[tuple[Form, int]], rng: random.Random)
 
 def texts(arch: str, instructions: Sequence[int]) -> list[str | None]:
     """What nvdisasm prints for each instruction; None if it refuses it. A target is printed relative, `(+0x20)`."""
-    found: list[str | None] = [None] * len(instructions)
+    texts_: list[str | None] = [None] * len(instructions)
     legal = list(range(len(instructions)))
     while legal:
         printed, refused = _print(arch, [instructions[index] for index in legal])
         for address, text in printed:
-            found[legal[address // INSTRUCTION_BYTES]] = _relative(text, address)
+            texts_[legal[address // INSTRUCTION_BYTES]] = _relative(text, address)
         if printed:
             break
         if not refused:
             raise SystemExit("nvdisasm refuses these instructions, and does not say which.")
         legal = [index for number, index in enumerate(legal) if number * INSTRUCTION_BYTES not in refused]
-    return found
+    return texts_
 
 
 def instructions_in_cache(arch: str) -> set[int]:
     """The instructions of all kernels for an architecture that lie in the compiler's cache."""
-    found: set[int] = set()
+    instructions: set[int] = set()
     folder = disk.folder()
     for path in sorted(folder.glob("module-*.zip")) if folder else ():
         binary = (disk.read(path.stem) or {}).get("cubin", b"")
@@ -140,8 +166,8 @@ def instructions_in_cache(arch: str) -> set[int]:
         if at and arch == f"sm_{binary[at]}":
             for name, section in cubin.read(binary).sections.items():
                 if name.startswith(".text."):
-                    found.update(split(section.data))
-    return found
+                    instructions.update(split(section.data))
+    return instructions
 
 
 def write(lines: dict[str, list[str]], path: Path = PATH) -> None:
@@ -166,7 +192,7 @@ def _print(arch: str, instructions: Sequence[int]) -> tuple[list[tuple[int, str]
     """(address and text of all instructions, the addresses of those that nvdisasm refuses): one of both is empty."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "code.bin"
-        path.write_bytes(b"".join(one.to_bytes(INSTRUCTION_BYTES, "little") for one in instructions))
+        path.write_bytes(b"".join(instruction.to_bytes(INSTRUCTION_BYTES, "little") for instruction in instructions))
         kind = arch.replace("sm_", "SM")
         command = [str(find_nvdisasm()), "-b", kind, "-base", hex(_BASE), "-ndf", str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -177,9 +203,9 @@ def _print(arch: str, instructions: Sequence[int]) -> tuple[list[tuple[int, str]
 
 
 def _relative(text: str, address: int) -> str:
-    if not _GUARDED.sub("", text).startswith(RELATIVE) or not (found := _TARGET.search(text)):
+    if not _GUARDED.sub("", text).startswith(RELATIVE) or not (match := _TARGET.search(text)):
         return text
-    return f"{text[: found.start()]}({int(found[0], 16) - _BASE - address - INSTRUCTION_BYTES:+#x})"
+    return f"{text[: match.start()]}({int(match[0], 16) - _BASE - address - INSTRUCTION_BYTES:+#x})"
 
 
 # ---- suggestions
@@ -196,36 +222,42 @@ def _kind(token: str) -> str:
 def _groups(examples: dict[int, str]) -> list[dict[int, list[str]]]:
     """Instructions of one opcode and one text but for its tokens, each with those."""
     groups: dict[tuple[int, str], dict[int, list[str]]] = defaultdict(dict)
-    for one, text in examples.items():
+    for instruction, text in examples.items():
         tokens = _TOKEN.findall(text)
-        groups[one & 0xFFF, _TOKEN.sub(lambda found: "\0" + _kind(found[0]), text)][one] = tokens
+        groups[instruction & 0xFFF, _TOKEN.sub(lambda token: "\0" + _kind(token[0]), text)][instruction] = tokens
     return list(groups.values())
 
 
-def _placements(group: dict[int, list[str]]) -> tuple[dict[int, list[str]], Iterator[dict[int, Place]]]:
-    """A group and where its tokens may stand: token's number → place, without tokens that no place was found for."""
+def _placements(group: dict[int, list[str]]) -> tuple[dict[int, list[str]], Iterator[dict[int, BitField]]]:
+    """A group and where its tokens may stand: token's number → field, without tokens that no field was found for."""
     tokens = next(iter(group.values()))
-    found: dict[int, list[Place]] = {}
+    candidates: dict[int, list[BitField]] = {}
     for number, token in enumerate(tokens):
         kind = _kind(token)
-        said = {one: each[number] for one, each in group.items()}
+        said = {instruction: each[number] for instruction, each in group.items()}
         sought = _REGISTERS.get(kind) or {"x": _NUMBERS, "f": _FLOATS, "(": _TARGETS}[kind]
         fitting = _fitting(sought, said)
         if not fitting and kind == "x" and len(set(said.values())) >= _ENOUGH_TO_SEEK:
             fitting = _fitting(_SOUGHT, said)
         if fitting:
-            found[number] = fitting
-    choices = [dict(zip(found, each, strict=True)) for each in itertools.product(*found.values()) if _apart(each)]
-    registers = [{number: place for number, place in each.items() if place.kind not in _NUMERIC} for each in choices]
+            candidates[number] = fitting
+    choices = [
+        dict(zip(candidates, each, strict=True)) for each in itertools.product(*candidates.values()) if _apart(each)
+    ]
+    registers = [{number: field for number, field in each.items() if field.kind not in _NUMERIC} for each in choices]
     return group, iter(choices[: _MOST_PLACEMENTS - 1] + registers[:1])
 
 
-def _fitting(places: Iterable[Place], said: dict[int, str]) -> list[Place]:
-    return [place for place in places if all(place.text(place.value(one)) == token for one, token in said.items())]
+def _fitting(fields: Iterable[BitField], said: dict[int, str]) -> list[BitField]:
+    return [
+        field
+        for field in fields
+        if all(field.text(field.value(instruction)) == token for instruction, token in said.items())
+    ]
 
 
-def _apart(places: Sequence[Place]) -> bool:
-    masks = [place.mask for place in places]
+def _apart(fields: Sequence[BitField]) -> bool:
+    masks = [field.mask for field in fields]
     return sum(masks) == _union(masks)
 
 
@@ -236,42 +268,42 @@ def _union(masks: Iterable[int]) -> int:
     return union
 
 
-def form_of(one: int, text: str, places: dict[int, Place]) -> Form:
-    """What an instruction and its text suggest: the token of each number stands in a place, all others in the text."""
+def form_of(instruction: int, text: str, fields: dict[int, BitField]) -> Form:
+    """What an instruction and its text suggest: the token of each number stands in a field, all others in the text."""
     words, used, end = [], [], 0
-    for number, found in enumerate(_TOKEN.finditer(text)):
-        if number in places:
-            words.append(text[end : found.start()])
-            used.append(places[number])
-            end = found.end()
+    for number, token in enumerate(_TOKEN.finditer(text)):
+        if number in fields:
+            words.append(text[end : token.start()])
+            used.append(fields[number])
+            end = token.end()
     form = Form(0, "P", (*words, text[end:]), tuple(used))
-    return replace(form, fixed=one & form.mask)
+    return replace(form, fixed=instruction & form.mask)
 
 
 # ---- proofs
 
 
-def _probes(form: Form, one: int, rng: random.Random) -> Iterator[tuple[Place | None, int]]:
-    """Instructions that a form should be valid for; with the place that a telling number was put into."""
-    for _ in range(_RANDOM_PROBES if form.places or form.guard else 1):
-        yield None, filled(form, one, rng)
-    for place in form.places:
-        if place.kind in _NUMERIC:
-            for value in _telling(place.bits):
-                yield place, filled(form, one, rng, {place: value})
+def _probes(form: Form, instruction: int, rng: random.Random) -> Iterator[tuple[BitField | None, int]]:
+    """Instructions that a form should be valid for; with the field that a telling number was put into."""
+    for _ in range(_RANDOM_PROBES if form.fields or form.guard else 1):
+        yield None, filled(form, instruction, rng)
+    for field in form.fields:
+        if field.kind in _NUMERIC:
+            for value in _telling(field.bits):
+                yield field, filled(form, instruction, rng, {field: value})
 
 
-def filled(form: Form, one: int, rng: random.Random, given: Mapping[Place, int] = MappingProxyType({})) -> int:
-    """An instruction of a form with random values in its places, but for those given, and scheduled as another one."""
-    instruction = form.fixed | one & UNPRINTED
-    for place in form.places:
-        value = given.get(place)
-        while value is None or (place not in given and (place.text(value) is None or _tells(place, value))):
-            bits = rng.choice((place.bits, rng.randint(1, place.bits)))
-            value = rng.getrandbits(bits + (8 if place.kind in "to" else 0))
-            if place.kind in "tb":  # near, and whole instructions away
-                value = value % (1 << 10) * (INSTRUCTION_BYTES if place.kind == "b" else INSTRUCTION_BYTES // 4)
-        instruction = place.put(instruction, value)
+def filled(form: Form, like: int, rng: random.Random, given: Mapping[BitField, int] = MappingProxyType({})) -> int:
+    """An instruction of a form with random values in its fields, but for those given, and scheduled as another one."""
+    instruction = form.fixed | like & UNPRINTED
+    for field in form.fields:
+        value = given.get(field)
+        while value is None or (field not in given and (field.text(value) is None or _tells(field, value))):
+            bits = rng.choice((field.bits, rng.randint(1, field.bits)))
+            value = rng.getrandbits(bits + (8 if field.kind in "to" else 0))
+            if field.kind in "tb":  # near, and whole instructions away
+                value = value % (1 << 10) * (INSTRUCTION_BYTES if field.kind == "b" else INSTRUCTION_BYTES // 4)
+        instruction = field.put(instruction, value)
     return instruction | (rng.randrange(16) if form.guard else NO_GUARD) << GUARD_AT
 
 
@@ -283,26 +315,26 @@ def _telling(bits: int) -> frozenset[int]:
     return frozenset(number & (1 << bits) - 1 for number in (*_TELLING, *(-number for number in _TELLING)))
 
 
-def _tells(place: Place, value: int) -> bool:
-    return place.kind in _NUMERIC and place.bits > _SHORT_BITS and value in _telling(place.bits)
+def _tells(field: BitField, value: int) -> bool:
+    return field.kind in _NUMERIC and field.bits > _SHORT_BITS and value in _telling(field.bits)
 
 
-def _judged(form: Form, said: Sequence[tuple[Place | None, int, str]]) -> Form | None:
+def _judged(form: Form, said: Sequence[tuple[BitField | None, int, str]]) -> Form | None:
     """The form without what it is not valid for; None if it is not valid."""
-    excluded: dict[Place, set[int]] = {place: set(place.but) for place in form.places}
+    excluded: dict[BitField, set[int]] = {field: set(field.but) for field in form.fields}
     legal = 0
-    for place, probe, text in said:
+    for field, probe, text in said:
         right = form.text(probe) in (text, None)
-        if place is None:
+        if field is None:
             legal += 1
             if not right:
                 return None
         elif not right:
-            excluded[place].add(place.value(probe))
+            excluded[field].add(field.value(probe))
     most = max(map(len, excluded.values()), default=0)
     if not said or legal < min(_MUST_BE_LEGAL, len(said)) or most > _MOST_EXCLUDED:
         return None
-    return replace(form, places=tuple(replace(place, but=frozenset(excluded[place])) for place in form.places))
+    return replace(form, fields=tuple(replace(field, but=frozenset(excluded[field])) for field in form.fields))
 
 
 def main(architectures: Sequence[str]) -> None:

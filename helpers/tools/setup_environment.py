@@ -75,8 +75,8 @@ class Gpu(NamedTuple):
 
 def tested_versions(pyproject: str) -> List[Tuple[int, int]]:
     """Python versions that the text of pyproject.toml names in its classifiers, oldest first."""
-    found = re.findall(r"Programming Language :: Python :: (\d+)\.(\d+)\"", pyproject)
-    return sorted((int(major), int(minor)) for major, minor in found)
+    versions = re.findall(r"Programming Language :: Python :: (\d+)\.(\d+)\"", pyproject)
+    return sorted((int(major), int(minor)) for major, minor in versions)
 
 
 def dotted(version: Tuple[int, ...]) -> str:
@@ -87,12 +87,12 @@ def dotted(version: Tuple[int, ...]) -> str:
 def version_of(python: str) -> Optional[Tuple[int, int]]:
     """Run a Python and ask for its version; None if it does not start."""
     try:
-        told = subprocess.check_output(
+        printed = subprocess.check_output(
             [python, "-I", "-c", "import sys; print('%d %d' % sys.version_info[:2])"],
             stderr=subprocess.DEVNULL,
             timeout=30,
         )
-        major, minor = told.split()
+        major, minor = printed.split()
         return int(major), int(minor)
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
@@ -114,9 +114,9 @@ def python_request(requested: str, tested: List[Tuple[int, int]], running: Tuple
     return f">={dotted(tested[0])},<{tested[-1][0]}.{tested[-1][1] + 1}"
 
 
-def needs_newer(oldest: Tuple[int, int], found: Tuple[int, int], path: str) -> str:
+def needs_newer(oldest: Tuple[int, int], version: Tuple[int, int], path: str) -> str:
     return (
-        f"This course needs Python {dotted(oldest)} or newer; found Python {dotted(found)} ({path}). Install a newer "
+        f"This course needs Python {dotted(oldest)} or newer; found Python {dotted(version)} ({path}). Install a newer "
         "Python (for example from https://www.python.org/downloads/) and name it, `make lab PYTHON=/path/to/python3`, "
         "or use conda: `conda env create -f environment.yml`."
     )
@@ -249,10 +249,10 @@ def settings_for_uv(root: Path) -> Dict[str, str]:
     environment.setdefault("UV_PYTHON_INSTALL_DIR", str(root / "build" / "python"))
     command = [str(program(root / UV, "python")), "-m", "pip", "config", "list"]
     try:
-        told = subprocess.check_output(command, stderr=subprocess.DEVNULL).decode("utf-8", "replace")
+        printed = subprocess.check_output(command, stderr=subprocess.DEVNULL).decode("utf-8", "replace")
     except (OSError, subprocess.SubprocessError):
         return environment
-    for name, value in re.findall(r"^[\w:]+\.([\w-]+)='(.*)'\r?$", told, re.MULTILINE):
+    for name, value in re.findall(r"^[\w:]+\.([\w-]+)='(.*)'\r?$", printed, re.MULTILINE):
         if name in PIP_SETTINGS:
             environment.setdefault(PIP_SETTINGS[name], value)
     return environment
@@ -268,10 +268,10 @@ def set_up(root: Path, extras: Iterable[str], requested: str, gpu: str, wheelhou
     python = program(venv, "python")
     stamp = read_stamp(venv) if python.exists() else {}
     had = set(stamp.get("extras", ()))
-    found = Gpu(gpu == "yes", "asked for the GPU's packages" if gpu == "yes" else "told to look for no GPU")
+    gpu_found = Gpu(gpu == "yes", "asked for the GPU's packages" if gpu == "yes" else "told to look for no GPU")
     if gpu == "auto":
-        found = Gpu(True, "has the GPU's packages already") if "gpu" in had else find_gpu()
-    wanted = {*extras, "gpu"} if found.usable else set(extras)
+        gpu_found = Gpu(True, "has the GPU's packages already") if "gpu" in had else find_gpu()
+    wanted = {*extras, "gpu"} if gpu_found.usable else set(extras)
     goal = {"root": str(root), "inputs": digest_of_inputs(root), "python": requested, "extras": sorted(wanted)}
     if is_current(stamp, goal):
         say(f"set-up: {VENV} is up to date")
@@ -281,9 +281,9 @@ def set_up(root: Path, extras: Iterable[str], requested: str, gpu: str, wheelhou
     tested = tested_versions((root / "pyproject.toml").read_text(encoding="utf-8"))
     chosen = requested
     if not requested and sys.version_info < OLDEST_FOR_UV:  # as python3 of an enterprise Linux, with newer ones beside
-        chosen = next(filter(version_of, ("python" + dotted(one) for one in reversed(tested))), "")
+        chosen = next(filter(version_of, ("python" + dotted(version) for version in reversed(tested))), "")
     request = python_request(chosen, tested, sys.version_info[:2])
-    say(f"set-up: {found.reason}")
+    say(f"set-up: {gpu_found.reason}")
     wheels = ["--no-index", "--find-links", wheelhouse] if wheelhouse else []
     uv = str(get_uv(root, chosen or sys.executable, wheels))
     environment = settings_for_uv(root)

@@ -37,10 +37,10 @@ from helpers.pictures.warp_paths import facts as warp_paths
 MOST_BYTES = 10 * 2**18  # so that the project stays quick to clone
 KERNELS = ladder.LADDER + ladder.SPECIALISTS + ladder.UPPER + ladder.TRIED
 EXERCISES = [
-    one
-    for one in exercises.EXERCISES
+    exercise
+    for exercise in exercises.EXERCISES
     # CUDA's own headers lie in another folder on each machine, which is a part of an entry's name.
-    if isinstance(one, KernelExercise) and not include_options(one.solved)
+    if isinstance(exercise, KernelExercise) and not include_options(exercise.solved)
 ]
 
 
@@ -60,14 +60,14 @@ def small_ones() -> list[tuple[str, str]]:
     for sizes in settings:
         with contextlib.suppress(CannotShow):  # sizes that break a rule
             patches.append(register_tile.kernel_with(**sizes))
-    found = [(one.source, one.entry) for one in (*tiled, *racing, *patches)]
-    found += [(tile_store.TILE_SOURCE, f"store_tile<{vector}>") for vector in tile_store.VECTORS.values()]
-    found += [(vector_width.COPY_SOURCE, width.entry) for width in vector_width.WIDTHS]
-    found += [(tree.SOURCE, tree.entry(threads, order)) for threads in tree.BLOCKS for order in tree.ORDERS]
-    found += [(shuffle.SOURCE, "shuffled"), (warp_paths.SOURCE, "two_paths")]
-    found += [(operands.SOURCE.read_text(encoding="utf-8"), entry) for entry in operands.ENTRIES]
+    kernels = [(tile.source, tile.entry) for tile in (*tiled, *racing, *patches)]
+    kernels += [(tile_store.TILE_SOURCE, f"store_tile<{vector}>") for vector in tile_store.VECTORS.values()]
+    kernels += [(vector_width.COPY_SOURCE, width.entry) for width in vector_width.WIDTHS]
+    kernels += [(tree.SOURCE, tree.entry(threads, order)) for threads in tree.BLOCKS for order in tree.ORDERS]
+    kernels += [(shuffle.SOURCE, "shuffled"), (warp_paths.SOURCE, "two_paths")]
+    kernels += [(operands.SOURCE.read_text(encoding="utf-8"), entry) for entry in operands.ENTRIES]
     named = {(kernel.source, kernel.entry) for kernel in KERNELS}
-    return [one for one in dict.fromkeys(found) if one not in named]
+    return [kernel for kernel in dict.fromkeys(kernels) if kernel not in named]
 
 
 def versions(exercise: KernelExercise) -> list[tuple[str, str]]:
@@ -87,11 +87,13 @@ def _entries(kernels: Sequence[tuple[str, str]]) -> dict[str, dict[str, bytes]]:
     """The entries of some kernels, compiled in a cache of their own."""
     with tempfile.TemporaryDirectory() as folder, cache.kept_in(folder):
         made = [compiler.compile(source, entry, options=OPTIONS) for source, entry in kernels]
-        found = {path.stem: cache.read(path.stem) or {} for path in Path(folder).iterdir()}
-        shipped_as = [(one, replace(one, cubin=without_ptx(one.cubin))) for one in made]
+        parts_of = {path.stem: cache.read(path.stem) or {} for path in Path(folder).iterdir()}
+        shipped_as = [(kernel, replace(kernel, cubin=without_ptx(kernel.cubin))) for kernel in made]
         unknown = [pair for pair in shipped_as if listing.without_nvdisasm(pair[1]) is None]
-        texts = {disassembly.shipped_name(two): {"text": disassembly.module_text(one).encode()} for one, two in unknown}
-    return {**{name: {**parts, "cubin": without_ptx(parts["cubin"])} for name, parts in found.items()}, **texts}
+        texts = {
+            disassembly.shipped_name(two): {"text": disassembly.module_text(kernel).encode()} for kernel, two in unknown
+        }
+    return {**{name: {**parts, "cubin": without_ptx(parts["cubin"])} for name, parts in parts_of.items()}, **texts}
 
 
 def without_ptx(image: bytes) -> bytes:

@@ -28,11 +28,11 @@ GPUS = tuple(recordings.gpus(suites=("cycles",)))  # which have constants
 def gflops(params: Mapping[str, int]) -> list[float]:
     """The predicted speed at PREDICTED_SIZE on each of GPUS. Raises CANNOT."""
     trace = cycles.traced(get(KERNEL).replace(**params).launch(*(PREDICTED_SIZE,) * 3))
-    found = [prediction.predict(trace, cycles.machine(gpu)) for gpu in GPUS]
-    return [float(f"{2e-6 * PREDICTED_SIZE**3 / one.ms:.4g}") for one in found]
+    predictions = [prediction.predict(trace, cycles.machine(gpu)) for gpu in GPUS]
+    return [float(f"{2e-6 * PREDICTED_SIZE**3 / predicted.ms:.4g}") for predicted in predictions]
 
 
-def told(params: Mapping[str, int]) -> list[float] | None:
+def predicted(params: Mapping[str, int]) -> list[float] | None:
     """The same, or None for what cannot be predicted, which is printed."""
     try:
         return gflops(params)
@@ -54,14 +54,18 @@ def about(gpu: str) -> dict[str, Any]:
 
 def main() -> int:
     """Predict all configurations whose sums fit into registers, and write a recording for each GPU."""
-    wanted = [one.params for one in landscape_of(devices.DEFAULT).legal if not one.predicted.spills]
+    wanted = [
+        configuration.params
+        for configuration in landscape_of(devices.DEFAULT).legal
+        if not configuration.predicted.spills
+    ]
     with ProcessPoolExecutor() as pool:
-        found = list(pool.map(told, wanted))
+        speeds = list(pool.map(predicted, wanted))
     for number, gpu in enumerate(GPUS):
-        rows = [[*params.values(), speeds[number]] for params, speeds in zip(wanted, found, strict=True) if speeds]
+        rows = [[*params.values(), speeds[number]] for params, speeds in zip(wanted, speeds, strict=True) if speeds]
         recordings.write(recordings.path(gpu, PREDICTED), {"gpu": gpu} | about(gpu) | {"rows": rows})
         print(f"{len(rows)} of {len(wanted)}: {recordings.path(gpu, PREDICTED)}")
-    return 0 if all(found) else 1
+    return 0 if all(speeds) else 1
 
 
 if __name__ == "__main__":

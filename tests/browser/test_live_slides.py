@@ -8,9 +8,9 @@ from nbformat import v4
 from playwright.sync_api import Page, expect
 
 from helpers import plan
+from helpers.slides import route
+from helpers.slides.planned import path_of, planned
 from helpers.tools.notebooks import form
-from helpers.tools.slides import route
-from helpers.tools.slides.planned import path_of, planned
 from tests.browser import live_slides
 from tests.browser.lab import ERROR, Lab, drawn, put, run_all, wait_for_notebook
 

@@ -23,7 +23,7 @@ def test_a_known_slip_is_explained_and_the_answer_is_not_given_away():
 
 
 def test_another_wrong_number_learns_its_direction_only():
-    assert check_number(20, 9).sentence == "20: not yet, it is fewer than that."
+    assert check_number(20, 9).sentence == "20: not yet, it is less than that."
     assert check_number(2, 9).sentence == "2: not yet, it is more than that."
 
 

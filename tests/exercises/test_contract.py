@@ -149,6 +149,7 @@ def test_at_least_four_wrong_kernels_are_known_and_every_version_of_the_source_i
     assert of_the_source | {"starter", "solution"} == set(exercise.marked.versions)
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
 def test_mistakes_that_cannot_be_told_apart_have_the_same_explanation(exercise):
     because = {wrong.version: wrong.because for wrong in exercise.wrong}

@@ -67,5 +67,5 @@ def test_what_the_last_threads_do_is_read_from_a_recording():
 
 
 def test_the_picture_shows_the_kernel_as_it_stands():
-    assert "nobody wrote 24\u00a0elements" in SCALE.show().caption
-    assert "8\u00a0threads wrote nothing" in SCALE.show(RIGHT).caption
+    assert "32\u00a0elements were not written" in SCALE.show().caption
+    assert "every thread wrote one element" in SCALE.show(RIGHT).caption

@@ -14,7 +14,7 @@ def no_progress_of_the_user(tmp_path, monkeypatch):
 
 def test_predictions_are_answered_by_counting():
     flops, lines = n01.predict_flops(), n01.predict_lines()
-    assert flops.answer == "16\u202f777\u202f216" and len(flops.reasons) == 4
+    assert flops.answer == "33\u202f554\u202f432" and len(flops.reasons) == 4
     assert lines.answer == 16 and list(lines.reasons) == [1, 4, 16, 1024]
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from helpers.exercises import n02
 from helpers.exercises.framework import progress
+from helpers.exercises.framework.values import NO_PICTURE
 from helpers.pictures import theme
 
 
@@ -48,11 +49,16 @@ def test_every_launch_that_wastes_nothing_passes(block, grid):
 def test_what_is_no_launch_is_said_to_be_none(launch, sentence):
     verdict = n02.WHOLE_LAUNCH.check(launch)
     assert verdict.passed is False and sentence in verdict.sentence
-    assert sentence in n02.WHOLE_LAUNCH.show(launch).sentence
+    assert n02.WHOLE_LAUNCH.show(launch).sentence == NO_PICTURE
+
+
+def test_a_refused_launch_does_not_give_the_answer_away():
+    verdict = n02.WHOLE_LAUNCH.check({"block": (96, 40), "grid": (1, 1)})
+    assert "3840 threads is more than the 1024" in verdict.sentence and "try" not in verdict.sentence
 
 
 def test_the_launch_that_it_begins_with_is_right_and_wasteful_and_no_failure():
     verdict = n02.WHOLE_LAUNCH.check()
     assert verdict.passed is None and "768\u00a0threads lie outside C" in verdict.sentence
     shown = n02.WHOLE_LAUNCH.show()
-    assert isinstance(shown, theme.Figure) and "768 of 4\u202f608 threads lie outside C" in shown.caption
+    assert isinstance(shown, theme.Figure) and "768 of 4\u202f608 threads lie outside C and" in shown.caption

@@ -3,6 +3,8 @@
 import pytest
 
 from helpers.exercises import n14
+from helpers.exercises.framework import judge
+from helpers.run import simulated
 
 
 def test_the_prediction_s_answer_agrees_with_the_counted_wins():
@@ -12,9 +14,23 @@ def test_the_prediction_s_answer_agrees_with_the_counted_wins():
     assert (prediction.answer == "at none") is (won == 0)
 
 
-@pytest.mark.parametrize(("answer", "passed"), [(None, None), (51.4, True), (51, True), (26, False), (103, False)])
-def test_the_share_of_the_peak_is_asked_for_to_within_half_a_per_cent(answer, passed):
-    assert n14.check_share(answer).passed is passed
+@pytest.mark.parametrize(
+    ("answer", "passed", "says"),
+    [
+        (None, None, "Not answered yet"),
+        (51.4, True, "51.4 %: right."),
+        (51, True, "51 %: right."),
+        (25.7, False, "A multiply-add counts as two"),
+        (26, False, "it is more"),
+        (103, False, "The peak counts a multiply-add as two"),
+        (0.5136, False, "a percentage is 100 times as much"),
+        (83, False, "an old card"),
+        (60, False, "it is less than that"),
+    ],
+)
+def test_the_share_of_the_peak_is_asked_for_to_within_half_a_per_cent(answer, passed, says):
+    verdict = n14.check_share(answer)
+    assert verdict.passed is passed and says in verdict.sentence
 
 
 def test_one_step_below_the_smallest_full_size_an_sm_is_idle():
@@ -28,6 +44,19 @@ def test_one_step_below_the_smallest_full_size_an_sm_is_idle():
 @pytest.mark.parametrize(("rows", "passed"), [(None, None), (1, False), (4, False), (16, True), (65, False)])
 def test_rows_that_make_the_running_blocks_nearly_square_pass(rows, passed):
     assert n14.check_group(rows).passed is passed
+
+
+def test_an_order_gets_no_reason_of_another_with_equally_many_tiles():
+    verdict = n14.RASTER.check(n14.RASTER.solved.replace("#define GROUP 4", "#define GROUP 2"))
+    assert "10 rows and columns of tiles" in verdict.sentence
+    assert "tiles of rows 0 and 1 and columns 0 to 7." in verdict.sentence and "whole columns" not in verdict.sentence
+
+
+def test_the_picture_of_an_order_counts_what_the_goal_counts():
+    raster, (goal,) = n14.RASTER, n14.RASTER.goals
+    kernel = simulated(raster.wrong_source(raster.wrong[1]), raster.problem.entry)  # down whole columns
+    count = goal.measure(judge.measured(kernel, raster.problem, raster.judged))
+    assert count > goal.limit and f", {count} together." in raster.picture(kernel, raster.problem).caption
 
 
 def test_the_shares_of_all_blocks_are_all_iterations_once_and_equally_long_to_one():

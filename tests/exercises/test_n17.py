@@ -153,6 +153,7 @@ def fused():
     return smallest.Fused(get("stream_k", **SMALL), run.simulated, on_host=True)
 
 
+@pytest.mark.table(keep=3)
 @pytest.mark.parametrize("shape", [(1, 1, 1), (33, 70, 9), (100, 36, 20), (5, 1, 3)])
 @pytest.mark.parametrize("kind", [smallest.TIES, smallest.NANS])
 def test_the_fused_kernel_finds_both_without_a_hazard(fused, shape, kind):

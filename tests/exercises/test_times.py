@@ -14,6 +14,7 @@ def predicted_us(name: str) -> float:
     return 1e3 * speed.predicted_ms(simulated(exercise.solved, "sgemm"), exercise.problem)
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize(("name", "before"), AGAINST_THE_CLOCK.items())
 def test_the_idea_meets_the_time_and_the_kernel_before_misses(name, before):
     (goal,) = (goal for goal in exercises.get(name).goals if "µs" in goal.what)

@@ -23,6 +23,7 @@ def test_a_typed_slip_is_answered_with_its_cause(answer):
     assert answer.kind(verdict) == CAUSE, verdict.sentence
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize("answer", SOME_RIGHT, ids=str)
 def test_a_right_kernel_in_other_words_is_accepted(answer):
     verdict = answer.check()

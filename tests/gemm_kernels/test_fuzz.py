@@ -65,6 +65,7 @@ def unrolled(params):
     return math.prod(params.get(name, 1) for name in ("TM", "TN", "BK")) // params.get("SLICES", 1)
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)
 def test_parameters_that_the_rules_accept_compile_and_are_right(kernel):
     chance = random.Random(f"accepted {kernel.name}")

@@ -285,6 +285,7 @@ def test_a_matrix_that_does_not_start_at_16_bytes_is_multiplied_right(name):
     assert np.isnan(result.base).sum() == result.base.size - result.size
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("name", ["clustered", "persistent", "reduce_scatter"])
 def test_a_kernel_that_is_compiled_for_some_rows_is_right_for_all_and_has_no_code_for_others(name):
     whole = get(name, **SMALLER["reduce_scatter" if name == "persistent" else name])
@@ -438,6 +439,7 @@ SHARED = {
 }
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize("name", SHARED)
 def test_the_parts_of_a_tile_are_added_in_their_order_whoever_comes_last(name, monkeypatch):
     """All blocks in step, or one after the other, or twice with what the first launch left behind: the same bits."""

@@ -33,6 +33,7 @@ def view(matrix: np.ndarray, start: int) -> np.ndarray:
     return there
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("name", NAMES)
 def test_views_that_start_anywhere_are_multiplied_right_and_nothing_beside_them_is_used(name, monkeypatch):
     """The simulator stops a launch that writes beside a view, or copies from an address that is not aligned."""

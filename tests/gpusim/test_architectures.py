@@ -13,6 +13,7 @@ OTHERS = [arch for arch in devices.LIMITS if arch not in test_sass.ARCHITECTURES
 KERNELS = dict.fromkeys(OTHERS, "coalesced") | {"sm_87": "shared_memory", "sm_120": "shared_memory"}
 
 
+@pytest.mark.table(keep=3)
 @pytest.mark.parametrize("arch", KERNELS)
 def test_a_kernel_multiplies_on_every_architecture_at_both_levels(arch):
     assert architectures.answer(ladder.get(KERNELS[arch]), arch) == architectures.RIGHT

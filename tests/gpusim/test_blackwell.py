@@ -42,6 +42,7 @@ def multiplied(kernel, arch, level="sass"):
     return C, recording, kernel
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize(("name", "arch"), KERNELS)
 def test_kernels_of_the_course_give_the_bits_and_the_counts_of_hopper(name, arch):
     kernel = ladder.get(name)
@@ -117,6 +118,45 @@ def test_a_recording_says_that_no_such_gpu_has_confirmed_it():
     assert (recording.level, "not held against such a GPU" in recording.note) == ("sass", True)
     assert [family.name for family in opcodes.FAMILIES if not family.seen] == ["Blackwell"]
     assert multiplied(ladder.get("naive"), "sm_90")[1].note is None
+
+
+MIXED = """
+#define WIDE(type) asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32." type " %0, l; cvt.f32." type " %1, h;}" \\
+                       : "=f"(a), "=f"(b) : "r"(u))
+#define ADD(op, type) asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; " op "." type " %0, h, %2;}" : "=f"(r) : "r"(u), "f"(c))
+#define FMA(op, type) asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; " op "." type " %0, l, h, %2;}" \\
+                          : "=f"(r) : "r"(u), "f"(c))
+#define ONE(op) asm(op " %0, %1, %2;" : "=f"(s) : "f"(b), "f"(c))
+#define THREE(op) asm(op " %0, %1, %2, %3;" : "=f"(s) : "f"(a), "f"(b), "f"(c))
+#define KEEP(n) mixed[32 * n + t] = r, apart[32 * n + t] = s
+extern "C" __global__ void kernel(const unsigned *x, const float *y, float *mixed, float *apart) {
+    const int t = threadIdx.x;
+    const unsigned u = x[t];
+    const float c = y[t];
+    float a, b, r, s;
+    WIDE("f16");
+    ADD("add.f32", "f16"); ONE("add.rn.f32"); KEEP(0);
+    ADD("sub.rz.f32", "f16"); ONE("sub.rz.f32"); KEEP(1);
+    FMA("fma.rp.f32", "f16"); THREE("fma.rp.f32"); KEEP(2);
+    WIDE("bf16");
+    ADD("add.rm.sat.f32", "bf16"); ONE("add.rm.sat.f32"); KEEP(3);
+    FMA("fma.rn.f32", "bf16"); THREE("fma.rn.f32"); KEEP(4);
+}"""
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+def test_mixed_sum_has_the_bits_of_widening_first(level):
+    draw = np.random.default_rng(7)
+    x, y = draw.integers(0, 2**32, 32, np.uint32), draw.standard_normal(32).astype(np.float32)
+    x[:3], y[:3] = [0x0001_8000, 0x7C00_FC00, 0x7E01_0001], [1e-41, -np.inf, 3e38]
+    mixed, apart = np.zeros((2, 160), np.float32)
+    with gpusim.record(level=level) as recording:
+        kernel = gpusim.RawModule(code=MIXED, arch="sm_100").get_function("kernel")
+        kernel((1,), (32,), (x, y, mixed, apart))
+    opcodes = [row.opcode.split(".")[0] for row in recording.by_instruction()]
+    assert level == "ptx" or (opcodes.count("FHADD"), opcodes.count("FHFMA")) == (3, 2)
+    assert mixed.view(np.uint32).tolist() == apart.view(np.uint32).tolist()
+    assert len(np.unique(mixed.view(np.uint32))) > 100
 
 
 # By one instruction two float32: c in pairs, in turn and doubled, and for each its two instructions of one number.

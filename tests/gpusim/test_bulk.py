@@ -442,6 +442,7 @@ def multiply(source: str, level: str) -> None:
         module.get_function(launch.entry)(launch.grid, launch.block, tuple(launch.make_arguments()))
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize("way", ["sass", "ptx"])
 def test_an_error_in_a_pipeline_is_found(name, way):

@@ -124,6 +124,7 @@ def share(step: gemm_kernels.Kernel, source: str, shape: tuple[int, int, int], l
     return recording.checks
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", ("ptx", "sass"))
 @pytest.mark.parametrize("name", SHARING)
 def test_blocks_that_hand_their_parts_to_the_last_are_not_blamed(name, level):
@@ -131,6 +132,7 @@ def test_blocks_that_hand_their_parts_to_the_last_are_not_blamed(name, level):
         assert share(small(name), gemm_kernels.get(name).source, shape, level).findings == (), shape
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", ("ptx", "sass"))
 @pytest.mark.parametrize("name", SHARING)
 def test_without_the_fence_before_the_counter_the_parts_race(name, level):
@@ -839,7 +841,7 @@ class FakeWave:
         self.exited = None
         self.program, self.instruction = (
             None,
-            SimpleNamespace(index=0, looked_at=False, strong=False, begins_swap=False, opcode=""),
+            SimpleNamespace(index=0, is_observed=False, strong=False, begins_swap=False, opcode=""),
         )
 
 
@@ -865,17 +867,17 @@ VOLATILE = (
     "atom",
     "cas",
     "strong ld",
-    "glance ld",
-    "glance ld",
+    "unpolled ld",
+    "unpolled ld",
     "volatile st",
     "volatile st",
     "fence",
     "warp",
 )
-RACING = ({"ld", "atom"}, {"ld", "volatile st"}, {"glance ld", "volatile st"})  # beside all with a store
+RACING = ({"ld", "atom"}, {"ld", "volatile st"}, {"unpolled ld", "volatile st"})  # beside all with a store
 LIKE = {"strong ld": "cas", "strong st": "atom"}  # what races with the same others
 OF_GLOBAL_MEMORY, UPDATES = {"meet": "atom", "hear": "ld", "tell": "st"}, ("meet", "atom", "cas")
-STRENGTHS = {"strong": Strength.STRONG, "glance": Strength.GLANCE, "volatile": Strength.VOLATILE}
+STRENGTHS = {"strong": Strength.STRONG, "unpolled": Strength.UNPOLLED, "volatile": Strength.VOLATILE}
 
 
 def random_events(rng: np.random.Generator, shape: tuple[int, int], words: int, kinds=PLAIN, most=12) -> list[tuple]:
@@ -931,7 +933,7 @@ def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
             checks.meet(mask, OF_GLOBAL_MEMORY[what])
         else:
             wave.instruction = SimpleNamespace(
-                index=time, looked_at=what == "cas", strong=False, begins_swap=False, opcode=what
+                index=time, is_observed=what == "cas", strong=False, begins_swap=False, opcode=what
             )
             op = "atom" if what == "cas" else what.split()[-1]
             checks.access(wave, op, 4, 4 * places, mask, (values,) if op == "st" else ())
@@ -990,7 +992,7 @@ def is_handed_on(events, shape, block, start, first, stop, second) -> bool:
         else:
             if what in ("tell", *UPDATES, "strong st", "volatile st"):
                 released = released or bool((fenced & lanes).any())
-            if what in ("hear", *UPDATES, "strong ld", "glance ld"):
+            if what in ("hear", *UPDATES, "strong ld", "unpolled ld"):
                 received |= released & lanes  # of those who update at once each may come behind any other
     return bool(received[second])
 

@@ -347,7 +347,7 @@ def test_an_index_that_leaves_its_shared_array(module):
         "into_shared: thread (0, 3, 0) of block (0, 0, 0) wrote 4 bytes outside tile: tile[4][0], but tile has 4 × 9 "
         "elements (that byte is part of other[0]).\n"
         "  line 22: tile[threadIdx.y + shift][threadIdx.x] = 1;\n"
-        "Check the index into the __shared__ array; dynamic shared memory needs shared_mem=… in the launch."
+        "Check the index into the __shared__ array."
     )
 
 

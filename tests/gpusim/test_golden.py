@@ -24,7 +24,7 @@ def loaded(name, params):
     return run.load(get(name).replace(**dict(params)))
 
 
-@pytest.mark.table(keep=210)
+@pytest.mark.table(keep=40)
 @pytest.mark.parametrize(
     "row", ROWS, ids=[f"{row['kernel']}-{row['M']}x{row['N']}x{row['K']}-beta{row['beta']}" for row in ROWS]
 )

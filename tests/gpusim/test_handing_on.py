@@ -137,6 +137,7 @@ def test_one_lane_raises_or_polls_the_flag_for_its_warp(level):
     assert out.reshape(5, 32).tolist() == x.reshape(5, 32)[:, ::-1].tolist()
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("missing", [7, 9, 14, 16])
 def test_each_fence_and_each_barrier_of_a_warp_is_needed(level, missing):
@@ -175,6 +176,7 @@ def test_blocks_that_spin_on_a_lock_are_checked_by_the_compiled_engine(how, monk
     assert spin(how, DEVICE).max() == (30 * 64 if "every thread" in how else 30)
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize("how", LOCKS)
 def test_a_lock_without_fences_is_found_in_a_moment(how):
     start = time.process_time()

@@ -277,6 +277,7 @@ def test_indices_that_stay_inside_are_not_blamed_and_both_levels_agree(seed):
     assert result == same
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("called", (False, True))
 def test_one_index_beyond_is_found_in_each_by_the_ptx_and_in_most_by_machine_code(called):
     """In machine code an array may be in registers, a line may have several that are not told apart, and functions of

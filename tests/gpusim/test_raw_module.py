@@ -154,9 +154,23 @@ def test_a_kernel_that_nobody_refers_to_leaves_nothing_behind_once_it_is_forgott
         kernel((1,), (64,), (np.zeros(64, np.float32),))
     prepared = weakref.ref(kernel.prepared(level))
     del module, kernel
-    forms_of.cache_clear()
+    forms_of.clear()
     gc.collect()
     assert prepared() is None
+
+
+@pytest.mark.usefixtures("only_what_a_test_makes", "prepared_afresh")
+def test_prepared_code_is_dropped_though_its_kernel_is_held(monkeypatch):
+    monkeypatch.setattr("gpusim.cupy.levels.MOST_INSTRUCTIONS", 1)
+    source = 'extern "C" __global__ void add(int *x) { x[threadIdx.x] += NUMBER; }'
+    kernels = [gpusim.RawModule(code=source.replace("NUMBER", number)).get_function("add") for number in "123"]
+    prepared = [weakref.ref(kernel.prepared("sass")) for kernel in kernels]
+    gc.collect()
+    assert [one() is not None for one in prepared] == [False, False, True]
+    x = np.zeros(32, np.int32)
+    for kernel in kernels:
+        kernel((1,), (32,), (x,))
+    assert (x == 1 + 2 + 3).all()
 
 
 def test_who_compiles_the_same_kernel_again_runs_what_was_prepared_before():

@@ -50,6 +50,7 @@ def assert_same(kernel: Kernel, shape, level="sass") -> gpusim.Recording:
 SAMPLED = [kernel.replace(WORKERS=0) if "WORKERS" in kernel.params else kernel for kernel in LADDER]
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("kernel", SAMPLED, ids=lambda kernel: kernel.name)
 def test_a_sampled_launch_of_the_ladder_counts_what_the_whole_launch_does(kernel):
     sampled = assert_same(kernel, SMALL)

@@ -113,6 +113,7 @@ def test_the_ladder_gives_the_bits_of_the_ptx_level(launch, arch):
     assert_levels_agree(launch, arch)
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize(
     ("launch", "arch"),
     [

@@ -413,6 +413,7 @@ def test_blocks_are_served_in_the_order_of_their_tickets(level):
     assert sorted(order.tolist()) == list(range(1, 25))
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize("native", [True, False], ids=["compiled", "numpy"])
 @pytest.mark.parametrize(("name", "recorded"), json.loads(RECORDED.read_text(encoding="utf-8"))["locks"].items())
 def test_threads_of_a_warp_take_a_lock_in_turns(native, name, recorded, monkeypatch):

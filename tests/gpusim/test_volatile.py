@@ -85,6 +85,7 @@ def test_a_flag_in_shared_memory_hands_on_what_lies_before_a_fence_without_the_e
     assert chained(how, level, "__threadfence_block();").tolist() == [36] * 256
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", FLAGS)
 def test_without_the_fence_the_data_is_a_race_and_the_flag_is_none(how, level):

@@ -21,7 +21,8 @@ from helpers import exercises, plan
 from helpers.exercises import Verdict
 from helpers.measure import profiles
 from helpers.pictures.ladder.facts import Ladder, ladder_of
-from helpers.tools.notebooks import form, speaker
+from helpers.slides import speaker
+from helpers.tools.notebooks import form
 from helpers.tools.notebooks.glossary import LINK as LINKED_TERM
 
 FOLDER = plan.FOLDER

@@ -126,8 +126,6 @@ def recorded(side: int, depth: int, wide: int = 0) -> float:
 
 
 def test_a_larger_patch_gains_much_to_4_by_4_and_little_beyond():
-    (side,) = said("06", r"a block of (\d+) × 64 has only 64 threads left, two warps")
-    assert get("block_tile_2d", BM=side, BN=side, BK=16, TM=8, TN=8).threads == 2 * 32
     assert recorded(4, 16) > 1.5 * recorded(2, 16) and recorded(8, 16) < 1.1 * recorded(4, 16)
 
 
@@ -138,6 +136,18 @@ def test_a_tile_twice_as_deep_gains_a_few_per_cent():
 def test_8_by_4_is_the_fastest_patch_in_a_tile_of_64_by_64():
     sides = (2, 4, 8)
     assert recorded(8, 16, 4) == max(recorded(tall, 16, wide) for tall in sides for wide in sides)
+
+
+def test_patches_of_16_and_more_sums_rank_by_wavefronts():
+    def wavefronts(tall: int, wide: int) -> float:
+        launch = get("block_tile_2d", BM=64, BN=64, BK=16, TM=tall, TN=wide).launch(64, 64, 32)
+        return run.record(launch).counters[WAVEFRONTS.format("ld")]
+
+    needed = {patch: wavefronts(*patch) for patch in ((8, 4), (8, 8), (4, 4), (4, 8))}
+    speed = {(tall, wide): recorded(tall, 16, wide) for tall, wide in needed}
+    assert max(speed, key=speed.get) == min(needed, key=needed.get) == (8, 4)
+    assert min(speed, key=speed.get) == max(needed, key=needed.get) == (4, 8)
+    assert needed[8, 8] == needed[4, 4], "half as many floats, each load of B in twice the wavefronts"
 
 
 def test_naming_a_float_in_each_product_costs_no_more_loads():

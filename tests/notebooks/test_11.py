@@ -31,7 +31,7 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
 @pytest.mark.parametrize(
     ("call", "before", "after"),
     [
-        ("exercises.n11.check_floats", "WM, WN = None, None", "WM, WN = 32, 64"),
+        ("exercises.n11.check_floats", "WM, WN = None, None", "WM, WN = 32, 32"),
     ],
 )
 def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import gpusim
-from gemm_kernels import tensor
-from helpers import gpu, recordings
+from gemm_kernels import UPPER, tensor
+from gpusim import devices
+from helpers import gpu, peaks, recordings
 from helpers.exercises import n15
 from helpers.pictures import precisions
 from helpers.pictures.fragments import facts as fragments
@@ -99,6 +100,26 @@ def test_cublas_is_faster_than_mma_sync_could_be_and_our_kernels_are_not():
     found = {(name, who): gflops for name, who, gflops in precisions.at(H200.name, 8192)}
     for name, most in precisions.reached(H200.name).items():
         assert found[name, "our last kernel"] < most < found[name, "cuBLAS"]
+
+
+def test_both_dots_of_fp32_are_from_the_ladders_run():
+    found = {who: gflops for name, who, gflops in precisions.at(H200.name, 8192) if name == "FP32"}
+    last = recordings.gflops(UPPER[-1], 8192, 8192, 8192)
+    assert found == {"cuBLAS": last.cublas_gflops, "our last kernel": last.gflops}
+
+
+def test_memory_limits_the_square_of_1024_where_the_answer_says():
+    need = {}
+    for device in devices.DEVICES.values():
+        roofs = peaks.of(device).tflops.items()
+        need[device.short] = {name: tflops * 1e3 / device.memory_gb_per_s for name, tflops in roofs}
+    half, tf32 = (peaks.intensity(name, 1024, 1024, 1024) for name in ("FP16", "TF32"))
+    gpus = [name for name, most in need.items() if most["FP16"] > half and most.get("TF32", np.inf) < tf32]
+    of_half, of_tf32 = ([round(need[name][format]) for name in gpus] for format in ("FP16", "TF32"))
+    has = r"It has (\d+) FLOP per byte in FP16, where they need (\d+) and (\d+)"
+    assert said("15", has) == (round(half), *of_half)
+    assert said("15", r"and (\d+) in TF32, where (\d+) and (\d+) are enough") == (round(tf32), *of_tf32)
+    assert f"{' and '.join(re.split('[ -]', name)[0] for name in gpus)}. It has" in prose("15")
 
 
 def test_our_kernels_stay_lower_than_their_clock_explains():

@@ -7,7 +7,8 @@ import pytest
 from nbformat import NotebookNode
 
 from helpers import plan
-from helpers.tools.notebooks import glossary, steps
+from helpers.slides import steps
+from helpers.tools.notebooks import glossary
 from helpers.tools.pages import course
 from tests.notebooks.support import FOLDER, LINKED_TERM, NUMBERS, cells, linked_terms
 

@@ -46,12 +46,12 @@ def test_without_a_disassembler_the_counts_are_ptx_estimates_and_say_so(no_machi
 def test_a_learners_kernel_comes_first_and_its_lines_are_named():
     explorer = bank_board.explore(OWN)
     assert shown(explorer) == "picture"
-    labels = [label for label, _ in explorer.place.options]
+    labels = [label for label, _ in explorer.instruction.options]
     assert labels == ["line 5: store to shared memory, 32 bits", "line 7: load from shared memory, 32 bits"]
     assert explorer.warp.max == 1
     assert (
         "32\u00a0wavefronts where 1 would do"
-        in bank_board.picture_of(bank_board.shown(OWN), explorer.place.options[0][1]).caption
+        in bank_board.picture_of(bank_board.shown(OWN), explorer.instruction.options[0][1]).caption
     )
 
 

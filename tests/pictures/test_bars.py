@@ -24,7 +24,7 @@ def test_the_caption_states_the_factor_and_where_the_numbers_come_from():
 
 
 def test_the_caption_compares_the_two_that_it_is_told():
-    drawn = gflops_figure([*BARS, Bar("cuBLAS", 50000.0)], "Three", "measured here", told=("coalesced", "naive"))
+    drawn = gflops_figure([*BARS, Bar("cuBLAS", 50000.0)], "Three", "measured here", compared=("coalesced", "naive"))
     assert drawn.caption.startswith("coalesced is 12.5 times as fast as naive")
 
 

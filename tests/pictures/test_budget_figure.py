@@ -15,7 +15,7 @@ BAR = Budget("mine", 60, 20, {"barrier": 12, "long_scoreboard": 6, "sleeping": 1
 
 
 def words(figure):
-    return [mark.words for mark in marks.told(figure)]
+    return [mark.words for mark in marks.of(figure)]
 
 
 def test_a_bar_has_its_parts_in_order_and_small_reasons_in_one():
@@ -28,7 +28,7 @@ def test_a_bar_has_its_parts_in_order_and_small_reasons_in_one():
 
 def test_a_bar_is_as_long_as_its_total():
     figure = budgets_figure([BAR, BAR.scaled(55, "cycles")], "Two bars", "A caption.", 30, pairs=True)
-    found = marks.told(figure)
+    found = marks.of(figure)
     whole, half = found[:6], found[6:]
     length = sum(mark.width for mark in whole)
     assert sum(mark.width for mark in half) == pytest.approx(length / 2, rel=1e-6)
@@ -55,7 +55,7 @@ def test_each_cycle_of_a_warp_says_what_it_is():
 
 def test_a_span_of_a_timeline_is_where_it_was_in_time():
     one = Recorded("one", (Span("host", "call", 0, 4), Span("stream 1", "kernel", 1, 3)), "made up")
-    call, kernel = marks.told(timelines_figure([one], "A timeline", "A caption."))
+    call, kernel = marks.of(timelines_figure([one], "A timeline", "A caption."))
     assert call.words == "the host: call, 4.00 ms" and kernel.words == "kernel, 2.00 ms"
     assert kernel.width == pytest.approx(call.width / 2, rel=1e-6)
     assert kernel.left == pytest.approx(call.left + call.width / 4, rel=1e-6) and kernel.top > call.top

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.pictures import theme
-from helpers.pictures.error_map.figure import ErrorMap, caption, error_map_figure, place
+from helpers.pictures.error_map.figure import ErrorMap, caption, error_map_figure, pattern
 
 
 def data(wrong: np.ndarray, unwritten: np.ndarray | None = None) -> ErrorMap:
@@ -30,12 +30,12 @@ def mask(rows: int, columns: int, *where: slice) -> np.ndarray:
     ],
 )
 def test_the_box_of_the_errors_is_put_into_words(where, words):
-    assert place(mask(19, 37, *where)) == words
+    assert pattern(mask(19, 37, *where)) == words
 
 
 def test_rows_and_columns_are_named_as_sets_not_as_ranges():
     scattered = mask(19, 37, slice(None, None, 18), slice(None, None, 36))
-    assert place(scattered) == "rows 0 and 18, columns 0 and 36"
+    assert pattern(scattered) == "rows 0 and 18, columns 0 and 36"
 
 
 def test_the_caption_counts_wrong_and_unwritten_elements():

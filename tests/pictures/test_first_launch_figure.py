@@ -30,7 +30,7 @@ def artist(figure: theme.Figure, label: str):
         ),
         (
             strip(STRAIGHT[:4], blocks=1),
-            "1\u00a0block of 4\u00a0threads are 4\u00a0threads for 6\u00a0elements: nobody wrote 2\u00a0elements.",
+            "1\u00a0block of 4\u00a0threads are 4\u00a0threads for 6\u00a0elements: 2\u00a0elements were not written.",
         ),
         (strip(STRAIGHT[:4], blocks=1, count=4), "every thread wrote one element, and every element was written."),
         (strip([(n, n % 4) for n in range(8)], count=4), "4\u00a0elements got 2 writes each."),
@@ -62,7 +62,7 @@ def test_several_launches_share_one_scale_and_one_caption():
     assert first.get_segments()[3][0][0] == second.get_segments()[3][0][0]
     assert (
         figure.caption
-        == "2\u00a0blocks of 4: 2\u00a0threads wrote nothing; 1\u00a0block of 4: nobody wrote 2\u00a0elements."
+        == "2\u00a0blocks of 4: 2\u00a0threads wrote nothing; 1\u00a0block of 4: 2\u00a0elements were not written."
     )
 
 

@@ -6,7 +6,7 @@ from matplotlib.colors import to_rgb
 
 from helpers.pictures import theme
 from helpers.pictures.hierarchy import figure as picture
-from helpers.pictures.hierarchy.facts import NOBODY, Hierarchy
+from helpers.pictures.hierarchy.facts import NO_THREAD, Hierarchy
 from helpers.pictures.hierarchy.figure import hierarchy_figure, lane_maps_figure, rectangles
 from tests.pictures.facts_data import hierarchy as tiled
 
@@ -72,7 +72,7 @@ def test_rectangles_are_found_with_their_numbers():
 def test_elements_that_nobody_stores_belong_to_no_lane():
     data = tiled()
     owner = data.owner.copy()
-    owner[0, 0] = NOBODY
+    owner[0, 0] = NO_THREAD
     lanes = image(hierarchy_figure(Hierarchy("k", (64, 64), (0, 0), owner, data.loads)), "lanes")
     assert (lanes[0, 0] == np.array([0xEF] * 3) / 255).all()
 

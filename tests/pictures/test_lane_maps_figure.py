@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.pictures.lane_maps.figure import CELL, NOBODY, LaneMap, warp_maps_figure
+from helpers.pictures.lane_maps.figure import CELL, NO_LANE, LaneMap, warp_maps_figure
 
 LANES = np.arange(32)
 ROWS = LaneMap("row by row", LANES.reshape(8, 4))
@@ -32,7 +32,7 @@ def test_only_lanes_that_stand_next_to_each_other_are_joined_by_a_line():
 
 def test_a_lane_that_stands_nowhere_is_left_out():
     lanes = ROWS.lanes.copy()
-    lanes[3, 2] = NOBODY
+    lanes[3, 2] = NO_LANE
     one = LaneMap("mine", lanes)
     assert not one.shared(1, axis=0)
     assert "share neither" in warp_maps_figure([one], "maps").caption

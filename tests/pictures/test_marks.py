@@ -20,14 +20,14 @@ __global__ void add(float *A, int N, float c) {
 
 def told(explorer) -> list[str]:
     picture, _ = explorer.draw()
-    return [one.words for one in marks.told(picture)]
+    return [one.words for one in marks.of(picture)]
 
 
 def test_a_mark_lies_where_its_box_is_drawn_and_a_length_of_words_that_does_not_fit_is_refused():
     drawn, axes = page.page(200, "title", "A caption.")
     marks.tell(axes, page.boxes([90, 450], 50, 45, 20), ["one", "two"])
     height = 100 * float(drawn.get_size_inches()[1])
-    one, two = marks.told(drawn)
+    one, two = marks.of(drawn)
     assert (one.words, two.words) == ("one", "two")
     assert np.allclose((one.left, one.top, one.width, one.height), (0.1, 50 / height, 0.05, 20 / height))
     assert np.isclose(two.left, 0.5)

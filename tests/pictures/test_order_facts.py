@@ -38,7 +38,7 @@ def test_events_are_the_warps_loads_stores_and_reads_in_their_order(recording):
     assert [event for event in events if event.kind != LOAD] == [
         Event(STORE, low), Event(STORE, high), Event(READ, low), Event(READ, high), Event(STORE, low), Event(READ, low),
     ]  # fmt: skip
-    assert [event.place for event in events if event.kind == LOAD] == ["A", "B", "A"]  # not C, which is also written
+    assert [event.target for event in events if event.kind == LOAD] == ["A", "B", "A"]  # not C, which is also written
 
 
 def test_the_reads_between_a_load_and_its_store_are_counted(recording):

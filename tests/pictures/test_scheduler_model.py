@@ -2,11 +2,11 @@
 
 import pytest
 
-from helpers.pictures.scheduler.model import NOBODY, issue_rate, timeline, warps_to_hide
+from helpers.pictures.scheduler.model import NO_WARP, issue_rate, timeline, warps_to_hide
 
 
 def test_one_warp_issues_once_in_every_latency():
-    assert timeline(1, 1, 4, 9).issued == (0, NOBODY, NOBODY, NOBODY, 0, NOBODY, NOBODY, NOBODY, 0)
+    assert timeline(1, 1, 4, 9).issued == (0, NO_WARP, NO_WARP, NO_WARP, 0, NO_WARP, NO_WARP, NO_WARP, 0)
 
 
 def test_as_many_warps_as_the_latency_take_turns_without_a_gap():
@@ -14,7 +14,7 @@ def test_as_many_warps_as_the_latency_take_turns_without_a_gap():
 
 
 def test_independent_instructions_of_one_warp_fill_the_gap_as_other_warps_do():
-    assert timeline(1, 3, 4, 8).issued == (0, 0, 0, NOBODY, 0, 0, 0, NOBODY)
+    assert timeline(1, 3, 4, 8).issued == (0, 0, 0, NO_WARP, 0, 0, 0, NO_WARP)
     assert timeline(1, 4, 4, 40).busy == timeline(4, 1, 4, 40).busy == 40
 
 

@@ -15,6 +15,7 @@ def double():
     return stages.recorded("double_buffered"), stages.predicted("double_buffered")
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("kernel", ["vectorized", "double_buffered"])
 def test_an_iteration_is_predicted_within_an_eighth_of_what_was_recorded(kernel):
     assert stages.predicted(kernel).cycles == pytest.approx(stages.recorded(kernel).cycles, rel=0.125)
@@ -42,7 +43,7 @@ def test_a_warp_of_double_buffered_waits_less_at_barriers_than_one_of_vectorized
 
 def test_the_picture_has_a_bar_for_each_stage_of_each_warp(double):
     drawn = stages_figure(double, "Two iterations", "A caption.")
-    assert len(marks.told(drawn)) == sum(one.begins[:, 1:].size for one in double)
+    assert len(marks.of(drawn)) == sum(one.begins[:, 1:].size for one in double)
 
 
 def test_a_source_that_has_changed_and_a_kernel_without_stamps_get_a_sentence(monkeypatch):

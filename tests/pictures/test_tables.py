@@ -36,10 +36,8 @@ def test_a_run_of_neighbours_is_folded_to_its_ends():
     table = address_table([store(0, 32, 1024)], (32, 1), 1024)
     assert [row[0] for row in table.rows] == ["(0, 0)", "⋮", "(31, 0)"]
     assert table.marked == frozenset()
-    assert (
-        table.caption
-        == "store of C, block (32, 1), 1\u202f024\u00a0columns: no gap inside a warp, 4\u00a0sectors per request."
-    )
+    launch, counted = "block (32, 1), 1\u202f024\u00a0columns", "4\u00a0sectors per request"
+    assert table.caption == f"store of C, {launch}: no gap above 1 inside a warp, {counted}."
 
 
 def test_a_gap_inside_a_warp_is_marked_and_counted():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.pictures.bits.figure import Row, bits_figure
-from helpers.pictures.fragments.figure import NOBODY, Part, map_figure, product_figure
+from helpers.pictures.fragments.figure import NO_LANE, Part, map_figure, product_figure
 from helpers.pictures.roofs.figure import Dot, Roofs, roofs_columns_figure, roofs_figure
 
 
@@ -30,7 +30,7 @@ def test_a_learners_map_is_framed_where_it_is_not_the_instructions():
     given = part("A", 16, 8)
     mine = part("A", 16, 8)
     assert "all 128 elements" in map_figure(mine, given, "maps").caption
-    mine.lane[2, 3], mine.register[4, 5] = NOBODY, 1
+    mine.lane[2, 3], mine.register[4, 5] = NO_LANE, 1
     figure = map_figure(mine, given, "maps")
     assert figure.caption.startswith("2\N{NO-BREAK SPACE}elements of 128")
     framed = [one for one in figure.axes[0].get_children() if one.get_label() == "framed"]

@@ -5,10 +5,12 @@ import pytest
 
 from gpusim import Recording
 from helpers import exercises
+from helpers.exercises.framework import trial
 from helpers.pictures import theme
 from helpers.pictures.thread_map import figure as picture
 from helpers.pictures.thread_map.facts import thread_map
 from helpers.pictures.thread_map.figure import Corner, thread_map_figure, thread_maps_figure
+from helpers.run import simulated
 from tests.pictures.facts_data import map_by_hand as by_hand, recorded_stores as record
 from tests.pictures.figure_data import boxes_of
 
@@ -76,10 +78,19 @@ def test_threads_outside_of_c_are_counted():
     assert "→ nothing: it lies outside C." in thread_map_figure(data, 0, 63).caption
 
 
+def test_groups_that_share_out_k_do_not_lie_outside_of_c():
+    slices = exercises.get("slices")
+    setup = slices.problem.prepare(slices.picture.case)
+    data = thread_map(trial.record(simulated(slices.solved, slices.problem.entry), setup), (16, 24), "slices")
+    drawn = thread_map_figure(data, 0, 64)
+    assert "→ nothing: it works, but stores nothing of C." in drawn.caption
+    assert drawn.caption.endswith("1\u202f152 of 1\u202f536 threads work, but store nothing of C.")
+
+
 def test_a_third_dimension_that_the_kernel_ignores_does_the_work_twice():
     data = thread_map(record("coalesced", (16, 8, 2), (1, 2, 1), (16, 16)), (16, 16), "coalesced")
     assert (data.writers == 2).all()
-    assert "256 elements are computed by 2 threads each" in thread_map_figure(data, 0, 128).caption
+    assert "256\u00a0elements are computed by 2 threads each" in thread_map_figure(data, 0, 128).caption
 
 
 def test_a_warp_that_is_not_full_is_mentioned():

@@ -37,6 +37,7 @@ def floats(size: int) -> np.ndarray:
     return np.random.default_rng(size).random(size, np.float32)
 
 
+@pytest.mark.table(keep=3)
 @pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.rule)
 def test_the_slow_kernel_of_a_pair_has_its_cause_and_no_other(pair: Pair):
     assert [(one.rule, one.line) for one in slow(pair.rule).causes] == [(pair.rule, pair.line)]
@@ -78,13 +79,14 @@ def test_counts_of_a_cause_are_those_of_the_first_block():
     doubles = [one for one in program.instructions if one.opcode.startswith(names)]
     padding = [one for one in program.instructions if one.opcode in ("NOP", "BRA")]  # behind the end: no loop is left
     assert len(doubles) == 4 * 64  # to FP64, the addition, back, and whether the result is subnormal
-    assert f"so that {len(doubles)} of the {len(program.instructions) - len(padding)} instructions of" in cause.found
+    count = len(program.instructions) - len(padding)
+    assert f"so that {len(doubles)} of the {count} instructions of" in cause.observation
     (cause,) = slow("local array").causes
-    assert "`counts` (64 bytes a thread) is an array in local memory" in cause.found
-    assert f"make {8 * (64 * 2 + 8):,} requests there" in cause.found  # a load and a store a key; four wide ones
-    assert f"{8 * 64 * 2:,} of them are at this line." in cause.found
+    assert "`counts` (64 bytes a thread) is an array in local memory" in cause.observation
+    assert f"make {8 * (64 * 2 + 8):,} requests there" in cause.observation  # a load and a store a key; four wide ones
+    assert f"{8 * 64 * 2:,} of them are at this line." in cause.observation
     (cause,) = slow("atomics on one address").causes
-    assert "all 256 atomic operations" in cause.found and "some 1,048,576, which" in cause.found
+    assert "all 256 atomic operations" in cause.observation and "some 1,048,576, which" in cause.observation
 
 
 def test_a_macro_is_named_with_its_own_line():
@@ -95,7 +97,8 @@ def test_a_macro_is_named_with_its_own_line():
         y[i] = x[i] * x[i] - HALF * x[i] + x[i] * 3.0e-1;
     }"""
     (cause,) = of_source(source, "k", floats(1024), np.zeros(1024, np.float32))
-    assert cause.line == 5 and cause.found.startswith("Line 5: the literals 0.5 (line 2) and 3.0e-1 are doubles, so")
+    assert cause.line == 5
+    assert cause.observation.startswith("Line 5: the literals 0.5 (line 2) and 3.0e-1 are doubles, so")
     assert cause.advice.startswith("Write 0.5f and 3.0e-1f")
 
 
@@ -109,7 +112,7 @@ def test_literals_of_several_lines_are_one_cause():
         y[i] = sum * 1.7;
     }"""
     (cause,) = of_source(source, "k", floats(1025), floats(1024))
-    assert cause.found.startswith("Lines 4 and 7: the literals 0.3 and 1.7 are doubles, so that ")
+    assert cause.observation.startswith("Lines 4 and 7: the literals 0.3 and 1.7 are doubles, so that ")
 
 
 def test_double_arithmetic_that_is_meant_is_no_cause():
@@ -131,7 +134,7 @@ def test_a_power_of_three_is_a_product_and_a_sine_has_a_fast_form():
         y[i] += sinf(1000 * x[i]);
     }"""
     power, sine = sorted(of_source(source, "k", floats(1024), floats(1024)), key=lambda one: one.line)
-    assert "`powf(fabsf(x[i]) + 1, 3)`" in power.found and "write x * x * x." in power.advice
+    assert "`powf(fabsf(x[i]) + 1, 3)`" in power.observation and "write x * x * x." in power.advice
     assert sine.line == 5 and "write __sinf." in sine.advice and "error in the last digits" in sine.advice
 
 
@@ -139,7 +142,7 @@ def test_spills_without_launch_bounds_are_told_from_arrays():
     source = (FOLDER / "spilled.cu").read_text(encoding="utf-8")
     many = source.replace("__launch_bounds__(256, 8) ", "").replace("48", "300")
     (cause,) = of_source(many, "mix", floats(300 * 128), floats(128), np.int32(128), grid=1)
-    assert cause.rule == "spills" and "a thread has 255 registers, and what does not fit" in cause.found
+    assert cause.rule == "spills" and "a thread has 255 registers, and what does not fit" in cause.observation
     assert "smaller tiles" in cause.advice and cause.gain is None
 
 
@@ -150,8 +153,8 @@ def test_a_64_bit_division_is_counted_with_the_function_that_it_calls():
         y[i] = x[i] / n;
     }"""
     (cause,) = of_source(source, "k", np.full(1024, 1 << 40), np.zeros(1024, np.int64), np.int64(3))
-    assert cause.line == 4 and "of 64-bit integers above all: a warp executes" in cause.found
-    at_line, in_all = (int(text) for text in cause.found.split("executes ")[1].split() if text.isdigit())
+    assert cause.line == 4 and "of 64-bit integers above all: a warp executes" in cause.observation
+    at_line, in_all = (int(text) for text in cause.observation.split("executes ")[1].split() if text.isdigit())
     assert 70 < at_line < in_all
     assert (
         of_source(source.replace("/ n", "/ 7"), "k", np.ones(1024, np.int64), np.ones(1024, np.int64), np.int64(3))
@@ -190,7 +193,7 @@ def test_atomics_of_a_histogram_are_no_contention():
     keys = np.random.default_rng(3).integers(0, 100, 1024, np.int32)
     assert not [one for one in of_source(source, "k", keys, np.zeros(64, np.int32)) if "atomics" in one.rule]
     (cause,) = of_source(source, "skewed", keys, np.zeros(64, np.int32))
-    assert cause.line == 9 and "go to one address in shared memory" in cause.found
+    assert cause.line == 9 and "go to one address in shared memory" in cause.observation
 
 
 def test_of_very_many_atomics_the_first_are_looked_at(monkeypatch):
@@ -200,7 +203,7 @@ def test_of_very_many_atomics_the_first_are_looked_at(monkeypatch):
     }"""
     monkeypatch.setattr(causes, "MOST_ATOMICS", 3000)
     (cause,) = of_source(source, "k", floats(1))
-    assert cause.found == (
+    assert cause.observation == (
         "Line 3: 1,024 of the first 1,024 atomic operations of the first block go to one address, which L2 carries out "
         "one after the other."
     )
@@ -226,4 +229,4 @@ def test_causes_are_in_the_json_and_the_html(capsys, tmp_path):
     assert main([*call, "--json", "--html", str(tmp_path / "page.html")]) == 0
     (cause,) = json.loads(capsys.readouterr().out)["causes"]
     assert (cause["rule"], cause["line"], cause["gain"]) == ("integer division", 7, None)
-    assert cause["found"] in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert cause["observation"] in (tmp_path / "page.html").read_text(encoding="utf-8")

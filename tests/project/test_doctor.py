@@ -56,20 +56,21 @@ def test_a_missing_package_is_named(monkeypatch):
 
     monkeypatch.setattr(importlib.metadata, "version", version)
     packages = finding("packages")
-    assert packages.state == BROKEN and "1 of" in packages.found and "pillow" in packages.found
+    assert packages.state == BROKEN and "1 of" in packages.observation and "pillow" in packages.observation
 
 
 def test_code_without_the_files_of_the_course_is_told_apart(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "ROOT", tmp_path)
     found = finding("packages")
     assert found.state == BROKEN
-    assert found.found.startswith(f"{tmp_path} holds no pyproject.toml") and found.found.endswith("in its folder.")
+    assert found.observation.startswith(f"{tmp_path} holds no pyproject.toml")
+    assert found.observation.endswith("in its folder.")
 
 
 def test_another_version_than_the_pinned_one_is_told_and_is_no_failure(monkeypatch):
     monkeypatch.setattr(doctor, "_pins", lambda: {"numpy": {"1.0"}})
     packages = finding("packages")
-    assert packages.state == WORKS and "(tested with 1.0)" in packages.found
+    assert packages.state == WORKS and "(tested with 1.0)" in packages.observation
 
 
 def test_a_header_that_is_not_there_is_named_alone(monkeypatch):
@@ -77,7 +78,7 @@ def test_a_header_that_is_not_there_is_named_alone(monkeypatch):
     monkeypatch.setattr(doctor, "HEADERS", ("mma.h", "thrust/no_such_header.h"))
     headers = finding("headers")
     assert headers.state == NOT_HERE
-    assert headers.found == "Kernels that include <thrust/no_such_header.h> cannot be compiled."
+    assert headers.observation == "Kernels that include <thrust/no_such_header.h> cannot be compiled."
 
 
 def test_a_setting_that_cannot_be_satisfied_is_answered_by_the_doors_own_sentence(monkeypatch):
@@ -93,9 +94,9 @@ def test_a_wrong_result_of_the_simulator_is_noticed(monkeypatch):
 
 
 def test_the_engine_is_named_and_why_it_is_not_the_compiled_one(monkeypatch):
-    assert "Its engine is the compiled one, " in finding("simulator").found
+    assert "Its engine is the compiled one, " in finding("simulator").observation
     monkeypatch.setenv(native.ENVIRONMENT_VARIABLE, "off")
-    assert finding("simulator").found.endswith("Its engine is the slower one, in NumPy: GEMM_COURSE_NATIVE=off.")
+    assert finding("simulator").observation.endswith("Its engine is the slower one, in NumPy: GEMM_COURSE_NATIVE=off.")
 
 
 def test_a_missing_disassembler_is_no_failure(monkeypatch):
@@ -119,7 +120,7 @@ def test_a_cache_that_is_off_or_cannot_be_written_is_told(monkeypatch, tmp_path,
     (tmp_path / "file").touch()
     monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, folder.format(tmp_path))
     found = finding("cache")
-    assert found.state == NOT_HERE and sentence in found.found
+    assert found.state == NOT_HERE and sentence in found.observation
 
 
 def test_one_broken_check_stops_no_other_and_says_what_was_raised(monkeypatch):

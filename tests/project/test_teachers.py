@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 from helpers import plan
-from helpers.tools.notebooks import steps
+from helpers.slides import steps
 from helpers.tools.pages import course
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,8 @@ from nbformat import v4
 
 from helpers import plan
 from helpers.plan import BrokenPlan, Course, Notebook, Pause, Route, Stop
-from helpers.tools.notebooks import form, speaker, steps
+from helpers.slides import speaker, steps
+from helpers.tools.notebooks import form
 from helpers.tools.pages import course
 from helpers.tools.pages.markers import Markers
 

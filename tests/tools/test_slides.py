@@ -17,10 +17,11 @@ from helpers import exercises, plan
 from helpers.exercises.framework.predict import predict
 from helpers.pictures import theme
 from helpers.pictures.faults import faults
-from helpers.tools.notebooks import form, speaker, steps
-from helpers.tools.slides import check, deck, live, page, redrawn, route
+from helpers.slides import deck, live, redrawn, route, speaker, steps
+from helpers.slides.planned import MOST_WORDS, Planned, path_of, planned
+from helpers.tools.notebooks import form
+from helpers.tools.slides import check, page
 from helpers.tools.slides.__main__ import main, write
-from helpers.tools.slides.planned import MOST_WORDS, Planned, path_of, planned
 
 NOTEBOOKS = sorted(plan.FOLDER.glob("*.ipynb"))
 BOOK = plan.course().notebook("05")

@@ -34,4 +34,4 @@ def test_a_configuration_that_cannot_be_predicted_is_told_and_left_out(monkeypat
         raise cycles.NoConstants("no constants")
 
     monkeypatch.setattr(prediction, "predict", fails)
-    assert speeds.told(WANTED[0]) is None and "no constants" in capsys.readouterr().err
+    assert speeds.predicted(WANTED[0]) is None and "no constants" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,19 +55,26 @@ def _as_code(line: str) -> str:
 
 @dataclass(frozen=True)
 class Slip:
-    """A wrong answer that a known mistake gives exactly, and the sentence that explains the mistake."""
+    """A wrong answer that a known mistake gives, and the sentence that explains the mistake."""
 
     answer: float
     because: str
 
 
 def check_number(
-    answer: float | None, expected: float, *, unit: str = "", because: str = "", slips: Sequence[Slip] = ()
+    answer: float | None,
+    expected: float,
+    *,
+    unit: str = "",
+    because: str = "",
+    slips: Sequence[Slip] = (),
+    tolerance: float = 1e-9,
 ) -> Verdict:
     """Compare a number with the expected one. None is no answer yet: the exercise waits, and the notebook goes on.
 
     because: why the expected number is right, shown with a right answer.  slips: shown only where a wrong answer equals
-    theirs exactly; any other wrong answer learns how far off it is, not what it should have been.
+    theirs; any other wrong answer learns in which direction it is off, not what it should have been.  tolerance: the
+    share by which an answer may differ from the expected one, or from a slip's.
     """
     if answer is None:
         return Verdict(None, "Not answered yet: put your number in place of None and run the cell again.")
@@ -74,9 +82,9 @@ def check_number(
         return Verdict(False, f"{answer!r} is not a number; try a whole number such as 3.")
     number = theme.thousands(answer) if float(answer).is_integer() else f"{answer:g}"
     given = f"{number} {unit.removesuffix('s') if answer == 1 else unit}".strip()
-    if abs(answer - expected) <= 1e-9 * max(1.0, abs(expected)):
+    if math.isclose(answer, expected, rel_tol=tolerance, abs_tol=1e-9):
         return Verdict(True, f"{given}: right. {because}".strip())
     for slip in slips:
-        if answer == slip.answer:
+        if math.isclose(answer, slip.answer, rel_tol=tolerance):
             return Verdict(False, f"{given}: not yet. {slip.because}")
-    return Verdict(False, f"{given}: not yet, it is {'fewer' if answer > expected else 'more'} than that.")
+    return Verdict(False, f"{given}: not yet, it is {'less' if answer > expected else 'more'} than that.")

@@ -149,10 +149,12 @@ def _difference(
     if foreign.any():
         parts.append(f"has {words(foreign)}, which {'does' if foreign.sum() == 1 else 'do'} not belong to it")
     if often.any():
-        times = sorted(set((has[often] / due[often]).tolist()))
-        many = f"{times[0]:g} times" if len(times) == 1 else f"up to {times[-1]:g} times"
+        times = sorted(set((has[often] if of_lines else has[often] / due[often]).tolist()))
+        many = f"{times[0]:g}" if len(times) == 1 else f"up to {times[-1]:g}"
         parts.append(
-            f"has {many.replace('times', 'elements')} of {words(often)}" if of_lines else f"has {words(often)} {many}"
+            f"takes {many} elements from each of {words(often)}, where {due[often].max()} would do"
+            if of_lines
+            else f"has {words(often)} {many} times"
         )
     if not parts:
         return f"{element} is made of {has.sum()} elements of {name}, and {due.sum()} are needed."

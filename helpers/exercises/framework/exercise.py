@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from helpers.exercises.framework import (
     on_gpu,
     progress,
     reasons,
+    repairs,
     text_slips,
     trial,
 )
@@ -209,21 +210,37 @@ class KernelExercise(Exercise):
         if same_text:
             return (same_text[0].because,)
         if found.first_failure is None:
-            return self._known(found, source) or found.explained
+            if found.message:
+                return ()
+            return self._known(found, source) or found.explained or self._repaired(found, source)
         in_text = text_slips.explanation(source)
         by_text = (in_text,) if in_text else reasons.of(source, found, self.problem, self.solved, reasons.BY_TEXT)
         if by_text:
             return by_text
         asked = (source, found, self.problem, self.solved)
         numbers = judge.has_wrong_numbers(found.outcomes)
-        return (
-            (() if numbers else reasons.of(*asked))
-            or judge.library_slips(found.outcomes, self.problem)
-            or self._known(found, source)
-            or (reasons.of(*asked) if numbers else ())
-            or reasons.of(*asked, reasons.LAST)
-            or reasons.of_others(*asked)
-        )
+        observed = () if numbers else reasons.of(*asked)
+        if not observed:
+            if named := judge.library_slips(found.outcomes, self.problem) or self._known(found, source):
+                return named
+            observed = (reasons.of(*asked) if numbers else ()) or reasons.of(*asked, reasons.LAST)
+        return (*observed, *self._repaired(found, source)) or reasons.of_others(*asked)
+
+    def _repaired(self, found: Examination, source: str) -> tuple[str, ...]:
+        """The one change with which a source is right, if there is one."""
+        sentence = repairs.explained(source, self.solved, partial(self._is_right_with, found))
+        return (sentence,) if sentence else ()
+
+    def _is_right_with(self, found: Examination, source: str) -> bool:
+        """Whether a changed source passes; the case in which the learner's failed is tried first."""
+        try:
+            kernel = simulated(source, self.problem.entry)
+        except (CompileError, SimulatorError):
+            return False
+        failed = found.first_failure
+        if failed is not None and not trial.run(kernel, self.problem, failed.case).passed:
+            return False
+        return feedback.passed(self.examine(source), self.goals)
 
     def wrong_source(self, known: Wrong) -> str:
         """The complete text of a known wrong solution. ValueError if what it changes is not in the solution."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, coordinates
-from helpers.exercises.framework import trial
+from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, StepLimitExceeded, coordinates
+from helpers.exercises.framework import integers, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.gemm import Gemm
-from helpers.exercises.framework.judge import BARRIERS, Examination, Goal
+from helpers.exercises.framework.judge import Examination, Goal
 from helpers.exercises.framework.maps import MatrixMap
-from helpers.exercises.framework.problems import Problem
+from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.trial import Outcome
 from helpers.pictures import theme
 from helpers.pictures.barriers.facts import easiest
@@ -24,17 +24,14 @@ if TYPE_CHECKING:
 
 MOST_ELEMENTS = 200_000  # of a picture
 
-BOTH_STORE = (
-    "Both store, so that it is chance which value stays. Neither a barrier nor an atomic function mends that: each "
-    "element must be stored by one thread."
-)
+BOTH_STORE = "Both store, so that it is chance which value stays: each element must be stored by one thread."
 ATOMIC_AND_STORE = (
     "One thread changes the element by an atomic function, and another one stores over it: what was added before is "
     "lost. All threads that change it must do so by the atomic function, and none by =."
 )
 ONE_OWNER = (
-    "One thread reads what another one writes, in any order. Neither a barrier nor an atomic function mends that: each "
-    "element of the result must be the business of one thread alone."
+    "One thread reads what another one writes, in any order: each element of the result must be computed and stored by "
+    "one thread alone."
 )
 
 
@@ -57,9 +54,7 @@ def verdict(
     failure = found.first_failure
     picture = None
     if failure is not None:
-        text = _failure(found, failure, problem, explained=bool(because))
-        if starter and any(goal.what == BARRIERS for goal in goals):
-            text = _BARRIER_WANTED.sub("", text)  # it keeps to its barriers: something else is wrong with it
+        text = _failure(found, failure, problem, because, starter)
         picture = _picture(found, failure, problem)
     else:
         text = _checked(found, problem)
@@ -85,7 +80,7 @@ def _reached(found: Examination, goals: Sequence[Goal]) -> bool:
 
 
 def _checked(found: Examination, problem: Problem) -> str:
-    """'C is right for 8 shapes, … 12 345 accesses: no race, nothing out of bounds, nothing read that nobody wrote.'"""
+    """'C is right for 8 shapes, … 12 345 accesses none is out of bounds, and no race can change a value.'"""
     outcomes = found.outcomes
     text = f"{problem.output} is right for {theme.plural(len(outcomes), 'shape')}"
     if not _whole_tiles(found, problem):
@@ -94,7 +89,8 @@ def _checked(found: Examination, problem: Problem) -> str:
     twice = any(outcome.case.launches > 1 for outcome in outcomes)
     text += ", also when launched twice" if twice else ""
     accesses = sum(outcome.report.shared_accesses + outcome.report.global_accesses for outcome in outcomes)
-    return f"{text}. In {theme.plural(accesses, 'access', 'es')} there is no race, and none is out of bounds."
+    told = "none is out of bounds, and no race can change a value."  # stores of equal values are no finding
+    return f"{text}. In {theme.plural(accesses, 'access', 'es')} {told}"
 
 
 def _whole_tiles(found: Examination, problem: Problem) -> bool:
@@ -124,18 +120,25 @@ def _printed(outcome: Outcome, problem: Problem) -> str:
     return "\n".join([f"\nPrinted with {outcome.case.label(problem.scalars)}:", *shown, *rest])
 
 
-UNWRITTEN = "which no thread has written"  # often a tile of another size than the block
+UNWRITTEN = "which no thread has written"
 
 
-def _failure(found: Examination, failure: Outcome, problem: Problem, *, explained: bool) -> str:
+def _failure(found: Examination, failure: Outcome, problem: Problem, because: Sequence[str], starter: bool) -> str:
+    """What went wrong in a launch. Advice comes with it only where the reasons are not known, or are about the order
+    of accesses; none to a starter, which is there to be understood."""
+    source = found.kernel.compiled.source  # type: ignore[union-attr]
     right = sum(outcome.passed for outcome in found.outcomes)
     already = ""
     if right:
         already = f"\n{theme.plural(right, 'shape')} of {len(problem.cases)} {'is' if right == 1 else 'are'} right."
     launch = failure.case.label(problem.scalars)
     if failure.error is not None:
-        advised = not explained and not _whole_tiles(found, problem)
-        return f"{launch}:\n{_stopped(failure.error, advised)}{already}"
+        guarded = re.search(r"\bif\s*\([^;]*[<>]", source)
+        advised = not because and not guarded and not _whole_tiles(found, problem)
+        message = _stopped(failure.error, source, advised)
+        if because and isinstance(failure.error, StepLimitExceeded):
+            message = message.rpartition("\n")[0]  # it need not be a loop without end
+        return f"{launch}:\n{message}{already}"
     if failure.report.findings:
         block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
         in_shared = [one for one in failure.report.findings if one.kind == SHARED_RACE]
@@ -145,26 +148,43 @@ def _failure(found: Examination, failure: Outcome, problem: Problem, *, explaine
         if in_shared and block:
             told_first = easiest(in_shared, block)
         more = _others(told_first, failure.report.findings)
-        first = _without_false_advice(told_first, problem, explained)
-        told = block and UNWRITTEN in first and not explained
-        threads = f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if told else ""
-        return f"{launch}:\n{first}{more}{threads}{already}"
+        advised = not starter and all(_OF_ORDER.search(one) for one in because)
+        return f"{launch}:\n{_hazard(told_first, problem, source, advised)}{more}{already}"
     return f"{launch}:\n{_first_wrong(found, failure, problem)}{already}"
 
 
-def _stopped(error: SimulatorError, advised: bool) -> str:
-    """What stopped the kernel. advised: with the advice to guard an index, which is none where the reason is known, or
-    where every thread has an element."""
-    what, _, advice = str(error).rpartition("\n")
-    return what if advice.startswith(GUARD) and not advised else str(error)
+_OF_ORDER = re.compile(r"barrier|wait|__sync|fence", re.IGNORECASE)
+_LONGER = re.compile(r" If the work is really that long.*", re.DOTALL)  # an exercise's is not
+_ROOM = "; dynamic shared memory needs shared_mem=… in the launch"  # the exercise's launch gives it
+_OF_ARRAY = re.compile(r"index -?\d+ of (\w+)")
 
 
-_BARRIER_WANTED = re.compile(r" Put __syncthreads\(\) between line \d+ and line \d+\.")
+def _stopped(error: SimulatorError, source: str, advised: bool) -> str:
+    """What stopped the kernel. advised: with the advice to guard an index, which is none where the reason is known,
+    where every thread has an element, or where the kernel has a guard."""
+    message = _LONGER.sub("", _in_its_line(str(error), source)).replace(_ROOM, "")
+    what, _, advice = message.rpartition("\n")
+    return what if advice.startswith(GUARD) and not advised else message
+
+
+def _in_its_line(message: str, source: str) -> str:
+    """A message that names the line of an access to an array. The compiler may count instructions of an access to
+    another line: where only one line of the source has the array, it is that one."""
+    array, quoted = _OF_ARRAY.search(message), re.search(r"^  line \d+: (.*)$", message, re.MULTILINE)
+    if array is None or quoted is None or re.search(rf"\b{array[1]}\s*\[", quoted[1]):
+        return message
+    lines = source.splitlines()
+    having = [n for n, line in enumerate(lines, 1) if re.search(rf"\b{array[1]}\s*\[", line.split("//")[0])]
+    if len(having) != 1:
+        return message
+    return message.replace(quoted[0], f"  line {having[0]}: {lines[having[0] - 1].strip()}")
+
+
 _OF_FLAGS = re.compile(r" Where one waits for a flag[^.]*\.")
 _SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+)(?: \(atomically\))? \w+\[", re.MULTILINE)
 
 
-def _without_false_advice(finding: Finding, problem: Problem, explained: bool) -> str:
+def _hazard(finding: Finding, problem: Problem, source: str, advised: bool) -> str:
     """A hazard's sentences. Where two threads meet at an element of the result, or store to one of a tile, they do
     without the advice to put a barrier between them, or to add by an atomic function, which no exercise on matrices
     asks for; and in no exercise a thread waits for a flag."""
@@ -172,10 +192,25 @@ def _without_false_advice(finding: Finding, problem: Problem, explained: bool) -
     advice = {frozenset(("writes",)): BOTH_STORE, frozenset(("writes", "updates")): ATOMIC_AND_STORE}.get(sides, "")
     if not advice and finding.kind == GLOBAL_RACE and isinstance(problem, Gemm | MatrixMap):
         advice = ONE_OWNER
-    what = message.rpartition("\n")[0]
-    if not advice:
-        return what if explained and finding.kind == GLOBAL_RACE else message
-    return what if explained else f"{what}\n{advice}"
+    what, _, usual = message.rpartition("\n")
+    return f"{what}\n{advice or _behind_loops(usual, source)}" if advised else what
+
+
+_AGAIN = re.compile(r"after line (\d+), before line (\d+) is reached again")
+
+
+def _behind_loops(advice: str, source: str) -> str:
+    """Advice on a barrier with its place behind the loops that its first line is in and its second one is not."""
+    found = _AGAIN.search(advice)
+    if found is None:
+        return advice
+    text = "\n".join(line.split("//")[0] for line in source.splitlines())
+    ends = [0, *(one.end() for one in re.finditer("$", text, re.MULTILINE))]
+    last, first = (ends[int(line)] for line in found.groups())
+    loops = [line for line, start, end, _ in integers.loops(text) if start <= last <= end and not start <= first <= end]
+    if not loops or str(loops[0]) == found[1]:
+        return advice
+    return advice.replace(f"after line {found[1]},", f"after the loop of line {loops[0]},")
 
 
 def _others(told: Finding, findings: Sequence[Finding]) -> str:
@@ -211,6 +246,15 @@ def _short(index: tuple[int, int, int]) -> str:
     return f"({index[0]}, {index[1]})" if index[2] == 0 else coordinates(index)
 
 
+def _tile(problem: Problem, case: Case) -> tuple[int, int]:
+    """Rows and columns that one block of a launch should compute."""
+    if getattr(problem, "rows_along", "") == "either":
+        return problem.as_matrix(problem.prepare(case).expected).shape  # the learner decides: no borders
+    if case.block and not getattr(problem, "block_tile", None):
+        return case.block[1], case.block[0]
+    return problem.tile
+
+
 def _picture(found: Examination, failure: Outcome, problem: Problem) -> theme.Figure | None:
     """The map of the errors; none where a single element, or the sentence alone, says as much."""
     if failure.output is None or failure.expected.ndim != 2 or not failure.wrong.any():
@@ -223,6 +267,6 @@ def _picture(found: Examination, failure: Outcome, problem: Problem) -> theme.Fi
     unwritten = wrong & ~trial.stored(found.kernel, problem, failure.case)  # type: ignore[arg-type]
     shown = [problem.as_matrix(array) for array in (wrong, unwritten)]
     first = problem.index(tuple(int(i) for i in np.argwhere(wrong)[0]))
-    data = ErrorMap(problem.output, shown[0], shown[1], first, problem.tile)
+    data = ErrorMap(problem.output, shown[0], shown[1], first, _tile(problem, failure.case))
     sizes = ", ".join(f"{name} = {size}" for name, size in failure.case.sizes.items())
     return error_map_figure(data, f"{problem.output} for {sizes}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import combinations
@@ -76,9 +78,14 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
     """
     if not callable(function):
         return Verdict(False, f"Give check the function itself, by its name and without brackets; found {function!r}.")
-    answers = answers_of(function, cases)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        answers = answers_of(function, cases)
     if all(answer is None for answer in answers):
+        if printed.getvalue():
+            return Verdict(False, "Your function prints its answer and returns None: write return in place of print.")
         return Verdict(None, "Your function returns None. Write its body; it ends with return and the answer.")
+    print(printed.getvalue(), end="")  # what the learner wants to see while looking for a mistake
     for case, answer in zip(cases, answers, strict=True):
         if answer == DIVIDED_BY_ZERO or _is_number(answer):
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from helpers import cycles
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.judge import BARRIERS, Goal, Judged
 from helpers.exercises.framework.problems import Problem
+from helpers.pictures import theme
 from helpers.pictures.bank_board.facts import shared_accesses
 from helpers.pictures.order.facts import events_of, reads_before_stores
 from helpers.run import simulated
@@ -240,11 +241,25 @@ def rows_and_columns_of_tiles(blocks: int, tile: tuple[int, int], at_most: int) 
     Blocks start in the order of their number, x first.
     """
 
-    def measure(j: Judged) -> float:
-        found = [_stored(trace, launch, tile) for launch, trace in _stores(j.all_blocks(), blocks)]
-        return sum(len(np.unique(np.concatenate(ones))) for ones in zip(*found, strict=True))
+    def order(j: Judged) -> tuple[tuple[int, ...], ...]:
+        """(y, x of a block, row, column of a tile that it stores to), sorted."""
+        found = set()
+        for launch, trace in _stores(j.all_blocks(), blocks):
+            x, y, _ = trace.block
+            found |= {(y, x, *place) for place in np.transpose(_stored(trace, launch, tile)).tolist()}
+        return tuple(sorted(found))
 
-    return Goal(f"rows and columns of tiles for the first {blocks} blocks", measure, at_most)
+    def rows_and_columns(j: Judged) -> list[set[int]]:
+        return [set(numbers) for numbers in zip(*order(j), strict=True)][2:]
+
+    def explain(j: Judged) -> str:
+        rows, columns = map(theme.runs, rows_and_columns(j))
+        return f"Right, but the first {blocks} blocks take tiles of rows {rows} and columns {columns}."
+
+    return Goal(
+        f"rows and columns of tiles for the first {blocks} blocks", lambda j: sum(map(len, rows_and_columns(j))),
+        at_most, explain=explain, detail=order,
+    )  # fmt: skip
 
 
 def rows_and_columns_of_a_warp(tile: tuple[int, int], at_most: int) -> Goal:
@@ -332,14 +347,24 @@ def _right(source: str, problem: Problem) -> int:
         return 0
 
 
-def refused(entries: Sequence[str]) -> Goal:
-    """How many instantiations that cannot work break a rule which the source states as a static_assert."""
+def refused(impossible: Mapping[str, str]) -> Goal:
+    """How many instantiations that cannot work break a rule which the source states as a static_assert.
 
-    def measure(j: Judged) -> float:
-        stated = (rules.of(j.kernel.compiled.source, entry) for entry in entries)
-        return sum(rules.broken(one.asserted, params) is not None for one, params in stated)
+    impossible: entry -> why it cannot work, for a source that has no rule against it.
+    """
 
-    return Goal(f"of {len(entries)} impossible settings are refused by a rule", measure, len(entries), at_least=True)
+    def accepted(j: Judged) -> list[str]:
+        stated = {entry: rules.of(j.kernel.compiled.source, entry) for entry in impossible}
+        return [entry for entry, (one, params) in stated.items() if rules.broken(one.asserted, params) is None]
+
+    def explain(j: Judged) -> str:
+        return " ".join(f"No rule refuses {entry}: {impossible[entry]}." for entry in accepted(j))
+
+    count = len(impossible)
+    return Goal(
+        f"of {count} impossible settings are refused by a rule", lambda j: count - len(accepted(j)), count,
+        at_least=True, explain=explain,
+    )  # fmt: skip
 
 
 def copies_under_way(at_least: float) -> Goal:

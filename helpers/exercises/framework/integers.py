@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -131,6 +131,14 @@ def _parts(text: str) -> list[str]:
             parts.append(text[begin:place])
             begin = place + 1
     return [*parts, text[begin:]]
+
+
+def loops(text: str) -> Iterator[tuple[int, int, int, str]]:
+    """(line, where its body begins and ends, the body) of each for loop."""
+    for found in re.finditer(r"\bfor\s*\(", text):
+        rest = bracketed(text[found.end() :])[1].lstrip()
+        body, behind = bracketed(rest[1:], "{}") if rest.startswith("{") else rest.partition(";")[::2]
+        yield text.count("\n", 0, found.start()) + 1, len(text) - len(rest), len(text) - len(behind), body
 
 
 def bracketed(text: str, pair: str = "()") -> tuple[str, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ class Goal:
     what: "sectors per load request", as it follows a number.  measure: the number.  limit: at most, or at least, this.
     digits: after the decimal point.  percent: shown as a percentage.  predicted: it is a predicted time.
     explain: why it is not reached, told to those whom no known wrong solution explains it; "" where there is nothing to
-    say.
+    say.  detail: what kernels have in common, besides the number, that miss it for the same reason.
     """
 
     what: str
@@ -69,6 +70,7 @@ class Goal:
     percent: bool = False
     predicted: bool = False
     explain: Callable[[Judged], str] = lambda _: ""
+    detail: Callable[[Judged], Hashable] = lambda _: ()
 
     def reached(self, value: float) -> bool:
         """Whether a measured value will do."""
@@ -122,7 +124,9 @@ def examine(source: str, problem: Problem, goals: Sequence[Goal] = (), judged: C
     Never raises for what a learner wrote.
     """
     try:
-        return _examined(source, problem, goals, judged)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of the launch: the verdict has its reasons
+            return _examined(source, problem, goals, judged)
     except Exception as error:  # a bug of the course must not look like the learner's
         what = f"{type(error).__name__}: {error}"
         return Examination(None, message=f"The simulator stumbled over this kernel ({what}). {NOT_YOURS}")
@@ -147,7 +151,7 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
     measures = tuple(goal.measure(found) for goal in goals)
     missed = (goal for goal, value in zip(goals, measures, strict=True) if not goal.reached(value))
     explained = tuple(filter(None, (goal.explain(found) for goal in missed)))
-    return Examination(kernel, tuple(outcomes), measures, _traffic(found), explained=explained)
+    return Examination(kernel, tuple(outcomes), measures, _traffic(found, goals), explained=explained)
 
 
 def measured(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
@@ -162,11 +166,11 @@ def measured(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
     )  # fmt: skip
 
 
-def _traffic(found: Judged) -> frozenset[tuple[Any, ...]]:
+def _traffic(found: Judged, goals: Sequence[Goal]) -> frozenset[tuple[Any, ...]]:
     """What a launch asked of memory, alike for kernels that are slow for the same reason, whatever they call things.
 
-    For each kind of access its requests, sectors and wavefronts; how often blocks waited; and the very addresses of
-    block (0, 0, 0), in whatever order.
+    For each kind of access its requests, sectors and wavefronts; how often blocks waited; the very addresses of
+    block (0, 0, 0), in whatever order; and the details of the goals.
     """
     names = {parameter.name: number for number, parameter in enumerate(found.kernel.compiled.parameters)}
     launch = found.recording.launches[-1]
@@ -184,7 +188,10 @@ def _traffic(found: Judged) -> frozenset[tuple[Any, ...]]:
         )
         for trace in launch.traces
     )  # fmt: skip
-    return frozenset(totals | {("barriers", found.barriers), ("addresses", hash(frozenset(addresses.items())))})
+    details = {(goal.what, goal.detail(found)) for goal in goals}
+    return frozenset(
+        totals | details | {("barriers", found.barriers), ("addresses", hash(frozenset(addresses.items())))}
+    )
 
 
 def has_wrong_numbers(outcomes: Sequence[Outcome]) -> bool:
@@ -237,7 +244,7 @@ def does_the_same(
         if not found.measures:
             return True
         # What a launch asked of memory is known at once; a goal may take launches of its own.
-        return _traffic(known_launch(kernel, problem, judged)) == found.traffic and all(
+        return _traffic(known_launch(kernel, problem, judged), goals) == found.traffic and all(
             _known_measure(kernel, problem, judged, goal) == value
             for goal, value in zip(goals, found.measures, strict=True)
         )

@@ -62,12 +62,23 @@ def other_formula(facts: Facts) -> str:
     outcomes = _ended(facts)
     if not outcomes or not isinstance(facts.problem, Gemm) or not facts.problem.scalars:
         return ""
-    for sum_, old, cut in _formulas():
-        if all(_becomes(facts.problem, one, sum_, old, cut) for one in outcomes):
-            formula = f"{sum_}{old}"
-            said = f"C becomes {formula}, and alpha * sum + beta * C is needed."
-            return f"The old C is cut to whole numbers: C becomes {formula} of those." if cut else said
+    for when, concerned in _by_beta(outcomes):
+        for sum_, old, cut in _formulas():
+            if all(_becomes(facts.problem, one, sum_, old, cut) for one in concerned):
+                if cut:
+                    return f"The old C is cut to whole numbers: C becomes {sum_}{old} of those."
+                due = "alpha * sum" if concerned[0].case.beta == 0 and when else "alpha * sum + beta * C"
+                return f"{when}C becomes {sum_}{old}, and {due} is needed."
     return ""
+
+
+def _by_beta(outcomes: list[Outcome]) -> Iterator[tuple[str, list[Outcome]]]:
+    """All outcomes; and those with beta = 0, or all others, where the rest of them is right."""
+    yield "", outcomes
+    zero, other = ([one for one in outcomes if (one.case.beta == 0) == is_zero] for is_zero in (True, False))
+    for when, concerned, rest in (("Where beta is 0, ", zero, other), ("Where beta is not 0, ", other, zero)):
+        if len(concerned) > 1 and rest and all(one.passed for one in rest):
+            yield when, concerned
 
 
 def _formulas() -> Iterator[tuple[str, str, bool]]:

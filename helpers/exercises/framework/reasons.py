@@ -17,7 +17,7 @@ import numpy as np
 
 from gpusim import SharedNames
 from gpusim.devices import unravel
-from gpusim.errors import GLOBAL_RACE, SHARED_RACE, KernelError, OutOfBounds, SimulatorError
+from gpusim.errors import GLOBAL_RACE, SHARED_RACE, KernelError, OutOfBounds, SimulatorError, StepLimitExceeded
 from helpers.exercises.framework import contents, convergence, feedback, integers, overall, products, slips, trial
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
@@ -286,21 +286,13 @@ def no_barrier_in_loop(facts: Facts) -> str:
         if one.kind != SHARED_RACE or len(set(one.lines)) != 1 or len(facts.accesses(one.line, one.array)) < 2:
             continue
         place = sum(len(line) + 1 for line in facts.lines[: one.line]) - 1  # the end of the line
-        bodies = [(line, body) for line, start, end, body in _loops(facts.text) if start <= place <= end]
+        bodies = [(line, body) for line, start, end, body in integers.loops(facts.text) if start <= place <= end]
         if bodies and not re.search(convergence.BARRIER + r"|__syncwarp\s*\(", bodies[-1][1]):
             return (
                 f"No barrier is in the loop of line {bodies[-1][0]}: in its next round a thread reads what another one "
                 "is still to store in this one. It belongs at the end of the round, outside of any if."
             )
     return ""
-
-
-def _loops(text: str) -> Iterator[tuple[int, int, int, str]]:
-    """(line, where its body begins and ends, the body) of each for loop."""
-    for found in re.finditer(r"\bfor\s*\(", text):
-        rest = integers.bracketed(text[found.end() :])[1].lstrip()
-        body, behind = integers.bracketed(rest[1:], "{}") if rest.startswith("{") else rest.partition(";")[::2]
-        yield text.count("\n", 0, found.start()) + 1, len(text) - len(rest), len(text) - len(behind), body
 
 
 def never_stored(facts: Facts) -> str:
@@ -335,10 +327,30 @@ def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
             line = launch.program.instructions[trace.instruction].line
             active = trace.addresses if trace.active is None else trace.addresses[trace.active]
             for byte in np.unique(active[:, None] + np.arange(0, max(trace.width, 4), 4)).tolist():
-                array, index, _ = arrays.place(trace.instruction, byte)
+                array, index, _ = arrays.locate(trace.instruction, byte)
                 touched[trace.op].setdefault(line, set()).update({index} if array == name else ())
     again = {line for line, elements in touched["ld"].items() if elements} if op == "st" else set()
     return np.array(sorted(set().union(*(found for line, found in touched[op].items() if line not in again))))
+
+
+def reads_another_element(facts: Facts) -> str:
+    """That a thread reads the old value of another element of the output than it stores."""
+    name = trial.output_name(facts.found.kernel, facts.setup)  # type: ignore[arg-type]
+    if not any(one.kind == GLOBAL_RACE and one.array == name for one in facts.failure.report.findings):
+        return ""
+    stores = _store_lines(facts.lines, name)
+    if len(stores) != 1 or len(facts.accesses(stores[0], name)) != 1:
+        return ""
+    ((stored,),) = facts.accesses(stores[0], name)
+    for number in range(1, len(facts.lines) + 1):
+        for (read,) in (one for one in facts.accesses(number, name) if number not in stores and len(one) == 1):
+            values = [integers.value(text, facts.all_threads) for text in (read, stored)]
+            if None not in [one if one is None else 0 for one in values] and not np.array_equal(*values):
+                return (
+                    f"Line {number} reads {name}[{read}], and line {stores[0]} stores {name}[{stored}]: the old value "
+                    "must be that of the element which the thread stores."
+                )
+    return ""
 
 
 def same_buffer(facts: Facts) -> str:
@@ -401,13 +413,21 @@ def leaves_the_matrix(facts: Facts) -> str:
         y = (index - x) // length if y is None and x is not None else y
         if y is None or x is None:
             continue
-        told = _beyond(row, int(y), rows, f"{name} has {rows} rows") or _beyond(
-            col, int(x), width, f"a row of {name} has {width} floats"
-        )
-        if told:
-            where = f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}"
-            return f"{where}: {told}.{_along(facts, row, 'y') or _along(facts, col, 'x')}"
+        where = f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}"
+        for part, value, size, what, axis in (
+            (row, y, rows, f"{name} has {rows} rows", "y"),
+            (col, x, width, f"a row of {name} has {width} floats", "x"),
+        ):
+            if not 0 <= value < size:
+                A, B, C = _pointers(facts)
+                along = _along(facts, part, axis) if name in ((A, C) if axis == "y" else (B, C)) else ""  # not for k
+                return f"{where}: `{part}` is {int(value)}, and {what}, 0 to {size - 1}.{along}"
     return ""
+
+
+def _pointers(facts: Facts) -> list[str]:
+    """What the learner calls A, B and C."""
+    return [name for name, given in facts.parameters.items() if isinstance(given, np.ndarray)]
 
 
 def _along(facts: Facts, text: str, due: str) -> str:
@@ -427,10 +447,6 @@ def _along(facts: Facts, text: str, due: str) -> str:
         what = "rows" if due == "y" else "columns"
         return f" It is made of {other[axis]}, and this launch has {axis} along the {what}."
     return ""
-
-
-def _beyond(text: str, value: int, size: int, what: str) -> str:
-    return "" if 0 <= value < size else f"`{text}` is {value}, and {what}, 0 to {size - 1}"
 
 
 def _row_and_column(text: str) -> tuple[str, str, str] | None:
@@ -457,6 +473,74 @@ def _summands(text: str) -> list[str]:
     return [*parts, text[begin:].strip()]
 
 
+# --- blocks
+
+
+def same_in_every_block(facts: Facts) -> str:
+    """That the text asks for no block's number along an axis along which there are several blocks."""
+    if "cooperative_groups" in facts.text:
+        return ""
+    for axis, blocks in zip("xyz", facts.setup.grid, strict=False):
+        name = f"blockIdx.{axis}"
+        if blocks > 1 and name in facts.solution and name not in facts.text and "blockIdx;" not in facts.text:
+            return f"{name} does not occur: all {blocks} blocks along {axis} do the same."
+    return ""
+
+
+_BLOCK_BEGINS = re.compile(
+    r"\b(?:(?P<before>\w+)\s*\*\s*blockIdx\.(?P<a>[xyz])|blockIdx\.(?P<b>[xyz])\s*\*\s*(?P<behind>\w+))"
+    r"\s*\+\s*threadIdx\.(?P<c>[xyz])\b(?!\s*\*)"
+)
+
+
+def of_another_block_size(facts: Facts) -> str:
+    """That a block's number is multiplied by another number than the launch has threads in a block."""
+    for found in _BLOCK_BEGINS.finditer(facts.text):
+        axis, size = found["a"] or found["b"], found["before"] or found["behind"]
+        threads = dict(zip("xyz", (*facts.setup.block, 1, 1), strict=False))[axis]
+        value = integers.value(size, facts.all_threads)
+        due = f"blockIdx.{axis} * blockDim.{axis}"
+        if axis == found["c"] and value not in (None, threads) and np.ndim(value) == 0 and due in facts.solution:
+            line = facts.text.count("\n", 0, found.start()) + 1
+            return (
+                f"Line {line} has {found[0]}, and a block of this launch has {threads} threads along {axis}, not "
+                f"{int(value)}: blockDim.{axis}."  # type: ignore[arg-type]
+            )
+    return ""
+
+
+_NAMED_SIZE = re.compile(
+    r"^[ \t]*(?:#define\s+(\w+)\s+|(?:static\s+)?constexpr\s+int\s+(\w+)\s*=\s*)(\d+)\s*;?[ \t]*(?://.*)?$",
+    re.MULTILINE,
+)
+
+
+def not_the_launched_tile(facts: Facts) -> str:
+    """That a name which is the side of the launch's blocks in the solution is another number here."""
+    due = {one[1] or one[2]: int(one[3]) for one in _NAMED_SIZE.finditer(facts.solution)}
+    across, down = (*facts.setup.block, 1)[:2]
+    for found in _NAMED_SIZE.finditer(facts.text):
+        name, size = found[1] or found[2], int(found[3])
+        if name in due and size != due[name] and across == down == due[name]:
+            line = facts.text.count("\n", 0, found.start(3)) + 1
+            return f"{name} is {size} in line {line}, and the exercise launches blocks of {across} × {down} threads."
+    return ""
+
+
+def goes_through_all(facts: Facts) -> str:
+    """That every thread of a kernel without end goes through all rows and all columns, as a program of one thread."""
+    if not isinstance(facts.failure.error, StepLimitExceeded) or not isinstance(facts.problem, Gemm):
+        return ""
+    loops = dict(re.findall(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+\w+\s*=\s*0\s*;\s*(\w+)\s*<\s*(\w+)\s*;", facts.text))
+    across = {size: name for name, size in loops.items()}
+    if "M" in across and "N" in across:
+        return (
+            f"Every thread goes through all rows ({across['M']} < M) and all columns ({across['N']} < N) of C. Without "
+            "these two loops each thread computes the one element of its own row and col."
+        )
+    return ""
+
+
 # --- conditions
 
 
@@ -473,10 +557,9 @@ def sent_home(facts: Facts) -> str:
     element = int(np.flatnonzero(unwritten)[0])
     if trial.writer(facts.found.kernel, facts.problem, facts.failure.case, element) is not None:  # type: ignore[arg-type]
         return ""
-    for number, line in enumerate(facts.lines, 1):
+    stores, due = _store_lines(facts.lines, name), _owner_line(facts, element)
+    for number in [stores[due]] if due is not None and due < len(stores) else stores[: len(stores) == 1]:
         for (text,) in (one for one in facts.accesses(number, name) if len(one) == 1):
-            if not re.search(rf"\b{name}\s*\[{re.escape(text)}\]\s*[-+*/]?=[^=]", line):
-                continue
             index = integers.value(text, facts.all_threads)
             if index is None:
                 continue
@@ -486,19 +569,37 @@ def sent_home(facts: Facts) -> str:
             owners = np.argwhere(index == element)
             where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
             if len(owners) == 0:
-                return _out_of_reach(facts, number, text, where)
-            due = _owner(facts, element)
-            if due is None:
+                return _out_of_reach(facts, number, text, element, where)
+            owner = _owner(facts, element)
+            if owner is None:
                 return ""
-            if due in map(tuple, owners.tolist()):
+            if owner in map(tuple, owners.tolist()):
                 kept = _kept_away(facts, *map(int, owners[0]))
                 return f"{kept} But {where} is its element." if kept else ""
-            block, thread = _indices(facts, *due)
+            block, thread = _indices(facts, *owner)
             return (
                 f"{where} is the element of thread {_where(thread)} of block {_where(block)}, and for that thread the "
-                f"index in line {number}, `{text}`, is {int(index[due])}."
+                f"index in line {number}, `{text}`, is {int(index[owner])}."
             )
     return ""
+
+
+def _store_lines(lines: Sequence[str], name: str) -> list[int]:
+    """The numbers of the lines that store to an array of one index."""
+    return [n for n, line in enumerate(lines, 1) if re.search(rf"\b{name}\s*\[[^;=]*\]\s*[-+*/]?=[^=]", line)]
+
+
+def _owner_line(facts: Facts, element: int) -> int | None:
+    """Which of the solution's lines that store to the output stores an element, counted from 0; None if a source stores
+    in another number of lines than the solution, or if no line does."""
+    kernels = facts.found.kernel, simulated(facts.solution, facts.problem.entry)
+    sources = facts.lines, [line.split("//")[0] for line in facts.solution.splitlines()]
+    mine, due = (
+        _store_lines(lines, trial.output_name(kernel, facts.setup))  # type: ignore[arg-type]
+        for lines, kernel in zip(sources, kernels, strict=True)
+    )
+    writer = trial.writer(kernels[1], facts.problem, facts.failure.case, element)
+    return due.index(writer.line) if writer is not None and writer.line in due and len(mine) == len(due) else None
 
 
 def _owner(facts: Facts, element: int) -> tuple[int, int] | None:
@@ -523,8 +624,11 @@ def _indices(facts: Facts, block: int, thread: int) -> tuple[Index, Index]:
     return tuple(map(int, unravel(block, grid))), tuple(map(int, unravel(thread, size)))  # type: ignore[return-value]
 
 
-def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
-    """That no thread stores an element: which rows and columns the threads' indices are, and which there are."""
+def _out_of_reach(facts: Facts, line: int, text: str, number: int, element: str) -> str:
+    """That no thread stores an element: which rows and columns the threads' indices are, and which there are.
+
+    number: of the element, in memory's order.  element: as it is named.
+    """
     start = f"No thread's index in line {line} is that of {element}"
     split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
     reached = [integers.value(part, facts.all_threads) for part in (split[0], split[2])] if split else [None]
@@ -534,6 +638,9 @@ def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
     sets = [np.unique(one).tolist() for one in reached]
     told = " and ".join(f"`{part}` is {theme.runs(one)}" for part, one in zip((split[0], split[2]), sets, strict=True))  # type: ignore[index]
     sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
+    row, col = facts.problem.index(np.unravel_index(number, facts.failure.expected.shape))[-2:]
+    if len(shape) == 2 and row in sets[0] and col in sets[1]:
+        return f"{start}: {told}, but no thread has `{split[0]}` = {row} and `{split[2]}` = {col} at once."  # type: ignore[index]
     swapped = len(shape) == 2 and shape[0] != shape[1] and [len(one) for one in sets] == [shape[1], shape[0]]
     why = " Row and column trade places: see which of them x is." if swapped else ""
     return f"{start}: {told}, and there are {sizes}.{why}"
@@ -745,8 +852,8 @@ def stored_twice(facts: Facts) -> str:
         if not stores.any():
             return ""
         if sets[0]:
-            why = "the place of a thread's part is not its own"
-            return f"In every tile of {name} no thread stores {sets[0]}{more}: {why}."
+            why = ": the place of a thread's part is not its own" if more else ""
+            return f"In every tile of {name} no thread stores {sets[0]}{more}{why}."
     if not len(several):
         return ""
     first, other = (f"{name}[{', '.join(map(str, one[0].tolist()[-due.ndim :]))}]" for one in (none, several))
@@ -777,7 +884,10 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
-BY_TEXT: tuple[Look, ...] = (convergence.explained, leaves_its_row, leaves_the_room, same_buffer, not_sent_home)
+BY_TEXT: tuple[Look, ...] = (
+    convergence.explained, same_in_every_block, of_another_block_size, not_the_launched_tile, leaves_its_row,
+    leaves_the_room, same_buffer, reads_another_element, goes_through_all, not_sent_home,
+)  # fmt: skip
 LOOKS: tuple[Look, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
     overall.factor_or_constant, contents.explained, of_another_element, of_another_block,

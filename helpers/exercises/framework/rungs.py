@@ -83,10 +83,13 @@ def _speed(blank: Blank, source: str, own: bool, size: int) -> Measurement | Non
     return None if own else recorded(blank.name, size)
 
 
+LOADS = "shared loads per FMA"  # a column that is left out as long as no kernel uses shared memory
+
+
 def my_ladder(size: int = SHOWN, until: str = LAST) -> Table:
     """The learner's ladder as a table: whose each kernel is, what it asks for, and its speed with its label."""
-    rows = []
-    for rung in my_rungs(size, until):
+    rows, climbed = [], my_rungs(size, until)
+    for rung in climbed:
         speed, label = "–", "timed where a GPU is"
         if rung.speed is not None:
             speed, label = theme.thousands(rung.speed.gflops), rung.speed.label
@@ -102,11 +105,14 @@ def my_ladder(size: int = SHOWN, until: str = LAST) -> Table:
             )
         )  # fmt: skip
     header = (
-        "notebook", "kernel", "whose", "block", "sectors per load request", "shared loads per FMA", "GFLOPS", "speed",
+        "notebook", "kernel", "whose", "block", "sectors per load request", LOADS, "GFLOPS", "speed",
     )  # fmt: skip
+    words = {"kernel", "whose", "block", "speed"}
+    shown = [column for column, name in enumerate(header) if name != LOADS or any(rung.loads for rung in climbed)]
+    header, rows = tuple(header[n] for n in shown), [tuple(row[n] for n in shown) for row in rows]
     sides = theme.thousands(size)
     caption = f"Your ladder. Counters are simulated; speeds are for M = N = K = {sides}."
-    return Table(header, tuple(rows), caption, words=frozenset({1, 2, 3, 7}))
+    return Table(header, tuple(rows), caption, words=frozenset(n for n, name in enumerate(header) if name in words))
 
 
 # --- on a GPU ---------------------------------------------------------------------------------------------------------

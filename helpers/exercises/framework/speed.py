@@ -92,7 +92,8 @@ def _beside(ms: float, like: bool, name: str, before: str) -> str:
     earlier, own = recorded(before), recorded(name)
     if earlier is None:
         return ""
-    told = f"{before}, the kernel before it, takes {_time(earlier.median_ms)} ({earlier.label})."
+    blocks = " × ".join(str(size) for size in earlier.block if size > 1)
+    told = f"{before}, the kernel before it, takes {_time(earlier.median_ms)} in blocks of {blocks} ({earlier.label})."
     if own is None or (ms < earlier.median_ms) == (own.median_ms < earlier.median_ms):
         return told
     if not like:

@@ -32,12 +32,14 @@ _PATTERNS = (
      "The name of a function alone calls nothing: without () there is no barrier. Write __syncthreads();"),
     (re.compile(r"threadIdx\.(\w)\s*\*\s*blockDim\.\1\s*\+\s*blockIdx\.\1\b"),
      ": block and thread are exchanged. The block begins at blockIdx * blockDim, and threadIdx counts on from there."),
+    (re.compile(r"blockIdx\.(\w)\s*\*\s*threadIdx\.\w|threadIdx\.(\w)\s*\*\s*blockIdx\.\w"),
+     ": a block's number times a thread's. A block begins at blockIdx * blockDim, and threadIdx counts on from there."),
     (re.compile(r"\w+(?:\[[^][]*\])?\s*=\+\s*\w+"), "=+ assigns what follows it, with a sign; += adds."),
     (re.compile(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*\*\s*>\s*\(\s*\w+\s*\)\s*\[(?![^]]*(?:/|>>))[^]]*\*\s*[NKM]\b[^]]*\]"),
      ": an index into a pointer to float4 counts groups of four, and this one counts floats. Divide it by 4."),
     (re.compile(r"(?:\*\s*(\w+)|(\w+\s*\[[^][]*\]))\s*=\s*atomic\w+\s*\(\s*(?:\1\b|&\s*\2)[^;]*"),
      ": the function returns what was there before, and = stores that over the new number. Call it alone."),
-    (re.compile(r"(?<=[;{}])\s*(\w+)(?:\[[^][]*\])?\s*==[^=;]*;"),
+    (re.compile(r"(?<=[;{})])\s*(\w+)(?:\[[^][]*\])?\s*==[^=;()]*;"),
      "== compares, and the result is thrown away; = assigns."),
 )  # fmt: skip
 EMPTY_LOOP = "The ; behind for (…) is its whole body: the loop does nothing, and what follows runs once."
@@ -310,15 +312,14 @@ def _declared_again(text: str) -> str:
 
 
 def _unknown_name(found: re.Match[str], source: str) -> str:
-    name = found[1]
-    names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", source)} - {name}
-    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
-    same = [one for one in names if one.lower() == name.lower()]
-    loop = re.search(rf"\bfor\s*\(\s*(?:unsigned\s+)?(?:int|size_t)\s+{re.escape(name)}\b", source)
-    behind = integers.bracketed(source[source.index("(", loop.start()) + 1 :])[1] if loop else "{"
-    if loop and not behind.lstrip().startswith("{") and not (same or (near and near[0] in BUILT_IN)):
-        line = source.count("\n", 0, loop.start()) + 1
-        next_statement = _without_comments(behind).partition(";")[2].partition(";")[0]
+    name, text = found[1], _without_comments(source)
+    loop = re.search(rf"\bfor\s*\(\s*(?:unsigned\s+)?(?:int|size_t)\s+{re.escape(name)}\b", text)
+    behind = integers.bracketed(text[text.index("(", loop.start()) + 1 :])[1] if loop else "{"
+    if loop and behind.startswith(";"):
+        return f"Line {_line(text, loop)}: {EMPTY_LOOP} {name} ends with it."
+    if loop and not behind.lstrip().startswith("{"):
+        line = _line(text, loop)
+        next_statement = behind.partition(";")[2].partition(";")[0]
         braces = (
             " Put braces round all that is to be repeated."
             if re.search(rf"\b{name}\b", next_statement)
@@ -328,12 +329,35 @@ def _unknown_name(found: re.Match[str], source: str) -> str:
             f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
             f"the loop.{braces}"
         )
-    if same or near:
-        return f"Did you mean {(same or near)[0]}?"
-    declared = re.search(rf"\b(?:float4?|double|int|unsigned|bool|auto)\s+{re.escape(name)}\b", source)
-    if declared is None:
+    declared = re.search(
+        rf"\b(?:float4?|double|int|unsigned|bool|auto)\s+(?:\w+\s*=[^;,]*,\s*)*{re.escape(name)}\b", text
+    )
+    if declared is not None:
+        return _out_of_scope(name, text, declared)
+    names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", text)} - {name}
+    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
+    same = [one for one in names if one.lower() == name.lower()]
+    return f"Did you mean {(same or near)[0]}?" if same or near else ""
+
+
+def _out_of_scope(name: str, text: str, declared: re.Match[str]) -> str:
+    """Why a name that is declared somewhere is not known where it is used: it is used above, or it has ended."""
+    line, used = _line(text, declared), re.search(rf"\b{re.escape(name)}\b", text)
+    if used is not None and used.start() < declared.start():
+        above = (
+            f"{name} is used in line {_line(text, used)}, above line {line}, which declares it: C++ reads from above."
+        )
+        sized = re.search(rf"\bextern\s+__shared__[^;]*\[[^;]*\b{re.escape(name)}\b[^;]*\]", text)
+        return f"{above} And an extern array has no size, []: the launch gives it." if sized else above
+    if re.search(r"(?:\)|\belse)\s*(?:const\s+)?$", text[: declared.start()]):
+        return (
+            f"Line {line} declares {name} as the one statement that depends on the if (…) or for (…) in front of it, "
+            f"and {name} ends with that statement."
+        )
+    scope = integers.bracketed(text[declared.end() :], "{}")[0]
+    last = text.rfind(name)
+    if last < declared.end() + len(scope) and "{" not in text[: declared.start()]:
         return ""
-    line = source.count("\n", 0, declared.start()) + 1
     return (
         f"{name} is declared in line {line}, inside of braces, and ends with them. Declare it in front of the {{ that "
         "begins them."
@@ -389,6 +413,18 @@ _FLOAT4_BY_VALUE = _of_source(
 # What the compiler says, and the sentence for a source about which it says that; "" where it does not follow.
 _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r'identifier "(\w+)" is undefined', _unknown_name),
+    (r'no operator "[^"]*" matches[^\n]*(?:\n[^\n]*){0,3}?(?:dim3|uint3)', _of_source(
+        r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\b(?!\s*\.)",
+        "threadIdx, blockIdx, blockDim and gridDim have three parts each: write .x, .y or .z behind the name.",
+    )),
+    (r"return value type does not match the function type", _of_source(
+        r"__global__",
+        "A kernel is void: it returns nothing, and stores its result in an array, B[index] = …;",
+    )),
+    (r'incomplete type "\w+ \[\]" is not allowed', _of_source(
+        r"__shared__\s+\w+\s+\w+\s*\[\s*\]",
+        "An array in shared memory without a size gets its room from the launch: it is declared extern __shared__.",
+    )),
     (r"must have arithmetic", _of_source(
         r"float\s*\*",
         "The name of an array alone is a pointer, the place where its floats begin; one of its floats has an index, "

@@ -14,6 +14,8 @@ from helpers.exercises.framework.card import Answer
 from helpers.exercises.framework.exercise import Exercise
 from helpers.pictures import theme
 
+NO_PICTURE = "There is no picture of this answer; the verdict says why."  # a cell shows both, and says it once
+
 
 @dataclass(frozen=True)
 class WrongValue:
@@ -46,8 +48,8 @@ class ValueExercise(Exercise):
             return Verdict(None, "This exercise has no picture: work it out on paper.")
         try:
             return self.picture(self.starter if answer is None else answer)
-        except (CompileError, SimulatorError, LookupError, TypeError, ValueError) as error:
-            return Verdict(False, str(error))
+        except (CompileError, SimulatorError, LookupError, TypeError, ValueError):
+            return Verdict(None, NO_PICTURE)
 
     def check(self, answer: Any = None, *more: Any) -> Verdict:
         """Is it right? None: the value that the exercise begins with. Several answers are the parts of a tuple."""

@@ -144,7 +144,7 @@ def _turned(block: Sequence[int], grid: Sequence[int]) -> str:
         return ""
     try:
         turned = _cover(block, (grid[1], grid[0]))
-    except SimulatorError:
+    except ValueError:
         return ""
     if turned.uncomputed:
         return ""
@@ -168,7 +168,10 @@ def _cover(block: Sequence[int], grid: Sequence[int]) -> ThreadMap:
     if int(np.prod(grid)) > MOST_BLOCKS:
         raise ValueError(f"A grid of {grid} is far more than C of {COVERED[0]} × {COVERED[1]} needs.")
     launch = get(NAIVE).launch(*COVERED, thread_map.DEPTH)
-    return map_of(replace(launch, block=block, grid=grid))
+    try:
+        return map_of(replace(launch, block=block, grid=grid))
+    except SimulatorError as error:
+        raise ValueError(str(error).partition("; try ")[0]) from None  # a block that it proposes may be the answer
 
 
 WHOLE_LAUNCH = ValueExercise(

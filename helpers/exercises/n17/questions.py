@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from gpusim import devices
-from gpusim.compiler.includes import COURSE
 from gpusim.errors import SimulatorError
-from helpers import gpu, recordings, run
+from helpers import gpu, headers, recordings, run
 from helpers.exercises.framework import kept, on_gpu
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Plain
@@ -110,7 +109,7 @@ def given(file: str) -> Plain:
 
     LookupError for any other.
     """
-    files = {path.name: path for path in sorted((COURSE / "two_smallest").glob("*.cuh"))}
+    files = {path.name: path for path in sorted((headers.FOLDER / "two_smallest").glob("*.cuh"))}
     if file not in files:
         raise LookupError(f"{file!r} is none of what the steps include: {', '.join(files)}.")
     return Plain(files[file].read_text(encoding="utf-8"), f"two_smallest/{file}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpusim.compiler.includes import COURSE
+from helpers import headers
 from helpers.exercises.framework.blank import Plain
 
 
 def given() -> Plain:
     """The tile that they include, to be unfolded."""
-    return Plain((COURSE / "family" / "tile.cuh").read_text(encoding="utf-8"), "family/tile.cuh")
+    return Plain((headers.FOLDER / "family" / "tile.cuh").read_text(encoding="utf-8"), "family/tile.cuh")

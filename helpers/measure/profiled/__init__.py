@@ -89,29 +89,29 @@ def measured(name: str, gpu_name: str = devices.DEFAULT.name) -> Mapping[str, An
 def samples(kernel: str, gpu_name: str = devices.DEFAULT.name) -> Mapping[str, float]:
     """Samples of warps that wait, by reason, which were taken while a scheduler of the kernel issued nothing."""
     content = recordings.raw(gpu_name, SUITE)
-    (found,) = (row["samples"] for row in content["not_issued"] if row["kernel"] == kernel)
-    return {reason: found.get(NOT_ISSUED.format(reason), 0.0) for reason in SAMPLED if reason not in READY}
+    (counted,) = (row["samples"] for row in content["not_issued"] if row["kernel"] == kernel)
+    return {reason: counted.get(NOT_ISSUED.format(reason), 0.0) for reason in SAMPLED if reason not in READY}
 
 
-def _start(one: Launch) -> Any:
-    function = gpu.RawModule(code=one.source, options=("-std=c++17",)).get_function(one.kernel)
-    args = tuple(gpu.asarray(value) if isinstance(value, np.ndarray) else value for value in one.arguments())
-    return partial(function, one.grid, one.block, args)
+def _start(launch: Launch) -> Any:
+    function = gpu.RawModule(code=launch.source, options=("-std=c++17",)).get_function(launch.kernel)
+    args = tuple(gpu.asarray(value) if isinstance(value, np.ndarray) else value for value in launch.arguments())
+    return partial(function, launch.grid, launch.block, args)
 
 
 def record(folder: Path = recordings.FOLDER, budget_s: float = 2.0) -> Path:
     """Time and profile everything. Needs a GPU and ncu."""
     plan = launches()
-    times = interleave([_start(one) for one in plan], budget_s, flush=WRITE)
+    times = interleave([_start(launch) for launch in plan], budget_s, flush=WRITE)
     timed = [Timing.of(times[:, column]) for column in range(len(plan))]
-    names = "|".join(dict.fromkeys(one.kernel for one in plan))
+    names = "|".join(dict.fromkeys(launch.kernel for launch in plan))
     states = profiled(METRICS, f"regex:^({names})$", __name__, ["small"])
     sampled = profiled([NOT_ISSUED.format(reason) for reason in SAMPLED], "regex:sgemm_", __name__, ["ladder"])
     rows = [
-        {"name": one.name, "ms": [time.median_ms, time.lower_ms, time.upper_ms, time.repeats], "metrics": metrics}
-        for one, time, metrics in zip(plan, timed, states, strict=True)
+        {"name": launch.name, "ms": [time.median_ms, time.lower_ms, time.upper_ms, time.repeats], "metrics": metrics}
+        for launch, time, metrics in zip(plan, timed, states, strict=True)
     ]
-    samples = [{"kernel": kernel.name, "samples": found} for kernel, found in zip(LADDER, sampled, strict=True)]
+    samples = [{"kernel": kernel.name, "samples": counted} for kernel, counted in zip(LADDER, sampled, strict=True)]
     file = recordings.path(gpu.name(), SUITE, folder)
     content = {"gpu": gpu.name(), "provenance": provenance(), "size": SIZE, "rows": rows, "not_issued": samples}
     recordings.write(file, content)
@@ -121,8 +121,8 @@ def record(folder: Path = recordings.FOLDER, budget_s: float = 2.0) -> Path:
 def launch(which: str) -> None:
     """What ncu profiles: "small", the launches above, or "ladder", kernels of the ladder."""
     if which == "small":
-        for one in launches():
-            _start(one)()
+        for launch in launches():
+            _start(launch)()
     else:
         A, B, C = (gpu.asarray(matrix) for matrix in problem(SIZE, SIZE, SIZE))
         for kernel in LADDER:

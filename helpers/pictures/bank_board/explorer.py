@@ -14,7 +14,7 @@ from gemm_kernels import Kernel, Launch, OwnKernel, get, launch_of
 from gpusim.devices import BANKS, WARP
 from helpers import run
 from helpers.pictures import theme
-from helpers.pictures.bank_board.facts import Place, places
+from helpers.pictures.bank_board.facts import SharedInstruction, places
 from helpers.pictures.bank_board.figure import FIGURE_HEIGHT, bank_board_figure, bank_boards_figure
 from helpers.pictures.bank_board.tile_store import VECTORS, Tile, tile_access
 from helpers.pictures.controls import choice_list, range_slider, switch
@@ -45,10 +45,14 @@ def picture_of_tile(tile: Tile, *, whole: bool = False) -> theme.Figure:
     return bank_board_figure(tile_access(tile), title, code, whole=whole)
 
 
-def picture_of(launch: Launch, place: Place, request: int = 0, warp: int = 0, *, whole: bool = False) -> theme.Figure:
+def picture_of(
+    launch: Launch, instruction: SharedInstruction, request: int = 0, warp: int = 0, *, whole: bool = False
+) -> theme.Figure:
     """The board of one request of a kernel's line. whole: as high as every other."""
-    access = places(launch, warp)[place][request]
-    return bank_board_figure(access, f"{launch.name}, line {place.line}: {place.name}", place.code, whole=whole)
+    access = places(launch, warp)[instruction][request]
+    return bank_board_figure(
+        access, f"{launch.name}, line {instruction.line}: {instruction.name}", instruction.code, whole=whole
+    )
 
 
 class BankBoardExplorer(LiveExplorer):
@@ -57,7 +61,7 @@ class BankBoardExplorer(LiveExplorer):
     def __init__(self, kernels: Sequence[Launch], first: Launch | None, tile: Tile) -> None:
         names = [(BY_HAND, None), *((f"kernel {launch.name}", launch) for launch in kernels)]
         self.launch = choice_list("show", names, first)
-        self.place = choice_list("access", [("the store", None)], None)
+        self.instruction = choice_list("access", [("the store", None)], None)
         self.request = number_slider("request", 0)
         self.warp = number_slider("warp", 0)
         self.row_length = choice_slider("floats in a row", ROW_LENGTHS, tile.row_length)
@@ -66,7 +70,7 @@ class BankBoardExplorer(LiveExplorer):
         self.bits = choice_slider("bits per lane", list(VECTORS), tile.bits)
         self.swizzle = switch("swizzle by exclusive or", tile.swizzle)
         rows = [
-            [self.launch, self.place],
+            [self.launch, self.instruction],
             [self.row_length, self.padding],
             [self.down, self.bits],
             [self.request, self.warp, self.swizzle],
@@ -83,10 +87,10 @@ class BankBoardExplorer(LiveExplorer):
         launch = self.launch.value
         for control in (self.row_length, self.padding, self.down, self.bits, self.swizzle):
             control.disabled = launch is not None
-        for control in (self.place, self.request, self.warp):
+        for control in (self.instruction, self.request, self.warp):
             control.disabled = launch is None
         if launch is None:
-            self.place.options = [("the store", None)]
+            self.instruction.options = [("the store", None)]
             self.request.max = self.warp.max = 0
         else:
             self.warp.max = -(-launch.threads // WARP) - 1
@@ -98,25 +102,25 @@ class BankBoardExplorer(LiveExplorer):
         launch = self.launch.value
         if launch is None:
             return picture_of_tile(self.tile, whole=True), ""
-        found = places(launch, self.warp.value)
+        accesses = places(launch, self.warp.value)
         with self.quiet():
-            self._offer(list(found))
-            self.request.max = len(found[self.place.value]) - 1
+            self._offer(list(accesses))
+            self.request.max = len(accesses[self.instruction.value]) - 1
         note = run.counted_in(run.record(launch))
-        return picture_of(launch, self.place.value, self.request.value, self.warp.value, whole=True), note
+        return picture_of(launch, self.instruction.value, self.request.value, self.warp.value, whole=True), note
 
     def later(self) -> Callable[[], str] | None:
         """How fast the kernel is."""
         launch = self.launch.value
         return launch and partial(speed_of_launch, launch)
 
-    def _offer(self, found: list[Place]) -> None:
+    def _offer(self, instructions: list[SharedInstruction]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""
-        options = [(place.label, place) for place in found]
-        if list(self.place.options) != options:
-            before = self.place.value
-            self.place.options = options
-            self.place.value = before if before in found else found[0]
+        options = [(instruction.label, instruction) for instruction in instructions]
+        if list(self.instruction.options) != options:
+            before = self.instruction.value
+            self.instruction.options = options
+            self.instruction.value = before if before in instructions else instructions[0]
 
 
 def explore(own: Own = None, *, kernel: str | None = None, tile: Tile | None = None) -> BankBoardExplorer:
@@ -144,7 +148,11 @@ def small_multiples(settings: Sequence[tuple[str, str, str]] = TELLING) -> theme
     """The explorer's static twin: (kernel, "ld" or "st", tile), the first such request of warp 0 of each."""
     boards = []
     for name, op, tile in settings:
-        found = places(shown(get(name)))
-        access = next(found[place][0] for place in found if place.op == op and place.name.endswith(tile))
+        accesses = places(shown(get(name)))
+        access = next(
+            accesses[instruction][0]
+            for instruction in accesses
+            if instruction.op == op and instruction.name.endswith(tile)
+        )
         boards.append((name, access))
     return bank_boards_figure(boards, "One request of a warp: 32 banks across, one row per wavefront, bits per lane")

@@ -129,7 +129,7 @@ def shared_accesses(
     """(source line, request) for every request of a warp to shared memory, in the order of their execution."""
     texts = {line.line: line.text for line in recording.by_line()}
     rows = recording.requests(space="shared", block=block, warp=warp)
-    found, arrays = [], None
+    accesses, arrays = [], None
     for row in rows[np.argsort(rows["step"], kind="stable")]:
         line, op = int(row["line"]), str(row["op"])
         named = _named(texts.get(line, ""))
@@ -142,8 +142,8 @@ def shared_accesses(
         access = SharedAccess(
             name, op, int(row["width"]), np.array(row["address"]), np.array(row["active"]), tile.removesuffix("s")
         )
-        found.append((line, access))
-    return found
+        accesses.append((line, access))
+    return accesses
 
 
 def _named(text: str) -> set[str]:
@@ -158,7 +158,7 @@ def _arrays(recording: Recording) -> SharedNames:
 
 
 @dataclass(frozen=True)
-class Place:
+class SharedInstruction:
     """A source line that accesses shared memory. op: "ld", "ldsm" or "st".  code: its text."""
 
     line: int
@@ -174,17 +174,20 @@ class Place:
 
 
 @lru_cache(maxsize=16)
-def places(launch: Launch, warp: int = 0) -> dict[Place, tuple[SharedAccess, ...]]:
+def places(launch: Launch, warp: int = 0) -> dict[SharedInstruction, tuple[SharedAccess, ...]]:
     """Every line of a kernel with which a warp accesses shared memory, and its requests in the order of execution.
 
     Raises the simulator's and the compiler's errors, and CannotTell for a warp without such requests.
     """
     recording = run.record(launch)
-    texts = {one.line: one.text.strip() for one in recording.by_line()}
-    found: dict[Place, list[SharedAccess]] = {}
+    texts = {row.line: row.text.strip() for row in recording.by_line()}
+    accesses: dict[SharedInstruction, list[SharedAccess]] = {}
     for line, access in shared_accesses(recording, warp=warp):
-        place = Place(line, access.op, access.width, access.name, texts.get(line, ""))
-        found.setdefault(place, []).append(access)
-    if not found:
+        instruction = SharedInstruction(line, access.op, access.width, access.name, texts.get(line, ""))
+        accesses.setdefault(instruction, []).append(access)
+    if not accesses:
         raise CannotTell(f"Warp {warp} of {launch.name} makes no request to shared memory. Choose another kernel.")
-    return {place: tuple(found[place]) for place in sorted(found, key=lambda place: (place.line, place.op))}
+    return {
+        instruction: tuple(accesses[instruction])
+        for instruction in sorted(accesses, key=lambda instruction: (instruction.line, instruction.op))
+    }

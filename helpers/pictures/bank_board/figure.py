@@ -80,7 +80,7 @@ def caption(access: SharedAccess) -> str:
     if len({cell.word for cell in access.cells}) == 1 and phases == 1:
         return f"{text}: one word broadcast to {theme.plural(int(access.active.sum()), 'lane')}."
     if phases > 1:
-        return f"{text}, the fewest for {8 * access.width} bits per lane: one for each {_part(access)} of the warp."
+        return f"{text} for {8 * access.width} bits per lane, one for each {_part(access)} of the warp."
     return f"{text}, the fewest there can be: no bank holds two of the words."
 
 
@@ -303,7 +303,7 @@ def bank_boards_figure(boards: Sequence[tuple[str, SharedAccess]], title: str) -
 
 def _comparison(boards: Sequence[tuple[str, SharedAccess]]) -> str:
     """The worst request, and how many have no conflict."""
-    label, worst = max(boards, key=lambda one: one[1].wavefronts - one[1].needed)
+    label, worst = max(boards, key=lambda board: board[1].wavefronts - board[1].needed)
     free = sum(access.wavefronts == access.needed for _, access in boards)
     if free == len(boards):
         return "None of these requests has a bank conflict."

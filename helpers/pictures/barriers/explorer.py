@@ -37,13 +37,13 @@ def without(launch: Launch, number: int) -> Launch:
     A line that has nothing else goes with it, so that those below move up by one.
     """
     lines = launch.source.splitlines(keepends=True)
-    places = [(place, found) for place, line in enumerate(lines) for found in BARRIER.finditer(line.split("//")[0])]
+    places = [(row, match) for row, line in enumerate(lines) for match in BARRIER.finditer(line.split("//")[0])]
     if not 1 <= number <= len(places):
         raise ValueError(f"{launch.name} has {len(places)} barriers; there is no number {number} to take out.")
-    place, found = places[number - 1]
-    code, line = lines[place].split("//")[0], lines[place]
-    alone = code.strip() == found.group()
-    lines[place] = "" if alone else line[: found.start()] + line[found.end() :]
+    row, match = places[number - 1]
+    code, line = lines[row].split("//")[0], lines[row]
+    alone = code.strip() == match.group()
+    lines[row] = "" if alone else line[: match.start()] + line[match.end() :]
     return launch.with_source("".join(lines), f"{launch.name} without its {ORDINALS[number]} barrier")
 
 
@@ -93,11 +93,11 @@ def race_in(findings: Sequence[Finding], data: TilePhases, source: str, removed:
     (write_line, writer), (read_line, reader) = (before, after) if before[0] in stores else (after, before)
     if write_line not in stores:
         raise LookupError("no store of a tile")
-    place = chosen.array + "".join(f"[{one}]" for one in chosen.index)
+    element = chosen.array + "".join(f"[{subscript}]" for subscript in chosen.index)
     text = ["", *source.splitlines()]
     overwrites = before[0] not in stores
     return Race(
-        _missing(removed), place, chosen.block, write_line, writer, text[write_line], read_line, reader,
+        _missing(removed), element, chosen.block, write_line, writer, text[write_line], read_line, reader,
         text[read_line], overwrites,
     )  # fmt: skip
 

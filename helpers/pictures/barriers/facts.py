@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 def easiest(findings: Sequence[Finding], block: Sequence[int]) -> Finding:
     """The race that is easiest to believe: one between two warps where there is one. block: its threads along x, …"""
     size = np.array((*block, 1, 1)[:3])
-    return next((one for one in findings if _warp(one.thread, size) != _warp(one.other_thread, size)), findings[0])
+    return next(
+        (finding for finding in findings if _warp(finding.thread, size) != _warp(finding.other_thread, size)),
+        findings[0],
+    )
 
 
 def _linear(thread: tuple[int, int, int], block: np.ndarray) -> int:

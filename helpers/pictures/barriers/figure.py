@@ -30,7 +30,7 @@ CODE_SIZE, CODE_LETTERS = 10.5, 76
 
 def race_figure(race: Race, name: str, block: Dims, phase: int = 0) -> theme.Figure:
     """The two orders. name: of the kernel.  block: its threads along x, y, z.  phase: of the loop, from 0."""
-    drawn, axes = page.page(HEIGHT, f"{race.place}: {name}", caption(race), 2)
+    drawn, axes = page.page(HEIGHT, f"{race.element}: {name}", caption(race), 2)
     with theme.style():
         _meant(axes, race, block, phase)
         _missing(axes, race, block, phase)
@@ -45,12 +45,12 @@ def caption(race: Race) -> str:
     writer, reader = theme.index(race.write_thread), theme.index(race.read_thread)
     if race.overwrites:
         what = (
-            f"thread {writer} may store the next tile's float in {race.place} (line {race.write_line}) before thread "
+            f"thread {writer} may store the next tile's float in {race.element} (line {race.write_line}) before thread "
             f"{reader} has read this tile's (line {race.read_line})"
         )
     else:
         what = (
-            f"thread {reader} may read {race.place} (line {race.read_line}) before thread {writer} has stored it "
+            f"thread {reader} may read {race.element} (line {race.read_line}) before thread {writer} has stored it "
             f"(line {race.write_line})"
         )
     return f"Without {race.missing}, {what}: C is right or wrong by chance."
@@ -111,7 +111,7 @@ def _colours(race: Race) -> tuple[str, str]:
 
 def _words(race: Race) -> tuple[str, str]:
     verbs = ("reads", "stores") if race.overwrites else ("stores", "reads")
-    return f"{verbs[0]} {race.place}", f"{verbs[1]} {race.place}"
+    return f"{verbs[0]} {race.element}", f"{verbs[1]} {race.element}"
 
 
 def _meant(axes: Axes, race: Race, block: Dims, phase: int) -> None:

@@ -25,18 +25,18 @@ FLIPS: tuple[tuple[str, Flip], ...] = (
 def picture_of(number: float, flip: Flip = NONE) -> theme.Figure:
     """The nearest number of each format, with one bit flipped where the format has it."""
     rows, without, whole = [], [], bits_of(number)
-    for one in whole:
-        changed = one if flip == NONE else one.flipped(*flip)
+    for bits in whole:
+        changed = bits if flip == NONE else bits.flipped(*flip)
         if changed is None:
-            without.append(one.format)
-        place = None if flip == NONE or changed is None else _place(one.exponent, *flip)
-        rows.append(Row(one.format, (changed or one).text, (changed or one).value, place))
-    name = next(name for name, one in FLIPS if one == flip)
+            without.append(bits.format)
+        position = None if flip == NONE or changed is None else _bit_of(bits.exponent, *flip)
+        rows.append(Row(bits.format, (changed or bits).text, (changed or bits).value, position))
+    name = next(name for name, bit in FLIPS if bit == flip)
     title = f"{number:.9g} in five formats" + ("" if flip == NONE else f", flipped: {name}")
     return bits_figure(rows, title, _caption(number, flip, rows, without))
 
 
-def _place(exponent: int, part: str, number: int) -> tuple[str, int]:
+def _bit_of(exponent: int, part: str, number: int) -> tuple[str, int]:
     """The part of the bits and the place in it, from its left."""
     return part, {"sign": 0, "exponent": exponent - 1 - number, "fraction": number - 1}[part]
 
@@ -45,8 +45,10 @@ def _caption(number: float, flip: Flip, rows: list[Row], without: list[str]) -> 
     if flip == NONE:
         errors = ", ".join(f"{row.format} {_off(row.value, number)}" for row in rows[1:])
         return f"Rounded to the nearest number of the format it is off by: {errors}."
-    told = f"In FP32 this bit makes {rows[0].value:.6g} of {number:.6g}."
-    return told + (f" {', '.join(without)} {'has' if len(without) == 1 else 'have'} no such bit." if without else "")
+    sentence = f"In FP32 this bit makes {rows[0].value:.6g} of {number:.6g}."
+    return sentence + (
+        f" {', '.join(without)} {'has' if len(without) == 1 else 'have'} no such bit." if without else ""
+    )
 
 
 def _off(value: float, number: float) -> str:

@@ -79,8 +79,8 @@ def _ticks(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
 
 def _label(axes: Axes, pairs: Sequence[tuple[BlockShape, BlockShape]], cost: Cost) -> None:
     for shape in (shape for pair in pairs for shape in pair):
-        place = (shape.cost(cost), shape.speed)
-        name = axes.annotate(shape.label, place, xytext=(9, -4), textcoords="offset points", fontsize=theme.SMALL)
+        point = (shape.cost(cost), shape.speed)
+        name = axes.annotate(shape.label, point, xytext=(9, -4), textcoords="offset points", fontsize=theme.SMALL)
         name.set_path_effects([withStroke(linewidth=7, foreground=theme.PAPER)])  # readable across a line
 
 

@@ -75,9 +75,9 @@ class Budget:
         return Budget(self.name, self.fma * factor, self.other * factor, waits, self.empty * factor, unit, self.label)
 
 
-def named(one: Budget, name: str) -> Budget:
+def named(budget: Budget, name: str) -> Budget:
     """The same bar under another name."""
-    return replace(one, name=name)
+    return replace(budget, name=name)
 
 
 def shared_out(cycles: float, warps: Mapping[str, float]) -> dict[str, float]:
@@ -139,9 +139,9 @@ def _counted(metrics: Mapping[str, float], samples: Mapping[str, float], content
 
 def k_step(kernel: str, gpu: str = devices.DEFAULT.name) -> Budget:
     """The cycles of one k-step of a kernel of the ladder, as Nsight Compute counted them; raises as `counted` does."""
-    found, fmas = counted(kernel, gpu), _fmas(profiled.SIZE**3, devices.get(gpu))
+    states, fmas = counted(kernel, gpu), _fmas(profiled.SIZE**3, devices.get(gpu))
     whole = Budget(
-        kernel, fmas, found.issued - fmas, found.waits, found.empty, "cycles for the launch", found.label
+        kernel, fmas, states.issued - fmas, states.waits, states.empty, "cycles for the launch", states.label
     )  # fmt: skip
     return _for_a_k_step(whole)
 
@@ -149,27 +149,27 @@ def k_step(kernel: str, gpu: str = devices.DEFAULT.name) -> Budget:
 def of_launch(name: str, gpu: str = devices.DEFAULT.name) -> Budget:
     """The time of a launch of `helpers.measure.profiled`, in microseconds, as it was recorded."""
     content, row = recordings.raw(gpu, profiled.SUITE), profiled.measured(name, gpu)
-    found, device = _counted(row["metrics"], {}, content), devices.get(gpu)
+    states, device = _counted(row["metrics"], {}, content), devices.get(gpu)
     fmas = row["metrics"]["smsp__inst_executed_pipe_fma.sum"] / device.sms / SCHEDULERS
-    whole = Budget(name, fmas, found.issued - fmas, found.waits, found.empty, "cycles", found.label)
+    whole = Budget(name, fmas, states.issued - fmas, states.waits, states.empty, "cycles", states.label)
     return whole.scaled(row["ms"][0] * 1e3, "microseconds")
 
 
-def predicted(found: Prediction, name: str, shape: tuple[int, int, int] | None = None) -> Budget:
+def predicted(prediction: Prediction, name: str, shape: tuple[int, int, int] | None = None) -> Budget:
     """The cycles of a predicted launch, the mean over all SMs of the GPU.
 
     shape: (M, N, K) of a multiplication, whose FMAs are then counted as such, and for one k-step of which the cycles
     are; None for another kernel, for whose whole launch they are, with all instructions of the FP32 pipe as FMAs.
     """
-    device, result = found.machine.device, found.simulated.result
-    total = found.ms * 1e3 * found.machine.constants["clock_mhz"]
-    issued = found.time["selected"] * total
+    device, result = prediction.machine.device, prediction.simulated.result
+    total = prediction.ms * 1e3 * prediction.machine.constants["clock_mhz"]
+    issued = prediction.time["selected"] * total
     fma = issued * result.unit[UNITS.index("fma")] / max(result.instructions, 1)
     if shape is not None:
         fma = _fmas(float(np.prod(np.array(shape, float))), device)
-    waits = {name: found.time[name] * total for name in TITLES if found.time[name] > 0}
-    empty = found.time["empty"] * total
-    whole = Budget(name, fma, issued - fma, waits, empty, "cycles for the launch", found.label)
+    waits = {name: prediction.time[name] * total for name in TITLES if prediction.time[name] > 0}
+    empty = prediction.time["empty"] * total
+    whole = Budget(name, fma, issued - fma, waits, empty, "cycles for the launch", prediction.label)
     return whole if shape is None else _for_a_k_step(whole)
 
 

@@ -51,22 +51,22 @@ def budgets_figure(
     """
     if not budgets:
         raise ValueError("There is no bar to draw: give at least one Budget.")
-    longest = max(one.total for one in budgets)
-    parts = [_shown(one, longest) for one in budgets]
-    used = [name for name in (*COLOURS, "empty") if any(name in one for one in parts)]
+    longest = max(budget.total for budget in budgets)
+    parts = [_shown(budget, longest) for budget in budgets]
+    used = [name for name in (*COLOURS, "empty") if any(name in part for part in parts)]
     keys = in_rows([page.Key(COLOURS.get(name, theme.WASTE), WORDS[name], name not in COLOURS) for name in used])
     top = KEY_TOP + KEY_ROW * len(keys) + 16
     height = top + ROW * len(budgets) + (GROUP * ((len(budgets) - 1) // 2) if pairs else 0) + BELOW
     drawn, axes = page.page(height, title, caption, 2)
-    left = 26 + max(page.text_width(one.name, theme.TEXT) for one in budgets)
+    left = 26 + max(page.text_width(budget.name, theme.TEXT) for budget in budgets)
     number = 1.15 * page.text_width(theme.number(longest, 0), theme.TEXT)  # in bold letters
     scale = (min(RIGHT, page.WIDTH - 24 - number) - left) / longest
     with theme.style():
         for number, row in enumerate(keys):
             page.legend(axes, KEY_TOP + KEY_ROW * number, row)
         y = top
-        for number, (one, shown) in enumerate(zip(budgets, parts, strict=True)):
-            _bar(axes, one, shown, left, y, scale)
+        for number, (budget, shown) in enumerate(zip(budgets, parts, strict=True)):
+            _bar(axes, budget, shown, left, y, scale)
             y += ROW + (GROUP if pairs and number % 2 and number + 1 < len(budgets) else 0)
         if floor is not None:
             x = left + floor * scale
@@ -76,12 +76,12 @@ def budgets_figure(
     return drawn
 
 
-def _shown(one: Budget, longest: float) -> dict[str, float]:
+def _shown(budget: Budget, longest: float) -> dict[str, float]:
     """The parts of a bar that are drawn, small reasons in one."""
     shown: dict[str, float] = {}
     small = 0.0
-    for name, value in one.parts.items():
-        if name in one.waits and (name not in COLOURS or value < LEAST * longest):
+    for name, value in budget.parts.items():
+        if name in budget.waits and (name not in COLOURS or value < LEAST * longest):
             small += value
         elif value > 0:
             shown[name] = value
@@ -107,9 +107,9 @@ def in_rows(keys: Sequence[page.Key]) -> list[list[page.Key]]:
     return rows
 
 
-def _bar(axes: Axes, one: Budget, shown: Mapping[str, float], left: float, top: float, scale: float) -> None:
+def _bar(axes: Axes, budget: Budget, shown: Mapping[str, float], left: float, top: float, scale: float) -> None:
     middle = top + BAR / 2
-    page.text(axes, page.MARGIN, middle, one.name, size=theme.TEXT, color=theme.INK)
+    page.text(axes, page.MARGIN, middle, budget.name, size=theme.TEXT, color=theme.INK)
     x = left
     for name, value in shown.items():
         box = page.boxes(x, top, value * scale, BAR)
@@ -120,6 +120,6 @@ def _bar(axes: Axes, one: Budget, shown: Mapping[str, float], left: float, top: 
             if value * scale >= NAMED:
                 ink = theme.ink_on(COLOURS[name])
                 page.labels(axes, [theme.number(value, 0)], x + value * scale / 2, middle, 12.0, ink)
-        marks.tell(axes, box, [f"{one.name}: {WORDS[name]}, {theme.number(value, 1)}"])
+        marks.tell(axes, box, [f"{budget.name}: {WORDS[name]}, {theme.number(value, 1)}"])
         x += value * scale
-    page.text(axes, x + 8, middle, theme.number(one.total, 0), size=theme.TEXT, color=theme.INK, weight="bold")
+    page.text(axes, x + 8, middle, theme.number(budget.total, 0), size=theme.TEXT, color=theme.INK, weight="bold")

@@ -36,7 +36,8 @@ def ways() -> Sweep:
     """The sweep, measured here at LIVE_SIZES if there is a GPU, else recorded. Raises NoRecording."""
     if gpu.backend() == "gpu":
         groups = [
-            bench_together(one.kernels, one.M, one.N, one.K, budget_s=LIVE_BUDGET_S)[0] for one in sweep(LIVE_SIZES)
+            bench_together(point.kernels, point.M, point.N, point.K, budget_s=LIVE_BUDGET_S)[0]
+            for point in sweep(LIVE_SIZES)
         ]
         rows = [row for group in groups for row in group]
     else:
@@ -46,11 +47,11 @@ def ways() -> Sweep:
         if name := _name(row):
             gflops.setdefault(name, {})[row.M] = row.gflops
     first = gflops.pop(FIRST)
-    found = []
-    for name, by_size in sorted(gflops.items(), key=lambda one: one[0] not in SWEEP_KERNELS):  # the deeper tile last
+    lines = []
+    for name, by_size in sorted(gflops.items(), key=lambda item: item[0] not in SWEEP_KERNELS):  # the deeper tile last
         sizes = tuple(sorted(by_size.keys() & first.keys()))
-        found.append(Way(name, sizes, tuple(by_size[size] / first[size] for size in sizes)))
-    return Sweep(tuple(found), rows[0].label)
+        lines.append(Way(name, sizes, tuple(by_size[size] / first[size] for size in sizes)))
+    return Sweep(tuple(lines), rows[0].label)
 
 
 def _name(row: Measurement) -> str:

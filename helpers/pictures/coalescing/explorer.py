@@ -79,11 +79,11 @@ def picture_of(choice: Choice) -> theme.Figure:
     """The sectors of the chosen warp at step k. Raises the simulator's and the compiler's errors, and CannotTell."""
     launch, recording = choice.launch, run.record(choice.launch)
     x, y, _ = launch.block
-    who = f"{launch.name}, block ({x}, {y}): warp {choice.warp}"
+    subject = f"{launch.name}, block ({x}, {y}): warp {choice.warp}"
     if launch.arguments is not None:
         accesses = first_accesses(recording, choice.k, warp=choice.warp)
-        return sectors_figure(accesses, f"{who}, request {choice.k} to each array")
-    return sectors_figure(gemm_accesses(recording, choice.k, warp=choice.warp), f"{who}, k = {choice.k}")
+        return sectors_figure(accesses, f"{subject}, request {choice.k} to each array")
+    return sectors_figure(gemm_accesses(recording, choice.k, warp=choice.warp), f"{subject}, k = {choice.k}")
 
 
 class CoalescingExplorer(LiveExplorer):

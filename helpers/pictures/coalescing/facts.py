@@ -148,18 +148,23 @@ def first_accesses(
         raise CannotTell(
             f"Warp {warp} of block {block} makes no request to global memory, or there is no such warp. Choose another."
         )
-    found = []
+    accesses = []
     for array, op in touched[:MOST_ARRAYS]:
         count = sum(row["array"] == array and row["op"] == op for row in rows)
-        found.append(warp_access(recording, array, op, min(number, count - 1), block, warp))
-    return tuple(found)
+        accesses.append(warp_access(recording, array, op, min(number, count - 1), block, warp))
+    return tuple(accesses)
 
 
-def _nothing(recording: Recording, array: str, op: str, k: int, block: tuple[int, ...], warp: int, found: int) -> str:
-    who = f"warp {warp} of block {block}"
-    if found:
-        return f"{who} made {found} {VERBS[op]} requests to {array}; number {k} is not among them. Try k = {found - 1}."
+def _nothing(recording: Recording, array: str, op: str, k: int, block: tuple[int, ...], warp: int, count: int) -> str:
+    subject = f"warp {warp} of block {block}"
+    if count:
+        return (
+            f"{subject} made {count} {VERBS[op]} requests to {array}; number {k} is not among them. "
+            f"Try k = {count - 1}."
+        )
     others = np.unique(recording.requests(space="global", op=op, block=block, warp=warp)["array"])
     if len(others):
-        return f"{who} has no {VERBS[op]} of {array!r}. It has one of {', '.join(map(str, others))}."
-    return f"{who} has no recorded {VERBS[op]}: is the warp inside the block, and is the block one that was recorded?"
+        return f"{subject} has no {VERBS[op]} of {array!r}. It has one of {', '.join(map(str, others))}."
+    return (
+        f"{subject} has no recorded {VERBS[op]}: is the warp inside the block, and is the block one that was recorded?"
+    )

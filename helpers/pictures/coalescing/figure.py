@@ -117,7 +117,7 @@ def _panel(axes: Axes, access: WarpAccess, top: float) -> None:
         _cells(axes, access, ribbon, top + RIBBON_TOP, colour)
         _rays(axes, access, ribbon, top, colour)
         _brackets(axes, ribbon, top + BRACKET)
-        page.text(axes, page.WIDTH / 2, top + PLACE_Y, _place(access, ribbon), ha="center")
+        page.text(axes, page.WIDTH / 2, top + PLACE_Y, _range(access, ribbon), ha="center")
 
 
 def _lane_left(lanes: np.ndarray) -> np.ndarray:
@@ -164,9 +164,9 @@ def _of_sector(access: WarpAccess, start: int) -> str:
     """'bytes 0 to 31 of A, wanted by lane 0'."""
     inside = (access.offset + access.width > start) & (access.offset < start + SECTOR_BYTES) & access.active
     lanes = np.flatnonzero(inside)
-    who = f"lane {lanes[0]}" if len(lanes) == 1 else f"{len(lanes)} lanes, {theme.runs(lanes.tolist())}"
+    readers = f"lane {lanes[0]}" if len(lanes) == 1 else f"{len(lanes)} lanes, {theme.runs(lanes.tolist())}"
     last = theme.thousands(start + SECTOR_BYTES - 1)
-    return f"a sector: bytes {theme.thousands(start)} to {last} of {access.array}, wanted by {who}"
+    return f"a sector: bytes {theme.thousands(start)} to {last} of {access.array}, wanted by {readers}"
 
 
 def _rays(axes: Axes, access: WarpAccess, ribbon: Ribbon, top: float, colour: str) -> None:
@@ -192,7 +192,7 @@ def _bracket(left: float, right: float, top: float, height: float) -> list[tuple
     return [(left, top), (left, top + height), (right, top + height), (right, top)]
 
 
-def _place(access: WarpAccess, ribbon: Ribbon) -> str:
+def _range(access: WarpAccess, ribbon: Ribbon) -> str:
     """Where in the array the ribbon lies and how far apart its pieces are."""
     first = theme.thousands(int(ribbon.starts[0]))
     jumps = ribbon.jumps[ribbon.jumps > SECTOR_BYTES]

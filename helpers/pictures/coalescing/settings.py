@@ -58,8 +58,8 @@ def _heads(axes: Axes, first: Setting, source: str) -> None:
         page.fill(axes, page.boxes(x, HEAD - 21, 11, 11), theme.ARRAY_COLOURS.get(access.array, theme.MUTED))
         page.text(axes, x + 17, HEAD - 7, access.name, va="bottom")
     page.text(axes, SECTORS_X, HEAD - 7, "sectors per load,\nmean of all k", ha="right", va="bottom")
-    place = source.replace("recorded on ", "recorded on\n").replace(" at ", "\nat ")  # the column is narrow
-    page.text(axes, RIGHT, HEAD - 7, f"GFLOPS,\n{place}", ha="right", va="bottom")
+    origin = source.replace("recorded on ", "recorded on\n").replace(" at ", "\nat ")  # the column is narrow
+    page.text(axes, RIGHT, HEAD - 7, f"GFLOPS,\n{origin}", ha="right", va="bottom")
 
 
 def _row(axes: Axes, setting: Setting, top: float, fastest: float) -> None:
@@ -104,7 +104,7 @@ def _used_share(access: WarpAccess) -> np.ndarray:
 def _caption(settings: Sequence[Setting], source: str) -> str:
     shapes = [setting.shape for setting in settings]
     least = min(shape.sectors_per_request for shape in shapes)
-    text = f"Fewest sectors: {' and '.join(_cost(one) for one in shapes if one.sectors_per_request == least)}."
+    text = f"Fewest sectors: {' and '.join(_cost(shape) for shape in shapes if shape.sectors_per_request == least)}."
     measured = [shape for shape in shapes if shape.gflops is not None]
     if measured:
         slowest = min(measured, key=lambda shape: shape.gflops or 0.0)

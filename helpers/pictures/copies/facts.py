@@ -22,7 +22,7 @@ from helpers.pictures.threads import block_accesses
 class StageCopy:
     """One copy of every thread of a block: a float of a matrix, and where it goes.
 
-    array: "A" or "B".  stage: the number of the buffer.  row, column: (threads,) of the matrix.  place: (threads,) the
+    array: "A" or "B".  stage: the number of the buffer.  row, column: (threads,) of the matrix.  offset: (threads,) the
     number of the float in its stage.
     """
 
@@ -30,7 +30,7 @@ class StageCopy:
     stage: int
     row: np.ndarray
     column: np.ndarray
-    place: np.ndarray
+    offset: np.ndarray
 
 
 def stage_copies(recording: Recording, widths: dict[str, int], tile: int, array: str) -> list[StageCopy]:
@@ -43,16 +43,16 @@ def stage_copies(recording: Recording, widths: dict[str, int], tile: int, array:
     if not pairs or any(copy.width != FLOAT_BYTES or not copy.active.all() for _, copy in pairs):
         raise CannotTell(f"Not every thread copies single floats of {array} in each copy, so there is no map to draw.")
     first = min(int(copy.offset.min()) for _, copy in pairs) // FLOAT_BYTES
-    found = []
+    copies = []
     for load, copy in pairs:
         row, column = np.divmod(load.offset // FLOAT_BYTES, widths[array])
-        stage, place = np.divmod(copy.offset // FLOAT_BYTES - first, tile)
+        stage, offset = np.divmod(copy.offset // FLOAT_BYTES - first, tile)
         if len(set(stage.tolist())) > 1:
             raise CannotTell("A copy of the block goes to several stages at once, so there is no map to draw.")
-        found.append(StageCopy(array, int(stage[0]), row, column, place))
-    return found
+        copies.append(StageCopy(array, int(stage[0]), row, column, offset))
+    return copies
 
 
 def stages_of(copies: Sequence[StageCopy]) -> int:
     """How many stages there are."""
-    return 1 + max(one.stage for one in copies)
+    return 1 + max(copy.stage for copy in copies)

@@ -25,11 +25,11 @@ def copies_figure(copies: Sequence[StageCopy], thread: tuple[int, int], title: s
     below = TOP + extent + BETWEEN
     stages = stages_of(copies)
     name = theme.index((*thread, 0))
-    told = (
+    caption = (
         f"Thread {name} copies one element of each tile, always to the same place of a stage; tile {stages} goes where "
         "tile 0 was."
     )
-    drawn, axes = page.page(below + extent + WORDS, title, told, 2)
+    drawn, axes = page.page(below + extent + WORDS, title, caption, 2)
     with theme.style():
         keys = [page.Key(theme.A, f"element of thread {name}")]
         page.legend(axes, 50, [*keys, page.Key(theme.WARP, f"what warp {number // WARP} copies")])
@@ -52,12 +52,12 @@ def _stage(axes: Axes, copies: Sequence[StageCopy], stage: int, corner: tuple[fl
     left, top, side = corner
     extent = side * CELL
     mine = [copy for copy in copies if copy.stage == stage]
-    place = mine[0].place
-    _square(axes, left, top, side, place // side, place % side, number)
+    offset = mine[0].offset
+    _square(axes, left, top, side, offset // side, offset % side, number)
     page.text(
         axes, left + extent / 2, top - 12, f"stage {stage}: As[{stage}]", color=theme.INK, ha="center", weight="bold"
     )
-    row, column = divmod(int(place[number]), side)
+    row, column = divmod(int(offset[number]), side)
     elements = ", then ".join(f"A[{copy.row[number]}, {copy.column[number]}]" for copy in mine)
     for line, words in enumerate((f"As[{stage}][{row}][{column}] holds", elements)):
         page.text(axes, left + extent / 2, top + extent + 14 + 17 * line, words, color=theme.INK, ha="center")

@@ -70,7 +70,7 @@ def doubled(loops: Callable[[list[list[float]], list[list[float]]], Any], small:
             run = timed(loops, A.tolist(), B.tolist()) if name == "triple loop" else timed(np.matmul, A, B)
             times.append(run.seconds)
         sides = f"{side} → {2 * side}"
-        rows.append((name, sides, *(_significant(1000 * one) for one in times), f"{times[1] / times[0]:.1f} ×"))
+        rows.append((name, sides, *(_significant(1000 * seconds) for seconds in times), f"{times[1] / times[0]:.1f} ×"))
     header = ("", "side", "ms", "ms, twice the side", "times as long")
     return Table(header, tuple(rows), f"Twice the side ({MEASURED}, on the CPU)", words=frozenset({0}))
 
@@ -111,8 +111,8 @@ def innermost_nanoseconds(innermost: str, size: int = 2000, calls: int = 800, re
 
 
 def _walk(step: Callable[..., None], A: np.ndarray, B: np.ndarray, C: np.ndarray, places: np.ndarray) -> None:
-    for one, other in places:
-        step(A, B, C, one, other)
+    for step_of_a, other in places:
+        step(A, B, C, step_of_a, other)
 
 
 def _over_k(A: np.ndarray, B: np.ndarray, C: np.ndarray, row: int, col: int) -> None:

@@ -43,11 +43,11 @@ def loop_order_figure(walks: Mapping[str, Sequence[Walk]], steps: int, corner: t
 
 def caption(walks: Mapping[str, Sequence[Walk]], steps: int) -> str:
     """'Cache lines for 16 iterations – k innermost: 18 (A 1, B 16, C 1); …'"""
-    told = []
+    parts = []
     for innermost, across in walks.items():
         each = ", ".join(f"{walk.array} {walk.lines}" for walk in across)
-        told.append(f"{innermost} innermost: {sum(walk.lines for walk in across)} ({each})")
-    return f"Cache lines for {steps} iterations – {'; '.join(told)}."
+        parts.append(f"{innermost} innermost: {sum(walk.lines for walk in across)} ({each})")
+    return f"Cache lines for {steps} iterations – {'; '.join(parts)}."
 
 
 def _matrix(axes: Axes, walk: Walk, corner: tuple[int, int], left: float, top: float, cell: float) -> None:

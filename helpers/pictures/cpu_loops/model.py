@@ -63,10 +63,10 @@ def walk(array: str, innermost: str, steps: int, M: int, N: int, K: int) -> Walk
     index = {loop: np.zeros(steps, np.int64) for loop in LOOPS}
     index[innermost] = np.arange(steps)
     row, column = (index[name] for name in INDICES[array])
-    place = row * shape[1] + column
-    line = place * FLOAT_BYTES // CACHE_LINE_BYTES
+    offset = row * shape[1] + column
+    line = offset * FLOAT_BYTES // CACHE_LINE_BYTES
     every = np.arange(shape[0] * shape[1])
-    touched = np.isin(every, place).reshape(shape)
+    touched = np.isin(every, offset).reshape(shape)
     entered = np.isin(every * FLOAT_BYTES // CACHE_LINE_BYTES, line).reshape(shape)
     return Walk(array, touched, entered, len(np.unique(line)))
 

@@ -28,11 +28,11 @@ HEIGHT = 620  # CSS pixels; longer diffs scroll
 def step_between(old: Kernel | OwnKernel, new: Kernel | OwnKernel) -> Step:
     """What changes from one kernel to the other: lines and counters. Raises the simulator's and compiler's errors."""
     diff = source_diff(old.source, new.source, (old.name, new.name), same=(old.function, new.function))
-    shapes = [one.shape for one in (old, new) if isinstance(one, OwnKernel) and one.shape]
+    shapes = [kernel.shape for kernel in (old, new) if isinstance(kernel, OwnKernel) and kernel.shape]
     M, N, K = shape = shapes[0] if shapes else SHAPE
-    (before, level), (after, other) = (counted(one.launch(*shape)) for one in (old, new))
-    told = theme.LEVELS[level] if level == other else f"{theme.LEVELS[level]} and {theme.LEVELS[other]}"
-    what = f"{M} × {N} × {K}, simulated in {told}"
+    (before, level), (after, other) = (counted(kernel.launch(*shape)) for kernel in (old, new))
+    levels = theme.LEVELS[level] if level == other else f"{theme.LEVELS[level]} and {theme.LEVELS[other]}"
+    what = f"{M} × {N} × {K}, simulated in {levels}"
     return step(diff, (old.name, new.name), before, after, what)
 
 
@@ -50,8 +50,8 @@ class DiffExplorer(LiveExplorer):
         return self.old.value, self.new.value
 
     def draw(self) -> tuple[Step, str]:
-        found = step_between(self.old.value, self.new.value)
-        return found, self.new.value.idea
+        diff = step_between(self.old.value, self.new.value)
+        return diff, self.new.value.idea
 
 
 def explore(
@@ -72,7 +72,7 @@ def explore(
         before = get(new)
     else:
         before = get((isinstance(after, Kernel) and after.after) or (RUNGS[0].name if after in RUNGS else "padded"))
-    return DiffExplorer([*RUNGS, *(one for one in (before, after) if one not in RUNGS)], before, after)
+    return DiffExplorer([*RUNGS, *(rung for rung in (before, after) if rung not in RUNGS)], before, after)
 
 
 def _of_the_ladder(given: object) -> Kernel | None:

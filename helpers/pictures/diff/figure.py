@@ -54,8 +54,8 @@ class Step:
     @property
     def leading(self) -> Moved:
         """The counter that lost or gained most, of those that moved far."""
-        far = [one for one in self.moved if _distance(one) >= FAR]
-        return max(far or self.moved, key=lambda one: abs(one.old - one.new))
+        far = [counter for counter in self.moved if _distance(counter) >= FAR]
+        return max(far or self.moved, key=lambda counter: abs(counter.old - counter.new))
 
     @property
     def caption(self) -> str:
@@ -63,13 +63,16 @@ class Step:
         if not self.moved:
             return f"{self.diff.caption} No counter moved ({self.what})."
         first = self.leading
-        told = f"{first.name} {theme.thousands(first.old)} → {theme.thousands(first.new)}, {first.factor}"
-        return f"{self.diff.caption} {told[0].upper()}{told[1:]} ({self.what})."
+        change = f"{first.name} {theme.thousands(first.old)} → {theme.thousands(first.new)}, {first.factor}"
+        return f"{self.diff.caption} {change[0].upper()}{change[1:]} ({self.what})."
 
     def text(self) -> str:
         """Diff and counters as plain text."""
         rows = [("", *self.names, "")]
-        rows += [(one.name, theme.thousands(one.old), theme.thousands(one.new), one.factor) for one in self.moved]
+        rows += [
+            (counter.name, theme.thousands(counter.old), theme.thousands(counter.new), counter.factor)
+            for counter in self.moved
+        ]
         widths = [max(len(row[column]) for row in rows) for column in range(4)]
         table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join([self.caption, *self.diff.text().splitlines()[1:], "", *table, self._unmoved()])
@@ -77,20 +80,20 @@ class Step:
     def html(self) -> str:
         """Diff and counters with inline styles only."""
         head = "".join(f'<th style="{_CELL}">{html.escape(name)}</th>' for name in ("", *self.names, ""))
-        body = "\n".join(self._row(one) for one in self.moved)
+        body = "\n".join(self._row(counter) for counter in self.moved)
         counters = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>" if self.moved else ""
         code = self.diff.html().rsplit("<p>", 1)[0]
-        told = f"<p>{html.escape(self._unmoved())}</p>\n<p>{html.escape(self.caption)}</p>"
-        return f'<div style="{_LINES}">{code}{counters}\n{told}</div>'
+        below = f"<p>{html.escape(self._unmoved())}</p>\n<p>{html.escape(self.caption)}</p>"
+        return f'<div style="{_LINES}">{code}{counters}\n{below}</div>'
 
-    def _row(self, one: Moved) -> str:
-        largest = max(one.old, one.new)
-        cells = [f'<td style="{_CELL}">{html.escape(one.name)}</td>']
-        for value, colour in ((one.old, _OLD), (one.new, _NEW)):
+    def _row(self, moved: Moved) -> str:
+        largest = max(moved.old, moved.new)
+        cells = [f'<td style="{_CELL}">{html.escape(moved.name)}</td>']
+        for value, colour in ((moved.old, _OLD), (moved.new, _NEW)):
             width = round(_BAR_WIDTH * value / largest)
             bar = f'<span style="display: inline-block; width: {width}px; height: 10px; background: {colour};"></span>'
             cells.append(f'<td style="{_CELL}">{bar} {theme.thousands(value)}</td>')
-        return f'<tr>{"".join(cells)}<td style="{_CELL}">{html.escape(one.factor)}</td></tr>'
+        return f'<tr>{"".join(cells)}<td style="{_CELL}">{html.escape(moved.factor)}</td></tr>'
 
     def _unmoved(self) -> str:
         return f"{theme.plural(self.still, 'counter')} did not move." if self.still else "Every counter moved."
@@ -115,7 +118,7 @@ def _moves(old: float, new: float) -> bool:
     return abs(old - new) > SAME * max(old, new)
 
 
-def _distance(one: Moved) -> float:
+def _distance(moved: Moved) -> float:
     """How far a counter moved, as a factor of at least 1; from or to nothing is furthest."""
-    low, high = sorted((one.old, one.new))
+    low, high = sorted((moved.old, moved.new))
     return high / low if low else float("inf")

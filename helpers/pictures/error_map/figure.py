@@ -45,15 +45,14 @@ def error_map_figure(data: ErrorMap, title: str) -> theme.Figure:
     height = MAP_Y + cell[1] * rows + 14
     drawn, axes = page.page(height, title, caption(data), CAPTION_LINES)
     with theme.style():
-        page.legend(
-            axes,
-            LEGEND_Y,
-            [
-                page.Key(RIGHT, "right"),
-                page.Key(theme.TROUBLE, "wrong"),
-                page.Key(theme.TROUBLE, "not written by any thread", hatched=True),
-            ],
-        )
+        keys = [
+            page.Key(RIGHT, "right"),
+            page.Key(theme.TROUBLE, "wrong"),
+            page.Key(theme.TROUBLE, "not written by any thread", hatched=True),
+        ]
+        if data.tile[0] < rows or data.tile[1] < columns:
+            keys.append(page.Key(theme.INK, "border of what one block should compute"))
+        page.legend(axes, LEGEND_Y, keys)
         _elements(axes, data, cell)
         _rulers(axes, data, cell)
     return drawn
@@ -64,7 +63,7 @@ def caption(data: ErrorMap) -> str:
     wrong = int(data.wrong.sum())
     text = f"{theme.thousands(wrong)} of {theme.plural(data.wrong.size, 'element')} of {data.name} "
     text += "is wrong" if wrong == 1 else "are wrong"
-    where = place(data.wrong)
+    where = pattern(data.wrong)
     text += f", all in {where}" if where and wrong > 1 else f", in {where}" if where else ""
     unwritten = int(data.unwritten.sum())
     if unwritten == wrong and wrong:
@@ -73,7 +72,7 @@ def caption(data: ErrorMap) -> str:
     return f"{text}; {theme.thousands(unwritten)} of them {were} not written." if unwritten else f"{text}."
 
 
-def place(wrong: np.ndarray) -> str:
+def pattern(wrong: np.ndarray) -> str:
     """'rows 3 to 5, columns 4 to 31 and 36 to 63': in which rows and columns something is wrong, '' if in all."""
     parts = []
     for axis, name in ((1, "row"), (0, "column")):

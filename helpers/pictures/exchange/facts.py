@@ -48,12 +48,12 @@ class Exchange:
 
     def needed(self) -> list[set[tuple[int, int]]]:
         """By step the (giver, taker) that the stored results come from, directly or by later steps."""
-        wanted, found = set(self.keep), []
+        wanted, needed_after = set(self.keep), []
         for step in reversed(self.steps):
             pairs = {(giver, taker) for giver, taker in step.pairs if taker in wanted}
             wanted |= {giver for giver, _ in pairs}
-            found.append(pairs)
-        return found[::-1]
+            needed_after.append(pairs)
+        return needed_after[::-1]
 
 
 def givers(mode: Mode, offset: int, width: int = WARP) -> np.ndarray:
@@ -82,17 +82,18 @@ def shuffles(recording: Recording) -> Exchange:
     steps: list[Step] = []
     executed = recording.by_instruction()
     # For an atomic of many lanes the compiler lets one lane count for all, and shares out what it returned
-    atomics = {one.line for one in executed if one.opcode.startswith("ATOM")}
-    for one in executed:
-        if not one.opcode.startswith("SHFL") or not one.warps or one.line in atomics:
+    atomics = {instruction.line for instruction in executed if instruction.opcode.startswith("ATOM")}
+    for instruction in executed:
+        if not instruction.opcode.startswith("SHFL") or not instruction.warps or instruction.line in atomics:
             continue
-        found = _SHUFFLE.search(one.text)
-        if found is None:
+        match = _SHUFFLE.search(instruction.text)
+        if match is None:
             raise CannotTell(
-                f"The compiler left the offset of a shuffle in a register ({one.text}), so that no picture can be made "
-                "of the machine code alone. A loop with a fixed number of steps is unrolled: offset = 16, 8, 4, 2, 1."
+                f"The compiler left the offset of a shuffle in a register ({instruction.text}), so that no picture "
+                "can be made of the machine code alone. A loop with a fixed number of steps is unrolled: offset = 16, "
+                "8, 4, 2, 1."
             )
-        mode, (b, c) = _OPCODES[found[1]], (0 if text == "RZ" else int(text, 16) for text in found.groups()[1:])
+        mode, (b, c) = _OPCODES[match[1]], (0 if text == "RZ" else int(text, 16) for text in match.groups()[1:])
         pairs = tuple((int(giver), lane) for lane, giver in enumerate(_givers(mode, b, c)) if giver != lane)
         if not steps or steps[-1].pairs != pairs:  # a value and its place travel by the same step
             steps.append(Step(f"{'from lane' if mode == 'lane' else f'{mode} by'} {b}", pairs))
@@ -111,18 +112,18 @@ def tree(recording: Recording) -> Exchange:
     threads = int(np.prod(recording.launches[-1].facts.block))
     stored = True
     for access in block_accesses(recording, space="shared"):
-        who = np.flatnonzero(access.active).tolist()
+        active = np.flatnonzero(access.active).tolist()
         words = (access.offset // WORD_BYTES)[access.active].tolist()
         if access.op != "ld":
-            owner.update(zip(words, who, strict=True))
+            owner.update(zip(words, active, strict=True))
             stored = True
             continue
-        pairs = tuple((owner.get(word, thread), thread) for word, thread in zip(words, who, strict=True))
+        pairs = tuple((owner.get(word, thread), thread) for word, thread in zip(words, active, strict=True))
         pairs = tuple(pair for pair in pairs if pair[0] != pair[1])
         if not pairs:
             continue
         costs = [_cost(access.offset, access.active, warp) for warp in range(-(-threads // WARP))]
-        cost, banks = max(costs, key=lambda one: one[0])
+        cost, banks = max(costs, key=lambda candidate: candidate[0])
         if not stored:  # two loads of one step: both operands are another thread's
             last = steps.pop()
             pairs = (*last.pairs, *pairs)
@@ -147,9 +148,9 @@ def _cost(offset: np.ndarray, active: np.ndarray, warp: int) -> tuple[int, np.nd
 
 def _storing(recording: Recording, threads: int) -> tuple[int, ...]:
     """The first threads of block (0, 0, 0), so many, that store to global memory."""
-    stores = [one.active for one in _global_writes(recording)]
-    found = np.flatnonzero(np.any(stores, axis=0)) if stores else np.arange(threads)
-    return tuple(int(thread) for thread in found if thread < threads)
+    stores = [store.active for store in _global_writes(recording)]
+    writers = np.flatnonzero(np.any(stores, axis=0)) if stores else np.arange(threads)
+    return tuple(int(thread) for thread in writers if thread < threads)
 
 
 def _global_writes(recording: Recording) -> Iterator:

@@ -29,24 +29,24 @@ BANKS_ROOM = 92.0
 FIGURE_HEIGHT = page.full_height(TOP + BOX + MOST_STEPS * (BOX + GAP) + BANKS_ROOM, CAPTION_LINES)
 
 
-def exchange_figure(found: Exchange, title: str, *, chosen: int | None = None, whole: bool = False) -> theme.Figure:
+def exchange_figure(exchange: Exchange, title: str, *, chosen: int | None = None, whole: bool = False) -> theme.Figure:
     """All steps. chosen: the step that is drawn in purple, with the banks of its load, if it is one from shared memory.
     whole: as high as every other."""
-    steps, step_of = len(found.steps), None if chosen is None else found.steps[chosen]
+    steps, step_of = len(exchange.steps), None if chosen is None else exchange.steps[chosen]
     banks = step_of is not None and step_of.banks is not None
     high = (MOST_STEPS if whole else steps) * (BOX + GAP)
     height = TOP + BOX + high + (BANKS_ROOM if banks or whole else 0.0) + 12
-    drawn, axes = page.page(height, title, caption(found, chosen), CAPTION_LINES)
-    width = (RIGHT - LEFT) / found.threads
-    needed = found.needed()
+    drawn, axes = page.page(height, title, caption(exchange, chosen), CAPTION_LINES)
+    width = (RIGHT - LEFT) / exchange.threads
+    needed = exchange.needed()
     with theme.style():
         keys = [page.Key(theme.INK, "leads to a stored result"), page.Key(PALE, "is not needed any more")]
         keys += [page.Key(theme.WARP, f"step {chosen + 1}")] if chosen is not None else []
         page.legend(axes, LEGEND_Y, [*keys, page.Key(RESULT, "stores the result")])
-        page.text(axes, page.MARGIN, TOP - 14, "thread" if found.threads > WARP else "lane")
+        page.text(axes, page.MARGIN, TOP - 14, "thread" if exchange.threads > WARP else "lane")
         for row in range(steps + 1):
-            _row(axes, found, row, width)
-        for number, step in enumerate(found.steps):
+            _row(axes, exchange, row, width)
+        for number, step in enumerate(exchange.steps):
             y = TOP + BOX + number * (BOX + GAP)
             page.text(axes, page.MARGIN, y + GAP / 2, step.name, color=theme.INK)
             _lines(axes, step, needed[number], y, width, number == chosen)
@@ -55,28 +55,28 @@ def exchange_figure(found: Exchange, title: str, *, chosen: int | None = None, w
     return drawn
 
 
-def caption(found: Exchange, chosen: int | None = None) -> str:
+def caption(exchange: Exchange, chosen: int | None = None) -> str:
     """'5 steps: 16, 8, 4, 2, 1 values lead to the result.'"""
     if chosen is not None:
-        step = found.steps[chosen]
-        given = theme.plural(len(found.needed()[chosen]), "value")
+        step = exchange.steps[chosen]
+        given = theme.plural(len(exchange.needed()[chosen]), "value")
         cost = f", and a load of it takes {theme.plural(step.wavefronts, 'wavefront')}" if step.wavefronts else ""
-        return f"Step {chosen + 1} of {len(found.steps)}: {given} that lead to the result{cost}."
-    counts = ", ".join(str(len(pairs)) for pairs in found.needed())
-    worst = max(step.wavefronts for step in found.steps)
+        return f"Step {chosen + 1} of {len(exchange.steps)}: {given} that lead to the result{cost}."
+    counts = ", ".join(str(len(pairs)) for pairs in exchange.needed())
+    worst = max(step.wavefronts for step in exchange.steps)
     cost = f" The most expensive load takes {theme.plural(worst, 'wavefront')}." if worst else ""
-    return f"{theme.plural(len(found.steps), 'step')}: {counts} values lead to what is stored.{cost}"
+    return f"{theme.plural(len(exchange.steps), 'step')}: {counts} values lead to what is stored.{cost}"
 
 
-def _row(axes: Axes, found: Exchange, row: int, width: float) -> None:
+def _row(axes: Axes, exchange: Exchange, row: int, width: float) -> None:
     """The threads in front of step `row`, or behind the last one."""
     y = TOP + row * (BOX + GAP)
-    left = LEFT + np.arange(found.threads) * width
-    last = row == len(found.steps)
-    colours = [RESULT if last and thread in found.keep else theme.WASTE_FILL for thread in range(found.threads)]
+    left = LEFT + np.arange(exchange.threads) * width
+    last = row == len(exchange.steps)
+    colours = [RESULT if last and thread in exchange.keep else theme.WASTE_FILL for thread in range(exchange.threads)]
     page.fill(axes, page.boxes(left, y, width, BOX), colours, edge=theme.PAPER, line=0.6, label="threads")
-    every = next(one for one in (1, 2, 4, 8, 16, 32) if one * width >= (20 if found.threads <= WARP else 36))
-    shown = np.arange(0, found.threads, every)
+    every = next(step for step in (1, 2, 4, 8, 16, 32) if step * width >= (20 if exchange.threads <= WARP else 36))
+    shown = np.arange(0, exchange.threads, every)
     numbers, room = [str(n) for n in shown], every * width - APART
     page.labels(axes, numbers, left[shown] + width / 2, y + BOX / 2, NUMBERS, theme.INK, room=room)
 
@@ -111,12 +111,14 @@ def _banks(axes: Axes, step: Step, y: float) -> None:
 MASKED_HEIGHT = page.full_height(TOP + 2 * BOX + 110 + 20, CAPTION_LINES)
 
 
-def shuffle_figure(giver: Sequence[int], named: np.ndarray, absent: np.ndarray, title: str, told: str) -> theme.Figure:
+def shuffle_figure(
+    giver: Sequence[int], named: np.ndarray, absent: np.ndarray, title: str, caption: str
+) -> theme.Figure:
     """Who gives in one shuffle.
 
     named: (32,) lanes of the mask.  absent: (32,) those that take from a lane which it does not name.
     """
-    drawn, axes = page.page(TOP + 2 * BOX + 130, title, told, CAPTION_LINES)
+    drawn, axes = page.page(TOP + 2 * BOX + 130, title, caption, CAPTION_LINES)
     width, below = (RIGHT - LEFT) / WARP, TOP + BOX + 110
     left = LEFT + np.arange(WARP) * width
     own = np.asarray(giver) == np.arange(WARP)

@@ -50,13 +50,13 @@ def _recorded(source: str, grid: int, block: int, elements: int) -> Any:
 def speed_of(source: str, grid: int, block: int, elements: int) -> str:
     """What such a small launch would take on a GPU, and how many GFLOPS that is; "" where it cannot be predicted."""
     try:
-        found = cycles.predict(_recorded(source, grid, block, elements))
+        prediction = cycles.predict(_recorded(source, grid, block, elements))
     except cycles.CANNOT:
         return ""
-    gflops = elements / found.ms / 1e6
+    gflops = elements / prediction.ms / 1e6
     return (
-        f"{theme.plural(elements, 'multiplication')} in {1000 * found.ms:.1f} µs are {gflops:.3f} GFLOPS, "
-        f"{found.label}: nearly all of it is the launch itself."
+        f"{theme.plural(elements, 'multiplication')} in {1000 * prediction.ms:.1f} µs are {gflops:.3f} GFLOPS, "
+        f"{prediction.label}: nearly all of it is the launch itself."
     )
 
 
@@ -64,8 +64,8 @@ def entry_of(source: str) -> str:
     """The name of the only kernel in a source. Raises CannotShow if there is none, or more than one."""
     names = compiler.kernel_names(source)
     if len(names) != 1:
-        found = ", ".join(names) if names else "none"
-        raise CannotShow(f"One kernel (a __global__ function) is expected in the source; found {found}.")
+        found_names = ", ".join(names) if names else "none"
+        raise CannotShow(f"One kernel (a __global__ function) is expected in the source; found {found_names}.")
     return names[0]
 
 

@@ -1,7 +1,7 @@
 """Which thread writes which element of an array, and who has nothing to do? The picture of notebook 00.
 
 Above, all threads of the launch, block beside block; below, the array. A line joins a thread to the element it wrote,
-as recorded. Threads that wrote nothing are hatched grey, elements that nobody wrote are hatched in orange.
+as recorded. Threads that wrote nothing are hatched grey, elements that were not written are hatched in orange.
 Lines have the colour of their thread's block, so that one sees who else writes an element.
 """
 
@@ -34,20 +34,20 @@ def strips_figure(strips: Sequence[Strip], title: str) -> theme.Figure:
     """One to four launches, one below the other, on one scale."""
     if not 1 <= len(strips) <= AT_ONCE:
         raise ValueError(f"Between 1 and {AT_ONCE} launches fit below each other, but {len(strips)} were given.")
-    for one in strips:
-        if max(one.threads, one.elements) > MOST:
+    for strip in strips:
+        if max(strip.threads, strip.elements) > MOST:
             raise BadInput(
-                f"{one.threads} threads over {theme.plural(one.elements, 'element')}: a strip has room for {MOST}; "
+                f"{strip.threads} threads over {theme.plural(strip.elements, 'element')}: a strip has room for {MOST}; "
                 "take fewer blocks, smaller blocks or a shorter array."
             )
-    longest = max(max(one.threads, one.elements) for one in strips)
+    longest = max(max(strip.threads, strip.elements) for strip in strips)
     step = min((page.WIDTH - LEFT - page.MARGIN) / longest, 26.0)
     sentence = caption(strips[0]) if len(strips) == 1 else _comparison(strips)
     drawn, axes = page.page(HEAD + STRIP * len(strips), title, sentence, CAPTION_LINES)
     with theme.style():
         _legend(axes, strips)
-        for number, one in enumerate(strips):
-            _strip(axes, one, HEAD + STRIP * number, step)
+        for number, strip in enumerate(strips):
+            _strip(axes, strip, HEAD + STRIP * number, step)
     return drawn
 
 
@@ -59,15 +59,15 @@ def caption(strip: Strip) -> str:
 
 
 def _comparison(strips: Sequence[Strip]) -> str:
-    told = "; ".join(f"{theme.plural(one.blocks, 'block')} of {one.block}: {_facts(one)}" for one in strips)
-    return f"{told}."
+    facts = "; ".join(f"{theme.plural(strip.blocks, 'block')} of {strip.block}: {_facts(strip)}" for strip in strips)
+    return f"{facts}."
 
 
 def _facts(strip: Strip) -> str:
     missed, again, idle = (int(x.sum()) for x in (strip.writers == 0, strip.writers > 1, strip.idle))
     facts = []
     if missed:
-        facts.append(f"nobody wrote {theme.plural(missed, 'element')}")
+        facts.append(f"{theme.plural(missed, 'element')} {'was' if missed == 1 else 'were'} not written")
     if again:
         often = sorted(set(strip.writers[strip.writers > 1].tolist()))
         times = f"{often[0]} writes each" if len(often) == 1 else f"up to {often[-1]} writes"
@@ -83,11 +83,11 @@ def _strip(axes: Axes, strip: Strip, top: float, step: float) -> None:
     tints = np.array(TINTS)[[1, 0]][np.arange(strip.threads) // strip.block % 2]
     numbers = [n % strip.block for n in range(strip.threads)]
     written, writers = _written(strip)
-    told = [
+    sentences = [
         f"thread {thread % strip.block} of block {thread // strip.block}: writes {_named(strip.array, written[thread])}"
         for thread in range(strip.threads)
     ]
-    _row(axes, "threads", threads_y, step, numbers, tints, strip.idle, theme.WASTE, told)
+    _row(axes, "threads", threads_y, step, numbers, tints, strip.idle, theme.WASTE, sentences)
     for block in range(strip.blocks):
         left, width = LEFT + block * strip.block * step, strip.block * step
         page.outline(axes, page.boxes(left, threads_y, width, BOX_HEIGHT), theme.INK, 1.4)
@@ -132,7 +132,7 @@ def _named(name: str, numbers: Sequence[int]) -> str:
 
 def _row(
     axes: Axes, name: str, top: float, step: float, numbers: Sequence[int], tints: np.ndarray, bad: np.ndarray,
-    trouble: str, told: Sequence[str],
+    trouble: str, words: Sequence[str],
 ) -> None:  # fmt: skip
     """Boxes side by side, a number in each; the bad ones hatched. told: what each is, for whoever points at it."""
     page.text(axes, page.MARGIN, top + BOX_HEIGHT / 2, name, color=theme.INK)
@@ -142,7 +142,7 @@ def _row(
     boxes = page.boxes(left, top, step, BOX_HEIGHT)
     page.fill(axes, boxes[~bad], list(tints[~bad]), edge=theme.PAPER, line=1.0, label=name)
     page.hatch(axes, boxes[bad], colour=trouble, label=f"bad {name}")
-    every = next(one for one in (1, 2, 4, 8, 16, 32) if one * step >= room or one == 32)
+    every = next(stride for stride in (1, 2, 4, 8, 16, 32) if stride * step >= room or stride == 32)
     numbered = np.array(numbers) % every == 0
     bad = bad & numbered
     wide, high = min(every * step - 2, NUMBER_WIDTH), NUMBER_HEIGHT
@@ -150,13 +150,13 @@ def _row(
     page.fill(axes, middle, theme.WASTE_FILL)  # the hatching does not cross the number
     shown = [str(n) for n in np.array(numbers)[numbered]]
     page.labels(axes, shown, left[numbered] + step / 2, top + BOX_HEIGHT / 2, NUMBER_SIZE, theme.INK)
-    marks.tell(axes, boxes, told)
+    marks.tell(axes, boxes, words)
 
 
 def _legend(axes: Axes, strips: Sequence[Strip]) -> None:
     keys = [page.Key(TINTS[1], "thread, with its threadIdx.x"), page.Key(ELEMENT_TINT, "element, with its index")]
-    if any(one.idle.any() for one in strips):
+    if any(strip.idle.any() for strip in strips):
         keys.append(page.Key(theme.WASTE, "thread that wrote nothing", hatched=True))
-    if any((one.writers == 0).any() for one in strips):
-        keys.append(page.Key(theme.TROUBLE, "element that nobody wrote", hatched=True))
+    if any((strip.writers == 0).any() for strip in strips):
+        keys.append(page.Key(theme.TROUBLE, "element that was not written", hatched=True))
     page.legend(axes, 48, keys)

@@ -43,8 +43,8 @@ class FmaLanes:
 @lru_cache(maxsize=16)
 def lanes_of(launch: Launch) -> FmaLanes:
     """The lanes of warp 0 of a launch's first block. Raises CannotTell where a lane computes no rectangle of sums."""
-    found = levels_of(launch)
-    owner = found.owner[found.window(0)]
+    levels = levels_of(launch)
+    owner = levels.owner[levels.window(0)]
     rows, columns = [], []
     for lane in range(WARP):
         places = np.nonzero(owner == lane)

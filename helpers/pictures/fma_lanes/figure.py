@@ -38,8 +38,8 @@ def fma_figure(
                                page.Key(theme.TROUBLE, "a read still owed")])  # fmt: skip
         _tile(axes, data, y, x, lane)
         _facts(axes, data, y, x, lane, fmas[number])
-        for place, words in ((CODE, "machine code"), (AT_HAND, "at hand"), *zip(QUEUES, BANKS, strict=True)):
-            page.text(axes, place, QUEUE_TOP - 14, words, color=theme.INK)
+        for column, words in ((CODE, "machine code"), (AT_HAND, "at hand"), *zip(QUEUES, BANKS, strict=True)):
+            page.text(axes, column, QUEUE_TOP - 14, words, color=theme.INK)
         page.text(axes, page.WIDTH - page.MARGIN, QUEUE_TOP - 14, "cycles lost", ha="right", color=theme.INK)
         first = min(max(number - SHOWN // 2, 0), max(len(fmas) - SHOWN, 0))
         for row, at in enumerate(range(first, min(first + SHOWN, len(fmas)))):
@@ -65,21 +65,21 @@ def _tile(axes: Axes, data: FmaLanes, y: int, x: int, lane: int) -> None:
     rows, columns = data.tile
     cell = SIZE / max(rows, columns)
     tints = np.empty((rows, columns, 3))
-    for one in range(WARP):
-        place = np.ix_(data.rows[one], data.columns[one])
-        shade = (data.rows[one, 0] // data.patch[0] + data.columns[one, 0] // data.patch[1]) % 2
-        tints[place] = to_rgb(TINTS[shade])
+    for number in range(WARP):
+        cells = np.ix_(data.rows[number], data.columns[number])
+        shade = (data.rows[number, 0] // data.patch[0] + data.columns[number, 0] // data.patch[1]) % 2
+        tints[cells] = to_rgb(TINTS[shade])
     page.image(axes, tints, LEFT, TOP, cell, "lanes")
-    found = data.elements(y, x)
-    down, along = found[:, 0], found[:, 1]
+    elements = data.elements(y, x)
+    down, along = elements[:, 0], elements[:, 1]
     for which, places, colour in (("A", np.unique(down), theme.A), ("B", np.unique(along), theme.B)):
         if which == "A":
             page.fill(axes, page.boxes(LEFT - STRIP - 4, TOP + places * cell, STRIP, cell), colour, label="of A")
         else:
             page.fill(axes, page.boxes(LEFT + places * cell, TOP - STRIP - 4, cell, STRIP), colour, label="of B")
     page.fill(axes, page.boxes(LEFT + along * cell, TOP + down * cell, cell, cell), theme.C, label="elements")
-    middles = [(data.columns[one].mean() + 0.5, data.rows[one].mean() + 0.5) for one in range(WARP)]
-    page.labels(axes, [str(one) for one in range(WARP)], [LEFT + at[0] * cell for at in middles],
+    middles = [(data.columns[lane].mean() + 0.5, data.rows[lane].mean() + 0.5) for lane in range(WARP)]
+    page.labels(axes, [str(lane) for lane in range(WARP)], [LEFT + at[0] * cell for at in middles],
                 [TOP + at[1] * cell for at in middles], 12.0, theme.INK, label="numbers")  # fmt: skip
     top, left = data.rows[lane].min(), data.columns[lane].min()
     height, width = np.ptp(data.rows[lane]) + 1, np.ptp(data.columns[lane]) + 1
@@ -90,13 +90,13 @@ def _tile(axes: Axes, data: FmaLanes, y: int, x: int, lane: int) -> None:
 
 def _facts(axes: Axes, data: FmaLanes, y: int, x: int, lane: int, fma: Fma) -> None:
     row, column = data.elements(y, x)[lane]
-    told = (
+    facts = (
         ("one instruction", ""),
         (fma.text, "mono"),
         ("the same registers in every lane, with other floats in them", ""),
         (f"lane {lane}: C[{row}][{column}] += A[{row}][k] · B[k][{column}]", ""),
         (f"R{fma.sum} is its sum, R{fma.a} its float of A, R{fma.b} its float of B", ""),
     )
-    for number, (words, kind) in enumerate(told):
+    for number, (words, kind) in enumerate(facts):
         look = {"family": "DejaVu Sans Mono"} if kind else {}
         page.text(axes, FACTS_X, TOP + 14 + number * FACTS_STEP, words, color=theme.INK, size=theme.TEXT, **look)

@@ -18,8 +18,8 @@ from helpers.pictures.widgets import number_slider, offered
 FIGURE_HEIGHT = page.full_height(TOP + 24 * CELL + GAP + 16, 2)  # A has 16 rows and B has eight
 
 
-def _part(one: Held) -> Part:
-    return Part(one.name, one.lane, one.register)
+def _part(held: Held) -> Part:
+    return Part(held.name, held.lane, held.register)
 
 
 def picture_of(lane: int = 5) -> theme.Figure:

@@ -51,15 +51,15 @@ class Held:
     def of(self, lane: int) -> list[tuple[int, int]]:
         """(row, column) of the elements that a lane holds, in the order of its registers."""
         places = np.argwhere(self.lane == lane)
-        return sorted(((int(row), int(column)) for row, column in places), key=lambda place: self.register[place])
+        return sorted(((int(row), int(column)) for row, column in places), key=lambda cell: self.register[cell])
 
 
 def _held(name: str, numbers: np.ndarray, shape: tuple[int, int]) -> Held:
     """numbers: (32, registers), the element that each register holds, counted row by row."""
     lane, register = (np.full(shape, -1) for _ in range(2))
-    for (who, which), number in np.ndenumerate(numbers.astype(int)):
-        place = divmod(int(number), shape[1])
-        lane[place], register[place] = who, which
+    for (holder, which), number in np.ndenumerate(numbers.astype(int)):
+        cell = divmod(int(number), shape[1])
+        lane[cell], register[cell] = holder, which
     return Held(name, lane, register)
 
 
@@ -83,10 +83,10 @@ def held() -> tuple[Held, Held, Held]:
 def of_function(element: Callable[[int, int], int | None], registers: int, shape: tuple[int, int]) -> Held:
     """The map of A that a learner's function says; lane −1 where no lane holds the element by it."""
     lane, register = (np.full(shape, -1) for _ in range(2))
-    for who in range(32):
+    for lane_number in range(32):
         for which in range(registers):
-            number = element(who, which)
+            number = element(lane_number, which)
             if isinstance(number, int | np.integer) and 0 <= number < shape[0] * shape[1]:
-                place = divmod(int(number), shape[1])
-                lane[place], register[place] = who, which
+                cell = divmod(int(number), shape[1])
+                lane[cell], register[cell] = lane_number, which
     return Held("A", lane, register)

@@ -14,12 +14,12 @@ CELL_WIDTH, CELL, GAP = 34.0, 24.0, 46.0  # CSS pixels
 LEFT, TOP = 60.0, 96.0
 LETTER = 12.5
 TINTS = ("#DCE6F5", "#F6E7C6", "#D3EDE4", "#EEDDEE")  # registers 0 to 3, behind the numbers of lanes
-NOBODY = -1
+NO_LANE = -1
 
 
 @dataclass(frozen=True)
 class Part:
-    """A matrix.  lane, register: (rows, columns), NOBODY where no lane holds the element.  wrong: bool, or None."""
+    """A matrix.  lane, register: (rows, columns), NO_LANE where no lane holds the element.  wrong: bool, or None."""
 
     name: str
     lane: np.ndarray
@@ -31,8 +31,8 @@ def product_figure(a: Part, b: Part, c: Part, lane: int, title: str) -> theme.Fi
     """A, B and C as a product lies on paper, each element with the number of its lane; one lane is framed."""
     bottom = TOP + CELL * (b.lane.shape[0] + a.lane.shape[0]) + GAP
     brings, also, holds = (len(_of(part, lane)) for part in (a, b, c))
-    told = f"Lane {lane} brings {brings} elements of A and {also} of B, and holds {holds} of C."
-    drawn, axes = page.page(bottom + 16, title, told, 2)
+    caption = f"Lane {lane} brings {brings} elements of A and {also} of B, and holds {holds} of C."
+    drawn, axes = page.page(bottom + 16, title, caption, 2)
     right = LEFT + CELL_WIDTH * a.lane.shape[1] + GAP
     with theme.style():
         _legend(axes, max(int(part.register.max()) for part in (a, b, c)) + 1, f"lane {lane}")
@@ -48,17 +48,17 @@ def map_figure(mine: Part, given: Part, title: str) -> theme.Figure:
     """What a learner's function says beside what the instruction gave; elements that differ are framed."""
     wrong = (mine.lane != given.lane) | (mine.register != given.register)
     count = int(wrong.sum())
-    told = (
+    caption = (
         f"Your map is the instruction's: all {wrong.size} elements are held by the lane and in the register you say."
         if not count
         else f"{theme.plural(count, 'element')} of {wrong.size} are not held by the lane and register that you say."
     )
-    drawn, axes = page.page(TOP + CELL * given.lane.shape[0] + 16, title, told)
+    drawn, axes = page.page(TOP + CELL * given.lane.shape[0] + 16, title, caption)
     with theme.style():
         _legend(axes, int(given.register.max()) + 1, "not the same" if count else "")
-        _part(axes, Part("your function", mine.lane, mine.register, wrong), LEFT, TOP, NOBODY, ("row", "k"))
+        _part(axes, Part("your function", mine.lane, mine.register, wrong), LEFT, TOP, NO_LANE, ("row", "k"))
         second = LEFT + CELL_WIDTH * mine.lane.shape[1] + 2 * GAP
-        _part(axes, Part("the instruction", given.lane, given.register, wrong), second, TOP, NOBODY, ("row", "k"))
+        _part(axes, Part("the instruction", given.lane, given.register, wrong), second, TOP, NO_LANE, ("row", "k"))
     return drawn
 
 
@@ -71,14 +71,14 @@ def _part(axes: Axes, part: Part, left: float, top: float, lane: int, sides: tup
     rows, columns = part.lane.shape
     row, column = np.divmod(np.arange(rows * columns), columns)
     corners = page.boxes(left + CELL_WIDTH * column, top + CELL * row, CELL_WIDTH, CELL)
-    held = part.register.ravel() != NOBODY
+    held = part.register.ravel() != NO_LANE
     tints = np.array(TINTS)[part.register.ravel()[held]]
     page.fill(axes, corners[held], list(tints), label=part.name)
     page.outline(axes, corners, theme.MUTED, 0.6)
     framed = part.lane.ravel() == lane if part.wrong is None else part.wrong.ravel()
     page.outline(axes, corners[framed & (held | (part.wrong is not None))], theme.TROUBLE, 2.2, label="framed")
     page.labels(
-        axes, [str(number) if number != NOBODY else "–" for number in part.lane.ravel()],
+        axes, [str(number) if number != NO_LANE else "–" for number in part.lane.ravel()],
         left + CELL_WIDTH * (column + 0.5), top + CELL * (row + 0.5), LETTER, theme.INK, label=f"lanes of {part.name}",
     )  # fmt: skip
     name = f"{part.name}: lane of each element" if len(part.name) == 1 else part.name

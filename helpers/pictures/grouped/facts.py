@@ -45,12 +45,12 @@ class Shares:
     @property
     def tiles(self) -> tuple[int, ...]:
         """Of each group, how many blocks store rows of it."""
-        return tuple(sum(one.group == group for one in self.blocks) for group in range(len(self.offsets) - 1))
+        return tuple(sum(block.group == group for block in self.blocks) for group in range(len(self.offsets) - 1))
 
     @property
     def used(self) -> float:
         """Rows that are stored, as a share of those that the busy blocks have room for."""
-        busy = [one.count for one in self.blocks if one.group >= 0]
+        busy = [block.count for block in self.blocks if block.group >= 0]
         return sum(busy) / (self.tile * max(1, len(busy)))
 
 
@@ -74,7 +74,7 @@ def shares(recording: Recording, array: str, columns: int, offsets: Sequence[int
         if len(groups) > 1 or last - first >= tile:
             raise CannotTell(f"Block (0, {number}) stores rows {first} to {last}, which are not of one group's tile.")
         blocks.append(Block(number, (first, last + 1), groups.pop()))
-    return Shares(tuple(blocks), tuple(int(one) for one in offsets), tile)
+    return Shares(tuple(blocks), tuple(int(offset) for offset in offsets), tile)
 
 
 def in_turns(tiles: Sequence[int], slots: int, together: bool) -> tuple[tuple[int, int, int], ...]:

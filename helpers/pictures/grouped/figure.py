@@ -17,13 +17,13 @@ LEFT, RIGHT = 150.0, 880.0
 CAPTION_LINES = 2
 
 
-def grouped_figure(found: Shares, slots: int, title: str, name: str = "expert") -> theme.Figure:
+def grouped_figure(shares: Shares, slots: int, title: str, name: str = "expert") -> theme.Figure:
     """slots: blocks that run at a time.  name: what a group is called."""
-    together, apart = (in_turns(found.tiles, slots, way) for way in (True, False))
-    busy, none = sum(found.tiles), len(found.blocks) - sum(found.tiles)
-    groups = sum(count > 0 for count in found.tiles)
+    together, apart = (in_turns(shares.tiles, slots, way) for way in (True, False))
+    busy, none = sum(shares.tiles), len(shares.blocks) - sum(shares.tiles)
+    groups = sum(count > 0 for count in shares.tiles)
     caption = (
-        f"{busy} blocks have rows of {groups} {name}s, {none} find none, and {theme.percent(found.used)} of the busy "
+        f"{busy} blocks have rows of {groups} {name}s, {none} find none, and {theme.percent(shares.used)} of the busy "
         f"blocks' rows are used. With {slots} blocks at a time one launch takes {length(together)} turns, and a launch "
         f"for each {name} {length(apart)}."
     )
@@ -34,7 +34,7 @@ def grouped_figure(found: Shares, slots: int, title: str, name: str = "expert") 
         page.legend(axes, 50, [page.Key(theme.C, f"rows of an {name}, dark and light in turns"),
                                page.Key(theme.WASTE, "computed, and not stored", True),
                                page.Key(theme.FAINT, "no block runs")])  # fmt: skip
-        _bars(axes, found, name)
+        _bars(axes, shares, name)
         for n, (words, placed) in enumerate(((f"one launch: {length(together)} turns", together),
                                              (f"a launch for each: {length(apart)} turns", apart))):  # fmt: skip
             _turns(axes, turns_top + n * (chart + GAP), words, placed, slots, max(length(apart), 1))
@@ -51,25 +51,26 @@ def _letters(group: int) -> str:
     return theme.PAPER if group % 2 == 0 else theme.INK
 
 
-def _bars(axes: Any, found: Shares, name: str) -> None:
-    width = min(54.0, (RIGHT - LEFT) / len(found.blocks))
-    unit = BAR / found.tile
+def _bars(axes: Any, shares: Shares, name: str) -> None:
+    width = min(54.0, (RIGHT - LEFT) / len(shares.blocks))
+    unit = BAR / shares.tile
     bottom = BARS_TOP + BAR
-    page.text(axes, LEFT - 14, BARS_TOP + 8, f"{found.tile} rows", ha="right")
+    page.text(axes, LEFT - 14, BARS_TOP + 8, f"{shares.tile} rows", ha="right")
     page.text(axes, LEFT - 14, bottom - 6, "0", ha="right")
     page.text(axes, LEFT - 14, bottom + 16, "blockIdx.y", ha="right")
-    for one in found.blocks:
-        x = LEFT + one.number * width
-        page.text(axes, x + width / 2, bottom + 16, str(one.number), ha="center")
-        if one.group < 0:
+    for block in shares.blocks:
+        x = LEFT + block.number * width
+        page.text(axes, x + width / 2, bottom + 16, str(block.number), ha="center")
+        if block.group < 0:
             page.outline(axes, page.boxes(x + 2, BARS_TOP, width - 4, BAR), theme.WASTE, 1.0, dashed=True)
             page.text(axes, x + width / 2, bottom - 10, "none", ha="center", size=8)
             continue
-        page.hatch(axes, page.boxes(x + 2, BARS_TOP, width - 4, BAR - one.count * unit), label="unused")
-        page.fill(axes, page.boxes(x + 2, bottom - one.count * unit, width - 4, one.count * unit), colour(one.group),
+        page.hatch(axes, page.boxes(x + 2, BARS_TOP, width - 4, BAR - block.count * unit), label="unused")
+        height = block.count * unit
+        page.fill(axes, page.boxes(x + 2, bottom - height, width - 4, height), colour(block.group),
                   label="rows")  # fmt: skip
-        if one.count * unit >= 14:
-            page.text(axes, x + width / 2, bottom - 9, str(one.group), ha="center", color=_letters(one.group))
+        if block.count * unit >= 14:
+            page.text(axes, x + width / 2, bottom - 9, str(block.group), ha="center", color=_letters(block.group))
 
 
 def _turns(axes: Any, top: float, words: str, placed: Sequence[tuple[int, int, int]], slots: int, longest: int) -> None:

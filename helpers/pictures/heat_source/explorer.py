@@ -53,14 +53,14 @@ class HeatSourceExplorer(LiveExplorer):
         return [(self.launch.value, self.level.value)]
 
     def draw(self) -> tuple[HeatSource, str]:
-        found = source_of(self.launch.value, self.level.value)
-        return found, "Counted by the simulator; click a line to see what it was compiled to."
+        source = source_of(self.launch.value, self.level.value)
+        return source, "Counted by the simulator; click a line to see what it was compiled to."
 
 
 def explore(own: Own = None, *, kernel: str = "transposed") -> HeatSourceExplorer:
     """The explorer, beginning with a kernel of the ladder, or with a learner's own."""
     own = taken(own)
-    kernels = [shown(one) for one in LADDER]
+    kernels = [shown(kernel) for kernel in LADDER]
     if own is not None:
         mine = shown(own)
         return HeatSourceExplorer([mine, *kernels], mine)

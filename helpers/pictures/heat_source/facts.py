@@ -87,21 +87,21 @@ def line_costs(
     costs = []
     for number, text in enumerate(source.splitlines(), 1):
         instructions = {"ptx": tuple(ptx.get(number, ())), "sass": tuple(sass.get(number, ()))}
-        found = by_line.get(number)
-        if found is None:
+        row = by_line.get(number)
+        if row is None:
             costs.append(LineCost(number, text.rstrip(), **instructions))
             continue
         costs.append(
             LineCost(
                 number,
                 text.rstrip(),
-                instructions=found.instructions,
-                global_requests=found.total("requests", "global"),
-                sectors=found.total("sectors", "global"),
-                needed_sectors=found.total("ideal_sectors", "global"),
-                shared_requests=found.total("requests", "shared"),
-                wavefronts=found.total("wavefronts", "shared"),
-                needed=found.total("ideal_wavefronts", "shared"),
+                instructions=row.instructions,
+                global_requests=row.total("requests", "global"),
+                sectors=row.total("sectors", "global"),
+                needed_sectors=row.total("ideal_sectors", "global"),
+                shared_requests=row.total("requests", "shared"),
+                wavefronts=row.total("wavefronts", "shared"),
+                needed=row.total("ideal_wavefronts", "shared"),
                 **instructions,
             )
         )
@@ -122,5 +122,5 @@ def translated(costs: SourceCosts, first: str, before: str) -> list[tuple[str, s
 
 def _by_name(instructions: Sequence[str]) -> str:
     """'16 × LDS.128, 1 × LEA': the most frequent first, without predicates and operands."""
-    names = Counter(re.sub(r"^@\S+\s+", "", one).split()[0].rstrip(";") for one in instructions)
+    names = Counter(re.sub(r"^@\S+\s+", "", instruction).split()[0].rstrip(";") for instruction in instructions)
     return ", ".join(f"{count} × {name}" for name, count in names.most_common())

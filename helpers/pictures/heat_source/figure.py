@@ -69,7 +69,9 @@ class HeatSource:
         if not lines:
             return ""
         line = max(lines, key=lambda line: merged(line.ptx, line.sass))
-        sentence = next(one for one in translations(line.ptx, line.sass) if one.endswith("merged."))
+        sentence = next(
+            translation for translation in translations(line.ptx, line.sass) if translation.endswith("merged.")
+        )
         return f"Line {line.line}: {sentence}"
 
     @property
@@ -125,7 +127,7 @@ class HeatSource:
         most = max((line.instructions for line in self.lines), default=0)
         body = "\n".join(_fold_row(line) if isinstance(line, int) else self._row(line, most) for line in self.shown())
         sentences = [self.caption, *([self.merged] if self.merged else [])]
-        caption = "".join(f'<div style="padding: 4px 0;">{html.escape(one)}</div>' for one in sentences)
+        caption = "".join(f'<div style="padding: 4px 0;">{html.escape(sentence)}</div>' for sentence in sentences)
         table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
         return f'<div style="{_LINES}">{caption}\n{table}</div>'
 
@@ -230,13 +232,14 @@ def _instructions(line: LineCost) -> str:
     for name, instructions in (("PTX", line.ptx), ("machine code", line.sass)):
         shown = list(instructions)
         if len(shown) > MOST_INSTRUCTIONS:
-            shown = ([one for one in shown if is_move(one)] or shown)[:MOST_INSTRUCTIONS]
-        texts = [f"{name}: {len(instructions)}", *(_code(one) for one in shown)]
+            shown = ([instruction for instruction in shown if is_move(instruction)] or shown)[:MOST_INSTRUCTIONS]
+        texts = [f"{name}: {len(instructions)}", *(_code(instruction) for instruction in shown)]
         if len(instructions) > len(shown):
             texts.append(f"… and {len(instructions) - len(shown)} more")
         columns.append(f'<pre style="{_CODE} {_COLUMN}">' + "\n".join(texts) + "</pre>")
     sentences = "".join(
-        f'<div style="padding: 4px 0;">{html.escape(one)}</div>' for one in translations(line.ptx, line.sass)
+        f'<div style="padding: 4px 0;">{html.escape(translation)}</div>'
+        for translation in translations(line.ptx, line.sass)
     )
     return f'{sentences}<div style="display: flex;">{"".join(columns)}</div>'
 

@@ -23,10 +23,10 @@ def is_move(instruction: str) -> bool:
 
 def moves_in_ptx(instructions: Sequence[str]) -> dict[Kind, Counter[int]]:
     """How many loads and stores of how many bytes a lane there are, by kind."""
-    found: dict[Kind, Counter[int]] = {}
+    moves: dict[Kind, Counter[int]] = {}
     for text in instructions:
         if copied := _PTX_COPY.match(text):
-            found.setdefault(("asynchronous", "copy"), Counter())[int(copied[1])] += 1
+            moves.setdefault(("asynchronous", "copy"), Counter())[int(copied[1])] += 1
         elif move := _PTX.match(text):
             parts = move[2].split(".")
             space = next((part.split("::")[0] for part in parts if part.split("::")[0] in _SPACES.values()), None)
@@ -34,21 +34,21 @@ def moves_in_ptx(instructions: Sequence[str]) -> dict[Kind, Counter[int]]:
             if space and bits:
                 lanes = {"v2": 2, "v4": 4}
                 width = int(bits[1]) // 8 * next((lanes[part] for part in parts if part in lanes), 1)
-                found.setdefault((space, "load" if move[1] == "ld" else "store"), Counter())[width] += 1
-    return found
+                moves.setdefault((space, "load" if move[1] == "ld" else "store"), Counter())[width] += 1
+    return moves
 
 
 def moves_in_sass(instructions: Sequence[str]) -> dict[Kind, Counter[int]]:
     """The same of machine code."""
-    found: dict[Kind, Counter[int]] = {}
+    moves: dict[Kind, Counter[int]] = {}
     for text in instructions:
         if move := _SASS.match(text):
             width = next((_WIDTHS[part] for part in move[2].split(".") if part in _WIDTHS), 4)
             kind = ("asynchronous", "copy") if move[1] == "LDGSTS" else (
                 _SPACES[move[1][2]], "load" if move[1].startswith("LD") else "store"
             )  # fmt: skip
-            found.setdefault(kind, Counter())[width] += 1
-    return found
+            moves.setdefault(kind, Counter())[width] += 1
+    return moves
 
 
 def merged(ptx: Sequence[str], sass: Sequence[str]) -> int:

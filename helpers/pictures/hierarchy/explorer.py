@@ -111,7 +111,7 @@ class HierarchyExplorer(LiveExplorer):
     def later(self) -> Callable[[], str] | None:
         """How fast the kernel is with the lanes as it has them."""
         kernel = self.timed.get(self.launch.value) if self.lane_map.value == ZIGZAG else None
-        return kernel and partial(_told, kernel)
+        return kernel and partial(_sentence, kernel)
 
 
 def explore(own: Own = None) -> HierarchyExplorer:
@@ -132,7 +132,7 @@ def _timed(shape: Sequence[int]) -> Kernel | None:
     return None
 
 
-def _told(kernel: Kernel | OwnKernel) -> str:
+def _sentence(kernel: Kernel | OwnKernel) -> str:
     speed = speed_of(kernel)
     return speed and f"{kernel.name} at {speed}."
 

@@ -16,7 +16,7 @@ from helpers.pictures import CannotTell
 from helpers.pictures.bank_board.facts import shared_accesses
 from helpers.pictures.threads import block_accesses
 
-NOBODY = -1
+NO_THREAD = -1
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Hierarchy:
     """Who stores each element of one block's tile of C, and what the warps load from shared memory at one k.
 
     name: the kernel's.  shape: (M, N) of C.  origin: (row, column) of the tile in C.  owner: (rows, columns) number of
-    the thread that stores the element, NOBODY where none does.  loads: for each warp, by tile: {"As": …, "Bs": …}.
+    the thread that stores the element, NO_THREAD where none does.  loads: for each warp, by tile: {"As": …, "Bs": …}.
     """
 
     name: str
@@ -83,13 +83,13 @@ def hierarchy(recording: Recording, shape: tuple[int, int], depth: int, name: st
     stores = block_accesses(recording, (0, 0, 0), space="global", op="st", array="C")
     if not stores:
         raise CannotTell(f"Block (0, 0) of {name} stores nothing to an array called C, so there is nothing to draw.")
-    owner = np.full(shape[0] * shape[1], NOBODY, np.int64)
+    owner = np.full(shape[0] * shape[1], NO_THREAD, np.int64)
     for store in stores:
         threads = np.flatnonzero(store.active)
         for word in range(store.width // FLOAT_BYTES):
             owner[store.offset[threads] // FLOAT_BYTES + word] = threads
     whole = owner.reshape(shape)
-    rows, columns = np.nonzero(whole != NOBODY)
+    rows, columns = np.nonzero(whole != NO_THREAD)
     tile = whole[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
     warps = -(-(int(tile.max()) + 1) // WARP)
     loads = tuple(_loads(recording, warp, depth) for warp in range(warps))
@@ -98,11 +98,11 @@ def hierarchy(recording: Recording, shape: tuple[int, int], depth: int, name: st
 
 def _loads(recording: Recording, warp: int, depth: int) -> dict[str, Loads]:
     """By tile ("As", "Bs", or "shared memory" where a line names neither): the loads of a warp at one k."""
-    found: dict[str, list[int]] = {}
+    fronts_of: dict[str, list[int]] = {}
     for _, access in shared_accesses(recording, warp=warp):
         if access.op == "ld":
-            found.setdefault(access.name.removeprefix("load from "), []).append(access.wavefronts)
-    return {tile: Loads(len(fronts) / depth, sum(fronts) / depth) for tile, fronts in sorted(found.items())}
+            fronts_of.setdefault(access.name.removeprefix("load from "), []).append(access.wavefronts)
+    return {tile: Loads(len(fronts) / depth, sum(fronts) / depth) for tile, fronts in sorted(fronts_of.items())}
 
 
 @lru_cache(maxsize=16)

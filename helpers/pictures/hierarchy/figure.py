@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 
 from gpusim.devices import WARP
 from helpers.pictures import page, theme
-from helpers.pictures.hierarchy.facts import NOBODY, Hierarchy, Loads
+from helpers.pictures.hierarchy.facts import NO_THREAD, Hierarchy, Loads
 
 TINTS = ("#E9DFEF", "#D3BEDF")  # neighbouring warps, neighbouring lanes
 FAINT_A, FAINT_B = "#B3D1E4", "#F5D899"  # what other lanes of the warp need
@@ -39,7 +39,10 @@ def hierarchy_figure(data: Hierarchy, warp: int = 0, lane: int = 0, lane_map: st
     """The three zooms. lane_map: what the order of the lanes is called."""
     if not 0 <= warp < data.warps or not 0 <= lane < WARP:
         raise ValueError(f"There is no lane {lane} of warp {warp}: the block has {data.warps} warps of {WARP} lanes.")
-    title = f"{data.name}: block, warp, thread" + (f", lanes {lane_map}" if lane_map else "")
+    rows, columns = data.tile
+    title = f"{data.name}, tile of {rows} × {columns}: block, warp, thread" + (
+        f", lanes {lane_map}" if lane_map else ""
+    )
     drawn, axes = page.page(HEIGHT, title, caption(data, warp), CAPTION_LINES)
     with theme.style():
         keys = [page.Key(theme.C, "the selected thread's elements"), page.Key(theme.WARP, "its warp, its block")]
@@ -59,11 +62,11 @@ def caption(data: Hierarchy, warp: int) -> str:
     text += f"{theme.plural(data.elements(warp), 'FMA')}."
     loads = data.loads[warp]
     if loads:
-        text += f" It loads {' and '.join(_told(tile, one) for tile, one in loads.items())}."
+        text += f" It loads {' and '.join(_in_words(tile, load) for tile, load in loads.items())}."
     return text
 
 
-def _told(tile: str, loads: Loads) -> str:
+def _in_words(tile: str, loads: Loads) -> str:
     """'As by 4 requests of 2 wavefronts'."""
     requests, fronts = (
         f"{theme.number(n)}\u00a0{noun}{'' if n == 1 else 's'}"
@@ -123,7 +126,7 @@ def _block(axes: Axes, data: Hierarchy, warp: int) -> None:
     numbers = data.owner // WARP
     image = np.array([to_rgb(tint) for tint in TINTS])[_parity(data, numbers)]
     image[numbers == warp] = to_rgb(theme.WARP)
-    image[data.owner == NOBODY] = to_rgb(theme.WASTE_FILL)
+    image[data.owner == NO_THREAD] = to_rgb(theme.WASTE_FILL)
     rows, columns = data.tile
     page.text(axes, BLOCK_X, TOP - 45, "block", size=theme.TEXT, color=theme.INK, weight="bold")
     page.text(axes, BLOCK_X, TOP - 28, f"{rows} × {columns}, {theme.plural(data.warps, 'warp')}")
@@ -170,7 +173,7 @@ def _warp(
     width, height = _size(lanes.shape, most, height)
     scale = width / lanes.shape[1]
     image = np.array([to_rgb(tint) for tint in TINTS])[_parity(data, lanes)]
-    image[lanes == NOBODY] = to_rgb(theme.WASTE_FILL)
+    image[lanes == NO_THREAD] = to_rgb(theme.WASTE_FILL)
     image[lanes == lane] = to_rgb(theme.C)
     rows, columns = lanes.shape
     page.text(axes, left, top - 45, f"warp {warp}", size=theme.TEXT, color=theme.INK, weight="bold")
@@ -187,9 +190,9 @@ def _warp(
 
 
 def _lanes(data: Hierarchy, warp: int) -> np.ndarray:
-    """(rows, columns) of the warp's tile: the lane that owns each element, NOBODY for another warp's."""
+    """(rows, columns) of the warp's tile: the lane that owns each element, NO_THREAD for another warp's."""
     owner = data.owner[data.window(warp)]
-    return np.where(owner // WARP == warp, owner % WARP, NOBODY)
+    return np.where(owner // WARP == warp, owner % WARP, NO_THREAD)
 
 
 def _lines_below(lanes: np.ndarray, scale: float) -> list[str]:
@@ -199,7 +202,7 @@ def _lines_below(lanes: np.ndarray, scale: float) -> list[str]:
 
 def _owned(numbers: np.ndarray) -> list[tuple[int, int, int, int, int]]:
     """The rectangles that belong to a lane or a warp."""
-    return [part for part in rectangles(numbers) if part[0] != NOBODY]
+    return [part for part in rectangles(numbers) if part[0] != NO_THREAD]
 
 
 def _letters(parts: Sequence[tuple[int, int, int, int, int]], scale: float) -> float:
@@ -239,8 +242,8 @@ def _names(axes: Axes, numbers: np.ndarray, left: float, top: float, scale: floa
 
 def rows_of_lanes(lanes: np.ndarray) -> list[str]:
     """'row 0 of lanes: 0 to 15' for each row of lanes that differs from those above it; of the first four."""
-    found = dict.fromkeys(tuple(np.unique(row[row != NOBODY]).tolist()) for row in lanes)
-    return [f"row {number} of lanes: {_short(one)}" for number, one in enumerate(found)][:4]
+    rows = dict.fromkeys(tuple(np.unique(row[row != NO_THREAD]).tolist()) for row in lanes)
+    return [f"row {number} of lanes: {_short(row)}" for number, row in enumerate(rows)][:4]
 
 
 def _short(lanes: Sequence[int]) -> str:
@@ -254,24 +257,24 @@ def rectangles(numbers: np.ndarray) -> list[tuple[int, int, int, int, int]]:
     new = np.ones(numbers.shape, bool)
     new[1:] &= numbers[1:] != numbers[:-1]
     new[:, 1:] &= numbers[:, 1:] != numbers[:, :-1]
-    found = []
+    rectangles = []
     for row, col in np.argwhere(new).tolist():
         number = numbers[row, col]
         down, across = numbers[row:, col] != number, numbers[row, col:] != number
         rows = int(np.argmax(down)) if down.any() else len(down)
         columns = int(np.argmax(across)) if across.any() else len(across)
-        found.append((int(number), row, col, rows, columns))
-    return found
+        rectangles.append((int(number), row, col, rows, columns))
+    return rectangles
 
 
 def _facts(axes: Axes, data: Hierarchy, warp: int, lane: int) -> None:
     """What the thread and the warp load for each FMA."""
-    found = {"thread": data.needs(warp, lane), "warp": data.needs(warp)}
-    for number, (who, (rows, columns)) in enumerate(found.items()):
-        words = f"{who}: computes nothing"
+    needs = {"thread": data.needs(warp, lane), "warp": data.needs(warp)}
+    for number, (owner, (rows, columns)) in enumerate(needs.items()):
+        words = f"{owner}: computes nothing"
         if rows and columns:
             share = theme.thousands((rows + columns) / (rows * columns), 3)
-            words = f"{who}: {rows} + {columns} floats for {rows} × {columns} FMAs, {share} per FMA"
+            words = f"{owner}: {rows} + {columns} floats for {rows} × {columns} FMAs, {share} per FMA"
         page.text(axes, page.MARGIN, FACTS_Y + number * FACTS_STEP, words, size=theme.TEXT, color=theme.INK)
 
 
@@ -279,15 +282,15 @@ def lane_maps_figure(maps: Sequence[tuple[str, Hierarchy]], title: str, warp: in
     """Several orders of the lanes side by side: (what it is called, the kernel with it), and what their loads cost."""
     if not 1 <= len(maps) <= SIDE_BY_SIDE:
         raise ValueError(f"Between 1 and {SIDE_BY_SIDE} lane maps fit side by side, but {len(maps)} were given.")
-    told = []
+    parts = []
     for name, data in maps:
         fronts = ", ".join(f"{tile[:1]} {theme.number(loads.each)}" for tile, loads in data.loads[warp].items())
-        told.append(f"{name}: {fronts}")
+        parts.append(f"{name}: {fronts}")
     tiles = [_lanes(data, warp) for _, data in maps]
     sizes = [_size(tile.shape, TWIN_WIDTH, TWIN_HEIGHT) for tile in tiles]
     below = (_lines_below(tile, width / tile.shape[1]) for tile, (width, _) in zip(tiles, sizes, strict=True))
     height = max(90.0, *(height + len(lines) * ROW_STEP for lines, (_, height) in zip(below, sizes, strict=True)))
-    drawn, axes = page.page(TWIN_TOP + height + 64, title, f"Wavefronts per request – {'; '.join(told)}.", 2)
+    drawn, axes = page.page(TWIN_TOP + height + 64, title, f"Wavefronts per request – {'; '.join(parts)}.", 2)
     with theme.style():
         keys = [page.Key(theme.C, f"lane {lane}'s elements"), page.Key(theme.A, "its part of A")]
         page.legend(axes, 46, [*keys, page.Key(theme.B, "its part of B")])
@@ -295,7 +298,7 @@ def lane_maps_figure(maps: Sequence[tuple[str, Hierarchy]], title: str, warp: in
             left = page.MARGIN + STRIP + GAP + number * TWIN_STEP
             page.text(axes, left, TWIN_TOP - 58, name, size=theme.TEXT, color=theme.INK)
             _warp(axes, data, warp, lane, left, TWIN_TOP + 8, TWIN_WIDTH, TWIN_HEIGHT)
-            for line, (tile, one) in enumerate(data.loads[warp].items()):
-                words = f"{tile[:1]}: {_cost(one)}"
+            for line, (tile, load) in enumerate(data.loads[warp].items()):
+                words = f"{tile[:1]}: {_cost(load)}"
                 page.text(axes, left, TWIN_TOP + height + 32 + 18 * line, words, color=theme.INK)
     return drawn

@@ -27,8 +27,8 @@ class Recorded:
 
     def of(self, kind: str) -> tuple[Span, ...]:
         """The spans of a kind on the GPU, or of the host if no stream has any; marks are no work."""
-        found = tuple(span for span in self.spans if span.kind == kind and span.row != MARKS)
-        return tuple(span for span in found if span.row != HOST) or found
+        spans = tuple(span for span in self.spans if span.kind == kind and span.row != MARKS)
+        return tuple(span for span in spans if span.row != HOST) or spans
 
 
 def recorded(name: str, gpu_name: str = devices.DEFAULT.name) -> Recorded:

@@ -58,7 +58,7 @@ def picture_of(choice: Choice, *, whole: bool = False) -> theme.Figure:
 
 def cost_of(launch: Launch, line: Line) -> str:
     """'Line 46: 1 024 requests of 8 wavefronts': counted on the first block."""
-    counted = next(one for one in run.record(launch).by_line() if one.line == line.number)
+    counted = next(row for row in run.record(launch).by_line() if row.line == line.number)
     space, unit = ("global", "sectors") if line.array in "ABC" else ("shared", "wavefronts")
     requests = counted.total("requests", space, line.op)
     each = counted.total(unit, space, line.op) / max(requests, 1)
@@ -69,11 +69,11 @@ def time_of(kernel: Kernel | OwnKernel, line: Line) -> str:
     """', 6% of the predicted time. 31 632 GFLOPS at 4 096³, recorded on NVIDIA H200.': of the whole launch."""
     share = speed = ""
     with suppress(*cycles.CANNOT):
-        found = cycles.predict(kernel.launch(*(PREDICTED_SIZE,) * 3))
-        part = sum(found.by_line().get(line.number, {}).values()) * (1 - found.time["empty"])
-        gflops = theme.thousands(2e-6 * PREDICTED_SIZE**3 / found.ms)
+        prediction = cycles.predict(kernel.launch(*(PREDICTED_SIZE,) * 3))
+        part = sum(prediction.by_line().get(line.number, {}).values()) * (1 - prediction.time["empty"])
+        gflops = theme.thousands(2e-6 * PREDICTED_SIZE**3 / prediction.ms)
         share = f", {part:.0%} of the predicted time"
-        speed = f"{gflops} GFLOPS at {theme.thousands(PREDICTED_SIZE)}³, {found.label}."
+        speed = f"{gflops} GFLOPS at {theme.thousands(PREDICTED_SIZE)}³, {prediction.label}."
     if isinstance(kernel, Kernel) and (measured := recorded(kernel)):
         speed = f"{theme.thousands(measured.gflops)} GFLOPS at {theme.thousands(measured.M)}³, {measured.label}."
     return f"{share}. {speed}"
@@ -83,7 +83,7 @@ class HotLinesExplorer(LiveExplorer):
     """Controls for the kernel, its line, and which request of which warp of the first block is drawn."""
 
     def __init__(self, kernels: Sequence[Kernel | OwnKernel], first: Kernel | OwnKernel) -> None:
-        self.kernel = choice_list("kernel", [(_named(one), one) for one in kernels], first)
+        self.kernel = choice_list("kernel", [(_named(kernel), kernel) for kernel in kernels], first)
         launch = shown(first)
         lines = list(asked(launch))
         self.line = choice_list("line", [(line.label, line) for line in lines], lines[0])
@@ -105,16 +105,16 @@ class HotLinesExplorer(LiveExplorer):
 
     def draw(self) -> tuple[theme.Figure, str]:
         launch = shown(self.kernel.value)
-        found = asked(launch, self.warp.value)
+        requests = asked(launch, self.warp.value)
         with self.quiet():
-            self._offer(list(found))
-            self.request.max = len(found[self.line.value]) - 1
+            self._offer(list(requests))
+            self.request.max = len(requests[self.line.value]) - 1
         return picture_of(self.choice, whole=True), f"{cost_of(launch, self.line.value)}."
 
     def later(self) -> Callable[[], str] | None:
         """What the line takes of the predicted time, and how fast the kernel is, behind what was counted."""
         kernel, line = self.kernel.value, self.line.value
-        return partial(_told, kernel, line)
+        return partial(_sentence, kernel, line)
 
     def _offer(self, lines: list[Line]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""
@@ -133,12 +133,12 @@ def _named(kernel: Kernel | OwnKernel) -> str:
     return f"{kernel.name}, tile {BM} × {BN} × {BK}, patch {TM} × {TN}"
 
 
-def _told(kernel: Kernel | OwnKernel, line: Line) -> str:
+def _sentence(kernel: Kernel | OwnKernel, line: Line) -> str:
     return f"{cost_of(shown(kernel), line)}{time_of(kernel, line)}"
 
 
 def explore(own: Own = None, *, kernel: str = KERNEL) -> HotLinesExplorer:
     """The explorer, beginning with a kernel of the ladder, or with a learner's own."""
     own = multiplication(own, "which lane asks for which float of a matrix or a tile")
-    tiles = [get(KERNEL).replace(**dict(zip(("BM", "BN", "BK", "TM", "TN"), one, strict=True))) for one in TILES]
+    tiles = [get(KERNEL).replace(**dict(zip(("BM", "BN", "BK", "TM", "TN"), tile, strict=True))) for tile in TILES]
     return HotLinesExplorer([*([own] if own else []), *LADDER, *tiles], own or get(kernel))

@@ -46,10 +46,10 @@ class Asked:
     @cached_property
     def groups(self) -> dict[tuple[int, int], tuple[int, ...]]:
         """(row, column) of the first float -> the lanes that ask for it, in the order of rows and columns."""
-        found: dict[tuple[int, int], list[int]] = {}
+        lanes_at: dict[tuple[int, int], list[int]] = {}
         for lane, row, column in zip(self.lanes.tolist(), self.rows.tolist(), self.columns.tolist(), strict=True):
-            found.setdefault((row, column), []).append(lane)
-        return {place: tuple(found[place]) for place in sorted(found)}
+            lanes_at.setdefault((row, column), []).append(lane)
+        return {start: tuple(lanes_at[start]) for start in sorted(lanes_at)}
 
 
 @lru_cache(maxsize=16)
@@ -61,8 +61,8 @@ def asked(launch: Launch, warp: int = 0) -> dict[Line, tuple[Asked, ...]]:
     recording = run.record(launch)
     (_, N, K), names = launch.shape, _shared_names(recording)
     widths = {"A": K, "B": N, "C": N}
-    texts = {one.line: one.text.strip() for one in recording.by_line()}
-    found: dict[Line, list[Asked]] = {}
+    texts = {row.line: row.text.strip() for row in recording.by_line()}
+    requests: dict[Line, list[Asked]] = {}
     rows = recording.requests(warp=warp)
     for row in rows[np.argsort(rows["step"], kind="stable")]:
         lanes, line = np.flatnonzero(row["active"]), int(row["line"])
@@ -70,15 +70,15 @@ def asked(launch: Launch, warp: int = 0) -> dict[Line, tuple[Asked, ...]]:
             array = str(row["array"])
             index = np.stack(np.divmod(row["offset"][lanes] // FLOAT_BYTES, widths[array]), axis=1)
         elif str(row["space"]) == "shared":
-            places = [names.place(-1, int(byte)) for byte in row["address"][lanes]]
-            array, index = places[0][0], np.array([(0, *place[1])[-2:] for place in places])
+            places = [names.locate(-1, int(byte)) for byte in row["address"][lanes]]
+            array, index = places[0][0], np.array([(0, *location[1])[-2:] for location in places])
         else:
             continue
-        one = Asked(index[:, 0], index[:, 1], lanes, max(1, int(row["width"]) // FLOAT_BYTES))
-        found.setdefault(Line(line, str(row["op"]), array, texts.get(line, "")), []).append(one)
-    if not found:
+        request = Asked(index[:, 0], index[:, 1], lanes, max(1, int(row["width"]) // FLOAT_BYTES))
+        requests.setdefault(Line(line, str(row["op"]), array, texts.get(line, "")), []).append(request)
+    if not requests:
         raise CannotTell(f"Warp {warp} of {launch.name} accesses no matrix and no tile. Choose another kernel.")
-    return {line: tuple(found[line]) for line in sorted(found, key=lambda line: (line.number, line.op))}
+    return {line: tuple(requests[line]) for line in sorted(requests, key=lambda line: (line.number, line.op))}
 
 
 def _shared_names(recording: Recording) -> SharedNames:

@@ -67,9 +67,9 @@ def _scale(axes: Axes, columns: tuple[int, int], cell: float, array: str) -> Non
 
 
 def _row(
-    axes: Axes, request: Asked, row: int, place: tuple[float, float], columns: tuple[int, int], cell: float
+    axes: Axes, request: Asked, row: int, rows: tuple[float, float], columns: tuple[int, int], cell: float
 ) -> None:
-    (top, height), (first, last) = place, columns
+    (top, height), (first, last) = rows, columns
     page.text(axes, LEFT - 8, top + height / 2, f"row {row}", ha="right", color=theme.INK)
     page.fill(axes, page.boxes(LEFT, top + 3, (last - first) * cell, height - 6), theme.WASTE_FILL)
     mine = [(column, lanes) for (at, column), lanes in request.groups.items() if at == row]
@@ -79,7 +79,7 @@ def _row(
     for x, (_, lanes) in zip(left, mine, strict=True):
         words = numbers(lanes)
         lines = [words] if _fits(words, wide) or height < ROW else words.split(", ")
-        if all(_fits(one, wide) for one in lines):
+        if all(_fits(line, wide) for line in lines):
             middle = top + height / 2 - LETTER * 0.65 * (len(lines) - 1)
             y = middle + LETTER * 1.3 * np.arange(len(lines))
             page.labels(axes, lines, np.full(len(lines), x + wide / 2), y, LETTER, theme.ink_on(theme.WARP))

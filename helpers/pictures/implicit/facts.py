@@ -26,8 +26,8 @@ class Convolution:
 
     def pixel(self, row: int, k: int) -> tuple[int, int, int, int]:
         """(image, h, w, c) of an element of the implicit matrix; h and w may lie in the border."""
-        image, place = divmod(row, self.P * self.Q)
-        p, q = divmod(place, self.Q)
+        image, pixel = divmod(row, self.P * self.Q)
+        p, q = divmod(pixel, self.Q)
         rs, c = divmod(k, self.C)
         r, s = divmod(rs, self.S)
         return image, p * self.stride + r - self.pad, q * self.stride + s - self.pad, c
@@ -66,7 +66,7 @@ class WarpOfImage:
     @property
     def loads(self) -> int:
         """Lanes that load."""
-        return sum(one.loaded for one in self.wanted)
+        return sum(element.loaded for element in self.wanted)
 
 
 def warp_of_image(

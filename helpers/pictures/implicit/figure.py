@@ -14,33 +14,35 @@ MOST_CELL = 10.0
 CAPTION_LINES = 2
 
 
-def implicit_figure(found: WarpOfImage, title: str) -> theme.Figure:
+def implicit_figure(warp: WarpOfImage, title: str) -> theme.Figure:
     """One warp in one iteration."""
-    zeros = len(found.wanted) - found.loads
+    zeros = len(warp.wanted) - warp.loads
     caption = (
-        f"At k0 = {found.k0} warp 0 wants {len(found.wanted)} elements of a matrix of {found.rows} × {found.depth} "
-        f"that is nowhere: {found.loads} lie in {theme.plural(found.sectors, 'sector')} of the image, and {zeros} in "
+        f"At k0 = {warp.k0} warp 0 wants {len(warp.wanted)} elements of a matrix of {warp.rows} × {warp.depth} "
+        f"that is nowhere: {warp.loads} lie in {theme.plural(warp.sectors, 'sector')} of the image, and {zeros} in "
         "its border are zeros that nobody loads."
     )
     drawn, axes = page.page(TOP + SIDE + 16, title, caption, CAPTION_LINES)
     with theme.style():
         keys = (theme.WARP, "loaded by warp 0"), (theme.WASTE, "zero, not loaded", True), (theme.FAINT, "the rest")
         page.legend(axes, 50, [page.Key(*key) for key in keys])
-        _matrix(axes, found)
-        _image(axes, found)
+        _matrix(axes, warp)
+        _image(axes, warp)
     return drawn
 
 
-def _matrix(axes: Any, found: WarpOfImage) -> None:
-    cell = min(MOST_CELL, SIDE / max(found.rows, found.depth))
+def _matrix(axes: Any, warp: WarpOfImage) -> None:
+    cell = min(MOST_CELL, SIDE / max(warp.rows, warp.depth))
     page.text(axes, page.MARGIN, TOP - 16, "the matrix: rows are places of the result, columns k", color=theme.INK)
-    page.fill(axes, page.boxes(page.MARGIN, TOP, found.depth * cell, found.rows * cell), theme.WASTE_FILL)
-    sizes = found.sizes
-    edges = np.arange(0, found.depth + 1, sizes.C)
-    page.lines(axes, [[(page.MARGIN + k * cell, TOP), (page.MARGIN + k * cell, TOP + found.rows * cell)]
+    page.fill(axes, page.boxes(page.MARGIN, TOP, warp.depth * cell, warp.rows * cell), theme.WASTE_FILL)
+    sizes = warp.sizes
+    edges = np.arange(0, warp.depth + 1, sizes.C)
+    page.lines(axes, [[(page.MARGIN + k * cell, TOP), (page.MARGIN + k * cell, TOP + warp.rows * cell)]
                       for k in edges.tolist()], theme.FAINT, 0.8)  # fmt: skip
     for loaded in (True, False):
-        places = np.array([(one.k, one.row) for one in found.wanted if one.loaded is loaded]).reshape(-1, 2)
+        places = np.array([(element.k, element.row) for element in warp.wanted if element.loaded is loaded]).reshape(
+            -1, 2
+        )
         boxes = page.boxes(page.MARGIN + places[:, 0] * cell, TOP + places[:, 1] * cell, cell, cell)
         if loaded:
             page.fill(axes, boxes, theme.WARP, edge=theme.PAPER, line=0.4, label="wanted")
@@ -48,8 +50,8 @@ def _matrix(axes: Any, found: WarpOfImage) -> None:
             page.hatch(axes, boxes, label="zeros")
 
 
-def _image(axes: Any, found: WarpOfImage) -> None:
-    sizes = found.sizes
+def _image(axes: Any, warp: WarpOfImage) -> None:
+    sizes = warp.sizes
     pad = sizes.pad
     rows, columns = sizes.H + 2 * pad, sizes.W + 2 * pad
     pixel = SIDE / max(rows, columns)
@@ -66,19 +68,20 @@ def _image(axes: Any, found: WarpOfImage) -> None:
     page.text(axes, IMAGE_LEFT, TOP - 16, words, color=theme.INK)
     inside = [(h, w, c) for h in range(sizes.H) for w in range(sizes.W) for c in range(sizes.C)]
     page.fill(axes, places(inside), theme.FAINT, edge=theme.PAPER, line=0.6, label="pixels")
-    mine = [one for one in found.wanted if one.pixel[0] == 0]
-    page.hatch(axes, places([one.pixel[1:] for one in mine if not one.loaded]), label="border")
-    page.fill(axes, places([one.pixel[1:] for one in mine if one.loaded]), theme.WARP, edge=theme.PAPER, line=0.6,
+    mine = [element for element in warp.wanted if element.pixel[0] == 0]
+    page.hatch(axes, places([element.pixel[1:] for element in mine if not element.loaded]), label="border")
+    loaded = places([element.pixel[1:] for element in mine if element.loaded])
+    page.fill(axes, loaded, theme.WARP, edge=theme.PAPER, line=0.6,
               label="loaded")  # fmt: skip
     page.outline(axes, page.boxes(IMAGE_LEFT, TOP, columns * pixel, rows * pixel), theme.WASTE, 1.0, dashed=True)
     page.outline(axes, page.boxes(IMAGE_LEFT + pad * pixel, TOP + pad * pixel, sizes.W * pixel, sizes.H * pixel),
                  theme.MUTED, 1.4)  # fmt: skip
     done = set()
-    for one in mine:
-        if one.loaded and one.pixel not in done:
-            done.add(one.pixel)
-            count = sum(other.pixel == one.pixel for other in mine)
-            _, h, w, c = one.pixel
+    for element in mine:
+        if element.loaded and element.pixel not in done:
+            done.add(element.pixel)
+            count = sum(other.pixel == element.pixel for other in mine)
+            _, h, w, c = element.pixel
             if count > 1:
                 page.text(axes, IMAGE_LEFT + (w + pad) * pixel + 2 + (c % across + 0.5) * wide,
                           TOP + (h + pad) * pixel + 2 + (c // across + 0.5) * high, f"{count}×", color=theme.PAPER,

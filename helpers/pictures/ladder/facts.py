@@ -33,11 +33,11 @@ GROUPS = {
 
 def group_of(kernel: str) -> str:
     """The group of a kernel of the ladder by its place there; "" for any other."""
-    found = ""
-    for one in RUNGS:
-        found = GROUPS.get(one.name, found)
-        if one.name == kernel:
-            return found
+    group = ""
+    for rung in RUNGS:
+        group = GROUPS.get(rung.name, group)
+        if rung.name == kernel:
+            return group
     return ""
 
 
@@ -71,8 +71,8 @@ class Ladder:
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
         """All shapes, by their number of operations."""
-        found = {point.shape for points in self.lines.values() for point in points}
-        return tuple(sorted(found, key=_by_operations))
+        every_shape = {point.shape for points in self.lines.values() for point in points}
+        return tuple(sorted(every_shape, key=_by_operations))
 
     @property
     def square(self) -> bool:
@@ -92,9 +92,11 @@ def ladder(measurements: Iterable[Measurement], gpu: str, peak_gflops: float) ->
     """A ladder from recorded Measurements, kernels in the order of their first one. ValueError if there is none."""
     lines: dict[str, list[Point]] = {}
     source = ""
-    for one in measurements:
-        lines.setdefault(one.kernel, []).append(Point((one.M, one.N, one.K), one.gflops, one.cublas_gflops))
-        source = one.label
+    for measurement in measurements:
+        lines.setdefault(measurement.kernel, []).append(
+            Point((measurement.M, measurement.N, measurement.K), measurement.gflops, measurement.cublas_gflops)
+        )
+        source = measurement.label
     if not lines:
         raise ValueError("There is no measurement to draw: record some, or choose another suite.")
     ordered = {
@@ -118,7 +120,9 @@ def ladder_of(gpu: str, suite: Suite) -> Ladder:
     if suite == FASTEST:
         return _fastest_of(gpu)
     if suite == UPPER_RUNGS:
-        measured = [row for one in ("ladder", "shapes") for row in recordings.load(gpu, one) if row.M == row.N == row.K]
+        measured = [
+            row for suite in ("ladder", "shapes") for row in recordings.load(gpu, suite) if row.M == row.N == row.K
+        ]
         shown = (LADDER[-1], *UPPER)
     else:
         measured, shown = recordings.load(gpu, suite), (*LADDER, UPPER[-1])
@@ -139,7 +143,7 @@ def _fastest_of(gpu: str) -> Ladder:
         factors = (1 / row.of_best, 1 / row.of_autotuned, 1.0)
         for points, factor in zip(lines.values(), factors, strict=True):
             points.append(Point(row.shape, row.gflops * factor, row.cublas_gflops))
-    points = {name: tuple(found) for name, found in lines.items()}
+    points = {name: tuple(points_of) for name, points_of in lines.items()}
     return Ladder(gpu, devices.get(gpu).peak_fp32_gflops, rows[0].label, points)
 
 

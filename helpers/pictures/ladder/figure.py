@@ -84,22 +84,22 @@ def _percent(share: float) -> str:
 
 def _plot(axes: Axes, data: Ladder, shape: Shape, kernel: str, scale: Scale) -> None:
     shapes = data.shapes
-    place = {one: number for number, one in enumerate(shapes)}
+    position = {shape: number for number, shape in enumerate(shapes)}
     joined = "-" if data.square else "none"  # between unlike shapes a line would mean nothing
     pale = {"linestyle": joined, "linewidth": 1.3, "marker": "" if data.square else "_", "markersize": 11}
     for name, points in data.lines.items():
         if name != kernel:
-            x, y = [place[point.shape] for point in points], [point.gflops / 1000 for point in points]
+            x, y = [position[point.shape] for point in points], [point.gflops / 1000 for point in points]
             axes.plot(x, y, color=_tint(name), label=name, **pale)
-    cublas = [data.cublas(one) / 1000 for one in shapes]
+    cublas = [data.cublas(shape) / 1000 for shape in shapes]
     style = {"linestyle": "--" if data.square else "none", "marker": "s", "markersize": 6}
     axes.plot(range(len(shapes)), cublas, color=theme.REFERENCE, linewidth=2.6, label=CUBLAS, **style)
     mine = data.lines[kernel]
-    x, y = [place[point.shape] for point in mine], [point.gflops / 1000 for point in mine]
+    x, y = [position[point.shape] for point in mine], [point.gflops / 1000 for point in mine]
     axes.plot(x, y, linestyle=joined, marker="o", markersize=8, color=theme.SPEED, linewidth=3.2, label=kernel)
     peak = data.peak_gflops / 1000
     axes.axhline(peak, color=theme.INK, linewidth=1.4, linestyle=":", label="peak")
-    axes.axvline(place[shape], color=theme.WARP, linewidth=9, alpha=0.16, zorder=0, label="chosen")
+    axes.axvline(position[shape], color=theme.WARP, linewidth=9, alpha=0.16, zorder=0, label="chosen")
     axes.set_yscale(scale)
     if scale == "log":
         lowest = min(point.gflops for points in data.lines.values() for point in points) / 1000
@@ -112,7 +112,7 @@ def _plot(axes: Axes, data: Ladder, shape: Shape, kernel: str, scale: Scale) -> 
         axes.set_ylim(0, peak * 1.12)
     axes.set_xlim(-0.3, len(shapes) - 0.7)
     every = 1 if len(shapes) <= MOST_LABELS or not data.square else 2
-    axes.set_xticks(range(0, len(shapes), every), [shape_label(one) for one in shapes[::every]])
+    axes.set_xticks(range(0, len(shapes), every), [shape_label(shape) for shape in shapes[::every]])
     if data.square:
         axes.set_xlabel("M = N = K")
     else:
@@ -187,13 +187,13 @@ def ladder_columns_figure(data: Ladder, shapes: Sequence[Shape], title: str) -> 
     if not shapes:
         raise ValueError("There is no shape to draw: give at least one.")
     kernels = list(data.lines)
-    told = []
+    parts = []
     for shape in shapes:
         here = data.at(shape)
         best = max(here, key=lambda name: here[name].gflops)
-        told.append(f"{shape_label(shape)}: {best}, {_percent(here[best].of_cublas)} of cuBLAS")
+        parts.append(f"{shape_label(shape)}: {best}, {_percent(here[best].of_cublas)} of cuBLAS")
     height = COLUMNS_Y + COLUMNS_ROW * len(kernels) + 6
-    drawn, axes = page.page(height, title, f"Fastest kernel – {'; '.join(told)} ({data.source}).", 2)
+    drawn, axes = page.page(height, title, f"Fastest kernel – {'; '.join(parts)} ({data.source}).", 2)
     step = (page.WIDTH - page.MARGIN - COLUMNS_NAME) / len(shapes)
     with theme.style():
         page.legend(

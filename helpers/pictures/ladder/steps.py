@@ -31,7 +31,7 @@ def recorded_on() -> str:
     """The GPU whose recordings have every upper rung: the default one, if it has them. NoRecording if there is none."""
     names = recordings.gpus(suites=("ladder",))
     default = devices.DEFAULT.name
-    for name in sorted(names, key=lambda one: one != default):
+    for name in sorted(names, key=lambda name: name != default):
         if has_upper_rungs(name):
             return name
     raise recordings.NoRecording(f"The upper rungs of the ladder were not recorded. {recordings.how_to('ladder')}")
@@ -61,7 +61,7 @@ def steps(gpu: str) -> Iterator[Step]:
 def points_of(gpu: str) -> Mapping[str, Mapping[int, Point]]:
     """Kernel -> M = N = K -> its point."""
     lines = ladder_of(gpu, UPPER_RUNGS).lines
-    return {name: {one.shape[0]: one for one in points} for name, points in lines.items()}
+    return {name: {point.shape[0]: point for point in points} for name, points in lines.items()}
 
 
 def table() -> Table:
@@ -70,14 +70,14 @@ def table() -> Table:
     points, source = points_of(gpu), ladder_of(gpu, "ladder").source
 
     def line(name: str, what: str, size: str, here: Mapping[int, Point]) -> tuple[str, ...]:
-        speeds = [f"{here[one].gflops / 1e3:.1f}" for one in SIZES]
+        speeds = [f"{here[size].gflops / 1e3:.1f}" for size in SIZES]
         return (name, what, size, *speeds, f"{here[CUBLAS_AT].of_cublas:.0%}")
 
     rows = [line("stream_k", get("stream_k").idea, "", points["stream_k"])]
-    rows += [line(one.kernel.name, one.kernel.idea, f"+{one.new} −{one.gone}", one.points) for one in steps(gpu)]
-    cublas = [f"{points['stream_k'][one].cublas / 1e3:.1f}" for one in SIZES]
+    rows += [line(step.kernel.name, step.kernel.idea, f"+{step.new} −{step.gone}", step.points) for step in steps(gpu)]
+    cublas = [f"{points['stream_k'][size].cublas / 1e3:.1f}" for size in SIZES]
     rows.append(("cuBLAS", "", "", *cublas, "100%"))
-    head = ("kernel", "its idea", "lines", *(shape_label((one,) * 3) for one in SIZES), f"of cuBLAS at {CUBLAS_AT}")
+    head = ("kernel", "its idea", "lines", *(shape_label((size,) * 3) for size in SIZES), f"of cuBLAS at {CUBLAS_AT}")
     return Table(head, tuple(rows), f"TFLOPS ({source}). Peak: {_peak(gpu)}", words=frozenset({1}))
 
 

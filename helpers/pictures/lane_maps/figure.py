@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from helpers.pictures import page, theme
 
-NOBODY = -1
+NO_LANE = -1
 PAIR = "#E9DFEF"  # behind lanes i and i ^ 1, where they stand side by side
 INSET = 4.0  # pixels between a pair and the cells around it
 
@@ -20,51 +20,51 @@ TOP, CELL, LETTER = 104.0, 40.0, 16.0
 
 @dataclass(frozen=True)
 class LaneMap:
-    """name: what a picture calls it.  lanes: (rows, columns) of lane numbers, NOBODY where no lane stands."""
+    """name: what a picture calls it.  lanes: (rows, columns) of lane numbers, NO_LANE where no lane stands."""
 
     name: str
     lanes: np.ndarray
 
     def shared(self, bit: int, axis: int) -> bool:
         """Whether every lane i stands in the same row (axis 0) or column (axis 1) as lane i ^ bit."""
-        places = {int(lane): where for where, lane in np.ndenumerate(self.lanes) if lane != NOBODY}
+        places = {int(lane): where for where, lane in np.ndenumerate(self.lanes) if lane != NO_LANE}
         return all(lane ^ bit in places and places[lane ^ bit][axis] == where[axis] for lane, where in places.items())
 
 
 def warp_maps_figure(maps: Sequence[LaneMap], title: str) -> theme.Figure:
     """The maps side by side, lane numbers large enough to be read. Raises ValueError if they do not fit."""
-    widths = [CELL * one.lanes.shape[1] for one in maps]
+    widths = [CELL * lane_map.lanes.shape[1] for lane_map in maps]
     gap = (page.WIDTH - 2 * page.MARGIN - sum(widths)) / max(1, len(maps))
     if not maps or gap < CELL / 2:
         raise ValueError(f"{len(maps)} maps of {sum(widths) / CELL:.0f} columns together do not fit side by side.")
-    height = TOP + CELL * max(one.lanes.shape[0] for one in maps) + 60
+    height = TOP + CELL * max(lane_map.lanes.shape[0] for lane_map in maps) + 60
     drawn, axes = page.page(height, title, caption(maps), 2)
     with theme.style():
         page.legend(axes, 46, [page.Key(PAIR, "a pair of lanes, i and i ^ 1")])
         left = page.MARGIN + gap / 2
-        for one, width in zip(maps, widths, strict=True):
-            _map(axes, one, left)
+        for lane_map, width in zip(maps, widths, strict=True):
+            _map(axes, lane_map, left)
             left += width + gap
     return drawn
 
 
 def caption(maps: Sequence[LaneMap]) -> str:
     """'row by row: lanes i and i ^ 1 share a row, i and i ^ 2 share a row; …'"""
-    return "Who shares what – " + "; ".join(f"{one.name}: {_shared(one)}" for one in maps) + "."
+    return "Who shares what – " + "; ".join(f"{lane_map.name}: {_shared(lane_map)}" for lane_map in maps) + "."
 
 
-def _shared(one: LaneMap) -> str:
-    told = []
+def _shared(lane_map: LaneMap) -> str:
+    parts = []
     for bit in (1, 2):
-        what = [word for axis, word in enumerate(("row", "column")) if one.shared(bit, axis)]
-        told.append(f"lanes i and i ^ {bit} share {'a ' + what[0] if len(what) == 1 else 'neither'}")
-    return ", ".join(told)
+        what = [word for axis, word in enumerate(("row", "column")) if lane_map.shared(bit, axis)]
+        parts.append(f"lanes i and i ^ {bit} share {'a ' + what[0] if len(what) == 1 else 'neither'}")
+    return ", ".join(parts)
 
 
-def _map(axes: Axes, one: LaneMap, left: float) -> None:
-    rows, columns = one.lanes.shape
-    page.text(axes, left, TOP - 20, one.name, size=theme.TEXT, color=theme.INK, weight="bold")
-    places = {int(lane): (row, column) for (row, column), lane in np.ndenumerate(one.lanes) if lane != NOBODY}
+def _map(axes: Axes, lane_map: LaneMap, left: float) -> None:
+    rows, columns = lane_map.lanes.shape
+    page.text(axes, left, TOP - 20, lane_map.name, size=theme.TEXT, color=theme.INK, weight="bold")
+    places = {int(lane): (row, column) for (row, column), lane in np.ndenumerate(lane_map.lanes) if lane != NO_LANE}
     page.outline(
         axes,
         page.boxes(

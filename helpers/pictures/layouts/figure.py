@@ -29,7 +29,7 @@ def layout_figure(rows: int, columns: int) -> theme.Figure:
     drawn, axes = page.page(ribbon_y + RIBBON + 26, title, caption(rows, columns))
     with theme.style():
         for number, order in enumerate(NAMES):
-            _one(axes, rows, columns, order, number * half, ribbon_y, half - 2 * page.MARGIN)
+            _layout(axes, rows, columns, order, number * half, ribbon_y, half - 2 * page.MARGIN)
     return drawn
 
 
@@ -40,13 +40,13 @@ def places(rows: int, columns: int, order: Order) -> np.ndarray:
 
 def caption(rows: int, columns: int) -> str:
     """'Row-major: the next row is 5 floats away, the next column 1. Column-major: …'"""
-    told = []
+    sentences = []
     for order, name in NAMES.items():
         index = places(rows, columns, order)
         below = int(index[min(1, rows - 1), 0] - index[0, 0])
         beside = int(index[0, min(1, columns - 1)] - index[0, 0])
-        told.append(f"{name}: the next row is {theme.plural(below, 'float')} away, the next column {beside}.")
-    return " ".join(sentence[0].upper() + sentence[1:] for sentence in told)
+        sentences.append(f"{name}: the next row is {theme.plural(below, 'float')} away, the next column {beside}.")
+    return " ".join(sentence[0].upper() + sentence[1:] for sentence in sentences)
 
 
 def _tint(row: int, rows: int) -> tuple[float, ...]:
@@ -55,7 +55,7 @@ def _tint(row: int, rows: int) -> tuple[float, ...]:
     return tuple(1 - share * (1 - channel) for channel in to_rgb(theme.C))
 
 
-def _one(axes: Axes, rows: int, columns: int, order: Order, left: float, ribbon_y: float, width: float) -> None:
+def _layout(axes: Axes, rows: int, columns: int, order: Order, left: float, ribbon_y: float, width: float) -> None:
     index = places(rows, columns, order)
     formula = f"row·{columns} + col" if order == "C" else f"row + col·{rows}"
     page.text(axes, left + page.MARGIN, 50, NAMES[order], size=theme.TEXT, color=theme.INK, weight="bold")
@@ -63,11 +63,11 @@ def _one(axes: Axes, rows: int, columns: int, order: Order, left: float, ribbon_
     page.text(axes, after, 50, f"index = {formula}", size=theme.TEXT, color=theme.INK)
     origin = left + LEFT
     row, col = (axis.ravel() for axis in np.mgrid[:rows, :columns])
-    tints = [_tint(one, rows) for one in row]
+    tints = [_tint(value, rows) for value in row]
     page.fill(axes, page.boxes(origin + col * CELL, TOP + row * CELL, CELL, CELL), tints, edge=theme.PAPER, line=1.6)
     x, y = origin + (col + 0.5) * CELL, TOP + (row + 0.5) * CELL
     along = np.argsort(index.ravel())
-    page.labels(axes, [str(one) for one in index.ravel()], x, y, 17.0, theme.INK, label=f"places {order}")
+    page.labels(axes, [str(number) for number in index.ravel()], x, y, 17.0, theme.INK, label=f"places {order}")
     for number in range(rows):
         page.text(axes, origin - 10, TOP + (number + 0.5) * CELL, f"row {number}", ha="right", color=theme.INK)
     for number in range(columns):
@@ -77,6 +77,6 @@ def _one(axes: Axes, rows: int, columns: int, order: Order, left: float, ribbon_
     start = left + page.MARGIN
     page.text(axes, start, ribbon_y - 14, "memory", color=theme.INK)
     ribbon = page.boxes(start + np.arange(index.size) * step, ribbon_y, step, RIBBON)
-    page.fill(axes, ribbon, [tints[one] for one in along], edge=theme.PAPER, line=1.4, label=f"memory {order}")
-    numbers = [str(one) for one in range(index.size)]
+    page.fill(axes, ribbon, [tints[number] for number in along], edge=theme.PAPER, line=1.4, label=f"memory {order}")
+    numbers = [str(number) for number in range(index.size)]
     page.labels(axes, numbers, start + (np.arange(index.size) + 0.5) * step, ribbon_y + RIBBON / 2, 12.0, theme.INK)

@@ -25,19 +25,19 @@ def load_to_use(kernel: Kernel | OwnKernel | Launch) -> tuple[int, ...]:
         code = listing.parse(compiled).statements
     except (compiler.NvdisasmMissing, compiler.DisassemblyError) as error:
         raise CannotTell(str(error)) from error
-    found = []
-    for place, load in enumerate(code):
+    distances = []
+    for position, load in enumerate(code):
         if load.base == "LDS" and load.has("128"):
             first = load.operands[0].number
             filled = set(range(first, first + WIDE))
-            later = (n for n, one in enumerate(code[place + 1 :], 1) if filled & _read(one))
-            found += [distance for distance in later][:1]
-    return tuple(found)
+            later = (n for n, statement in enumerate(code[position + 1 :], 1) if filled & _read(statement))
+            distances += [distance for distance in later][:1]
+    return tuple(distances)
 
 
-def _read(one: sass.Statement) -> set[int | None]:
+def _read(statement: sass.Statement) -> set[int | None]:
     """Numbers of the registers that an instruction reads: all operands, but for what it writes."""
-    values = one.operands if one.base.startswith("ST") else one.operands[1:]
+    values = statement.operands if statement.base.startswith("ST") else statement.operands[1:]
     read = [part for part in values if isinstance(part, sass.Register)]
-    read += [part for place in one.operands if isinstance(place, sass.Address) for part in place.registers]
+    read += [part for operand in statement.operands if isinstance(operand, sass.Address) for part in operand.registers]
     return {register.number for register in read if register.file == "R"}

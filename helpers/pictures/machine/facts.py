@@ -11,19 +11,19 @@ from helpers.measure import recorded_on
 from helpers.pictures.scheduler.model import FMA
 
 SUITE = "memories"
-PLACES = tuple(place for place in plan.PLACES if place != plan.LANES)  # from far to near
+PLACES = tuple(level for level in plan.PLACES if level != plan.LANES)  # from far to near
 
 
 @dataclass(frozen=True)
 class Memory:
     """One kind of memory of a GPU.
 
-    place: one of PLACES.  bytes: of each SM, if each has its own, else of the whole GPU.  for_each_sm: whether each
+    level: one of PLACES.  bytes: of each SM, if each has its own, else of the whole GPU.  for_each_sm: whether each
     has its own.  bytes_per_cycle: of the whole GPU, when all SMs read, measured.  latency: clock cycles from asking
     to having.
     """
 
-    place: str
+    level: str
     bytes: int
     for_each_sm: bool
     bytes_per_cycle: float
@@ -38,9 +38,9 @@ class Machine:
     memories: tuple[Memory, ...]
     source: str
 
-    def memory(self, place: str) -> Memory:
+    def memory(self, level: str) -> Memory:
         """The memory of one of PLACES."""
-        return next(memory for memory in self.memories if memory.place == place)
+        return next(memory for memory in self.memories if memory.level == level)
 
     def floats_per_cycle(self, memory: Memory) -> float:
         """The floats that one SM gets from there in a clock cycle, if all SMs ask for as much."""
@@ -61,9 +61,9 @@ def machine(device: Device = devices.DEFAULT) -> Machine:
         "l2": device.l2_bytes,
         "hbm": measured["hbm"]["bytes"],
     }
-    latency = {place: row["latency"] for place, row in measured.items()} | {"registers": FMA.cycles}
+    latency = {level: row["latency"] for level, row in measured.items()} | {"registers": FMA.cycles}
     memories = tuple(
-        Memory(place, held[place], place in ("registers", "shared"), measured[place]["bytes_per_cycle"], latency[place])
-        for place in PLACES
+        Memory(level, held[level], level in ("registers", "shared"), measured[level]["bytes_per_cycle"], latency[level])
+        for level in PLACES
     )
     return Machine(device, memories, recorded_on(device.name))

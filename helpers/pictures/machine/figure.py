@@ -7,6 +7,9 @@ how far the two are on the way to cuBLAS.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from matplotlib.axes import Axes
 
 from helpers.pictures import page, theme
@@ -47,56 +50,60 @@ def machine_figure(data: Machine) -> theme.Figure:
     device = data.device
     lanes = device.fp32_lanes_per_sm
     title = f"One of the {device.sms} SMs of an {device.short}, and what all of them share"
-    far, near = (data.floats_per_cycle(data.memory(place)) for place in ("hbm", "shared"))
-    told = f"While one float comes from HBM, {near / far:.0f} can come from shared memory, and multiply-adds could use "
-    told += f"{2 * lanes / far:.0f}: so keep what you fetched ({data.source})."
-    drawn, axes = page.page(HEIGHT, title, told, 2)
+    far, near = (data.floats_per_cycle(data.memory(level)) for level in ("hbm", "shared"))
+    caption = (
+        f"While one float comes from HBM, {near / far:.0f} can come from shared memory, and multiply-adds could use "
+    )
+    caption += f"{2 * lanes / far:.0f}: so keep what you fetched ({data.source})."
+    drawn, axes = page.page(HEIGHT, title, caption, 2)
     with theme.style():
         places = (LANES, *reversed(PLACES))
-        tops = {place: FIRST + STEP * row for row, place in enumerate(places)}
+        tops = {level: FIRST + STEP * row for row, level in enumerate(places)}
         _sms(axes, tops[LANES] - 12, tops["shared"] + BOX + 20)
-        for upper, place in zip(places, places[1:], strict=False):
-            _way(axes, data, data.memory(place), tops[upper] + BOX, tops[place])
-        for place, top in tops.items():
-            _box(axes, place, CENTRE - WIDTHS[place] / 2, top, WIDTHS[place], BOX)
+        for upper, level in zip(places, places[1:], strict=False):
+            _way(axes, data, data.memory(level), tops[upper] + BOX, tops[level])
+        for level, top in tops.items():
+            _box(axes, level, CENTRE - WIDTHS[level] / 2, top, WIDTHS[level], BOX)
         middle = tops[LANES] + BOX / 2
         page.text(axes, WORDS, middle - 9, f"{lanes} multiply-adds per cycle", size=theme.TEXT, color=theme.INK)
         page.text(axes, WORDS, middle + 10, f"Each needs a float of A and one of B: {2 * lanes} per cycle.")
         for memory in data.memories:
-            middle = tops[memory.place] + BOX / 2
+            middle = tops[memory.level] + BOX / 2
             page.text(axes, WORDS, middle - 9, _size(data, memory), size=theme.TEXT, color=theme.INK)
-            page.text(axes, WORDS, middle + 10, OWNERS[memory.place])
+            page.text(axes, WORDS, middle + 10, OWNERS[memory.level])
     return drawn
 
 
 def here_figure(
-    data: Machine, before: Mark, after: Mark, shares: tuple[float, ...] = (), source: str = ""
+    data: Machine, before: Mark, after: Mark, shares: Mapping[str, float] = MappingProxyType({}), source: str = ""
 ) -> theme.Figure:
     """The same ways from left to right, with the places where most cycles went before and go afterwards.
 
-    shares: of cuBLAS, before and afterwards, or afterwards alone; () for no bar.  source: of the shares.
+    shares: of cuBLAS's speed, by the kernel that reaches it, before and afterwards, or afterwards alone; empty for no
+    bar.  source: of the shares.
     """
-    told = f"What costs most. Before: {before.why}. Now: {after.why}."
-    if before.why == after.why:
-        told = f"What costs most: {after.why}."
-    drawn, axes = page.page(HERE_HEIGHT + (HERE_BAR_STEP if shares else 0), "You are here", told, HERE_LINES)
+    caption = f"What costs most. Before: {before.why}. Now: {after.why}."
+    named = (("before", before), ("now", after))
+    if before.why == after.why:  # nothing is compared
+        caption, named = f"What costs most: {after.why}.", (("now", after),)
+    drawn, axes = page.page(HERE_HEIGHT + (HERE_BAR_STEP if shares else 0), "You are here", caption, HERE_LINES)
     with theme.style():
         places = (*PLACES, LANES)
-        lefts = {place: page.MARGIN + HERE_STEP * column for column, place in enumerate(places)}
+        lefts = {level: page.MARGIN + HERE_STEP * column for column, level in enumerate(places)}
         middle = HERE_TOP + HERE_BOX / 2
-        for place, right in zip(places, places[1:], strict=False):
-            floats = data.floats_per_cycle(data.memory(place))
-            left = lefts[place] + HERE_WIDTH
-            page.fill(axes, _centred(left, lefts[right], middle, floats * HERE_A_FLOAT), WAY, label=f"from {place}")
-        for place, left in lefts.items():
-            colour = theme.TROUBLE if place == after.place else theme.INK
-            _box(axes, place, left, HERE_TOP, HERE_WIDTH, HERE_BOX, colour)
-            words = [word for word, mark in (("before", before), ("now", after)) if mark.place == place]
+        for level, right in zip(places, places[1:], strict=False):
+            floats = data.floats_per_cycle(data.memory(level))
+            left = lefts[level] + HERE_WIDTH
+            page.fill(axes, _centred(left, lefts[right], middle, floats * HERE_A_FLOAT), WAY, label=f"from {level}")
+        for level, left in lefts.items():
+            colour = theme.TROUBLE if level == after.place else theme.INK
+            _box(axes, level, left, HERE_TOP, HERE_WIDTH, HERE_BOX, colour)
+            words = [word for word, mark in named if mark.place == level]
             page.text(
                 axes, left + HERE_WIDTH / 2, HERE_TOP + HERE_BOX + 17, " and ".join(words),
-                size=theme.TEXT, color=theme.TROUBLE, ha="center", weight="bold" if place == after.place else "normal",
+                size=theme.TEXT, color=theme.TROUBLE, ha="center", weight="bold" if level == after.place else "normal",
             )  # fmt: skip
-            if place == before.place != after.place:
+            if level == before.place != after.place:
                 box = page.boxes(left, HERE_TOP, HERE_WIDTH, HERE_BOX)
                 page.outline(axes, box, theme.TROUBLE, 2.0, dashed=True, label="before")
         if shares:
@@ -104,17 +111,17 @@ def here_figure(
     return drawn
 
 
-def _progress(axes: Axes, shares: tuple[float, ...], source: str) -> None:
+def _progress(axes: Axes, shares: Mapping[str, float], source: str) -> None:
     """A bar that ends at cuBLAS, filled up to the share that was reached; what the notebook added is darker."""
     left, width = page.MARGIN, 4 * HERE_STEP + HERE_WIDTH
     whole = width / HERE_MOST
-    for share, colour, label in zip(shares[::-1], (theme.SPEED, WAY), ("now", "before"), strict=False):
+    for share, colour, label in zip(reversed(shares.values()), (theme.SPEED, WAY), ("now", "before"), strict=False):
         box = page.boxes(left, HERE_BAR_TOP, whole * min(share, HERE_MOST), HERE_BAR)
         page.fill(axes, box, colour, label=f"bar {label}")
     page.outline(axes, page.boxes(left, HERE_BAR_TOP, width, HERE_BAR), theme.MUTED, 1.0)
     page.lines(axes, [[(left + whole, HERE_BAR_TOP - 4), (left + whole, HERE_BAR_TOP + HERE_BAR + 4)]], theme.INK, 2.0)
     page.text(axes, left + whole - 6, HERE_BAR_TOP + HERE_BAR + 13, "cuBLAS", ha="right", color=theme.INK)
-    words = " → ".join(theme.percent(share, 0) for share in shares)
+    words = " → ".join(f"{name} {theme.percent(share, 0)}" for name, share in shares.items())
     page.text(axes, left, HERE_BAR_TOP + HERE_BAR + 13, f"{words} of cuBLAS's speed ({source})", color=theme.INK)
 
 
@@ -127,10 +134,10 @@ def _sms(axes: Axes, top: float, bottom: float) -> None:
     page.text(axes, CENTRE + width / 2 - 6, bottom - 9, "SM", color=theme.WARP, weight="bold", ha="right")
 
 
-def _box(axes: Axes, place: str, left: float, top: float, width: float, height: float, colour: str = theme.INK) -> None:
+def _box(axes: Axes, level: str, left: float, top: float, width: float, height: float, colour: str = theme.INK) -> None:
     box = page.boxes(left, top, width, height)
-    page.fill(axes, box, BOX_TINT, edge=colour, line=3.0 if colour == theme.TROUBLE else 1.2, label=place)
-    names = NAMES[place]
+    page.fill(axes, box, BOX_TINT, edge=colour, line=3.0 if colour == theme.TROUBLE else 1.2, label=level)
+    names = NAMES[level]
     for number, name in enumerate(names):
         y = top + height / 2 + 18 * (number - (len(names) - 1) / 2)
         page.text(axes, left + width / 2, y, name, ha="center", size=theme.TEXT, color=theme.INK, weight="bold")

@@ -32,10 +32,10 @@ class Mix:
 def mix(kernel: str, gpu: str = devices.DEFAULT.name) -> Mix:
     """A kernel of the ladder at M = N = K = `profiled.SIZE`. Raises NoRecording."""
     size = profiled.SIZE
-    found, fmas = states(kernel, size, gpu), size**3 / WARP
-    parts = {pipe: found.metrics[f"smsp__inst_executed_pipe_{pipe}.sum"] / fmas for pipe in PIPES}
-    issued = found.issuing * found.metrics["smsp__cycles_active.avg"] * SCHEDULERS * devices.get(gpu).sms / fmas
-    return Mix(kernel, {**parts, OTHER: max(0.0, issued - sum(parts.values()))}, found.label)
+    counted, fmas = states(kernel, size, gpu), size**3 / WARP
+    parts = {pipe: counted.metrics[f"smsp__inst_executed_pipe_{pipe}.sum"] / fmas for pipe in PIPES}
+    issued = counted.issuing * counted.metrics["smsp__cycles_active.avg"] * SCHEDULERS * devices.get(gpu).sms / fmas
+    return Mix(kernel, {**parts, OTHER: max(0.0, issued - sum(parts.values()))}, counted.label)
 
 
 def by_name(launch: Launch, names: Sequence[str]) -> dict[str, float]:

@@ -17,22 +17,22 @@ def mix_figure(mixes: Sequence[Mix], title: str) -> theme.Figure:
     """One bar below the other. Raises ValueError without a bar."""
     if not mixes:
         raise ValueError("There is no bar to draw: give at least one Mix.")
-    scale = (RIGHT - LEFT) / max(one.total for one in mixes)
+    scale = (RIGHT - LEFT) / max(mix.total for mix in mixes)
     height = TOP + ROW * len(mixes) + BELOW
     drawn, axes = page.page(height, title, caption(mixes), 2)
     with theme.style():
         page.legend(axes, 50, [page.Key(COLOURS[pipe], words) for pipe, words in {**PIPES, OTHER: OTHER}.items()])
-        for number, one in enumerate(mixes):
+        for number, mix in enumerate(mixes):
             top, left = TOP + number * ROW, LEFT
-            page.text(axes, LEFT - 10, top + BAR / 2, one.kernel, ha="right", color=theme.INK)
-            for pipe, part in one.parts.items():
+            page.text(axes, LEFT - 10, top + BAR / 2, mix.kernel, ha="right", color=theme.INK)
+            for pipe, part in mix.parts.items():
                 colour, wide = COLOURS[pipe], part * scale
                 page.fill(axes, page.boxes(left, top, wide, BAR), colour, edge=theme.PAPER, line=0.6)
                 if wide > NAMED:
                     ink = theme.ink_on(colour)
                     page.text(axes, left + wide / 2, top + BAR / 2, f"{part:.2f}", ha="center", color=ink)
                 left += wide
-            page.text(axes, left + 8, top + BAR / 2, f"{one.total:.2f}", color=theme.INK, weight="bold")
+            page.text(axes, left + 8, top + BAR / 2, f"{mix.total:.2f}", color=theme.INK, weight="bold")
         page.text(axes, LEFT, TOP + ROW * len(mixes) + 8, "instructions of warps per FMA of the product")
     return drawn
 

@@ -39,10 +39,10 @@ def _layer(axes: Axes, ids: np.ndarray, z: int, left: float, cell: float) -> Non
     height, width = ids.shape
     row, col = np.mgrid[:height, :width]
     corners = page.boxes(left + col.ravel() * cell, TOP + row.ravel() * CELL_HEIGHT, cell, CELL_HEIGHT)
-    colours = [TINTS[int(one) // WARP % len(TINTS)] for one in ids.ravel()]
+    colours = [TINTS[int(number) // WARP % len(TINTS)] for number in ids.ravel()]
     page.fill(axes, corners, colours, edge=theme.PAPER, line=1.2, label=f"layer {z}")
     page.labels(
-        axes, [str(int(one)) for one in ids.ravel()], left + (col.ravel() + 0.5) * cell,
+        axes, [str(int(number)) for number in ids.ravel()], left + (col.ravel() + 0.5) * cell,
         TOP + (row.ravel() + 0.5) * CELL_HEIGHT, min(13.0, 0.42 * cell + 3), theme.INK, label=f"ids {z}",
     )  # fmt: skip
     page.text(axes, left, TOP - 12, f"z = {z},  x →", color=theme.INK)

@@ -45,9 +45,7 @@ class OccupancyExplorer(LiveExplorer):
 
     def __init__(self, kernels: Sequence[Kernel | OwnKernel], device: str) -> None:
         names = [(kernel.name, kernel) for kernel in kernels]
-        self.device = choice_list(
-            "GPU", [(name, found) for name, found in devices.DEVICES.items()], devices.get(device)
-        )
+        self.device = choice_list("GPU", [(name, gpu) for name, gpu in devices.DEVICES.items()], devices.get(device))
         self.kernel = choice_list("numbers of", [*names, (BY_HAND, None)], kernels[0])
         self.threads = range_slider("threads a block", WARP, 1024, WARP, step=WARP)
         self.registers = range_slider("registers", 1, MOST_REGISTERS, 1)
@@ -82,7 +80,7 @@ class OccupancyExplorer(LiveExplorer):
         kernel = self.kernel.value
         if kernel is None or self.device.value != devices.DEFAULT or getattr(kernel, "args", None) is not None:
             return None
-        return lambda: f"{found}." if (found := speed_of(kernel)) else ""
+        return lambda: f"{speed}." if (speed := speed_of(kernel)) else ""
 
     def _take_the_kernels_numbers(self) -> None:
         """Set the sliders to what the kernel takes on this GPU."""
@@ -101,7 +99,7 @@ def explore(own: Own = None, *, kernel: str = "block_tile_2d", device: str = dev
     """The explorer, beginning with a kernel of the ladder, or with a learner's own."""
     own = taken(own)
     first = own or get(kernel)
-    return OccupancyExplorer([first, *(one for one in LADDER if one != first)], device)
+    return OccupancyExplorer([first, *(kernel for kernel in LADDER if kernel != first)], device)
 
 
 TELLING = ("naive", "shared_memory", "block_tile_2d", "warptiled")
@@ -109,9 +107,9 @@ TELLING = ("naive", "shared_memory", "block_tile_2d", "warptiled")
 
 def small_multiples(kernels: Sequence[str] = TELLING, device: str = devices.DEFAULT.name) -> theme.Figure:
     """The explorer's static twin: kernels as compiled for one GPU, a row each."""
-    found = devices.get(device)
+    gpu = devices.get(device)
     rows = []
     for name in kernels:
-        taken = resources_of(get(name), found.arch)
-        rows.append(filling(found, found.name, name, taken.threads, taken.registers, taken.shared_bytes))
-    return occupancy_rows_figure(rows, f"How many blocks fit on one SM of the {found.name}?")
+        taken = resources_of(get(name), gpu.arch)
+        rows.append(filling(gpu, gpu.name, name, taken.threads, taken.registers, taken.shared_bytes))
+    return occupancy_rows_figure(rows, f"How many blocks fit on one SM of the {gpu.name}?")

@@ -115,10 +115,10 @@ def caption(data: SmFilling) -> str:
     """'Registers stop the third block: 2 blocks of 8 warps are 16 of 64 warps, 25 %.'"""
     result = data.result
     names = [NAMES[name] for name in result.limiters]
-    who = " and ".join(names)
+    resources = " and ".join(names)
     verb = "stops" if names == ["shared memory"] else "stop"
     blocks, each = theme.plural(result.blocks, "block"), theme.plural(result.warps_per_block, "warp")
-    text = f"{who[0].upper()}{who[1:]} {verb} the {ordinal(result.blocks + 1)} block: {blocks} of {each} "
+    text = f"{resources[0].upper()}{resources[1:]} {verb} the {ordinal(result.blocks + 1)} block: {blocks} of {each} "
     text += f"{'is' if result.blocks == 1 else 'are'} {result.warps} of {result.max_warps} warps, "
     text += f"{theme.percent(result.fraction, 2)}."
     if result.warps == result.max_warps:
@@ -207,8 +207,8 @@ def occupancy_rows_figure(rows: Sequence[SmFilling], title: str) -> theme.Figure
         raise ValueError("There is no kernel to draw: give at least one SmFilling.")
     least = min(rows, key=lambda row: row.result.fraction)
     most = max(rows, key=lambda row: row.result.fraction)
-    told = f"From {_told(least)} to {_told(most)}: the resource in red stops the next block."
-    drawn, axes = page.page(ROW_TOP + ROW * len(rows) + 4, title, told, 2)
+    caption = f"From {_in_words(least)} to {_in_words(most)}: the resource in red stops the next block."
+    drawn, axes = page.page(ROW_TOP + ROW * len(rows) + 4, title, caption, 2)
     with theme.style():
         keys = [page.Key(TINTS[0], "resident blocks"), page.Key(theme.WASTE, "not used", hatched=True)]
         page.legend(axes, 46, [*keys, page.Key(theme.TROUBLE, "what stops the next block; 32: room for 32 blocks")])
@@ -220,7 +220,7 @@ def occupancy_rows_figure(rows: Sequence[SmFilling], title: str) -> theme.Figure
     return drawn
 
 
-def _told(row: SmFilling) -> str:
+def _in_words(row: SmFilling) -> str:
     limits = " and ".join(NAMES[name] for name in row.result.limiters)
     return f"{theme.percent(row.result.fraction, 2)} ({row.name}, {limits})"
 

@@ -43,8 +43,8 @@ def occupancy_speed_figure(dots: Sequence[Dot], title: str, source: str, named: 
         axes.set_title(title, loc="left", weight="bold", x=(page.MARGIN / theme.CSS_DPI - LEFT) / WIDTH)
         axes.plot([100 * dot.occupancy for dot in dots], [dot.gflops for dot in dots], "o", color=theme.SPEED,
                   markersize=9, markeredgecolor=theme.PAPER, label="kernels")  # fmt: skip
-        told = {*named, _fastest(dots).label, _fullest(dots).label}
-        _labels(axes, [dot for dot in dots if not named or dot.label in told])
+        labelled = {*named, _fastest(dots).label, _fullest(dots).label}
+        _labels(axes, [dot for dot in dots if not named or dot.label in labelled])
         axes.set_xlabel("occupancy, % (logarithmic)")
         axes.set_ylabel("GFLOPS")
         ticks = [tick for tick in TICKS if tick >= least]

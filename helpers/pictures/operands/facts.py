@@ -123,7 +123,8 @@ def moved(member: Member) -> Moved:
                 NUMBER(member.epilogue), bias, R]  # fmt: skip
         recordings.append(_recorded(AFTERWARDS, grid, more))
     bytes_ = {
-        op: SECTOR_BYTES * int(sum(one.total("sectors", "global", op) for one in recordings)) for op in ("ld", "st")
+        op: SECTOR_BYTES * int(sum(recording.total("sectors", "global", op) for recording in recordings))
+        for op in ("ld", "st")
     }
     extra = (N if member.epilogue else 0) + (M * N if member.epilogue > 2 else 0)
     both = member.products * (M * K + M * N) + (1 if member.shared else member.products) * K * N

@@ -37,8 +37,8 @@ def order_figure(
     """
     if not events:
         raise ValueError("The warp makes no load, store or read that could be drawn.")
-    arrays = sorted({event.place for event in events if event.kind == LOAD})
-    pieces = sorted({event.place for event in events if event.kind != LOAD})
+    arrays = sorted({event.target for event in events if event.kind == LOAD})
+    pieces = sorted({event.target for event in events if event.kind != LOAD})
     places = [*arrays, *pieces]
     drawn, axes = page.page(TOP + ROW * len(places) + 10, title, caption(events), CAPTION_LINES)
     step = (RIGHT - LEFT) / len(events)
@@ -48,12 +48,12 @@ def order_figure(
         marks = [mark for mark in marks if any(_is(event, *mark[:2]) for event in events)]
         page.legend(axes, LEGEND_Y, [page.Key(colour, name) for _, _, colour, name in marks])
         page.text(axes, RIGHT, TOP - 14, "time: one instruction after the other →", ha="right")
-        for number, place in enumerate(places):
-            _row(axes, place, number, (names or {}).get(place, ""))
+        for number, target in enumerate(places):
+            _row(axes, target, number, (names or {}).get(target, ""))
         for kind, array, colour, name in marks:
             chosen = [(turn, event) for turn, event in enumerate(events) if _is(event, kind, array)]
             turns = np.array([turn for turn, _ in chosen])
-            rows = np.array([places.index(event.place) for _, event in chosen])
+            rows = np.array([places.index(event.target) for _, event in chosen])
             width = max(step - 0.6, 1.2) if kind == READ else max(step - 0.6, 4.0)
             boxes = page.boxes(LEFT + turns * step, TOP + rows * ROW + 5, width, ROW - 10)
             page.fill(axes, boxes, colour, label=name)
@@ -62,23 +62,23 @@ def order_figure(
 
 def caption(events: Sequence[Event]) -> str:
     """'6 loads of warp 0. Between a load and the store that waits for it there are 32 reads from shared memory …'"""
-    found = reads_before_stores(events)
+    ahead = reads_before_stores(events)
     loads, copies, reads = (sum(event.kind == kind for event in events) for kind in (LOAD, COPY, READ))
     if copies:
         started = f"{theme.thousands(copies)}\u00a0asynchronous {'copy' if copies == 1 else 'copies'}"
         return f"Warp 0 starts {started} and makes {theme.plural(reads, 'read')} from shared memory."
     text = f"{theme.plural(loads, 'load')} of warp 0"
-    later = found[2:] or found
+    later = ahead[2:] or ahead
     if not later:
         return f"{text}; none of them is followed by a store to shared memory."
     few, many = min(later), max(later)
     between = theme.plural(few, "read") if few == many else f"{theme.thousands(few)} to {theme.plural(many, 'read')}"
-    after = " after the first iteration" if found[2:] else ""
+    after = " after the first iteration" if ahead[2:] else ""
     return f"{text}. Between a load and the store that waits for it there are {between} from shared memory{after}."
 
 
 def _is(event: Event, kind: str, array: str | None) -> bool:
-    return event.kind == kind and (array is None or event.place == array)
+    return event.kind == kind and (array is None or event.target == array)
 
 
 def _colour(array: str, other: str = theme.REFERENCE) -> str:
@@ -86,14 +86,14 @@ def _colour(array: str, other: str = theme.REFERENCE) -> str:
     return theme.ARRAY_NAMES.get(array, other)
 
 
-def _row(axes: Axes, place: str | tuple[int, int], number: int, known: str) -> None:
+def _row(axes: Axes, target: str | tuple[int, int], number: int, known: str) -> None:
     middle = TOP + ROW * (number + 0.5)
-    if isinstance(place, str):
-        name, colour = f"{'matrix' if place in theme.ARRAY_NAMES else 'array'} {place}", _colour(place)
+    if isinstance(target, str):
+        name, colour = f"{'matrix' if target in theme.ARRAY_NAMES else 'array'} {target}", _colour(target)
     elif known:
         name, colour = known, _colour(known[0], theme.INK)
     else:
-        name, colour = f"shared bytes {theme.thousands(place[0])} to {theme.thousands(place[1])}", theme.INK
+        name, colour = f"shared bytes {theme.thousands(target[0])} to {theme.thousands(target[1])}", theme.INK
     page.text(axes, LEFT - 10, middle, name, ha="right", color=colour)
     under = TOP + ROW * (number + 1) - 3
     page.lines(axes, [[(LEFT, under), (RIGHT, under)]], theme.FAINT, 0.8)

@@ -79,7 +79,7 @@ class _Track:
         self._note()
 
     def _flags(self, pair: Pair) -> int:
-        return sum(flag for flag, one in zip((FIRST, SECOND), self.winners, strict=False) if one in pair)
+        return sum(flag for flag, winner in zip((FIRST, SECOND), self.winners, strict=False) if winner in pair)
 
     def _note(self) -> None:
         holds = tuple(DONE if n in self.done else self._flags(pair) for n, pair in enumerate(self.pairs))
@@ -107,17 +107,17 @@ class _Track:
         return Level(title, tuple(self.rows), tuple(self.moves))
 
 
-def _needed(found: Exchange, steps: slice) -> list[tuple[str, list[tuple[int, int]]]]:
+def _needed(exchange: Exchange, steps: slice) -> list[tuple[str, list[tuple[int, int]]]]:
     """The links of some shuffles that lead to lane 0, with their names."""
-    part = Exchange(found.steps[steps], found.threads, (0,))
+    part = Exchange(exchange.steps[steps], exchange.threads, (0,))
     return [(step.name, sorted(links)) for step, links in zip(part.steps, part.needed(), strict=True) if links]
 
 
-def _first_tree(found: Exchange) -> int:
+def _first_tree(exchange: Exchange) -> int:
     """How many of the first steps bring all lanes to lane 0."""
-    for count in range(1, len(found.steps) + 1):
+    for count in range(1, len(exchange.steps) + 1):
         reached = {0}
-        for _, links in reversed(_needed(found, slice(0, count))):
+        for _, links in reversed(_needed(exchange, slice(0, count))):
             reached |= {giver for giver, taker in links if taker in reached}
         if len(reached) == WARP:
             return count
@@ -126,9 +126,9 @@ def _first_tree(found: Exchange) -> int:
 
 def of_warp(recording: Recording, threads: Sequence[Pair], winners: Pair, title: str) -> Level:
     """A warp whose lanes hold `threads`: the first shuffles of the kernel, as many as bring all lanes to lane 0."""
-    found = shuffles(recording)
+    exchange = shuffles(recording)
     track = _Track("lane", tuple(map(str, range(WARP))), list(threads), winners)
-    for name, links in _needed(found, slice(0, _first_tree(found))):
+    for name, links in _needed(exchange, slice(0, _first_tree(exchange))):
         track.exchange(name, links)
     return track.level(title)
 
@@ -142,9 +142,9 @@ def of_block(recording: Recording, warps: Sequence[Pair], winners: Pair, title: 
     takers = sorted({taker for _, taker in links})
     track.hand_over("shared memory", [(giver // WARP, takers.index(taker)) for giver, taker in links],
                     "thread", tuple(map(str, takers)))  # fmt: skip
-    found = shuffles(recording)
-    begin = _first_tree(found)
-    for name, some in _needed(found, slice(begin, 2 * begin)):
+    exchange = shuffles(recording)
+    begin = _first_tree(exchange)
+    for name, some in _needed(exchange, slice(begin, 2 * begin)):
         inside = [(takers.index(g), takers.index(t)) for g, t in some if g in takers and t in takers]
         if inside:
             track.exchange(name, inside)
@@ -156,14 +156,14 @@ def _through_shared(recording: Recording) -> list[tuple[int, int]]:
     owner: dict[int, int] = {}
     links: dict[tuple[int, int], None] = {}
     for access in block_accesses(recording, space="shared"):
-        who = np.flatnonzero(access.active).tolist()
+        active = np.flatnonzero(access.active).tolist()
         if access.width < WORD_BYTES:  # a bool for all
             continue
         words = [
-            int(access.offset[thread]) // WORD_BYTES + w for thread in who for w in range(access.width // WORD_BYTES)
+            int(access.offset[thread]) // WORD_BYTES + w for thread in active for w in range(access.width // WORD_BYTES)
         ]
-        threads = [thread for thread in who for _ in range(access.width // WORD_BYTES)]
-        few = len({thread // WARP for thread in who}) == len(who)
+        threads = [thread for thread in active for _ in range(access.width // WORD_BYTES)]
+        few = len({thread // WARP for thread in active}) == len(active)
         for word, thread in zip(words, threads, strict=True):
             if access.op != "ld":
                 owner.pop(word, None)
@@ -183,21 +183,21 @@ def of_grid(recording: Recording, parts: str, blocks: Sequence[Pair], pair_bytes
     loaded: list[tuple[int, int]] = []
     for block, accesses in by_block.items():
         for access in accesses:
-            for thread, place in _places(access, pair_bytes):
+            for thread, slot in _places(access, pair_bytes):
                 if access.op == "ld":
-                    loaded.append((place, thread))
+                    loaded.append((slot, thread))
                 else:
-                    stored[place] = number[block]
-    links = sorted({(stored[place], thread) for place, thread in loaded if place in stored})
+                    stored[slot] = number[block]
+    links = sorted({(stored[slot], thread) for slot, thread in loaded if slot in stored})
     if not links:
         raise CannotTell(f"No block takes from {parts} what another block has stored there.")
     takers = sorted({thread for _, thread in links})
     track = _Track("block", tuple(map(str, range(len(blocks)))), list(blocks), two_of(*blocks))
     track.hand_over("global memory", [(giver, takers.index(thread)) for giver, thread in links],
                     "thread", tuple(map(str, takers)))  # fmt: skip
-    found = shuffles(recording)
+    exchange = shuffles(recording)
     if max(takers) < WARP:
-        for name, some in _needed(found, slice(0, _first_tree(found))):
+        for name, some in _needed(exchange, slice(0, _first_tree(exchange))):
             inside = [(takers.index(g), takers.index(t)) for g, t in some if g in takers and t in takers]
             if inside:
                 track.exchange(name, inside)
@@ -211,10 +211,10 @@ def _places(access: BlockAccess, pair_bytes: int) -> set[tuple[int, int]]:
 
 def pairs_by_group(C: np.ndarray, group: np.ndarray) -> Mapping[int, Pair]:
     """The pair of every group of C's elements that has a number."""
-    found: dict[int, list[tuple[float, int]]] = {}
+    pairs_of: dict[int, list[tuple[float, int]]] = {}
     numbers = np.flatnonzero(~np.isnan(C.ravel()))
-    for place in numbers[np.argsort(C.ravel()[numbers], kind="stable")].tolist():
-        pair = found.setdefault(int(group.ravel()[place]), [])
+    for element in numbers[np.argsort(C.ravel()[numbers], kind="stable")].tolist():
+        pair = pairs_of.setdefault(int(group.ravel()[element]), [])
         if len(pair) < 2:
-            pair.append((float(C.ravel()[place]), place))
-    return {number: tuple(pair) for number, pair in found.items()}
+            pair.append((float(C.ravel()[element]), element))
+    return {number: tuple(pair) for number, pair in pairs_of.items()}

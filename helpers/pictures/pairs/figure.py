@@ -28,7 +28,7 @@ HIGHEST = page.full_height(TOP + HEAD + 6 * BOX + 5 * GAP + 10, CAPTION_LINES)  
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Panel:
     """Where a level is drawn: its left and upper edge, where its boxes begin, and where they must end."""
 
     x: float
@@ -42,33 +42,33 @@ class _Place:
         return self.left + np.arange(len(row.names)) * width, width
 
 
-def pairs_figure(found: Journey, title: str, caption: str) -> theme.Figure:
+def pairs_figure(journey: Journey, title: str, caption: str) -> theme.Figure:
     """All levels of a journey, one below the other, two narrow ones beside each other."""
-    places = list(_places(found.levels))
-    bottom = max(place.y + _height(level) for place, level in zip(places, found.levels, strict=True))
+    places = list(_panels(journey.levels))
+    bottom = max(panel.y + _height(level) for panel, level in zip(places, journey.levels, strict=True))
     drawn, axes = page.page(bottom + 10, title, caption, CAPTION_LINES)
     with theme.style():
         keys = [page.Key(theme.WARP, "the smallest"), page.Key(theme.B, "the second smallest")]
         page.legend(axes, LEGEND_Y, [*keys, page.Key(PALE, "another pair")])
-        for level, place in zip(found.levels, places, strict=True):
-            _level(axes, level, place)
+        for level, panel in zip(journey.levels, places, strict=True):
+            _level(axes, level, panel)
     return drawn
 
 
-def _places(levels: Sequence[Level]) -> Iterator[_Place]:
+def _panels(levels: Sequence[Level]) -> Iterator[_Panel]:
     y, beside = TOP, 0.0  # beside: the height of a narrow level that has room to its right
     for number, level in enumerate(levels):
         words = [*(move.name for move in level.moves), *(row.what for row in level.rows)]
-        label = 16 + max(page.text_width(one) for one in words)
+        label = 16 + max(page.text_width(word) for word in words)
         most = max(len(row.names) for row in level.rows)
         narrow = most * NARROWEST <= RIGHT - MIDDLE - label
         if beside and narrow:
-            yield _Place(MIDDLE, y, MIDDLE + label, RIGHT)
+            yield _Panel(MIDDLE, y, MIDDLE + label, RIGHT)
             y, beside = y + max(beside, _height(level)) + BETWEEN, 0.0
             continue
         y += beside + BETWEEN if beside else 0.0
         alone = not narrow or number + 1 == len(levels)
-        yield _Place(page.MARGIN, y, page.MARGIN + label, RIGHT if alone else MIDDLE - 30)
+        yield _Panel(page.MARGIN, y, page.MARGIN + label, RIGHT if alone else MIDDLE - 30)
         y, beside = (y + _height(level) + BETWEEN, 0.0) if alone else (y, _height(level))
 
 
@@ -76,20 +76,20 @@ def _height(level: Level) -> float:
     return HEAD + len(level.rows) * BOX + len(level.moves) * GAP
 
 
-def _level(axes: Axes, level: Level, place: _Place) -> None:
-    page.text(axes, place.x, place.y + 8, level.title, color=theme.INK, weight="bold")
-    y = place.y + HEAD
+def _level(axes: Axes, level: Level, panel: _Panel) -> None:
+    page.text(axes, panel.x, panel.y + 8, level.title, color=theme.INK, weight="bold")
+    y = panel.y + HEAD
     for number, row in enumerate(level.rows):
-        _row(axes, row, place, y)
+        _row(axes, row, panel, y)
         if number < len(level.moves):
             move, below = level.moves[number], level.rows[number + 1]
-            page.text(axes, place.x, y + BOX + GAP / 2, move.name)
-            _links(axes, move.links, place.boxes(row), place.boxes(below), y + BOX)
+            page.text(axes, panel.x, y + BOX + GAP / 2, move.name)
+            _links(axes, move.links, panel.boxes(row), panel.boxes(below), y + BOX)
         y += BOX + GAP
 
 
-def _row(axes: Axes, row: Row, place: _Place, y: float) -> None:
-    left, width = place.boxes(row)
+def _row(axes: Axes, row: Row, panel: _Panel, y: float) -> None:
+    left, width = panel.boxes(row)
     there = [n for n, holds in enumerate(row.holds) if holds != DONE]
     page.fill(axes, page.boxes(left[there] + 0.5, y, width - 1, BOX), theme.WASTE_FILL, label=row.what)
     for flag, colour in ((FIRST, theme.WARP), (SECOND, theme.B)):
@@ -106,7 +106,7 @@ def _row(axes: Axes, row: Row, place: _Place, y: float) -> None:
         page.labels(
             axes, names, left[shown] + width / 2, y + BOX / 2, NUMBERS, ink, bold=holds > 0, room=every * width - 6
         )
-    page.text(axes, place.left - 8, y + BOX / 2, row.what, ha="right")
+    page.text(axes, panel.left - 8, y + BOX / 2, row.what, ha="right")
 
 
 def _links(

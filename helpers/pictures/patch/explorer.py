@@ -51,10 +51,10 @@ class Shape:
 
 def in_tile(side: int, shapes: Sequence[Shape]) -> theme.Figure:
     """What one thread or one warp computes of a tile of `side` × `side` elements, several ways side by side."""
-    patches = [replace(patch(one.rows, one.columns), groups=one.groups) for one in shapes]
+    patches = [replace(patch(shape.rows, shape.columns), groups=shape.groups) for shape in shapes]
     return patches_figure(patches, devices.DEFAULT.short, side)
 
 
 def small_multiples(patches: Sequence[tuple[int, int]] = TELLING) -> theme.Figure:
     """The explorer's static twin: several patches side by side."""
-    return patches_figure([patch(*one) for one in patches], devices.DEFAULT.short)
+    return patches_figure([patch(*sides) for sides in patches], devices.DEFAULT.short)

@@ -50,35 +50,35 @@ def patches_figure(patches: Sequence[Patch], device: str, side: int = 0) -> them
     """
     last = patches[-1]
     each = theme.number(last.floats / last.fmas, 4)
-    told = (
+    caption = (
         f"A patch of {last.rows} × {last.columns}: {theme.plural(last.floats, 'float')} feed "
         f"{theme.plural(last.fmas, 'multiply-add')}, {each} for each."
     )
     if not side:
-        told += f" If all of them came from main memory, an {device} could reach {theme.speed(last.roof)}."
-    drawn, axes = page.page(TOP + EDGE + GAP + SIDE + 74, "At one k: a column of A times a row of B", told, 2)
-    scale = SIDE / (side or max(max(one.rows, one.columns) for one in patches))
+        caption += f" If all of them came from main memory, an {device} could reach {theme.speed(last.roof)}."
+    drawn, axes = page.page(TOP + EDGE + GAP + SIDE + 74, "At one k: a column of A times a row of B", caption, 2)
+    scale = SIDE / (side or max(max(patch.rows, patch.columns) for patch in patches))
     with theme.style():
         keys = [page.Key(theme.A, "A"), page.Key(theme.B, "B"), page.Key(theme.C, "the patch of C")]
         page.legend(axes, 48, keys)
-        for number, one in enumerate(patches):
-            _patch(axes, one, LEFT + number * STEP, scale)
+        for number, patch in enumerate(patches):
+            _patch(axes, patch, LEFT + number * STEP, scale)
     return drawn
 
 
-def _patch(axes: Axes, one: Patch, left: float, scale: float) -> None:
+def _patch(axes: Axes, patch: Patch, left: float, scale: float) -> None:
     x, y = left + EDGE + GAP, TOP + EDGE + GAP
-    high, wide = max(LEAST, one.rows * scale), max(LEAST, one.columns * scale)
+    high, wide = max(LEAST, patch.rows * scale), max(LEAST, patch.columns * scale)
     page.outline(axes, page.boxes(x, y, SIDE, SIDE), theme.FAINT, 1.0, label="C")
     page.fill(axes, page.boxes(left, y, EDGE, high), theme.A, label="A")
-    for group in range(one.groups):
-        at, part = x + group * SIDE / one.groups, wide / one.groups
+    for group in range(patch.groups):
+        at, part = x + group * SIDE / patch.groups, wide / patch.groups
         page.fill(axes, page.boxes(at, TOP, part, EDGE), theme.B, label="B")
         page.fill(axes, page.boxes(at, y, part, high), theme.C, label="patch")
     lines = (
-        f"{one.rows} × {one.columns}",
-        f"{theme.plural(one.floats, 'float')} feed",
-        theme.plural(one.fmas, "multiply-add"),
+        f"{patch.rows} × {patch.columns}",
+        f"{theme.plural(patch.floats, 'float')} feed",
+        theme.plural(patch.fmas, "multiply-add"),
     )
     for number, words in enumerate(lines):
         page.text(axes, x, y + SIDE + 18 + 20 * number, words, color=theme.INK)

@@ -56,10 +56,10 @@ def patch_places_figure(block: Block, thread: int, k: int) -> theme.Figure:
     if not 0 <= thread < block.threads or not 0 <= k < block.depth:
         raise ValueError(f"The block has threads 0 to {block.threads - 1} and k from 0 to {block.depth - 1}.")
     title = f"Thread {thread} of a block whose threads compute {block.tall} × {block.wide} elements each"
-    told = f"What thread {thread} loads has nothing to do with what it computes: the barrier lies between the two."
+    caption = f"What thread {thread} loads has nothing to do with what it computes: the barrier lies between the two."
     lines = _arithmetic(block, thread)
     height = max(TOP + (block.depth + block.rows) * CELL + GAP + 26, TOP + 12 + len(lines) * TEXT_STEP)
-    drawn, axes = page.page(height, title, told)
+    drawn, axes = page.page(height, title, caption)
     with theme.style():
         keys = [page.Key(theme.A, "loads of A"), page.Key(theme.B, "loads of B"), page.Key(theme.C, "computes")]
         page.text(axes, max(335, page.legend(axes, 50, keys)), 50, f"framed: what it reads at k = {k}")
@@ -107,7 +107,7 @@ def _tile(
     page.fill(axes, page.boxes(x[mine], y[mine], CELL, CELL), colour, edge=theme.PAPER, line=0.8)
     others = np.setdiff1d(number, mine)
     for part, ink in ((others, theme.MUTED), (mine, theme.ink_on(colour))):
-        page.labels(axes, [str(one) for one in part], x[part] + CELL / 2, y[part] + CELL / 2, 9.5, ink)
+        page.labels(axes, [str(number) for number in part], x[part] + CELL / 2, y[part] + CELL / 2, 9.5, ink)
 
 
 def _arithmetic(block: Block, thread: int) -> list[tuple[str, bool]]:
@@ -125,5 +125,8 @@ def _arithmetic(block: Block, thread: int) -> list[tuple[str, bool]]:
         *others, last = map(str, numbers)
         listed = f"{', '.join(others)} and {last}" if others else last
         lines += [("", False), (f"loads of {array}: elements {listed}", True)]
-        lines += [(f"({one} / {width}, {one} % {width}) = ({one // width}, {one % width})", False) for one in numbers]
+        lines += [
+            (f"({number} / {width}, {number} % {width}) = ({number // width}, {number % width})", False)
+            for number in numbers
+        ]
     return lines

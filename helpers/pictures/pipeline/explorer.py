@@ -52,15 +52,15 @@ def speed_with(kernel: Kernel | OwnKernel, stages: int) -> str:
             kernel = kernel.replace(STAGES=stages)
         except Refused as refused:
             return str(refused)
-    found = speed_of(kernel)
-    return found and f"Bars: a model. {kernel.name} with {ARTICLES[stages]} at {found}."
+    speed = speed_of(kernel)
+    return speed and f"Bars: a model. {kernel.name} with {ARTICLES[stages]} at {speed}."
 
 
 class PipelineExplorer(LiveExplorer):
     """Controls for the stages, the latency, the warps and the work; a kernel of the ladder sets all but the latency."""
 
     def __init__(self, kernels: Sequence[Kernel | OwnKernel], first: OwnKernel | None, pipeline: Pipeline) -> None:
-        names = [(BY_HAND, None), *((f"kernel {one.name}", one) for one in kernels)]
+        names = [(BY_HAND, None), *((f"kernel {kernel.name}", kernel) for kernel in kernels)]
         self.kernel = choice_list("work of", names, first)
         self.stages = choice_slider("stages", [(name, stages) for stages, name in NAMES.items()], pipeline.stages)
         self.latency = range_slider("latency, cycles", 0, MOST_LATENCY, pipeline.latency, LATENCY_STEP)

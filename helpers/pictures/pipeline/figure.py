@@ -235,9 +235,11 @@ def pipelines_figure(timelines: Sequence[Timeline], title: str) -> theme.Figure:
         raise ValueError("There is no pipeline to draw: give at least one Timeline.")
     longest = max(shown.end / shown.pipeline.warps for shown in timelines)
     idle = [f"{_name(shown.pipeline)} {theme.number(steady_state(shown.pipeline).idle)}" for shown in timelines]
-    told = f"Model, not measured. Idle cycles for a tile: {', '.join(one.replace(' ', NO_BREAK) for one in idle)}."
+    caption = (
+        f"Model, not measured. Idle cycles for a tile: {', '.join(stages.replace(' ', NO_BREAK) for stages in idle)}."
+    )
     end = TWIN_TOP + TWIN_ROW * len(timelines)
-    drawn, axes = page.page(end + 26, title, told, 2)
+    drawn, axes = page.page(end + 26, title, caption, 2)
     scale = (RIGHT - LEFT - 24) / longest
     with theme.style():
         _legend(axes)

@@ -102,7 +102,7 @@ class Timeline:
     @cached_property
     def idle(self) -> tuple[tuple[int, int], ...]:
         """(start, stop) of the cycles in which no warp could go on."""
-        gaps = [(0, self.spans[0].start), *((one.stop, two.start) for one, two in pairwise(self.spans))]
+        gaps = [(0, self.spans[0].start), *((before.stop, two.start) for before, two in pairwise(self.spans))]
         return tuple(gap for gap in gaps if gap[0] < gap[1])
 
 

@@ -21,45 +21,45 @@ def time_lines_figure(panels: Sequence[ByHand], title: str) -> theme.Figure:
         raise ValueError("There is nothing to draw: give at least one ByHand.")
     each = HEAD + 2 * ROW + GAP
     drawn, axes = page.page(TOP + each * len(panels) + 10, title, caption(panels), 2)
-    scale = (RIGHT - LEFT) / max(one.end for one in panels)
+    scale = (RIGHT - LEFT) / max(panel.end for panel in panels)
     with theme.style():
         keys = [page.Key(theme.SPEED, "tile n on its way"), page.Key(theme.C, "tile n multiplied")]
         page.legend(axes, 46, [*keys, page.Key(theme.WASTE, "nothing to multiply yet", hatched=True)])
-        for number, one in enumerate(panels):
-            _panel(axes, one, TOP + each * number, scale)
+        for number, panel in enumerate(panels):
+            _panel(axes, panel, TOP + each * number, scale)
         page.text(axes, RIGHT, TOP + each * len(panels) - 12, "units of time →", ha="right", color=theme.INK)
     return drawn
 
 
 def caption(panels: Sequence[ByHand]) -> str:
     """'Each of 4 tiles takes 4 units to load and 3 to multiply. All are done after 28 units with 1 buffer, and …'"""
-    same = len({one.multiply for one in panels}) == 1
+    same = len({panel.multiply for panel in panels}) == 1
     work = f"{theme.plural(panels[0].load, 'unit')} to load" + f" and {panels[0].multiply} to multiply" * same
     ends = ", and ".join(
-        f"after {theme.plural(one.end, 'unit')} with {theme.plural(one.buffers, 'buffer')}"
-        + (f" and {one.multiply} to multiply" if not same else "")
-        for one in panels
+        f"after {theme.plural(panel.end, 'unit')} with {theme.plural(panel.buffers, 'buffer')}"
+        + (f" and {panel.multiply} to multiply" if not same else "")
+        for panel in panels
     )
     return f"Each of {panels[0].tiles} tiles takes {work}. All are done {ends}."
 
 
-def _panel(axes: Axes, one: ByHand, top: float, scale: float) -> None:
-    words = f"{theme.plural(one.buffers, 'buffer')}, multiplying takes {theme.plural(one.multiply, 'unit')}"
+def _panel(axes: Axes, by_hand: ByHand, top: float, scale: float) -> None:
+    words = f"{theme.plural(by_hand.buffers, 'buffer')}, multiplying takes {theme.plural(by_hand.multiply, 'unit')}"
     page.text(axes, LEFT, top + 6, words, size=theme.TEXT, color=theme.INK, weight="bold")
     first = top + HEAD
     for row, name in enumerate(("load", "multiply")):
         page.text(axes, LEFT - 10, first + (row + 0.5) * ROW, name, ha="right", color=theme.INK)
     idle_from = 0
-    for tile, (loaded, multiplied) in enumerate(zip(one.loads, one.products, strict=True)):
-        _bar(axes, loaded, one.load, first, scale, theme.SPEED, str(tile))
+    for tile, (loaded, multiplied) in enumerate(zip(by_hand.loads, by_hand.products, strict=True)):
+        _bar(axes, loaded, by_hand.load, first, scale, theme.SPEED, str(tile))
         if multiplied > idle_from:
             box = page.boxes(LEFT + scale * idle_from, first + ROW + 4, scale * (multiplied - idle_from), BAR)
             page.hatch(axes, box, label="idle")
-        idle_from = multiplied + one.multiply
-        _bar(axes, multiplied, one.multiply, first + ROW, scale, theme.C, str(tile))
-    end = LEFT + scale * one.end
+        idle_from = multiplied + by_hand.multiply
+        _bar(axes, multiplied, by_hand.multiply, first + ROW, scale, theme.C, str(tile))
+    end = LEFT + scale * by_hand.end
     page.lines(axes, [[(end, first), (end, first + 2 * ROW)]], theme.INK, 1.4)
-    page.text(axes, end + 8, first + ROW, f"done\nafter {one.end}", color=theme.INK)
+    page.text(axes, end + 8, first + ROW, f"done\nafter {by_hand.end}", color=theme.INK)
 
 
 def _bar(axes: Axes, start: int, length: int, top: float, scale: float, colour: str, words: str) -> None:

@@ -64,8 +64,8 @@ def facts_of(choice: Choice) -> str:
     text += f"{2 * BM * BN / (4 * (BM + BN)):.0f} FLOP per byte loaded."
     kernel = KERNELS.get((choice.tile, choice.rows))
     with suppress(recordings.NoRecording):
-        found = recordings.find(get(kernel), *(choice.size,) * 3, choice.device.name) if kernel else None
-        return f"{text} {kernel}: {theme.thousands(found.gflops)} GFLOPS, {found.label}." if found else text
+        recorded = recordings.find(get(kernel), *(choice.size,) * 3, choice.device.name) if kernel else None
+        return f"{text} {kernel}: {theme.thousands(recorded.gflops)} GFLOPS, {recorded.label}." if recorded else text
     return text
 
 
@@ -76,7 +76,7 @@ class RasterExplorer(LiveExplorer):
         self.size = choice_slider("M = N = K", SIZES, choice.size)
         self.tile = choice_slider("tile", [(f"{BM} × {BN}", (BM, BN)) for BM, BN in TILES], choice.tile)
         self.rows = choice_slider("rows together", ROWS, choice.rows)
-        self.device = choice_list("GPU", [(one.name, one) for one in devices.DEVICES.values()], choice.device)
+        self.device = choice_list("GPU", [(gpu.name, gpu) for gpu in devices.DEVICES.values()], choice.device)
         rows = [[self.size, self.tile], [self.rows, self.device]]
         super().__init__("Explorer: which block takes which tile, and when.", rows, FIGURE_HEIGHT)
 

@@ -52,12 +52,12 @@ def recorded(recording: Recording, tile: tuple[int, int], running: int, name: st
     launch = recording.launches[-1]
     across, down = launch.facts.grid[:2]
     width = across * tile[1]
-    found: dict[int, tuple[int, int]] = {}
+    tile_of: dict[int, tuple[int, int]] = {}
     for trace in launch.traces:
         if trace.space == "global" and trace.op == "st":
             x, y, _ = trace.block
             row, column = divmod(int(np.min(trace.addresses - trace.base)) // 4, width)
-            found.setdefault(x + across * y, (row // tile[0], column // tile[1]))
-    if len(found) < across * down:
-        raise ValueError(f"Only {len(found)} of {across * down} blocks store to C: their order cannot be drawn.")
-    return Raster(name, (down, across), tuple(found[number] for number in range(across * down)), running)
+            tile_of.setdefault(x + across * y, (row // tile[0], column // tile[1]))
+    if len(tile_of) < across * down:
+        raise ValueError(f"Only {len(tile_of)} of {across * down} blocks store to C: their order cannot be drawn.")
+    return Raster(name, (down, across), tuple(tile_of[number] for number in range(across * down)), running)

@@ -28,45 +28,46 @@ def rasters_figure(orders: Sequence[Raster], title: str) -> theme.Figure:
     """At most two orders side by side. Raises ValueError for more, or for none."""
     if not 1 <= len(orders) <= 2:
         raise ValueError(f"One or two orders fit side by side, not {len(orders)}.")
-    cells = [min(40.0, (ROOM - PANEL - 20) / one.tiles[1], MOST / one.tiles[0]) for one in orders]
-    height = TOP + PANEL + BETWEEN + max(cell * one.tiles[0] for one, cell in zip(orders, cells, strict=True)) + 30
+    cells = [min(40.0, (ROOM - PANEL - 20) / order.tiles[1], MOST / order.tiles[0]) for order in orders]
+    height = TOP + PANEL + BETWEEN + max(cell * order.tiles[0] for order, cell in zip(orders, cells, strict=True)) + 30
     drawn, axes = page.page(height, title, caption(orders), 2)
     with theme.style():
         keys = [page.Key(RUNNING, f"the first {orders[0].running} blocks, which run together")]
         keys += [page.Key(theme.A, "panel of A that they need"), page.Key(theme.B, "panel of B")]
         page.legend(axes, 46, keys)
-        for number, (one, cell) in enumerate(zip(orders, cells, strict=True)):
-            _order(axes, one, page.MARGIN + number * (ROOM + 40), cell)
+        for number, (order, cell) in enumerate(zip(orders, cells, strict=True)):
+            _order(axes, order, page.MARGIN + number * (ROOM + 40), cell)
     return drawn
 
 
 def caption(orders: Sequence[Raster]) -> str:
     """'row by row: 1 panel of A and 4 of B, 5 together; …'"""
-    told = (
-        f"{one.name}: {theme.plural(one.panels[0], 'panel')} of A and {one.panels[1]} of B, {sum(one.panels)} together"
-        for one in orders
+    parts = (
+        f"{order.name}: {theme.plural(order.panels[0], 'panel')} of A and {order.panels[1]} of B, "
+        f"{sum(order.panels)} together"
+        for order in orders
     )
-    return f"What the first {orders[0].running} blocks need – " + "; ".join(told) + "."
+    return f"What the first {orders[0].running} blocks need – " + "; ".join(parts) + "."
 
 
-def _order(axes: Axes, one: Raster, left: float, cell: float) -> None:
-    down, along = one.tiles
-    page.text(axes, left, TOP - 44, one.name, size=theme.TEXT, color=theme.INK, weight="bold")
+def _order(axes: Axes, raster: Raster, left: float, cell: float) -> None:
+    down, along = raster.tiles
+    page.text(axes, left, TOP - 44, raster.name, size=theme.TEXT, color=theme.INK, weight="bold")
     x, y = left + PANEL + BETWEEN, TOP + PANEL + BETWEEN
-    page.text(axes, x, TOP - 18, f"{theme.plural(one.panels[1], 'panel')} of B ↓", color=theme.INK)
-    first, line = np.array(one.order[: one.running], float), min(1.0, cell / 20)
+    page.text(axes, x, TOP - 18, f"{theme.plural(raster.panels[1], 'panel')} of B ↓", color=theme.INK)
+    first, line = np.array(raster.order[: raster.running], float), min(1.0, cell / 20)
     rows, columns = np.unique(first[:, 0]), np.unique(first[:, 1])
     page.fill(axes, page.boxes(x + cell * columns, TOP, cell, PANEL), theme.B, edge=theme.PAPER, line=line, label="B")
     page.fill(axes, page.boxes(left, y + cell * rows, PANEL, cell), theme.A, edge=theme.PAPER, line=line, label="A")
     page.fill(axes, page.boxes(x + cell * first[:, 1], y + cell * first[:, 0], cell, cell), RUNNING, label="running")
-    places = np.array(one.order, float)
+    places = np.array(raster.order, float)
     page.outline(
         axes, page.boxes(x + cell * places[:, 1], y + cell * places[:, 0], cell, cell), theme.WASTE, 0.8 * line
     )
     if cell < SMALLEST_NUMBERED:
         return
-    fits = cell / (DIGIT * len(str(len(one.order) - 1)))
+    fits = cell / (DIGIT * len(str(len(raster.order) - 1)))
     page.labels(
-        axes, [str(number) for number in range(len(one.order))], x + cell * (places[:, 1] + 0.5),
+        axes, [str(number) for number in range(len(raster.order))], x + cell * (places[:, 1] + 0.5),
         y + cell * (places[:, 0] + 0.5), min(max(9.0, LETTER_SHARE * cell), fits), theme.INK, label="numbers",
     )  # fmt: skip

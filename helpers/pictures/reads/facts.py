@@ -47,7 +47,7 @@ def reads(recording: Recording, array: str, n: int) -> Reads:
     """
     facts = recording.launches[-1].facts
     warps = -(-int(np.prod(facts.block)) // WARP)
-    found = []
+    reads_ = []
     for (block, *_), loads in accesses_by_block(recording, space="global", op="ld", array=array).items():
         rounds = [0] * warps
         for load in loads:
@@ -57,8 +57,8 @@ def reads(recording: Recording, array: str, n: int) -> Reads:
                 if len(elements):
                     together = bool((np.diff(elements) == 1).all())
                     number = block * warps + warp
-                    found.append(Read(number, rounds[warp], int(elements.min()), len(elements), together))
+                    reads_.append(Read(number, rounds[warp], int(elements.min()), len(elements), together))
                     rounds[warp] += 1
-    if not found:
+    if not reads_:
         raise CannotTell(f"No thread loads an element of {array}.")
-    return Reads(array, n, int(np.prod(facts.grid)), warps, tuple(found))
+    return Reads(array, n, int(np.prod(facts.grid)), warps, tuple(reads_))

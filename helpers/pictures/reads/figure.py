@@ -20,22 +20,22 @@ CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(TOP + MOST_ROUNDS * ROW + 28, CAPTION_LINES)
 
 
-def reads_figure(found: Reads, title: str, *, whole: bool = False) -> theme.Figure:
+def reads_figure(reads: Reads, title: str, *, whole: bool = False) -> theme.Figure:
     """The loads of the first warps and rounds. whole: as high as every other."""
-    columns = min(found.blocks * found.warps, MOST_WARPS)
-    rounds = min(found.rounds, MOST_ROUNDS)
+    columns = min(reads.blocks * reads.warps, MOST_WARPS)
+    rounds = min(reads.rounds, MOST_ROUNDS)
     height = TOP + (MOST_ROUNDS if whole else rounds) * ROW + 28
-    drawn, axes = page.page(height, title, caption(found), CAPTION_LINES)
+    drawn, axes = page.page(height, title, caption(reads), CAPTION_LINES)
     width = min((RIGHT - LEFT) / columns, 64.0)
-    shown = [read for read in found.reads if read.warp < columns and read.round < rounds]
+    shown = [read for read in reads.reads if read.warp < columns and read.round < rounds]
     with theme.style():
-        keys = [page.Key(TINTS[1], f"a warp reads 32 neighbours; the first element of {found.array} stands in the box")]
+        keys = [page.Key(TINTS[1], f"a warp reads 32 neighbours; the first element of {reads.array} stands in the box")]
         if any(read.lanes < WARP for read in shown):
             keys.append(page.Key(theme.WASTE, "lanes without an element", hatched=True))
         page.legend(axes, LEGEND_Y, keys)
-        for block in range(-(-columns // found.warps)):
-            first = block * found.warps
-            count = min(found.warps, columns - first)
+        for block in range(-(-columns // reads.warps)):
+            first = block * reads.warps
+            count = min(reads.warps, columns - first)
             left = LEFT + first * width
             words = f"block {block}" if count * width > page.text_width("block 00") else str(block)
             page.text(axes, left + count * width / 2, TOP - 26, words, ha="center", color=theme.INK)
@@ -46,7 +46,7 @@ def reads_figure(found: Reads, title: str, *, whole: bool = False) -> theme.Figu
         for read in shown:
             x, y = LEFT + read.warp * width, TOP + read.round * ROW
             part = (width - 2) * read.lanes / WARP
-            tint = theme.TROUBLE if not read.together else TINTS[read.warp // found.warps % 2]
+            tint = theme.TROUBLE if not read.together else TINTS[read.warp // reads.warps % 2]
             page.hatch(axes, page.boxes(x + part, y + 1, width - 2 - part, ROW - 3), label="no element")
             page.fill(axes, page.boxes(x, y + 1, part, ROW - 3), tint, label="read")
         texts = [str(read.first) for read in shown]
@@ -56,11 +56,11 @@ def reads_figure(found: Reads, title: str, *, whole: bool = False) -> theme.Figu
     return drawn
 
 
-def caption(found: Reads) -> str:
+def caption(reads: Reads) -> str:
     """'3 blocks of 8 warps read 1 601 elements in 3 rounds.'"""
-    loads = sum(read.lanes for read in found.reads)
-    again = "" if loads == found.n else f" Together they load {theme.thousands(loads)} times an element."
-    blocks = f"{theme.plural(found.blocks, 'block')} of {theme.plural(found.warps, 'warp')}"
-    rounds = theme.plural(found.rounds, "round")
-    verb = "reads" if found.blocks == 1 else "read"
-    return f"{blocks} {verb} {theme.thousands(found.n)} elements of {found.array} in {rounds}.{again}"
+    loads = sum(read.lanes for read in reads.reads)
+    again = "" if loads == reads.n else f" Together they load {theme.thousands(loads)} times an element."
+    blocks = f"{theme.plural(reads.blocks, 'block')} of {theme.plural(reads.warps, 'warp')}"
+    rounds = theme.plural(reads.rounds, "round")
+    verb = "reads" if reads.blocks == 1 else "read"
+    return f"{blocks} {verb} {theme.thousands(reads.n)} elements of {reads.array} in {rounds}.{again}"

@@ -46,9 +46,9 @@ def queues_figure(fmas: Sequence[Fma], steps: Sequence[Step], title: str) -> the
 def caption(steps: Sequence[Step]) -> str:
     """'32 FMAs lose 7 cycles to the banks: 1.22 cycles each (model).'"""
     lost = sum(step.lost for step in steps)
-    told = f"{theme.plural(len(steps), 'FMA')} {'loses' if len(steps) == 1 else 'lose'} "
+    sentence = f"{theme.plural(len(steps), 'FMA')} {'loses' if len(steps) == 1 else 'lose'} "
     return (
-        told
+        sentence
         + f"{theme.plural(lost, 'cycle') if lost else 'no cycle'} to the banks: "
         + (f"{1 + lost / len(steps):.2f} cycles for each of them (a model, with one cycle of slack).")
     )
@@ -103,11 +103,11 @@ def ports_figure(panels: Sequence[tuple[str, Sequence[Cycle]]], title: str) -> t
 
 def ports_caption(panels: Sequence[tuple[str, Sequence[Cycle]]]) -> str:
     """'FMAs lose 2 cycles (merged) and no cycle (not merged). It is a model …'"""
-    told = []
+    parts = []
     for words, cycles in panels:
-        waits = sum(one.waits is not None for one in cycles)
-        told.append(f"{theme.plural(waits, 'cycle') if waits else 'no cycle'} ({words[0].lower()}{words[1:]})")
-    return f"FMAs lose {' and '.join(told)}. It is a model, in which each bank takes one write per cycle."
+        waits = sum(cycle.waits is not None for cycle in cycles)
+        parts.append(f"{theme.plural(waits, 'cycle') if waits else 'no cycle'} ({words[0].lower()}{words[1:]})")
+    return f"FMAs lose {' and '.join(parts)}. It is a model, in which each bank takes one write per cycle."
 
 
 def _ports(axes: Axes, top: float, words: str, cycles: Sequence[Cycle]) -> None:
@@ -122,18 +122,18 @@ def _ports(axes: Axes, top: float, words: str, cycles: Sequence[Cycle]) -> None:
         page.lines(axes, [[(x, y), (x, y + PORT_ROW)] for x, y in edges], theme.FAINT, 0.8)
     for line in range(3):
         page.lines(axes, [[(PORT_LEFT, top + line * PORT_ROW), (right, top + line * PORT_ROW)]], theme.MUTED, 0.8)
-    for number, one in enumerate(cycles):
+    for number, cycle in enumerate(cycles):
         x = PORT_LEFT + number * cell
-        if one.fma is not None and one.bank is not None:
-            _written(axes, x, top, one.bank, theme.C, f"{mark}{one.fma}", cell, size)
-        for bank, register in one.returned:
+        if cycle.fma is not None and cycle.bank is not None:
+            _written(axes, x, top, cycle.bank, theme.C, f"{mark}{cycle.fma}", cell, size)
+        for bank, register in cycle.returned:
             _written(axes, x, top, bank, theme.A, "xyzw"[register], cell, size)
         page.text(axes, x + cell / 2, top + 2 * PORT_ROW + 10, number, ha="center", size=size)
-        if one.waits is not None:
+        if cycle.waits is not None:
             page.outline(axes, page.boxes(x + 2, top + 2, cell - 4, 2 * PORT_ROW - 4), theme.TROUBLE, 2.0)
-            page.text(axes, x + cell / 2, top + 2 * PORT_ROW + 26, f"{mark}{one.waits}", ha="center",
+            page.text(axes, x + cell / 2, top + 2 * PORT_ROW + 26, f"{mark}{cycle.waits}", ha="center",
                       color=theme.TROUBLE, weight="bold", size=size)  # fmt: skip
-    if any(one.waits is not None for one in cycles):
+    if any(cycle.waits is not None for cycle in cycles):
         page.text(axes, PORT_LEFT - 10, top + 2 * PORT_ROW + 26, "has to wait", ha="right", color=theme.TROUBLE)
     page.text(axes, PORT_LEFT - 10, top + 2 * PORT_ROW + 10, "clock cycle", ha="right")
 

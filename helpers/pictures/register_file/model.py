@@ -52,10 +52,10 @@ class Banks:
 
 def banks(text: str) -> Banks:
     """Count them in what `gpusim.compiler.disassemble` gives. Other instructions are taken to leave nothing behind."""
-    found = list(_asked(row.text for row in sass.rows(text, filename="")[0]))
-    fmas = [asked for asked in found if asked is not None]
+    operands = list(_asked(row.text for row in sass.rows(text, filename="")[0]))
+    fmas = [asked for asked in operands if asked is not None]
     conflicts = sum(max(asked) > 1 for asked in fmas)
-    return Banks(len(fmas), conflicts, lost_cycles(asked or (0, 0) for asked in found))
+    return Banks(len(fmas), conflicts, lost_cycles(asked or (0, 0) for asked in operands))
 
 
 @dataclass(frozen=True)
@@ -94,17 +94,17 @@ def lost_cycles(asked: Iterable[Asked], slack: int = SLACK) -> int:
 
 def asked_of(instructions: Iterable[str]) -> tuple[Asked, ...]:
     """What each instruction, as nvdisasm prints it, asks of the two banks; one that is no FMA asks for nothing."""
-    return tuple(one or (0, 0) for one in _asked(instructions))
+    return tuple(banks_read or (0, 0) for banks_read in _asked(instructions))
 
 
 def in_order(registers: Iterable[tuple[int, int, int]]) -> tuple[Fma, ...]:
     """FMAs one after the other, each given by the registers of a, b and its sum. What the next one has in the same
     position stays at hand, as the compiler would mark it."""
-    found = list(registers)
-    following = [*found, (-1, -1, -1)][1:]
+    order = list(registers)
+    following = [*order, (-1, -1, -1)][1:]
     return tuple(
         Fma(a, b, to, REUSE_A * (a == next_a) | REUSE_B * (b == next_b))
-        for (a, b, to), (next_a, next_b, _) in zip(found, following, strict=True)
+        for (a, b, to), (next_a, next_b, _) in zip(order, following, strict=True)
     )
 
 

@@ -38,7 +38,7 @@ def cycles(banks: Sequence[int | None], loads: Mapping[int, bool]) -> tuple[Cycl
     banks: of the sum of each FMA, None for one that writes no register.  loads: (number of the FMA in whose cycle a
     load begins to return, whether the load is merged).
     """
-    found: list[Cycle] = []
+    timeline: list[Cycle] = []
     to_return: list[tuple[tuple[int, int], ...]] = []  # (bank, number) of the registers that return together
     begun: set[int] = set()
     late = False  # whether the first of them has waited for a cycle
@@ -47,9 +47,9 @@ def cycles(banks: Sequence[int | None], loads: Mapping[int, bool]) -> tuple[Cycl
         if fma in loads and fma not in begun:
             begun.add(fma)
             order = [(number % 2, number) for number in range(REGISTERS)]
-            to_return += [tuple(order[:2]), tuple(order[2:])] if loads[fma] else [(one,) for one in order]
+            to_return += [tuple(order[:2]), tuple(order[2:])] if loads[fma] else [(operand,) for operand in order]
         bank = banks[fma] if fma < len(banks) else None
-        free = next((one for one in to_return[:2] if bank not in [to for to, _ in one]), None)
+        free = next((result for result in to_return[:2] if bank not in [to for to, _ in result]), None)
         returned: tuple[tuple[int, int], ...] = ()
         waits = None
         if free is not None:
@@ -61,11 +61,11 @@ def cycles(banks: Sequence[int | None], loads: Mapping[int, bool]) -> tuple[Cycl
         elif to_return:
             late = True
         writes = waits is None and fma < len(banks)
-        found.append(Cycle(fma if writes else None, bank if writes else None, returned, waits))
+        timeline.append(Cycle(fma if writes else None, bank if writes else None, returned, waits))
         fma += writes
-    return tuple(found)
+    return tuple(timeline)
 
 
 def collisions(banks: Sequence[int | None], loads: Mapping[int, bool]) -> int:
     """Cycles in which an FMA could not write its sum."""
-    return sum(one.waits is not None for one in cycles(banks, loads))
+    return sum(cycle.waits is not None for cycle in cycles(banks, loads))

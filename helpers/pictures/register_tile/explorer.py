@@ -70,9 +70,9 @@ def cost_of(kernel: Kernel, device: devices.Device, predict: Callable[[Launch], 
     if measured := recorded(kernel):
         size = theme.thousands(measured.M)
         return f"{text}; {theme.thousands(measured.gflops)} GFLOPS at {size}³, {measured.label}."
-    one = predict(kernel.launch(PREDICTED_SIZE, PREDICTED_SIZE, PREDICTED_SIZE))
-    told = f" At {theme.thousands(PREDICTED_SIZE)}³: {one}." if one else ""
-    return f"{text}; these sizes were not timed.{told}"
+    predicted = predict(kernel.launch(PREDICTED_SIZE, PREDICTED_SIZE, PREDICTED_SIZE))
+    sentence = f" At {theme.thousands(PREDICTED_SIZE)}³: {predicted}." if predicted else ""
+    return f"{text}; these sizes were not timed.{sentence}"
 
 
 class RegisterTileExplorer(LiveExplorer):

@@ -106,11 +106,11 @@ def _patch(axes: Axes, data: RegisterTile, k: int, loaded: int, done: int) -> No
     page.fill(axes, page.boxes(PATCH_X, down + cell * in_a, cell, cell), theme.A, label="read of A")
     page.fill(axes, page.boxes(across + cell * in_b, PATCH_Y, cell, cell), theme.B, label="read of B")
 
-    place = np.arange(data.fmas)
-    y, x = down + cell * (place // wide), across + cell * (place % wide)
+    numbers = np.arange(data.fmas)
+    y, x = down + cell * (numbers // wide), across + cell * (numbers % wide)
     page.fill(axes, page.boxes(x, y, cell, cell), LIGHT["C"], edge=theme.PAPER, line=0.8)
     page.fill(axes, page.boxes(x[:done], y[:done], cell, cell), theme.C, edge=theme.PAPER, line=0.8, label="done")
-    sums = [str(k + 1 if number < done else k) for number in place]
+    sums = [str(k + 1 if number < done else k) for number in numbers]
     for part, colour in ((slice(0, done), theme.PAPER), (slice(done, None), theme.MUTED)):
         page.labels(axes, sums[part], x[part] + cell / 2, y[part] + cell / 2, min(12.0, 0.55 * cell), colour)
 
@@ -175,13 +175,13 @@ def register_tiles_figure(tiles: Sequence[RegisterTile], title: str) -> theme.Fi
     if not tiles:
         raise ValueError("There is no register tile to draw: give at least one RegisterTile.")
     sides = [tile.label.replace(" ", "\u00a0") for tile in tiles]
-    told = "; ".join(
+    parts = "; ".join(
         f"{side}: {_quotient(tile)} = {theme.number(tile.loads_per_fma, 3)}"
         for side, tile in zip(sides, tiles, strict=True)
     )
     tallest = max(tile.shape[0] for tile in tiles)
     bottom = PANEL_Y + (tallest + 1) * PANEL_CELL + 8
-    drawn, axes = page.page(bottom + 62, title, f"Floats read from shared memory per FMA, at one k – {told}.", 2)
+    drawn, axes = page.page(bottom + 62, title, f"Floats read from shared memory per FMA, at one k – {parts}.", 2)
     step = (page.WIDTH - 2 * page.MARGIN) / len(tiles)
     with theme.style():
         keys = [page.Key(theme.A, "read of A's tile"), page.Key(theme.B, "read of B's tile")]
@@ -198,9 +198,12 @@ def _panel(axes: Axes, tile: RegisterTile, left: float, bottom: float) -> None:
     style = {"edge": theme.PAPER, "line": 1.0}
     page.fill(axes, page.boxes(left, down + cell * np.arange(tall), cell, cell), theme.A, **style)
     page.fill(axes, page.boxes(across + cell * np.arange(wide), PANEL_Y - 6, cell, cell), theme.B, **style)
-    place = np.arange(tile.fmas)
+    numbers = np.arange(tile.fmas)
     page.fill(
-        axes, page.boxes(across + cell * (place % wide), down + cell * (place // wide), cell, cell), theme.C, **style
+        axes,
+        page.boxes(across + cell * (numbers % wide), down + cell * (numbers // wide), cell, cell),
+        theme.C,
+        **style,
     )
     page.text(axes, left, bottom + 14, f"{_quotient(tile)} =", size=theme.TEXT, color=theme.INK)
     words = f"{theme.number(tile.loads_per_fma, 3)} per FMA"

@@ -159,6 +159,6 @@ def small_multiples(
 
     measured: with the speed of the ladder's fastest kernel, drawn above the bytes that any kernel must move.
     """
-    found = devices.get(device)
-    panels = [Roofline(found, shape, (fastest_at(found, shape),) if measured else ()) for shape in shapes]
-    return rooflines_figure(panels, f"Three multiplications under the roof of the {found.name}")
+    gpu = devices.get(device)
+    panels = [Roofline(gpu, shape, (fastest_at(gpu, shape),) if measured else ()) for shape in shapes]
+    return rooflines_figure(panels, f"Three multiplications under the roof of the {gpu.name}")

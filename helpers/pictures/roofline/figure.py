@@ -149,8 +149,8 @@ def _bytes(count: float) -> str:
 
 
 def _of(gflops: float, peak: float) -> str:
-    """'8.7 of 66.9 TFLOPS'."""
-    return f"{gflops / 1000:.{1 if gflops >= 1000 else 3}f} of {theme.speed(peak)}"
+    """'8.7 TFLOPS of 66.9 TFLOPS'."""
+    return f"{theme.speed(gflops)} of {theme.speed(peak)}"
 
 
 def _times(factor: float) -> str:
@@ -190,7 +190,7 @@ def _roof(axes: Axes, data: Roofline) -> None:
     x = np.array([left, ridge, right])
     y = np.minimum(x * device.memory_gb_per_s, device.peak_fp32_gflops)
     axes.plot(x, y, color=theme.INK, linewidth=2.6, label="roof", solid_joinstyle="miter")
-    axes.fill_between(x, y, top, color=theme.WASTE_FILL, linewidth=0)
+    axes.fill_between(x, y, device.peak_fp32_gflops, color=theme.WASTE_FILL, linewidth=0)  # above it nothing helps
     best = data.best_intensity
     axes.plot(
         [best, best], [bottom, attainable_gflops(device, best)], ":", color=theme.INK, linewidth=1.5, label="best"
@@ -214,7 +214,7 @@ def _roof(axes: Axes, data: Roofline) -> None:
     side = "right" if before else "left"
     axes.text(x, bottom * 1.25, "every byte once", rotation=90, ha=side, va="bottom", size=theme.size(theme.SMALL))
     words = {"size": theme.size(theme.SMALL), "color": theme.MUTED, "va": "top"}
-    axes.text(left * 1.12, top / 1.25, "here only with the help of caches", **words)
+    axes.text(left * 1.12, device.peak_fp32_gflops / 1.15, "here only with the help of caches", **words)
     axes.plot([ridge, ridge], [bottom, device.peak_fp32_gflops], color=theme.MUTED, linewidth=0.9, label="ridge")
     for words, factor, align in (("◂ memory limits", 1 / 1.13, "right"), ("arithmetic limits ▸", 1.13, "left")):
         label = axes.text(ridge * factor, bottom * 1.12, words, ha=align, va="bottom", weight="bold", color=theme.MUTED)
@@ -299,10 +299,10 @@ def rooflines_figure(panels: Sequence[Roofline], title: str) -> theme.Figure:
     """Several GPUs or shapes side by side: the roof, and where the shape stands if every byte moves once."""
     if not panels:
         raise ValueError("There is no roofline to draw: give at least one Roofline.")
-    told = "; ".join(f"{_panel_name(panel)}: {_panel_told(panel)}" for panel in panels)
+    parts = "; ".join(f"{_panel_name(panel)}: {_panel_words(panel)}" for panel in panels)
     measured = any(_measured(panel) for panel in panels)
     top = SMALL_Y + (24 if measured else 0)  # room for the legend
-    drawn, axes = page.page(top + SMALL_HEIGHT + 52, title, f"Every byte moved once – {told}.", 3)
+    drawn, axes = page.page(top + SMALL_HEIGHT + 52, title, f"Every byte moved once – {parts}.", 3)
     step = (page.WIDTH - PLOT_X) / len(panels)
     with theme.style():
         if measured:
@@ -310,7 +310,7 @@ def rooflines_figure(panels: Sequence[Roofline], title: str) -> theme.Figure:
             page.legend(axes, 46, [page.Key(theme.INK, "the most that the shape allows"), fastest])
         for number, panel in enumerate(panels):
             left = PLOT_X + number * step
-            words = _panel_told(panel).removesuffix(NEITHER)  # which only the caption has room for
+            words = _panel_words(panel).removesuffix(NEITHER)  # which only the caption has room for
             page.text(axes, left, top - 36, _panel_name(panel), color=theme.INK, size=theme.TEXT, weight="bold")
             page.text(axes, left, top - 16, words, color=theme.INK)
             small = drawn.axes_in_inches(
@@ -326,14 +326,14 @@ def steps_figure(device: Device, shapes: Mapping[str, tuple[int, int, int]]) -> 
     shapes: name -> (M, N, K). Each stands in all three panels, at the intensity that it has if every byte moves once.
     """
     intensities = [compulsory(*shape).intensity for shape in shapes.values()]
-    told = [
-        f"{name} {theme.speed(attainable_gflops(device, one))} at {_short(one)} FLOP per byte"
-        for name, one in zip(shapes, intensities, strict=True)
+    parts = [
+        f"{name} {theme.speed(attainable_gflops(device, intensity))} at {_short(intensity)} FLOP per byte"
+        for name, intensity in zip(shapes, intensities, strict=True)
     ]
     drawn, axes = page.page(
         SMALL_Y + SMALL_HEIGHT + 52,
         f"The roof of the {device.name}, in three steps",
-        f"The lower of the two lines is the most that a multiplication can reach: {', '.join(told)}.",
+        f"The lower of the two lines is the most that a multiplication can reach: {', '.join(parts)}.",
         2,
     )
     left, right = 0.2, 4 * max(intensities)
@@ -352,14 +352,14 @@ def steps_figure(device: Device, shapes: Mapping[str, tuple[int, int, int]]) -> 
             x0 = first + number * step
             page.text(axes, x0, SMALL_Y - 36, name, color=theme.INK, size=theme.TEXT, weight="bold")
             page.text(axes, x0, SMALL_Y - 16, words, color=theme.INK)
-            inches = (one / theme.CSS_DPI for one in (x0, SMALL_Y, step - 30, SMALL_HEIGHT))
+            inches = (pixels / theme.CSS_DPI for pixels in (x0, SMALL_Y, step - 30, SMALL_HEIGHT))
             small = drawn.axes_in_inches(*inches)
             small.set(xscale="log", yscale="log", xlim=(left, right), ylim=(bottom, top))
             _decades(small, number == 0)
             if number == len(panels) - 1:
                 for line in (fed, peak):
                     small.plot(x, line, ":", color=theme.MUTED, linewidth=1.4)
-                small.fill_between(x, y, top, color=theme.WASTE_FILL, linewidth=0)
+                small.fill_between(x, y, peak, color=theme.WASTE_FILL, linewidth=0)
                 small.plot([x[1]] * 2, [bottom, y[1]], color=theme.MUTED, linewidth=0.9, label="ridge")
                 words = f"ridge {ridge_point(device):.1f}"
                 small.text(x[1] * 1.15, bottom * 1.3, words, color=theme.MUTED, va="bottom")
@@ -384,10 +384,10 @@ def _shape_names(axes: Axes, names: Sequence[str], x: Sequence[float], y: Sequen
     """The shapes beside their marks, where no line passes: right of a rising line, under a flat one."""
     for name, at, height in zip(names, x, y, strict=True):
         flat = at > ridge and height < at * y[0] / x[0]
-        place = (at, height / 2.4, "center") if flat else (at * 1.8, height / 1.3, "left")
+        anchor = (at, height / 2.4, "center") if flat else (at * 1.8, height / 1.3, "left")
         if at > ridge and not flat:
-            place = (at / 1.6, height * 1.8, "right")
-        axes.text(place[0], place[1], name, ha=place[2], va="center")
+            anchor = (at / 1.6, height * 1.8, "right")
+        axes.text(anchor[0], anchor[1], name, ha=anchor[2], va="center")
 
 
 def _decades(axes: Axes, first: bool) -> None:
@@ -410,7 +410,7 @@ def _panel_name(panel: Roofline) -> str:
     return f"{M}³" if M == N == K else f"{M}×{N}×{K}"
 
 
-def _panel_told(panel: Roofline) -> str:
+def _panel_words(panel: Roofline) -> str:
     """'0.5 FLOP/B, memory limits'; with a measured kernel, how much of the roof that kernel reaches."""
     intensity = f"{_short(panel.best_intensity)} FLOP/B"
     measured = _measured(panel)
@@ -423,9 +423,9 @@ def _panel_told(panel: Roofline) -> str:
 
 def _panel(axes: Axes, panel: Roofline, panels: Sequence[Roofline], first: bool) -> None:
     device = panel.device
-    intensities = [one.best_intensity for one in panels]
+    intensities = [panel.best_intensity for panel in panels]
     left, right = min(0.3, min(intensities) / 2), max(3000.0, 2 * max(intensities))
-    slowest = min((gflops for one in panels for gflops in _measured(one)), default=float("inf"))
+    slowest = min((gflops for panel in panels for gflops in _measured(panel)), default=float("inf"))
     bottom, top = min(left * device.memory_gb_per_s, slowest / 2), device.peak_fp32_gflops * 2
     axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(bottom, top))
     _decades(axes, first)

@@ -30,8 +30,8 @@ class Choice:
 def roofs_of(device: devices.Device, size: int) -> Roofs:
     """The roofs of a GPU by its documents; where it was recorded, cuBLAS and our last kernels at M = N = K = size."""
     reached, dots = {}, []
-    for name, who, gflops in precisions.at(device.name, size):
-        dots.append(Dot(name, who, peaks.intensity(name, size, size, size), gflops / 1e3))
+    for name, side, gflops in precisions.at(device.name, size):
+        dots.append(Dot(name, side, peaks.intensity(name, size, size, size), gflops / 1e3))
     reached = {name: gflops / 1e3 for name, gflops in precisions.reached(device.name).items()}
     return Roofs(device.short, device.memory_gb_per_s / 1e3, peaks.of(device).tflops, reached, tuple(dots))
 
@@ -49,7 +49,7 @@ class RoofsExplorer(LiveExplorer):
 
     def __init__(self, device: str, size: int) -> None:
         recorded = precisions.gpus()
-        names = [(f"{name} (recorded)" if name in recorded else name, one) for name, one in devices.DEVICES.items()]
+        names = [(f"{name} (recorded)" if name in recorded else name, gpu) for name, gpu in devices.DEVICES.items()]
         self.device = choice_list("GPU", names, devices.get(device))
         self.size = choice_slider("M = N = K", SIZES, size)
         super().__init__("Explorer: the roofs of a GPU, by precision.", [[self.device, self.size]], FIGURE_HEIGHT)
@@ -64,8 +64,8 @@ class RoofsExplorer(LiveExplorer):
         for name, need in self._needs(choice).items():
             least = next((size for size in SIZES if peaks.intensity(name, size, size, size) >= need), None)
             names.setdefault(least, []).append(name)
-        told = "; ".join(f"{size} for {', '.join(those)}" for size, those in names.items() if size)
-        return picture_of(choice), f"Memory need not limit squares from {told}."
+        sizes = "; ".join(f"{size} for {', '.join(those)}" for size, those in names.items() if size)
+        return picture_of(choice), f"Memory need not limit squares from {sizes}."
 
     @staticmethod
     def _needs(choice: Choice) -> dict[str, float]:

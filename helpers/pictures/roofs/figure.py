@@ -31,10 +31,10 @@ MARKS = {"cuBLAS": "o", "our last kernel": "D"}
 
 @dataclass(frozen=True)
 class Dot:
-    """A multiplication. who: one of MARKS.  intensity: FLOP per byte, every byte moved once.  tflops: measured."""
+    """A multiplication. side: one of MARKS.  intensity: FLOP per byte, every byte moved once.  tflops: measured."""
 
     format: str
-    who: str
+    side: str
     intensity: float
     tflops: float
 
@@ -55,21 +55,21 @@ class Roofs:
     @property
     def joined(self) -> list[tuple[str, float]]:
         """(formats, TFLOPS) of the roofs, lowest first, those of one height together: ('FP16/BF16', 989.4)."""
-        found: list[tuple[list[str], float]] = []
+        groups: list[tuple[list[str], float]] = []
         for name, tflops in sorted(self.tflops.items(), key=lambda item: item[1]):
-            if found and tflops < found[-1][1] * EQUAL:
-                found[-1][0].append(name)
+            if groups and tflops < groups[-1][1] * EQUAL:
+                groups[-1][0].append(name)
             else:
-                found.append(([name], tflops))
-        return [("/".join(names), tflops) for names, tflops in found]
+                groups.append(([name], tflops))
+        return [("/".join(names), tflops) for names, tflops in groups]
 
     @property
     def named(self) -> list[Dot]:
         """The dots that get a name: the faster one where two formats share a colour, whose dots nearly coincide."""
         best: dict[tuple[str, str], Dot] = {}
         for dot in self.dots:
-            key = COLOURS[dot.format], dot.who
-            best[key] = max(best.get(key, dot), dot, key=lambda one: one.tflops)
+            key = COLOURS[dot.format], dot.side
+            best[key] = max(best.get(key, dot), dot, key=lambda candidate: candidate.tflops)
         return list(best.values())
 
     @property
@@ -80,8 +80,8 @@ class Roofs:
 
 def roofs_figure(data: Roofs, title: str) -> theme.Figure:
     """The roofs of one GPU, and multiplications under them."""
-    told = f"A faster unit needs more FLOP per byte before memory is no longer its limit: {data.ridges}."
-    drawn, axes = page.page(HEIGHT, title, told, CAPTION_LINES)
+    caption = f"A faster unit needs more FLOP per byte before memory is no longer its limit: {data.ridges}."
+    drawn, axes = page.page(HEIGHT, title, caption, CAPTION_LINES)
     with theme.style():
         _legend(axes, data)
         plot = _plot(drawn, PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT, [data])
@@ -96,10 +96,10 @@ def roofs_figure(data: Roofs, title: str) -> theme.Figure:
                 plot, f"mma.sync {theme.thousands(tflops)}", (ridge * 1.2, tflops), (0, -3), color=theme.MUTED, va="top"
             )
         for dot in data.dots:
-            plot.plot([dot.intensity], [dot.tflops], MARKS[dot.who], color=COLOURS[dot.format],
-                      markeredgecolor=theme.PAPER, markersize=9, label=f"{dot.format} {dot.who}")  # fmt: skip
+            plot.plot([dot.intensity], [dot.tflops], MARKS[dot.side], color=COLOURS[dot.format],
+                      markeredgecolor=theme.PAPER, markersize=9, label=f"{dot.format} {dot.side}")  # fmt: skip
         for dot in data.named:
-            side, align = (-9, "right") if dot.who == "cuBLAS" else (9, "left")
+            side, align = (-9, "right") if dot.side == "cuBLAS" else (9, "left")
             words = f"{dot.format} {theme.thousands(dot.tflops)}"
             lines = [*data.tflops.values(), *data.reached.values()]
             lift = LIFT if any(abs(np.log(line / dot.tflops)) < NEAR for line in lines) else 0
@@ -109,30 +109,30 @@ def roofs_figure(data: Roofs, title: str) -> theme.Figure:
 
 def roofs_columns_figure(several: Sequence[Roofs], title: str) -> theme.Figure:
     """The roofs of several GPUs side by side, on the same axes."""
-    told = ", ".join(f"{one.tflops['FP16'] / one.memory_tb_per_s:.0f} ({one.gpu})" for one in several)
-    drawn, axes = page.page(384.0, title, f"FLOP per byte from which on memory is not the limit of FP16: {told}.", 2)
+    parts = ", ".join(f"{roofs.tflops['FP16'] / roofs.memory_tb_per_s:.0f} ({roofs.gpu})" for roofs in several)
+    drawn, axes = page.page(384.0, title, f"FLOP per byte from which on memory is not the limit of FP16: {parts}.", 2)
     with theme.style():
-        for number, one in enumerate(several):
+        for number, roofs in enumerate(several):
             x = SMALL_X + number * SMALL_STEP
-            page.text(axes, x, 52, one.gpu, color=theme.INK, size=theme.TEXT, weight="bold")
-            page.text(axes, x, 70, f"memory {one.memory_tb_per_s:.2g} TB/s")
+            page.text(axes, x, 52, roofs.gpu, color=theme.INK, size=theme.TEXT, weight="bold")
+            page.text(axes, x, 70, f"memory {roofs.memory_tb_per_s:.2g} TB/s")
             plot = _plot(drawn, x, SMALL_Y, SMALL_WIDTH, SMALL_HEIGHT, several)
             plot.set_xlabel("FLOP per byte")
-            _lines(plot, one)
+            _lines(plot, roofs)
     return drawn
 
 
 def _legend(axes: Axes, data: Roofs) -> None:
     words = ["line: the most by NVIDIA's documents"]
     words += ["dashed: what mma.sync gives"] if data.reached else []
-    names = {dot.who for dot in data.dots}
-    words += [f"{'●' if mark == 'o' else '◆'} {who}" for who, mark in MARKS.items() if who in names]
+    names = {dot.side for dot in data.dots}
+    words += [f"{'●' if mark == 'o' else '◆'} {side}" for side, mark in MARKS.items() if side in names]
     page.text(axes, page.MARGIN, 44, "   ".join(words))
 
 
 def _plot(drawn: theme.Figure, x: float, y: float, width: float, height: float, several: Sequence[Roofs]) -> Axes:
     plot = drawn.axes_in_inches(*(pixels / theme.CSS_DPI for pixels in (x, y, width, height)))
-    every = [tflops for one in several for tflops in one.tflops.values()]
+    every = [tflops for roofs in several for tflops in roofs.tflops.values()]
     plot.set(xscale="log", yscale="log", xlim=(LEFT, RIGHT), ylim=(min(every) / 2.5, max(every) * 2.2))
     for axis in (plot.xaxis, plot.yaxis):
         axis.set_major_locator(FixedLocator(DECADES))
@@ -153,8 +153,8 @@ def _lines(plot: Axes, data: Roofs) -> None:
         _name(plot, words, (RIGHT / 1.06, tflops), (0, 4), ha="right", weight="bold")
 
 
-def _name(plot: Axes, words: str, place: tuple[float, float], points: tuple[float, float], **options: Any) -> None:
+def _name(plot: Axes, words: str, point: tuple[float, float], points: tuple[float, float], **options: Any) -> None:
     """Words beside a place, so many points off, readable across a line."""
     look = {"color": theme.INK, "size": theme.size(theme.SMALL), **options}
-    name = plot.annotate(words, place, points, textcoords="offset points", **look)
+    name = plot.annotate(words, point, points, textcoords="offset points", **look)
     name.set_path_effects([withStroke(linewidth=3, foreground=theme.PAPER)])

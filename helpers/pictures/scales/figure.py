@@ -28,7 +28,7 @@ def scales_figure(
     values: np.ndarray, lines: Sequence[NumberLine], errors: Mapping[str, Mapping[str, float]], title: str
 ) -> theme.Figure:
     """values: of a small column.  lines: what they may become.  errors: format -> granularity -> relative error."""
-    most = 1.05 * max(float(np.abs(one).max()) for one in (values, *(line.numbers for line in lines)))
+    most = 1.05 * max(float(np.abs(array).max()) for array in (values, *(line.numbers for line in lines)))
     rows = [(form, name, value) for form, by_name in errors.items() for name, value in by_name.items()]
     bars_top = LINES_TOP + LINE * len(lines) + ERRORS_TOP
     least, largest = min(value for *_, value in rows), max(value for *_, value in rows)

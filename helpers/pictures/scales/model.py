@@ -74,17 +74,17 @@ def stored(matrix: np.ndarray, form: str, granularity: str, along_k: int) -> np.
 
 def error(given: Operands, form: str, granularity: str) -> float:
     """The root mean square of the product's error, relative to that of the product, over the small columns."""
-    found = stored(given.A, form, granularity, 1) @ stored(given.B, form, granularity, 0)
+    product = stored(given.A, form, granularity, 1) @ stored(given.B, form, granularity, 0)
     right = given.A @ given.B
     small = given.small
-    return float(np.sqrt(((found - right)[:, small] ** 2).mean() / (right[:, small] ** 2).mean()))
+    return float(np.sqrt(((product - right)[:, small] ** 2).mean() / (right[:, small] ** 2).mean()))
 
 
 @cache
 def errors(factor: float = FACTOR) -> Mapping[str, Mapping[str, float]]:
     """form -> granularity -> error."""
     given = operands(factor)
-    return {form: {one: error(given, form, one) for one in GRANULARITIES} for form in LARGEST}
+    return {form: {granularity: error(given, form, granularity) for granularity in GRANULARITIES} for form in LARGEST}
 
 
 def numbers_within(form: str, scale: float, most: float) -> np.ndarray:

@@ -62,13 +62,13 @@ def whole_tiles(tiles: int, steps: int, sms: int, parts: int = 1, name: str = ""
         raise ValueError(f"{steps} iterations cannot be cut into {parts} equal parts.")
     length = steps // parts
     blocks = [Piece(tile, part * length, (part + 1) * length) for tile in range(tiles) for part in range(parts)]
-    told = "whole tiles" if parts == 1 else f"split-K: {parts} parts of each tile"
-    return Schedule(name or told, steps, tuple(tuple(blocks[sm::sms]) for sm in range(sms)))
+    default = "whole tiles" if parts == 1 else f"split-K: {parts} parts of each tile"
+    return Schedule(name or default, steps, tuple(tuple(blocks[sm::sms]) for sm in range(sms)))
 
 
-def of_pieces(found: np.ndarray, steps: int, name: str) -> Schedule:
+def of_pieces(parts: np.ndarray, steps: int, name: str) -> Schedule:
     """The schedule that a kernel has noted: (SMs, most pieces, 3) of (tile, first, last), NaN where there is none."""
-    return Schedule(name, steps, tuple(tuple(_pieces(row)) for row in found))
+    return Schedule(name, steps, tuple(tuple(_pieces(row)) for row in parts))
 
 
 def _pieces(row: Sequence[Sequence[float]]) -> Iterable[Piece]:

@@ -26,18 +26,18 @@ def schedules_figure(schedules: Sequence[Schedule], title: str) -> theme.Figure:
     """One panel below the other, on one axis of time. Raises ValueError without a schedule."""
     if not schedules:
         raise ValueError("There is no schedule to draw.")
-    heights = [HEAD + ROW * len(one.work) + GAP for one in schedules]
+    heights = [HEAD + ROW * len(schedule.work) + GAP for schedule in schedules]
     drawn, axes = page.page(TOP + sum(heights) + 20, title, caption(schedules), 2)
-    scale = (RIGHT - LEFT) / max(one.length for one in schedules)
+    scale = (RIGHT - LEFT) / max(schedule.length for schedule in schedules)
     with theme.style():
         keys = [page.Key(TINTS[0], "an SM multiplies for this tile of C"), page.Key(TINTS[1], "for another one")]
         keys.append(page.Key(theme.WASTE, "nothing to do", hatched=True))
         page.legend(axes, 48, keys)
-        if any(one.parts for one in schedules):
+        if any(schedule.parts for schedule in schedules):
             page.text(axes, RIGHT + 60, 48, "tile 2, 4–7: its iterations 4 to 7", ha="right")
         top = TOP
-        for one, height in zip(schedules, heights, strict=True):
-            _panel(axes, one, top, scale)
+        for schedule, height in zip(schedules, heights, strict=True):
+            _panel(axes, schedule, top, scale)
             top += height
         page.text(axes, RIGHT, top, "time, in iterations of the main loop →", ha="right", color=theme.INK)
     return drawn
@@ -45,31 +45,31 @@ def schedules_figure(schedules: Sequence[Schedule], title: str) -> theme.Figure:
 
 def caption(schedules: Sequence[Schedule]) -> str:
     """'whole tiles: 16 iterations, the SMs are busy for 63 % of the time; …'"""
-    told = (
-        f"{one.name}: {theme.plural(one.length, 'iteration')}, SMs busy for {100 * one.busy:.0f}\u202f%"
-        for one in schedules
+    parts = (
+        f"{schedule.name}: {theme.plural(schedule.length, 'iteration')}, SMs busy for {100 * schedule.busy:.0f}\u202f%"
+        for schedule in schedules
     )
-    return f"By counting – {'; '.join(told)}."
+    return f"By counting – {'; '.join(parts)}."
 
 
-def _panel(axes: Axes, one: Schedule, top: float, scale: float) -> None:
-    page.text(axes, LEFT, top + 10, one.name, size=theme.TEXT, color=theme.INK, weight="bold")
+def _panel(axes: Axes, schedule: Schedule, top: float, scale: float) -> None:
+    page.text(axes, LEFT, top + 10, schedule.name, size=theme.TEXT, color=theme.INK, weight="bold")
     first = top + HEAD
-    for sm, pieces in enumerate(one.work):
+    for sm, pieces in enumerate(schedule.work):
         y = first + sm * ROW
         page.text(axes, LEFT - 10, y + ROW / 2, f"SM {sm}", ha="right", color=theme.INK)
         steps = np.array([piece.steps for piece in pieces], float)
         x = LEFT + scale * (np.cumsum(steps) - steps)
         boxes = page.boxes(x, y + 2, scale * steps, ROW - 4) if len(steps) else []
         page.fill(axes, boxes, [TINTS[piece.tile % 4] for piece in pieces], edge=theme.PAPER, line=1.2, label="pieces")
-        _names(axes, pieces, x, scale * steps, y + ROW / 2, one.steps)
+        _names(axes, pieces, x, scale * steps, y + ROW / 2, schedule.steps)
         done = LEFT + scale * steps.sum()
-        end = LEFT + scale * one.length
+        end = LEFT + scale * schedule.length
         if end - done > 0.5:
             page.hatch(axes, page.boxes(done, y + 2, end - done, ROW - 4), label="idle")
-    bottom, end = first + ROW * len(one.work), LEFT + scale * one.length
+    bottom, end = first + ROW * len(schedule.work), LEFT + scale * schedule.length
     page.lines(axes, [[(end, first - 4), (end, bottom + 4)]], theme.INK, 1.4)
-    page.text(axes, end + 8, (first + bottom) / 2, f"done\nafter {one.length}", color=theme.INK)
+    page.text(axes, end + 8, (first + bottom) / 2, f"done\nafter {schedule.length}", color=theme.INK)
 
 
 def _names(axes: Axes, pieces: Sequence, x: np.ndarray, widths: np.ndarray, y: float, steps: int) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from helpers.pictures import marks, page, theme
-from helpers.pictures.scheduler.model import NOBODY, Timeline, warps_to_hide
+from helpers.pictures.scheduler.model import NO_WARP, Timeline, warps_to_hide
 
 WAITING = "#E6D9EC"  # pale purple: a warp between issue and result
 
@@ -74,7 +74,7 @@ def _warp(axes: Axes, data: Timeline, warp: int, top: float, row: float, cell: f
     """One warp: where it issues, waits, or is ready while another one is chosen."""
     height = row - min(3.0, row / 5)
     left = LEFT + cell * np.arange(len(data.issued))
-    issues = np.array([who == warp for who in data.issued])
+    issues = np.array([issuer == warp for issuer in data.issued])
     waits = np.array(data.waits(warp)) & ~issues
     page.fill(axes, page.boxes(left[waits], top, cell, height), WAITING, label=f"warp {warp} waits")
     ready = ~issues & ~waits
@@ -82,8 +82,8 @@ def _warp(axes: Axes, data: Timeline, warp: int, top: float, row: float, cell: f
     page.fill(axes, page.boxes(left[issues], top, cell, height), theme.WARP, edge=theme.PAPER, line=0.5,
               label=f"warp {warp} issues")  # fmt: skip
     for cycles, what in ((issues, "issues"), (waits, "waits for a result"), (ready, "ready, another one issues")):
-        told = [f"warp {warp}, cycle {cycle}: {what}" for cycle in np.flatnonzero(cycles)]
-        marks.tell(axes, page.boxes(left[cycles], top, cell, height), told)
+        words = [f"warp {warp}, cycle {cycle}: {what}" for cycle in np.flatnonzero(cycles)]
+        marks.tell(axes, page.boxes(left[cycles], top, cell, height), words)
     if row >= 13:
         page.text(axes, page.MARGIN, top + height / 2, f"warp {warp}", color=theme.INK)
     elif warp % 4 == 0:
@@ -93,7 +93,7 @@ def _warp(axes: Axes, data: Timeline, warp: int, top: float, row: float, cell: f
 def _issues(axes: Axes, data: Timeline, left: float, top: float, cell: float, height: float) -> None:
     """The scheduler's row: a cell for every cycle, solid where it issues."""
     x = left + cell * np.arange(len(data.issued))
-    idle = np.array([who == NOBODY for who in data.issued])
+    idle = np.array([issuer == NO_WARP for issuer in data.issued])
     page.hatch(axes, page.boxes(x[idle], top, cell, height), label="idle")
     page.fill(axes, page.boxes(x[~idle], top, cell, height), theme.SPEED, edge=theme.PAPER, line=0.5, label="busy")
     page.outline(axes, page.boxes(left, top, cell * len(data.issued), height), theme.INK, 1.0)
@@ -107,9 +107,9 @@ def schedulers_figure(rows: Sequence[Timeline], title: str) -> theme.Figure:
     most = max(rows, key=lambda row: row.busy / len(row.issued))
     differ = any(row.independent > 1 for row in rows)
     left = LIST_LEFT + (UNIT if any(row.every > 1 for row in rows) else 0)
-    told = f"From {_share(fewest)} of the cycles ({_setting(fewest, differ)}) to {_share(most)} "
-    told += f"({_setting(most, differ)})."
-    drawn, axes = page.page(LIST_TOP + LIST_ROW * len(rows) + 4, title, told, 2)
+    caption = f"From {_share(fewest)} of the cycles ({_setting(fewest, differ)}) to {_share(most)} "
+    caption += f"({_setting(most, differ)})."
+    drawn, axes = page.page(LIST_TOP + LIST_ROW * len(rows) + 4, title, caption, 2)
     with theme.style():
         keys = [page.Key(theme.SPEED, "an instruction is issued"), page.Key(theme.WASTE, "idle", hatched=True)]
         page.legend(axes, 46, keys)

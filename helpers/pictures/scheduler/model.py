@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NOBODY = -1
+NO_WARP = -1
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ GLOBAL = Latency("a load from main memory", 690)
 
 @dataclass(frozen=True)
 class Timeline:
-    """What one scheduler issues. issued: for each cycle the number of the warp that issues, or NOBODY.
+    """What one scheduler issues. issued: for each cycle the number of the warp that issues, or NO_WARP.
 
     every: cycles for which an instruction of the scheduler takes the unit that executes it.
     """
@@ -45,11 +45,11 @@ class Timeline:
     @property
     def busy(self) -> int:
         """Cycles in which an instruction is issued."""
-        return sum(warp != NOBODY for warp in self.issued)
+        return sum(warp != NO_WARP for warp in self.issued)
 
     def waits(self, warp: int) -> tuple[bool, ...]:
         """For each cycle, whether the warp waits for a result: it has work, but cannot issue any of it."""
-        issues = [cycle for cycle, who in enumerate(self.issued) if who == warp]
+        issues = [cycle for cycle, issuer in enumerate(self.issued) if issuer == warp]
         return tuple(
             _ready_at(issues[: sum(start < cycle for start in issues)], self.independent, self.latency) > cycle
             for cycle in range(len(self.issued))
@@ -67,12 +67,12 @@ def timeline(warps: int, independent: int, latency: int, cycles: int, every: int
     issues: list[list[int]] = [[] for _ in range(warps)]
     issued: list[int] = []
     for cycle in range(cycles):
-        taken = any(who != NOBODY for who in issued[max(cycle - every + 1, 0) : cycle])
+        taken = any(issuer != NO_WARP for issuer in issued[max(cycle - every + 1, 0) : cycle])
         ready = [warp for warp in range(warps) if not taken and _ready_at(issues[warp], independent, latency) <= cycle]
-        who = min(ready, key=lambda warp: issues[warp][-1] if issues[warp] else NOBODY, default=NOBODY)
-        if who != NOBODY:
-            issues[who].append(cycle)
-        issued.append(who)
+        chosen = min(ready, key=lambda warp: issues[warp][-1] if issues[warp] else NO_WARP, default=NO_WARP)
+        if chosen != NO_WARP:
+            issues[chosen].append(cycle)
+        issued.append(chosen)
     return Timeline(warps, independent, latency, tuple(issued), every)
 
 

@@ -33,13 +33,13 @@ def seats(launch: Launch, blocks: Sequence[int]) -> tuple[Seat, ...]:
     where = {unravel(number, launch.grid): number for number in blocks}
     recording = run.record(replace(launch, shape=(M, N, launch.depth)), tuple(where))
     warp = np.arange(launch.threads) // WARP
-    found = []
-    for place, stores in accesses_by_block(recording, space="global", op="st", array="C").items():
+    seats_ = []
+    for block, stores in accesses_by_block(recording, space="global", op="st", array="C").items():
         (store,) = stores
         row, column = np.divmod(store.offset // FLOAT_BYTES, N)
-        rows = tuple(_range(row[warp == one]) for one in range(warp[-1] + 1))
-        found.append(Seat(where[place], _range(column), rows))
-    return tuple(sorted(found, key=lambda seat: seat.block))
+        rows = tuple(_range(row[warp == index]) for index in range(warp[-1] + 1))
+        seats_.append(Seat(where[block], _range(column), rows))
+    return tuple(sorted(seats_, key=lambda seat: seat.block))
 
 
 def _range(numbers: np.ndarray) -> Range:

@@ -23,13 +23,13 @@ CAPTION_LINES = 2
 LEAST = MAP_Y + MAP_SIZE + 22.0
 
 
-def seats_figure(seats: Sequence[Seat], shape: tuple[int, int], sm: str, title: str, told: str) -> theme.Figure:
+def seats_figure(seats: Sequence[Seat], shape: tuple[int, int], sm: str, title: str, caption: str) -> theme.Figure:
     """C and an SM.
 
     seats: the blocks on the SM.  shape: of C.  sm: its name, "SM 0".  told: the caption.
     """
     height = MAP_Y + ROW * len(seats) + 32
-    drawn, axes = page.page(max(LEAST, height), title, told, CAPTION_LINES)
+    drawn, axes = page.page(max(LEAST, height), title, caption, CAPTION_LINES)
     with theme.style():
         _map(axes, seats, shape)
         _sm(axes, seats, sm)

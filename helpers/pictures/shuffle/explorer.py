@@ -76,10 +76,12 @@ def picture_of(choice: Choice) -> theme.Figure:
     giver = np.where(named, got, np.arange(WARP))
     vain = absent(giver, mask)
     others = int((named & (giver != np.arange(WARP))).sum())
-    told = f"{theme.plural(int(named.sum()), 'lane')} take part, {others} get another lane's value."
+    sentence = f"{theme.plural(int(named.sum()), 'lane')} take part, {others} get another lane's value."
     if stopped:
-        told = f"{theme.plural(int(vain.sum()), 'lane')} ask a lane that does not take part: the result is undefined."
-    return shuffle_figure(giver, named, vain, choice.call, told)
+        sentence = (
+            f"{theme.plural(int(vain.sum()), 'lane')} ask a lane that does not take part: the result is undefined."
+        )
+    return shuffle_figure(giver, named, vain, choice.call, sentence)
 
 
 class ShuffleExplorer(LiveExplorer):

@@ -40,8 +40,8 @@ LEVELS = (
 
 def software_figure() -> theme.Figure:
     """The levels one below the other; the one of the course is marked."""
-    told = "A line of PyTorch calls a library, the library launches a kernel, and a kernel is what you write here."
-    drawn, axes = page.page(TOP + ROW * len(LEVELS), "What runs when PyTorch multiplies two matrices?", told)
+    caption = "A line of PyTorch calls a library, the library launches a kernel, and a kernel is what you write here."
+    drawn, axes = page.page(TOP + ROW * len(LEVELS), "What runs when PyTorch multiplies two matrices?", caption)
     with theme.style():
         for number, level in enumerate(LEVELS):
             _level(axes, level, TOP + ROW * number)

@@ -48,26 +48,32 @@ class Stages:
 
 def recorded(kernel: str, gpu: str = devices.DEFAULT.name) -> Stages:
     """What was recorded of the first block of a kernel. Raises NoRecording, in a sentence."""
-    found = stamps.stamps(kernel, gpu)
-    return _shown(kernel, found.stages, found.clocks[0], found.label)
+    recorded_stamps = stamps.stamps(kernel, gpu)
+    return _shown(kernel, recorded_stamps.stages, recorded_stamps.clocks[0], recorded_stamps.label)
 
 
 def predicted(kernel: str, gpu: str = devices.DEFAULT.name) -> Stages:
     """The same block by the model, in iterations of the usual length; raises what `cycles.predict` does."""
-    found = cycles.predict(stamps.marked(kernel), gpu)
-    program, (_, marks) = found.trace.program, stamps.KERNELS[kernel]
-    clocks = [one.index for one in program.instructions if one.opcode.startswith("CS2R") and "CLOCK" in one.text]
-    events = found.timeline(ISSUES)
-    warps = prod(found.trace.block) // 32
+    prediction = cycles.predict(stamps.marked(kernel), gpu)
+    program, (_, marks) = prediction.trace.program, stamps.KERNELS[kernel]
+    clocks = [
+        instruction.index
+        for instruction in program.instructions
+        if instruction.opcode.startswith("CS2R") and "CLOCK" in instruction.text
+    ]
+    events = prediction.timeline(ISSUES)
+    warps = prod(prediction.trace.block) // 32
     of_block = events[np.isin(events["pc"], clocks) & (events["block"] == 0)]
     by_warp = [of_block["issued"][of_block["warp"] % warps == warp] for warp in range(warps)]
     whole = min(map(len, by_warp)) // len(marks)
-    begins = np.array([one[: whole * len(marks)] for one in by_warp]).reshape(warps, whole, len(marks))
+    begins = np.array([clocks_of_warp[: whole * len(marks)] for clocks_of_warp in by_warp]).reshape(
+        warps, whole, len(marks)
+    )
     # Now and then one of the two blocks of an SM overtakes the other one: iterations that are long or short.
     starts = begins[:, :, 0].mean(axis=0)
     lengths = (starts[SHOWN:] - starts[:-SHOWN]) / SHOWN
     first = stamps.FIRST + int(np.abs(lengths[stamps.FIRST :] - np.median(np.diff(starts))).argmin())
-    return _shown(kernel, tuple(name for name, _ in marks), begins[:, first:], found.label)
+    return _shown(kernel, tuple(name for name, _ in marks), begins[:, first:], prediction.label)
 
 
 def _shown(kernel: str, names: tuple[str, ...], clocks: np.ndarray, label: str) -> Stages:

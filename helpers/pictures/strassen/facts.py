@@ -46,7 +46,7 @@ def rows(multiply: Multiply, size: int = 4096) -> tuple[tuple[str, ...], ...]:
     in_fp32 = ladder_of(gpu.name, "ladder").at((size,) * 3)["autotuned"].gflops
     speeds = in_fp32, 1000 * precisions.by_format(gpu.name, size)["BF16"]  # GFLOPS
     A, B = np.random.default_rng(0).uniform(-1, 1, (2, ERRORS_AT, ERRORS_AT)).astype(np.float32)
-    exact, found = A.astype(np.float64) @ B, []
+    exact, rows_ = A.astype(np.float64) @ B, []
     for levels in range(5):
         multiplied, added, whole = counted(size, levels)
         ms = [(2 * size**3 - multiplied - added) / speed / 1e6 for speed in speeds]
@@ -55,5 +55,5 @@ def rows(multiply: Multiply, size: int = 4096) -> tuple[tuple[str, ...], ...]:
         eight = sum(multiply(A[:, k : k + piece], B[k : k + piece], 0) for k in range(0, ERRORS_AT, piece))
         errors = [f"{abs(C - exact).max():.1e}" for C in (multiply(A, B, levels), eight)]
         counts = [f"{count / 1e9:.1f}" for count in (multiplied, added)]
-        found.append((str(levels), *counts, *(f"{one:.2f}" for one in ms), *errors))
-    return tuple(found)
+        rows_.append((str(levels), *counts, *(f"{value:.2f}" for value in ms), *errors))
+    return tuple(rows_)

@@ -15,7 +15,7 @@ from helpers import run
 from helpers.pictures import CannotTell
 from helpers.pictures.threads import accesses_by_block
 
-NOBODY = -1
+NO_THREAD = -1
 STORE = "global", "st"
 
 
@@ -24,8 +24,9 @@ class ThreadMap:
     """Who stored each element of C in a launch.
 
     name: the kernel's.  grid, block: the launch.  owner_block, owner_thread: (M, N) linear numbers of the block in the
-    grid and of the thread in its block, NOBODY where no thread stored.  writers: (M, N) how many threads stored it; the
-    owner is the last of them.  array: the name of what is stored.
+    grid and of the thread in its block, NO_THREAD where no thread stored.  writers: (M, N) how many threads stored it;
+    the owner is the last of them.  accessed: (blocks, threads) whether a thread accessed memory at all.  array: the name of
+    what is stored.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ThreadMap:
     owner_block: np.ndarray
     owner_thread: np.ndarray
     writers: np.ndarray
+    accessed: np.ndarray
     array: str = "C"
 
     @property
@@ -65,6 +67,13 @@ class ThreadMap:
         """(elements, 2) rows and columns that a thread stored, row by row."""
         return np.argwhere((self.owner_block == block) & (self.owner_thread == thread))
 
+    @cached_property
+    def stored(self) -> np.ndarray:
+        """(blocks, threads) whether an element is a thread's."""
+        found, computed = np.zeros((self.blocks, self.threads), bool), self.writers > 0
+        found[self.owner_block[computed], self.owner_thread[computed]] = True
+        return found
+
     def block_index(self, block: int) -> tuple[int, int, int]:
         """(x, y, z) of a linear block number."""
         return unravel(block, self.grid)
@@ -81,7 +90,7 @@ def thread_map(recording: Recording, shape: tuple[int, int], name: str, array: s
     """
     facts = recording.launches[-1].facts
     size = shape[0] * shape[1]
-    owner_block, owner_thread = (np.full(size, NOBODY, np.int64) for _ in range(2))
+    owner_block, owner_thread = (np.full(size, NO_THREAD, np.int64) for _ in range(2))
     writers = np.zeros(size, np.int64)
     threads = np.arange(int(np.prod(facts.block)))
     for (x, y, z), stores in accesses_by_block(recording, space="global", op="st", array=array).items():
@@ -93,8 +102,11 @@ def thread_map(recording: Recording, shape: tuple[int, int], name: str, array: s
                 owner_thread[cells] = threads[store.active]
                 pairs.append(cells * len(threads) + threads[store.active])
         np.add.at(writers, np.unique(np.concatenate(pairs)) // len(threads), 1)
+    accessed = np.zeros((int(np.prod(facts.grid)), len(threads)), bool)
+    for (x, y, z), found in accesses_by_block(recording).items():
+        accessed[x + facts.grid[0] * (y + facts.grid[1] * z)] = np.any([one.active for one in found], axis=0)
     owners = (values.reshape(shape) for values in (owner_block, owner_thread, writers))
-    return ThreadMap(name, facts.grid, facts.block, *owners, array=array)
+    return ThreadMap(name, facts.grid, facts.block, *owners, accessed, array)
 
 
 @lru_cache(maxsize=16)

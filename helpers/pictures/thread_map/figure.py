@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgb
 
 from gpusim.devices import WARP
 from helpers.pictures import marks, page, theme
-from helpers.pictures.thread_map.facts import NOBODY, ThreadMap
+from helpers.pictures.thread_map.facts import NO_THREAD, ThreadMap
 
 TINTS = ("#E9DFEF", "#D3BEDF", "#C3A6D3")  # purples for the warps that are not selected: neighbours differ
 OTHER_BLOCK = "#EEEEEE"
@@ -66,8 +66,8 @@ def thread_maps_figure(corners: Sequence[Corner], title: str) -> theme.Figure:
         raise ValueError(f"Between 1 and {SIDE_BY_SIDE} launches fit side by side, but {len(corners)} were given.")
     step = (page.WIDTH - 2 * page.MARGIN + CORNER_GAP) / SIDE_BY_SIDE
     cell = (step - CORNER_GAP) / WINDOW
-    told = "; ".join(f"{corner.label}: {_distances(corner.data)}" for corner in corners)
-    drawn, axes = page.page(CORNER_Y + WINDOW * cell + 34, title, f"From lane to lane – {told}.", 2)
+    parts = "; ".join(f"{corner.label}: {_distances(corner.data)}" for corner in corners)
+    drawn, axes = page.page(CORNER_Y + WINDOW * cell + 34, title, f"From lane to lane – {parts}.", 2)
     with theme.style():
         keys = [page.Key(theme.WARP, "warp 0 of block (0, 0), from lane 0 (dot) to lane 31")]
         keys += [page.Key(TINTS[2], "its block, warp by warp"), page.Key(OTHER_BLOCK, "other blocks")]
@@ -88,7 +88,7 @@ def thread_maps_figure(corners: Sequence[Corner], title: str) -> theme.Figure:
 def _lane_path(axes: Axes, data: ThreadMap, left: float, cell: float, rows: slice, columns: slice) -> None:
     """A line through the elements of warp 0 of block 0, lane by lane, with a dot at the first."""
     places = [data.elements(0, lane) for lane in range(min(WARP, data.threads))]
-    through = np.array([place[0] for place in places if len(place)])
+    through = np.array([location[0] for location in places if len(location)])
     through = through[(through[:, 0] < rows.stop) & (through[:, 1] < columns.stop)]
     points = np.stack([left + (through[:, 1] + 0.5) * cell, CORNER_Y + (through[:, 0] + 0.5) * cell], axis=1)
     page.lines(axes, [points], theme.PAPER, 1.2, label="lanes")
@@ -98,12 +98,12 @@ def _lane_path(axes: Axes, data: ThreadMap, left: float, cell: float, rows: slic
 def _distances(data: ThreadMap, *, short: bool = False) -> str:
     """'1 float' or '1 float, and 49 at a jump': the distances in memory from lane to lane of warp 0 of block 0."""
     places = [data.elements(0, lane) for lane in range(min(WARP, data.threads))]
-    linear = np.array([place[0] @ (data.shape[1], 1) for place in places if len(place)])
+    linear = np.array([location[0] @ (data.shape[1], 1) for location in places if len(location)])
     if len(linear) < 2:
         return "a single lane"
-    found, counts = np.unique(np.abs(np.diff(linear)), return_counts=True)
-    usual = int(found[counts.argmax()])
-    jumps = [theme.thousands(int(step)) for step in found if step != usual]
+    distances, counts = np.unique(np.abs(np.diff(linear)), return_counts=True)
+    usual = int(distances[counts.argmax()])
+    jumps = [theme.thousands(int(step)) for step in distances if step != usual]
     where = "" if short else " at a jump"
     return theme.plural(usual, "float") + (f", and {' or '.join(jumps)}{where}" if jumps else "")
 
@@ -111,8 +111,8 @@ def _distances(data: ThreadMap, *, short: bool = False) -> str:
 def caption(data: ThreadMap, block: int, thread: int) -> str:
     """'thread (3, 1) of block (0, 2): linear id 35 = warp 1, lane 3 → C[65, 3].'"""
     warp, lane = divmod(thread, WARP)
-    who = f"Thread {theme.index(data.thread_index(thread))} of block {theme.index(data.block_index(block))}"
-    sentence = f"{who}: linear id {thread} = warp {warp}, lane {lane} → {_what(data, block, thread)}."
+    subject = f"Thread {theme.index(data.thread_index(thread))} of block {theme.index(data.block_index(block))}"
+    sentence = f"{subject}: linear id {thread} = warp {warp}, lane {lane} → {_what(data, block, thread)}."
     used, room = data.threads, data.warps * WARP
     if used < room:
         share = theme.thousands(100 * used / room)
@@ -126,32 +126,31 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
         sentence += (
             f" No thread computes {missing} of {data.array}'s {theme.thousands(data.writers.size)} elements{why}."
         )
-    idle = data.blocks * data.threads - _threads_with_work(data)
-    twice = int((data.writers > 1).sum())
-    if twice:
-        times = int(data.writers.max())
-        waste = "one of the two" if times == 2 else "all but one of them"
-        sentence += f" {theme.thousands(twice)} elements are computed by {times} threads each, {waste} for nothing."
-    elif idle:
-        total = theme.thousands(data.blocks * data.threads)
-        sentence += f" {theme.thousands(idle)} of {total} threads lie outside {data.array} and compute nothing."
+    often = data.writers[data.writers > 1]
+    if len(often):
+        most = int(often.max())
+        by = f"{most} threads each" if (often == most).all() else f"up to {most} threads"
+        are = f"{theme.plural(len(often), 'element')} {'is' if len(often) == 1 else 'are'}"
+        sentence += f" {are} computed by {by}, all but one of them for nothing; the map shows the last to store."
+        return sentence
+    idle = {
+        f"lie outside {data.array} and compute nothing": ~data.accessed,
+        f"work, but store nothing of {data.array}": data.accessed & ~data.stored,
+    }
+    for words, threads in idle.items():
+        if count := int(threads.sum()):
+            sentence += f" {theme.thousands(count)} of {theme.thousands(threads.size)} threads {words}."
     return sentence
 
 
-def _threads_with_work(data: ThreadMap) -> int:
-    computed = data.writers > 0
-    return len(np.unique(data.owner_block[computed] * data.threads + data.owner_thread[computed]))
-
-
 def _what(data: ThreadMap, block: int, thread: int) -> str:
-    """'C[65, 3]', 'the 8 × 8 elements from C[0, 8] on' or 'nothing, it lies outside C'."""
+    """'C[65, 3]', 'the 8 × 8 elements from C[0, 8] on' or 'nothing: it lies outside C'."""
     cells = data.elements(block, thread)
+    if not len(cells) and _shadowed(data):
+        return "nothing that lasts: another thread stores over it"
     if not len(cells):
-        return (
-            "nothing that lasts: another thread stores over it"
-            if _shadowed(data)
-            else f"nothing: it lies outside {data.array}"
-        )
+        why = "works, but stores nothing of" if data.accessed[block, thread] else "lies outside"
+        return f"nothing: it {why} {data.array}"
     first = f"{data.array}[{cells[0][0]}, {cells[0][1]}]"
     return first if len(cells) == 1 else f"{theme.plural(len(cells), 'element')} from {first} on"
 
@@ -195,8 +194,8 @@ def _whole(axes: Axes, data: ThreadMap, block: int, rows: slice, columns: slice)
     """All of C, the blocks' borders, and the frame of the magnifying glass."""
     M, N = data.shape
     cell = MAP_SIZE / max(M, N)
-    page.image(axes, _colours(data, block, NOBODY), MAP_X, MAP_Y, cell, "map")
-    _nobody(axes, data, MAP_X, MAP_Y, cell, slice(0, M), slice(0, N))
+    page.image(axes, _colours(data, block, NO_THREAD), MAP_X, MAP_Y, cell, "map")
+    _unowned(axes, data, MAP_X, MAP_Y, cell, slice(0, M), slice(0, N))
     page.lines(axes, _borders(data.owner_block, MAP_X, MAP_Y, cell), theme.MUTED, 0.8, label="block borders")
     frame = page.boxes(
         MAP_X + columns.start * cell,
@@ -224,12 +223,12 @@ def _block_names(
     rows: slice,
     columns: slice,
     size: float,
-    but: int = NOBODY,
+    but: int = NO_THREAD,
 ) -> None:
     """The index of each block in the middle of its tile, as far as the tile is shown and the name fits."""
     owners = data.owner_block[rows, columns]
     names, x, y = [], [], []
-    for block in np.unique(owners[(owners != NOBODY) & (owners != but)])[:MOST_NAMES].tolist():
+    for block in np.unique(owners[(owners != NO_THREAD) & (owners != but)])[:MOST_NAMES].tolist():
         cells = np.argwhere(owners == block)
         (first_row, first_col), (last_row, last_col) = cells.min(axis=0), cells.max(axis=0) + 1
         name = theme.index(data.block_index(block)).replace("\u00a0", " ")
@@ -246,8 +245,8 @@ def _block_names(
 def _of_cell(data: ThreadMap, row: int, column: int) -> str:
     """'C[3, 5]: thread (5, 3) of block (0, 0), lane 21 of warp 1': what a mark under the glass says."""
     block, thread = int(data.owner_block[row, column]), int(data.owner_thread[row, column])
-    who = f"thread {theme.index(data.thread_index(thread))} of block {theme.index(data.block_index(block))}"
-    return f"{data.array}[{row}, {column}]: {who}, lane {thread % WARP} of warp {thread // WARP}"
+    subject = f"thread {theme.index(data.thread_index(thread))} of block {theme.index(data.block_index(block))}"
+    return f"{data.array}[{row}, {column}]: {subject}, lane {thread % WARP} of warp {thread // WARP}"
 
 
 def _glass(axes: Axes, data: ThreadMap, block: int, thread: int, rows: slice, columns: slice) -> None:
@@ -255,7 +254,7 @@ def _glass(axes: Axes, data: ThreadMap, block: int, thread: int, rows: slice, co
     warp = thread // WARP
     page.image(axes, _colours(data, block, warp)[rows, columns], GLASS_X, GLASS_Y, CELL, "cells")
     owner_block, owner_thread = data.owner_block[rows, columns], data.owner_thread[rows, columns]
-    _nobody(axes, data, GLASS_X, GLASS_Y, CELL, rows, columns)
+    _unowned(axes, data, GLASS_X, GLASS_Y, CELL, rows, columns)
     height, width = owner_block.shape
     right, bottom = GLASS_X + width * CELL, GLASS_Y + height * CELL
     grid = [[(GLASS_X, GLASS_Y + n * CELL), (right, GLASS_Y + n * CELL)] for n in range(height + 1)]
@@ -273,7 +272,7 @@ def _glass(axes: Axes, data: ThreadMap, block: int, thread: int, rows: slice, co
     numbers = [str(int(owner_thread[row, col]) % WARP) for row, col in lanes]
     x, y = GLASS_X + (lanes[:, 1] + 0.5) * CELL, GLASS_Y + (lanes[:, 0] + 0.5) * CELL
     page.labels(axes, numbers, x, y, 8.5, theme.PAPER, label="lanes")
-    cells = np.argwhere(owner_block != NOBODY)
+    cells = np.argwhere(owner_block != NO_THREAD)
     corners = page.boxes(GLASS_X + cells[:, 1] * CELL, GLASS_Y + cells[:, 0] * CELL, CELL, CELL)
     marks.tell(axes, corners, [_of_cell(data, rows.start + row, columns.start + column) for row, column in cells])
 
@@ -308,30 +307,30 @@ def _neighbour(data: ThreadMap, block: int, thread: int) -> list[str]:
     columns = data.shape[1]
     row, col = map(int, here[0])
     at = f"{row}·{columns} + {col} = {theme.thousands(row * columns + col)}"
-    found = [f"{data.array}[{row}, {col}] is float {at} of {data.array}"]
+    sentences = [f"{data.array}[{row}, {col}] is float {at} of {data.array}"]
     lane = thread % WARP
     following = data.elements(block, thread + 1)
     if lane < WARP - 1 and len(following):
         far = int((following[0] - here[0]) @ (columns, 1))
         floats = theme.plural(abs(far), "float")
-        place = f"{data.array}[{following[0][0]}, {following[0][1]}]"
-        found.append(f"lane {lane + 1} is {floats} {'further' if far >= 0 else 'back'}: {place}")
-    return found
+        element = f"{data.array}[{following[0][0]}, {following[0][1]}]"
+        sentences.append(f"lane {lane + 1} is {floats} {'further' if far >= 0 else 'back'}: {element}")
+    return sentences
 
 
-def _legend(axes: Axes, nobody: bool) -> None:
+def _legend(axes: Axes, has_idle: bool) -> None:
     keys = [
         page.Key(theme.C, "selected thread's element"),
         page.Key(theme.WARP, "its warp, lanes 0 … 31"),
         page.Key(TINTS[2], "its block, warp by warp"),
         page.Key(OTHER_BLOCK, "other blocks (x, y)"),
     ]
-    if nobody:
+    if has_idle:
         keys.append(page.Key(theme.TROUBLE, "no thread", hatched=True))
     page.legend(axes, 46, keys)
 
 
-def _nobody(axes: Axes, data: ThreadMap, left: float, top: float, cell: float, rows: slice, columns: slice) -> None:
+def _unowned(axes: Axes, data: ThreadMap, left: float, top: float, cell: float, rows: slice, columns: slice) -> None:
     """Runs of cells that no thread computes, hatched in the colour of trouble."""
     row, first, last = _runs(data.writers[rows, columns] == 0)
     corners = page.boxes(left + first * cell, top + row * cell, (last - first) * cell, cell)

@@ -48,7 +48,7 @@ def tile_of_block(launch: Launch, any_grid: bool = True) -> BlockTile | None:
     rows_along: Literal["x", "y"] | None = None
     axes: tuple[tuple[Literal["x", "y"], tuple[int, int, int]], ...] = (("x", RIGHT), ("y", NEXT_Y))
     for axis, block in axes:
-        if not any_grid and any(place >= size for place, size in zip(block, launch.grid, strict=True)):
+        if not any_grid and any(number >= size for number, size in zip(block, launch.grid, strict=True)):
             continue
         recorded = _run(launch, block)
         stored = recorded and _stored(recorded, block, launch.shape[1])

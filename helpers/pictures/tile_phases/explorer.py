@@ -87,7 +87,7 @@ class TilePhasesExplorer(LiveExplorer):
         if not self.speeds:
             return None
         kernel = self.kernels[self.launch.value]
-        return lambda: f"{found}." if (found := speed_of(kernel)) else ""
+        return lambda: f"{speed}." if (speed := speed_of(kernel)) else ""
 
 
 def explore(own: Own = None, *, tile: int = 16, speeds: bool = False) -> TilePhasesExplorer:

@@ -19,14 +19,14 @@ from helpers.pictures.tile_phases.staging import Phase, staged_phases
 class Race:
     """Two accesses of one shared word by two threads with no barrier between them, one of them a store.
 
-    missing: what was taken out, "the first __syncthreads()".  place: the word, as the source says it: "Bs[0][0]".
+    missing: what was taken out, "the first __syncthreads()".  element: the word, as the source says it: "Bs[0][0]".
     block: its index.  write_text, read_text: the source lines.  overwrites: the store comes later, in the next phase of
     the loop, and may destroy what the other thread has yet to read. Otherwise the read comes later, and may find what
     was there before.
     """
 
     missing: str
-    place: str
+    element: str
     block: tuple[int, int, int]
     write_line: int
     write_thread: tuple[int, int, int]
@@ -88,13 +88,13 @@ def tile_phases(
     facts = recording.launches[-1].facts
     phases = staged_phases(recording, block_index)
     stored = block_accesses(recording, block_index, space="global", op="st", array="C")
-    found: list[list[int]] = [[] for _ in range(int(np.prod(facts.block)))]
+    elements_of: list[list[int]] = [[] for _ in range(int(np.prod(facts.block)))]
     for access in stored:
         for thread in np.flatnonzero(access.active).tolist():
             first = int(access.offset[thread]) // FLOAT_BYTES
-            found[thread].extend(range(first, first + access.width // FLOAT_BYTES))
+            elements_of[thread].extend(range(first, first + access.width // FLOAT_BYTES))
     per_element = FLOAT_BYTES * unshared.total("lanes", "global", "ld") / unshared.total("lanes", "global", "st", "C")
-    stores = tuple(np.array(elements, np.int64) for elements in found)
+    stores = tuple(np.array(elements, np.int64) for elements in elements_of)
     return TilePhases(name, shapes, block_index, facts.block, phases, stores, per_element)
 
 

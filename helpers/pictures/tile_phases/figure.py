@@ -47,9 +47,9 @@ def tile_phases_figure(data: TilePhases, phase: int = 0, thread: int = 0) -> the
             f"There is no phase {phase} with a thread {thread}: the block has {len(data.phases)} phases and "
             f"{data.threads} threads."
         )
-    who = theme.index(unravel(thread, data.block))
+    thread_index = theme.index(unravel(thread, data.block))
     where = f"block {theme.index(data.block_index)}"
-    title = f"{data.name}: {where}, phase {phase + 1} of {len(data.phases)}, thread {who}"
+    title = f"{data.name}: {where}, phase {phase + 1} of {len(data.phases)}, thread {thread_index}"
     drawn, axes = page.page(HEIGHT, title, caption(data, phase), CAPTION_LINES)
     with theme.style():
         _matrices(axes, data, phase, _shared(axes, data, phase, thread))
@@ -68,12 +68,12 @@ def caption(data: TilePhases, number: int) -> str:
     )
     if not read:
         return f"{text}."
-    found = {letter: _reads_and_uses(data, phase, letter) for letter in phase.arrays}
-    if len(set(found.values())) == 1 and (reads_uses := found[phase.arrays[0]])[1] == 1:
+    counts = {letter: _reads_and_uses(data, phase, letter) for letter in phase.arrays}
+    if len(set(counts.values())) == 1 and (reads_uses := counts[phase.arrays[0]])[1] == 1:
         return f"{text}: each load is used {_uses(reads_uses[0])}."
     parts = [
         f"of {letter} is read {_uses(reads)}, for {theme.plural(uses, 'product')} each"
-        for letter, (reads, uses) in found.items()
+        for letter, (reads, uses) in counts.items()
     ]
     return f"{text}: each float {'; each '.join(parts)}."
 
@@ -85,7 +85,9 @@ def _reads_and_uses(data: TilePhases, phase: Phase, letter: str) -> tuple[float,
     # Of each float a product for each column, or row, of C's tile whose floats of the other matrix are there
     mine, others = (col, col_of_B) if letter == "A" else (row, row_of_A)
     products = len(np.intersect1d(mine, others) if len(others) else np.unique(mine))
-    reads = sum(map(len, phase.readings(letter))) / sum(len(one.element) for one in phase.copies if one.array == letter)
+    reads = sum(map(len, phase.readings(letter))) / sum(
+        len(copy.element) for copy in phase.copies if copy.array == letter
+    )
     return reads, products / reads if reads else 0.0
 
 
@@ -144,7 +146,7 @@ def _load_arrow(
     data: TilePhases,
     number: int,
     letter: str,
-    place: tuple[float, float],
+    corner: tuple[float, float],
     scale: float,
     tile: _Tile,
 ) -> None:
@@ -154,12 +156,12 @@ def _load_arrow(
     row, col = np.divmod(phase.elements(letter), data.shapes[letter][1])
     (left, top), (_, bottom) = tile.frame[0][0], tile.frame[0][2]
     if letter == "B":
-        start = (place[0] + scale * (col.max() + 1) + 2, place[1] + scale * (row.min() + row.max() + 1) / 2)
+        start = (corner[0] + scale * (col.max() + 1) + 2, corner[1] + scale * (row.min() + row.max() + 1) / 2)
         end = (left - 8, top + (bottom - top) / 2)
         over = (left - 10 - READS_WIDTH / 2, READS_WIDTH)  # where `_tile_names` says what a thread reads
-        bend = next((one for one in (-0.12, 0.05) if _above(start, end, one, *over) > top + 2), 0.15)
+        bend = next((curve for curve in (-0.12, 0.05) if _above(start, end, curve, *over) > top + 2), 0.15)
     else:
-        start = (place[0] + scale * (col.min() + col.max() + 1) / 2, place[1] + scale * (row.max() + 1) + 2)
+        start = (corner[0] + scale * (col.min() + col.max() + 1) / 2, corner[1] + scale * (row.max() + 1) + 2)
         end, bend = (left - 8, bottom - 0.18 * (bottom - top)), 0.2
     words = f"load {theme.plural(count, 'byte')}"
     words_y = _above(start, end, bend, WORDS_X, page.text_width(words)) - 11
@@ -328,11 +330,11 @@ def tile_sizes_figure(rows: Sequence[TileSize], title: str) -> theme.Figure:
     naive = max(row.data.bytes_unshared for row in rows)
     least = min(rows, key=lambda row: row.bytes_each)
     bytes_each, without = theme.thousands(least.bytes_each), theme.thousands(naive)
-    told = (
+    caption = (
         f"{least.label}: each load from global memory is used {_uses(least.uses)}, and an element of C costs "
         f"{bytes_each} bytes where a kernel without sharing asks for {without}."
     )
-    drawn, axes = page.page(ROWS_Y + ROW * len(rows) + 4, title, told, 2)
+    drawn, axes = page.page(ROWS_Y + ROW * len(rows) + 4, title, caption, 2)
     with theme.style():
         heads = {
             ROW_PHASES: "phases",

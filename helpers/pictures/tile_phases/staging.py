@@ -55,8 +55,8 @@ class Phase:
 
     def elements(self, array: str) -> np.ndarray:
         """(n,) the elements of an array that are staged, ascending."""
-        found = [copy.element for copy in self.copies if copy.array == array]
-        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+        stored = [copy.element for copy in self.copies if copy.array == array]
+        return np.unique(np.concatenate(stored)) if stored else np.zeros(0, np.int64)
 
     @cached_property
     def floats_loaded(self) -> int:

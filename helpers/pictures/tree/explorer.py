@@ -69,9 +69,9 @@ def exchanged(threads: int, order: str) -> Exchange:
 
 def picture_of(choice: Choice, *, whole: bool = False) -> theme.Figure:
     """The tree with one step and its banks. whole: as high as every other."""
-    found = exchanged(choice.threads, choice.order)
+    exchange = exchanged(choice.threads, choice.order)
     title = f"{choice.threads} threads: {choice.order}"
-    return exchange_figure(found, title, chosen=choice.step - 1, whole=whole)
+    return exchange_figure(exchange, title, chosen=choice.step - 1, whole=whole)
 
 
 def busy_warps(choice: Choice) -> int:

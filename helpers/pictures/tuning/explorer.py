@@ -87,26 +87,26 @@ def speed_of_best(choice: Choice) -> str:
         return f"{best_at}: {theme.thousands(best.gflops)} GFLOPS, {recorded_on(choice.device.name)} by the search."
     if best.predicted.spills:  # which would keep the reader waiting: compiling and predicting take half a minute
         return f"{best_at}: its sums do not fit into registers, so no speed is predicted."
-    found = predicted(get(KERNEL).replace(**best.params).launch(*(choice.size,) * 3))
-    return found and f"{best_at}: {found}."
+    speed = predicted(get(KERNEL).replace(**best.params).launch(*(choice.size,) * 3))
+    return speed and f"{best_at}: {speed}."
 
 
 class TuningExplorer(LiveExplorer):
     """Controls for the two parameters, what is shown of them, the GPU and the size."""
 
     def __init__(self, device: str, measure: Measure) -> None:
-        found = devices.get(device)
-        searched, size = sizes(found.name) or [DEFAULT_SIZE], most_searched(found.name)
-        names = [(name, name) for name in _shown(Choice(found, measure=measure, size=size)).free]
+        gpu = devices.get(device)
+        searched, size = sizes(gpu.name) or [DEFAULT_SIZE], most_searched(gpu.name)
+        names = [(name, name) for name in _shown(Choice(gpu, measure=measure, size=size)).free]
         labels = [
             (f"{name}, {'predicted' if guess else 'recorded'}", key) for key, (name, _, _, guess) in MEASURES.items()
         ]
         self.across, self.down = choice_list("across", names, "BM"), choice_list("down", names, "BN")
         self.measure = choice_list("show", labels, measure)
         kernel = get(KERNEL)
-        able = [one for one in devices.DEVICES.values() if not refused(kernel.source, one.arch)]
-        self.device = choice_list("GPU", [(one.name, one) for one in able], found)
-        self.size = choice_list("M = N = K", [(theme.thousands(one), one) for one in searched], size)
+        able = [gpu for gpu in devices.DEVICES.values() if not refused(kernel.source, gpu.arch)]
+        self.device = choice_list("GPU", [(gpu.name, gpu) for gpu in able], gpu)
+        self.size = choice_list("M = N = K", [(theme.thousands(number), number) for number in searched], size)
         rows = [[self.across, self.down], [self.measure, self.device], [self.size]]
         super().__init__("Explorer: the landscape of configurations.", rows, FIGURE_HEIGHT)
 
@@ -140,8 +140,8 @@ class TuningExplorer(LiveExplorer):
     def later(self) -> Callable[[], str] | None:
         """How fast the best configuration of the map is."""
         choice = self.choice
-        told = choice.device != devices.DEFAULT or choice.measure == "gflops"
-        return None if told else partial(speed_of_best, choice)
+        known = choice.device != devices.DEFAULT or choice.measure == "gflops"
+        return None if known else partial(speed_of_best, choice)
 
 
 def explore(*, device: str = devices.DEFAULT.name, measure: Measure | None = None) -> TuningExplorer:
@@ -157,9 +157,9 @@ TELLING = (("BM", "BN"), ("TM", "TN"), ("WM", "WN"))
 
 def small_multiples(pairs: Sequence[tuple[str, str]] = TELLING, device: str = devices.DEFAULT.name) -> theme.Figure:
     """The explorer's static twin: three maps side by side, of recorded speeds or else of predicted occupancy."""
-    found = devices.get(device)
-    size = most_searched(found.name)
-    measure: Measure = "gflops" if sizes(found.name) else "occupancy"
-    data = _shown(Choice(found, measure=measure, size=size))
+    gpu = devices.get(device)
+    size = most_searched(gpu.name)
+    measure: Measure = "gflops" if sizes(gpu.name) else "occupancy"
+    data = _shown(Choice(gpu, measure=measure, size=size))
     where = f" at {theme.thousands(size)}" if measure == "gflops" else ""
-    return landscapes_figure(data, pairs, measure, f"{KERNEL} on the {found.name}{where}: the best of every cell")
+    return landscapes_figure(data, pairs, measure, f"{KERNEL} on the {gpu.name}{where}: the best of every cell")

@@ -65,8 +65,8 @@ class Configuration:
             return None
         if measure in ("gflops", "speed"):
             return getattr(self, measure)
-        found = float(getattr(self.predicted, measure))
-        return 100 * found if measure == "occupancy" else found
+        number = float(getattr(self.predicted, measure))
+        return 100 * number if measure == "occupancy" else number
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,18 +87,25 @@ class Landscape:
 
     @cached_property
     def legal(self) -> tuple[Configuration, ...]:
-        return tuple(one for one in self.configurations if not one.broken)
+        return tuple(configuration for configuration in self.configurations if not configuration.broken)
 
     def measured(self, pruned: bool = False) -> tuple[Configuration, ...]:
         """Those that were measured; pruned: only those that `suits` keeps at this size today."""
-        found, sms = (one for one in self.legal if one.gflops), devices.get(self.device).sms
-        return tuple(one for one in found if not pruned or suits(one.params, (self.size,) * 3, sms))
+        measured, sms = (
+            (configuration for configuration in self.legal if configuration.gflops),
+            devices.get(self.device).sms,
+        )
+        return tuple(
+            configuration
+            for configuration in measured
+            if not pruned or suits(configuration.params, (self.size,) * 3, sms)
+        )
 
     def best(self, measure: Measure) -> Configuration | None:
         """The configuration with the best value, or None if none has one."""
-        found = [one for one in self.legal if one.value(measure) is not None]
+        candidates = [configuration for configuration in self.legal if configuration.value(measure) is not None]
         sign = -1 if MEASURES[measure][2] else 1
-        return max(found, key=lambda one: sign * (one.value(measure) or 0.0), default=None)
+        return max(candidates, key=lambda configuration: sign * (configuration.value(measure) or 0.0), default=None)
 
     def values(self, name: str) -> list[int]:
         """The values of a parameter, ascending."""
@@ -107,7 +114,7 @@ class Landscape:
     @cached_property
     def _values(self) -> dict[str, list[int]]:
         names = self.configurations[0].params if self.configurations else ()
-        return {name: sorted({one.params[name] for one in self.configurations}) for name in names}
+        return {name: sorted({configuration.params[name] for configuration in self.configurations}) for name in names}
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -118,21 +125,21 @@ class Landscape:
     def allowed(self, across: str, down: str) -> np.ndarray:
         """(values of `down`, values of `across`): whether any legal configuration has both."""
         xs, ys = self.values(across), self.values(down)
-        found = np.zeros((len(ys), len(xs)), bool)
-        for one in self.legal:
-            found[ys.index(one.params[down]), xs.index(one.params[across])] = True
-        return found
+        allowed = np.zeros((len(ys), len(xs)), bool)
+        for configuration in self.legal:
+            allowed[ys.index(configuration.params[down]), xs.index(configuration.params[across])] = True
+        return allowed
 
     def grid(self, across: str, down: str, measure: Measure) -> np.ndarray:
         """(values of `down`, values of `across`): the best of each cell; NaN where no configuration has a value."""
         xs, ys = self.values(across), self.values(down)
         sign = -1 if MEASURES[measure][2] else 1
         best = np.full((len(ys), len(xs)), np.nan)
-        for one in self.legal:
-            value = one.value(measure)
+        for configuration in self.legal:
+            value = configuration.value(measure)
             if value is None:
                 continue
-            where = ys.index(one.params[down]), xs.index(one.params[across])
+            where = ys.index(configuration.params[down]), xs.index(configuration.params[across])
             if np.isnan(best[where]) or sign * value > sign * best[where]:
                 best[where] = value
         return best
@@ -146,12 +153,12 @@ def fixed() -> dict[str, int]:
 @lru_cache(maxsize=1)
 def space() -> tuple[Configuration, ...]:
     """Every configuration of SPACE, legal or with the rule that it breaks."""
-    rules, others, found = get(KERNEL).rules, fixed(), []
+    rules, others, configurations = get(KERNEL).rules, fixed(), []
     for values in product(*SPACE.values()):
         params = {**dict(zip(SPACE, values, strict=True)), **others}
         rule = broken(rules, params)
-        found.append(Configuration(params, rule.sentence if rule else ""))
-    return tuple(found)
+        configurations.append(Configuration(params, rule.sentence if rule else ""))
+    return tuple(configurations)
 
 
 @lru_cache(maxsize=8)
@@ -163,16 +170,16 @@ def landscape_of(device: devices.Device, size: int | None = None) -> Landscape:
     kernel = get(KERNEL)
     measured = _searched(device.name, size) if size else {}
     speeds = predicted_speeds(device.name)
-    found = {tuple(one.params.values()): one for one in space()}
+    by_params = {tuple(configuration.params.values()): configuration for configuration in space()}
     names = (*SPACE, *fixed())
     for params in measured:  # the search may have looked outside of SPACE
-        found.setdefault(params, Configuration(dict(zip(names, params, strict=True))))
+        by_params.setdefault(params, Configuration(dict(zip(names, params, strict=True))))
     configurations = []
-    for key, one in found.items():
-        if not one.broken:
-            prediction = predict(device, kernel.replace(**one.params))
-            one = Configuration(one.params, "", prediction, measured.get(key), speeds.get(key))
-        configurations.append(one)
+    for key, configuration in by_params.items():
+        if not configuration.broken:
+            prediction = predict(device, kernel.replace(**configuration.params))
+            configuration = Configuration(configuration.params, "", prediction, measured.get(key), speeds.get(key))
+        configurations.append(configuration)
     source = f"{recorded_on(device.name)} by the search, cost of a launch included" if measured else ""
     first = {name: value for name, value in get(FIRST_GUESS).params.items() if name in SPACE}
     return Landscape(
@@ -206,12 +213,12 @@ def _searched(gpu: str, size: int) -> dict[tuple[int, ...], float]:
 def pairs(gpu: str, size: int, name: str, old: int, new: int) -> list[tuple[dict[str, int], float, float]]:
     """(the other parameters, GFLOPS with the old value of one, GFLOPS with the new one), for every configuration that
     a recorded search at M = N = K = size measured with both."""
-    found: dict[tuple[tuple[str, int], ...], dict[int, float]] = {}
+    speeds: dict[tuple[tuple[str, int], ...], dict[int, float]] = {}
     for params, gflops in _searched(gpu, size).items():
         named = dict(zip((*SPACE, *fixed()), params, strict=True))
         value = named.pop(name)
-        found.setdefault(tuple(named.items()), {})[value] = gflops
-    return [(dict(others), both[old], both[new]) for others, both in found.items() if {old, new} <= both.keys()]
+        speeds.setdefault(tuple(named.items()), {})[value] = gflops
+    return [(dict(others), both[old], both[new]) for others, both in speeds.items() if {old, new} <= both.keys()]
 
 
 @lru_cache(maxsize=16)

@@ -90,10 +90,10 @@ def caption(data: Landscape, measure: Measure) -> str:
         elif first and value:
             times = theme.number(value / first, 2)
             compared = ", as fast as the first guess" if times == "1" else f", {times} times the first guess"
-        measured = sum(one.gflops is not None for one in data.legal)
+        measured = sum(configuration.gflops is not None for configuration in data.legal)
         text = f"{theme.plural(measured, 'configuration')} {'was' if measured == 1 else 'were'} measured"
         return f"{text}; the best reaches {_number(value)} GFLOPS{compared} ({data.source}): {params}."
-    limits = Counter(one.predicted.limiter for one in data.legal if one.predicted)
+    limits = Counter(configuration.predicted.limiter for configuration in data.legal if configuration.predicted)
     limiter, count = limits.most_common(1)[0]
     share = 100 * count / len(data.legal)
     unit = MEASURES[measure][1]
@@ -103,7 +103,7 @@ def caption(data: Landscape, measure: Measure) -> str:
 
 def _broken(data: Landscape) -> str:
     """The rule that forbids most configurations, as its sentence stands in the kernel."""
-    counts = Counter(one.broken for one in data.configurations if one.broken)
+    counts = Counter(configuration.broken for configuration in data.configurations if configuration.broken)
     if not counts:
         return "Every configuration obeys the rules."
     rule, count = counts.most_common(1)[0]
@@ -112,9 +112,9 @@ def _broken(data: Landscape) -> str:
 
 def _first(data: Landscape) -> Configuration | None:
     """The configuration that the search begins with, if it is among them."""
-    for one in data.legal:
-        if all(value == data.first.get(name) for name, value in one.params.items()):
-            return one
+    for configuration in data.legal:
+        if all(value == data.first.get(name) for name, value in configuration.params.items()):
+            return configuration
     return None
 
 
@@ -172,40 +172,42 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
     """Every legal configuration: intensity to the right, the measure up, the limiter as the colour."""
     name, unit, _, predicted = MEASURES[measure]
     up = "occupancy" if measure == "intensity" else measure
-    shown = [(one, one.value(up)) for one in data.legal]
-    shown = [(one, value) for one, value in shown if value is not None and one.predicted]
+    shown = [(configuration, configuration.value(up)) for configuration in data.legal]
+    shown = [(configuration, value) for configuration, value in shown if value is not None and configuration.predicted]
     limited: dict[str, list[tuple[float, float]]] = {}
-    for one, value in shown:
-        limited.setdefault(one.predicted.limiter, []).append((one.predicted.intensity, value))
-    found = [name for name in LIMITERS if name in limited]
-    for limiter in found:
+    for configuration, value in shown:
+        limited.setdefault(configuration.predicted.limiter, []).append((configuration.predicted.intensity, value))
+    limiters = [name for name in LIMITERS if name in limited]
+    for limiter in limiters:
         points = limited[limiter]
         x, y = np.array(points, float).T
         spread = np.random.default_rng(len(points)).uniform(0.97, 1.03, len(points))  # equal ones side by side
         dots.plot(
             x * spread, y, "o", color=LIMITERS[limiter], markersize=5, alpha=0.6, markeredgewidth=0, label=limiter
         )
-    for name, one in (("first guess", _first(data)), ("best", data.best(up))):
-        if one is not None and one.predicted and one.value(up) is not None:
-            x, y = one.predicted.intensity, one.value(up)
+    for name, configuration in (("first guess", _first(data)), ("best", data.best(up))):
+        if configuration is not None and configuration.predicted and configuration.value(up) is not None:
+            x, y = configuration.predicted.intensity, configuration.value(up)
             dots.plot(
                 [x], [y], "o", markerfacecolor="none", color=theme.INK, markersize=11, markeredgewidth=1.6, label=name
             )
-            place, va = ((-9, 0), "center") if name == "best" else ((-7, 6), "bottom")  # clear of the dots beside it
-            told = "chosen by hand" if name != "best" else "best" if up == measure else "most warps"
-            words = dots.annotate(told, (x, y), place, textcoords="offset points", ha="right", va=va, weight="bold")
+            offset, va = ((-9, 0), "center") if name == "best" else ((-7, 6), "bottom")  # clear of the dots beside it
+            label = "chosen by hand" if name != "best" else "best" if up == measure else "most warps"
+            words = dots.annotate(label, (x, y), offset, textcoords="offset points", ha="right", va=va, weight="bold")
             words.set_path_effects([withStroke(linewidth=3, foreground=theme.PAPER)])
     dots.set_xscale("log", base=2)
     dots.yaxis.set_major_formatter(lambda value, _: _number(value) if value else "0")
     ticks = [2.0**exponent for exponent in range(1, 8)]
     dots.set_xticks(ticks, [_number(tick) for tick in ticks])
-    dots.set_xlim(*_wide([one.predicted.intensity for one in data.legal if one.predicted]))
+    dots.set_xlim(
+        *_wide([configuration.predicted.intensity for configuration in data.legal if configuration.predicted])
+    )
     dots.minorticks_off()
     dots.set_xlabel("FLOP per byte, predicted")
     dots.set_ylim(bottom=0)
     dots.grid(True, axis="y")
     page.text(axes, DOTS_X - 30, 60, f"{MEASURES[up][1]}, {_kind(up)}", color=theme.INK)
-    _limiter_keys(axes, found)
+    _limiter_keys(axes, limiters)
 
 
 def _wide(values: Sequence[float]) -> tuple[float, float]:
@@ -213,8 +215,8 @@ def _wide(values: Sequence[float]) -> tuple[float, float]:
     return min(values, default=8.0) / 1.2, max(values, default=64.0) * 1.2
 
 
-def _limiter_keys(axes: Axes, found: Sequence[str]) -> None:
-    keys = [page.Key(LIMITERS[name], WORDS.get(name, name)) for name in found]
+def _limiter_keys(axes: Axes, limiters: Sequence[str]) -> None:
+    keys = [page.Key(LIMITERS[name], WORDS.get(name, name)) for name in limiters]
     page.text(axes, 470, NOTE_Y + 10, "limited by", color=theme.INK)
     page.legend(axes, NOTE_Y + 10, keys, x=max(548, 470 + page.text_width("limited by") + 10))
 

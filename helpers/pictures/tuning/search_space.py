@@ -46,13 +46,13 @@ def space(device: Device) -> list[dict[str, int]]:
     at most four times as long as wide, and BLOCKS no less than what fits on an SM anyway.
     """
     kernel = get(KERNEL)
-    rules, found = kernel.rules, []
+    rules, space = kernel.rules, []
     for params in _combinations():
         if broken(rules, params):
             continue
         if promising(kernel.replace(**params), device):
-            found.append(params)
-    return found
+            space.append(params)
+    return space
 
 
 def _combinations() -> Iterator[dict[str, int]]:

@@ -40,7 +40,7 @@ STRIDES = (128, 129, 130, 132, 136, 256, 1000, 1023, 1024)
 
 def picture_of(width: Width, copy: Copy) -> theme.Figure:
     """The load and the store of one way to copy, as compiled, and the load's cost beside the other ways'."""
-    ways = [way_of(one, copy) for one in WIDTHS]
+    ways = [way_of(width, copy) for width in WIDTHS]
     where = f"row {copy.row}, from column {copy.first} on, of {theme.plural(copy.stride, 'column')}"
     title = f"A warp copies 128 floats: {where}"
     scalar_load, _ = copy_code(WIDTHS[0])
@@ -96,13 +96,13 @@ class VectorWidthExplorer(LiveExplorer):
         launch = self.launch.value
         return launch and partial(speed_of_launch, launch)
 
-    def _offer(self, found: Sequence[LineCode]) -> None:
+    def _offer(self, lines: Sequence[LineCode]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""
-        options = [(f"line {one.line}: {one.text[:44]}", one) for one in found] or [("none", None)]
+        options = [(f"line {line.line}: {line.text[:44]}", line) for line in lines] or [("none", None)]
         if list(self.line.options) != options:
             before = self.line.value
             self.line.options = options
-            self.line.value = before if before in found else options[0][1]
+            self.line.value = before if before in lines else options[0][1]
 
 
 def explore(

@@ -71,8 +71,8 @@ def line_code(
     return LineCode(
         line,
         text,
-        tuple(one for one in ptx.get(line, ()) if _MEMORY_PTX.match(one)),
-        tuple(one for one in sass.get(line, ()) if _MEMORY_SASS.match(one)),
+        tuple(instruction for instruction in ptx.get(line, ()) if _MEMORY_PTX.match(instruction)),
+        tuple(instruction for instruction in sass.get(line, ()) if _MEMORY_SASS.match(instruction)),
         array,
     )
 
@@ -92,8 +92,8 @@ def lines_of(kernel: Kernel | OwnKernel | Launch) -> tuple[LineCode, ...]:
     by_line = instructions_of(run.compiled(kernel))
     texts = source.splitlines()
     lines = sorted({*by_line[0], *by_line[1]})
-    found = [line_code(source, line, *by_line, array_of(texts[line - 1])) for line in lines]
-    return tuple(one for one in found if one.ptx or one.sass)
+    codes = [line_code(source, line, *by_line, array_of(texts[line - 1])) for line in lines]
+    return tuple(code for code in codes if code.ptx or code.sass)
 
 
 def array_of(text: str) -> str:
@@ -176,6 +176,6 @@ def _with_types(code: LineCode, width: Width, pointer: str) -> LineCode:
 
 def moves_of(kernel: Kernel | OwnKernel | Launch) -> str:
     """'14 × LDG, 16 × LDS.128, …': the loads and stores of a kernel's machine code, counted by name."""
-    sass = "\n".join(one for line in lines_of(kernel) for one in line.sass)
+    sass = "\n".join(instruction for line in lines_of(kernel) for instruction in line.sass)
     names = Counter(name.replace(".E", "") for name in re.findall(r"\b(?:LDG|STG|LDS|STS)[.\w]*", sass))
     return ", ".join(f"{count} × {name}" for name, count in sorted(names.items()))

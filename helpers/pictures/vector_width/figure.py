@@ -96,12 +96,12 @@ def _code(axes: Axes, code: Sequence[LineCode]) -> None:
     """The blocks of code, one for each source line and column, and the bands between them."""
     room = int((CODE_HEIGHT - SPACE * (len(code) - 1)) / LINE) // len(code)
     top = CODE_TOP
-    for one in code:
-        colour = theme.ARRAY_COLOURS.get(one.array, theme.SPEED)
+    for line in code:
+        colour = theme.ARRAY_COLOURS.get(line.array, theme.SPEED)
         texts = [
-            _folded(textwrap.wrap(f"{one.line}: {one.text}", LETTERS[0], break_long_words=True), room),
-            _folded([_short(instruction, LETTERS[1]) for instruction in one.ptx], room),
-            _folded([_short(instruction, LETTERS[2]) for instruction in one.sass], room),
+            _folded(textwrap.wrap(f"{line.line}: {line.text}", LETTERS[0], break_long_words=True), room),
+            _folded([_short(instruction, LETTERS[1]) for instruction in line.ptx], room),
+            _folded([_short(instruction, LETTERS[2]) for instruction in line.sass], room),
         ]
         heights = [max(1, len(lines)) * LINE + 8 for lines in texts]
         for (left, width), lines, height in zip(COLUMNS, texts, heights, strict=True):
@@ -131,7 +131,7 @@ def _folded(lines: Sequence[str], room: int) -> list[str]:
 
 def _short(instruction: str, letters: int) -> str:
     """An instruction without the spaces inside braces, cut to so many letters."""
-    words = re.sub(r"\{.*?\}", lambda found: found[0].replace(" ", ""), instruction)
+    words = re.sub(r"\{.*?\}", lambda match: match[0].replace(" ", ""), instruction)
     return theme.cut(words, letters)
 
 
@@ -175,9 +175,9 @@ def widths_figure(rows: Sequence[tuple[str, Sequence[Way]]], title: str) -> them
     most = max(way.cost for way in allowed)
     fewest, largest = min(way.cost for way in allowed), most
     refused = sum(bool(way.refused) for _, ways in rows for way in ways)
-    told = f"{fewest} to {theme.plural(largest, allowed[0].unit[:-1])} for the same {COPIED} bytes; "
-    told += f"{refused} of {sum(len(ways) for _, ways in rows)} are refused: their addresses are misaligned."
-    drawn, axes = page.page(TWIN_TOP + TWIN_ROW * len(rows), title, told)
+    caption = f"{fewest} to {theme.plural(largest, allowed[0].unit[:-1])} for the same {COPIED} bytes; "
+    caption += f"{refused} of {sum(len(ways) for _, ways in rows)} are refused: their addresses are misaligned."
+    drawn, axes = page.page(TWIN_TOP + TWIN_ROW * len(rows), title, caption)
     step = (page.WIDTH - page.MARGIN - TWIN_X) / len(rows[0][1])
     with theme.style():
         for number, way in enumerate(rows[0][1]):

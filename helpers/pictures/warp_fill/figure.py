@@ -55,5 +55,5 @@ def _caption(lanes: Mapping[int, Sequence[np.ndarray]]) -> str:
     full = [str(threads) for threads, warps in lanes.items() if used_share(warps) == 1]
     worst = min(lanes, key=lambda threads: used_share(lanes[threads]))
     share = theme.thousands(100 * used_share(lanes[worst]))
-    told = f"Full warps: blocks of {', '.join(full)}. " if full else ""
-    return f"{told}A block of {worst} uses {share}\u202f% of the lanes that it occupies."
+    sentence = f"Full warps: blocks of {', '.join(full)}. " if full else ""
+    return f"{sentence}A block of {worst} uses {share}\u202f% of the lanes that it occupies."

@@ -53,26 +53,29 @@ def paths(shift: int, warps: Sequence[int] = (0, 1)) -> tuple[WarpPath, ...]:
     """What warps of a launch issue whose threads branch by (t >> shift) % 2. warps: their numbers."""
     kernel = run.simulated(SOURCE, "two_paths")
     length = WARP * (max(warps) + 4)
-    found = []
+    paths_ = []
     for warp in warps:
         x, y = np.ones(length, np.float32), np.zeros(length, np.float32)
         args = (np.int32(WARP * warp), np.int32(shift), x, y)
         recording = run.recorded(kernel, (1,), (WARP,), args)
-        found.append(_path(recording, f"warp {warp}"))
-    return tuple(found)
+        paths_.append(_path(recording, f"warp {warp}"))
+    return tuple(paths_)
 
 
 def _path(recording: Recording, name: str) -> WarpPath:
-    masks = {one.line: one.active for one in block_accesses(recording, space="global", op="st", array="y")}
+    masks = {
+        block_access.line: block_access.active
+        for block_access in block_accesses(recording, space="global", op="st", array="y")
+    }
     names = {line: name for name, line in LINES.items()}
     lanes, path = [], []
     last = ""  # the path of the instruction before: the end of a path stands in a line of its own
     branched = False
-    for one in recording.by_instruction():
-        for _ in range(one.warps):
-            last = names.get(one.line, last) if branched else ""
-            whole = one.threads == WARP * one.warps
+    for instruction in recording.by_instruction():
+        for _ in range(instruction.warps):
+            last = names.get(instruction.line, last) if branched else ""
+            whole = instruction.threads == WARP * instruction.warps
             lanes.append(np.ones(WARP, bool) if whole else masks[LINES[last]])
             path.append(last)
-            branched = branched or one.opcode.startswith("BRA")
+            branched = branched or instruction.opcode.startswith("BRA")
     return WarpPath(name, np.array(lanes), tuple(path))

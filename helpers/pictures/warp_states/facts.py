@@ -37,8 +37,8 @@ class WarpStates:
     @property
     def waits(self) -> Mapping[str, int]:
         """Cycles that warps wait, all of them together, by reason."""
-        found = Counter(state for row in self.rows for state in row)
-        return {state: number for state, number in found.items() if state not in (FMA, OTHER, READY, AWAY)}
+        counts = Counter(state for row in self.rows for state in row)
+        return {state: number for state, number in counts.items() if state not in (FMA, OTHER, READY, AWAY)}
 
     @property
     def idle(self) -> int:
@@ -48,34 +48,34 @@ class WarpStates:
     @property
     def waits_while_idle(self) -> Mapping[str, int]:
         """The same as `waits` in those cycles alone: what a sampler sees while nothing is issued."""
-        found = Counter(
+        counts = Counter(
             state
             for column, issued in zip(zip(*self.rows, strict=True), self.issued, strict=True)
             for state in column
             if issued == AWAY and state != AWAY
         )
-        return dict(found)
+        return dict(counts)
 
 
 def states_of(letters: Mapping[str, str], rows: tuple[str, ...]) -> WarpStates:
     """An example: each row a text with one letter per cycle, and what the letters mean."""
     return WarpStates(
-        tuple(tuple(letters[one] for one in row) for row in rows), tuple(f"warp {n}" for n in range(len(rows)))
+        tuple(tuple(letters[state] for state in row) for row in rows), tuple(f"warp {n}" for n in range(len(rows)))
     )
 
 
-def predicted_states(found: Prediction, first: int, cycles: int, scheduler: int = 0) -> WarpStates:
+def predicted_states(prediction: Prediction, first: int, cycles: int, scheduler: int = 0) -> WarpStates:
     """The warps of one scheduler of an SM, from cycle `first` of a predicted launch on.
 
     Where the scheduler issues nothing although the operands of a warp's next instruction are there, that instruction
     waits for its way in: to shared memory (MIO Throttle), to global memory (LG Throttle), or to the register file and
     the pipes behind it (Dispatch Stall).
     """
-    program = found.trace.program.instructions
+    program = prediction.trace.program.instructions
     rows: dict[int, list[str]] = {}
     queues: dict[int, list[str]] = {}  # by warp and cycle, what its next instruction would wait for
     free: dict[int, int] = {}  # by warp: the cycle after its last issue
-    for event in found.timeline():
+    for event in prediction.timeline():
         warp, issued, ready = int(event["warp"]), int(event["issued"]), int(event["ready"])
         begin = free.get(warp, issued)
         if warp % SCHEDULERS != scheduler or begin > first + cycles:
@@ -94,4 +94,6 @@ def predicted_states(found: Prediction, first: int, cycles: int, scheduler: int 
             for warp, row in rows.items():
                 row[cycle] = queues[warp][cycle] if row[cycle] == READY else row[cycle]
     order = sorted(rows)
-    return WarpStates(tuple(tuple(rows[warp]) for warp in order), tuple(f"warp {n}" for n in order), first, found.label)
+    return WarpStates(
+        tuple(tuple(rows[warp]) for warp in order), tuple(f"warp {n}" for n in order), first, prediction.label
+    )

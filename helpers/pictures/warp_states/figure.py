@@ -40,7 +40,7 @@ def warp_states_figure(data: WarpStates, title: str, caption: str, every: int = 
             y = top + number * ROW
             page.text(axes, page.MARGIN, y + ROW / 2 - 2, name, size=theme.TEXT, color=theme.INK)
             for state in dict.fromkeys(row):
-                here = np.array([one == state for one in row])
+                here = np.array([other == state for other in row])
                 boxes = page.boxes(left[here], y, cell, ROW - 4)
                 if state == AWAY:
                     continue

@@ -394,11 +394,11 @@ def main(arguments: Sequence[str]) -> None:
     """Print what the chosen explorers took, control by control; with --random how they stood so many settings."""
     wanted, count = list(arguments), 0
     if RANDOM in wanted:
-        place = wanted.index(RANDOM)
-        count = int(wanted[place + 1]) if wanted[place + 1 :] and wanted[place + 1].isdecimal() else 0
+        option = wanted.index(RANDOM)
+        count = int(wanted[option + 1]) if wanted[option + 1 :] and wanted[option + 1].isdecimal() else 0
         if count < 5:
             sys.exit(f"Say how many settings, at least 5: {RANDOM} 200.")
-        del wanted[place : place + 2]
+        del wanted[option : option + 2]
     known = MODULES if count else EXPLORERS
     unknown = [name for name in wanted if name not in known]
     if unknown:
@@ -423,10 +423,10 @@ def _table(names: Sequence[str]) -> None:
 def _random_table(names: Sequence[str], count: int) -> None:
     print(f"{'explorer':14} {'pictures':>8} {'sentences':>9} {'processor ms':>12} {'grown MB':>9}")
     for name in names:
-        found = endurance(name, count)
-        grown = "" if found.grown is None else f"{found.grown:.1f}"
-        pictures, sentences = (found.shown.get(what, 0) for what in ("picture", "sentence"))
-        print(f"{name:14} {pictures:8} {sentences:9} {found.milliseconds:12.0f} {grown:>9}", flush=True)
+        outcome = endurance(name, count)
+        grown = "" if outcome.grown is None else f"{outcome.grown:.1f}"
+        pictures, sentences = (outcome.shown.get(what, 0) for what in ("picture", "sentence"))
+        print(f"{name:14} {pictures:8} {sentences:9} {outcome.milliseconds:12.0f} {grown:>9}", flush=True)
 
 
 def _line(name: str, moves: Sequence[Move]) -> None:

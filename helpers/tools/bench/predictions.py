@@ -36,16 +36,16 @@ class Took:
 def took(kernel: gemm_kernels.Kernel, size: int, gpu: str, repeats: int = REPEATS) -> Took:
     """A prediction of the kernel's launch at size × size × size, of `repeats` the one in the middle."""
     machine, captured = cycles.machine(gpu), cycles.captured(kernel.launch(size, size, size))
-    found = {}
+    stages = {}
 
     def trace() -> None:
-        found["trace"] = cycles.traced(captured)
+        stages["trace"] = cycles.traced(captured)
 
     def prediction() -> None:
-        found["prediction"] = predict(found["trace"], machine)
+        stages["prediction"] = predict(stages["trace"], machine)
 
     parts = [sorted(timed(part) for _ in range(repeats))[repeats // 2] for part in (trace, prediction)]
-    return Took(kernel.name, *parts, found["prediction"].ms)
+    return Took(kernel.name, *parts, stages["prediction"].ms)
 
 
 def lines(kernels: Sequence[gemm_kernels.Kernel], size: int, gpu: str, repeats: int = REPEATS) -> Iterator[str]:

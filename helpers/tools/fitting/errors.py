@@ -96,18 +96,22 @@ def cases(which: str, gpu: str = devices.DEFAULT.name) -> list[Case]:
     if which in (CALIBRATION, HELD_BACK, LEARNT, VALIDATION):
         series = SUITE_OF[which]
         rows = {row["name"]: row["time"][0] for row in recordings.raw(gpu, series)["rows"]}
-        return [Case(one.name, rows[one.name], one) for one in of_series(series) if one.half == which]
+        return [
+            Case(workload.name, rows[workload.name], workload)
+            for workload in of_series(series)
+            if workload.half == which
+        ]
     suite = SUITE_OF.get(which, "ladder")
     rows = [row for row in recordings.load(gpu, suite)]
     if suite == "ladder":
         rows = [row for row in rows if (row.M in LADDER_SIZES) == (which == SETS[0])]
     elif len(rows) > EACH:
         rows = random.Random(2026).sample(rows, EACH)
-    found = []
+    cases = []
     for row in rows:
         kernel = get(row.kernel).replace(**row.params)
-        found.append(Case(f"{row.kernel} {row.M}×{row.N}×{row.K}", row.median_ms, kernel.launch(row.M, row.N, row.K)))
-    return found
+        cases.append(Case(f"{row.kernel} {row.M}×{row.N}×{row.K}", row.median_ms, kernel.launch(row.M, row.N, row.K)))
+    return cases
 
 
 def sets_of(gpu: str = devices.DEFAULT.name) -> list[str]:
@@ -151,7 +155,7 @@ def compare(
 
 def stalls(gpu: str = devices.DEFAULT.name, sizes: tuple[int, ...] = (1024, 2048)) -> list[dict[str, Any]]:
     """Of the ladder's launches: Nsight Compute's stall reasons beside the predicted ones, per issued instruction."""
-    found = []
+    rows = []
     for row in recordings.raw(gpu, STATES)["rows"]:
         if row["size"] not in sizes:
             continue
@@ -163,14 +167,14 @@ def stalls(gpu: str = devices.DEFAULT.name, sizes: tuple[int, ...] = (1024, 2048
         }
         ours = {name: prediction.stalls[name] for name in names}
         a, b = (np.array(list(values.values())) / sum(values.values()) for values in (theirs, ours))
-        found.append(
+        rows.append(
             {
                 "kernel": row["kernel"], "size": row["size"], "measured": theirs, "predicted": ours,
                 "largest": (max(theirs, key=theirs.__getitem__), max(ours, key=ours.__getitem__)),
                 "distance": float(np.abs(a - b).sum() / 2),
             }
         )  # fmt: skip
-    return found
+    return rows
 
 
 def choices(of: Iterable[tuple[Case, Prediction]], pairs: int = 200) -> tuple[int, int]:
@@ -180,11 +184,11 @@ def choices(of: Iterable[tuple[Case, Prediction]], pairs: int = 200) -> tuple[in
         by_shape.setdefault(case.launch.shape, []).append((case.ms, prediction.ms))
     draw = random.Random(2026)
     possible = [
-        (one, other)
+        (earlier, other)
         for launches in by_shape.values()
-        for number, one in enumerate(launches)
+        for number, earlier in enumerate(launches)
         for other in launches[:number]
-        if max(one[0], other[0]) > 1.05 * min(one[0], other[0])
+        if max(earlier[0], other[0]) > 1.05 * min(earlier[0], other[0])
     ]
     chosen = draw.sample(possible, min(pairs, len(possible)))
     return sum((a[0] < b[0]) == (a[1] < b[1]) for a, b in chosen), len(chosen)
@@ -223,7 +227,7 @@ def fitted(of: Sequence[tuple[Sequence[Case], str]], report=print) -> dict[str, 
     kernels = np.array([f"{number} {case.name.split()[0]}" for number, (some, _) in enumerate(of) for case in some])
     names, which, count = np.unique(kernels, return_inverse=True, return_counts=True)
     sets = np.array([name.split()[0] for name in names])
-    weight = np.array([1 / np.sum(sets == one) for one in sets])[which] / count[which] / len(of)
+    weight = np.array([1 / np.sum(sets == subset) for subset in sets])[which] / count[which] / len(of)
     fold = np.random.default_rng(16).permutation(len(names))[which] % FOLDS
 
     def left_out(certainty: float) -> float:
@@ -265,10 +269,12 @@ def _steps(start: np.ndarray, slopes: np.ndarray, weight: np.ndarray, certainty:
 @cache
 def tag_banks(gpu: str = devices.DEFAULT.name) -> Mapping[str, float]:
     """The constants that say in which bank of L1 a line's tag lies; see `tags`. None where no pitch was measured."""
-    found = {name: cost for name, cost in recordings.raw(gpu, recordings.MACHINE)["measured"].items() if PITCH in name}
-    if not found:
+    pitches = {
+        name: cost for name, cost in recordings.raw(gpu, recordings.MACHINE)["measured"].items() if PITCH in name
+    }
+    if not pitches:
         return {}
-    masks = tags.banks({int(name.removeprefix(PITCH)): cost for name, cost in found.items()})
+    masks = tags.banks({int(name.removeprefix(PITCH)): cost for name, cost in pitches.items()})
     return {f"tag_bank_{bit}": mask for bit, mask in enumerate(masks)}
 
 
@@ -329,11 +335,11 @@ def table(gpu: str = devices.DEFAULT.name, worst: int = 3) -> str:
 def stall_table(gpu: str = devices.DEFAULT.name) -> str:
     """Nsight Compute's stall reasons beside the predicted ones, as text."""
     rows = stalls(gpu)
-    same = sum(one["largest"][0] == one["largest"][1] for one in rows)
-    distance = float(np.median([one["distance"] for one in rows]))
+    same = sum(row["largest"][0] == row["largest"][1] for row in rows)
+    distance = float(np.median([row["distance"] for row in rows]))
     lines = [f"largest reason the same: {same} of {len(rows)}; half the L1 distance, median: {distance:.2f}"]
-    for one in rows:
-        pairs = sorted(one["measured"], key=lambda name: -one["measured"][name])[:5]
-        text = ", ".join(f"{name} {one['measured'][name]:.2f}/{one['predicted'][name]:.2f}" for name in pairs)
-        lines.append(f"{one['kernel']:16}{one['size']:5}  {one['distance']:.2f}  {text}")
+    for row in rows:
+        pairs = sorted(row["measured"], key=lambda name: -row["measured"][name])[:5]
+        text = ", ".join(f"{name} {row['measured'][name]:.2f}/{row['predicted'][name]:.2f}" for name in pairs)
+        lines.append(f"{row['kernel']:16}{row['size']:5}  {row['distance']:.2f}  {text}")
     return "\n".join(lines)

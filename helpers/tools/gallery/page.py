@@ -60,25 +60,26 @@ def stored_pictures(notebook: Path) -> list[Stored]:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     except (KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{notebook} is no notebook: {error!r}") from error
-    found = []
+    pictures = []
     for number, cell in enumerate(cells, 1):
         for output in cell.get("outputs", []):
             png = "".join(output.get("data", {}).get("image/png", ""))
             if png:
                 text = "".join(output["data"].get("text/plain", ""))
                 caption = output.get("metadata", {}).get("image/png", {}).get("alt", text)
-                found.append(Stored(notebook.name, number, png, caption))
-    return found
+                pictures.append(Stored(notebook.name, number, png, caption))
+    return pictures
 
 
-def notebooks_page(found: Sequence[Stored]) -> str:
+def notebooks_page(pictures: Sequence[Stored]) -> str:
     """The HTML page with all stored pictures, under each its place and its caption."""
     figures = [
-        f'<figure><img alt="{html.escape(one.caption)}" src="data:image/png;base64,{one.png}">'
-        f"<figcaption>{html.escape(one.notebook)}, cell {one.cell}: {html.escape(one.caption)}</figcaption></figure>"
-        for one in found
+        f'<figure><img alt="{html.escape(picture.caption)}" src="data:image/png;base64,{picture.png}">'
+        f"<figcaption>{html.escape(picture.notebook)}, cell {picture.cell}: "
+        f"{html.escape(picture.caption)}</figcaption></figure>"
+        for picture in pictures
     ]
-    title = f"{len(found)} pictures in {len({one.notebook for one in found})} notebooks"
+    title = f"{len(pictures)} pictures in {len({picture.notebook for picture in pictures})} notebooks"
     return _page(title, [(FIGURES_PAGE, "Every figure at three settings")], figures)
 
 
@@ -87,11 +88,14 @@ def render(folder: Path, pictures: Sequence[Picture] = PICTURES) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     sections = []
     for picture in pictures:
-        shown = [_drawn(folder, f"{picture.name}-{number}", one) for number, one in enumerate(picture.settings)]
+        shown = [_drawn(folder, f"{picture.name}-{number}", setting) for number, setting in enumerate(picture.settings)]
         head = f'<h2 id="{picture.name}">{picture.name}: {html.escape(picture.question)}</h2>'
         sections.append(head + "\n" + "\n".join(shown))
     title = f"{len(pictures)} figures, {sum(len(picture.settings) for picture in pictures)} pictures"
-    links = [(NOTEBOOKS_PAGE, "What the notebooks store"), *((f"#{one.name}", one.name) for one in pictures)]
+    links = [
+        (NOTEBOOKS_PAGE, "What the notebooks store"),
+        *((f"#{picture.name}", picture.name) for picture in pictures),
+    ]
     index = folder / FIGURES_PAGE
     index.write_text(_page(title, links, sections), encoding="utf-8")
     return index
@@ -123,12 +127,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("words", nargs="*", metavar="picture", help="a part of a figure's name; default: all figures")
     options = parser.parse_args(arguments)
     folder, words = options.folder, options.words
-    chosen = [one for one in PICTURES if not words or any(word in one.name for word in words)]
+    chosen = [picture for picture in PICTURES if not words or any(word in picture.name for word in words)]
     if not chosen:
-        names = ", ".join(one.name for one in PICTURES)
+        names = ", ".join(picture.name for picture in PICTURES)
         print(f"No picture is called like {' or '.join(words)}; there are {names}.", file=sys.stderr)
         return 1
-    stored = [one for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")) for one in stored_pictures(notebook)]
+    stored = [
+        picture for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")) for picture in stored_pictures(notebook)
+    ]
     index = render(folder, chosen)
     (folder / NOTEBOOKS_PAGE).write_text(notebooks_page(stored), encoding="utf-8")
     drawn = sum(len(picture.settings) for picture in chosen)

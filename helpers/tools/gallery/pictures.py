@@ -85,8 +85,8 @@ def _barriers(removed: int, phase: int) -> Callable[[], theme.Figure]:
 
 def _filled(device: str, kernel: str) -> Callable[[], theme.Figure]:
     def draw() -> theme.Figure:
-        found = devices.get(device)
-        return occupancy.picture_of(occupancy.Choice(found, kernel, resources_of(get(kernel), found.arch)))
+        gpu = devices.get(device)
+        return occupancy.picture_of(occupancy.Choice(gpu, kernel, resources_of(get(kernel), gpu.arch)))
 
     return draw
 
@@ -114,8 +114,8 @@ def _diff(old: str, new: str) -> Callable[[], Any]:
 def _board(name: str, op: str, tile: str) -> Callable[[], theme.Figure]:
     def draw() -> theme.Figure:
         launch = bank_board.shown(get(name))
-        place = next(one for one in places(launch) if one.op == op and one.name.endswith(tile))
-        return bank_board.picture_of(launch, place)
+        access = next(candidate for candidate in places(launch) if candidate.op == op and candidate.name.endswith(tile))
+        return bank_board.picture_of(launch, access)
 
     return draw
 
@@ -131,7 +131,7 @@ def _copy(width: int, stride: int, row: int) -> Callable[[], theme.Figure]:
 def _line(name: str, text: str) -> Callable[[], theme.Figure]:
     def draw() -> theme.Figure:
         launch = bank_board.shown(get(name))
-        line = next(one for one in lines_of(launch) if text in one.text)
+        line = next(candidate for candidate in lines_of(launch) if text in candidate.text)
         return vector_width.picture_of_line(launch, line)
 
     return draw

@@ -46,18 +46,12 @@ from helpers.pictures.warp_fill.figure import warp_fill_figure
 from helpers.pictures.warp_states.facts import predicted_states
 from helpers.pictures.warp_states.figure import warp_states_figure
 from helpers.recordings.measurement import recorded_on
+from helpers.slides.deck import SCALE
 
 LANES = 32
 SHAPES_SIZE = 2048  # M = N = K of the recorded block shapes
 STATES_SIZE = 512  # M = N = K of the launches whose cycles are predicted
 SHAPES = ((1, 32), (2, 64), (4, 32), (8, 32), (16, 16), (32, 1), (32, 8), (32, 32), (256, 1))
-SCALE = """\
-extern "C" __global__ void scale(float *A, int N, float c) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < N) A[i] *= c;
-}
-"""
-
 Draw = Callable[[], Any]
 
 
@@ -86,9 +80,9 @@ def clocked(*kernels: str) -> Draw:
     """What each warp of a block of these kernels did when, by the clock of its SM."""
 
     def draw() -> theme.Figure:
-        found = [stages.recorded(kernel) for kernel in kernels]
-        waits = " and ".join(f"{one.mean('barrier'):.0f} in {one.kernel}" for one in found)
-        return stages_figure(found, "Two iterations of one block", f"Cycles of an iteration at barriers: {waits}.")
+        recorded = [stages.recorded(kernel) for kernel in kernels]
+        waits = " and ".join(f"{stage.mean('barrier'):.0f} in {stage.kernel}" for stage in recorded)
+        return stages_figure(recorded, "Two iterations of one block", f"Cycles of an iteration at barriers: {waits}.")
 
     return draw
 
@@ -170,9 +164,11 @@ def occupancy_speed(size: int, *named: str) -> Draw:
 
     def draw() -> theme.Figure:
         h200 = devices.DEFAULT
-        kernels = [at_shape(one, size, size, size) for one in LADDER]
-        speeds = [recordings.gflops(one, size, size, size).gflops for one in kernels]
-        dots = [Dot(one.name, _occupancy(one, h200), speed) for one, speed in zip(kernels, speeds, strict=True)]
+        kernels = [at_shape(kernel, size, size, size) for kernel in LADDER]
+        speeds = [recordings.gflops(kernel, size, size, size).gflops for kernel in kernels]
+        dots = [
+            Dot(kernel.name, _occupancy(kernel, h200), speed) for kernel, speed in zip(kernels, speeds, strict=True)
+        ]
         title = f"All kernels of the course, M = N = K = {size}"
         return occupancy_speed_figure(dots, title, recorded_on(h200.name), named)
 
@@ -188,10 +184,10 @@ def bars(size: int, *names: str) -> Draw:
     """Recorded GFLOPS of some kernels, and cuBLAS's in the run of the last."""
 
     def draw() -> theme.Figure:
-        found = [recordings.gflops(get(name), size, size, size) for name in names]
-        cublas = Bar("cuBLAS", found[-1].cublas_gflops, theme.REFERENCE)
-        ladder = [*(Bar(one.kernel, one.gflops) for one in found), cublas]
-        return gflops_figure(ladder, f"One multiplication, M = N = K = {size}", found[0].label)
+        measured = [recordings.gflops(get(name), size, size, size) for name in names]
+        cublas = Bar("cuBLAS", measured[-1].cublas_gflops, theme.REFERENCE)
+        ladder = [*(Bar(measurement.kernel, measurement.gflops) for measurement in measured), cublas]
+        return gflops_figure(ladder, f"One multiplication, M = N = K = {size}", measured[0].label)
 
     return draw
 
@@ -200,8 +196,8 @@ def issued(name: str, first: int, cycles: int) -> Draw:
     """What one scheduler of an SM does in some cycles of a kernel of the ladder, predicted."""
 
     def draw() -> theme.Figure:
-        found = predict(get(name).launch(STATES_SIZE, STATES_SIZE, STATES_SIZE))
-        states = predicted_states(found, first=first, cycles=cycles)
+        prediction = predict(get(name).launch(STATES_SIZE, STATES_SIZE, STATES_SIZE))
+        states = predicted_states(prediction, first=first, cycles=cycles)
         caption = f"{states.cycles} cycles of one scheduler ({states.label})."
         return warp_states_figure(states, f"One scheduler of an SM that executes {name}", caption, every=50)
 
@@ -212,9 +208,9 @@ def timelines(*names: str) -> Draw:
     """What the host, the copies and the kernels of a multiplication do, recorded."""
 
     def draw() -> theme.Figure:
-        found = [host_timeline.recorded(name) for name in names]
-        caption = f"{' and '.join(f'{one.length:.1f} ms' for one in found)} ({found[0].label})."
-        return timelines_figure(found, "The seven steps of a multiplication", caption)
+        timelines = [host_timeline.recorded(name) for name in names]
+        caption = f"{' and '.join(f'{timeline.length:.1f} ms' for timeline in timelines)} ({timelines[0].label})."
+        return timelines_figure(timelines, "The seven steps of a multiplication", caption)
 
     return draw
 

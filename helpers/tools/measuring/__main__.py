@@ -29,9 +29,9 @@ from helpers.recordings.suites import (
     SUITES,
     TIMED_SUITES,
     Group,
-    Place,
+    SuiteShape,
     blocks,
-    fastest_places,
+    fastest_shapes,
     ladder,
     shapes,
     sweep,
@@ -186,7 +186,7 @@ def _suite_groups(suite: str, options: argparse.Namespace) -> list[Group]:
 
 def _bench(options: argparse.Namespace) -> int:
     if options.suite == FASTEST:
-        return _tell(_fastest(options, fastest_places(options.size or (), gpu.name()), folder=None))
+        return _tell(_fastest(options, fastest_shapes(options.size or (), gpu.name()), folder=None))
     measured: list[Measurement] = []
     refused: list[Refusal] = []
     groups = _groups(options)
@@ -222,7 +222,7 @@ def _record(options: argparse.Namespace) -> int:
     for suite in suites:
         if suite == FASTEST:
             try:
-                refused += _fastest(options, fastest_places(gpu=gpu.name()), options.folder)
+                refused += _fastest(options, fastest_shapes(gpu=gpu.name()), options.folder)
             except fastest_suite.NoChoice as error:  # of a GPU that nothing was chosen for, the rest can be recorded
                 if options.suite:
                     raise
@@ -248,10 +248,10 @@ def _record(options: argparse.Namespace) -> int:
     return _tell(refused)
 
 
-def _fastest(options: argparse.Namespace, places: Sequence[Place], folder: Path | None) -> Sequence[Refusal]:
+def _fastest(options: argparse.Namespace, shapes: Sequence[SuiteShape], folder: Path | None) -> Sequence[Refusal]:
     """Measure the suite `fastest`: a few lines after each run, the table after the last. Returns what was refused."""
-    kernels = fastest_suite.choose(places, gpu.name())
-    print(f"{FASTEST}: {len(places)} shapes, {options.runs} run(s)", flush=True)
+    kernels = fastest_suite.choose(shapes, gpu.name())
+    print(f"{FASTEST}: {len(shapes)} shapes, {options.runs} run(s)", flush=True)
     each_run = fastest_suite.record(
         kernels, runs=options.runs, budget_s=options.budget, folder=folder, report=_progress
     )
@@ -272,8 +272,8 @@ def _fastest(options: argparse.Namespace, places: Sequence[Place], folder: Path 
 
 
 def _print_groups(rows: Sequence[Compared]) -> None:
-    for one in compared.summaries(rows):
-        print(compared.group_line(one), flush=True)
+    for summary in compared.summaries(rows):
+        print(compared.group_line(summary), flush=True)
 
 
 def _tune(options: argparse.Namespace) -> int:
@@ -283,26 +283,28 @@ def _tune(options: argparse.Namespace) -> int:
         return 2
     shapes_wanted = options.size or tuning.SHAPES
     candidates = space(device)
-    wanted = [one for one in candidates if any(suits(one, shape, device.sms) for shape in shapes_wanted)]
+    wanted = [
+        candidate for candidate in candidates if any(suits(candidate, shape, device.sms) for shape in shapes_wanted)
+    ]
     print(
         f"{len(wanted)} of {len(candidates)} configurations suit {len(shapes_wanted)} shape(s); compiling", flush=True
     )
     options.cache.mkdir(parents=True, exist_ok=True)
-    compile_all([get(KERNEL).replace(**one) for one in wanted], _progress)
-    found: list[tuning.Found] = []
+    compile_all([get(KERNEL).replace(**params) for params in wanted], _progress)
+    results: list[tuning.Searched] = []
     print(HEADER)
     try:
         for shape in shapes_wanted:
-            one = tuning.search(shape, wanted, options.cache, budget_s=options.budget, report=_progress)
-            for sentence in one.refused:
+            result = tuning.search(shape, wanted, options.cache, budget_s=options.budget, report=_progress)
+            for sentence in result.refused:
                 print(f"refused {sentence}", file=sys.stderr)
-            if one.finals:
-                found.append(one)
-                print(f"{table_row(one.finals[0])}  {_parameters(one.finals[0])}", flush=True)
+            if result.finals:
+                results.append(result)
+                print(f"{table_row(result.finals[0])}  {_parameters(result.finals[0])}", flush=True)
     finally:
-        if found:
-            print(f"tuning: {tuning.keep(found, device.sms, options.folder, options.choices)}")
-    return 0 if len(found) == len(shapes_wanted) else 1
+        if results:
+            print(f"tuning: {tuning.keep(results, device.sms, options.folder, options.choices)}")
+    return 0 if len(results) == len(shapes_wanted) else 1
 
 
 def _choose(options: argparse.Namespace) -> int:
@@ -313,15 +315,15 @@ def _choose(options: argparse.Namespace) -> int:
     gpus = side_by_side.like_this_one(options.gpus) if options.gpus else []
     kernels = choosing.candidates(device.sms)
     before, earlier = choosing.measured_before(kernels, gpu.name(), options.folder) if options.missing else ([], [])
-    known = {one.shape: one for one in before}
+    known = {row.shape: row for row in before}
     plan = {
         shape: choosing.wanting(kernels, shape, device.sms, known.get(shape))
         for shape in options.size or choosing.shapes()
     }
     plan = {shape: which for shape, which in plan.items() if which}
-    tried = sorted({one for which in plan.values() for one in which})
+    tried = sorted({candidate for which in plan.values() for candidate in which})
     print(f"{len(tried)} of {len(kernels)} candidates at {len(plan)} shapes; compiling", flush=True)
-    compile_all([kernels[one].for_rows(N) for (_, N, _), which in plan.items() for one in which], _progress)
+    compile_all([kernels[candidate].for_rows(N) for (_, N, _), which in plan.items() for candidate in which], _progress)
     about = choosing.about(kernels, earlier, gpus)
     measured: list[choosing.Measured] = []
     refused: list[Refusal] = []
@@ -330,20 +332,20 @@ def _choose(options: argparse.Namespace) -> int:
         try:
             for shape, measure in measuring:
                 try:
-                    one, refusals = measure()
+                    row, refusals = measure()
                 except run.LaunchFailed:
                     print(f"At {'×'.join(map(str, shape))}:", file=sys.stderr)
                     raise
-                one = choosing.added(known.get(shape), one)
-                measured.append(one)
+                row = choosing.added(known.get(shape), row)
+                measured.append(row)
                 refused += refusals
-                best = min(one.times, key=one.score)
-                said = f"{'×'.join(map(str, one.shape)):<18}{1 / one.score(best):>7.3f}  {kernels[best].entry}"
+                best = min(row.times, key=row.score)
+                said = f"{'×'.join(map(str, row.shape)):<18}{1 / row.score(best):>7.3f}  {kernels[best].entry}"
                 print(said, flush=True)
         finally:
             if measured:
-                found = known | {one.shape: one for one in measured}
-                every = [found[shape] for shape in dict.fromkeys([*known, *plan]) if shape in found]
+                by_shape = known | {row.shape: row for row in measured}
+                every = [by_shape[shape] for shape in dict.fromkeys([*known, *plan]) if shape in by_shape]
                 file = choosing.keep(about, kernels, every, device.sms, options.folder, options.choices)
                 print(f"choice: {file}")
     return _tell(refused)

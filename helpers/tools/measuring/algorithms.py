@@ -47,7 +47,9 @@ def at_shape(shape: tuple[int, int, int]) -> dict[str, Any]:
     ours = gemm_kernels.fastest(*shape, gpu.name())
     with cublaslt.algorithms(*shape) as named, cublaslt.every_algorithm(*shape) as every:
         tried = _first_round(every, partial(_arguments, shape, A, B, output))
-        finalists = [(one, launch) for _, one, launch in tried[: 4 * FINALISTS] if _right(launch, reference, A, B, C)]
+        finalists = [
+            (algorithm, launch) for _, algorithm, launch in tried[: 4 * FINALISTS] if _right(launch, reference, A, B, C)
+        ]
         finalists = finalists[:FINALISTS]
         rivals: list[tuple[str, Launch]] = [(CUBLAS, cublas_sgemm), (FASTEST, run.load(ours))]
         rivals += [(NAMED, launch) for launch in named] + [(EVERY, launch) for _, launch in finalists]
@@ -73,10 +75,10 @@ def _first_round(every: Sequence[tuple[Algorithm, Launch]], arguments: Any) -> l
     """Milliseconds of each algorithm, the fastest first: those that FIRST_ROUND_S were enough for, in mixed order."""
     import cupy
 
-    found = []
+    timed = []
     until = time.perf_counter() + FIRST_ROUND_S
     for number in np.random.default_rng(0).permutation(len(every)):
-        one, launch = every[number]
+        algorithm, launch = every[number]
         events = [cupy.cuda.Event() for _ in range(TRIES + 1)]
         try:
             launch(*arguments())  # loads its code
@@ -88,10 +90,10 @@ def _first_round(every: Sequence[tuple[Algorithm, Launch]], arguments: Any) -> l
         except cublaslt.NoCublasLt:
             continue  # accepted, and refused when it is launched
         times = [cupy.cuda.get_elapsed_time(*pair) for pair in zip(events, events[1:], strict=False)]
-        found.append((min(times), one, launch))
+        timed.append((min(times), algorithm, launch))
         if time.perf_counter() > until:
             break
-    return sorted(found, key=lambda each: each[0])
+    return sorted(timed, key=lambda each: each[0])
 
 
 def _right(launch: Launch, reference: Reference, A: Any, B: Any, C: Any) -> bool:
@@ -110,7 +112,7 @@ def main(folder: Path = recordings.FOLDER) -> Path:
         rows.append(at_shape(shape))
         recordings.write(file, {"gpu": gpu.name(), "provenance": about, "rows": rows})
         said = [f"{rows[-1][name]} {name}" for name in ("named", "accepted", "tried")]
-        said += [f"{one} {1e3 * rows[-1][one]['median_ms']:.1f} µs" for one in GROUPS if one in rows[-1]]
+        said += [f"{name} {1e3 * rows[-1][name]['median_ms']:.1f} µs" for name in GROUPS if name in rows[-1]]
         print("×".join(map(str, shape)), ", ".join(said), flush=True)
     return file
 

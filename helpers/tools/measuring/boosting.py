@@ -28,7 +28,7 @@ def fit(
     quantiles = np.quantile(features, shares, axis=0, method="nearest")
     limits = [np.unique([float(f"{limit:.4g}") for limit in some]) for some in quantiles.T]
     above = np.stack([np.searchsorted(some, column) for some, column in zip(limits, features.T, strict=True)], axis=1)
-    left, found = numbers.copy(), []
+    left, grown = numbers.copy(), []
     for _ in range(trees):
         rows = chance.random(len(left)) < ROWS
         here, weight, leaf = above[rows], weights[rows], np.zeros(int(rows.sum()), int)
@@ -37,13 +37,13 @@ def fit(
         for level in range(DEPTH):
             columns = chance.permutation(len(names))[: max(1, int(COLUMNS * len(names)))]
             gains = [_gains(leaf, 2**level, here[:, column], len(limits[column]), wanted, weight) for column in columns]
-            best = max(range(len(columns)), key=lambda one: gains[one].max())
+            best = max(range(len(columns)), key=lambda column: gains[column].max())
             column, limit = int(columns[best]), int(gains[best].argmax())
             asked.append((column, limit))
             leaf = 2 * leaf + (here[:, column] > limit)
         count = 2**DEPTH
         values = RATE * np.bincount(leaf, wanted, count) / (np.bincount(leaf, weight, count) + CALM)
-        found.append(
+        grown.append(
             Tree(
                 tuple((names[column], float(limits[column][limit])) for column, limit in asked),
                 tuple(round(value, 4) for value in values.tolist()),
@@ -52,8 +52,8 @@ def fit(
         every = np.zeros(len(left), int)
         for column, limit in asked:
             every = 2 * every + (above[:, column] > limit)
-        left -= np.array(found[-1].values)[every]
-    return found
+        left -= np.array(grown[-1].values)[every]
+    return grown
 
 
 def _gains(
@@ -63,8 +63,8 @@ def _gains(
 
     above: how many limits each row is above.
     """
-    place, room = leaf * (limits + 1) + above, leaves * (limits + 1)
-    sums, counts = (np.bincount(place, one, room).reshape(leaves, -1).cumsum(1) for one in (wanted, weight))
+    cell, room = leaf * (limits + 1) + above, leaves * (limits + 1)
+    sums, counts = (np.bincount(cell, weights, room).reshape(leaves, -1).cumsum(1) for weights in (wanted, weight))
     below, at_most = sums[:, :-1], counts[:, :-1]
     beyond, more = sums[:, -1:] - below, counts[:, -1:] - at_most
     return (below**2 / (at_most + CALM) + beyond**2 / (more + CALM)).sum(0)

@@ -282,13 +282,13 @@ def _compiled(sources: dict[str, str]) -> dict[str, Any]:
 
     import cupy
 
-    def one(item: tuple[str, str]) -> tuple[str, Any]:
+    def compiled(item: tuple[str, str]) -> tuple[str, Any]:
         with cupy.cuda.Device(0):
             module = cupy.RawModule(code=item[1], options=("-std=c++17",))
             return item[0], module.get_function(f"loop_{item[0]}")
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(pool.map(one, sources.items()))
+        return dict(pool.map(compiled, sources.items()))
 
 
 def _run_loops() -> dict[str, float]:

@@ -104,8 +104,10 @@ class Measured:
         FAR_PENALTY more, as the others took."""
         if not self.in_graph:
             return dict(self.times)
-        gain = statistics.median(self.in_graph[one] / self.times[one] for one in self.in_graph)
-        return {one: self.in_graph.get(one, FAR_PENALTY * gain * time) for one, time in self.times.items()}
+        gain = statistics.median(self.in_graph[candidate] / self.times[candidate] for candidate in self.in_graph)
+        return {
+            candidate: self.in_graph.get(candidate, FAR_PENALTY * gain * time) for candidate, time in self.times.items()
+        }
 
 
 def shapes() -> list[Shape]:
@@ -134,25 +136,25 @@ def measure(
     inputs = tuple(gpu.asarray(matrix) for matrix in problem(*shape))
     A, B, C = inputs
     reference = Reference.of(A, B)
-    numbers = {kernels[one].for_rows(shape[1]): one for one in which}
+    numbers = {kernels[candidate].for_rows(shape[1]): candidate for candidate in which}
     accepted, refused = accept(list(numbers), partial(_verified, reference=reference, inputs=inputs))
-    launches = {numbers[one.kernel]: one.launch for one in accepted}
+    launches = {numbers[accepted_kernel.kernel]: accepted_kernel.launch for accepted_kernel in accepted}
     refused = [replace(refusal, kernel=kernels[numbers[refusal.kernel]]) for refusal in refused]
     output = C.copy()
 
     def timed(which: Sequence[int], budget: float, warm_up_s: float = 0.0) -> list[float]:
-        rivals = [*(launches[one] for one in which), cublas_sgemm]
+        rivals = [*(launches[candidate] for candidate in which), cublas_sgemm]
         bound = [partial(rival, *shape, ALPHA, A, B, BETA, output) for rival in rivals]
         return _medians(interleave(bound, budget * len(rivals), warm_up_s))
 
     *short, cublas = timed(list(launches), budget_s / 3, WARM_UP_S)
     times = dict(zip(launches, short, strict=True))
-    near = [one for one in launches if times[one] <= NEAR * min(short)]
+    near = [candidate for candidate in launches if times[candidate] <= NEAR * min(short)]
     *longer, cublas = timed(near, budget_s)
     times |= zip(near, longer, strict=True)
     if way(*shape) != GRAPH:
         return Measured(shape, cublas, None, times, {}), refused
-    *small, cublas_in_graph = _in_graph([launches[one] for one in near], inputs, budget_s)
+    *small, cublas_in_graph = _in_graph([launches[candidate] for candidate in near], inputs, budget_s)
     return Measured(shape, cublas, cublas_in_graph, times, dict(zip(near, small, strict=True))), refused
 
 
@@ -236,11 +238,11 @@ def costs(
     except ImportError as error:
         raise NoFit('Costs are fitted with SciPy: `pip install -e ".[tune]"`.') from error
     seconds, weights = {}, {}
-    for one in measured:
-        if which in one.times:
-            times = one.as_the_suite_times
-            seconds[one.shape] = times[which] / 1e3
-            weights[one.shape] = FAR_WEIGHT if times[which] > 1.5 * min(times.values()) else 1.0
+    for row in measured:
+        if which in row.times:
+            times = row.as_the_suite_times
+            seconds[row.shape] = times[which] / 1e3
+            weights[row.shape] = FAR_WEIGHT if times[which] > 1.5 * min(times.values()) else 1.0
     if not seconds:  # it suits none of these shapes
         return None
 
@@ -248,28 +250,28 @@ def costs(
         return by_shape.rough_seconds(kernel, shape, sms) * usual.get(_kind(shape), 1.0)
 
     beyond = statistics.median(taken / usual_seconds(shape) for shape, taken in seconds.items())
-    for one in measured:
-        if one.shape not in seconds and by_shape.suits(kernel, one.shape):
-            seconds[one.shape], weights[one.shape] = usual_seconds(one.shape) * beyond, GUESS_WEIGHT
+    for row in measured:
+        if row.shape not in seconds and by_shape.suits(kernel, row.shape):
+            seconds[row.shape], weights[row.shape] = usual_seconds(row.shape) * beyond, GUESS_WEIGHT
     work = {shape: by_shape.amounts(kernel, shape, sms) for shape in seconds}
-    matrix = np.array([[weights[one] * unit / seconds[one] for unit in work[one].values()] for one in seconds])
+    matrix = np.array([[weights[shape] * unit / seconds[shape] for unit in work[shape].values()] for shape in seconds])
     scale = np.maximum(matrix.max(axis=0), 1e-300)  # the units differ by many orders of magnitude
-    found, _ = nnls(matrix / scale, np.array(list(weights.values())))
+    solution, _ = nnls(matrix / scale, np.array(list(weights.values())))
     names = next(iter(work.values()))
-    return {name: float(f"{cost:.4g}") for name, cost in zip(names, found / scale, strict=True) if cost > 0}
+    return {name: float(f"{cost:.4g}") for name, cost in zip(names, solution / scale, strict=True) if cost > 0}
 
 
 def usually(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[Kind, float]:
     """How many times their rough estimates the estimated candidates take, at shapes of each kind: the median of those
     that took at most NOT_FAR times as long as the fastest."""
-    found: dict[Kind, list[float]] = {}
-    for one in measured:
-        times = one.as_the_suite_times
+    ratios_of: dict[Kind, list[float]] = {}
+    for row in measured:
+        times = row.as_the_suite_times
         for which, ms in times.items():
             if kernels[which].name in by_shape.ESTIMATED and ms < NOT_FAR * min(times.values()):
-                rough = by_shape.rough_seconds(kernels[which], one.shape, sms)
-                found.setdefault(_kind(one.shape), []).append(ms / 1e3 / rough)
-    return {kind: statistics.median(ratios) for kind, ratios in found.items()}
+                rough = by_shape.rough_seconds(kernels[which], row.shape, sms)
+                ratios_of.setdefault(_kind(row.shape), []).append(ms / 1e3 / rough)
+    return {kind: statistics.median(ratios) for kind, ratios in ratios_of.items()}
 
 
 def _kind(shape: Shape) -> Kind:
@@ -294,18 +296,18 @@ def trees(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> 
     off, weights = [], []
     part_of = np.random.default_rng(0).integers(FOLDS, size=len(measured))
     for part in range(FOLDS):
-        others = [one for one, its_part in zip(measured, part_of, strict=True) if its_part != part]
-        found = every_cost(kernels, others, sms)
-        for one in (one for one, its_part in zip(measured, part_of, strict=True) if its_part == part):
-            times = one.as_the_suite_times
+        others = [row for row, its_part in zip(measured, part_of, strict=True) if its_part != part]
+        costs_of = every_cost(kernels, others, sms)
+        for row in (candidate for candidate, its_part in zip(measured, part_of, strict=True) if its_part == part):
+            times = row.as_the_suite_times
             estimates = {
-                which: by_shape.estimate(kernels[which], found[which], one.shape, sms)
+                which: by_shape.estimate(kernels[which], costs_of[which], row.shape, sms)
                 for which in times
-                if found[which]
+                if costs_of[which]
             }
             for which, seconds in estimates.items():
                 ms, least = times[which], min(estimates.values())
-                rows.append(by_shape.features(kernels[which], one.shape, sms, seconds, least))
+                rows.append(by_shape.features(kernels[which], row.shape, sms, seconds, least))
                 off.append(math.log(ms / 1e3 / seconds))
                 weights.append(1.0 if ms <= 1.5 * min(times.values()) else FAR_TREE_WEIGHT)
     if not rows:
@@ -322,7 +324,7 @@ def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) ->
             for kernel, cost in zip(kernels, every_cost(kernels, measured, sms), strict=True)
         ],
         "trees": [to_row(tree) for tree in trees(kernels, measured, sms)],
-        "fastest": [[*one.shape, min(one.times, key=one.score)] for one in measured],
+        "fastest": [[*row.shape, min(row.times, key=row.score)] for row in measured],
         "promising_short": by_shape.PROMISING_SHORT,
     }
 
@@ -342,24 +344,24 @@ def measured_before(
     changed = {name for name, sha256 in last["code_sha256"].items() if sources.get(name) != sha256}
     today = {kernel.entry: which for which, kernel in enumerate(kernels)}
     numbers = {old: today[entry] for old, entry in enumerate(content["candidates"]) if entry in today}
-    rows = (_renumbered(one, numbers) for one in read_measured(gpu_name, folder))
-    rows = (_without_near_ones(one, {w for w in one.times if kernels[w].name in changed}) for one in rows if one.times)
-    return [one for one in rows if one.times], runs
+    rows = (_renumbered(row, numbers) for row in read_measured(gpu_name, folder))
+    rows = (_without_near_ones(row, {w for w in row.times if kernels[w].name in changed}) for row in rows if row.times)
+    return [row for row in rows if row.times], runs
 
 
-def _renumbered(one: Measured, numbers: Mapping[int, int]) -> Measured:
+def _renumbered(row: Measured, numbers: Mapping[int, int]) -> Measured:
     """The same times, of candidates that have other numbers now; without those that have none."""
     times, in_graph = (
-        {numbers[which]: ms for which, ms in ways.items() if which in numbers} for ways in (one.times, one.in_graph)
+        {numbers[which]: ms for which, ms in ways.items() if which in numbers} for ways in (row.times, row.in_graph)
     )
-    return replace(one, times=times, in_graph=in_graph)
+    return replace(row, times=times, in_graph=in_graph)
 
 
-def _without_near_ones(one: Measured, among: set[int]) -> Measured:
+def _without_near_ones(row: Measured, among: set[int]) -> Measured:
     """Without the times of those of these candidates that were near the fastest."""
-    times = one.as_the_suite_times
+    times = row.as_the_suite_times
     near = {which for which in among if times[which] <= NEAR * min(times.values())}
-    return _renumbered(one, {which: which for which in times if which not in near})
+    return _renumbered(row, {which: which for which in times if which not in near})
 
 
 def wanting(kernels: Sequence[Kernel], shape: Shape, sms: int, before: Measured | None = None) -> list[int]:
@@ -414,7 +416,7 @@ def keep(
     """
     if not measured:
         raise ValueError("There is nothing to keep: no shape was finished.")
-    rows = {"candidates": [kernel.entry for kernel in kernels], "rows": [to_row(one) for one in measured]}
+    rows = {"candidates": [kernel.entry for kernel in kernels], "rows": [to_row(row) for row in measured]}
     recordings.write(recordings.path(about["gpu"], CHOICES, folder), dict(about) | rows)
     return update_choices(about["gpu"], sms, choices_folder, **chosen(kernels, measured, sms))
 

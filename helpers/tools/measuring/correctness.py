@@ -68,10 +68,10 @@ def check(
         raise NoGpu(f"Correctness on a GPU is checked on one. {gpu.reason()}")
     shapes = [*LISTED, *random_shapes()] if shapes is None else list(shapes)
     tried = {kernel.name: by_shape.variants(kernel, gpu.name()) for kernel in kernels}
-    every = [*(one for variant in tried.values() for one in variant), *kernels]
-    every = [one.for_rows(N) for one in every for N in {N for _, N, _ in shapes}]
+    every = [*(kernel for variant in tried.values() for kernel in variant), *kernels]
+    every = [kernel.for_rows(N) for kernel in every for N in {N for _, N, _ in shapes}]
     compile_all(every)
-    launches = {one.entry: run.load(one) for one in {one.entry: one for one in every}.values()}
+    launches = {kernel.entry: run.load(kernel) for kernel in {kernel.entry: kernel for kernel in every}.values()}
     rows = {kernel.name: _Row(kernel, len(tried[kernel.name])) for kernel in kernels}
     for done, shape in enumerate(shapes, start=1):
         A, B, C = (gpu.asarray(matrix) for matrix in problem(*shape, seed=done))
@@ -81,12 +81,12 @@ def check(
                 continue
             small = max(shape) <= RANDOM_LARGEST
             chosen = tried[kernel.name] if small else [at_shape(kernel, *shape, gpu.name())]
-            for one in (one.for_rows(shape[1]) for one in chosen):
+            for sized in (kernel.for_rows(shape[1]) for kernel in chosen):
                 try:
-                    error = verify_twice(launches[one.entry], reference, A, B, C, ALPHA, BETA)
+                    error = verify_twice(launches[sized.entry], reference, A, B, C, ALPHA, BETA)
                 except Exception as reason:
-                    stop_after_fault(one, reason)
-                    raise Incorrect(f"{one.entry} at {'×'.join(map(str, shape))}: {reason}") from reason
+                    stop_after_fault(sized, reason)
+                    raise Incorrect(f"{sized.entry} at {'×'.join(map(str, shape))}: {reason}") from reason
                 rows[kernel.name].add(shape, error)
         report(done, len(shapes))
     return [row.content() for row in rows.values()]
@@ -165,19 +165,19 @@ def sanitize(kernels: Sequence[Kernel] = EVERY) -> tuple[str, dict[str, int]]:
         command += ["--part", str(part)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=500)
         output = done.stdout + done.stderr
-        found = findings_in(output)
-        if found != 0 or done.returncode != 0 or f"{launches(names, part)} launches" not in output:
-            told = "nothing that can be read" if found is None else f"{found} finding(s)"
-            raise Incorrect(f"compute-sanitizer's {tool} reports {told}: {output[-3000:]}")
-        return found
+        findings = findings_in(output)
+        if findings != 0 or done.returncode != 0 or f"{launches(names, part)} launches" not in output:
+            count = "nothing that can be read" if findings is None else f"{findings} finding(s)"
+            raise Incorrect(f"compute-sanitizer's {tool} reports {count}: {output[-3000:]}")
+        return findings
 
     jobs = [(tool, part) for tool in TOOLS for part in range(PARTS)]
     with ThreadPoolExecutor(len(jobs)) as pool:
-        found = dict(zip(jobs, pool.map(run, jobs), strict=True))
-    findings = {tool: sum(found[tool, part] for part in range(PARTS)) for tool in TOOLS}
+        match = dict(zip(jobs, pool.map(run, jobs), strict=True))
+    findings = {tool: sum(match[tool, part] for part in range(PARTS)) for tool in TOOLS}
     about = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
-    found = re.search(r"Version ([\d.]+)", about)
-    return found.group(1) if found else "unknown", findings
+    match = re.search(r"Version ([\d.]+)", about)
+    return match.group(1) if match else "unknown", findings
 
 
 def findings_in(output: str) -> int | None:
@@ -225,7 +225,7 @@ def record_correctness(
     file = recordings.path(gpu.name(), SUITE, folder)
     names = {kernel.name for kernel in kernels}
     checked = check(kernels, report=report)
-    streamed = {one.name: on_two_streams(one) for one in kernels if one.workspace_bytes is not None}
+    streamed = {kernel.name: on_two_streams(kernel) for kernel in kernels if kernel.workspace_bytes is not None}
     version, findings = sanitize(kernels)
     # Read now: on another GPU other kernels may have been checked meanwhile
     kept = [row for row in recordings.read(file)["rows"] if row["kernel"] not in names] if file.exists() else []

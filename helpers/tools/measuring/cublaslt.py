@@ -76,12 +76,12 @@ def _library() -> Any:
 
     cupy.cuda.device.get_cublas_handle()  # which loads it
     maps = Path("/proc/self/maps").read_text(encoding="utf-8").split()
-    found = next((word for word in maps if "libcublasLt" in word), None)
-    if found is None:
+    library = next((word for word in maps if "libcublasLt" in word), None)
+    if library is None:
         raise NoCublasLt(
             "cuBLASLt is not among the libraries that CuPy has loaded: set up again with `make setup GPU=yes`."
         )
-    return ctypes.CDLL(found)
+    return ctypes.CDLL(library)
 
 
 def _call(name: str, *arguments: Any) -> None:
@@ -97,8 +97,8 @@ def algorithms(M: int, N: int, K: int) -> Iterator[list[Launch]]:
     One launch for each, the best first by the heuristic, on CuPy's current stream; they can be captured into a graph.
     cuBLASLt goes down columns: read so, our arrays are transposed, and it computes Cᵀ = Bᵀ·Aᵀ.
     """
-    with _algorithms(M, N, K, [_layout(*sizes) for sizes in ((N, K, N), (K, M, K), (N, M, N))]) as found:
-        yield found
+    with _algorithms(M, N, K, [_layout(*sizes) for sizes in ((N, K, N), (K, M, K), (N, M, N))]) as accepted:
+        yield accepted
 
 
 @contextlib.contextmanager
@@ -119,8 +119,8 @@ def algorithms_of_eight_bits(M: int, N: int, K: int) -> Iterator[list[Launch]]:
     That is the one order in which cuBLASLt takes 8-bit floats. Both scales are 1.
     """
     layouts = [_layout(K, N, K, REAL_8F_E4M3), _layout(K, M, K, REAL_8F_E4M3), _layout(N, M, N)]
-    with _algorithms(M, N, K, layouts, transposed=True) as found:
-        yield found
+    with _algorithms(M, N, K, layouts, transposed=True) as accepted:
+        yield accepted
 
 
 @contextlib.contextmanager
@@ -143,16 +143,16 @@ class _Product:
     def named(self) -> list[_Result]:
         """What the heuristic names, the best first."""
         b, a, c = self.layouts
-        most, found, count = c_uint64(WORKSPACE_BYTES), (_Result * MOST)(), c_int()
+        most, results, count = c_uint64(WORKSPACE_BYTES), (_Result * MOST)(), c_int()
         attribute = c_int(MAX_WORKSPACE_BYTES), byref(most), c_size_t(8)
         _call("cublasLtMatmulPreferenceSetAttribute", self.preference, *attribute)
         status = _library().cublasLtMatmulAlgoGetHeuristic(
-            self.handle, self.operation, b, a, c, c, self.preference, c_int(MOST), found, byref(count)
+            self.handle, self.operation, b, a, c, c, self.preference, c_int(MOST), results, byref(count)
         )
         if status not in (SUCCESS, NOT_SUPPORTED):
             shape = " × ".join(map(str, self.shape))
             raise NoCublasLt(f"cublasLtMatmulAlgoGetHeuristic answered with status {status} at {shape}.")
-        return [one for one in found[: count.value if status == SUCCESS else 0] if one.state == SUCCESS]
+        return [result for result in results[: count.value if status == SUCCESS else 0] if result.state == SUCCESS]
 
     def every(self) -> Iterator[tuple[Algorithm, Launch]]:
         """All that there is in FP32 and that AlgoCheck accepts with our workspace."""
@@ -166,9 +166,9 @@ class _Product:
             for tile, stages in itertools.product(_numbers(known, TILES) or [0], _numbers(known, STAGES) or [0]):
                 plain = Algorithm(number, tile, stages, option=0, swizzle=0, split_k=1, reduction=0)
                 if self._accepted(known, plain):
-                    for one in (plain, *_variants(plain, known)):
-                        if algorithm := self._accepted(known, one):
-                            yield one, self.launch_of(algorithm)
+                    for variant in (plain, *_variants(plain, known)):
+                        if algorithm := self._accepted(known, variant):
+                            yield variant, self.launch_of(algorithm)
 
     def _accepted(self, known: Any, wanted: Algorithm) -> Any:
         """The algorithm, set so, if it can do this product with our workspace; None otherwise."""
@@ -236,7 +236,9 @@ def _variants(plain: Algorithm, known: Any) -> Iterator[Algorithm]:
         if _number(known, CAN_SWIZZLE):
             yield replace(plain, option=option, swizzle=1)
     if _number(known, CAN_SPLIT_K):
-        reductions = [one for one in (1, 2, 4) if _number(known, REDUCTIONS) & one]  # cublasLtReductionScheme_t
+        reductions = [
+            scheme for scheme in (1, 2, 4) if _number(known, REDUCTIONS) & scheme
+        ]  # cublasLtReductionScheme_t
         for split_k, reduction in itertools.product(SPLITS, reductions):
             yield replace(plain, split_k=split_k, reduction=reduction)
 
@@ -259,13 +261,13 @@ def _numbers(algorithm: Any, attribute: int) -> list[int]:
 
 def _layout(rows: int, columns: int, distance: int, type_: int = REAL_32F) -> c_void_p:
     """A column-major matrix whose columns lie so many elements apart."""
-    found = c_void_p()
+    layout = c_void_p()
     _call(
         "cublasLtMatrixLayoutCreate",
-        byref(found),
+        byref(layout),
         c_int(type_),
         c_uint64(rows),
         c_uint64(columns),
         c_int64(distance),
     )
-    return found
+    return layout

@@ -23,7 +23,7 @@ from helpers.measure.provenance import code_sha256, provenance
 from helpers.measure.timing import WARM_UP_S, interleave
 from helpers.recordings.compared import GRAPH, Compared, Run, way
 from helpers.recordings.measurement import MEASURED
-from helpers.recordings.suites import FASTEST, Place, Shape
+from helpers.recordings.suites import FASTEST, Shape, SuiteShape
 from helpers.tools.measuring import cublaslt
 from helpers.tools.measuring.graphs import SETS, cublas_on, interleave_graphs
 
@@ -42,57 +42,57 @@ class NoChoice(Exception):
     """`gemm_kernels.fastest` knows nothing of this GPU; the message says what to do."""
 
 
-def choose(places: Sequence[Place], gpu_name: str) -> dict[Place, Rivals]:
+def choose(shapes: Sequence[SuiteShape], gpu_name: str) -> dict[SuiteShape, Rivals]:
     """The kernels that are timed at each place, beside cuBLAS. NoChoice if there are none for this GPU."""
     autotuned = get("autotuned")
     try:
         return {
-            place: (
-                gemm_kernels.fastest(*place.shape, gpu_name),
-                gemm_kernels.at_shape(autotuned, *place.shape, gpu_name),
+            row: (
+                gemm_kernels.fastest(*row.shape, gpu_name),
+                gemm_kernels.at_shape(autotuned, *row.shape, gpu_name),
             )
-            for place in places
+            for row in shapes
         }
     except ValueError as error:
         raise NoChoice(f"gemm_kernels.fastest cannot choose a kernel for {gpu_name!r}: {error}") from error
 
 
 def compare(
-    kernels: Mapping[Place, Rivals],
+    kernels: Mapping[SuiteShape, Rivals],
     *,
     runs: int = RUNS,
     budget_s: float = 1.0,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[tuple[list[Compared], list[Refusal]]]:
-    """Go over all places `runs` times. After each time: the rows so far, and what has been refused so far.
+    """Go over all shapes `runs` times. After each time: the rows so far, and what has been refused so far.
 
     A place at which a kernel is refused has no row, and no other turn. `budget_s`, in seconds, is spent on timing each
-    place each time.  report: called with the number of places done in this run, and of all.
+    shape each time.  report: called with the number of shapes done in this run, and of all.
     """
-    found: dict[Place, list[Run]] = {place: [] for place in kernels}
+    runs_of: dict[SuiteShape, list[Run]] = {row: [] for row in kernels}
     refused: list[Refusal] = []
     for run in range(runs):
-        places = list(found)
-        for done, place in enumerate(places, start=1):
-            measured, refusals = measure(kernels[place], place.shape, seed=run, budget_s=budget_s)
+        shapes = list(runs_of)
+        for done, row in enumerate(shapes, start=1):
+            measured, refusals = measure(kernels[row], row.shape, seed=run, budget_s=budget_s)
             if measured is None:
-                del found[place]
-                refused += [replace(refusal, shape=place.shape) for refusal in refusals]
+                del runs_of[row]
+                refused += [replace(refusal, shape=row.shape) for refusal in refusals]
             else:
-                found[place].append(measured)
-            report(done, len(places))
-        yield [_compared(place, kernels[place][0], measured) for place, measured in found.items()], list(refused)
+                runs_of[row].append(measured)
+            report(done, len(shapes))
+        yield [_compared(row, kernels[row][0], measured) for row, measured in runs_of.items()], list(refused)
 
 
-def _compared(place: Place, kernel: Kernel, runs: Sequence[Run]) -> Compared:
+def _compared(row: SuiteShape, kernel: Kernel, runs: Sequence[Run]) -> Compared:
     return Compared(
-        group=place.group,
-        M=place.M,
-        N=place.N,
-        K=place.K,
+        group=row.group,
+        M=row.M,
+        N=row.N,
+        K=row.K,
         kernel=kernel.name,
         params=dict(kernel.params),
-        way=way(*place.shape),
+        way=way(*row.shape),
         runs=tuple(runs),
         gpu=gpu.name(),
         label=MEASURED,
@@ -114,12 +114,12 @@ def measure(kernels: Rivals, shape: Shape, *, seed: int = 0, budget_s: float = 1
     accepted, refused = accept(different, lambda launch: verify_and_repeat(launch, reference, *inputs))
     if refused:
         return None, refused
-    launches = [one.launch for one in accepted]
+    launches = [accepted_kernel.launch for accepted_kernel in accepted]
     times = _graphs if way(*shape) == GRAPH else _events
     with cublaslt.algorithms(*shape) as offered:
         milliseconds = times(launches, offered, reference, inputs, budget_s)
     *medians, cublas, best = np.median(milliseconds, axis=0).round(6).tolist()
-    ms = {one.kernel.entry: median for one, median in zip(accepted, medians, strict=True)}
+    ms = {accepted_kernel.kernel.entry: median for accepted_kernel, median in zip(accepted, medians, strict=True)}
     ours, autotuned = (ms[kernel.entry] for kernel in kernels)
     return Run(ours, cublas, best, len(offered), autotuned, len(milliseconds), accepted[0].error), []
 
@@ -226,7 +226,7 @@ def verify_and_repeat(launch: Launch, reference: Reference, A: Any, B: Any, C: A
 
 
 def record(
-    kernels: Mapping[Place, Rivals],
+    kernels: Mapping[SuiteShape, Rivals],
     *,
     runs: int = RUNS,
     budget_s: float = 1.0,
@@ -239,7 +239,7 @@ def record(
     """
     every = [kernel for pair in kernels.values() for kernel in pair]
     compile_all(every, report)
-    about = provenance() | {"code_sha256": {one.name: code_sha256(one) for one in every}} if folder else {}
+    about = provenance() | {"code_sha256": {kernel.name: code_sha256(kernel) for kernel in every}} if folder else {}
     for rows, refused in compare(kernels, runs=runs, budget_s=budget_s, report=report):
         if folder and rows:
             recordings.write(

@@ -120,8 +120,8 @@ def profiled(launched: Sequence[Mapping[str, str]]) -> Iterator[dict[str, Any]]:
     """A row for each of PROFILED, from what ncu reported of one launch each. NoProfiler if they are not so many."""
     if len(launched) != len(PROFILED):
         raise NoProfiler(f"ncu reported {len(launched)} launches, expected {len(PROFILED)}.")
-    for (kernel, shape), one in zip(PROFILED, launched, strict=True):
-        time, issuing, waiting = (float(one[name].replace(",", "")) for name in (TIME, ISSUING, NO_INSTRUCTION))
+    for (kernel, shape), counters in zip(PROFILED, launched, strict=True):
+        time, issuing, waiting = (float(counters[name].replace(",", "")) for name in (TIME, ISSUING, NO_INSTRUCTION))
         yield _of(kernel, shape) | {
             "us": round(time / 1e3, 1),
             "no_instruction": round(waiting, 2),
@@ -140,7 +140,7 @@ def in_turns(kernel: Kernel, shape: Shape, changes: Sequence[str], budget_s: flo
     for launch in rivals:
         verify_twice(launch, reference, A, B, C, ALPHA, BETA)
     output = C.copy()
-    bound = [partial(one, *shape, ALPHA, A, B, BETA, output) for one in (*rivals, cublas_sgemm)]
+    bound = [partial(product, *shape, ALPHA, A, B, BETA, output) for product in (*rivals, cublas_sgemm)]
     cold = np.median(interleave(bound, budget_s, WARM_UP_S), axis=0)
     as_the_suite = _in_graph(rivals, (A, B, C), budget_s) if way(*shape) == GRAPH else cold
     return [

@@ -38,7 +38,7 @@ def _launches(size: int) -> Iterator[dict[str, tuple[Callable[[], None], Callabl
     from helpers.tools.measuring import cublaslt
 
     compute = {"FP64": tensor.COMPUTE_64F, "TF32": tensor.COMPUTE_FAST_TF32, "INT8": tensor.COMPUTE_32I}
-    found: dict[str, tuple[Callable[[], None], Callable[[], float]]] = {}
+    launches: dict[str, tuple[Callable[[], None], Callable[[], float]]] = {}
     for name, operands in OPERANDS.items():
         A, B, C = tensor._problem(operands, size)
         C = C.astype(cupy.float64) if operands == "f64" else C
@@ -51,7 +51,7 @@ def _launches(size: int) -> Iterator[dict[str, tuple[Callable[[], None], Callabl
             exact = tensor._values(A, operands) @ tensor._values(B, operands)
             return tensor._relative_error(C.astype(cupy.float64), exact)
 
-        found[name] = launch, error
+        launches[name] = launch, error
     A, B = (_e4m3(size + number, size, size) for number in range(2))
     C = cupy.full((size, size), np.nan, cupy.float32)
     with cublaslt.algorithms_of_eight_bits(size, size, size) as algorithms:
@@ -63,8 +63,8 @@ def _launches(size: int) -> Iterator[dict[str, tuple[Callable[[], None], Callabl
             def error_fp8() -> float:
                 return tensor._relative_error(C.astype(cupy.float64), floats(A) @ floats(B).T)
 
-            found["FP8"] = launch_fp8, error_fp8
-        yield found
+            launches["FP8"] = launch_fp8, error_fp8
+        yield launches
 
 
 def _e4m3(seed: int, *shape: int) -> Any:
@@ -97,11 +97,11 @@ def measured(size: int) -> list[dict[str, Any]]:
     from helpers.measure.timing import interleave
 
     rows = []
-    with _launches(size) as found:
-        names = [name for name in FORMATS if name in found]
-        times = interleave([found[name][0] for name in names], BUDGET_S)
+    with _launches(size) as launches:
+        names = [name for name in FORMATS if name in launches]
+        times = interleave([launches[name][0] for name in names], BUDGET_S)
         for name, (low, middle, high) in zip(names, np.percentile(times, (25, 50, 75), axis=0).T.tolist(), strict=True):
-            error = found[name][1]() if size <= VERIFIED_UP_TO else None
+            error = launches[name][1]() if size <= VERIFIED_UP_TO else None
             tflops = 2e-9 * size**3 / middle
             rows.append({"format": name, "size": size, "tflops": round(tflops, 2), "ms": [middle, low, high],
                          "repeats": len(times), "error": error})  # fmt: skip

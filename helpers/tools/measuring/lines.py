@@ -54,28 +54,31 @@ def kept(report: Iterable[str]) -> list[dict[str, Any]]:
         elif parts and head and len(fields) == len(head):
             parts[-1].append(dict(zip(head, fields, strict=True)))
     rows = []
-    for kernel, found in zip(LADDER, parts, strict=True):
+    for kernel, printed in zip(LADDER, parts, strict=True):
         program = run.simulated(kernel.source, kernel.entry).prepared("sass").program
-        if not _same(program.instructions, found):
+        if not _same(program.instructions, printed):
             continue
         samples: dict[int, dict[str, int]] = {}
-        for one, fields in zip(program.instructions, found, strict=False):
+        for instruction, fields in zip(program.instructions, printed, strict=False):
             counts = {ISSUED: int(fields["stall_selected"])}
             counts |= {name: int(fields[f"stall_{column} (Not Issued)"]) for name, column in COLUMNS.items()}
-            line = samples.setdefault(one.line, {})
+            line = samples.setdefault(instruction.line, {})
             for name, count in counts.items():
                 if count:
                     line[name] = line.get(name, 0) + count
         rows.append(
-            {"kernel": kernel.name, "samples": {str(line): one for line, one in sorted(samples.items()) if one}}
+            {
+                "kernel": kernel.name,
+                "samples": {str(line): sampled for line, sampled in sorted(samples.items()) if sampled},
+            }
         )
     return rows
 
 
-def _same(instructions: Sequence[Instruction], found: Sequence[Mapping[str, str]]) -> bool:
+def _same(instructions: Sequence[Instruction], rows: Sequence[Mapping[str, str]]) -> bool:
     """Whether the report is about these instructions."""
-    return len(found) >= len(instructions) and all(
-        one.opcode in fields["Source"] for one, fields in zip(instructions, found, strict=False)
+    return len(rows) >= len(instructions) and all(
+        instruction.opcode in fields["Source"] for instruction, fields in zip(instructions, rows, strict=False)
     )
 
 

@@ -47,7 +47,7 @@ _OUR_NAME = re.compile(r"(?:void )?sgemm_\w+")
 
 def lost_shapes(gpu_name: str, folder: Path = recordings.FOLDER) -> list[Shape]:
     """Where `fastest` was recorded to lose to cuBLAS on this GPU. Raises NoRecording."""
-    return [one.shape for one in recordings.fastest(gpu_name, folder) if one.of_cublas < 1]
+    return [row.shape for row in recordings.fastest(gpu_name, folder) if row.of_cublas < 1]
 
 
 def record_lost(folder: Path = recordings.FOLDER) -> Path:
@@ -66,30 +66,30 @@ def rows_of(launched: Sequence[Mapping[str, str]], shapes: Sequence[Shape]) -> I
 
     NoProfiler if they are not so.
     """
-    ours = [place for place, one in enumerate(launched) if _OUR_NAME.match(one["Kernel Name"])]
+    ours = [index for index, row in enumerate(launched) if _OUR_NAME.match(row["Kernel Name"])]
     ends = [*ours[1:], len(launched)][: len(ours)]
     if (
         len(ours) != len(shapes)
         or any(end - begin < 2 for begin, end in zip(ours, ends, strict=True))
         or ours[:1] > [0]
     ):
-        names = ", ".join(one["Kernel Name"][:60] for one in launched)
+        names = ", ".join(row["Kernel Name"][:60] for row in launched)
         raise NoProfiler(f"ncu reported these launches for {len(shapes)} shape(s), ours first at each: {names}")
     for shape, begin, end in zip(shapes, ours, ends, strict=True):
         kernel = gemm_kernels.fastest(*shape, gpu.name())
         yield _row(shape, OURS, kernel.entry.removeprefix("sgemm_"), launched[begin])
-        for one in launched[begin + 1 : end]:
-            found = _CUBLAS_NAME.search(one["Kernel Name"])
-            yield _row(shape, CUBLAS, found[0] if found else one["Kernel Name"][:60], one)
+        for row in launched[begin + 1 : end]:
+            match = _CUBLAS_NAME.search(row["Kernel Name"])
+            yield _row(shape, CUBLAS, match[0] if match else row["Kernel Name"][:60], row)
 
 
-def _row(shape: Shape, who: str, kernel: str, launched: Mapping[str, str]) -> dict[str, Any]:
+def _row(shape: Shape, side: str, kernel: str, launched: Mapping[str, str]) -> dict[str, Any]:
     value = {name: float(launched[name].replace(",", "")) for name in METRICS}
     waits = {reason: value[STALL.format(reason)] for reason in REASONS if reason not in NO_WAITING}
     most = sorted(waits, key=waits.get, reverse=True)[:WAITS]
     return {
         "shape": list(shape),
-        "who": who,
+        "who": side,
         "kernel": kernel,
         "blocks": int(value[BLOCKS]),
         "threads": int(value[THREADS]),

@@ -434,8 +434,8 @@ def _queues(call: Calls) -> dict[str, float]:
             stamps = call.cupy.zeros(warps * (DEPTH + 1), call.cupy.uint32)
             for _ in range(2):
                 call(name, 1, 32 * warps, call.big, call.to, stamps)
-            found = stamps.get().reshape(warps, -1).astype(np.int64)
-            issued = (found - found.min())[0]
+            cycles = stamps.get().reshape(warps, -1).astype(np.int64)
+            issued = (cycles - cycles.min())[0]
             for k in range(0, DEPTH + 1, 2):
                 result[f"{name} {k} of {warps} (cycles)"] = float(issued[k])
     return result

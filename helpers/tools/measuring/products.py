@@ -127,7 +127,7 @@ def cublas(format_: str, ops: str, A: Any, B: Any, C: Any, alpha: float = 1, bet
     to = (C.data.ptr, CUDA_TYPES[result], N)
     pointers = (scale.ctypes.data, scale.ctypes.data + scale.itemsize)
 
-    def one(keep: Any = scale) -> None:  # cuBLAS reads alpha and beta when it is called
+    def single(keep: Any = scale) -> None:  # cuBLAS reads alpha and beta when it is called
         library.gemmEx(handle, second, first, N, M, K, pointers[0], *right, *left, pointers[1], *to, compute, -1)
 
     def batch(keep: Any = scale) -> None:
@@ -136,7 +136,7 @@ def cublas(format_: str, ops: str, A: Any, B: Any, C: Any, alpha: float = 1, bet
             A.shape[-1] * A.shape[-2], pointers[1], *to, M * N, C.shape[0], compute, -1,
         )  # fmt: skip
 
-    return batch if C.ndim == 3 else one
+    return batch if C.ndim == 3 else single
 
 
 def cublas_pointers(A: Sequence[Any], B: Sequence[Any], C: Sequence[Any]) -> Callable[[], None]:
@@ -146,7 +146,7 @@ def cublas_pointers(A: Sequence[Any], B: Sequence[Any], C: Sequence[Any]) -> Cal
     from cupy_backends.cuda.libs import cublas as library
 
     handle, scale = device.get_cublas_handle(), np.array([1, 0], np.float32)
-    left, right, to = (cupy.asarray([one.data.ptr for one in many], dtype=np.uint64) for many in (A, B, C))
+    left, right, to = (cupy.asarray([array.data.ptr for array in many], dtype=np.uint64) for many in (A, B, C))
     (M, K), N = A[0].shape, B[0].shape[1]
 
     def launch() -> None:
@@ -168,8 +168,8 @@ def cublas_grouped(format_: str, A: Sequence[Any], B: Sequence[Any], C: Sequence
     library = ctypes.CDLL(next(word for word in maps if "libcublas.so" in word))
     function, count = library.cublasGemmGroupedBatchedEx, len(A)
     ints = lambda numbers: (ctypes.c_int * count)(*numbers)  # noqa: E731
-    many = lambda arrays: cupy.asarray([one.data.ptr for one in arrays], dtype=np.uint64)  # noqa: E731
-    M, K, N = ([one.shape[0] for one in A], [one.shape[1] for one in A], [one.shape[1] for one in B])
+    many = lambda arrays: cupy.asarray([array.data.ptr for array in arrays], dtype=np.uint64)  # noqa: E731
+    M, K, N = ([matrix.shape[0] for matrix in A], [matrix.shape[1] for matrix in A], [matrix.shape[1] for matrix in B])
     left, right, to = many(A), many(B), many(C)
     none, ones = ints([0] * count), ints([1] * count)
     alpha, beta = (ctypes.c_float * count)(*[1.0] * count), (ctypes.c_float * count)()
@@ -219,19 +219,19 @@ def single(format_: str, ops: str, shape: tuple[int, int, int], stack: ExitStack
         exact = values(turned[0][rows], format_) @ values(turned[1], format_)
         for rival in rivals.values():
             rival()
-        results = {name: one.C for name, one in ours.items()} | dict.fromkeys(rivals, C)
-        return {name: _error(one[rows], exact) for name, one in results.items()}
+        results = {name: product.C for name, product in ours.items()} | dict.fromkeys(rivals, C)
+        return {name: _error(result[rows], exact) for name, result in results.items()}
 
     size = FORMATS[format_].size
     moved = size * (M * K + K * N) + C.dtype.itemsize * M * N
     return Row("single", f"{format_} {ops}", shape, 2.0 * M * N * K, moved, ours, rivals, check)
 
 
-def _error(found: Any, exact: Any) -> float:
+def _error(computed: Any, exact: Any) -> float:
     """The largest difference, relative to the root mean square of what should be there; NaN if there is one."""
     import cupy
 
-    return float(cupy.abs(found.astype(cupy.float64) - exact).max() / cupy.sqrt((exact**2).mean()))
+    return float(cupy.abs(computed.astype(cupy.float64) - exact).max() / cupy.sqrt((exact**2).mean()))
 
 
 def batch(format_: str, shape: tuple[int, int, int, int], pointers: bool = False) -> Row:
@@ -242,7 +242,7 @@ def batch(format_: str, shape: tuple[int, int, int, int], pointers: bool = False
     A, B = drawn(1, format_, count, M, K), drawn(2, format_, count, K, N)
     C = cupy.empty((count, M, N), np.float32)
     if pointers:
-        lists = [list(one) for one in (A, B, cupy.empty_like(C))]
+        lists = [list(array) for array in (A, B, cupy.empty_like(C))]
         ours, rival = plan(*lists, dtype=named(format_)), cublas_pointers(lists[0], lists[1], list(C))
         result = lambda: cupy.stack(ours.C[:SAMPLE])  # noqa: E731
     else:
@@ -270,17 +270,17 @@ def experts(format_: str, shape: tuple[int, int, int, int]) -> Row:
     C = cupy.empty((T, N), A.dtype)  # the one format that cuBLAS has for C here
     ours = plan(A, B, cupy.empty_like(C), batch=cupy.asarray(ends), dtype=named(format_))
     whole = [e for e in range(count) if ends[e + 1] > ends[e]]
-    parts = [[one[ends[e] : ends[e + 1]] for e in whole] for one in (A, C)]
+    parts = [[array[ends[e] : ends[e + 1]] for e in whole] for array in (A, C)]
     rival = cublas_grouped(format_, parts[0], [B[e] for e in whole], parts[1])
-    lists = plan(parts[0], [B[e] for e in whole], [cupy.empty_like(one) for one in parts[1]], dtype=named(format_))
+    lists = plan(parts[0], [B[e] for e in whole], [cupy.empty_like(array) for array in parts[1]], dtype=named(format_))
 
     def check() -> dict[str, float]:
         expert = whole[len(whole) // 2]
         part = slice(int(ends[expert]), int(ends[expert + 1]))
         exact = values(A[part], format_) @ values(B[expert], format_)
         rival()
-        found = {"gemm": ours.C[part], "gemm, lists": lists.C[len(whole) // 2], "cublas grouped": C[part]}
-        return {name: _error(values(one, format_), exact) for name, one in found.items()}
+        computed = {"gemm": ours.C[part], "gemm, lists": lists.C[len(whole) // 2], "cublas grouped": C[part]}
+        return {name: _error(values(result, format_), exact) for name, result in computed.items()}
 
     moved = FORMATS[format_].size * (T * K + count * K * N + T * N)
     both = {"gemm": ours, "gemm, lists": lists}
@@ -317,8 +317,8 @@ def fused(format_: str, shape: tuple[int, int, int]) -> Row:
         y = values(A[rows], format_) @ values(B, format_) + bias
         exact = 0.5 * y * (1 + erf(y / np.sqrt(2)))
         rivals["cublas + CuPy kernel"]()
-        found = {"gemm": ours.C, "cublas + CuPy kernel": C}
-        return {name: _error(one[rows], exact) for name, one in found.items()}
+        computed = {"gemm": ours.C, "cublas + CuPy kernel": C}
+        return {name: _error(result[rows], exact) for name, result in computed.items()}
 
     rivals = {
         "cublas + CuPy kernel": two(product, C),
@@ -353,8 +353,8 @@ def convolution(format_: str, shape: tuple[int, ...]) -> Row:
         explicit()
         rows = cupy.asarray(np.linspace(0, n * h * w - 1, SAMPLE).astype(int))
         exact = values(patches[rows], format_) @ values(W.reshape(f, -1), format_).T
-        found = {"conv2d": ours.C.reshape(-1, f), "im2col + cublas": C}
-        return {name: _error(one[rows], exact) for name, one in found.items()}
+        computed = {"conv2d": ours.C.reshape(-1, f), "im2col + cublas": C}
+        return {name: _error(result[rows], exact) for name, result in computed.items()}
 
     moved = FORMATS[format_].size * (X.size + W.size) + 4 * C.size
     rivals = {"im2col + cublas": explicit, "cublas alone": product}
@@ -396,7 +396,7 @@ def _build(job: tuple[str, str]) -> str:
 
 def compile_ahead(launches: Sequence[Any]) -> None:
     """Compile all kernels at once, in processes of their own, which fill CuPy's cache."""
-    jobs = list(dict.fromkeys((one.source, one.entry) for one in launches))
+    jobs = list(dict.fromkeys((launch.source, launch.entry) for launch in launches))
     begin = time.perf_counter()
     with concurrent.futures.ProcessPoolExecutor(12, multiprocessing.get_context("spawn")) as pool:
         for said in pool.map(_build, jobs):
@@ -407,22 +407,22 @@ def compile_ahead(launches: Sequence[Any]) -> None:
 
 def _launches(make: Callable[[], Row]) -> list[Any]:
     plans = make().ours.values()
-    return [one.launch for each in plans for one in (*each.before, each) if one.launch is not None]
+    return [launched.launch for each in plans for launched in (*each.before, each) if launched.launch is not None]
 
 
 def measured(row: Row) -> dict[str, Any]:
     """The row verified, then timed in turns with its rivals."""
     from helpers.measure.timing import interleave
 
-    for one in row.ours.values():
-        one()
+    for product in row.ours.values():
+        product()
     errors = row.check() if row.check else {}
     launches = {**row.ours, **row.rivals}
     times = np.median(interleave(list(launches.values()), BUDGET_S, WARM_UP_S), axis=0)
     entry = {
         "member": row.member, "kind": row.kind, "shape": row.shape, "work": row.work, "bytes": row.moved,
         "errors": errors, "ms": dict(zip(launches, times.tolist(), strict=True)),
-        "launches": {name: one.launch.entry for name, one in row.ours.items()},
+        "launches": {name: product.launch.entry for name, product in row.ours.items()},
     }  # fmt: skip
     shown = ", ".join(f"{name} {row.work / ms / 1e9:.1f}" for name, ms in entry["ms"].items())
     print(
@@ -432,34 +432,34 @@ def measured(row: Row) -> dict[str, Any]:
     return entry
 
 
-def tile_plans(format_: str, tensor_cores: bool, group: int, place: int, sms: int) -> list[tuple[int, int, Plan]]:
-    """(blocks for each SM, K, plan): as many as there is room for, one more, ROUNDS times those, and one; two depths."""
+def tile_plans(format_: str, tensor_cores: bool, group: int, index: int, sms: int) -> list[tuple[int, int, Plan]]:
+    """(blocks for each SM, K, plan): as many as have room, one more, ROUNDS times as many, and one, at two depths."""
     import cupy
 
-    tile = tiles.candidates(FORMATS[format_], tensor_cores, group)[place]
+    tile = tiles.candidates(FORMATS[format_], tensor_cores, group)[index]
     (BM, BN, _), across = tile.size, next(count for count in (12, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1) if sms % count == 0)
     ops = "NT" if format_ in ("s8", "e4m3") else "NN"
-    found = []
+    plans = []
     for blocks in (tile.blocks, tile.blocks + 1, ROUNDS * tile.blocks, 1):
         M, N = sms // across * BM, across * blocks * BN
         for K in DEPTHS:
             A, B = drawn(1, format_, M, K), drawn(2, format_, *((K, N) if ops == "NN" else (N, K)))
-            options = {"dtype": named(format_), "tensor_cores": tensor_cores, "op_b": ops[1], "tile": place}
+            options = {"dtype": named(format_), "tensor_cores": tensor_cores, "op_b": ops[1], "tile": index}
             if group:
                 scales = [drawn(3, "f32", M, K // group), drawn(4, "f32", K // group, N)]
                 C = cupy.empty((M, N), np.float32)
                 options |= {"scale_a": scales[0], "scale_b": scales[1], "group": group}
-                found.append((blocks, K, plan(A, B, C, **options)))
+                plans.append((blocks, K, plan(A, B, C, **options)))
             else:
-                found.append((blocks, K, plan(A, B, **options)))
-    return found
+                plans.append((blocks, K, plan(A, B, **options)))
+    return plans
 
 
 def tile_times(plans: Sequence[tuple[int, int, Plan]]) -> dict[str, float]:
     """The times of a tile, from those of its plans: a straight line through two depths."""
     from helpers.measure.timing import interleave
 
-    times = np.median(interleave([one for _, _, one in plans], TILE_BUDGET_S / PASSES, WARM_UP_S), axis=0) / 1e3
+    times = np.median(interleave([product for _, _, product in plans], TILE_BUDGET_S / PASSES, WARM_UP_S), axis=0) / 1e3
     length = DEPTHS[1] - DEPTHS[0]
     lines = np.array([(shallow - (deep - shallow) / length * DEPTHS[0], (deep - shallow) / length)
                       for shallow, deep in times.reshape(4, 2)])  # fmt: skip
@@ -484,19 +484,21 @@ def record_times() -> None:
         ("s8", True, 128),
     )  # fmt: skip
     plans = {
-        tile.key(FORMATS[format_]): (tile, tile_plans(format_, tensor_cores, group, place, sms))
+        tile.key(FORMATS[format_]): (tile, tile_plans(format_, tensor_cores, group, index, sms))
         for format_, tensor_cores, group in kinds
-        for place, tile in enumerate(tiles.candidates(FORMATS[format_], tensor_cores, group))
+        for index, tile in enumerate(tiles.candidates(FORMATS[format_], tensor_cores, group))
     }
-    compile_ahead([one.launch for _, each in plans.values() for _, _, one in each])
+    compile_ahead([product.launch for _, each in plans.values() for _, _, product in each])
     passes = [{key: tile_times(each) for key, (_, each) in plans.items()} for _ in range(PASSES)]
-    found = {}
+    times_of = {}
     for key, (tile, _) in plans.items():
-        found[key] = times = {name: float(np.median([one[key][name] for one in passes])) for name in passes[0][key]}
+        times_of[key] = times = {
+            name: float(np.median([times[key][name] for times in passes])) for name in passes[0][key]
+        }
         BM, BN, _ = tile.size
         peak = 2e-12 * BM * BN * sms * tile.blocks / times["later_k"]
         print(f"{key:48} {peak:7.1f} TFLOPS in the loop, {1e6 * times['later_round']:.1f} µs beside it", flush=True)
-    tiles.TIMES.write_text(json.dumps({"provenance": provenance(), "tiles": found}, indent=1) + "\n")
+    tiles.TIMES.write_text(json.dumps({"provenance": provenance(), "tiles": times_of}, indent=1) + "\n")
 
 
 # Rows whose tiles are compared: member, format, shape.
@@ -517,7 +519,7 @@ def _tiled(member: str, format_: str, shape: tuple[int, ...]) -> tuple[Callable[
     C = C.astype(np.int32) if format_ == "s8" else C
     options: dict[str, Any] = {"op_b": ops[1], "dtype": named(format_)}
     if member == "pointers":
-        lists = [list(one) for one in (A, B, C)]
+        lists = [list(array) for array in (A, B, C)]
         return lambda tile: plan(*lists, tile=tile), cublas_pointers(*lists)
     if member == "bias + GELU":
         options["epilogue"] = (epilogue.bias(drawn(4, "f32", N)), epilogue.gelu())
@@ -530,21 +532,23 @@ def compare_tiles(out: Path, rows: Sequence[tuple[str, str, tuple[int, ...]]] = 
     from helpers.measure.provenance import provenance
     from helpers.measure.timing import interleave
 
-    found: list[dict[str, Any]] = []
-    document = {"provenance": provenance(), "rows": found}
+    rows_: list[dict[str, Any]] = []
+    document = {"provenance": provenance(), "rows": rows_}
     options = {row: tiles.candidates(FORMATS[row[1]], True, 0) for row in rows}
-    compile_ahead([_tiled(*row)[0](place).launch for row in rows for place in range(len(options[row]))])
+    compile_ahead([_tiled(*row)[0](index).launch for row in rows for index in range(len(options[row]))])
     for row in rows:
         make, rival = _tiled(*row)
-        plans = [make(place) for place in range(len(options[row]))]
+        plans = [make(index) for index in range(len(options[row]))]
         launches = [*plans, rival] if rival else plans
         times = np.median(interleave(launches, TILE_BUDGET_S, WARM_UP_S), axis=0).tolist()
         keys = [tile.key(FORMATS[row[1]]) for tile in options[row]]
         entry = {"row": row, "ms": dict(zip(keys, times[: len(keys)], strict=True)), "rival": times[len(keys) :]}
         if chosen:
             taken = make(None).launch.entry
-            entry["chosen"] = next((k for k, one in zip(keys, plans, strict=True) if one.launch.entry == taken), taken)
-        found.append(entry)
+            entry["chosen"] = next(
+                (k for k, candidate in zip(keys, plans, strict=True) if candidate.launch.entry == taken), taken
+            )
+        rows_.append(entry)
         best = sorted(entry["ms"], key=entry["ms"].get)[:4]
         print(*row, "rival", *(f"{1e3 * ms:.1f}" for ms in entry["rival"]), "chosen", entry.get("chosen"), flush=True)
         print("   ", "; ".join(f"{key.split(' ', 2)[2]}: {1e3 * entry['ms'][key]:.1f}" for key in best), flush=True)
@@ -560,7 +564,7 @@ def record(out: Path, members: Sequence[str]) -> int:
     document = {"provenance": provenance(), "rows": rows, "failed": failed}
     with ExitStack() as stack:
         makers = list(every(stack))
-        compile_ahead([one for make in makers for one in _launches(make)])
+        compile_ahead([launch for make in makers for launch in _launches(make)])
         for make in makers:
             row = make()
             if members and row.member not in members:

@@ -24,7 +24,7 @@ def like_this_one(count: int) -> list[str]:
     names = [runtime.getDeviceProperties(which)["name"] for which in range(runtime.getDeviceCount())]
     wanted = names[runtime.getDevice()]
     called = os.environ[VISIBLE].split(",") if os.environ.get(VISIBLE) else map(str, range(len(names)))
-    alike = [one for one, name in zip(called, names, strict=False) if name == wanted]
+    alike = [candidate for candidate, name in zip(called, names, strict=False) if name == wanted]
     if len(alike) < count:
         raise TooFew(f"{count} GPUs were asked for, and there are {len(alike)} × {wanted.decode()} here.")
     return alike[:count]
@@ -41,8 +41,8 @@ def results(
     """
     afresh = multiprocessing.get_context("spawn")  # a process that CUDA has been started in cannot be forked
     free = afresh.Queue()
-    for one in gpus:
-        free.put(one)
+    for gpu in gpus:
+        free.put(gpu)
     pool = ProcessPoolExecutor(len(gpus), mp_context=afresh, initializer=_see_one, initargs=(free,))
     try:
         begun = {pool.submit(function, *task): task for task in tasks}

@@ -52,7 +52,7 @@ class NoTuner(Exception):
 
 
 @dataclass(frozen=True)
-class Found:
+class Searched:
     """What a search found at one shape.
 
     searched: every configuration that was measured and right, fastest first. finals: those that took turns with cuBLAS,
@@ -72,7 +72,7 @@ def search(
     *,
     budget_s: float = 1.0,
     report: Callable[[int, int], None] = lambda done, total: None,
-) -> Found:
+) -> Searched:
     """Measure the candidates that suit a shape, then the fastest of them beside cuBLAS. Needs a GPU and Kernel Tuner.
 
     cache: a folder for Kernel Tuner's caches; a search that was interrupted there goes on where it stopped.
@@ -111,7 +111,7 @@ def search(
     finals, refusals = bench_together([_kernel(row) for row in right[:FINALISTS]], M, N, K, budget_s=budget_s)
     refused += [f"{refusal.kernel.entry}: {refusal.error}" for refusal in refusals]
     searched = [_measurement(row, shape, finals[0].cublas) for row in right] if finals else []
-    return Found(shape, tuple(searched), tuple(sorted(finals, key=lambda row: row.median_ms)), tuple(refused))
+    return Searched(shape, tuple(searched), tuple(sorted(finals, key=lambda row: row.median_ms)), tuple(refused))
 
 
 def kernel_tuner_space(chosen: Sequence[Params]) -> tuple[dict[str, list[int]], list[Any]]:
@@ -122,8 +122,8 @@ def kernel_tuner_space(chosen: Sequence[Params]) -> tuple[dict[str, list[int]], 
     values = {name: sorted({params[name] for params in chosen}) for name in SPACE}
     wanted = {tuple(params[name] for name in SPACE) for params in chosen}
 
-    def is_chosen(*found: int) -> bool:
-        return found[: len(SPACE)] in wanted
+    def is_chosen(*params: int) -> bool:
+        return params[: len(SPACE)] in wanted
 
     # Being chosen is the restriction. The others say parts of it again, in a form that prunes early.
     return {**values, "THREADS": list(THREADS)}, [
@@ -223,20 +223,22 @@ def _observer(
 
 
 def keep(
-    found: Sequence[Found], sms: int, folder: Path = recordings.FOLDER, choices_folder: Path = choices.FOLDER
+    results: Sequence[Searched], sms: int, folder: Path = recordings.FOLDER, choices_folder: Path = choices.FOLDER
 ) -> Path:
     """Merge searches into the GPU's recordings, and the fastest parameters at each shape into its choices.
 
     sms: of the GPU. What an older run measured at a shape that is searched again is dropped. Returns the finals' file.
     """
-    if not found:
+    if not results:
         raise ValueError("There is nothing to keep: no search was finished.")
     import kernel_tuner
 
     about = provenance() | {"kernel_tuner": kernel_tuner.__version__, "code_sha256": {KERNEL: code_sha256(get(KERNEL))}}
-    again = {one.shape for one in found}
-    searched = [row for one in found for row in (one.searched if one.shape in WHOLE else one.searched[:KEPT])]
-    for suite, rows in ((SEARCH, searched), (FINALS, [row for one in found for row in one.finals])):
+    again = {result.shape for result in results}
+    searched = [
+        row for result in results for row in (result.searched if result.shape in WHOLE else result.searched[:KEPT])
+    ]
+    for suite, rows in ((SEARCH, searched), (FINALS, [row for result in results for row in result.finals])):
         file = recordings.path(gpu.name(), suite, folder)
         recordings.drop(file, lambda row: (row["M"], row["N"], row["K"]) in again)
         recordings.merge(gpu.name(), suite, about, [row.row() for row in rows], folder)

@@ -165,7 +165,9 @@ def _mend_widget(cell: NotebookNode, _: NotebookNode) -> None:
     for output in live:
         del output.data[WIDGET_VIEW]
     if live:
-        cell.outputs = [one for one in cell.outputs if not any(one is out for out in live) or "text/html" in one.data]
+        cell.outputs = [
+            output for output in cell.outputs if not any(output is out for out in live) or "text/html" in output.data
+        ]
         cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
 
 
@@ -205,7 +207,7 @@ def _mend_count(cell: NotebookNode, notebook: NotebookNode) -> None:
     if cell.cell_type != "code" or cell.execution_count is None:
         return
     position = _position(cell, notebook)
-    cell.execution_count = 1 + sum(one.cell_type == "code" for one in notebook.cells[:position])
+    cell.execution_count = 1 + sum(cell.cell_type == "code" for cell in notebook.cells[:position])
     for output in cell.outputs:
         if output.output_type == "execute_result":
             output.execution_count = cell.execution_count
@@ -216,11 +218,11 @@ def _mend_id(cell: NotebookNode, notebook: NotebookNode) -> None:
 
     One that coverage.toml names stays with its cell, however the text changes: an idea is taught there.
     """
-    if cell.get("id") in _named_places() and sum(one.get("id") == cell.id for one in notebook.cells) == 1:
+    if cell.get("id") in _named_places() and sum(other.get("id") == cell.id for other in notebook.cells) == 1:
         return
     position = _position(cell, notebook)
     text = f"{cell.cell_type}\n{cell.source.strip()}"
-    same = sum(f"{one.cell_type}\n{one.source.strip()}" == text for one in notebook.cells[:position])
+    same = sum(f"{cell.cell_type}\n{cell.source.strip()}" == text for cell in notebook.cells[:position])
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     cell["id"] = digest if not same else f"{digest}-{same + 1}"
 
@@ -233,11 +235,11 @@ def _named_places(file: Path = plan.FOLDER / "coverage.toml") -> frozenset[str]:
 @cache
 def _read_places(file: Path, modified: int) -> frozenset[str]:
     rows = tomllib.loads(file.read_text(encoding="utf-8"))["idea"]
-    return frozenset(place.partition(":")[2] for row in rows for place in row["places"])
+    return frozenset(location.partition(":")[2] for row in rows for location in row["places"])
 
 
 def _position(cell: NotebookNode, notebook: NotebookNode) -> int:
-    return next(index for index, one in enumerate(notebook.cells) if one is cell)
+    return next(index for index, other in enumerate(notebook.cells) if other is cell)
 
 
 # In this order: a widget's output adds a tag, tags decide what is hidden, and an id is made of the mended source.
@@ -276,28 +278,28 @@ def mended(notebook: NotebookNode) -> NotebookNode:
 
 def problems(notebook: NotebookNode) -> list[str]:
     """Every rule that the notebook breaks, a sentence each; cells are numbered from 1, as they stand in the file."""
-    found = []
+    sentences = []
     if (notebook.nbformat, notebook.nbformat_minor) != (4, 5):
-        found.append(f"the notebook is of format {notebook.nbformat}.{notebook.nbformat_minor}, expected 4.5.")
+        sentences.append(f"the notebook is of format {notebook.nbformat}.{notebook.nbformat_minor}, expected 4.5.")
     if "widgets" in notebook.metadata:
-        found.append("the notebook stores the state of its widgets, which grows and is dead in a file.")
+        sentences.append("the notebook stores the state of its widgets, which grows and is dead in a file.")
     others = {key: value for key, value in notebook.metadata.items() if key != "widgets"}
     if others != METADATA:
-        found.append(f"the notebook's metadata is {json.dumps(others)}, expected {json.dumps(METADATA)}.")
+        sentences.append(f"the notebook's metadata is {json.dumps(others)}, expected {json.dumps(METADATA)}.")
     for number, cell in enumerate(notebook.cells, 1):
         name = _name(number, cell)
         if _is_empty(cell):
-            found.append(f"{name} is empty.")
+            sentences.append(f"{name} is empty.")
             continue
-        found += [f"{name} {mender.rule}." for mender in MENDERS if _would_change(mender, cell, notebook)]
-        found += [f"{name} {rule}" for rule in _undecided(cell)]
-    return found + list(_undecided_notebook(notebook))
+        sentences += [f"{name} {mender.rule}." for mender in MENDERS if _would_change(mender, cell, notebook)]
+        sentences += [f"{name} {rule}" for rule in _undecided(cell)]
+    return sentences + list(_undecided_notebook(notebook))
 
 
 def _would_change(mender: Mender, cell: NotebookNode, notebook: NotebookNode) -> bool:
     trial = copy.copy(notebook)
     changed = copy.deepcopy(cell)
-    trial.cells = [changed if one is cell else one for one in notebook.cells]
+    trial.cells = [changed if other is cell else other for other in notebook.cells]
     mender.mend(changed, trial)
     return changed != cell
 
@@ -403,10 +405,10 @@ def check(text: str) -> list[str]:
         notebook = read(text)
     except ValueError as error:
         return [str(error)]
-    found = problems(notebook)
-    if not found and text != written(notebook):
-        found.append("the file is not as nbformat writes it (sorted keys, indent 1, a newline at the end).")
-    return found
+    sentences = problems(notebook)
+    if not sentences and text != written(notebook):
+        sentences.append("the file is not as nbformat writes it (sorted keys, indent 1, a newline at the end).")
+    return sentences
 
 
 def fix(path: Path) -> bool:
@@ -429,11 +431,11 @@ def main(arguments: list[str]) -> int:
         try:
             if options.fix and fix(path):
                 print(f"{path}: mended")
-            found = check(path.read_text(encoding="utf-8"))
+            sentences = check(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, ValueError) as error:
-            found = [str(error)]
-        left += len(found)
-        for sentence in found:
+            sentences = [str(error)]
+        left += len(sentences)
+        for sentence in sentences:
             print(f"{path}: {sentence}")
     if left:
         hint = "" if options.fix else "; `python -m helpers.tools.notebooks.form --fix` mends what needs no decision"

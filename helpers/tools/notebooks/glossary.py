@@ -43,25 +43,25 @@ class Entry:
 def entries(folder: Path = plan.FOLDER) -> tuple[Entry, ...]:
     """All entries, in the order of the file."""
     text = (folder / FILE).read_text(encoding="utf-8")
-    found = ENTRY.finditer(text)
+    matches = ENTRY.finditer(text)
     return tuple(
-        Entry((one["term"], *(one["also"].split(", ") if one["also"] else ())), one["text"], one["number"])
-        for one in found
+        Entry((match["term"], *(match["also"].split(", ") if match["also"] else ())), match["text"], match["number"])
+        for match in matches
     )
 
 
 def entry(term: str, folder: Path = plan.FOLDER) -> Entry | None:
     """The entry of a term, which may stand in the plural; None for a term that the glossary has not."""
     wanted = " ".join(term.lower().split())
-    names = {name.lower(): one for one in entries(folder) for name in one.terms}
+    names = {name.lower(): entry for entry in entries(folder) for name in entry.terms}
     return names.get(wanted) or names.get(wanted.removesuffix("s"))
 
 
 def linked(text: str, folder: Path = plan.FOLDER) -> str:
     """Markdown in which every link of a term leads to its entry; a term without an entry leads to the top."""
 
-    def link(found: re.Match[str]) -> str:
-        one = entry(found[1], folder)
-        return f"[**{found[1]}**](glossary.md{f'#{one.anchor}' if one else ''})"
+    def link(match: re.Match[str]) -> str:
+        term = entry(match[1], folder)
+        return f"[**{match[1]}**](glossary.md{f'#{term.anchor}' if term else ''})"
 
     return LINK.sub(link, text)

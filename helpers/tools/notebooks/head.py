@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from helpers.plan import Course
+from helpers.plan import Course, Notebook
 
 AROUND = 2  # notebooks that are shown on each side
 HEADING = re.compile(r"\A# .*")
 TRAIL = re.compile(r"^\*Notebook (\d\d) of the course:.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
-TOLD = re.compile(r"\A\n\n(> .*\n?)+", re.MULTILINE)
-MINUTES = re.compile(r"^\*\*\d+ minutes?\b", re.MULTILINE)
+LEAD = re.compile(r"\A\n\n(> .*\n?)+", re.MULTILINE)
+MINUTES = re.compile(r"^\*\*\d+ minutes?\b[^*]*\*\*", re.MULTILINE)
 
 
 def trail(number: str, course: Course, folder: Path) -> str:
@@ -24,11 +24,13 @@ def trail(number: str, course: Course, folder: Path) -> str:
     around = range(max(0, here - AROUND), min(len(course.notebooks), here + AROUND + 1))
     parts = ["…"] if around.start > 0 else []
     for index in around:
-        one = course.notebooks[index]
+        notebook = course.notebooks[index]
         if index == here:
-            parts.append(f"**{one.trail} (you are here)**")
+            parts.append(f"**{notebook.trail} (you are here)**")
         else:
-            parts.append(f"[{one.trail}]({one.file})" if (folder / one.file).exists() else one.trail)
+            parts.append(
+                f"[{notebook.trail}]({notebook.file})" if (folder / notebook.file).exists() else notebook.trail
+            )
     parts += ["…"] if around.stop < len(course.notebooks) else []
     return f"*Notebook {number} of the course:* {' → '.join(parts)}"
 
@@ -38,12 +40,18 @@ def with_head(first_cell: str, course: Course, folder: Path) -> str:
 
     The line '*Notebook 03 of the course:' says whose head it is.
     """
-    found = TRAIL.search(first_cell)
-    if found is None or found[1] not in course.numbers:
+    match = TRAIL.search(first_cell)
+    if match is None or match[1] not in course.numbers:
         return first_cell
-    one = course.notebook(found[1])
-    told = "\n".join(f"> {line}" for line in one.told.splitlines())
-    rest = TOLD.sub("\n", first_cell[found.end() :])
-    text = f"{first_cell[: found.start()]}{trail(one.number, course, folder)}\n\n{told}{rest}"
-    text = HEADING.sub(lambda _: f"# {one.title}", text)
-    return MINUTES.sub(f"**{one.minutes} minutes", text, count=1)
+    notebook = course.notebook(match[1])
+    quoted = "\n".join(f"> {line}" for line in notebook.told.splitlines())
+    rest = LEAD.sub("\n", first_cell[match.end() :])
+    text = f"{first_cell[: match.start()]}{trail(notebook.number, course, folder)}\n\n{quoted}{rest}"
+    text = HEADING.sub(lambda _: f"# {notebook.title}", text)
+    return MINUTES.sub(f"**{minutes(notebook)}**", text, count=1)
+
+
+def minutes(notebook: Notebook) -> str:
+    """'45 minutes.', '50 minutes, 60 with what is optional.'"""
+    more = f", {notebook.with_optional} with what is optional" if notebook.with_optional else ""
+    return f"{notebook.minutes} minutes{more}."

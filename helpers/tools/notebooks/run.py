@@ -50,8 +50,8 @@ def execute(text: str, folder: Path) -> str:
     client.km = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
     try:
         # Nobody's own progress belongs in a stored output.
-        nobody = {"GEMM_COURSE_BACKEND": "simulator", "GEMM_COURSE_PROGRESS": "off", "GEMM_COURSE_MY": "off"}
-        client.execute(env={**os.environ, **nobody})
+        settings = {"GEMM_COURSE_BACKEND": "simulator", "GEMM_COURSE_PROGRESS": "off", "GEMM_COURSE_MY": "off"}
+        client.execute(env={**os.environ, **settings})
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         raise NotebookFailed(str(error)) from error
     return form.written(form.mended(notebook))

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from helpers import plan
 from helpers.plan import Course, Notebook, Pause, Route
-from helpers.tools.notebooks import form, steps
+from helpers.slides import steps
+from helpers.tools.notebooks import form
 from helpers.tools.pages import coverage
 from helpers.tools.pages.markers import Markers, command_line
 
@@ -47,24 +48,24 @@ def map_of(course: Course, folder: Path) -> str:
 def _rows(course: Course, folder: Path, prefix: str = "", here: Notebook | None = None) -> str:
     """A table with a row per notebook, linked where its file is there. prefix: of links.  here: whose reader reads."""
     rows = ["| | Notebook | What it is about | Minutes |", "|---|---|---|---|"]
-    for one in course.notebooks:
-        if one == here:
-            name = f"**{one.title}** *(you are here)*"
-        elif (folder / one.file).exists():
-            name = f"[{one.title}]({prefix}{one.file})"
+    for notebook in course.notebooks:
+        if notebook == here:
+            name = f"**{notebook.title}** *(you are here)*"
+        elif (folder / notebook.file).exists():
+            name = f"[{notebook.title}]({prefix}{notebook.file})"
         else:
-            name = f"{one.title} *(in preparation)*"
-        rows.append(f"| {one.number} | {name} | {one.idea} | {one.minutes} |")
+            name = f"{notebook.title} *(in preparation)*"
+        rows.append(f"| {notebook.number} | {name} | {notebook.idea} | {notebook.minutes} |")
     return "\n".join(rows)
 
 
 def _minutes(course: Course, folder: Path) -> int:
     """Minutes of all notebooks that are there. ValueError if one is there that is not in the plan."""
     there = {path.name for path in folder.glob("*.ipynb")}
-    unknown = sorted(there - {one.file for one in course.notebooks})
+    unknown = sorted(there - {notebook.file for notebook in course.notebooks})
     if unknown:
         raise ValueError(f"{unknown[0]} is not in the plan: add a row to {folder.name}/{plan.FILE}")
-    return sum(one.minutes for one in course.notebooks if one.file in there)
+    return sum(notebook.minutes for notebook in course.notebooks if notebook.file in there)
 
 
 def hours(minutes: int) -> str:
@@ -127,7 +128,7 @@ def in_notebook(notebook: str, markers: Markers, new: str, where: str) -> str:
     Raises ValueError if no cell has the markers.
     """
     read = form.read(notebook)
-    cell = next((one for one in read.cells if markers.are_in(one.source)), None)
+    cell = next((cell for cell in read.cells if markers.are_in(cell.source)), None)
     written = markers.replaced(cell.source if cell else "", new, where)
     if cell.source == written:
         return notebook

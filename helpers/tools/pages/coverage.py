@@ -15,7 +15,7 @@ from typing import Any
 
 from gpusim.sentences import Sentence
 from helpers.plan import Course
-from helpers.tools.notebooks import steps
+from helpers.slides import steps
 
 FILE = "coverage.toml"
 PAGE = "where_taught.md"
@@ -27,7 +27,7 @@ class BrokenCoverage(Sentence, ValueError):
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A cell of a notebook. notebook: its two digits.  cell: its id.  step: where it stands, 0 before the first."""
 
     notebook: str
@@ -49,7 +49,7 @@ class Idea:
     id: str
     idea: str
     verdict: str
-    places: tuple[Place, ...]
+    places: tuple[Location, ...]
     shown: str
 
 
@@ -65,15 +65,19 @@ class Document:
 def read(text: str, course: Course, folder: Path) -> tuple[Document, ...]:
     """The documents in the text of a coverage.toml. Raises BrokenCoverage for the first row that cannot be right."""
     tables = tomllib.loads(text)
-    there = {one.number: steps.of_cells(folder / one.file) for one in course.notebooks if (folder / one.file).exists()}
+    there = {
+        notebook.number: steps.of_cells(folder / notebook.file)
+        for notebook in course.notebooks
+        if (folder / notebook.file).exists()
+    }
     ideas: dict[str, Idea] = {}
     for row in tables["idea"]:
-        one = _idea(row, there)
-        if one.id in ideas:
-            raise BrokenCoverage(f"{FILE} has two rows with the id {one.id!r}; each idea has one.")
-        ideas[one.id] = one
+        idea = _idea(row, there)
+        if idea.id in ideas:
+            raise BrokenCoverage(f"{FILE} has two rows with the id {idea.id!r}; each idea has one.")
+        ideas[idea.id] = idea
     documents = tuple(_document(row, ideas) for row in tables["document"])
-    unknown = set(ideas) - {one.id for document in documents for one in document.ideas}
+    unknown = set(ideas) - {idea.id for document in documents for idea in document.ideas}
     if unknown:
         raise BrokenCoverage(f"{FILE}: idea {min(unknown)!r} belongs to none of its documents.")
     return documents
@@ -90,30 +94,30 @@ def _idea(row: dict[str, Any], there: dict[str, dict[str, int]]) -> Idea:
         raise BrokenCoverage(f"{where}: idea and shown must say something.")
     if row["verdict"] == "yes" and not row["places"]:
         raise BrokenCoverage(f"{where} is taught ({row['verdict']!r}), so it needs at least one place.")
-    places = tuple(_place(where, place, there) for place in row["places"])
+    places = tuple(_location(where, location, there) for location in row["places"])
     return Idea(row["id"], row["idea"], row["verdict"], places, row["shown"])
 
 
-def _place(where: str, place: str, there: dict[str, dict[str, int]]) -> Place:
-    notebook, _, cell = place.partition(":")
+def _location(where: str, location: str, there: dict[str, dict[str, int]]) -> Location:
+    notebook, _, cell = location.partition(":")
     if notebook not in there:
         raise BrokenCoverage(f"{where}: there is no notebook {notebook!r} any more; where is the idea taught now?")
     if cell not in there[notebook]:
         raise BrokenCoverage(f"{where}: notebook {notebook} has no cell {cell!r} any more; where is the idea now?")
-    return Place(notebook, cell, there[notebook][cell])
+    return Location(notebook, cell, there[notebook][cell])
 
 
 def _document(row: dict[str, Any], ideas: dict[str, Idea]) -> Document:
     wanted = [f"{row['number']}.{number}" for number in range(1, row["ideas"] + 1)]
-    missing = [one for one in wanted if one not in ideas]
+    missing = [name for name in wanted if name not in ideas]
     if missing:
         raise BrokenCoverage(f"{FILE} has lost idea {missing[0]!r}; document {row['number']} has {row['ideas']} ideas.")
-    return Document(row["number"], row["title"], tuple(ideas[one] for one in wanted))
+    return Document(row["number"], row["title"], tuple(ideas[name] for name in wanted))
 
 
 def page(documents: tuple[Document, ...], course: Course) -> str:
     """The page in Markdown: a table for each document, with links to the cells, and what is not taught."""
-    verdicts = Counter(one.verdict for document in documents for one in document.ideas)
+    verdicts = Counter(idea.verdict for document in documents for idea in document.ideas)
     counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS)
     parts = [f"Of {verdicts.total()} ideas: {counts}."]
     for document in documents:
@@ -125,14 +129,14 @@ def page(documents: tuple[Document, ...], course: Course) -> str:
 def _rows(document: Document, course: Course) -> Iterator[str]:
     yield "| | Idea | Taught | Where | How |"
     yield "|--:|---|---|---|---|"
-    for one in document.ideas:
-        where = " · ".join(_link(place, course) for place in one.places)
-        yield f"| {one.id} | {_cell(one.idea)} | {one.verdict} | {where} | {_cell(one.shown)} |"
+    for idea in document.ideas:
+        where = " · ".join(_link(location, course) for location in idea.places)
+        yield f"| {idea.id} | {_cell(idea.idea)} | {idea.verdict} | {where} | {_cell(idea.shown)} |"
 
 
-def _link(place: Place, course: Course) -> str:
-    step = f", step {place.step}" if place.step else ""
-    return f"[{place.notebook}{step}]({course.notebook(place.notebook).file}#cell-id={place.cell})"
+def _link(location: Location, course: Course) -> str:
+    step = f", step {location.step}" if location.step else ""
+    return f"[{location.notebook}{step}]({course.notebook(location.notebook).file}#cell-id={location.cell})"
 
 
 def _cell(text: str) -> str:

@@ -20,7 +20,7 @@ from helpers.recordings.compared import Compared
 from helpers.tools.pages.markers import Markers, command_line
 
 FILE = Path(__file__).resolve().parents[3] / "gemm_kernels" / "cuda" / "stream_k.md"
-PLACE = Markers("fastest", "make picture")
+MARKERS = Markers("fastest", "make picture")
 WAITING, IN_TURNS, LOST, ON_OTHER = (
     Markers(name, "make picture") for name in ("waiting", "in turns", "lost", "on another gpu")
 )
@@ -98,20 +98,20 @@ def wanted(file: Path = FILE) -> dict[Path, str]:
     """The log, and the text that it should have. Raises ValueError with a sentence, NoRecording."""
     text = file.read_text(encoding="utf-8")
     tables = (
-        (PLACE, section(recordings.fastest())),
+        (MARKERS, section(recordings.fastest())),
         (WAITING, waiting()),
         (IN_TURNS, in_turns()),
         (LOST, lost()),
         (ON_OTHER, f"{section(recordings.fastest(OTHER_GPU))}\n\n{lost(OTHER_GPU)}"),
     )
-    for place, content in tables:
-        text = place.replaced(text, content, file.name)
+    for markers, content in tables:
+        text = markers.replaced(text, content, file.name)
     return {file: text}
 
 
 def main(arguments: list[str]) -> int:
     """Compare or write. Exit status 1 if the table is left out of date."""
-    return command_line(arguments, __spec__.name, __doc__, PLACE.command, wanted)
+    return command_line(arguments, __spec__.name, __doc__, MARKERS.command, wanted)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from helpers.tools.pages.markers import Markers, command_line
 
 ROOT = Path(__file__).resolve().parents[3]
 PICTURE, DARK = (Path("notebooks") / "images" / name for name in ("ladder.png", "ladder-dark.png"))
-PLACE, TABLES = (Markers(name, "make picture") for name in ("ladder", "speeds"))
+LADDER_MARKERS, TABLES = (Markers(name, "make picture") for name in ("ladder", "speeds"))
 SIZES = (256, 1024, 4096)  # M = N = K of the first table
 LAST = RUNGS[-1].name
 LARGE = 1024  # the shortest side of a large shape
@@ -79,14 +79,14 @@ def ladder_table(rows: Sequence[Measurement]) -> str:
         "| Kernel | What is new | " + " | ".join(map(str, SIZES)) + " | of cuBLAS |",
         "|---|---|" + "--:|" * (len(SIZES) + 1),
     ]
-    found = {(row.kernel, row.M): row for row in rows}
+    by_kernel = {(row.kernel, row.M): row for row in rows}
     for kernel in RUNGS:
-        if any((kernel.name, size) not in found for size in SIZES):
+        if any((kernel.name, size) not in by_kernel for size in SIZES):
             raise recordings.NoRecording(f"{kernel.name} was not recorded. {recordings.how_to('ladder')}")
-        speeds = [found[kernel.name, size] for size in SIZES]
+        speeds = [by_kernel[kernel.name, size] for size in SIZES]
         cells = " | ".join(thousands(row.gflops) for row in speeds)
         lines.append(f"| {kernel.title} | {kernel.idea} | {cells} | {speeds[-1].of_cublas:.0%} |")
-    cublas = " | ".join(thousands(found[LAST, size].cublas_gflops) for size in SIZES)
+    cublas = " | ".join(thousands(by_kernel[LAST, size].cublas_gflops) for size in SIZES)
     lines.append(f"| **cuBLAS** | NVIDIA's library | {cublas} | 100% |")
     return "\n".join(lines)
 
@@ -105,7 +105,7 @@ def shapes_table(rows: Sequence[Measurement], peak: float) -> str:
 def wanted(root: Path = ROOT) -> dict[Path, str]:
     """The README and the page of speeds, and the text that each should have. Raises ValueError with a sentence,
     NoRecording."""
-    said = {root / "README.md": (PLACE, section()), root / "notebooks" / "speeds.md": (TABLES, tables())}
+    said = {root / "README.md": (LADDER_MARKERS, section()), root / "notebooks" / "speeds.md": (TABLES, tables())}
     return {
         path: markers.replaced(path.read_text(encoding="utf-8"), text, path.name)
         for path, (markers, text) in said.items()
@@ -129,7 +129,7 @@ def main(arguments: list[str]) -> int:
         arguments,
         __spec__.name,
         __doc__,
-        PLACE.command,
+        LADDER_MARKERS.command,
         wanted,
         pictures=lambda: {ROOT / path: png for path, png in pictures().items()},
     )

@@ -41,9 +41,11 @@ def _machine_code() -> list[str]:
 
 def _sentences() -> list[str]:
     """The exceptions of the package with the first line of what they say of themselves."""
-    classes = (one for _, one in inspect.getmembers(errors, inspect.isclass) if one.__module__ == errors.__name__)
-    shown = [one for one in classes if issubclass(one, errors.SimulatorError)]
-    return [f"| `{one.__name__}` | {(one.__doc__ or '').strip().splitlines()[0]} |" for one in shown]
+    classes = (
+        member for _, member in inspect.getmembers(errors, inspect.isclass) if member.__module__ == errors.__name__
+    )
+    shown = [error for error in classes if issubclass(error, errors.SimulatorError)]
+    return [f"| `{error.__name__}` | {(error.__doc__ or '').strip().splitlines()[0]} |" for error in shown]
 
 
 def _counters() -> list[str]:

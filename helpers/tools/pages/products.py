@@ -19,7 +19,7 @@ from helpers.tools.pages.markers import Markers, command_line
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = Path("notebooks") / "cublas.md"
-PLACE = Markers("products", "make picture")
+MARKERS = Markers("products", "make picture")
 PEAKS = {"f32": "FP32", "f64": "FP64", "f16": "FP16", "bf16": "BF16", "s8": "INT8", "e4m3": "FP8"}
 MEMBERS = {
     "single": "one product",
@@ -81,12 +81,12 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
 def wanted(root: Path = ROOT) -> dict[Path, str]:
     """The page, and the text that it should have. Raises ValueError with a sentence, NoRecording."""
     path = root / PAGE
-    return {path: PLACE.replaced(path.read_text(encoding="utf-8"), section(), path.name)}
+    return {path: MARKERS.replaced(path.read_text(encoding="utf-8"), section(), path.name)}
 
 
 def main(arguments: list[str]) -> int:
     """Compare, or write the table. Exit status 1 if it is left out of date."""
-    return command_line(arguments, __spec__.name, __doc__, PLACE.command, wanted)
+    return command_line(arguments, __spec__.name, __doc__, MARKERS.command, wanted)
 
 
 if __name__ == "__main__":

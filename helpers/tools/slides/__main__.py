@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 from helpers import plan
-from helpers.tools.notebooks import form, speaker
-from helpers.tools.slides import deck, page, planned, route
+from helpers.slides import deck, planned, route, speaker
+from helpers.tools.notebooks import form
+from helpers.tools.slides import page
 
 FOLDER = form.ROOT / "build" / "slides"
 

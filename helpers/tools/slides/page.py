@@ -10,12 +10,14 @@ from string import Template
 
 from pygments.formatters import HtmlFormatter
 
+from helpers import slides
 from helpers.plan import Notebook, Route
+from helpers.slides.deck import Slide
+from helpers.slides.route import Part
 from helpers.tools import labextension
-from helpers.tools.slides.deck import Slide
-from helpers.tools.slides.route import Part
 
 HERE = Path(__file__).parent
+STYLE = Path(slides.__file__).parent / "slide.css"
 PACKAGE = "sphinx_revealjs"  # carries reveal.js and its licence; nothing of Sphinx is used
 
 DECK = Template("""<!doctype html>
@@ -110,7 +112,7 @@ def route_page(route: Route, parts: Sequence[Part]) -> str:
 def _deck(title: str, sections: Sequence[str]) -> str:
     folder = reveal_folder()
     reveal = [folder / "dist" / name for name in ("reset.css", "reveal.css")]
-    styles = [*reveal, HERE / "slide.css", HERE / "deck.css"]
+    styles = [*reveal, STYLE, HERE / "deck.css"]
     colours = HtmlFormatter(style="default").get_style_defs(".course-slide .code")
     scripts = {
         "reveal": folder / "dist" / "reveal.js",
@@ -146,9 +148,9 @@ def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _opening(over: str, title: str, told: str = "", notes: str = "") -> str:
+def _opening(over: str, title: str, lead: str = "", notes: str = "") -> str:
     """A slide of words alone. over: a line over the title.  told: sentences, one on a line.  notes: HTML."""
-    sentences = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in told.splitlines())
+    sentences = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in lead.splitlines())
     return (
         f'<section class="course-slide opening"><div class="number">{html.escape(over)}</div>'
         f"<h1>{html.escape(title)}</h1><div class='words'>{sentences}</div>{_notes(notes)}</section>"

@@ -146,15 +146,15 @@ def test_a_number_that_makes_another_opcode_is_not_said_by_the_form():
     times = [form.example | value << 32 | 5 << 24 | 3 << 16 for value in (4, 6, 2**32 - 6)]
     assert [form.text(one) for one in times] == [None, "IMAD R3, R5, 0x6, RZ", "IMAD R3, R5, -0x6, RZ"]
     (proven,) = learning.agreed(ARCH, [(form, form.example)], random.Random(0))
-    assert {0, 1, 2, 4, 8, 1 << 30} <= proven.places[2].but and not {5, 6, 7} & proven.places[2].but
+    assert {0, 1, 2, 4, 8, 1 << 30} <= proven.fields[2].but and not {5, 6, 7} & proven.fields[2].but
 
 
 def test_a_form_that_says_something_else_than_nvdisasm_is_refused():
     (form,) = (
         one for one in map(forms.parse, forms.stored()[ARCH]) if str(one).endswith("{@P}FADD.FTZ {R16}, {R24}, {R32}")
     )
-    target, left, right = form.places
-    wrong = dataclasses.replace(form, places=(target, right, left))
+    target, left, right = form.fields
+    wrong = dataclasses.replace(form, fields=(target, right, left))
     assert learning.agreed(ARCH, [(form, form.example), (wrong, form.example)], random.Random(0)) == [form]
 
 
@@ -170,7 +170,7 @@ def test_a_line_table_that_is_not_whole_or_not_known_is_said_so():
     for data in (whole.data[:-9], b"\xff\xff" + whole.data[2:], whole.data[:4] + b"\x05" + whole.data[5:]):
         changed = {**image.sections, line_table.SECTION: cubin.Section(data, len(data))}
         with pytest.raises(line_table.UnknownTable, match="line table"):
-            line_table.places(dataclasses.replace(image, sections=changed))
+            line_table.locations(dataclasses.replace(image, sections=changed))
 
 
 def test_without_forms_and_nvdisasm_a_sentence_says_what_is_missing(no_machine_code):

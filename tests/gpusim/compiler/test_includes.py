@@ -1,11 +1,13 @@
 """Which files a source may include, by whatever spelling, and that no other one is read, quoted or asked for."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 from gpusim import compiler
 from gpusim.compiler import includes
+from helpers import headers
 
 END = '\nextern "C" __global__ void k(int *x) { x[0] = ANSWER; }'
 
@@ -70,6 +72,20 @@ def test_folder_may_be_allowed(outside, monkeypatch):
     monkeypatch.setenv(includes.ENVIRONMENT_VARIABLE, os.pathsep.join(("/nowhere", str(outside.parent))))
     for source, options in ((f'#include "{outside}"', ()), ('#include "secret.h"', (f"-I{outside.parent}",))):
         assert "4711" in compiler.compile(source + END, "k", options=options).ptx
+
+
+def test_registered_folder_serves_headers_by_name(outside, monkeypatch):
+    monkeypatch.setattr(includes, "_REGISTERED", {})
+    refused('#include "../elsewhere/secret.h"' + END)
+    with pytest.raises(compiler.CompileError, match=r"cannot open source file .secret\.h"):
+        compiler.compile('#include "secret.h"' + END, "k")
+    compiler.register_headers(outside.parent)
+    assert "4711" in compiler.compile('#include "secret.h"' + END, "k").ptx
+
+
+def test_package_holds_no_header_of_the_course():
+    assert not [*Path(compiler.__file__).parents[1].rglob("*.cuh")]
+    assert {path.parent.name for path in headers.FOLDER.rglob("*.cuh")} == {"family", "two_smallest"}
 
 
 def test_changed_header_of_the_folder_is_seen(outside):

@@ -18,14 +18,14 @@ needs_a_compiler = pytest.mark.skipif(not building.compiler(), reason="there is 
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
     """A course with one small program, for which no library is built, and an empty cache."""
-    loading._found.cache_clear()
+    loading._loaded.cache_clear()
     (tmp_path / "course" / SMALL).mkdir(parents=True)
     (tmp_path / "course" / SMALL / "tiny.c").write_text("int answer(void);\nint answer(void) { return 42; }\n")
     monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, str(tmp_path))
     monkeypatch.setattr(building, "HOME", tmp_path / "course")
     monkeypatch.setattr(building, "FLAGS", [flag for flag in building.FLAGS if flag != "-fvisibility=hidden"])
     yield tmp_path
-    loading._found.cache_clear()
+    loading._loaded.cache_clear()
 
 
 @needs_a_compiler
@@ -50,7 +50,7 @@ def test_a_library_that_lacks_is_built_once_when_it_is_needed(fresh):
     assert native.describe(SMALL) == "compiled for this machine when it was first needed"
     (built,) = (fresh / "native").iterdir()
     made = built.stat().st_mtime_ns
-    loading._found.cache_clear()
+    loading._loaded.cache_clear()
     native.load(SMALL)
     assert built.stat().st_mtime_ns == made
 

@@ -59,6 +59,7 @@ def both(captured, monkeypatch):
     return short, trace.trace(captured, devices.DEFAULT)
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize(("name", "shape"), LAUNCHES)
 def test_a_loop_that_is_repeated_in_the_trace_issues_and_asks_for_the_same(name, shape, monkeypatch):
     executed = [0, 0]
@@ -96,6 +97,7 @@ def test_other_blocks_are_traced_in_part_as_the_first_ones_were(monkeypatch):
     assert len(traces) > 1 and None not in traces
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("name", PERSISTENT)
 def test_a_persistent_kernel_that_is_traced_in_part_takes_as_long_as_one_that_is_executed_whole(name, monkeypatch):
     short, whole = both(cycles.captured(get(name).launch(512, 384, 1024)), monkeypatch)

@@ -276,7 +276,7 @@ def test_the_courses_compiler_writes_machine_code_that_can_be_carried_to_a_gpu(t
 
 # --- on a GPU -------------------------------------------------------------------------------------------------------
 
-on_a_gpu = pytest.mark.skipif(not gpu.probe().found, reason=gpu.probe().reason)
+on_a_gpu = pytest.mark.skipif(not gpu.probe().usable, reason=gpu.probe().reason)
 
 
 @on_a_gpu

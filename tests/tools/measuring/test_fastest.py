@@ -29,8 +29,8 @@ from helpers.recordings.suites import (
     UNSEEN_COUNT,
     UNSEEN_FLOPS,
     UNSEEN_SIZES,
-    Place,
-    fastest_places,
+    SuiteShape,
+    fastest_shapes,
     unseen_shapes,
 )
 from helpers.tools.measuring import choosing, fastest_suite, graphs
@@ -66,9 +66,9 @@ def row(size=512, ours=(1.0, 2.0, 4.0), cublas=(2.0, 3.0, 4.0), group=SQUARES, g
 
 
 def test_every_shape_is_in_one_group():
-    places = fastest_places()
-    assert len({place.shape for place in places}) == len(places)
-    counts = {group: sum(place.group == group for place in places) for group in (SQUARES, OTHERS, UNSEEN)}
+    shapes = fastest_shapes()
+    assert len({shape.shape for shape in shapes}) == len(shapes)
+    counts = {group: sum(shape.group == group for shape in shapes) for group in (SQUARES, OTHERS, UNSEEN)}
     assert counts == {SQUARES: len(FASTEST_SQUARES), OTHERS: len(FASTEST_OTHERS), UNSEEN: UNSEEN_COUNT}
 
 
@@ -95,8 +95,8 @@ def test_nothing_was_searched_or_chosen_at_an_unseen_shape():
 
 def test_named_shapes_keep_their_group_and_a_new_one_is_another():
     asked = [(512, 512, 512), unseen_shapes()[0], (5, 6, 7)]
-    assert [place.group for place in fastest_places(asked)] == [SQUARES, UNSEEN, OTHERS]
-    assert [place.shape for place in fastest_places(asked)] == asked
+    assert [place.group for place in fastest_shapes(asked)] == [SQUARES, UNSEEN, OTHERS]
+    assert [place.shape for place in fastest_shapes(asked)] == asked
 
 
 def test_less_work_than_1024_cubed_is_timed_in_a_graph():
@@ -154,7 +154,7 @@ def test_a_group_is_summed_up_by_the_geometric_mean_and_its_lowest_shape():
 
 
 def places(*sizes):
-    return [Place(SQUARES, size, size, size) for size in sizes]
+    return [SuiteShape(SQUARES, size, size, size) for size in sizes]
 
 
 def test_each_run_goes_over_the_whole_list(monkeypatch):
@@ -185,7 +185,7 @@ def test_a_refused_kernel_has_no_row_and_no_second_turn(monkeypatch):
 
     monkeypatch.setattr(fastest_suite, "measure", once)
     pair = (get("stream_k"), get("autotuned"))
-    *_, (rows, refused) = fastest_suite.compare({place: pair for place in places(8, 16, 24)}, runs=3)
+    *_, (rows, refused) = fastest_suite.compare({shape: pair for shape in places(8, 16, 24)}, runs=3)
     assert [one.M for one in rows] == [8, 24] and refused == [Refusal(refusal.kernel, refusal.error, (16, 16, 16))]
     assert asked == [8, 16, 24] * 2 + [8, 24]
 
@@ -466,7 +466,7 @@ def test_the_default_gpu_is_among_those_that_the_suite_was_recorded_on():
 @pytest.mark.parametrize("name", GPUS)
 def test_the_shipped_recording_has_every_shape_in_the_same_number_of_runs(name):
     rows = recordings.fastest(name)
-    assert [(one.group, *one.shape) for one in rows] == [(one.group, *one.shape) for one in fastest_places(gpu=name)]
+    assert [(one.group, *one.shape) for one in rows] == [(one.group, *one.shape) for one in fastest_shapes(gpu=name)]
     assert len({len(one.runs) for one in rows}) == 1
     assert all(one.way == way(*one.shape) for one in rows)
 
@@ -547,7 +547,7 @@ def test_bench_prints_each_run_the_table_and_the_groups(a_gpu_for_the_command, c
 def test_record_keeps_the_whole_list_with_where_it_comes_from(a_gpu_for_the_command, tmp_path, capsys):
     assert main(["record", "--suite", "fastest", "--budget", "0.1", "--folder", str(tmp_path)]) == 0
     rows = recordings.fastest("NVIDIA H200", tmp_path)
-    assert [one.shape for one in rows] == [place.shape for place in fastest_places()]
+    assert [one.shape for one in rows] == [place.shape for place in fastest_shapes()]
     assert {one.ratios for one in rows} == {(2.0, 1.5, 1.0)}
     file = recordings.path("NVIDIA H200", "fastest", tmp_path)
     about = recordings.read(file)["provenance"]
@@ -595,7 +595,7 @@ def test_a_wrong_number_of_runs_is_refused(capsys):
 
 # --- on a GPU ---------------------------------------------------------------------------------------------------------
 
-on_a_gpu = pytest.mark.skipif(not gpu.probe().found, reason=gpu.probe().reason)
+on_a_gpu = pytest.mark.skipif(not gpu.probe().usable, reason=gpu.probe().reason)
 
 
 @on_a_gpu

@@ -16,6 +16,7 @@ def waits(samples):
 NO_WAIT = (lines.ISSUED, "selected", "dispatch_stall")
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("kernel", ["shared_memory", "block_tile_2d", "double_buffered"])
 def test_the_hottest_line_of_a_kernel_is_the_predicted_one_with_as_large_a_share_of_the_waits(kernel):
     recorded = lines.by_line(kernel)

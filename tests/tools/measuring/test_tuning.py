@@ -74,13 +74,13 @@ def test_what_a_search_finds_leaves_the_other_choices_alone(monkeypatch, tmp_pat
     monkeypatch.setattr(tuning, "provenance", lambda: {"date": "now"})
     file = choosing.update_choices("GPU X", 7, tmp_path / "choices", fastest=[[1, 1, 1, 0]])
     slow, fast = measured(512, 2.0), measured(512, 1.0, STAGES=3)
-    found = tuning.Found((512, 512, 512), (fast, slow), (slow, fast), ())
+    found = tuning.Searched((512, 512, 512), (fast, slow), (slow, fast), ())
     assert tuning.keep([found], 7, tmp_path, tmp_path / "choices") == tmp_path / "gpu-x" / "finals.json"
     written = json.loads(file.read_text(encoding="utf-8"))
     assert (written["gpu"], written["sms"], written["fastest"]) == ("GPU X", 7, [[1, 1, 1, 0]])
     assert [one["params"] for one in written["searched"]] == [dict(fast.params)]
     assert len(recordings.load("GPU X", "search", tmp_path)) == 2
-    tuning.keep([tuning.Found((512, 512, 512), (slow,), (slow,), ())], 7, tmp_path, tmp_path / "choices")
+    tuning.keep([tuning.Searched((512, 512, 512), (slow,), (slow,), ())], 7, tmp_path, tmp_path / "choices")
     assert [one.median_ms for one in recordings.load("GPU X", "finals", tmp_path)] == [2.0], "searched again"
 
 

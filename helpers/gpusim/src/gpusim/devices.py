@@ -251,12 +251,12 @@ def get(name: str) -> Device:
     if re.fullmatch(r"sm_\d+[af]?", name.strip().lower()):
         return for_arch(name.strip().lower())
     wanted = _words(name)
-    found = [device for device in DEVICES.values() if wanted and wanted <= _words(device.name)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(device.name for device in found)
-        raise UnknownDevice(f"{name!r} fits {len(found)} GPUs: {names}. Say which one.")
+    matching = [device for device in DEVICES.values() if wanted and wanted <= _words(device.name)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        names = ", ".join(device.name for device in matching)
+        raise UnknownDevice(f"{name!r} fits {len(matching)} GPUs: {names}. Say which one.")
     raise UnknownDevice(f"no GPU called {name!r} is in the table. It has: {', '.join(DEVICES)}.")
 
 

@@ -40,7 +40,7 @@ class NoSuchName(Sentence, AttributeError):
 
     def __init__(self, module: str, name: str, known: Sequence[str]) -> None:
         near = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
-        meant = f"Did you mean {' or '.join(f'{module}.{one}' for one in near)}? " if near else ""
+        meant = f"Did you mean {' or '.join(f'{module}.{name}' for name in near)}? " if near else ""
         super().__init__(f"There is no {module}.{name}. {meant}There are {', '.join(known)}.")
 
 

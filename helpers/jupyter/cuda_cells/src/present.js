@@ -1,6 +1,6 @@
 // The slides of a notebook over JupyterLab, at a size for a room: a title, a few words, and the notebook's own output,
 // alive. Nothing of a show is kept: not in the settings, not in the notebook. What the slides say comes from the
-// notebook's kernel, `helpers.tools.slides.live`.
+// notebook's kernel, `helpers.slides.live`.
 
 import { InputDialog, showErrorMessage, ToolbarButton } from '@jupyterlab/apputils';
 import { NotebookActions } from '@jupyterlab/notebook';
@@ -376,7 +376,7 @@ async function asked(panel) {
     throw new Error('The notebook has no kernel that could tell its slides. Choose one, and press Slides again.');
   }
   const name = panel.context.path.split('/').pop();
-  const told = `__import__("helpers.tools.slides.live", fromlist=["slides"]).slides(${JSON.stringify(name)})`;
+  const told = `__import__("helpers.slides.live", fromlist=["slides"]).slides(${JSON.stringify(name)})`;
   const reply = await kernel.requestExecute({ code: '', silent: true, user_expressions: { told } }).done;
   const answer = reply.content.user_expressions?.told;
   if (answer?.status !== 'ok') {

@@ -78,7 +78,7 @@ class Workload:
 
     def arguments(self) -> tuple[np.ndarray | np.generic, ...]:
         """What the kernel is launched with, on the host."""
-        return tuple(one.values() if isinstance(one, Array) else one for one in self.args)
+        return tuple(argument.values() if isinstance(argument, Array) else argument for argument in self.args)
 
 
 def _i(*values: int) -> tuple[np.int32, ...]:
@@ -188,8 +188,8 @@ def workloads() -> Iterator[Workload]:
 
 def further() -> Iterator[Workload]:
     """The second series."""
-    for one in (*_access(), *_grids(), *_rows(), *_chains(), *_products()):
-        yield replace(one, series=FURTHER)
+    for workload in (*_access(), *_grids(), *_rows(), *_chains(), *_products()):
+        yield replace(workload, series=FURTHER)
 
 
 def of_series(series: str) -> Iterator[Workload]:

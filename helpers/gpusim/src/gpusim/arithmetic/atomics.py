@@ -52,25 +52,27 @@ def scanned(apply: Callable, before: np.ndarray, operands: Sequence[np.ndarray])
     before: what it holds, an array of one.
     """
     ufunc = SCANS.get(apply)
-    if not operands or any(one.dtype != before.dtype for one in operands):  # an arrival at a barrier has no operand
+    if not operands or any(
+        operand.dtype != before.dtype for operand in operands
+    ):  # an arrival at a barrier has no operand
         return None
     if apply is OPERATIONS["cas"]:
         return _swapped(before[0], *operands)
     if ufunc is None or (before.dtype.kind == "f" and ufunc is not np.add):
         return None
     every = np.concatenate((before, operands[-1]))
-    found = ufunc.accumulate(every, dtype=before.dtype)
+    running = ufunc.accumulate(every, dtype=before.dtype)
     if before.dtype.kind == "f":
-        sizes = np.abs(np.concatenate((every, found)))
+        sizes = np.abs(np.concatenate((every, running)))
         if not (np.isfinite(sizes) & ((sizes == 0) | (sizes >= np.finfo(before.dtype).tiny))).all():
             return None
-    return found
+    return running
 
 
 def _swapped(before: np.generic, compared: np.ndarray, values: np.ndarray) -> np.ndarray:
     """`scanned` of compare-and-swap: from each that succeeds to the next, of which there are few in a loop."""
-    found, at = np.full(len(values) + 1, before), 0
-    while len(equal := np.flatnonzero(compared[at:] == found[at])):
+    stored, at = np.full(len(values) + 1, before), 0
+    while len(equal := np.flatnonzero(compared[at:] == stored[at])):
         at += int(equal[0]) + 1
-        found[at:] = values[at - 1]
-    return found
+        stored[at:] = values[at - 1]
+    return stored

@@ -235,8 +235,8 @@ def places_in_row(form: Form, words: np.ndarray, selector: int) -> np.ndarray:
         case _:
             inside = [2 * first, 2 * first + 1, 2 * second, 2 * second + 1]
     wide = form.k // len(chunk)
-    found = np.stack(inside, axis=1).astype(np.int64) + (wide * chunk)[:, None, :, None]
-    return found.reshape(form.depth, form.m, -1)
+    positions = np.stack(inside, axis=1).astype(np.int64) + (wide * chunk)[:, None, :, None]
+    return positions.reshape(form.depth, form.m, -1)
 
 
 # ---- registers and matrices, the warps last

@@ -35,14 +35,14 @@ def position(x: np.ndarray, size: int, is_normalized: bool) -> np.ndarray:
     return np.floor(x * STEPS) / STEPS * size if is_normalized else x
 
 
-def nearest(place: np.ndarray) -> np.ndarray:
+def nearest(coordinate: np.ndarray) -> np.ndarray:
     """The element in which a place lies."""
-    return np.floor(place).astype(np.int64)
+    return np.floor(coordinate).astype(np.int64)
 
 
-def between(place: np.ndarray, size: int, mode: int) -> tuple[np.ndarray, np.ndarray]:
+def between(coordinate: np.ndarray, size: int, mode: int) -> tuple[np.ndarray, np.ndarray]:
     """(the element at or before a place, how far it is from there to the next one, in 256ths)."""
-    middle = np.floor(place * WEIGHT + 0.5).astype(np.int64) - WEIGHT // 2
+    middle = np.floor(coordinate * WEIGHT + 0.5).astype(np.int64) - WEIGHT // 2
     if mode == CLAMP:
         middle = np.clip(middle, 0, WEIGHT * (size - 1))
     return middle // WEIGHT, middle % WEIGHT
@@ -71,13 +71,13 @@ def weights(fractions: Sequence[np.ndarray]) -> list[tuple[tuple[int, ...], np.n
         return [((0,), WEIGHT - x), ((1,), x)]
     y, *depth = others
     slices = [((0,), WEIGHT - depth[0]), ((1,), depth[0])] if depth else [((), np.full(len(x), WEIGHT))]
-    found = []
+    weights = []
     for z, whole in slices:
         right = _share(whole, x)
         left = whole - right
         top, bottom = _share(left, WEIGHT - y), _share(right, y)
-        found += [((0, 0, *z), top), ((0, 1, *z), left - top), ((1, 0, *z), right - bottom), ((1, 1, *z), bottom)]
-    return found
+        weights += [((0, 0, *z), top), ((0, 1, *z), left - top), ((1, 0, *z), right - bottom), ((1, 1, *z), bottom)]
+    return weights
 
 
 def _share(whole: np.ndarray, fraction: np.ndarray) -> np.ndarray:

@@ -46,15 +46,15 @@ class Aggregated:
 def votes_of(program: Program) -> dict[int, int]:
     """By fence and atomic operation that a thread makes for others: the vote who these are."""
     instructions = program.instructions
-    found: dict[int, int] = {}
-    for index, one in enumerate(instructions):
-        if not one.opcode.startswith(ATOMICS):
+    votes: dict[int, int] = {}
+    for index, instruction in enumerate(instructions):
+        if not instruction.opcode.startswith(ATOMICS):
             continue
-        place = (one.line, one.called_from)
+        location = (instruction.line, instruction.called_from)
         before = range(index - 1, max(0, index - NEAR) - 1, -1)
-        same = [other for other in before if (instructions[other].line, instructions[other].called_from) == place]
+        same = [other for other in before if (instructions[other].line, instructions[other].called_from) == location]
         vote = next((at for at in same if instructions[at].opcode in VOTES and not instructions[at].reads), None)
         if vote is not None:
             fences = (at for at in same if at > vote and instructions[at].opcode.startswith(FENCE))
-            found |= dict.fromkeys((index, *fences), vote)
-    return found
+            votes |= dict.fromkeys((index, *fences), vote)
+    return votes

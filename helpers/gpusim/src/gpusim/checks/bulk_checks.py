@@ -54,7 +54,7 @@ class BulkWatch:
         self._knows = np.zeros((rows, threads, warps + MOST_BARRIERS), np.int32)
         self._numbers: list[dict[int, int]] = [{} for _ in range(rows)]  # of the mbarriers, by where they are
         self._phases = np.zeros((rows, MOST_BARRIERS), np.int32)  # how many have ended
-        self._told, self._learnt = np.zeros((2, rows, MOST_BARRIERS, warps + MOST_BARRIERS), np.int32)
+        self._reported, self._learnt = np.zeros((2, rows, MOST_BARRIERS, warps + MOST_BARRIERS), np.int32)
         self._copied = Unit(*np.zeros((4, rows, units), np.int32))
         # By kind of access, row, unit and warp: when the last one was, and by which instruction and thread.
         self._last = np.zeros((2, rows, units, warps), np.int32)
@@ -72,26 +72,28 @@ class BulkWatch:
     def meet(self, blocks: np.ndarray | None, threads: np.ndarray | None) -> None:
         """The threads of these blocks, or of them only `threads`, have met at a barrier."""
         for row in range(len(self._now)) if blocks is None else np.flatnonzero(blocks).tolist():
-            who = slice(None) if threads is None else np.flatnonzero(np.broadcast_to(threads, self._wave.shape)[row])
-            self._merge(row, who)
+            threads_met = (
+                slice(None) if threads is None else np.flatnonzero(np.broadcast_to(threads, self._wave.shape)[row])
+            )
+            self._merge(row, threads_met)
 
     def meet_in_warps(self, mask: np.ndarray | None) -> None:
         """The threads of `mask` have met those of their warp."""
         lanes = np.broadcast_to(True if mask is None else mask, self._wave.shape)
         for row, warp in zip(*np.nonzero(self._by_warp(lanes)), strict=True):
             first = int(warp) * WARP
-            who = first + np.flatnonzero(lanes[row, first : first + WARP])
-            self._knows[row, who] = self._knows[row, who].max(axis=0)
+            members = first + np.flatnonzero(lanes[row, first : first + WARP])
+            self._knows[row, members] = self._knows[row, members].max(axis=0)
 
     def _by_warp(self, lanes: np.ndarray) -> np.ndarray:
         padded = np.pad(lanes, ((0, 0), (0, -lanes.shape[1] % WARP)))
         return padded.reshape(len(lanes), -1, WARP).any(axis=2)
 
-    def _merge(self, row: int, who) -> None:
-        warps = np.unique(self._warp_of[who])
-        known = self._knows[row, who].max(axis=0)
+    def _merge(self, row: int, threads) -> None:
+        warps = np.unique(self._warp_of[threads])
+        known = self._knows[row, threads].max(axis=0)
         known[warps] = self._now[row, warps]
-        self._knows[row, who] = known
+        self._knows[row, threads] = known
         self._now[row, warps] += 1
 
     def arrive(self, row: int, byte: int, threads: np.ndarray, ended: int) -> None:
@@ -102,10 +104,10 @@ class BulkWatch:
             released = self._knows[row, threads].max(axis=0)
             released[warps] = self._now[row, warps]
             self._now[row, warps] += 1
-            np.maximum(self._told[row, number], released, out=self._told[row, number])
+            np.maximum(self._reported[row, number], released, out=self._reported[row, number])
         if ended:
             self._phases[row, number] += ended
-            self._learnt[row, number] = self._told[row, number]
+            self._learnt[row, number] = self._reported[row, number]
 
     def found_ended(self, row: int, byte: int, threads: np.ndarray) -> None:
         """Threads have found a phase of an mbarrier ended."""
@@ -147,36 +149,36 @@ class BulkWatch:
     def _over_put(self, wave, row, thread, unit) -> None:
         """A thread writes where a copy may still read that no thread has waited for."""
         for one_row in np.unique(row).tolist():
-            for who, first, count, _, instruction in self._puts[one_row]:
+            for reader, first, count, _, instruction in self._puts[one_row]:
                 hit = (row == one_row) & (unit >= first) & (unit < first + count)
                 if hit.any():
                     at = int(hit.argmax())
-                    self._put_unread(wave, one_row, instruction, who, int(thread[at]), int(unit[at]), "writes")
+                    self._put_unread(wave, one_row, instruction, reader, int(thread[at]), int(unit[at]), "writes")
         unknown = self._read_by_put[row, unit] > self._knows[row, thread, : self._warps]
         unknown[np.arange(len(row)), self._warp_of[thread]] = False
         if unknown.any():
             at, warp = (int(i) for i in np.argwhere(unknown)[0])
-            instruction, who = self._last_by[LOAD, row[at], unit[at], warp].tolist()
-            self._put_unread(wave, int(row[at]), instruction, who, int(thread[at]), int(unit[at]), "writes")
+            instruction, reader = self._last_by[LOAD, row[at], unit[at], warp].tolist()
+            self._put_unread(wave, int(row[at]), instruction, reader, int(thread[at]), int(unit[at]), "writes")
 
-    def _put_unread(self, wave, row: int, instruction: int, who: int, thread: int, unit: int, what: str) -> None:
-        first = Side(instruction, row, who, "copies from")
+    def _put_unread(self, wave, row: int, instruction: int, reader: int, thread: int, unit: int, what: str) -> None:
+        first = Side(instruction, row, reader, "copies from")
         second = Side(wave.instruction.index, row, thread, what)
         self._report(wave, Hazard("bulk unread", first, second, unit * UNIT, 4), 1)
 
     # ---- copies
     def fetch(self, event) -> None:
         """A copy comes to shared memory."""
-        wave, (row, thread), place = event.wave, event.who, event.shared
-        first, count = place.byte // UNIT, event.size // UNIT
+        wave, (row, thread), destination = event.wave, event.thread, event.shared
+        first, count = destination.byte // UNIT, event.size // UNIT
         units = slice(first, first + count)
         number = self._number(event.barrier.row, event.barrier.byte)
-        if place.row == row and count:
+        if destination.row == row and count:
             self._check_free(wave, row, thread, units)
-        self._copied.phase[place.row, units] = self._phases[event.barrier.row, number] + 1
-        self._copied.barrier[place.row, units] = number
-        self._copied.thread[place.row, units] = thread
-        self._copied.instruction[place.row, units] = wave.instruction.index
+        self._copied.phase[destination.row, units] = self._phases[event.barrier.row, number] + 1
+        self._copied.barrier[destination.row, units] = number
+        self._copied.thread[destination.row, units] = thread
+        self._copied.instruction[destination.row, units] = wave.instruction.index
 
     def _check_free(self, wave, row: int, thread: int, units: slice) -> None:
         """No thread uses what a thread copies over any more, as far as it knows, and no other copy is under way."""
@@ -186,16 +188,16 @@ class BulkWatch:
             racing[:, own] = False
             if racing.any():
                 unit, warp = (int(i) for i in np.argwhere(racing)[0])
-                instruction, who = self._last_by[kind, row, units.start + unit, warp].tolist()
-                first = Side(instruction, row, who, what)
+                instruction, other_thread = self._last_by[kind, row, units.start + unit, warp].tolist()
+                first = Side(instruction, row, other_thread, what)
                 second = Side(wave.instruction.index, row, thread, "copies over")
                 byte = (units.start + unit) * UNIT
                 self._report(wave, Hazard("bulk over", first, second, byte, 4 * int(racing.any(axis=1).sum())), 1)
                 return
         self._check_come(wave, row, thread, units, "copies over")
-        for who, first, count, _, instruction in self._puts[row]:
+        for other_thread, first, count, _, instruction in self._puts[row]:
             if first < units.stop and units.start < first + count:
-                self._put_unread(wave, row, instruction, who, thread, max(first, units.start), "copies over")
+                self._put_unread(wave, row, instruction, other_thread, thread, max(first, units.start), "copies over")
 
     def _check_come(self, wave, row: int, thread: int, units: slice, what: str) -> None:
         """What was copied to these units has come, as far as a thread knows."""
@@ -209,15 +211,15 @@ class BulkWatch:
 
     def put(self, event) -> None:
         """A copy leaves shared memory."""
-        wave, (row, thread), place = event.wave, event.who, event.shared
-        units = slice(place.byte // UNIT, (place.byte + event.size) // UNIT)
+        wave, (row, thread), source = event.wave, event.thread, event.shared
+        units = slice(source.byte // UNIT, (source.byte + event.size) // UNIT)
         self._check_come(wave, row, thread, units, "copies from")
         racing = self._last[STORE, row, units] > self._knows[row, thread, : self._warps]
         racing[:, self._warp_of[thread]] = False
         if racing.any():
             unit, warp = (int(i) for i in np.argwhere(racing)[0])
-            instruction, who = self._last_by[STORE, row, units.start + unit, warp].tolist()
-            first = Side(instruction, row, who, "writes")
+            instruction, writer = self._last_by[STORE, row, units.start + unit, warp].tolist()
+            first = Side(instruction, row, writer, "writes")
             second = Side(wave.instruction.index, row, thread, "copies from")
             byte = (units.start + unit) * UNIT
             self._report(wave, Hazard("bulk over", first, second, byte, 4 * int(racing.any(axis=1).sum())), 1)
@@ -231,14 +233,14 @@ class BulkWatch:
         lanes = np.broadcast_to(True if event.mask is None else event.mask, self._wave.shape)
         for row, puts in enumerate(self._puts):
             left = []
-            for one in puts:
-                thread, first, count, age, instruction = one
+            for put in puts:
+                thread, first, count, age, instruction = put
                 if not lanes[row, self._asks(thread, lanes[row])]:
-                    left.append(one)
+                    left.append(put)
                 elif event.what == "commit":
                     left.append([thread, first, count, age + 1, instruction])
                 elif age < event.pending:
-                    left.append(one)
+                    left.append(put)
                 else:
                     warp = self._warp_of[thread]
                     self._read_by_put[row, first : first + count, warp] = self._now[row, warp]

@@ -135,7 +135,7 @@ class Report:
 
 def error_for(report: Report) -> HazardError:
     """The exception that stands for a report with findings that are no WARNINGS; its type is that of the first."""
-    first = next(one for one in report.findings if one.kind not in WARNINGS)
+    first = next(finding for finding in report.findings if finding.kind not in WARNINGS)
     texts = [finding.message for finding in report.findings[:MOST_IN_A_MESSAGE]]
     if len(report.findings) > MOST_IN_A_MESSAGE:
         texts.append(f"… and {len(report.findings) - MOST_IN_A_MESSAGE} more: see error.report.findings.")
@@ -233,8 +233,8 @@ class Checker(Observer):
             )
         counts = self.counts
         return Report(
-            self.program.name, tuple(self.findings.found.values()), counts["shared"], counts["global"], counts["local"],
-            counts["barriers"], counts["copies"], tuple(notes),
+            self.program.name, tuple(self.findings.by_key.values()), counts["shared"], counts["global"],
+            counts["local"], counts["barriers"], counts["copies"], tuple(notes),
         )  # fmt: skip
 
     # ---- what the engine reports
@@ -272,7 +272,7 @@ class Checker(Observer):
         self.shared.end(event.wave)
 
     def executed(self, event: Executed) -> None:
-        if not self._goes_on and any(one.kind not in WARNINGS for one in self.findings.found.values()):
+        if not self._goes_on and any(finding.kind not in WARNINGS for finding in self.findings.by_key.values()):
             self._since += 1
             if self._since > ENOUGH:
                 self.notes.append(f"{self.program.name} was not executed to its end.")
@@ -352,8 +352,8 @@ class Checker(Observer):
     def take_from(self, at_ptx: "Checker") -> None:
         """Of what a watch at PTX level found, what shows there alone: masks that do not name who calls, and variables
         that are never set."""
-        shown, found = {Messages.not_named, NEVER_SET}, at_ptx.findings.found
-        self.findings.found |= {key: one for key, one in found.items() if not shown.isdisjoint(key)}
+        shown, findings = {Messages.not_named, NEVER_SET}, at_ptx.findings.by_key
+        self.findings.by_key |= {key: finding for key, finding in findings.items() if not shown.isdisjoint(key)}
 
     def lanes_named(self, event: LanesNamed) -> None:
         """At PTX level threads call a function of their warp."""
@@ -490,16 +490,16 @@ class Checker(Observer):
         if event.allocation is not None:
             op = {"fetch": "ld", "put": "st", "reduce": "red"}[event.kind]
             if event.allocation.watch is not None and event.size:
-                place = event.shared
-                there = wave.shared.contents[place.row, place.byte : place.byte + event.size]
+                destination = event.shared
+                there = wave.shared.contents[destination.row, destination.byte : destination.byte + event.size]
                 written = there.copy() if event.kind == "put" else ()
-                event.allocation.watch.copy_in_bulk(wave, op, event.who, event.first, event.size, written)
+                event.allocation.watch.copy_in_bulk(wave, op, event.thread, event.first, event.size, written)
         if event.kind in ("put", "reduce"):
             self._bulk.put(event)
             return
         self._bulk.fetch(event)
         if self._uninvolved is not None:  # who asks tells what it knows
-            (row, thread), barrier = event.who, event.barrier
+            (row, thread), barrier = event.thread, event.barrier
             is_far = row != barrier.row
             self._uninvolved.arrive(barrier.row, barrier.byte, np.full(1 - is_far, thread), is_far, 0)
         places = np.arange(event.shared.byte, event.shared.byte + event.size, BULK_UNIT)
@@ -522,9 +522,9 @@ class Checker(Observer):
         """A phase ends when bytes have come."""
         no_threads = np.zeros(0, int)
         if self._bulk is not None:
-            self._bulk.arrive(event.place.row, event.place.byte, no_threads, 1)
+            self._bulk.arrive(event.barrier.row, event.barrier.byte, no_threads, 1)
         if self._uninvolved is not None:
-            self._uninvolved.arrive(event.place.row, event.place.byte, no_threads, False, 1)
+            self._uninvolved.arrive(event.barrier.row, event.barrier.byte, no_threads, False, 1)
 
     def phase_found(self, event: PhaseFound) -> None:
         """Threads find that a phase has ended."""
@@ -590,8 +590,8 @@ def _arrives_elsewhere(opcode: str) -> bool:
 
 def _by_block(program: Program, named: Mapping[int, int]) -> dict[int, list[tuple[int, int]]]:
     """By basic block its (instruction, mask)."""
-    found: dict[int, list[tuple[int, int]]] = {}
+    by_block: dict[int, list[tuple[int, int]]] = {}
     for block in program.blocks if named else ():
         if inside := [(index, named[index]) for index in range(block.start, block.stop) if index in named]:
-            found[block.index] = inside
-    return found
+            by_block[block.index] = inside
+    return by_block

@@ -17,7 +17,7 @@ import numpy as np
 from gpusim.engine.clusters import RANK_SHIFT
 from gpusim.engine.observers import Access, ClusterBarrierPassed
 
-NOBODY = -1
+NO_THREAD = -1
 READS, WRITES, UPDATES = "reads", "writes", "updates"
 _WHAT = {"ld": READS, "ldsm": READS, "st": WRITES, "stsm": WRITES, "atom": UPDATES, "red": UPDATES}
 _WRONG_AFTER = {READS: (WRITES, UPDATES), WRITES: (READS, WRITES, UPDATES), UPDATES: (READS, WRITES)}
@@ -60,7 +60,7 @@ class ClusterChecks:
         self._now, self._before, self._after = (
             {what: np.zeros(shape, np.uint16) for what in _WRONG_AFTER} for _ in range(3)
         )
-        self._last = {what: np.full(shape, NOBODY, np.int64) for what in _WRONG_AFTER}
+        self._last = {what: np.full(shape, NO_THREAD, np.int64) for what in _WRONG_AFTER}
         self._visited: dict[int, tuple[Visit, int]] = {}  # by row: the last access by another block, and its byte
 
     def barrier(self, event: ClusterBarrierPassed) -> None:
@@ -94,40 +94,44 @@ class ClusterChecks:
             owes, arrived = wave.cluster.owes[rows, threads], wave.cluster.arrived[rows, threads]
         visits = (wave.instruction.index * wave.shape[0] + rows) * wave.threads + threads
         for byte in range(event.width):
-            place = targets, first + byte
+            cells = targets, first + byte
             if event.space == "cluster" and what != WRITES:
-                self._unwritten(wave, what, rows, threads, place)
+                self._unwritten(wave, what, rows, threads, cells)
             for other in _WRONG_AFTER[what]:
-                wrong = self._now[other][place] | np.where(owes & ~arrived, self._before[other][place], 0)
+                wrong = self._now[other][cells] | np.where(owes & ~arrived, self._before[other][cells], 0)
                 wrong = wrong & ~bits != 0
                 if wrong.any():
-                    self._race(wave, what, other, rows, threads, place, wrong)
-            np.bitwise_or.at(self._now[what], place, bits)
+                    self._race(wave, what, other, rows, threads, cells, wrong)
+            np.bitwise_or.at(self._now[what], cells, bits)
             if owes.any():
-                np.bitwise_or.at(self._after[what], place, np.where(owes & arrived, bits, 0).astype(np.uint16))
-            self._last[what][place] = visits
+                np.bitwise_or.at(self._after[what], cells, np.where(owes & arrived, bits, 0).astype(np.uint16))
+            self._last[what][cells] = visits
 
     def _visit(self, wave, what: str, rows, threads, targets, first) -> None:
         for target in np.unique(targets).tolist():
-            one = int(np.flatnonzero(targets == target)[0])
-            visit = Visit(wave.instruction.index, int(rows[one]), int(threads[one]), what)
-            self._visited[target] = visit, int(first[one])
+            first_lane = int(np.flatnonzero(targets == target)[0])
+            visit = Visit(wave.instruction.index, int(rows[first_lane]), int(threads[first_lane]), what)
+            self._visited[target] = visit, int(first[first_lane])
 
-    def _unwritten(self, wave, what: str, rows, threads, place) -> None:
-        missing = ~self._is_written(*place)
+    def _unwritten(self, wave, what: str, rows, threads, cells) -> None:
+        missing = ~self._is_written(*cells)
         if missing.any():
-            one = int(missing.argmax())
-            visit = Visit(wave.instruction.index, int(rows[one]), int(threads[one]), what)
-            hazard = ClusterHazard("unwritten", None, visit, int(place[0][one]), int(place[1][one]), int(missing.sum()))
+            worst = int(missing.argmax())
+            visit = Visit(wave.instruction.index, int(rows[worst]), int(threads[worst]), what)
+            hazard = ClusterHazard(
+                "unwritten", None, visit, int(cells[0][worst]), int(cells[1][worst]), int(missing.sum())
+            )
             self._report(wave, hazard)
 
-    def _race(self, wave, what: str, other: str, rows, threads, place, wrong) -> None:
-        one = int(wrong.argmax())
-        row, byte = int(place[0][one]), int(place[1][one])
+    def _race(self, wave, what: str, other: str, rows, threads, cells, wrong) -> None:
+        worst = int(wrong.argmax())
+        row, byte = int(cells[0][worst]), int(cells[1][worst])
         before = int(self._last[other][row, byte])
         first = None
-        if before != NOBODY and before // wave.threads % wave.shape[0] != rows[one]:  # else its own access came last
+        if (
+            before != NO_THREAD and before // wave.threads % wave.shape[0] != rows[worst]
+        ):  # else its own access came last
             rest, thread = divmod(before, wave.threads)
             first = Visit(*divmod(rest, wave.shape[0]), thread, other)
-        second = Visit(wave.instruction.index, int(rows[one]), int(threads[one]), what)
+        second = Visit(wave.instruction.index, int(rows[worst]), int(threads[worst]), what)
         self._report(wave, ClusterHazard("race", first, second, row, byte, int(wrong.sum())))

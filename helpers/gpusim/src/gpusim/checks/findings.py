@@ -82,7 +82,7 @@ class Findings:
     def __init__(self, program: Program, grid: Index, block: Index, names: SharedNames) -> None:
         self._program, self._names, self._threads = program, names, product(block)
         self.messages = Messages(program, grid, block, names.strengths)
-        self.found: dict[tuple, Finding] = {}
+        self.by_key: dict[tuple, Finding] = {}
 
     def warps_apart(self, block: Index, threads: Mapping[int, np.ndarray]) -> None:
         """The same of a block, (x, y, z), by the indices of the barriers."""
@@ -135,11 +135,11 @@ class Findings:
 
     def keep(self, key: tuple, count: int, make: Callable[[], Finding]) -> None:
         """Make a finding of the first hazard of a kind and a pair of lines, and count the others."""
-        known = self.found.get(key)
+        known = self.by_key.get(key)
         if known is not None:
-            self.found[key] = replace(known, count=known.count + count)
-        elif len(self.found) < MOST_FINDINGS:
-            self.found[key] = replace(make(), count=count)
+            self.by_key[key] = replace(known, count=known.count + count)
+        elif len(self.by_key) < MOST_FINDINGS:
+            self.by_key[key] = replace(make(), count=count)
 
     def shared_hazard(self, wave, hazard: Hazard | LocalHazard | OutOfBounds, times: int) -> None:
         """A hazard of shared memory, or of local memory, becomes a finding; an error is raised."""
@@ -152,7 +152,7 @@ class Findings:
         sides = [side.instruction for side in (hazard.first, second) if side is not None and hazard.kind == "race"]
         if any(self._names.only_puts_back(self._program.instructions[side], hazard.byte) for side in sides):
             return
-        name, index, place = self._names.place(second.instruction, hazard.byte)
+        name, index, element = self._names.locate(second.instruction, hazard.byte)
         lines = self.messages.lines(second.instruction)
         if hazard.first is not None:
             lines = tuple(dict.fromkeys((*self.messages.lines(hazard.first.instruction), *lines)))
@@ -171,7 +171,7 @@ class Findings:
                 "bulk early": self.messages.bulk_too_early, "bulk over": self.messages.bulk_over,
                 "bulk unread": self.messages.bulk_unread,
             }[hazard.kind]  # fmt: skip
-            message = write(hazard, place, block)
+            message = write(hazard, element, block)
             return Finding(kind, lines, block, thread, name, index, message, None if other is None else block, other)
 
         self.keep((kind, hazard.kind, name, *lines), hazard.words * times, make)
@@ -179,7 +179,7 @@ class Findings:
     def cluster_hazard(self, wave, hazard: ClusterHazard) -> None:
         """A hazard between blocks of a cluster becomes a finding."""
         second, first = hazard.second, hazard.first
-        name, index, place = self._names.place(-1, hazard.byte)
+        name, index, element = self._names.locate(-1, hazard.byte)
         lines = self.messages.lines(second.instruction)
         if first is not None:
             lines = tuple(dict.fromkeys((*self.messages.lines(first.instruction), *lines)))
@@ -193,7 +193,7 @@ class Findings:
                 "race": self.messages.cluster_race, "unwritten": self.messages.cluster_unwritten,
                 "ended": self.messages.cluster_ended,
             }[hazard.kind]  # fmt: skip
-            message = write(hazard, f"{place} of block {coordinates(owner)}", other, (block, thread))
+            message = write(hazard, f"{element} of block {coordinates(owner)}", other, (block, thread))
             return Finding(kind, lines, block, thread, name, index, message, *(other or (None, None)))
 
         self.keep((kind, hazard.kind, name, *lines), hazard.bytes_, make)
@@ -225,13 +225,13 @@ class Findings:
             size = product(allocation.shape)
             inside = element < size and len(allocation.shape) > 1
             index = tuple(int(i) for i in np.unravel_index(element, allocation.shape)) if inside else (element,)
-            place = f"{allocation.name}[{', '.join(map(str, index))}]"
+            element_name = f"{allocation.name}[{', '.join(map(str, index))}]"
             if first is None:
-                message = self.messages.global_unwritten(hazard, allocation.name, place, block, thread)
+                message = self.messages.global_unwritten(hazard, allocation.name, element_name, block, thread)
                 return Finding(kind, lines, block, thread, allocation.name, index, message)
             other_block = self.messages.block_index(first.thread // self._threads)
             other_thread = self.messages.thread_index(first.thread % self._threads)
-            message = self.messages.global_race(hazard, place, (other_block, other_thread), (block, thread))
+            message = self.messages.global_race(hazard, element_name, (other_block, other_thread), (block, thread))
             return Finding(kind, lines, block, thread, allocation.name, index, message, other_block, other_thread)
 
         self.keep((kind, allocation.name, *lines), count, make)

@@ -142,7 +142,7 @@ class Clock:
         self.released_by_threads = np.zeros(blocks * threads, np.int64)  # zeros take no memory before they are touched
         self.fenced = False
         self._answered: dict[int, bool] = {}
-        self.passes_on = False  # whether something may have been handed on in a block alone
+        self.releases_in_block = False  # whether something may have been released to a block alone
         few = blocks <= MOST_BLOCKS
         self.warps = -(-threads // WARP)
         self.acquired = np.zeros((blocks, blocks), np.int64) if few else None
@@ -164,7 +164,9 @@ class Clock:
         self.of_device, self.of_block = Fences(wave.shape), Fences(wave.shape)
         self.released_in_block = np.zeros(wave.shape, np.int64)
         self.atomics_of_threads, self.met_before_fence = np.zeros((2, *wave.shape), np.int64)
-        self.looks = np.zeros((2, *wave.shape), np.int64)  # by thread when it last looked at others' work, and where
+        self.last_acquire = np.zeros(
+            (2, *wave.shape), np.int64
+        )  # by thread when it last looked at others' work, and where
         first = (wave.block_ids * wave.threads)[:, None]
         self.marks = (
             1 + first + np.arange(wave.threads, dtype=np.int64)[None, :]
@@ -218,7 +220,7 @@ class Clock:
         self.fenced = True
         lanes = _lanes(wave, mask)
         self.of_block.last[lanes] = self.tick()
-        self.passes_on |= scope == "block"
+        self.releases_in_block |= scope == "block"
         if scope != "block":
             self.fences[self._blocks(wave, mask)] = self.now
             self.of_device.last[lanes] = self.now
@@ -241,7 +243,7 @@ class Clock:
         """An atomic operation, or another strong access, on shared memory."""
         if not self.fenced:
             return
-        self.passes_on = True
+        self.releases_in_block = True
         lanes = _lanes(wave, mask)
         self.tick()
         here = np.broadcast_to(True if mask is None else mask, wave.shape)
@@ -283,14 +285,14 @@ class Clock:
             lanes = _lanes(wave, mask)
             self.atomics_of_threads[lanes] = self.now
             if op == "ld" or (op == "atom" and self.result_is_live(wave)):
-                self.looks[0][lanes], self.looks[1][lanes] = self.now, wave.instruction.index
+                self.last_acquire[0][lanes], self.last_acquire[1][lanes] = self.now, wave.instruction.index
         if not self.fenced or op == "ld":
             return
         here = np.broadcast_to(True if mask is None else mask, wave.shape)
         released = self.of_device.released(here, self.warp_barriers)
         self._release(np.maximum(released, self.of_device.released_by_blocks(here, self.barriers)))
         self._tell_block(here)
-        if self.passes_on:
+        if self.releases_in_block:
             self._pass_on(np.where(by_warps(here, wave.shape), self.met_before_fence, 0).max(axis=1))
 
     def _release(self, known: np.ndarray) -> None:
@@ -342,17 +344,17 @@ class Clock:
         by_warp = self.acquired_by_warps[blocks * self.warps + lane // WARP, other_blocks]
         return np.minimum(met, np.maximum(by_warp, self.acquired[blocks, other_blocks]))
 
-    def missing_release(self, wave, other: int, who: int, time: int) -> MissingRelease | None:
+    def missing_release(self, wave, other: int, reader: int, time: int) -> MissingRelease | None:
         """Why a thread does not know what one of another block did, if it has looked at others' work since."""
-        (block, thread), (other_block, other_thread) = divmod(who, wave.threads), divmod(other, wave.threads)
+        (block, thread), (other_block, other_thread) = divmod(reader, wave.threads), divmod(other, wave.threads)
         row, other_row = np.searchsorted(self.block_ids, (block, other_block)).tolist()
         when = max(self.atomics_of_threads[row, thread], self.met[row])
-        at = np.flatnonzero(self.looks[0, row] == when)
+        at = np.flatnonzero(self.last_acquire[0, row] == when)
         if block == other_block or when <= time or self.released_by_threads[other] > time or not len(at):
             return None
         here = other_row < len(self.block_ids) and self.block_ids[other_row] == other_block
         missing = "barrier" if here and self.of_device.last[other_row, other_thread] > time else "fence"
-        return MissingRelease(int(self.looks[1, row, at[0]]), missing)
+        return MissingRelease(int(self.last_acquire[1, row, at[0]]), missing)
 
     @staticmethod
     def _blocks(wave, mask: np.ndarray | None) -> np.ndarray:
@@ -414,8 +416,8 @@ class GlobalWatch:
         self.near = _Accesses(words)  # the last one of the same block
         self.far = _Accesses(words)  # the last one of another
         self.reader = _Accesses(words)  # the last one
-        self.neighbour = _Accesses(words)  # the last other reader of the same block
-        self.stranger = _Accesses(words)  # the last reader of another block
+        self.reader_in_block = _Accesses(words)  # the last other reader of the same block
+        self.reader_elsewhere = _Accesses(words)  # the last reader of another block
 
     # ---- called for every access, before it is carried out
     def access(self, wave, op: str, offsets, mask, width: int, values: tuple = ()) -> None:
@@ -437,11 +439,11 @@ class GlobalWatch:
             self._ordered(wave, op, first, marks, mask, width, values)
 
     def copy_in_bulk(
-        self, wave, op: str, who: tuple[int, int], first: int, size: int, written: np.ndarray | tuple = ()
+        self, wave, op: str, copier: tuple[int, int], first: int, size: int, written: np.ndarray | tuple = ()
     ) -> None:
-        """Thread `who` copies `size` bytes from byte `first` on, or there; then `written` are the bytes."""
+        """Thread `copier` copies `size` bytes from byte `first` on, or there; then `written` are the bytes."""
         places = np.arange(first, first + size, BULK_UNIT)
-        marks = np.full(len(places), np.broadcast_to(self.clock.marks, wave.shape)[who])
+        marks = np.full(len(places), np.broadcast_to(self.clock.marks, wave.shape)[copier])
         if self.unwritten is not None:
             self._initialised(wave, op, places, marks, BULK_UNIT)
         if self.written:
@@ -482,7 +484,7 @@ class GlobalWatch:
         if op == "ld":
             self._remember_readers(wave, words, marks, stamp)
             return
-        for readers in (self.reader, self.neighbour, self.stranger):
+        for readers in (self.reader, self.reader_in_block, self.reader_elsewhere):
             self._compare(wave, readers, "reads", words, marks, strong, op, None)
         if strong and self.writer.used:
             stamp = self._with_plain_ones(wave, words, marks, stamp)
@@ -516,11 +518,11 @@ class GlobalWatch:
             at = np.flatnonzero((threads != 0) & (threads != marks))
             at = at[~self._in_order(wave, threads[at] - 1, marks[at] - 1, stamps[at] >> TIME)] if len(at) else at
             same = (threads[at] - 1) // wave.threads == (marks[at] - 1) // wave.threads
-            for (_, who, when), chosen in zip(kept, (at[same], at[~same]), strict=True):
-                who[chosen], when[chosen] = threads[chosen], stamps[chosen]
-        for others, who, when in kept:
-            if others.used or who.any():
-                others.put(words, who, when)
+            for (_, thread_of, when), chosen in zip(kept, (at[same], at[~same]), strict=True):
+                thread_of[chosen], when[chosen] = threads[chosen], stamps[chosen]
+        for others, threads_before, when in kept:
+            if others.used or threads_before.any():
+                others.put(words, threads_before, when)
 
     def _forget_others(self, words) -> None:
         for others in (self.near, self.far):
@@ -546,9 +548,9 @@ class GlobalWatch:
         if not foreign.any():
             return False
         chosen = np.flatnonzero(foreign)
-        others, who, words = others[chosen] - 1, marks[chosen] - 1, words[chosen]
+        others, accessors, words = others[chosen] - 1, marks[chosen] - 1, words[chosen]
         stamps = earlier.stamp.take(words)
-        racing = ~self._in_order(wave, others, who, stamps >> TIME)
+        racing = ~self._in_order(wave, others, accessors, stamps >> TIME)
         if strong:
             racing &= (stamps & 1) == 0
         if new is not None and op == "st" and racing.any():
@@ -561,18 +563,20 @@ class GlobalWatch:
             if what == "writes" and stamps[at] & 1:
                 what = "updates"
             first = GlobalSide(instruction, int(others[at]), what)
-            missing_release = self.clock.missing_release(wave, int(others[at]), int(who[at]), int(stamps[at]) >> TIME)
-            self._race(wave, first, op, int(who[at]), int(words[at]), int(racing.sum()), missing_release)
+            missing_release = self.clock.missing_release(
+                wave, int(others[at]), int(accessors[at]), int(stamps[at]) >> TIME
+            )
+            self._race(wave, first, op, int(accessors[at]), int(words[at]), int(racing.sum()), missing_release)
         return False
 
-    def _in_order(self, wave, others: np.ndarray, who: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """Whether what threads `others` did at `times` comes before what `who` do now."""
+    def _in_order(self, wave, others: np.ndarray, accessors: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Whether what threads `others` did at `times` comes before what `accessors` do now."""
         clock, threads = self.clock, wave.threads
-        block, other_block = who // threads, others // threads
+        block, other_block = accessors // threads, others // threads
         same = block == other_block
         row = np.searchsorted(wave.block_ids, block)
         ordered = same & (clock.barriers[row] > times)
-        lane, other_lane = who % threads, others % threads
+        lane, other_lane = accessors % threads, others % threads
         same_warp = same & (lane // WARP == other_lane // WARP)
         if self._uninvolved is not None and ordered.any():
             between = ordered & ~same_warp
@@ -610,15 +614,15 @@ class GlobalWatch:
     def _push(self, words, marks, stamps, latest, threads: int) -> None:
         """Keep readers that are not the latest any more: of the same block as the latest, or of another one."""
         same = (marks - 1) // threads == (latest - 1) // threads
-        for place, chosen in ((self.neighbour, same), (self.stranger, ~same)):
+        for history, chosen in ((self.reader_in_block, same), (self.reader_elsewhere, ~same)):
             if chosen.any():
-                place.put(words[chosen], marks[chosen], stamps if np.ndim(stamps) == 0 else stamps[chosen])
+                history.put(words[chosen], marks[chosen], stamps if np.ndim(stamps) == 0 else stamps[chosen])
 
     def _same_instruction(self, wave, words, marks, lost, new) -> None:
         """Several threads store into one word at once: does it matter which one is last?"""
         concerned = np.isin(words, words[lost])
         order = np.argsort(words[concerned], kind="stable")
-        words, who = words[concerned][order], marks[concerned][order] - 1
+        words, writers = words[concerned][order], marks[concerned][order] - 1
         starts = np.r_[0, np.flatnonzero(np.diff(words)) + 1]
         values = new()
         if values is None:
@@ -631,8 +635,8 @@ class GlobalWatch:
             start = int(starts[group])
             stop = int(starts[group + 1]) if group + 1 < len(starts) else len(words)
             at = start + 1 if values is None else start + int((values[start:stop] != values[start]).argmax())
-            first = GlobalSide(wave.instruction.index, int(who[start]), "writes")
-            self._race(wave, first, "st", int(who[at]), int(words[start]), int(different.sum()))
+            first = GlobalSide(wave.instruction.index, int(writers[start]), "writes")
+            self._race(wave, first, "st", int(writers[at]), int(words[start]), int(different.sum()))
 
     def _race(
         self,

@@ -39,7 +39,7 @@ class Messages:
         self._program = program
         self._volatile = {index for index, strength in strengths.items() if strength is not Strength.STRONG}
         flags = (Strength.VOLATILE, Strength.STRONG)
-        self._has_flags = any(one.strong for one in program.instructions) or any(
+        self._has_flags = any(instruction.strong for instruction in program.instructions) or any(
             strength in flags for strength in strengths.values()
         )
         self._grid = grid
@@ -48,10 +48,10 @@ class Messages:
     # ---- where
     def lines(self, instruction: int) -> tuple[int, ...]:
         """The source line of an instruction and the lines that its function was called from."""
-        found = self._program.instructions[instruction]
-        return (found.line, *found.called_from)
+        reported = self._program.instructions[instruction]
+        return (reported.line, *reported.called_from)
 
-    def _quote(self, instruction: int, *who: str) -> str:
+    def _quote(self, instruction: int, *notes: str) -> str:
         """The source line with what a thread does there; below it the lines that it was called from."""
         lines = self._program.source_lines
         texts = []
@@ -59,13 +59,13 @@ class Messages:
             if 1 <= line <= len(lines):
                 start = "  called from line" if position else "line"
                 texts.append(f"  {start} {line}: {lines[line - 1].strip()}\n")
-        return "".join([*texts[:1], *(f"    {one}\n" for one in who), *texts[1:]])
+        return "".join([*texts[:1], *(f"    {note}\n" for note in notes), *texts[1:]])
 
-    def _quote_both(self, first: int, second: int, one: str, other: str) -> str:
+    def _quote_both(self, first: int, second: int, first_note: str, other: str) -> str:
         """Two source lines with what happens there; one line if they are the same."""
         if self.lines(first) == self.lines(second):
-            return self._quote(first, one, other)
-        return self._quote(first, one) + self._quote(second, other)
+            return self._quote(first, first_note, other)
+        return self._quote(first, first_note) + self._quote(second, other)
 
     def block_index(self, number: int) -> Index:
         """(x, y, z) of a linear block number."""
@@ -76,28 +76,28 @@ class Messages:
         return unravel(number, self._block)
 
     # ---- shared memory
-    def _does(self, side: Side, place: str) -> str:
+    def _does(self, side: Side, element: str) -> str:
         """What one access of a hazard does."""
-        return f"thread {coordinates(self.thread_index(side.thread))} {_verb(side.what)} {place}"
+        return f"thread {coordinates(self.thread_index(side.thread))} {_verb(side.what)} {element}"
 
-    def _quote_sides(self, hazard: Hazard, place: str) -> str:
+    def _quote_sides(self, hazard: Hazard, element: str) -> str:
         """The lines of both accesses of a hazard, with what each does."""
         first, second = hazard.first, hazard.second
-        sides = (self._does(first, place), self._does(second, place))
+        sides = (self._does(first, element), self._does(second, element))
         return self._quote_both(first.instruction, second.instruction, *sides)
 
-    def shared_race(self, hazard: Hazard, place: str, block: Index) -> str:
-        """Two threads of a block access `place` in no order."""
+    def shared_race(self, hazard: Hazard, element: str, block: Index) -> str:
+        """Two threads of a block access `element` in no order."""
         first, second = hazard.first, hazard.second
         follows = self._may_follow(first.instruction, second.instruction)
         turned = self.lines(second.instruction)[-1] < self.lines(first.instruction)[-1]
         if turned and not (follows and self._comes_again(second.instruction, first.instruction)):
             # Threads in different branches, or a load that the compiler moved ahead: in the order of the source.
             first, second = second, first
-        one, two = self.lines(first.instruction)[-1], self.lines(second.instruction)[-1]
-        where = f"line {one}" if one == two else f"lines {one} and {two}"
+        line, two = self.lines(first.instruction)[-1], self.lines(second.instruction)[-1]
+        where = f"line {line}" if line == two else f"lines {line} and {two}"
         text = f"{self._program.name}: race in shared memory, {where}, in block {coordinates(block)}.\n"
-        sides = (self._does(first, place), self._does(second, place))
+        sides = (self._does(first, element), self._does(second, element))
         text += self._quote_both(first.instruction, second.instruction, *sides)
         both_write = first.what != "reads" and second.what != "reads"
         same_warp = first.thread // WARP == second.thread // WARP
@@ -114,9 +114,9 @@ class Messages:
         if first.what == "copies" and second.what != "copies":
             return text + (
                 "Other threads see what a thread has copied only after it has waited for the copy and a barrier "
-                f"follows. Put cp.async.wait_group and then __syncthreads() between line {one} and line {two}."
+                f"follows. Put cp.async.wait_group and then __syncthreads() between line {line} and line {two}."
             )
-        if self._program.orders_some_warps and not same_warp and one != two:
+        if self._program.orders_some_warps and not same_warp and line != two:
             return text + (
                 "No barrier orders the two warps here, so that on a GPU either may come first. After the earlier "
                 "access its warp must arrive at an mbarrier or a named barrier, and before the later one the other "
@@ -128,17 +128,17 @@ class Messages:
             order += " (the lanes of a warp need not run in step"
             order += ", and volatile does not make them)" if volatile else ")"
         text += order + ". "
-        if one == two:
+        if line == two:
             if first.what == "reads" and 0 < second.instruction - first.instruction < CLOSE:
                 return text + (
                     "If several threads update one element, use an atomic function such as atomicAdd; "
                     f"else put {barrier} between the read and the write.{enough}"
                 )
             return text + f"Put {barrier} between the two accesses.{enough}"
-        if one < two:
+        if line < two:
             outside = "" if follows else ", outside of any branch that only some threads take"
-            return text + f"Put {barrier} between line {one} and line {two}{outside}.{enough}"
-        return text + f"Put {barrier} after line {one}, before line {two} is reached again.{enough}"
+            return text + f"Put {barrier} between line {line} and line {two}{outside}.{enough}"
+        return text + f"Put {barrier} after line {line}, before line {two} is reached again.{enough}"
 
     def _may_follow(self, first: int, second: int) -> bool:
         """Whether one thread may execute the instruction `second` after `first`."""
@@ -156,21 +156,25 @@ class Messages:
     def _comes_again(self, instruction: int, after: int) -> bool:
         """Whether an access of the source is made before another one, too: in a loop, which may be unrolled."""
         line, opcode = self.lines(instruction), self._program.instructions[instruction].opcode
-        same = (n for n, one in enumerate(self._program.instructions) if one.opcode == opcode and self.lines(n) == line)
+        same = (
+            n
+            for n, instruction in enumerate(self._program.instructions)
+            if instruction.opcode == opcode and self.lines(n) == line
+        )
         return any(self._may_follow(n, after) for n in same)
 
-    def shared_unwritten(self, hazard: Hazard, place: str, block: Index) -> str:
-        """`place` is read before anybody has written it."""
-        who = lane_name(block, self.thread_index(hazard.second.thread))
+    def shared_unwritten(self, hazard: Hazard, element: str, block: Index) -> str:
+        """`element` is read before anybody has written it."""
+        thread_name = lane_name(block, self.thread_index(hazard.second.thread))
         return (
-            f"{self._program.name}: {who} {hazard.second.what} {place}, which no thread has written.\n"
+            f"{self._program.name}: {thread_name} {hazard.second.what} {element}, which no thread has written.\n"
             + self._quote(hazard.second.instruction)
             + "Shared memory holds anything at first. Store to every element that is read later, zeros too where there "
             "is nothing to load."
         )
 
-    def copy_too_early(self, hazard: Hazard, place: str, block: Index) -> str:
-        """`place` is used between the start of a copy and the wait for it."""
+    def copy_too_early(self, hazard: Hazard, element: str, block: Index) -> str:
+        """`element` is used between the start of a copy and the wait for it."""
         advice = (
             "Nothing has waited for the copy between the two. Commit it (cp.async.commit_group), wait until no more "
             "groups are pending than came after it (cp.async.wait_group), then __syncthreads() if other threads use it."
@@ -181,30 +185,30 @@ class Messages:
                 "second one belongs into another place, or must begin only when the first has been waited for and used."
             )
         return (
-            f"{self._program.name}: {place} is used while an asynchronous copy into it is under way, in block "
-            f"{coordinates(block)}.\n" + self._quote_sides(hazard, place) + advice
+            f"{self._program.name}: {element} is used while an asynchronous copy into it is under way, in block "
+            f"{coordinates(block)}.\n" + self._quote_sides(hazard, element) + advice
         )
 
-    def bulk_too_early(self, hazard: Hazard, place: str, block: Index) -> str:
-        """`place` is used before the phase has ended that counts the bytes of a copy in bulk."""
+    def bulk_too_early(self, hazard: Hazard, element: str, block: Index) -> str:
+        """`element` is used before the phase has ended that counts the bytes of a copy in bulk."""
         return (
-            f"{self._program.name}: {place} is used by who has not waited for the copy in bulk into it, in block "
+            f"{self._program.name}: {element} is used by who has not waited for the copy in bulk into it, in block "
             f"{coordinates(block)}.\n"
-            + self._quote_sides(hazard, place)
+            + self._quote_sides(hazard, element)
             + "The copy has come when the phase of its mbarrier has ended, for those who have waited for that: "
             "mbarrier.try_wait with the phase's parity, in each thread or before a __syncthreads(). The phase waits "
             "for the bytes only if they are expected: mbarrier.arrive.expect_tx with the sizes of all its copies. If "
             "an earlier copy into the same place was waited for, it is copied to again too early."
         )
 
-    def bulk_over(self, hazard: Hazard, place: str, block: Index) -> str:
+    def bulk_over(self, hazard: Hazard, element: str, block: Index) -> str:
         """A copy in bulk and an access of another thread are in no order."""
         first, second = hazard.first, hazard.second
         into = first.what == "reads" or second.what == "copies over"
         return (
-            f"{self._program.name}: race in shared memory, a copy in bulk does not wait for who uses {place}, in block "
-            f"{coordinates(block)}.\n"
-            + self._quote_sides(hazard, place)
+            f"{self._program.name}: race in shared memory, a copy in bulk does not wait for who uses {element}, in "
+            f"block {coordinates(block)}.\n"
+            + self._quote_sides(hazard, element)
             + (
                 "Let those who use it arrive at an mbarrier when they have done so, and wait for it before the place "
                 "is copied to again."
@@ -213,36 +217,37 @@ class Messages:
             )
         )
 
-    def bulk_unread(self, hazard: Hazard, place: str, block: Index) -> str:
-        """`place` is changed while a copy in bulk may still read it."""
+    def bulk_unread(self, hazard: Hazard, element: str, block: Index) -> str:
+        """`element` is changed while a copy in bulk may still read it."""
         return (
-            f"{self._program.name}: {place} is changed while a copy in bulk may still read it, in block "
+            f"{self._program.name}: {element} is changed while a copy in bulk may still read it, in block "
             f"{coordinates(block)}.\n"
-            + self._quote_sides(hazard, place)
+            + self._quote_sides(hazard, element)
             + "The thread that asked for the copy must wait first, and then meet the others: "
             "cp.async.bulk.commit_group, cp.async.bulk.wait_group.read 0, __syncthreads()."
         )
 
-    def copy_left_over(self, hazard: Hazard, place: str, block: Index) -> str:
-        """A copy into `place` is never waited for."""
-        who = lane_name(block, self.thread_index(hazard.second.thread))
+    def copy_left_over(self, hazard: Hazard, element: str, block: Index) -> str:
+        """A copy into `element` is never waited for."""
+        thread_name = lane_name(block, self.thread_index(hazard.second.thread))
         return (
-            f"{self._program.name}: {who} ends with an asynchronous copy under way that nothing has waited for.\n"
-            + self._quote(hazard.second.instruction, self._does(hazard.second, place))
+            f"{self._program.name}: {thread_name} ends with an asynchronous copy under way that nothing has waited "
+            "for.\n"
+            + self._quote(hazard.second.instruction, self._does(hazard.second, element))
             + "It may land when this shared memory belongs to another block. Wait for all copies before the end: "
             "cp.async.wait_all."
         )
 
     # ---- shared memory of a cluster
     def cluster_race(
-        self, hazard: ClusterHazard, place: str, earlier: tuple[Index, Index] | None, later: tuple[Index, Index]
+        self, hazard: ClusterHazard, element: str, earlier: tuple[Index, Index] | None, later: tuple[Index, Index]
     ) -> str:
-        """Two blocks of a cluster, as (block, thread), access `place` in no order."""
+        """Two blocks of a cluster, as (block, thread), access `element` in no order."""
         second, first = hazard.second, hazard.first
-        lines = sorted({self.lines(one.instruction)[-1] for one in (first, second) if one is not None})
+        lines = sorted({self.lines(side.instruction)[-1] for side in (first, second) if side is not None})
         where = f"line{'s' if len(lines) > 1 else ''} {' and '.join(map(str, lines))}"
         text = f"{self._program.name}: race in shared memory between blocks of a cluster, {where}.\n"
-        here = f"{lane_name(*later)} {_verb(second.what)} {place}"
+        here = f"{lane_name(*later)} {_verb(second.what)} {element}"
         if first is None or earlier is None:
             text += self._quote(second.instruction, here, "another block of the cluster uses it, too")
         else:
@@ -253,18 +258,18 @@ class Messages:
             "waits for one block only. Put cluster.sync() between the two accesses."
         )
 
-    def cluster_unwritten(self, hazard: ClusterHazard, place: str, _, later: tuple[Index, Index]) -> str:
-        """`place` is read by another block before anybody has written it."""
+    def cluster_unwritten(self, hazard: ClusterHazard, element: str, _, later: tuple[Index, Index]) -> str:
+        """`element` is read by another block before anybody has written it."""
         return (
-            f"{self._program.name}: {lane_name(*later)} {hazard.second.what} {place}, which no thread has written.\n"
+            f"{self._program.name}: {lane_name(*later)} {hazard.second.what} {element}, which no thread has written.\n"
             + self._quote(hazard.second.instruction)
             + "Shared memory holds anything at first. Let the block store to it first, and put cluster.sync() between."
         )
 
-    def cluster_ended(self, hazard: ClusterHazard, place: str, _, later: tuple[Index, Index]) -> str:
-        """The block of `place` may have ended before."""
+    def cluster_ended(self, hazard: ClusterHazard, element: str, _, later: tuple[Index, Index]) -> str:
+        """The block of `element` may have ended before."""
         return (
-            f"{self._program.name}: {lane_name(*later)} {_verb(hazard.second.what)} {place}, which may have ended.\n"
+            f"{self._program.name}: {lane_name(*later)} {_verb(hazard.second.what)} {element}, which may have ended.\n"
             + self._quote(hazard.second.instruction)
             + "A block's shared memory is gone when its last thread ends. Put cluster.sync() behind the last access, "
             "so that every block stays until the others are done."
@@ -332,7 +337,7 @@ class Messages:
     def absent_lane(self, instruction: int, block: Index, thread: Index, use: Use) -> str:
         """A thread uses what a shuffle took from a lane that does not take part."""
         taker, lane, absence = use.taken
-        who = "it" if taker == use.thread else f"thread {coordinates(self.thread_index(taker))}"
+        taker_name = "it" if taker == use.thread else f"thread {coordinates(self.thread_index(taker))}"
         lanes = product(self._block) - taker // WARP * WARP
         why, advice = {
             Absence.NO_THREAD: (
@@ -355,8 +360,9 @@ class Messages:
         }[absence]
         at = "" if self.lines(use.instruction) == self.lines(instruction) else self._quote(use.instruction)
         return (
-            f"{self._program.name}: {lane_name(block, thread)} {use.how.format('a value that is not defined')}: {who} "
-            f"took it by a shuffle from lane {lane} of its warp, {why}.\n{self._quote(instruction)}{at}{advice}"
+            f"{self._program.name}: {lane_name(block, thread)} {use.how.format('a value that is not defined')}: "
+            f"{taker_name} took it by a shuffle from lane {lane} of its warp, {why}.\n"
+            f"{self._quote(instruction)}{at}{advice}"
         )
 
     # ---- variables
@@ -375,13 +381,18 @@ class Messages:
         name; what to write in general where there is none, or more than one that they do not add to."""
         source = self._program.source_lines
         texts = [source[line - 1] for line in lines if 1 <= line <= len(source)]
-        found = {word: place for text in texts for word in WORD.findall(text) if (place := self._declaration(word))}
+        candidates = {
+            word: declared_at
+            for text in texts
+            for word in WORD.findall(text)
+            if (declared_at := self._declaration(word))
+        }
         grows = r"mma_sync\s*\(\s*{0}\b|\b{0}\b[^;=]*[-+*/|&^]=(?!=)"  # a sum, also of tensor cores
-        grown = [word for word in found for text in texts if re.search(grows.format(word), text)]
-        if not grown and len(found) != 1:
+        grown = [word for word in candidates for text in texts if re.search(grows.format(word), text)]
+        if not grown and len(candidates) != 1:
             return "", "", "Give each variable its first value where it is declared: float sum = 0; float sums[4] = {};"
-        word = (grown or [*found])[0]
-        number, declared = found[word]
+        word = (grown or [*candidates])[0]
+        number, declared = candidates[word]
         quoted = "" if number in lines else f"  line {number}: {source[number - 1].strip()}\n"
         if "fragment" in declared["type"]:
             return word, quoted, f"Fill it before it is used: wmma::fill_fragment({word}, 0.0f);"
@@ -396,33 +407,36 @@ class Messages:
     def _declaration(self, word: str) -> tuple[int, re.Match] | None:
         """(the source line, the match of DECLARED) of a variable that is declared without a first value."""
         for number, text in enumerate(self._program.source_lines, 1):
-            for one in DECLARED.finditer(text) if word in text and "__shared__" not in text else ():
-                names = (re.split(r"[\[\s]", name.strip())[0] for name in one["names"].split(","))
-                if word in names and one["type"] not in NO_TYPES:
-                    return number, one
+            for match in DECLARED.finditer(text) if word in text and "__shared__" not in text else ():
+                names = (re.split(r"[\[\s]", name.strip())[0] for name in match["names"].split(","))
+                if word in names and match["type"] not in NO_TYPES:
+                    return number, match
         return None
 
     # ---- global memory
-    def global_unwritten(self, hazard: GlobalHazard, array: str, place: str, block: Index, thread: Index) -> str:
-        """`place` of `array` is read before anybody has written it."""
-        who = lane_name(block, thread)
+    def global_unwritten(self, hazard: GlobalHazard, array: str, element: str, block: Index, thread: Index) -> str:
+        """`element` of `array` is read before anybody has written it."""
+        thread_name = lane_name(block, thread)
         return (
-            f"{self._program.name}: {who} {hazard.second.what} {place}, which nobody has written.\n"
+            f"{self._program.name}: {thread_name} {hazard.second.what} {element}, which nobody has written.\n"
             + self._quote(hazard.second.instruction)
             + f"{array} was made by empty(), which leaves its elements undefined. Make it with zeros() or "
             "full(), or write every element before it is read."
         )
 
     def global_race(
-        self, hazard: GlobalHazard, place: str, earlier: tuple[Index, Index], later: tuple[Index, Index]
+        self, hazard: GlobalHazard, element: str, earlier: tuple[Index, Index], later: tuple[Index, Index]
     ) -> str:
-        """Two threads, as (block, thread), access `place` in no order."""
+        """Two threads, as (block, thread), access `element` in no order."""
         first, second = hazard.first, hazard.second
-        one, two = self.lines(first.instruction)[-1], self.lines(second.instruction)[-1]
-        where = f"line {one}" if one == two else f"lines {one} and {two}"
+        line, two = self.lines(first.instruction)[-1], self.lines(second.instruction)[-1]
+        where = f"line {line}" if line == two else f"lines {line} and {two}"
         between = earlier[0] != later[0]
         place_of_race = "between blocks" if between else f"inside block {coordinates(later[0])}"
-        sides = [f"{lane_name(*who)} {_verb(side.what)} {place}" for who, side in ((earlier, first), (later, second))]
+        sides = [
+            f"{lane_name(*location)} {_verb(side.what)} {element}"
+            for location, side in ((earlier, first), (later, second))
+        ]
         text = f"{self._program.name}: race in global memory, {where}, {place_of_race}.\n"
         text += self._quote_both(first.instruction, second.instruction, *sides)
         if first.instruction == second.instruction:
@@ -435,8 +449,8 @@ class Messages:
         else:
             text += "No barrier lies between them, so that on a GPU either may come first. "
         if hazard.missing_release is not None:
-            return text + self._untold(hazard, one)
-        if one == two:
+            return text + self._untold(hazard, line)
+        if line == two:
             return text + (
                 "If several threads add to one element, use atomicAdd; else let each element be written by one thread, "
                 "from values that no other thread changes in this launch."
@@ -444,7 +458,7 @@ class Messages:
         if {first.what, second.what} == {"reads", "updates"}:
             text += "Where the value of before is as good as the one of after, read it through a volatile pointer. "
         if not between:
-            return text + f"Put __syncthreads() between line {min(one, two)} and line {max(one, two)}."
+            return text + f"Put __syncthreads() between line {min(line, two)} and line {max(line, two)}."
         return text + (
             "Write to another array than the one that is read, or do the second step in a second launch; if a counter "
             "tells who is last, put __threadfence() between the data and the counter's atomicAdd."

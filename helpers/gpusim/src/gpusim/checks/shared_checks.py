@@ -13,20 +13,20 @@ from fractions import Fraction
 import numpy as np
 
 from gpusim.checks.shared_epoch import (
+    ACQUIRE,
     ALL_GROUPS,
     ATOMIC,
     COMMIT,
     COPY,
     FENCE,
-    GLANCE,
-    HEAR,
     LOAD,
-    LOOKED_AT,
     MEET,
+    POLLED,
+    RELEASE,
     STORE,
     STRONG_LOAD,
     STRONG_STORE,
-    TELL,
+    UNPOLLED,
     VOLATILE_STORE,
     WAIT,
     WARP_BARRIER,
@@ -43,10 +43,10 @@ from gpusim.symbols.shared_arrays import SharedNames
 
 KINDS = {"ld": LOAD, "ldsm": LOAD, "st": STORE, "stsm": STORE, "atom": ATOMIC, "red": ATOMIC}
 BY_STRENGTH = {
-    LOAD: {Strength.PLAIN: LOAD, Strength.GLANCE: GLANCE, Strength.STRONG: STRONG_LOAD},
+    LOAD: {Strength.PLAIN: LOAD, Strength.UNPOLLED: UNPOLLED, Strength.STRONG: STRONG_LOAD},
     STORE: {Strength.PLAIN: STORE, Strength.VOLATILE: VOLATILE_STORE, Strength.STRONG: STRONG_STORE},
 }
-EVERYBODY = -1  # the number of the mask None
+ALL_LANES = -1  # the number of the mask None
 MOST_ENTRIES = 50_000  # of a log without a barrier
 MOST_LOG_BYTES = 64 << 20  # of what a log keeps alive
 MOST_PATTERN_BYTES = 16 << 20  # of what a kernel's patterns keep alive
@@ -151,7 +151,7 @@ class SharedChecks:
         if self.patterns.bytes > MOST_PATTERN_BYTES:
             self._use(Patterns(self.patterns.word))
         self._mask: np.ndarray | None = None
-        self._mask_number = EVERYBODY
+        self._mask_number = ALL_LANES
         self._starts: np.ndarray | None = None  # of each block, where its epoch starts in the log, once blocks differ
         self._state = self.patterns.state_number(State(np.zeros((1, self._words()), bool)))
         if self._loaded is not None:
@@ -211,8 +211,8 @@ class SharedChecks:
         if width < self.patterns.word:
             self._refine(width)
         kind = KINDS[op]
-        if kind == ATOMIC and wave.instruction.looked_at:
-            kind = LOOKED_AT
+        if kind == ATOMIC and wave.instruction.is_observed:
+            kind = POLLED
         elif kind in BY_STRENGTH:
             kind = BY_STRENGTH[kind][self._names.strength(wave.instruction)]
         if kind == ATOMIC and is_dead_exchange(wave.program, wave.instruction):
@@ -243,7 +243,7 @@ class SharedChecks:
     def meet(self, mask, op: str) -> None:
         """An atomic operation, or another strong access, on global memory."""
         if self._fenced:
-            self._append({"ld": HEAR, "st": TELL}.get(op, MEET), -1, None, mask, 0, ())
+            self._append({"ld": ACQUIRE, "st": RELEASE}.get(op, MEET), -1, None, mask, 0, ())
 
     def barrier(self, wave, blocks: np.ndarray | None) -> None:
         """`__syncthreads()`, of all blocks or of those that are set in `blocks`."""
@@ -283,10 +283,10 @@ class SharedChecks:
     # ---- the log
     def _append(self, kind: int, instruction: int, addresses, mask, width: int, values: tuple) -> None:
         # A copy may outlive its log, and so must its addresses.
-        place = EVERYBODY if addresses is None else self._number(addresses, keep=kind == COPY)
+        operand = ALL_LANES if addresses is None else self._number(addresses, keep=kind == COPY)
         if mask is not self._mask:
-            self._mask, self._mask_number = mask, EVERYBODY if mask is None else self._number(mask, keep=True)
-        self._log.append(Entry(kind, instruction, place, self._mask_number, width))
+            self._mask, self._mask_number = mask, ALL_LANES if mask is None else self._number(mask, keep=True)
+        self._log.append(Entry(kind, instruction, operand, self._mask_number, width))
         self._values.append(values)
         if values:
             self._log_bytes += sum(value.nbytes for value in values)
@@ -305,13 +305,13 @@ class SharedChecks:
             elif not keep:
                 self._loose.append(array.astype(np.int32))
                 self._log_bytes += self._loose[-1].nbytes
-                return EVERYBODY - len(self._loose)
+                return ALL_LANES - len(self._loose)
         return self.patterns.number(array)
 
     def _array(self, number: int) -> np.ndarray | None:
         if number >= 0:
             return self.patterns.arrays[number]
-        return None if number == EVERYBODY else self._loose[EVERYBODY - 1 - number]
+        return None if number == ALL_LANES else self._loose[ALL_LANES - 1 - number]
 
     def _refine(self, word: int) -> None:
         """From now on a word has fewer bytes, because there are narrower accesses: logs must be analysed anew."""
@@ -342,22 +342,22 @@ class SharedChecks:
     def _close_together(self) -> None:
         """All blocks pass a barrier together, as they always did: look the log up, or analyse it."""
         if self.patterns.bytes > MOST_PATTERN_BYTES:
-            found = None
+            known = None
         else:
             key = (self._state, self._wave.shape, tuple(self._log))
-            found = None if self._loose else self.patterns.known.get(key)
-        if found is None:
+            known = None if self._loose else self.patterns.known.get(key)
+        if known is None:
             state, hazards = self._analyse(self._log, self._values, None)
             if self.patterns.bytes > MOST_PATTERN_BYTES:
                 emptied, self._state = self.patterns.emptied(state)
                 self._use(emptied)
-                self._mask, self._mask_number = None, EVERYBODY
+                self._mask, self._mask_number = None, ALL_LANES
                 self._release(hazards)
                 return
-            found = (self.patterns.state_number(state), hazards)
+            known = (self.patterns.state_number(state), hazards)
             if not self._loose and not self._compared:
-                self.patterns.known[key] = found
-        self._state, hazards = found
+                self.patterns.known[key] = known
+        self._state, hazards = known
         self._release(hazards)
 
     def _release(self, hazards: Counter, start: int = 0) -> None:

@@ -7,7 +7,7 @@ The rules:
 
 - Between two barriers the order of two threads is not defined. If both access a word and one of them writes, the
   result depends on it: a race. Atomic operations do not race with each other, nor with strong loads and stores (what
-  these are, and what a glance is, says `strengths`), and threads that store the same value do not either
+  these are, and what an unpolled load is, says `memory_order`), and threads that store the same value do not either
   (compute-sanitizer's racecheck says so, too). The plain load with which an atomicCAS begins (`mark_cas_loads`) is
   taken for a strong one: loops that build an atomic function from it begin with such a load (CUDA guide, 'Atomic
   Functions'). What is stored in a word first is never strong: who might come before would find anything.
@@ -30,19 +30,19 @@ import numpy as np
 from gpusim.devices import WARP
 
 (
-    LOAD, GLANCE, STORE, ATOMIC, LOOKED_AT, STRONG_LOAD, STRONG_STORE, VOLATILE_STORE, COPY, WARP_BARRIER, COMMIT, WAIT,
-    FENCE, MEET, HEAR, TELL,
+    LOAD, UNPOLLED, STORE, ATOMIC, POLLED, STRONG_LOAD, STRONG_STORE, VOLATILE_STORE, COPY, WARP_BARRIER, COMMIT, WAIT,
+    FENCE, MEET, ACQUIRE, RELEASE,
 ) = range(16)  # fmt: skip
 # By kind the one that races with the same others
-LIKE = np.array([LOAD, GLANCE, STORE, ATOMIC, LOOKED_AT, LOOKED_AT, ATOMIC, VOLATILE_STORE, COPY])
-LOADS, STORES = (LOAD, GLANCE, STRONG_LOAD), (STORE, STRONG_STORE, VOLATILE_STORE)
-UPDATES = (ATOMIC, LOOKED_AT, MEET)
-HEARS, TELLS = (GLANCE, STRONG_LOAD, HEAR, *UPDATES), (STRONG_STORE, VOLATILE_STORE, TELL, *UPDATES)
+LIKE = np.array([LOAD, UNPOLLED, STORE, ATOMIC, POLLED, POLLED, ATOMIC, VOLATILE_STORE, COPY])
+LOADS, STORES = (LOAD, UNPOLLED, STRONG_LOAD), (STORE, STRONG_STORE, VOLATILE_STORE)
+UPDATES = (ATOMIC, POLLED, MEET)
+ACQUIRES, RELEASES = (UNPOLLED, STRONG_LOAD, ACQUIRE, *UPDATES), (STRONG_STORE, VOLATILE_STORE, RELEASE, *UPDATES)
 REGISTER = 4  # bytes
 ALL_GROUPS = -1  # what a WAIT for everything holds instead of the number of groups that may be pending
 UNCOMMITTED = -1  # the age of a copy that is in no group yet
 WRITTEN, UPDATED, READ, MAY_SEED_CAS = 1, 2, 4, 8  # flags of a word: plain or asynchronous stores, atomics, loads
-WRITES = {STORE: WRITTEN, ATOMIC: UPDATED, VOLATILE_STORE: UPDATED, LOOKED_AT: MAY_SEED_CAS}
+WRITES = {STORE: WRITTEN, ATOMIC: UPDATED, VOLATILE_STORE: UPDATED, POLLED: MAY_SEED_CAS}
 MOST_PER_INSTRUCTION = 3  # events of one instruction that are looked at when a pair is chosen for the message
 MOST_HANDED_ON = 64  # the same, and words, where threads hand on what they did, so that some pairs are in order
 NEVER = np.iinfo(np.int64).max
@@ -205,14 +205,14 @@ class Epoch:
     def _follow_copies(self) -> tuple[list[_Copy], list[tuple[Pending, np.ndarray | None]]]:
         """All copies that were under way in this epoch, and those that still are at its end."""
         under_way = [[-1, old, self._lanes(mask)] for old, mask in self.pending_before]
-        under_way = [one for one in under_way if _somebody(one[2])]  # not those of blocks that are not looked at now
+        under_way = [copy for copy in under_way if _any_lane(copy[2])]  # not those of blocks that are not looked at now
         foreign = [] if self.rows is None else self._of_other_rows()
         done: list[_Copy] = []
         for time, entry in enumerate(self.log):
             if entry.kind == COPY:
                 lanes = self._lanes(self.array(entry.mask))
                 copy = Pending(entry.instruction, entry.addresses, entry.width, UNCOMMITTED)
-                if _somebody(lanes):
+                if _any_lane(lanes):
                     under_way.append([time, copy, lanes])
             elif entry.kind in (COMMIT, WAIT):
                 named = self._lanes(self.array(entry.mask))
@@ -226,12 +226,12 @@ class Epoch:
                         now = copy
                     concerned = _both(lanes, named)
                     others = _without(lanes, named, self.shape)
-                    if concerned is not _NOBODY:
+                    if concerned is not _NO_LANES:
                         if now is None:
                             done.append(self._copy(copy, concerned, start, time))
                         else:
                             staying.append([start, now, concerned])
-                    if others is not _NOBODY:
+                    if others is not _NO_LANES:
                         staying.append([start, copy, others])
                 under_way = staying
         end = len(self.log)
@@ -259,7 +259,7 @@ class Epoch:
         self.begun: dict[int, np.ndarray] = {}  # by time the words that a strong store is the first to write
         fresh = ~self.initialised.reshape(-1)
         for time, entry in enumerate(self.log):
-            if GLANCE < entry.kind < COPY:
+            if UNPOLLED < entry.kind < COPY:
                 index, position = self._touched(entry.addresses, self._lanes(self.array(entry.mask)), entry.width)
                 flags[index] |= WRITES[int(LIKE[entry.kind])]
                 if entry.kind in (STRONG_STORE, VOLATILE_STORE) and fresh[index].any():
@@ -272,7 +272,7 @@ class Epoch:
                 index, position = self._touched(copy.addresses, copy.lanes, copy.width)
                 flags[index] |= WRITTEN
                 self._note(index, position, multiple)
-        self.somebody_writes = bool(flags.any())
+        self.any_lane_writes = bool(flags.any())
         return flags, multiple
 
     def _note(self, index: np.ndarray, position: np.ndarray, multiple: np.ndarray) -> None:
@@ -301,7 +301,7 @@ class Epoch:
         all_known = bool(known.all())
         copied = frozenset(self.copies.values())
         unset: dict[int, np.ndarray] = {}  # by load, of those that are stored again, the words that a lane found unset
-        if all_known and not copies and not self.somebody_writes:
+        if all_known and not copies and not self.any_lane_writes:
             return
         for time, entry in enumerate(self.log):
             if entry.kind <= COPY:
@@ -327,7 +327,7 @@ class Epoch:
                         known[index] = ~unset[load][position, np.arange(len(position)) % unset[load].shape[1]]
                     elif entry.kind not in LOADS:
                         known[index] = True
-                if entry.kind <= GLANCE and self.somebody_writes:
+                if entry.kind <= UNPOLLED and self.any_lane_writes:
                     hit = flags[index] != 0
                     if hit.any():
                         index, position = index[hit], position[hit]
@@ -361,11 +361,11 @@ class Epoch:
         # The next reader of the words may use them. Here each register that is loaded may be used or not.
         count, registers = entry.width // self.word, max(1, entry.width // REGISTER)
         for number in range(registers):
-            one = missing & (np.arange(len(missing)) % count * registers // count == number)
-            if one.any():
+            of_register = missing & (np.arange(len(missing)) % count * registers // count == number)
+            if of_register.any():
                 lanes = np.zeros(len(self.position), bool)
-                lanes[position[one]] = True
-                self._add_unwritten(entry, index, position, one)
+                lanes[position[of_register]] = True
+                self._add_unwritten(entry, index, position, of_register)
                 self.hazards[-1] = self.hazards[-1]._replace(
                     time=time, lanes=(self.shape[0], np.packbits(lanes).tobytes()), share=Fraction(number, registers)
                 )
@@ -395,9 +395,9 @@ class Epoch:
         events = self._events(raced, copies)
         order = np.lexsort((events["time"], events["word"]))
         events = {name: values[order] for name, values in events.items()}
-        guilty = self._guilty_words(events)
-        if len(guilty):
-            self._name_pairs(events, guilty)
+        racing = self._racing_words(events)
+        if len(racing):
+            self._name_pairs(events, racing)
 
     def _events(self, raced: np.ndarray, copies: Sequence[_Copy]) -> dict[str, np.ndarray]:
         """Every access of the words that are set in `raced`, as columns."""
@@ -455,7 +455,7 @@ class Epoch:
         for time, entry in enumerate(self.log):
             met[time] = now
             lanes = self._positions(entry)
-            if entry.kind in HEARS:  # of lanes that update at once each may come behind any other
+            if entry.kind in ACQUIRES:  # of lanes that update at once each may come behind any other
                 now[lanes] = time + (entry.kind in UPDATES)
             elif entry.kind == WARP_BARRIER:
                 now[lanes] = self._of_warps(now, lanes, np.maximum, -1)
@@ -465,7 +465,7 @@ class Epoch:
             released[time] = now
             entry = self.log[time]
             lanes = self._positions(entry)
-            if entry.kind in TELLS:
+            if entry.kind in RELEASES:
                 meets[lanes] = time
             elif entry.kind == FENCE:
                 now[lanes] = meets[lanes]
@@ -486,32 +486,34 @@ class Epoch:
         of_warps = combine.reduce(padded.reshape(self.shape[0], -1, WARP), axis=2).repeat(WARP, axis=1)
         return of_warps[:, : self.shape[1]].reshape(-1)[lanes]
 
-    def _guilty_words(self, events: dict[str, np.ndarray]) -> np.ndarray:
+    def _racing_words(self, events: dict[str, np.ndarray]) -> np.ndarray:
         """The words with a pair of accesses that no barrier orders and that do not store the same value."""
         word, thread = events["word"], events["thread"]
         between_warps = self._conflicts(events, (word,), thread // WARP)
         inside_warps = self._conflicts(events, (word, thread // WARP, events["synchronised"]), thread)
         return np.unique(word[between_warps | inside_warps])
 
-    def _conflicts(self, events: dict[str, np.ndarray], keys: tuple[np.ndarray, ...], who: np.ndarray) -> np.ndarray:
-        """By event: whether its group (equal `keys`) has accesses by several of `who` that depend on their order."""
+    def _conflicts(
+        self, events: dict[str, np.ndarray], keys: tuple[np.ndarray, ...], accessors: np.ndarray
+    ) -> np.ndarray:
+        """By event: whether its group (equal `keys`) has accesses of several `accessors` that depend on their order."""
         order = np.lexsort(keys[::-1])
         changes = np.zeros(len(order), bool)
         for key in keys:
             sorted_key = key[order]
             changes[1:] |= sorted_key[1:] != sorted_key[:-1]
         starts = np.r_[0, np.flatnonzero(changes)]
-        kind, who = LIKE[events["kind"][order]], who[order]
-        several = np.minimum.reduceat(who, starts) != np.maximum.reduceat(who, starts)
+        kind, accessors = LIKE[events["kind"][order]], accessors[order]
+        several = np.minimum.reduceat(accessors, starts) != np.maximum.reduceat(accessors, starts)
         copies = np.logical_or.reduceat(kind == COPY, starts)
         stores = np.logical_or.reduceat(kind == STORE, starts)
         reads = np.logical_or.reduceat(kind == LOAD, starts)
         updates = np.logical_or.reduceat(kind == ATOMIC, starts)
-        glances = np.logical_or.reduceat(kind == GLANCE, starts)
+        unpolled = np.logical_or.reduceat(kind == UNPOLLED, starts)
         volatile = np.logical_or.reduceat(kind == VOLATILE_STORE, starts)
-        conflict = several & (stores | copies | (reads & (updates | volatile)) | (glances & volatile))
-        polled = np.logical_or.reduceat(kind == LOOKED_AT, starts)
-        only_stores = conflict & stores & ~copies & ~reads & ~updates & ~polled & ~glances & ~volatile
+        conflict = several & (stores | copies | (reads & (updates | volatile)) | (unpolled & volatile))
+        polled = np.logical_or.reduceat(kind == POLLED, starts)
+        only_stores = conflict & stores & ~copies & ~reads & ~updates & ~polled & ~unpolled & ~volatile
         group = np.cumsum(np.r_[0, changes[1:]])
         if only_stores.any():
             self.depends_on_values = True
@@ -545,35 +547,35 @@ class Epoch:
             result[chosen] = np.take_along_axis(words, events["part"][chosen][:, None, None], axis=2)[:, :, 0]
         return result
 
-    def _name_pairs(self, events: dict[str, np.ndarray], guilty: np.ndarray) -> None:
-        """A hazard for every pair of instructions that meet in a guilty word; `events` are sorted by word and time."""
-        keep = np.isin(events["word"], guilty)
+    def _name_pairs(self, events: dict[str, np.ndarray], racing: np.ndarray) -> None:
+        """A hazard for every pair of instructions that meet in a racing word; `events` are sorted by word and time."""
+        keep = np.isin(events["word"], racing)
         events = {name: values[keep] for name, values in events.items()}
         concerned: dict[tuple[int, int], set[int]] = {}
         chosen: dict[tuple[int, int], tuple[int, int]] = {}
-        for word in self._sample(events, guilty):
+        for word in self._sample(events, racing):
             start, stop = np.searchsorted(events["word"], (word, word + 1))
             of_word = {name: values[start:stop] for name, values in events.items()}
-            for one, other in self._pairs(of_word):
-                pair = (int(of_word["instruction"][one]), int(of_word["instruction"][other]))
-                chosen.setdefault(pair, (start + one, start + other))
+            for first, other in self._pairs(of_word):
+                pair = (int(of_word["instruction"][first]), int(of_word["instruction"][other]))
+                chosen.setdefault(pair, (start + first, start + other))
                 concerned.setdefault(pair, set()).add(int(word))
-        for pair, (one, other) in chosen.items():
+        for pair, (second, other) in chosen.items():
             sides = [
                 self._side(
                     int(events["instruction"][i]), int(events["position"][i]), _WHAT[int(events["kind"][i])]
                 )
-                for i in (one, other)
+                for i in (second, other)
             ]  # fmt: skip
             words = [np.unique(events["word"][events["instruction"] == instruction]) for instruction in pair]
-            self._add("race", *sides, events["word"][one], len(np.intersect1d(*words)))
+            self._add("race", *sides, events["word"][second], len(np.intersect1d(*words)))
 
-    def _sample(self, events: dict[str, np.ndarray], guilty: np.ndarray) -> np.ndarray:
+    def _sample(self, events: dict[str, np.ndarray], racing: np.ndarray) -> np.ndarray:
         """A few words such that every instruction is among their accesses."""
         _, first = np.unique(events["instruction"], return_index=True)
         reversed_ = events["instruction"][::-1]
         _, last = np.unique(reversed_, return_index=True)
-        few = guilty[:MOST_HANDED_ON] if self.hands_on else guilty[:1]
+        few = racing[:MOST_HANDED_ON] if self.hands_on else racing[:1]
         return np.unique(np.r_[few, events["word"][first], events["word"][::-1][last]])
 
     def _pairs(self, events: dict[str, np.ndarray]) -> list[tuple[int, int]]:
@@ -591,35 +593,35 @@ class Epoch:
                     values = self._stored({name: column[now] for name, column in events.items()})
                     keep += [now[0], now[(values != values[0]).any(axis=1).argmax()]]
         keep = np.unique(keep)
-        one, other = (keep[indices] for indices in np.triu_indices(len(keep), 1))
+        first, other = (keep[indices] for indices in np.triu_indices(len(keep), 1))
         thread, kind, time = events["thread"], LIKE[events["kind"]], events["time"]
         warp = thread // WARP
-        conflict = thread[one] != thread[other]
-        conflict &= (warp[one] != warp[other]) | (events["synchronised"][one] == events["synchronised"][other])
-        plain = [(kind[side] == STORE) | (kind[side] == COPY) for side in (one, other)]
-        low, high = np.minimum(kind[one], kind[other]), np.maximum(kind[one], kind[other])
-        mixed = ((low == LOAD) & (high == ATOMIC)) | ((low <= GLANCE) & (high == VOLATILE_STORE))
+        conflict = thread[first] != thread[other]
+        conflict &= (warp[first] != warp[other]) | (events["synchronised"][first] == events["synchronised"][other])
+        plain = [(kind[side] == STORE) | (kind[side] == COPY) for side in (first, other)]
+        low, high = np.minimum(kind[first], kind[other]), np.maximum(kind[first], kind[other])
+        mixed = ((low == LOAD) & (high == ATOMIC)) | ((low <= UNPOLLED) & (high == VOLATILE_STORE))
         conflict &= plain[0] | plain[1] | mixed
-        conflict &= time[other] >= time[one]
-        conflict &= events["released"][one] >= events["met"][other]
-        conflict &= (events["hides_until"][one] < time[other]) & (time[one] <= events["hides_from"][other])
-        stores = (kind[one] == STORE) & (kind[other] == STORE) & conflict
+        conflict &= time[other] >= time[first]
+        conflict &= events["released"][first] >= events["met"][other]
+        conflict &= (events["hides_until"][first] < time[other]) & (time[first] <= events["hides_from"][other])
+        stores = (kind[first] == STORE) & (kind[other] == STORE) & conflict
         for pair in np.flatnonzero(stores):
-            both = np.array([one[pair], other[pair]])
+            both = np.array([first[pair], other[pair]])
             left, right = self._stored({name: values[both] for name, values in events.items()})
             conflict[pair] = (left != right).any()
-        found: dict[tuple[int, int], tuple[int, int]] = {}
-        one, other = one[conflict], other[conflict]
+        pairs: dict[tuple[int, int], tuple[int, int]] = {}
+        first, other = first[conflict], other[conflict]
         # Two warps say more than two lanes of one, and a short time more than a long one.
-        best = np.lexsort((time[other] - time[one], warp[one] == warp[other]))
-        for a, b in zip(one[best].tolist(), other[best].tolist(), strict=True):
-            found.setdefault((int(events["instruction"][a]), int(events["instruction"][b])), (a, b))
-        return list(found.values())
+        best = np.lexsort((time[other] - time[first], warp[first] == warp[other]))
+        for a, b in zip(first[best].tolist(), other[best].tolist(), strict=True):
+            pairs.setdefault((int(events["instruction"][a]), int(events["instruction"][b])), (a, b))
+        return list(pairs.values())
 
 
 _WHAT = {
-    LOAD: "reads", GLANCE: "reads", STRONG_LOAD: "reads", STORE: "writes", STRONG_STORE: "writes",
-    VOLATILE_STORE: "writes", ATOMIC: "updates", LOOKED_AT: "updates", COPY: "copies",
+    LOAD: "reads", UNPOLLED: "reads", STRONG_LOAD: "reads", STORE: "writes", STRONG_STORE: "writes",
+    VOLATILE_STORE: "writes", ATOMIC: "updates", POLLED: "updates", COPY: "copies",
 }  # fmt: skip
 _COLUMNS = (
     "word",
@@ -635,23 +637,23 @@ _COLUMNS = (
     "hides_until",
     "hides_from",
 )
-_NOBODY = object()
+_NO_LANES = object()
 
 
-def _somebody(lanes: np.ndarray | None) -> bool:
+def _any_lane(lanes: np.ndarray | None) -> bool:
     """Whether a mask has any lane."""
     return lanes is None or bool(lanes.any())
 
 
 def _both(lanes: np.ndarray | None, named: np.ndarray | None):
-    """The lanes in both masks; _NOBODY if there are none."""
+    """The lanes in both masks; _NO_LANES if there are none."""
     both = named if lanes is None else lanes if named is None else lanes & named
-    return both if both is None or both.any() else _NOBODY
+    return both if both is None or both.any() else _NO_LANES
 
 
 def _without(lanes: np.ndarray | None, named: np.ndarray | None, shape: tuple[int, int]):
-    """The lanes that are not named; _NOBODY if there are none."""
+    """The lanes that are not named; _NO_LANES if there are none."""
     if named is None:
-        return _NOBODY
+        return _NO_LANES
     rest = np.broadcast_to(True if lanes is None else lanes, shape) & ~named
-    return rest if rest.any() else _NOBODY
+    return rest if rest.any() else _NO_LANES

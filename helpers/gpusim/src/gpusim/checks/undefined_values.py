@@ -51,7 +51,7 @@ def never_set(function: ptx.Function) -> frozenset[str]:
     count, such as two of the four bytes that `dp2a` takes.
     """
     statements = function.statements
-    ends = {index for index, one in enumerate(statements) if one.name in LEAVES}
+    ends = {index for index, statement in enumerate(statements) if statement.name in LEAVES}
     starts = sorted({0, *(index + 1 for index in ends), *function.labels.values()} & set(range(len(statements))))
     stops = [*starts[1:], len(statements)]
     number_of = {start: number for number, start in enumerate(starts)}
@@ -92,9 +92,12 @@ def _computed_with(statements: Sequence[ptx.Statement]) -> set[str]:
     """The registers that statements read which do more than to pack some into one."""
     return {
         name
-        for one in statements
-        if one.name not in PACKS and not (one.name == "mov" and isinstance(one.operands[-1], Vector))
-        for operand in (*(one.operands if one.name in READ_ONLY else one.operands[1:]), one.guard)
+        for statement in statements
+        if statement.name not in PACKS and not (statement.name == "mov" and isinstance(statement.operands[-1], Vector))
+        for operand in (
+            *(statement.operands if statement.name in READ_ONLY else statement.operands[1:]),
+            statement.guard,
+        )
         if operand is not None
         for name in registers_of(operand)
     }
@@ -272,10 +275,10 @@ class UndefinedValues:
         counts = instruction.chooses(self._wave.registers)
         all_of = [self._any_of(group) for group in groups]
         both = (all_of[0] != 0) & (all_of[1] != 0)  # each may be what makes the other one not matter
-        found = self._any_of([slot for slot in self._before if slot not in (*groups[0], *groups[1])])
+        result = self._any_of([slot for slot in self._before if slot not in (*groups[0], *groups[1])])
         for codes, does_count in zip(all_of, counts, strict=True):
-            found = _either(found, np.where(does_count | both, codes, 0))
-        return found
+            result = _either(result, np.where(does_count | both, codes, 0))
+        return result
 
     def lanes_taken(self, event: LanesTaken) -> None:
         """Threads take by a shuffle what other lanes hold."""
@@ -324,7 +327,7 @@ class UndefinedValues:
         if event.op != "st" or len(self._before) >= event.width // WORD:
             return False
         origins = [self._origin_of(code) for code in np.unique(codes[codes != 0]).tolist()]
-        return not (codes & 1 == 0)[codes != 0].any() and all(isinstance(one, NeverSet) for one in origins)
+        return not (codes & 1 == 0)[codes != 0].any() and all(isinstance(origin, NeverSet) for origin in origins)
 
     def address(self, wave, mask: np.ndarray | None) -> None:
         """Threads copy what they name by addresses."""
@@ -355,12 +358,12 @@ class UndefinedValues:
             return False
         slots: set[int] = set()
         for block in inside:
-            for one in self._program.instructions[block.start : block.stop]:
-                if one.kind is Kind.EFFECT and not one.opcode.startswith(WITHOUT_EFFECT):
+            for instruction in self._program.instructions[block.start : block.stop]:
+                if instruction.kind is Kind.EFFECT and not instruction.opcode.startswith(WITHOUT_EFFECT):
                     return False
-                if one.kind not in (Kind.ALU, Kind.EFFECT, Kind.BRANCH, Kind.MEETING, Kind.NOTHING):
+                if instruction.kind not in (Kind.ALU, Kind.EFFECT, Kind.BRANCH, Kind.MEETING, Kind.NOTHING):
                     return False
-                slots.update(slot for slot in one.writes if slot is not None)
+                slots.update(slot for slot in instruction.writes if slot is not None)
         self._at_joins.append((join, codes, frozenset(slots)))
         return True
 
@@ -374,10 +377,10 @@ class UndefinedValues:
 
     def _any_of(self, slots: Iterable[int]) -> np.ndarray:
         """By thread one of the origins of what some registers hold."""
-        found = np.int32(0)
+        result = np.int32(0)
         for slot in slots:
-            found = _either(found, self._before[slot] if slot in self._before else self._slots[slot])
-        return found
+            result = _either(result, self._before[slot] if slot in self._before else self._slots[slot])
+        return result
 
     def _of_warp(self, codes: np.ndarray) -> np.ndarray:
         """By thread one of the origins in its warp."""
@@ -428,8 +431,8 @@ class UndefinedValues:
             self._report(self._wave, Use(self._origin_of(code), instruction, how, row, thread))
 
 
-def _either(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return np.where(one != 0, one, other)
+def _either(preferred: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return np.where(preferred != 0, preferred, other)
 
 
 def _in_all(lanes: np.ndarray) -> np.ndarray:

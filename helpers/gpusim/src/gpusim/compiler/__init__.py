@@ -23,6 +23,7 @@ from gpusim.compiler.errors import (
     UnknownArchitecture,
     UnknownKernel,
 )
+from gpusim.compiler.includes import register as register_headers
 from gpusim.compiler.lines import ptx_by_line, sass_by_line
 from gpusim.compiler.parameter_types import ParameterType
 from gpusim.compiler.portable import adapted
@@ -52,6 +53,7 @@ __all__ = [
     "module_variables",
     "parameter_names",
     "ptx_by_line",
+    "register_headers",
     "sass_by_line",
     "variables_in",
 ]

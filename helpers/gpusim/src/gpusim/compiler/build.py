@@ -128,8 +128,8 @@ class CompiledKernel:
 
     @functools.cached_property
     def _types_by_compiler(self) -> tuple[ParameterType, ...] | None:
-        found = _asked_types(self.source, self.entry, self.arch, self.options, self.filename, self.headers)
-        return found if found and len(found) == len(self.parameters) else None
+        types = _asked_types(self.source, self.entry, self.arch, self.options, self.filename, self.headers)
+        return types if types and len(types) == len(self.parameters) else None
 
     def __repr__(self) -> str:
         return (
@@ -197,7 +197,7 @@ def files_included(
     """
     text = includes.without_those_in_comments(source)
     return tuple(
-        includes.check(text, options, dict(headers), lambda: [one[2:] for one in _folders()[1:]], filename).items()
+        includes.check(text, options, dict(headers), lambda: [folder[2:] for folder in _folders()], filename).items()
     )
 
 
@@ -235,7 +235,7 @@ def full_options(arch: str, options: Sequence[str], *, includes: bool = False) -
 
     A source that includes nothing gets no folders, so that its options are the same on every machine.
     """
-    folders = _folders() if includes else ()
+    folders = (*_registered(), *_folders()) if includes else ()
     standard = () if any("-std=" in option for option in options) else ("--std=c++17",)
     own = ("-ftz=true", f"-arch={arch}", "--device-as-default-execution-space")
     line_info = () if not _DEBUG.isdisjoint(options) else ("-lineinfo",)
@@ -257,13 +257,17 @@ def _in_one_word(options: Sequence[str]) -> tuple[str, ...]:
 
 def include_options(*texts: str) -> tuple[str, ...]:
     """The options that a source and its headers need for the files that they include; () if they include none."""
-    return _folders() if any(map(_INCLUDES.search, texts)) else ()
+    return (*_registered(), *_folders()) if any(map(_INCLUDES.search, texts)) else ()
+
+
+def _registered() -> tuple[str, ...]:
+    return tuple(f"-I{folder}" for folder in includes.registered())
 
 
 @functools.cache
 def _folders() -> tuple[str, ...]:
-    """The include options for the course's headers, for those of CUDA (cuda_fp16.h, cooperative_groups.h, …), of CCCL
-    (cuda/std, cub) and of crt (behind mma.h), and for those of cuRAND where it is installed.
+    """The include options for the headers of CUDA (cuda_fp16.h, cooperative_groups.h, …), of CCCL (cuda/std, cub) and
+    of crt (behind mma.h), and for those of cuRAND where it is installed.
 
     Set-up installs them as packages of NVRTC's own version. Those are taken even where there is a CUDA toolkit, whose
     headers may be of another version: mixed they do not compile. CuPy brings a CCCL of its own on a GPU.
@@ -274,7 +278,7 @@ def _folders() -> tuple[str, ...]:
     crt = next((file for file in _files("nvidia-cuda-crt") if file.name == "mma.h"), None)
     if crt is not None:
         folders.append(str(Path(crt.locate()).parents[1]))
-    return tuple(f"-I{folder}" for folder in dict.fromkeys((includes.COURSE, *folders)) if folder)
+    return tuple(f"-I{folder}" for folder in dict.fromkeys(folders) if folder)
 
 
 def _files(package: str) -> Sequence[PackagePath]:
@@ -391,8 +395,10 @@ def _kernels(
     text = with_given_names(output.ptx, (filename, *(name for name, _ in headers)))
     spills = {name: (int(stores), int(loads)) for name, _, stores, loads in _SPILLS.findall(output.log)}
     texts = {filename: source, **dict(headers)}
-    found = diagnostics.parse(output.log)
-    warnings = [each for each in found if not each.is_error and each.filename in ("", *texts)]  # none of CUDA's headers
+    parsed = diagnostics.parse(output.log)
+    warnings = [
+        each for each in parsed if not each.is_error and each.filename in ("", *texts)
+    ]  # none of CUDA's headers
     log = "\n\n".join(diagnostics.render(each, texts) for each in warnings)
     kernels = []
     for entry, lowered_name in zip(entries, output.lowered_names, strict=True):
@@ -436,8 +442,8 @@ def _parameters(
 
 
 def _check_architecture(arch: str) -> None:
-    found = _ARCHITECTURE.match(arch) if isinstance(arch, str) else None
-    if not found or int(found[1]) not in nvrtc.supported_architectures():
+    match = _ARCHITECTURE.match(arch) if isinstance(arch, str) else None
+    if not match or int(match[1]) not in nvrtc.supported_architectures():
         major, minor = nvrtc.version()
         raise UnknownArchitecture(
             f"{arch!r} is not an architecture that this compiler (NVRTC {major}.{minor}) knows. "
@@ -452,10 +458,10 @@ def check_texts(source: str, entries: Sequence[str] = ()) -> None:
             f"the source is of type {type(source).__name__}; expected the CUDA C++ text itself, a str. "
             'For a file, give pathlib.Path("kernel.cu").read_text().'
         )
-    if found := re.search(r"[\ud800-\udfff]|\0", source):
-        line = source.count("\n", 0, found.start()) + 1
+    if match := re.search(r"[\ud800-\udfff]|\0", source):
+        line = source.count("\n", 0, match.start()) + 1
         raise CompileError(
-            f"line {line} of the source holds {_character(found[0])}, which no file of text can hold: "
+            f"line {line} of the source holds {_character(match[0])}, which no file of text can hold: "
             'was it read with errors="surrogateescape", or from bytes that are no text? Delete it.'
         )
     for entry in entries:

@@ -50,10 +50,10 @@ def folder() -> Path | None:
 
 
 @contextlib.contextmanager
-def kept_in(place: str | Path) -> Iterator[None]:
+def kept_in(folder: str | Path) -> Iterator[None]:
     """Keep entries in this folder for a while, or nowhere: ``off``."""
     before = os.environ.get(ENVIRONMENT_VARIABLE)
-    os.environ[ENVIRONMENT_VARIABLE] = str(place)
+    os.environ[ENVIRONMENT_VARIABLE] = str(folder)
     try:
         yield
     finally:

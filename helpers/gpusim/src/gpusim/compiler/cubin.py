@@ -24,7 +24,7 @@ from gpusim.compiler.ptx import Pointer
 _RELOCATED = (".nv.constant", ".nv.global.init", ".debug_line", ".text.")  # whose relocations are of interest
 # How much of an address a relocation of data wants, (bytes, bits that it is shifted right), by its type: R_CUDA_64,
 # R_CUDA_G64 for a generic address, and R_CUDA_G8_0 … G8_56 for each byte of one in a member that is not aligned.
-_RELOCATED_BYTES = {2: (8, 0), 4: (8, 0), **{84 + place: (1, 8 * place) for place in range(8)}}
+_RELOCATED_BYTES = {2: (8, 0), 4: (8, 0), **{84 + byte: (1, 8 * byte) for byte in range(8)}}
 _NO_BITS = 8  # a section that takes room on the device and none in the file
 
 _MAX_THREADS = 0x05  # __launch_bounds__: three 32-bit block dimensions
@@ -95,8 +95,8 @@ class Cubin:
 
     def data(self, section: str) -> bytes:
         """The bytes of a section; none if there is no such section."""
-        found = self.sections.get(section)
-        return b"" if found is None else found.data
+        entry = self.sections.get(section)
+        return b"" if entry is None else entry.data
 
     def code(self, kernel: str) -> bytes:
         """The machine code of a kernel and of the functions that it calls."""
@@ -107,10 +107,10 @@ class Cubin:
         functions that it calls elsewhere (with -G), in the order in which they are named."""
         sections = {f".text.{kernel}": None}
         for section in (todo := list(sections)):
-            named = (one.symbol.section for _, one in sorted(self.relocations.get(section, {}).items()))
-            found = [each for each in named if each.startswith(".text.") and each not in sections]
-            sections |= dict.fromkeys(found)
-            todo += dict.fromkeys(found)
+            named = (relocation.symbol.section for _, relocation in sorted(self.relocations.get(section, {}).items()))
+            code = [each for each in named if each.startswith(".text.") and each not in sections]
+            sections |= dict.fromkeys(code)
+            todo += dict.fromkeys(code)
         return tuple(sections)
 
     def bank(self, number: int, kernel: str) -> bytes:
@@ -121,8 +121,8 @@ class Cubin:
     def addresses(self, number: int, kernel: str) -> dict[int, tuple[Symbol, int]]:
         """The 64-bit addresses in a constant bank: offset → (symbol, addend)."""
         own = self.relocations.get(f".nv.constant{number}.{kernel}")
-        found = own if own is not None else self.relocations.get(f".nv.constant{number}", {})
-        return {offset: (one.symbol, one.addend) for offset, one in found.items()}
+        relocations = own if own is not None else self.relocations.get(f".nv.constant{number}", {})
+        return {offset: (relocation.symbol, relocation.addend) for offset, relocation in relocations.items()}
 
     def pointers(self, variable: Symbol) -> tuple[Pointer, ...]:
         """The addresses in the initial value of a variable, by the place from its beginning.
@@ -130,14 +130,16 @@ class Cubin:
         Raises:
             ValueError: one is of a kind that is not known.
         """
-        found = []
-        for offset, one in sorted(self.relocations.get(variable.section, {}).items()):
-            place = offset - variable.offset
-            if 0 <= place < variable.size:
-                if one.kind not in _RELOCATED_BYTES:
-                    raise ValueError(f"relocation {one.kind} at byte {place} of {variable.name} is not known")
-                found.append(Pointer(place, one.symbol.name, one.addend, *_RELOCATED_BYTES[one.kind]))
-        return tuple(found)
+        pointers = []
+        for offset, relocation in sorted(self.relocations.get(variable.section, {}).items()):
+            position = offset - variable.offset
+            if 0 <= position < variable.size:
+                if relocation.kind not in _RELOCATED_BYTES:
+                    raise ValueError(f"relocation {relocation.kind} at byte {position} of {variable.name} is not known")
+                pointers.append(
+                    Pointer(position, relocation.symbol.name, relocation.addend, *_RELOCATED_BYTES[relocation.kind])
+                )
+        return tuple(pointers)
 
     def variables(self, section: str) -> tuple[Symbol, ...]:
         """The named variables of a section, such as ".nv.constant3"."""
@@ -153,7 +155,7 @@ class Cubin:
                 while attribute == _INDIRECT_BRANCH_TARGETS and position < len(value):
                     address, _, count = struct.unpack_from("<3I", value, position)
                     places = struct.unpack_from(f"<{count}I", value, position + 12)
-                    targets[start + address] = tuple(start + place for place in places)
+                    targets[start + address] = tuple(start + entry for entry in places)
                     position += 12 + 4 * count
             start += len(self.data(section))
         return targets
@@ -274,19 +276,19 @@ def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _own_attributes(data: bytes) -> dict:
     parameters: dict[int, tuple[int, int]] = {}
-    found: dict = {}
+    attributes: dict = {}
     for attribute, value in _attributes(data):
         if attribute in (_KPARAM_INFO, _KPARAM_INFO_V2):
             ordinal, offset, size = _parameter(attribute, value)
             parameters[ordinal] = (offset, size)
         elif attribute in (_MAX_THREADS, _REQUIRED_THREADS):
             x, y, z = struct.unpack("<III", value)
-            found["max_threads_per_block"] = x * y * z
+            attributes["max_threads_per_block"] = x * y * z
         elif attribute == _PARAM_CBANK:
             _, base, _ = struct.unpack("<IHH", value)
-            found["parameter_base"] = base
-    found["parameters"] = tuple(parameters[ordinal] for ordinal in sorted(parameters))
-    return found
+            attributes["parameter_base"] = base
+    attributes["parameters"] = tuple(parameters[ordinal] for ordinal in sorted(parameters))
+    return attributes
 
 
 def _parameter(attribute: int, value: bytes) -> tuple[int, int, int]:

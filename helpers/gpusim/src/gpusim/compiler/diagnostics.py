@@ -126,7 +126,7 @@ def _blocks(log: str) -> Iterator[list[str]]:
 
 def _diagnostic(block: list[str]) -> Diagnostic:
     first, rest = block[0], block[1:]
-    if found := _LOCATED.match(first):
+    if match := _LOCATED.match(first):
         column, echo = None, None
         carets = [index for index, line in enumerate(rest) if index and _CARET.match(line)]
         if carets:
@@ -136,11 +136,11 @@ def _diagnostic(block: list[str]) -> Diagnostic:
             column = len(echo.encode()[:bytes_before].decode(errors="ignore")) + 1
             rest = rest[: caret - 1] + rest[caret + 1 :]
         details = tuple(line.strip() for line in rest)
-        return Diagnostic(found["severity"], found["message"], found["file"], int(found["line"]), column, details, echo)
-    found = _AT_END.match(first)
-    if found:
-        return Diagnostic(found["severity"], f"{found['message']} (the source ends before it)")
-    found = _TOOL.match(first)
-    message = found["message"].strip()
-    where = found["where"].strip(" ,.")
-    return Diagnostic(found["severity"], f"{found['tool']}: {where + ': ' if where else ''}{message}")
+        return Diagnostic(match["severity"], match["message"], match["file"], int(match["line"]), column, details, echo)
+    match = _AT_END.match(first)
+    if match:
+        return Diagnostic(match["severity"], f"{match['message']} (the source ends before it)")
+    match = _TOOL.match(first)
+    message = match["message"].strip()
+    where = match["where"].strip(" ,.")
+    return Diagnostic(match["severity"], f"{match['tool']}: {where + ': ' if where else ''}{message}")

@@ -67,16 +67,16 @@ def find_nvdisasm() -> Path:
     try:
         from cuda.pathfinder import find_nvidia_binary_utility
 
-        found = find_nvidia_binary_utility("nvdisasm")
+        path = find_nvidia_binary_utility("nvdisasm")
     except Exception:  # not here, or an older one without this function
-        found = None
-    found = found or shutil.which("nvdisasm")
-    if found is None:
+        path = None
+    path = path or shutil.which("nvdisasm")
+    if path is None:
         raise NvdisasmMissing(
             "nvdisasm, which prints the machine code (SASS) of a kernel, is not installed. "
             "Run `make lab` again, or `pip install nvidia-cuda-nvdisasm`; a CUDA toolkit has it too."
         )
-    return Path(found)
+    return Path(path)
 
 
 def _run(program: Path, kernel: CompiledKernel) -> str:
@@ -118,5 +118,5 @@ def _sections(text: str) -> tuple[str, dict[str, str]]:
     """What stands before the first section of a module, and the text of each by its name."""
     marks = list(_SECTION.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    found = {mark[1]: text[mark.start() : end] for mark, end in zip(marks, ends, strict=True)} if marks else {}
-    return text[: marks[0].start()] if marks else text, found
+    sections = {mark[1]: text[mark.start() : end] for mark, end in zip(marks, ends, strict=True)} if marks else {}
+    return text[: marks[0].start()] if marks else text, sections

@@ -134,7 +134,11 @@ def failed_compilation(
     for error, notes in of_each[:_MAX_ERRORS_SHOWN]:
         paragraphs = [diagnostics.render(each, texts) for each in (error, *_few(notes))]
         hints = _hints_on_python(error, texts) or _hints(error, headers)
-        also = {one.line for one, *_ in about_source if one.message == error.message and one.line} - {error.line}
+        also = {
+            diagnostic.line
+            for diagnostic, *_ in about_source
+            if diagnostic.message == error.message and diagnostic.line
+        } - {error.line}
         more = [f"    The same in {_lines(sorted(also))}."] if also else []
         shown.append("\n".join(paragraphs + hints + more))
     left = len(of_each) - len(shown)
@@ -183,7 +187,7 @@ def _python_line(error: Diagnostic, texts: Mapping[str, str]) -> str | None:
         moves = f"++{name}" if step == "1" else f"{name} += {step}"
         return f"    That is a loop of Python. In C++: for (int {name} = {first}; {name} < {last}; {moves}) {{ … }}"
     if block := _BLOCK_OF_PYTHON.match(line):
-        word = next(found for found in block.groups() if found)
+        word = next(group for group in block.groups() if group)
         if word == "else":
             return "    That is an else of Python. In C++ braces hold what belongs to it: else { … }"
         instead = word.replace("elif", "else if")
@@ -237,10 +241,10 @@ def _few(notes: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
     return notes if len(notes) <= _MAX_NOTES_SHOWN else ()
 
 
-def _errors_with_notes(found: Sequence[Diagnostic]) -> list[list[Diagnostic]]:
+def _errors_with_notes(errors: Sequence[Diagnostic]) -> list[list[Diagnostic]]:
     groups: list[list[Diagnostic]] = []
     last_is_error = False
-    for each in found:
+    for each in errors:
         if each.is_error:
             groups.append([each])
         elif each.severity == "note" and last_is_error:
@@ -273,12 +277,14 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
             "cub::BlockRadixSort, cub::BlockScan, cub::BlockReduce."
         ]
     for message, line, hint in _HINTS:
-        if (found := message.search(error.message)) and line.search(error.echo or ""):
-            return [f"    {found.expand(hint)}"]
+        if (match := message.search(error.message)) and line.search(error.echo or ""):
+            return [f"    {match.expand(hint)}"]
     if _END_OF_LINE_BEFORE.search(error.message) and _begins_its_line(error):
         return ["    Look at the end of the line before: the ; is missing there."]
     if _TWO_INDICES in error.message:
         name = _before_bracket(error)
+        if name and (many := re.search(rf"\b{name}\s*((?:\[[^][]*\]\s*){{3,}})", error.echo or "")):
+            return [f"    {name} is given {many[1].count('[')} indices here, and has fewer: look at its declaration."]
         return [
             f"    {name} points to the first of a line of numbers, and has one index: element (row, col) of rows that "
             f"are W numbers long is {name}[row * W + col]."
@@ -321,25 +327,25 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
 
 def _before_bracket(error: Diagnostic) -> str:
     """The name that an error on indices points at, "" if it points at none."""
-    found = re.match(r"(\w+)\s*\[", (error.echo or "")[(error.column or 1) - 1 :])
-    return found[1] if found else ""
+    match = re.match(r"(\w+)\s*\[", (error.echo or "")[(error.column or 1) - 1 :])
+    return match[1] if match else ""
 
 
 def _foreign_character(error: Diagnostic) -> str | None:
     """Which character it is that C++ does not know, where it stands, and what was meant by it."""
     line = error.echo or ""
-    found = next(
-        (place for place in range(max(0, (error.column or 1) - 1), len(line)) if not " " <= line[place] <= "~"), None
+    column = next(
+        (column for column in range(max(0, (error.column or 1) - 1), len(line)) if not " " <= line[column] <= "~"), None
     )
-    if found is None or line[found] == "\t":
+    if column is None or line[column] == "\t":
         return None
-    character = line[found]
+    character = line[column]
     described = f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
     is_seen = character.isprintable() and unicodedata.category(character) != "Zs"
     what = f"{character} ({described})" if is_seen else f"{described}, which cannot be seen"
     instead = _MEANT.get(character) or ("" if is_seen else "a space, or nothing,")
     advice = f"Write {instead} instead." if instead else "Outside of texts and comments C++ has plain letters alone."
-    return f"    In column {found + 1} stands {what}; C++ has no such character. {advice}"
+    return f"    In column {column + 1} stands {what}; C++ has no such character. {advice}"
 
 
 def _begins_its_line(error: Diagnostic) -> bool:
@@ -352,13 +358,13 @@ def _assembler_errors(groups: Sequence[list[Diagnostic]], texts: Mapping[str, st
     ptx_lines = ptx.split("\n")
     shown = []
     for error, *_ in groups:
-        place = _PTX_PLACE.search(error.message)
-        if not place:
+        match = _PTX_PLACE.search(error.message)
+        if not match:
             if _FOLLOWS_FROM_OTHERS not in error.message:
                 shown.append(diagnostics.render(error, texts))
             continue
-        number = int(place[1])
-        message = error.message.rsplit("line " + place[1], 1)[1].lstrip(":;, ")
+        number = int(match[1])
+        message = error.message.rsplit("line " + match[1], 1)[1].lstrip(":;, ")
         line = _source_line(ptx_lines[:number])
         at = Diagnostic("error", f"ptxas, the assembler: {message}", filename if line else "", line)
         paragraph = diagnostics.render(at, texts)
@@ -372,14 +378,14 @@ def _assembler_errors(groups: Sequence[list[Diagnostic]], texts: Mapping[str, st
 
 def _source_line(ptx_lines: Sequence[str]) -> int | None:
     """The source line of the last of these PTX lines; its column is too rough to show."""
-    lines = (int(found[1]) for text in reversed(ptx_lines) if (found := _PTX_LOC.match(text)))
+    lines = (int(match[1]) for text in reversed(ptx_lines) if (match := _PTX_LOC.match(text)))
     return next((line for line in lines if line), None)
 
 
-def _plain_name(found: re.Match) -> str:
+def _plain_name(match: re.Match) -> str:
     """``'k'`` for ``'_Z1kPf'``, in the way the compiler mangles names of functions that are in no class."""
-    mangled = _MANGLED_NAME.match(found[0].strip("'"))
-    return f"'{mangled[2][: int(mangled[1])]}'" if mangled else found[0]
+    mangled = _MANGLED_NAME.match(match[0].strip("'"))
+    return f"'{mangled[2][: int(mangled[1])]}'" if mangled else match[0]
 
 
 def _unknown_kernel(errors: Sequence[Diagnostic], source: str, entries: Sequence[str]) -> UnknownKernel:
@@ -402,11 +408,11 @@ def _unknown_kernel(errors: Sequence[Diagnostic], source: str, entries: Sequence
             f"this source has {len(same_name)} kernels called {asked}, and it is not clear which is meant; "
             "give each its own name"
         )
-    inside = list(dict.fromkeys(one.within for one in same_name if one.within))
+    inside = list(dict.fromkeys(kernel.within for kernel in same_name if kernel.within))
     if "::" not in asked and inside:
-        names = " or ".join(f'"{place}::{asked}"' for place in inside)
+        names = " or ".join(f'"{namespace}::{asked}"' for namespace in inside)
         return UnknownKernel(f"{asked} is in a namespace: its name is {names}")
-    if "::" not in asked and all(not one.within for one in same_name):
+    if "::" not in asked and all(not kernel.within for kernel in same_name):
         return UnknownKernel(
             f"the compiler did not see {asked}: does it stand between #if or #ifdef and #endif? A macro that it needs "
             f'is defined in the source, or by an option, options=("-DNAME",). Else: {errors[0].message}; {has}'

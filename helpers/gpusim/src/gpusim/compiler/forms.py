@@ -1,13 +1,13 @@
 """The text of machine instructions without starting nvdisasm, which spends 0.2 s on its own tables at every start.
 
-A form is what many instructions have in common: the bits that are fixed, and the text that nvdisasm prints, with places
+A form is what many instructions have in common: the bits that are fixed, and the text that nvdisasm prints, with fields
 for what the other bits say:
 
     00000000000000000000000000000223 {@P}FFMA.FTZ {R16}, {R24}, {R32}, {R64}
 
 NVIDIA does not document the encoding, and nothing of it is guessed here. `python -m helpers.tools.forms` takes the
 instructions of compiled kernels, and keeps a form only if nvdisasm itself prints what the form says for random values
-in all its places. An instruction without a form has no text here, and then nvdisasm is asked.
+in all its fields. An instruction without a form has no text here, and then nvdisasm is asked.
 
 The bits that schedule an instruction (105 to 121: stalls, barriers) are in no text. Places are named by what stands
 there, the lowest bit and, for numbers, how many bits there are:
@@ -48,7 +48,7 @@ _OPCODE, _OPCODE_DIGITS = 0xFFF, 3
 _ALL = (1 << 128) - 1
 _PRINTED = _ALL & ~UNPRINTED
 _REMEMBERED = 1 << 14  # texts: of a kernel of which a line was changed most instructions are as they were
-_PLACE = re.compile(r"\{([RUPQBxsfhdtbo])(\d+)(?:\.(\d+))?(?:!([\d,]+))?\}")
+_FIELD = re.compile(r"\{([RUPQBxsfhdtbo])(\d+)(?:\.(\d+))?(?:!([\d,]+))?\}")
 _NAMES = {"R": ("R", 8), "U": ("UR", 6), "P": ("P", 3), "Q": ("UP", 3), "B": ("B", 4)}
 _NO_NUMBER = {"R": 255, "U": 63, "P": 7, "Q": 7}  # RZ, URZ, PT, UPT
 _IN_WORDS = "to"  # kinds that count in words of 4 bytes; their
@@ -57,7 +57,7 @@ _LARGE = 1e9  # from here on nvdisasm prints numbers with an exponent and all th
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BitField:
     """A part of a form's text that bits of the instruction say; `but` are values for which the form is not valid."""
 
     kind: str
@@ -110,7 +110,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """`fixed` are the bits that all its instructions share; `words` stand before, between and behind the places.
+    """`fixed` are the bits that all its instructions share; `words` stand before, between and behind the fields.
 
     guard: the letters of the guard's register, "P" or "UP"; "" if the guard is PT.
     """
@@ -118,14 +118,14 @@ class Form:
     fixed: int
     guard: str
     words: tuple[str, ...]
-    places: tuple[Place, ...]
+    fields: tuple[BitField, ...]
 
     @property
     def mask(self) -> int:
         """The bits that are fixed."""
         free = UNPRINTED | GUARD
-        for place in self.places:
-            free |= place.mask
+        for bit_field in self.fields:
+            free |= bit_field.mask
         return _ALL & ~free
 
     @property
@@ -139,8 +139,8 @@ class Form:
         if guard is None:
             return None
         parts = [guard, self.words[0]]
-        for place, word in zip(self.places, self.words[1:], strict=True):
-            said = place.text(place.value(instruction))
+        for bit_field, word in zip(self.fields, self.words[1:], strict=True):
+            said = bit_field.text(bit_field.value(instruction))
             if said is None:
                 return None
             parts += (said, word)
@@ -148,7 +148,7 @@ class Form:
 
     def __str__(self) -> str:
         guard = f"{{@{self.guard}}}" if self.guard else ""
-        rest = (f"{place}{word}" for place, word in zip(self.places, self.words[1:], strict=True))
+        rest = (f"{bit_field}{word}" for bit_field, word in zip(self.fields, self.words[1:], strict=True))
         return f"{self.fixed:032x} {guard}{self.words[0]}{''.join(rest)}"
 
 
@@ -158,14 +158,14 @@ def parse(line: str) -> Form:
     guard = ""
     if text.startswith("{@"):
         guard, text = text[2:].split("}", 1)
-    words, places, end = [], [], 0
-    for found in _PLACE.finditer(text):
-        kind, first, bits, but = found.groups()
+    words, fields, end = [], [], 0
+    for match in _FIELD.finditer(text):
+        kind, first, bits, but = match.groups()
         number = int(bits) if bits else _NAMES[kind][1]
-        places.append(Place(kind, int(first), number, frozenset(map(int, but.split(","))) if but else frozenset()))
-        words.append(text[end : found.start()])
-        end = found.end()
-    return Form(int(fixed, 16), guard, (*words, text[end:]), tuple(places))
+        fields.append(BitField(kind, int(first), number, frozenset(map(int, but.split(","))) if but else frozenset()))
+        words.append(text[end : match.start()])
+        end = match.end()
+    return Form(int(fixed, 16), guard, (*words, text[end:]), tuple(fields))
 
 
 class Forms:

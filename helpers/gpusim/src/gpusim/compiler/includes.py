@@ -1,9 +1,9 @@
-"""Which files a source may include: CUDA's headers, the project's, those beside the notebook, and no others.
+"""Which files a source may include: CUDA's headers, registered ones, the project's, those beside the notebook.
 
-A compiler reads whatever it is asked to, and quotes it in its messages, and whoever compiles other people's sources (a
-hub, a grader) would hand out files of its own. Hence every name that a source includes is looked at before the compiler
-sees it, in all files that it leads to: it must lie in an allowed folder after links are followed, and must be a plain
-file, as reading a pipe or a device may never end. Names that macros make cannot be looked at, and are refused.
+A compiler reads whatever it is asked to, and quotes it in its messages, and a process that compiles other people's
+sources (a hub, a grader) would hand out files of its own. Hence every name that a source includes is checked before the
+compiler sees it, in all files that it leads to: it must lie in an allowed folder after links are followed, and must be
+a plain file, as reading a pipe or a device may never end. Names that macros make cannot be checked, and are refused.
 
 The environment variable GEMM_COURSE_INCLUDE allows further folders, separated as in PATH.
 """
@@ -26,8 +26,7 @@ ENVIRONMENT_VARIABLE = "GEMM_COURSE_INCLUDE"
 
 PROJECT = next((home for home in Path(__file__).resolve().parents if (home / "gemm_kernels").is_dir()), None)
 """The folder of the course, where gpusim lies in it: its sources may be included from anywhere."""
-COURSE = Path(__file__).resolve().parent / "headers"
-"""The course's own headers: what exercises give, which every source may include by name."""
+_REGISTERED: dict[Path, None] = {}  # folders, in the order in which the compiler searches them
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
 _BLANK = r"(?:[ \t\v\f]|/\*.*?\*/)*"
 _ASKS = re.compile(
@@ -47,12 +46,12 @@ _OTHER_FILES = re.compile(
 
 @dataclass
 class _Reader:
-    """What one compilation may read, and has led to so far. `found` holds each file's text by its real path."""
+    """What one compilation may read, and has led to so far. `texts` holds each file's text by its real path."""
 
     headers: Mapping[str, str]
     folders_of_cuda: Callable[[], Iterable[str]]
     folders: tuple[Path, ...] = ()  # that the options name
-    found: dict[Path, str] = field(default_factory=dict)
+    texts: dict[Path, str] = field(default_factory=dict)
 
     @cached_property
     def cuda(self) -> tuple[Path, ...]:
@@ -67,8 +66,10 @@ class _Reader:
         """
         here, home = Path.cwd().resolve(), Path(os.path.realpath(os.path.expanduser("~")))
         own = () if here in home.parents or here.parent == here else (here,)
-        further = (Path(one).resolve() for one in os.environ.get(ENVIRONMENT_VARIABLE, "").split(os.pathsep) if one)
-        return (*filter(None, (PROJECT,)), *own, *further)
+        further = (
+            Path(folder).resolve() for folder in os.environ.get(ENVIRONMENT_VARIABLE, "").split(os.pathsep) if folder
+        )
+        return (*filter(None, (PROJECT,)), *registered(), *own, *further)
 
     def read(self, text: str, name: str, home: Path) -> None:
         """Look at all that a text includes; `home` is the folder that it lies in."""
@@ -79,16 +80,16 @@ class _Reader:
                     f"{where}: which file that is only a macro says. Write its name: only files of CUDA, of the "
                     "project and beside the notebook are included here, and a name in the text can be looked at."
                 )
-            if path not in self.headers and (file := self.place_of(where, path, home)) and file not in self.found:
+            if path not in self.headers and (file := self.place_of(where, path, home)) and file not in self.texts:
                 self.open(file, where)
 
     def open(self, file: Path, where: str) -> None:
         """Look at all that a file includes."""
         try:
-            self.found[file] = file.read_text(encoding="utf-8", errors="replace")
+            self.texts[file] = file.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise CompileError(f"{where}: the file cannot be read ({error.strerror}).") from None
-        self.read(self.found[file], file.name, file.parent)
+        self.read(self.texts[file], file.name, file.parent)
 
     def place_of(self, where: str, name: str, home: Path) -> Path | None:
         """The file that the compiler would read; None for CUDA's, and for one that is not there."""
@@ -128,14 +129,24 @@ class _Reader:
         )
 
 
+def register(folder: Path) -> None:
+    """Let every source of this process include the headers in a folder by name, before CUDA's of the same name."""
+    _REGISTERED[folder.resolve()] = None
+
+
+def registered() -> tuple[Path, ...]:
+    """The folders that `register` was called for."""
+    return tuple(_REGISTERED)
+
+
 def without_those_in_comments(source: str) -> str:
     """The source with the # of directives in comments left out.
 
     No compiler reads those. If what looks like a comment here is code, the compiler does not read them either.
     """
 
-    def blanked(found: re.Match) -> str:
-        return found[0].replace("#", " ") if found["comment"] else found[0]
+    def blanked(match: re.Match) -> str:
+        return match[0].replace("#", " ") if match["comment"] else match[0]
 
     return signature.IGNORED.sub(blanked, source) if re.search(r"/\*[^#]*#", source) else source
 
@@ -151,26 +162,26 @@ def check(
     reader = _Reader(headers, cuda)
     folders, files = [], []
     for option in _in_pairs(options):
-        if found := _FOLDER_OPTION.fullmatch(option):
-            folder = Path(os.path.realpath(found[1]))
+        if match := _FOLDER_OPTION.fullmatch(option):
+            folder = Path(os.path.realpath(match[1]))
             if not reader.is_open(folder) and not _is_within(folder, reader.cuda):
                 reader.refuse(f"the option {option!r}")
             folders.append(folder)
-        elif found := _FILE_OPTION.fullmatch(option):
-            files.append((option, found[1]))
+        elif match := _FILE_OPTION.fullmatch(option):
+            files.append((option, match[1]))
         elif _OTHER_FILES.search(option):
             raise CompileError(
                 f"the option {option!r} makes the compiler read or write files of its own. Leave it out."
             )
         elif re.match(r"(?:-D|--define-macro)[= ]?(?:__THRUST_|THRUST_\w*SYSTEM)", option):
             raise CompileError(f"the option {option!r} changes which files CUDA's headers include. Leave it out.")
-    reader.folders = (*folders, COURSE)
+    reader.folders = (*folders, *registered())
     for option, name in files:
         if name not in headers and (file := reader.place_of(f"the option {option!r}", name, Path.cwd())):
             reader.open(file, f"the option {option!r}")
     for name, text in {filename: source, **headers}.items():
         reader.read(text, name, Path.cwd())
-    return {str(path): text for path, text in reader.found.items()}
+    return {str(path): text for path, text in reader.texts.items()}
 
 
 def _is_within(path: Path, folders: Iterable[Path]) -> bool:
@@ -194,18 +205,18 @@ def _asked(text: str) -> Iterator[tuple[str, str | None, int]]:
     for piece in pieces[:-1]:
         end += len(piece)
         ends.append(end)
-    for found in [*_ASKS.finditer(joined), *_MACROS_OF_HEADERS.finditer(joined)]:
-        line = 1 + joined.count("\n", 0, found.start()) + sum(place <= found.start() for place in ends)
-        if found.re is _MACROS_OF_HEADERS:
-            yield found[0], None, line
+    for match in [*_ASKS.finditer(joined), *_MACROS_OF_HEADERS.finditer(joined)]:
+        line = 1 + joined.count("\n", 0, match.start()) + sum(end <= match.start() for end in ends)
+        if match.re is _MACROS_OF_HEADERS:
+            yield match[0], None, line
             continue
         before = (
-            re.split(r"[\n\r]", joined[max(0, found.start() - 4096) : found.start()])[-1].strip()
-            if found["directive"]
+            re.split(r"[\n\r]", joined[max(0, match.start() - 4096) : match.start()])[-1].strip()
+            if match["directive"]
             else ""
         )
         if before and not before.endswith("*/"):
             continue  # in a line's comment, or in a text: a directive is the first word of its line
-        if found["question"] and not found["question"].endswith("("):
+        if match["question"] and not match["question"].endswith("("):
             continue  # #ifdef __has_include
-        yield found[0], found["quoted"] if found["quoted"] is not None else found["angle"], line
+        yield match[0], match["quoted"] if match["quoted"] is not None else match["angle"], line

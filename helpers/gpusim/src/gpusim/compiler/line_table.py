@@ -25,38 +25,38 @@ class UnknownTable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A line of a file, and in a function that was inlined the place that called it."""
 
     file: str
     line: int
-    called_from: Place | None = None
+    called_from: Location | None = None
 
-    def chain(self) -> Iterator[Place]:
+    def chain(self) -> Iterator[Location]:
         """This place, that of its call, that of the call's call, and so on."""
-        place: Place | None = self
-        while place is not None:
-            yield place
-            place = place.called_from
+        inlined: Location | None = self
+        while inlined is not None:
+            yield inlined
+            inlined = inlined.called_from
 
 
-def places(image: Cubin) -> dict[str, dict[int, Place]]:
+def locations(image: Cubin) -> dict[str, dict[int, Location]]:
     """By section of machine code: address → place from there on. Files have their paths, as the compiler saw them.
 
     Raises:
         UnknownTable: the table is of another version, or has an opcode that is not known.
     """
-    found: dict[str, dict[int, Place]] = {}
+    locations: dict[str, dict[int, Location]] = {}
     data = image.data(SECTION)
     position = 0
     try:
         while position < len(data):
             (length,) = struct.unpack_from("<I", data, position)
-            _read_unit(image, _Bytes(data, position, position + 4 + length), found)
+            _read_unit(image, _Bytes(data, position, position + 4 + length), locations)
             position += 4 + length
     except (struct.error, IndexError, ValueError, KeyError) as error:
         raise UnknownTable(f"the line table is not whole: {error!r}") from error
-    return found
+    return locations
 
 
 class _Bytes:
@@ -94,7 +94,7 @@ class _Bytes:
         return text
 
 
-def _read_unit(image: Cubin, data: _Bytes, found: dict[str, dict[int, Place]]) -> None:
+def _read_unit(image: Cubin, data: _Bytes, tables: dict[str, dict[int, Location]]) -> None:
     data.take("<I")  # its length
     version, header_bytes = data.take("<H"), data.take("<I")
     program = data.position + header_bytes
@@ -106,7 +106,7 @@ def _read_unit(image: Cubin, data: _Bytes, found: dict[str, dict[int, Place]]) -
     data.position = program
     addresses = image.relocations.get(SECTION, {})
 
-    rows: list[Place] = []
+    rows: list[Location] = []
     section, address, line, file, context = "", 0, 1, 1, 0
     while data.position < data.end:
         opcode = data.take("<B")
@@ -143,8 +143,8 @@ def _read_unit(image: Cubin, data: _Bytes, found: dict[str, dict[int, Place]]) -
         elif opcode == _FIXED_ADVANCE:
             address += data.take("<H")
         if is_row:
-            rows.append(Place(files[file - 1], line, rows[context - 1] if context else None))
-            found.setdefault(section, {})[address] = rows[-1]
+            rows.append(Location(files[file - 1], line, rows[context - 1] if context else None))
+            tables.setdefault(section, {})[address] = rows[-1]
 
 
 def _files(data: _Bytes) -> list[str]:

@@ -44,21 +44,23 @@ def without_nvdisasm(kernel: CompiledKernel) -> tuple[list[Row], dict[str, int]]
     texts, labels, lines = code
     names = (kernel.filename, *(name for name, _ in kernel.headers))
     starts = {index for name, index in labels.items() if not name.startswith(".L")}
-    found: list[Row] = []
+    rows: list[Row] = []
     own: tuple[int, ...] = ()
     shown: tuple[str, int] | None = None
     for index, text in enumerate(texts):
         if index in starts:
             own, shown = (), None
-        place = lines.get(index * INSTRUCTION_BYTES)
-        if place is not None and (place.file, place.line) != shown:  # as nvdisasm prints it: not another call alone
-            own = tuple(each.line for each in place.chain() if given_name(each.file, names) == kernel.filename)
-            shown = place.file, place.line
-        found.append(Row(index * INSTRUCTION_BYTES, text, own[0] if own else 0, own[1:]))
-    return found, labels
+        location = lines.get(index * INSTRUCTION_BYTES)
+        if (
+            location is not None and (location.file, location.line) != shown
+        ):  # as nvdisasm prints it: not another call alone
+            own = tuple(each.line for each in location.chain() if given_name(each.file, names) == kernel.filename)
+            shown = location.file, location.line
+        rows.append(Row(index * INSTRUCTION_BYTES, text, own[0] if own else 0, own[1:]))
+    return rows, labels
 
 
-_Code = tuple[list[str], dict[str, int], dict[int, line_table.Place]]
+_Code = tuple[list[str], dict[str, int], dict[int, line_table.Location]]
 
 
 @lru_cache(maxsize=4)  # the kernels of a module are asked for one after the other
@@ -72,10 +74,10 @@ def _module(arch: str, binary: bytes) -> dict[str, _Code] | None:
     if any(image.relocations.get(name) for name in sections):  # addresses that only the linker knows
         return None
     try:
-        lines = line_table.places(image)
+        lines = line_table.locations(image)
     except line_table.UnknownTable:
         return None
-    found: dict[str, _Code] = {}
+    code: dict[str, _Code] = {}
     numbers: dict[tuple[str, int], str] = {}  # the labels of branches, by section and address
     for section in sections:
         texts, labels = [], _functions(image, section)
@@ -91,8 +93,8 @@ def _module(arch: str, binary: bytes) -> dict[str, _Code] | None:
                 labels[label] = index
                 text = f"{text[: target.start()]}`({label})"
             texts.append(text)
-        found[section] = texts, labels, lines.get(section, {})
-    return found
+        code[section] = texts, labels, lines.get(section, {})
+    return code
 
 
 def _functions(image: Cubin, section: str) -> dict[str, int]:

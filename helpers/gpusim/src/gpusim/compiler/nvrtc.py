@@ -150,7 +150,7 @@ def _ask(name: str, *arguments: Any) -> Any:
     request = name, arguments, os.getcwd(), max(1, round(seconds)), round(gigabytes * 2**30)
     process = _taken()
     try:
-        status, found = process.ask(request, _PATIENCE * seconds)
+        status, reply = process.ask(request, _PATIENCE * seconds)
     except _Ended:
         raise _error_of(process.end(), seconds, gigabytes) from None
     except BaseException:
@@ -159,14 +159,14 @@ def _ask(name: str, *arguments: Any) -> Any:
     _idle.append(process)
     if status == nvrtc_process.MISSING:
         raise CompilerMissing(
-            f"NVRTC, the CUDA C++ compiler, could not be loaded ({found}). Set the project up again with `make lab`, "
+            f"NVRTC, the CUDA C++ compiler, could not be loaded ({reply}). Set the project up again with `make lab`, "
             "or install the packages cuda-bindings (version 12) and nvidia-cuda-nvrtc-cu12."
         )
-    if status == nvrtc_process.REFUSED and _OUT_OF_MEMORY.search(found):
+    if status == nvrtc_process.REFUSED and _OUT_OF_MEMORY.search(reply):
         raise _too_large(gigabytes)
     if status == nvrtc_process.REFUSED:
-        raise CompileError(f"the compiler answers {found} and says nothing more of it.")
-    return found
+        raise CompileError(f"the compiler answers {reply} and says nothing more of it.")
+    return reply
 
 
 def _taken() -> _Process:

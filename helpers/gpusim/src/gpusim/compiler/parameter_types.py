@@ -150,10 +150,10 @@ def question(entry: str) -> str:
 
 def answers(log: str) -> tuple[ParameterType, ...] | None:
     """What the compiler answered to `question`; None if it did not understand it."""
-    found = _ANSWER.search(log)
-    if found is None or "..." in found[1]:
+    match = _ANSWER.search(log)
+    if match is None or "..." in match[1]:
         return None
-    return tuple(_answers([int(number) for number in re.findall(r"-?\d+", found[1].replace("LL", ""))]))
+    return tuple(_answers([int(number) for number in re.findall(r"-?\d+", match[1].replace("LL", ""))]))
 
 
 def _answers(values: list[int]) -> Iterator[ParameterType]:

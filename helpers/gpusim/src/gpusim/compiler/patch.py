@@ -76,13 +76,13 @@ def instructions(kernel: CompiledKernel) -> Iterator[int]:
 
 def changed(kernel: CompiledKernel, change: Change) -> bytes:
     """The CUBIN of a kernel, each of its instructions changed."""
-    return rewritten(kernel, [change(one) for one in instructions(kernel)])
+    return rewritten(kernel, [change(instruction) for instruction in instructions(kernel)])
 
 
 def rewritten(kernel: CompiledKernel, code: list[int]) -> bytes:
     """The CUBIN of a kernel with other instructions, as many as it has. ValueError for another number of them."""
     old = cubin.read(kernel.cubin).code(kernel.lowered_name)
-    new = b"".join(one.to_bytes(INSTRUCTION_BYTES, "little") for one in code)
+    new = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in code)
     if len(new) != len(old) or kernel.cubin.count(old) != 1:
         raise ValueError(f"{kernel.entry} has {len(old)} bytes of machine code in one place; {len(new)} were given.")
     return kernel.cubin.replace(old, new)

@@ -16,10 +16,10 @@ def with_given_names(text: str, names: Iterable[str]) -> str:
     """
     known = tuple(names)
 
-    def shorten(found: re.Match) -> str:
-        line = text.rfind("\n", 0, found.start()) + 1
-        is_path = _BEFORE_A_PATH.search(text[line : found.start()])
-        return f'"{given_name(found[1], known)}"' if is_path else found[0]
+    def shorten(match: re.Match) -> str:
+        line = text.rfind("\n", 0, match.start()) + 1
+        is_path = _BEFORE_A_PATH.search(text[line : match.start()])
+        return f'"{given_name(match[1], known)}"' if is_path else match[0]
 
     return _QUOTED.sub(shorten, text)
 

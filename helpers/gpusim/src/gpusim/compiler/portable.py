@@ -149,7 +149,7 @@ def adapted(source: str) -> str:
     source = source.removeprefix("\ufeff")  # of a file that an editor of Windows wrote
     wanted = {name.strip() for name in _INCLUDE.findall(source)}
     dropped = HOST_HEADERS | {"cub/cub.cuh"} | _IN_PLACE_OF.keys()
-    text = _INCLUDE.sub(lambda found: "" if found[1].strip() in dropped else found[0], source)
+    text = _INCLUDE.sub(lambda match: "" if match[1].strip() in dropped else match[0], source)
     code = _COMMENT.sub(" ", text)
     used = set(re.findall(r"\b[A-Za-z_]\w*\b", code))
     included = {name.strip() for name in _INCLUDE.findall(text)}

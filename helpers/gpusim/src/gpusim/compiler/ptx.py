@@ -289,8 +289,8 @@ def parse_operand(text: str) -> Operand:
     if text.startswith(("{", "(")):
         return Vector(tuple(parse_operand(item) for item in split_operands(text[1:-1])))
     if text.startswith("["):
-        place, *coordinates = split_operands(text[1:-1])
-        match = re.fullmatch(r"([%\w$.]+)\s*(?:\+\s*(-?\w+))?", place)
+        base, *coordinates = split_operands(text[1:-1])
+        match = re.fullmatch(r"([%\w$.]+)\s*(?:\+\s*(-?\w+))?", base)
         if match is None:
             return Other(text)
         offset = int(match[2].removesuffix("U"), 0) if match[2] else 0
@@ -429,7 +429,7 @@ def parse(text: str) -> Module:
             elif statement != "}":
                 body.add(statement)
             elif body.close_scope():
-                body.found[body.function.name] = body.function
+                body.functions[body.function.name] = body.function
                 body = None
         elif match := re.match(r'\.file\s+(\d+)\s+"([^"]+)"', statement):
             module.files[int(match[1])] = match[2]
@@ -459,15 +459,15 @@ def _passed(match: re.Match) -> Variable:
 
 
 class _Body:
-    """The statements of one kernel or function, read one after the other; it belongs to those that were `found`.
+    """The statements of one kernel or function, read one after the other; it belongs to `functions`.
 
     Braces open a scope, as inline PTX does for registers and labels of its own. Their names are made unique as
     `name@scope`, because every use of such a piece declares the same names again.
     """
 
-    def __init__(self, function: Function, found: dict[str, Function]) -> None:
+    def __init__(self, function: Function, functions: dict[str, Function]) -> None:
         self.function = function
-        self.found = found
+        self.functions = functions
         self.line = 0
         self.is_placed = True
         self.called_from: tuple[int, ...] = ()

@@ -155,7 +155,7 @@ _GUARD = re.compile(r"@(!?)(U?P)(\d|T)\s+")
 _REGISTER = re.compile(r"(UR|UP|R|P|B)(\d+|Z|T|R)((?:\.\w+)*)$")
 _CONSTANT = re.compile(r"c\[(0x[0-9a-f]+)\]\s*\[(.*)\]((?:\.\w+)*)$")
 _NUMBER = re.compile(r"[-+]?(0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?|INF|QNAN|SNAN)$", re.IGNORECASE)
-_PLACE = re.compile(r"`\((.*)\)$")
+_LABEL_OPERAND = re.compile(r"`\((.*)\)$")
 
 
 class Row(NamedTuple):
@@ -181,21 +181,21 @@ def rows(text: str, filename: str) -> tuple[list[Row], dict[str, int]]:
     start = 0  # of the section
     is_caller = False  # a location and what it is inlined at are printed on lines of their own
     for printed in text.splitlines():
-        if found := _LINE.match(printed):
+        if match := _LINE.match(printed):
             if not is_caller:
                 lines = []
-            if found[1] == filename:
-                lines.append(int(found[2]))
-            is_caller = bool(found[3])
-        elif found := _INSTRUCTION.match(printed):
-            instruction = " ".join(_COMMENT.sub("", found[2]).split())
+            if match[1] == filename:
+                lines.append(int(match[2]))
+            is_caller = bool(match[3])
+        elif match := _INSTRUCTION.match(printed):
+            instruction = " ".join(_COMMENT.sub("", match[2]).split())
             line, *callers = lines or [0]
-            found_rows.append(Row(start + int(found[1], 16), instruction, line, tuple(callers)))
+            found_rows.append(Row(start + int(match[1], 16), instruction, line, tuple(callers)))
         elif printed.startswith(_SECTION):
             start = len(found_rows) * INSTRUCTION_BYTES
-        elif found := _LABEL.match(printed):
-            labels[found[1]] = len(found_rows)
-            if not found[1].startswith(".L"):
+        elif match := _LABEL.match(printed):
+            labels[match[1]] = len(found_rows)
+            if not match[1].startswith(".L"):
                 lines = []  # another function starts
     return [_linked(row, labels) for row in found_rows], labels
 
@@ -205,11 +205,11 @@ def _linked(row: Row, labels: dict[str, int]) -> Row:
     if "32@" not in row.text:
         return row
 
-    def address(found: re.Match) -> str:
-        if (index := labels.get(found[2] or found[3])) is None:
-            return found[0]
-        place = index * INSTRUCTION_BYTES
-        return hex(place & 0xFFFFFFFF if found[1] == "lo" else place >> 32)
+    def address(match: re.Match) -> str:
+        if (index := labels.get(match[2] or match[3])) is None:
+            return match[0]
+        target_byte = index * INSTRUCTION_BYTES
+        return hex(target_byte & 0xFFFFFFFF if match[1] == "lo" else target_byte >> 32)
 
     return row._replace(text=_FOR_THE_LINKER.sub(address, row.text))
 
@@ -221,20 +221,20 @@ def parse(text: str, filename: str) -> Function:
 
 def statements(found_rows: list[Row], labels: dict[str, int]) -> Function:
     """The statements of instructions, and the labels of both."""
-    found = []
+    statements = []
     for address, text, line, called_from in found_rows:
         guard, opcode, operands = _parts(text)
-        found.append(Statement(address, guard, opcode, operands, line, text, called_from))
-    return Function(found, labels)
+        statements.append(Statement(address, guard, opcode, operands, line, text, called_from))
+    return Function(statements, labels)
 
 
 @lru_cache(maxsize=1 << 14)  # in a kernel of which a line was changed most instructions are as they were
 def _parts(text: str) -> tuple[Register | None, tuple[str, ...], tuple[Operand, ...]]:
     """The guard, the opcode and the operands of an instruction."""
     body, guard = text, None
-    if found := _GUARD.match(body):
-        guard = Register(found[2], None if found[3] == "T" else int(found[3]), negated=bool(found[1]))
-        body = body[found.end() :]
+    if match := _GUARD.match(body):
+        guard = Register(match[2], None if match[3] == "T" else int(match[3]), negated=bool(match[1]))
+        body = body[match.end() :]
     opcode, _, operands = body.partition(" ")
     return guard, tuple(opcode.split(".")), tuple(map(parse_operand, split_operands(operands)))
 
@@ -262,8 +262,8 @@ def split_operands(text: str) -> list[str]:
 def parse_operand(text: str) -> Operand:
     """One operand; a Name for what is not read here."""
     text = text.replace(".reuse", "").strip()
-    if found := _PLACE.match(text):
-        return Label(found[1])
+    if match := _LABEL_OPERAND.match(text):
+        return Label(match[1])
     if _NUMBER.match(text):
         return Immediate(text)
     if "[" in text and not text.lstrip("-~|").startswith(("c[", "cx[")):
@@ -274,15 +274,15 @@ def parse_operand(text: str) -> Operand:
     if _NUMBER.match(text):
         return Immediate(text, negated="-" in sign, inverted="~" in sign)
     flags = {"negated": "-" in sign or "!" in sign, "absolute": "|" in sign, "inverted": "~" in sign}
-    if found := _REGISTER.match(text):
-        number = int(found[2]) if found[2].isdigit() else None
-        modifiers = tuple(found[3].split(".")[1:])
-        if found[2] == "R":
+    if match := _REGISTER.match(text):
+        number = int(match[2]) if match[2].isdigit() else None
+        modifiers = tuple(match[3].split(".")[1:])
+        if match[2] == "R":
             modifiers = ("PR", *modifiers)
-        return Register(found[1], number, modifiers=modifiers, **flags)
-    if (found := _CONSTANT.match(text)) and (place := _sum(found[2])) and len(place.registers) <= 1:
-        bank, register = int(found[1], 16), place.registers[0] if place.registers else None
-        return Constant(bank, place.offset, register, modifiers=tuple(found[3].split(".")[1:]), **flags)
+        return Register(match[1], number, modifiers=modifiers, **flags)
+    if (match := _CONSTANT.match(text)) and (total := _sum(match[2])) and len(total.registers) <= 1:
+        bank, register = int(match[1], 16), total.registers[0] if total.registers else None
+        return Constant(bank, total.offset, register, modifiers=tuple(match[3].split(".")[1:]), **flags)
     return Name(text)
 
 
@@ -297,8 +297,8 @@ def _sign(text: str) -> tuple[str, str]:
 
 def _address(text: str) -> Address | Name:
     """`[…]`, after a descriptor `desc[UR4]` if there is one."""
-    found = re.match(r"(?:g?desc\[\w+\])?\[(.*)\]$", text)
-    return (_sum(found[1]) if found else None) or Name(text)
+    match = re.match(r"(?:g?desc\[\w+\])?\[(.*)\]$", text)
+    return (_sum(match[1]) if match else None) or Name(text)
 
 
 def _sum(text: str) -> Address | None:

@@ -25,11 +25,11 @@ INDEX = "index"
 
 def read(name: str) -> dict[str, bytes] | None:
     """The parts of an entry; None if it does not come with the project."""
-    place = index().get(name)
-    if place is None:
+    entry = index().get(name)
+    if entry is None:
         return None
-    data = _member(place["member"])
-    return {part: data[begin:end] for part, (begin, end) in place["parts"].items()}
+    data = _member(entry["member"])
+    return {part: data[begin:end] for part, (begin, end) in entry["parts"].items()}
 
 
 def write(groups: Iterable[Mapping[str, Mapping[str, bytes]]], path: Path = PATH) -> None:

@@ -84,8 +84,8 @@ def parameter_names(source: str, entry: str) -> tuple[str, ...]:
 
     ``entry`` is a kernel's name, with or without template arguments. Without such a kernel the result is empty.
     """
-    found = declared_parameters(source, entry)
-    return tuple(each.name or unnamed(index) for index, each in enumerate(found or ()))
+    declared = declared_parameters(source, entry)
+    return tuple(each.name or unnamed(index) for index, each in enumerate(declared or ()))
 
 
 def declared_parameters(
@@ -116,7 +116,7 @@ def unnamed(index: int) -> str:
 
 def _tokens(source: str, macros: Sequence[str]) -> list[str]:
     text = source.replace("\r\n", "\n").replace("\\\n", " ")
-    text = IGNORED.sub(lambda found: " " if found["comment"] else '""', text)
+    text = IGNORED.sub(lambda match: " " if match["comment"] else '""', text)
     replacements = {name: value for name, _, value in (macro.partition("=") for macro in macros)}
     replacements |= {name: value or "" for name, value in _OBJECT_MACRO.findall(text)}
     expanded = {name: _TOKEN.findall(value) for name, value in replacements.items()}
@@ -154,9 +154,9 @@ def _signatures(tokens: list[str]) -> Iterator[Signature]:
         elif token in (";", "}"):
             template = ()
         elif token == "__global__":
-            found = _signature(tokens, position + 1)
-            if found:
-                name, parameters, position = found
+            signature = _signature(tokens, position + 1)
+            if signature:
+                name, parameters, position = signature
                 yield Signature(name, parameters, template, "::".join(filter(None, scopes)))
                 template = ()
         position += 1

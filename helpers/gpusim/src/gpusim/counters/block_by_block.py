@@ -37,10 +37,10 @@ def alike(addresses, mask, shape: tuple[int, int]) -> Iterator[tuple[np.ndarray,
     lanes = None if mask is None else np.broadcast_to(mask, shape)
     groups: dict[tuple, list[int]] = {}
     packed = None if lanes is None else np.packbits(lanes, axis=1)
-    for row, place in enumerate((addresses[:, 0] & 127).tolist()):
+    for row, remainder in enumerate((addresses[:, 0] & 127).tolist()):
         if lanes is not None and not packed[row].any():
             continue
-        key = (place if same else row, b"" if packed is None else packed[row].tobytes())
+        key = (remainder if same else row, b"" if packed is None else packed[row].tobytes())
         groups.setdefault(key, []).append(row)
     for rows in groups.values():
         first = rows[0]
@@ -84,7 +84,7 @@ class Fingerprints(Observer):
             packed = np.packbits(np.broadcast_to(wave.mask, wave.shape), axis=1)
             self._mask, self._rows = wave.mask, np.flatnonzero(packed.any(axis=1))
             self._hashes = [hash(packed[row].tobytes()) for row in self._rows]
-        self._add(self._rows, np.array([_number(block, one) for one in self._hashes], np.uint64))
+        self._add(self._rows, np.array([_number(block, mask_hash) for mask_hash in self._hashes], np.uint64))
 
     def access(self, event: Access) -> None:
         """Note which addresses are accessed, relative to cache lines."""
@@ -142,9 +142,9 @@ class BlockRecorder(LaunchRecorder):
             for name in QUANTITIES:
                 setattr(counts, name, np.zeros(self.blocks, np.int64))
         for rows, row, active in alike(addresses, mask, wave.shape):
-            found, rows = pattern(kind, row, active), self._first + rows
+            counted, rows = pattern(kind, row, active), self._first + rows
             for name in QUANTITIES:
-                value = getattr(found, name)
+                value = getattr(counted, name)
                 if value:
                     getattr(counts, name)[rows] += value
 

@@ -96,7 +96,7 @@ def _counted(
     """One of QUANTITIES of each request, by the C program that counts those of launches."""
     _check(addresses, active, width)
     taking_part, reading = _bits(active), _bits(active if reads is None else active & reads)
-    places = [_of_warp(addresses if one is None else one, np.int64) for one in (addresses, origin)]
+    places = [_of_warp(addresses if values is None else values, np.int64) for values in (addresses, origin)]
     counts = np.zeros((len(places[0]), len(QUANTITIES)), np.int64)
     arrays = (*places, taking_part, reading, counts)
     native.load("engine", optional=False).count_requests(
@@ -116,12 +116,12 @@ def _of_warp(values: np.ndarray, dtype: type) -> np.ndarray:
     return np.ascontiguousarray(np.pad(values, ((0, 0), (0, missing))) if missing else values, dtype)
 
 
-def bulk_sectors(place: int, shared: int, size: int) -> int:
-    """The sectors of a copy in bulk of `size` bytes from or to byte `place` of global memory: those of each piece that
-    lies in one line of shared memory, where byte `shared` is the first. So an H100 counts them."""
+def bulk_sectors(address: int, shared: int, size: int) -> int:
+    """The sectors of a copy in bulk of `size` bytes from or to byte `address` of global memory: those of each piece
+    that lies in one line of shared memory, where byte `shared` is the first. So an H100 counts them."""
     cuts = [0, *range(LINE_BYTES - shared % LINE_BYTES, size, LINE_BYTES), size] if size else [0]
     return sum(
-        (place + stop - 1) // SECTOR_BYTES - (place + start) // SECTOR_BYTES + 1
+        (address + stop - 1) // SECTOR_BYTES - (address + start) // SECTOR_BYTES + 1
         for start, stop in zip(cuts, cuts[1:], strict=False)
     )
 

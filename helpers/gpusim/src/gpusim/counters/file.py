@@ -75,8 +75,11 @@ def _description(launch: RecordedLaunch) -> dict[str, Any]:
             "name": program.name, "level": program.level, "arch": program.arch, "source": list(program.source_lines),
             "blocks": [(block.start, block.stop) for block in program.blocks],
             "instructions": [
-                (one.text, one.opcode, one.line, one.guard is not None, list(one.called_from))
-                for one in program.instructions
+                (
+                    instruction.text, instruction.opcode, instruction.line, instruction.guard is not None,
+                    list(instruction.called_from),
+                )
+                for instruction in program.instructions
             ],
         },
         "guarded": [(index, int(lanes)) for index, lanes in launch.guarded_lanes.items()],
@@ -149,7 +152,7 @@ def read(path: str | os.PathLike) -> tuple[str, list[RecordedLaunch], list[Repor
         raise SimulatorError(f"{path} is a folder: name the .npz file in it.") from None
     except _DAMAGE as error:
         raise SimulatorError(_not_a_recording(path, f"or it is damaged ({error})")) from None
-    return content["level"], launches, [_report(one) for one in content["reports"]]
+    return content["level"], launches, [_report(report) for report in content["reports"]]
 
 
 _ARRAYS = ("block_warps", "block_lanes", "counts", "traces", "addresses", "active")

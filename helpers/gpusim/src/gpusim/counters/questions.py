@@ -56,8 +56,8 @@ class Recording:
     def level(self) -> str:
         """What was executed and counted: "sass", the machine code that the hardware runs; "ptx", the compiler's
         intermediate language; "mixed" if that is not the same in all launches; `requested` before the first."""
-        found = {launch.program.level for launch in self.launches}
-        return "mixed" if len(found) > 1 else found.pop() if found else self.requested
+        levels = {launch.program.level for launch in self.launches}
+        return "mixed" if len(levels) > 1 else levels.pop() if levels else self.requested
 
     @property
     def note(self) -> str | None:
@@ -206,15 +206,15 @@ class Recording:
             )
         if self.level == "sass":
             return counters.of_sass(launches)
-        found = {"smsp__inst_executed.sum": self.instructions()}
-        found["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] = self.instructions("fma.rn", threads=True)
+        answers = {"smsp__inst_executed.sum": self.instructions()}
+        answers["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] = self.instructions("fma.rn", threads=True)
         for op in ("ld", "st"):
             for quantity in ("requests", "sectors"):
-                found[f"l1tex__t_{quantity}_pipe_lsu_mem_global_op_{op}.sum"] = self.total(quantity, "global", op)
-            found[f"smsp__sass_inst_executed_op_shared_{op}.sum"] = self.total("requests", "shared", op)
+                answers[f"l1tex__t_{quantity}_pipe_lsu_mem_global_op_{op}.sum"] = self.total(quantity, "global", op)
+            answers[f"smsp__sass_inst_executed_op_shared_{op}.sum"] = self.total("requests", "shared", op)
             name = f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
-            found[name] = self.total("wavefronts", "shared", op)
-        return found | counters.of_launch(launches[-1].facts)
+            answers[name] = self.total("wavefronts", "shared", op)
+        return answers | counters.of_launch(launches[-1].facts)
 
     @property
     def occupancy(self) -> Occupancy:
@@ -288,11 +288,11 @@ class Recording:
         _check_selection(space, op, warp, line, array)
         key = (len(self.launches), space, op, block, warp, line, array, launch)
         if key not in self._asked:
-            found = _requests(self._launches()[launch], space, op, block, warp, line, array)
-            found.flags.writeable = False
+            answer = _requests(self._launches()[launch], space, op, block, warp, line, array)
+            answer.flags.writeable = False
             if len(self._asked) >= MOST_ASKED:
                 self._asked.clear()
-            self._asked[key] = found
+            self._asked[key] = answer
         return self._asked[key]
 
 
@@ -333,21 +333,21 @@ def _requests(
         for number in chosen:
             if number >= len(addresses) or not lanes[number].any():
                 continue
-            one = addresses[number]
+            addresses_of_warp = addresses[number]
             kind = (trace.space, trace.op, trace.width, len(addresses), trace.instruction in copies)
             alike.setdefault(kind, []).append(len(rows))
             rows.append(
                 (
                     trace.step, source_line, trace.instruction, trace.space, trace.op, trace.array, trace.width,
-                    one, one - trace.base, lanes[number], 0, 0, 0,
+                    addresses_of_warp, addresses_of_warp - trace.base, lanes[number], 0, 0, 0,
                 )
             )  # fmt: skip
-    found = np.array(rows, REQUEST)
+    requests = np.array(rows, REQUEST)
     for (space_, op_, width, warps, copied), numbers in alike.items():
-        costs = _costs(found[numbers], space_, op_, width, warps, copied)
+        costs = _costs(requests[numbers], space_, op_, width, warps, copied)
         for name, counted in zip(("sectors", "tags", "wavefronts"), costs, strict=True):
-            found[name][numbers] = counted
-    return found
+            requests[name][numbers] = counted
+    return requests
 
 
 def _costs(

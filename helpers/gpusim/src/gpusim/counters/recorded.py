@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 def place_of(block: Iterable[int] | int) -> tuple[int, int, int]:
     """A block given as x, (x,), (x, y) or (x, y, z). SimulatorError for what names none."""
     try:
-        place = tuple(map(operator.index, block)) if isinstance(block, Iterable) else (operator.index(block),)
+        index = tuple(map(operator.index, block)) if isinstance(block, Iterable) else (operator.index(block),)
     except TypeError:
-        place = ()
-    if not 1 <= len(place) <= 3:
+        index = ()
+    if not 1 <= len(index) <= 3:
         raise SimulatorError(f"block={block!r}: name a block by whole numbers, as (x,), (x, y) or (x, y, z).")
-    x, y, z = (*place, 0, 0)[:3]
+    x, y, z = (*index, 0, 0)[:3]
     return x, y, z
 
 
@@ -75,24 +75,24 @@ QUANTITIES = tuple(field.name for field in fields(Counts))
 Key = tuple[int, str, str, str]  # instruction, space, op, array
 
 
-class Found(Mapping[K, V]):
+class OnDemand(Mapping[K, V]):
     """A mapping that `find` puts together when it is looked at for the first time."""
 
     def __init__(self, find: Callable[[], dict[K, V]]) -> None:
         self._find = find
 
     @cached_property
-    def _found(self) -> dict[K, V]:
+    def _content(self) -> dict[K, V]:
         return self._find()
 
     def __getitem__(self, key: K) -> V:
-        return self._found[key]
+        return self._content[key]
 
     def __iter__(self) -> Iterator[K]:
-        return iter(self._found)
+        return iter(self._content)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._content)
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,14 +165,14 @@ class LaunchRecorder(Observer):
             lanes = np.ones(wave.shape, bool) if mask is None else np.broadcast_to(mask, wave.shape)
             counts.add(_count_requests(kind, full, lanes))
             return
-        place = (full[:, 0] & 127).tolist()
+        remainders = (full[:, 0] & 127).tolist()
         if mask is None:
-            kinds = {offset: (place.count(offset), None) for offset in set(place)}
+            kinds = {offset: (remainders.count(offset), None) for offset in set(remainders)}
         else:
             lanes = np.broadcast_to(mask, wave.shape)
             masks = [row.tobytes() for row in np.packbits(lanes, axis=1)]
             alike: dict[tuple, list[int]] = {}
-            for row, key in enumerate(zip(place, masks, strict=True)):
+            for row, key in enumerate(zip(remainders, masks, strict=True)):
                 alike.setdefault(key, []).append(row)
             kinds = {key: (len(rows), lanes[rows[0]]) for key, rows in alike.items()}
         for key, (times, active) in kinds.items():
@@ -196,10 +196,10 @@ def _both_sides(wave, to, origin, read) -> np.ndarray:
 
     Of the source its place relative to others is enough. Lanes that read nothing get NOWHERE.
     """
-    place = np.asarray(origin) & _PLACES
+    origins = np.asarray(origin) & _PLACES
     if read is not None:
-        place = np.where(np.broadcast_to(read, wave.shape), np.broadcast_to(place, wave.shape), NOWHERE)
-    return (place << _SIDE) + to
+        origins = np.where(np.broadcast_to(read, wave.shape), np.broadcast_to(origins, wave.shape), NOWHERE)
+    return (origins << _SIDE) + to
 
 
 def pattern(kind: tuple[str, str, int], row: np.ndarray, active: np.ndarray | None) -> Counts:

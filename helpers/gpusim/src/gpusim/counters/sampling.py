@@ -55,10 +55,19 @@ class Untouched(GlobalMemory):
     def __init__(self, memory: GlobalMemory) -> None:
         super().__init__()
         self.allocations = [
-            Allocation(one.base, one.bytes_, one.host, one.name, one.shape, one.dtype, one.writable, names=one.names)
-            for one in memory.allocations
+            Allocation(
+                allocation.base,
+                allocation.bytes_,
+                allocation.host,
+                allocation.name,
+                allocation.shape,
+                allocation.dtype,
+                allocation.writable,
+                names=allocation.names,
+            )
+            for allocation in memory.allocations
         ]
-        self._bases = [one.base for one in self.allocations]
+        self._bases = [allocation.base for allocation in self.allocations]
 
     def store(self, wave, addresses, mask, values) -> None:
         """Nothing but the check that it is allowed."""
@@ -225,15 +234,15 @@ def _members(kind: _Kind, grid: _Grid) -> list[int]:
     if kind.period == 0:
         places = grid.places(ids)
         there = set(grid.places(np.array(chosen)).tolist())
-        for number, place in enumerate(np.unique(places).tolist()):
-            if place not in there:
-                of_place = ids[places == place]
+        for number, code in enumerate(np.unique(places).tolist()):
+            if code not in there:
+                of_place = ids[places == code]
                 chosen.append(int(of_place[number % len(of_place)]))
-    for one in ids[[-1, len(ids) // 2, len(ids) // 3, *range(min(MEMBERS, len(ids)))]].tolist():
+    for member in ids[[-1, len(ids) // 2, len(ids) // 3, *range(min(MEMBERS, len(ids)))]].tolist():
         if len(chosen) >= MEMBERS:
             break
-        if one not in chosen:
-            chosen.append(one)
+        if member not in chosen:
+            chosen.append(member)
     return chosen
 
 
@@ -271,7 +280,7 @@ def _insert(basis: list[list[int]], row: list[int]) -> None:
     """Make `row` a combination of the basis with whole numbers, by Euclid's algorithm."""
     while any(row):
         axis = _leads(row)
-        same = next((one for one in basis if _leads(one) == axis), None)
+        same = next((vector for vector in basis if _leads(vector) == axis), None)
         if same is None:
             basis.append([-number for number in row] if row[axis] < 0 else row)
             return
@@ -308,13 +317,13 @@ class _Batch:
     def behaviours(self, counted: Container[int]) -> Iterator[tuple[int, object]]:
         """(block, what it did), equal for blocks that did the same; guards of `counted` instructions are left out."""
         recorder = self.recorder
-        for place, block in enumerate(self.ids.tolist()):
+        for row, block in enumerate(self.ids.tolist()):
             guarded = frozenset(
-                (instruction, int(lanes[place]))
+                (instruction, int(lanes[row]))
                 for instruction, lanes in recorder.guarded_lanes.items()
-                if lanes[place] and instruction not in counted
+                if lanes[row] and instruction not in counted
             )
-            yield block, (int(self.prints.prints[place]), recorder.block_warps[:, place].tobytes(), guarded)
+            yield block, (int(self.prints.prints[row]), recorder.block_warps[:, row].tobytes(), guarded)
 
 
 def execute(
@@ -333,25 +342,25 @@ def execute(
     Raises SimulatorError if blocks differ whose indices are equal modulo LARGEST_PERIOD.
     """
     exchanges = Exchanges(written)
-    place = _Grid(launch.grid)
-    blocks = int(np.prod(place.sizes))
+    grid = _Grid(launch.grid)
+    blocks = int(np.prod(grid.sizes))
     suspects: list[int] = []
     try:
         start = _starts(launch, blocks)
     except KernelError as error:
         # It may be due to what was left out. Who executes the block in earnest will see.
-        start, suspects = None, [place.number(error.block or (0, 0, 0))]
+        start, suspects = None, [grid.number(error.block or (0, 0, 0))]
     counted = {} if start is None else start.guarded
     prints = np.zeros(blocks, np.uint64) if start is None else start.prints
     ids = np.arange(blocks, dtype=np.int64)
-    waiting = [_Kind(ids[prints == one]) for one in np.unique(prints)]
+    waiting = [_Kind(ids[prints == fingerprint]) for fingerprint in np.unique(prints)]
     done: list[_Kind] = []
     batches: list[_Batch] = []
     known: dict[int, object] = {}
     while waiting:
-        new = sorted({*suspects, *(one for kind in waiting for one in _members(kind, place))} - known.keys())
+        new = sorted({*suspects, *(member for kind in waiting for member in _members(kind, grid))} - known.keys())
         if (len(known) + len(new)) * launch.threads > MOST_EXECUTED:
-            raise SimulatorError(_too_different(waiting[0], known, place, facts.kernel))
+            raise SimulatorError(_too_different(waiting[0], known, grid, facts.kernel))
         if new:
             recorder = BlockRecorder(launch.program, facts, len(new))
             batch = _Batch(np.array(new, np.int64), recorder, Fingerprints(len(new)))
@@ -366,9 +375,9 @@ def execute(
             if len(set(kind.executed.values())) == 1 or len(kind.executed) == len(kind.ids):
                 done.append(kind)
             elif kind.period < LARGEST_PERIOD:
-                further += _split(kind, place)
+                further += _split(kind, grid)
             else:
-                raise SimulatorError(_too_different(kind, known, place, facts.kernel))
+                raise SimulatorError(_too_different(kind, known, grid, facts.kernel))
         waiting = further
     weights = _weights(done)
     sums = _weighted(batches, weights)

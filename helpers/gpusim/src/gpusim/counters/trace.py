@@ -38,21 +38,21 @@ class Traces(Sequence[Trace]):
         self._find = find
 
     @cached_property
-    def _found(self) -> tuple[list[tuple], np.ndarray, np.ndarray, list[bool]]:
+    def _content(self) -> tuple[list[tuple], np.ndarray, np.ndarray, list[bool]]:
         kinds, addresses, active = self._find()
         return kinds, addresses, active, active.all(axis=1).tolist()
 
     def __len__(self) -> int:
-        return len(self._found[0])
+        return len(self._content[0])
 
-    def __getitem__(self, place):
-        if isinstance(place, slice):
-            return [self._trace(each) for each in range(*place.indices(len(self)))]
-        return self._trace(range(len(self))[place])
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self._trace(each) for each in range(*index.indices(len(self)))]
+        return self._trace(range(len(self))[index])
 
     def __iter__(self) -> Iterator[Trace]:
         return map(self._trace, range(len(self)))
 
-    def _trace(self, place: int) -> Trace:
-        kinds, addresses, active, whole = self._found
-        return Trace(place + 1, *kinds[place], addresses[place], None if whole[place] else active[place])
+    def _trace(self, index: int) -> Trace:
+        kinds, addresses, active, whole = self._content
+        return Trace(index + 1, *kinds[index], addresses[index], None if whole[index] else active[index])

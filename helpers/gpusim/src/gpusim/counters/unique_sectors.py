@@ -88,7 +88,7 @@ class SectorObserver(Observer):
         if event.allocation is not None and event.size:
             first, last = event.first // SECTOR_BYTES, (event.first + event.size - 1) // SECTOR_BYTES
             flag = FLAGS[{"fetch": "ld", "put": "st", "reduce": "red"}[event.kind]]
-            self._flags(event.wave, event.allocation)[event.who[0], first : last + 1] |= flag
+            self._flags(event.wave, event.allocation)[event.thread[0], first : last + 1] |= flag
 
     def end(self, event: WaveEnds) -> None:
         """Add up the wave's marks, by block and for the grid."""
@@ -127,10 +127,10 @@ def of_traces(traces: Iterable[Trace], by_block: bool = False) -> dict[str, np.n
                 sectors = sectors | (blocks.setdefault(trace.block, len(blocks)) << 40)
             accesses.setdefault(trace.array, []).append((np.unique(sectors), FLAGS[trace.op]))
     histograms = {}
-    for array, found in accesses.items():
-        sectors = np.concatenate([some for some, _ in found])
-        different, place = np.unique(sectors, return_inverse=True)
+    for array, flagged in accesses.items():
+        sectors = np.concatenate([some for some, _ in flagged])
+        different, inverse = np.unique(sectors, return_inverse=True)
         flags = np.zeros(len(different), np.uint8)
-        np.bitwise_or.at(flags, place, np.concatenate([np.full(len(some), flag, np.uint8) for some, flag in found]))
+        np.bitwise_or.at(flags, inverse, np.concatenate([np.full(len(some), flag, np.uint8) for some, flag in flagged]))
         histograms[array] = _histogram(flags)
     return histograms

@@ -28,11 +28,11 @@ def pack_arguments(kernel: CompiledKernel, args: Sequence, memory: GlobalMemory)
     packed = bytearray(max((p.offset + p.size for p in parameters), default=0))
     for position, (parameter, argument) in enumerate(zip(parameters, args, strict=True), 1):
         type_ = _type_for(kernel, parameter, argument)
-        found = _plain_bytes(parameter, type_, argument, memory)
-        if found is None:
-            place = f"Argument {position} of {name} ({parameter.type} {parameter.name})"
-            found = _argument_bytes(place, parameter, type_, argument, memory)
-        packed[parameter.offset : parameter.offset + parameter.size] = found
+        bytes_ = _plain_bytes(parameter, type_, argument, memory)
+        if bytes_ is None:
+            subject = f"Argument {position} of {name} ({parameter.type} {parameter.name})"
+            bytes_ = _argument_bytes(subject, parameter, type_, argument, memory)
+        packed[parameter.offset : parameter.offset + parameter.size] = bytes_
     return bytes(packed)
 
 
@@ -40,8 +40,8 @@ def _type_for(kernel: CompiledKernel, parameter: Parameter, argument) -> Paramet
     """The parameter's type. For structs the compiler is not asked: nothing else has such an argument."""
     is_struct = isinstance(argument, np.ndarray | np.generic) and argument.dtype.names is not None
     is_made_by_a_macro = not parameter.type  # the workloads of helpers.measure are, and hand over words of any size
-    found = None if is_struct or is_made_by_a_macro else kernel.parameter_type(parameter.index)
-    return found or ParameterType(int(parameter.is_pointer), "", 1, 0 if parameter.is_pointer else parameter.size)
+    found_type = None if is_struct or is_made_by_a_macro else kernel.parameter_type(parameter.index)
+    return found_type or ParameterType(int(parameter.is_pointer), "", 1, 0 if parameter.is_pointer else parameter.size)
 
 
 def _plain_bytes(parameter: Parameter, type_: ParameterType, argument, memory: GlobalMemory) -> bytes | None:
@@ -98,7 +98,7 @@ def _how_to_convert(given: np.dtype, type_: ParameterType, several: bool = True)
     return f"the kernel reads it as {wanted.name}{vector}. Convert it: x.astype(numpy.{wanted.name}){others}."
 
 
-def _check_order(place: str, array: np.ndarray) -> None:
+def _check_order(subject: str, array: np.ndarray) -> None:
     """Refuse an array that is read untransposed, and warn of one that may be: its columns lie one after the other.
 
     A view was transposed since its memory was filled. An array of its own may have been made so by `order="F"`, or
@@ -112,56 +112,56 @@ def _check_order(place: str, array: np.ndarray) -> None:
         owner = owner.base
     if owner.flags.c_contiguous:
         raise ArgumentError(
-            f"{place} is a transposed view of shape {array.shape}: a kernel gets only a pointer, and would read "
+            f"{subject} is a transposed view of shape {array.shape}: a kernel gets only a pointer, and would read "
             "the elements as they lie in memory, row after row of the array before the transposition. CuPy passes "
             "it without a word. Pass gpu.ascontiguousarray(…); or, if the kernel means to read column after "
             "column, the memory as it lies, x.T of this x."
         )
     warnings.warn(
-        f"{place} is an array of shape {array.shape} that lies in memory column after column, and so the kernel reads "
-        "it; CuPy passes it without a word. For rows pass gpu.ascontiguousarray(…); for columns, without this "
+        f"{subject} is an array of shape {array.shape} that lies in memory column after column, and so the kernel "
+        "reads it; CuPy passes it without a word. For rows pass gpu.ascontiguousarray(…); for columns, without this "
         'warning, gpu.asarray(…, order="F").',
         stacklevel=2,
     )
 
 
-def _argument_bytes(place: str, parameter: Parameter, type_: ParameterType, argument, memory: GlobalMemory) -> bytes:
+def _argument_bytes(subject: str, parameter: Parameter, type_: ParameterType, argument, memory: GlobalMemory) -> bytes:
     wanted, is_number = type_.dtype, type_.count == 1 and not type_.pointers and bool(type_.number)
     if isinstance(argument, np.ndarray) and argument.dtype.names and argument.size == 1 and not type_.pointers:
         argument = argument.reshape(())  # a struct, which CuPy, too, takes as an array of one element
     if isinstance(argument, np.ndarray) and (argument.ndim > 0 or type_.pointers):
         if is_number:
-            raise ArgumentError(f"{place} is one number, but an array of shape {argument.shape} was given.")
+            raise ArgumentError(f"{subject} is one number, but an array of shape {argument.shape} was given.")
         if argument.dtype.hasobject:
             raise ArgumentError(
-                f"{place} is an array of Python objects, which no kernel can read. Give its elements a type: "
+                f"{subject} is an array of Python objects, which no kernel can read. Give its elements a type: "
                 f"numpy.array(x, numpy.{'float32' if wanted is None else wanted.name})."
             )
         if not (argument.flags.c_contiguous or argument.flags.f_contiguous):
             raise ArgumentError(
-                f"{place} is an array whose elements do not lie side by side (shape {argument.shape}, strides "
+                f"{subject} is an array whose elements do not lie side by side (shape {argument.shape}, strides "
                 f"{argument.strides} bytes); a kernel gets only a pointer. Pass numpy.ascontiguousarray(…)."
             )
-        _check_order(place, argument)
+        _check_order(subject, argument)
         if wanted is not None:
             given = argument.dtype
             if not given.isnative:
                 raise ArgumentError(
-                    f"{place} is an array of {given.name} whose bytes are in reverse order ({given.str}), as a "
+                    f"{subject} is an array of {given.name} whose bytes are in reverse order ({given.str}), as a "
                     f"kernel does not read them. Convert it: x.astype(numpy.{wanted.name})."
                 )
             whole = type_ if type_.pointers < 2 else ParameterType(1, "u8", 1, 8)
             if not _fits(given, whole):
-                raise ArgumentError(f"{place} is an array of {given.name}, but {_how_to_convert(given, whole)}")
+                raise ArgumentError(f"{subject} is an array of {given.name}, but {_how_to_convert(given, whole)}")
         return int(memory.add(argument, parameter.name)).to_bytes(8, "little")
     if type_.pointers:
         if argument is None or (isinstance(argument, int | np.integer) and int(argument) == 0):
             return bytes(8)
         if isinstance(argument, int | np.integer) and memory.is_inside(int(argument)):
             return int(argument).to_bytes(8, "little")
-        raise ArgumentError(f"{place} is a pointer: pass an array, not {_describe(argument)}.")
+        raise ArgumentError(f"{subject} is a pointer: pass an array, not {_describe(argument)}.")
     if isinstance(argument, TextureObject | SurfaceObject):
-        return _handle(place, parameter, argument)
+        return _handle(subject, parameter, argument)
     value = argument[()] if isinstance(argument, np.ndarray) else argument
     if not is_number or type_.number in NOT_OF_NUMPY:
         if (
@@ -174,7 +174,7 @@ def _argument_bytes(place: str, parameter: Parameter, type_: ParameterType, argu
         bits = f", its bits: numpy.uint{8 * parameter.size}(…)" if type_.number in NOT_OF_NUMPY else ""
         which = bits or " (for a struct, of a structured dtype)"
         raise ArgumentError(
-            f"{place} needs a NumPy scalar of {parameter.size} bytes{which}; found {_describe(argument)}."
+            f"{subject} needs a NumPy scalar of {parameter.size} bytes{which}; found {_describe(argument)}."
         )
     dtype = type_.dtype
     if dtype.kind == "f":
@@ -184,22 +184,22 @@ def _argument_bytes(place: str, parameter: Parameter, type_: ParameterType, argu
             return np.float64(value).tobytes()
         shown = value.item() if isinstance(value, np.generic) else value
         raise ArgumentError(
-            f"{place} got {_describe(argument)}, whose bytes are not those of a {parameter.type or dtype.name}. "
+            f"{subject} got {_describe(argument)}, whose bytes are not those of a {parameter.type or dtype.name}. "
             f"Pass numpy.{dtype.name}({shown!r})."
         )
     if not isinstance(value, int | np.integer | np.bool_):
-        raise ArgumentError(f"{place} got {_describe(argument)}; pass numpy.{dtype.name}(…).")
+        raise ArgumentError(f"{subject} got {_describe(argument)}; pass numpy.{dtype.name}(…).")
     if dtype.kind in "iu" and not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
-        raise ArgumentError(f"{place} got {int(value)}, which does not fit into {dtype.name}.")
+        raise ArgumentError(f"{subject} got {int(value)}, which does not fit into {dtype.name}.")
     return dtype.type(value).tobytes()
 
 
-def _handle(place: str, parameter: Parameter, argument: TextureObject | SurfaceObject) -> bytes:
+def _handle(subject: str, parameter: Parameter, argument: TextureObject | SurfaceObject) -> bytes:
     """The number that a kernel knows a texture or a surface by."""
     kind = type(argument).__name__
     wanted = OBJECTS.get(parameter.type.replace("const", "").strip())
     if parameter.size != 8 or (wanted is not None and wanted != kind):
-        raise ArgumentError(f"{place} got a {kind}; a kernel takes it as a cuda{kind}_t.")
+        raise ArgumentError(f"{subject} got a {kind}; a kernel takes it as a cuda{kind}_t.")
     return int(argument.ptr).to_bytes(8, "little")
 
 

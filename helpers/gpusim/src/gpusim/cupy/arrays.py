@@ -37,16 +37,16 @@ _METHODS = (
 
 def _refused(error: Exception, arrays: Iterable[Any]) -> ArrayError:
     """NumPy's words for what does not fit, and which arrays it was."""
-    seen = [f"{one.dtype} {one.shape}" for one in arrays if isinstance(one, np.ndarray)]
+    seen = [f"{array.dtype} {array.shape}" for array in arrays if isinstance(array, np.ndarray)]
     said = str(error).strip().rstrip(".") or type(error).__name__
     return ArrayError(f"{said[:1].upper()}{said[1:]}. The array{'s are' if seen[1:] else ' is'} {' and '.join(seen)}.")
 
 
 def _of_product(inputs: Sequence[Any]) -> ValueError | None:
     """What is wrong with the shapes of a matrix product, in other words than NumPy's; None for what are no arrays."""
-    if not all(isinstance(one, np.ndarray) and one.ndim for one in inputs):
+    if not all(isinstance(array, np.ndarray) and array.ndim for array in inputs):
         return None
-    a, b = (one.shape for one in inputs)
+    a, b = (array.shape for array in inputs)
     return ValueError(
         f"A matrix product goes along the columns of the first array, {a[-1]}, and the rows of the second, "
         f"{b[-2:][0]}, which must be as many"
@@ -131,17 +131,17 @@ class DeviceArray(np.ndarray):
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
         """NumPy's function of each element: what it gives is on the device, too."""
-        host = [one.view(np.ndarray) if isinstance(one, DeviceArray) else one for one in inputs]
+        host = [array.view(np.ndarray) if isinstance(array, DeviceArray) else array for array in inputs]
         if out is not None:
-            options["out"] = tuple(one.view(np.ndarray) if isinstance(one, DeviceArray) else one for one in out)
+            options["out"] = tuple(array.view(np.ndarray) if isinstance(array, DeviceArray) else array for array in out)
         try:
-            found = getattr(ufunc, method)(*host, **options)
+            result = getattr(ufunc, method)(*host, **options)
         except OF_NUMPY as error:
             raise _refused(_of_product(inputs) or error if ufunc is np.matmul else error, inputs) from None
         if out is not None:
             return out[0] if len(out) == 1 else out
-        placed = [one.view(DeviceArray) if isinstance(one, np.ndarray) else one for one in _several(found)]
-        return tuple(placed) if isinstance(found, tuple) else placed[0]
+        placed = [value.view(DeviceArray) if isinstance(value, np.ndarray) else value for value in _several(result)]
+        return tuple(placed) if isinstance(result, tuple) else placed[0]
 
     @_in_a_sentence
     def __setitem__(self, index, value) -> None:
@@ -163,9 +163,9 @@ class DeviceArray(np.ndarray):
             return
         if owner._written is None:
             owner._written = np.zeros(owner.nbytes, np.uint8)  # zeros take no memory before they are touched
-        place = self.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        offset = self.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
         element = np.dtype((np.void, self.dtype.itemsize))
-        written = np.ndarray(self.shape, element, owner._written, place, self.strides)
+        written = np.ndarray(self.shape, element, owner._written, offset, self.strides)
         written[index] = np.void(b"\1" * element.itemsize)
 
     @property
@@ -202,8 +202,8 @@ for _name in _METHODS:
     setattr(DeviceArray, _name, _in_a_sentence(getattr(DeviceArray, _name)))
 
 
-def _several(found: Any) -> tuple:
-    return found if isinstance(found, tuple) else (found,)
+def _several(result: Any) -> tuple:
+    return result if isinstance(result, tuple) else (result,)
 
 
 def empty(shape, dtype=float, order: str = "C") -> DeviceArray:

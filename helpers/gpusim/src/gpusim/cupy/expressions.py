@@ -25,15 +25,15 @@ _NUMPY = {name: np.dtype(name) for name in _TYPES}
 
 def _parameters(text: str, what: str) -> list[tuple[str, str, bool]]:
     """[(type, name, raw)] of 'float32 x, raw int32 y'. SimulatorError for what cannot be read."""
-    found = []
+    parameters = []
     if not isinstance(text, str):
         raise SimulatorError(f"the {what} are a text such as 'float32 x, float32 c', and this is {text!r}.")
-    for part in filter(None, (one.strip() for one in text.split(","))):
+    for part in filter(None, (declaration.strip() for declaration in text.split(","))):
         read = re.fullmatch(r"(raw )?(\w+) (\w+)", part)
         if read is None:
             raise SimulatorError(f"{part!r} among the {what} is no parameter such as 'float32 x' or 'raw float32 x'.")
-        found.append((read[2], read[3], bool(read[1])))
-    return found
+        parameters.append((read[2], read[3], bool(read[1])))
+    return parameters
 
 
 @dataclass(frozen=True)
@@ -65,21 +65,21 @@ class _Expression:
                 f"got {len(args)}."
             )
         types = dict(_NUMPY)
-        for one, (type_, name, _) in zip(args, (*self.inputs, *self.outputs), strict=False):
+        for arg, (type_, name, _) in zip(args, (*self.inputs, *self.outputs), strict=False):
             if type_ not in types:
                 if len(type_) > 1:
                     raise SimulatorError(
                         f"{type_!r}, the type of {name}, is none of {', '.join(_TYPES)} or one letter."
                     )
-                types[type_] = np.asarray(one).dtype
+                types[type_] = np.asarray(arg).dtype
         return _Given(args[:wanted], args[wanted:], types)
 
     def parameters(self, given: _Given) -> tuple[list[str], list[str]]:
         """(the kernel's parameters, what gives those that are not raw their names for element `i`)."""
         parameters, before = [], []
-        for one, (type_, name, raw) in zip(given.inputs, self.inputs, strict=True):
+        for argument, (type_, name, raw) in zip(given.inputs, self.inputs, strict=True):
             spelled = _TYPES[given.types[type_].name]
-            if not isinstance(one, np.ndarray):
+            if not isinstance(argument, np.ndarray):
                 parameters.append(f"{spelled} {name}")
             else:
                 parameters.append(f"const {spelled} *{name if raw else f'_{name}'}")
@@ -95,11 +95,11 @@ class _Expression:
         return self._kernels[text]
 
 
-def _passed(one: Any, type_: np.dtype, shape: tuple[int, ...] | None) -> Any:
+def _passed(argument: Any, type_: np.dtype, shape: tuple[int, ...] | None) -> Any:
     """An argument as a kernel takes it: a number of its type, or an array, of a shape if that is given."""
-    if not isinstance(one, np.ndarray):
-        return type_.type(one)
-    whole = one if shape is None or one.shape == shape else np.broadcast_to(one, shape)
+    if not isinstance(argument, np.ndarray):
+        return type_.type(argument)
+    whole = argument if shape is None or argument.shape == shape else np.broadcast_to(argument, shape)
     return whole if whole.flags.c_contiguous else np.ascontiguousarray(whole)
 
 
@@ -127,18 +127,20 @@ class ElementwiseKernel:
 
     def __call__(self, *args: Any, size: int | None = None, stream: Any = None, block_size: int = BLOCK) -> Any:
         """The outputs for these inputs, broadcast to one shape; outputs may be given behind them."""
-        one = self._expression
-        given = one.given(args)
-        elements = [each for each, (_, _, raw) in zip(given.inputs, one.inputs, strict=True) if not raw]
-        elements += [each for each, (_, _, raw) in zip(given.outputs, one.outputs, strict=False) if not raw]
-        found = [each for each in elements if isinstance(each, np.ndarray)]
-        if not found and size is None:
+        expression = self._expression
+        given = expression.given(args)
+        elements = [each for each, (_, _, raw) in zip(given.inputs, expression.inputs, strict=True) if not raw]
+        elements += [each for each, (_, _, raw) in zip(given.outputs, expression.outputs, strict=False) if not raw]
+        with_shape = [each for each in elements if isinstance(each, np.ndarray)]
+        if not with_shape and size is None:
             raise SimulatorError(f"{self.name} has no array to take its size from: give size=….")
-        shape = np.broadcast_shapes(*(each.shape for each in found)) if found else (size,)
-        outputs = given.outputs or [arrays.empty(shape, given.types[type_]) for type_, _, _ in one.outputs]
+        shape = np.broadcast_shapes(*(each.shape for each in with_shape)) if with_shape else (size,)
+        outputs = given.outputs or [arrays.empty(shape, given.types[type_]) for type_, _, _ in expression.outputs]
         count = int(np.prod(shape, dtype=np.int64))
         passed: list[Any] = [np.int32(count)]
-        for each, (type_, _, raw) in zip((*given.inputs, *outputs), (*one.inputs, *one.outputs), strict=True):
+        for each, (type_, _, raw) in zip(
+            (*given.inputs, *outputs), (*expression.inputs, *expression.outputs), strict=True
+        ):
             passed.append(_passed(each, given.types[type_], None if raw else shape))
         self._kernel(given)((-(-count // block_size),), (block_size,), tuple(passed))
         if self.no_return:
@@ -167,12 +169,12 @@ def _axes(name: str, axis: Any, count: int) -> list[int]:
     if axis is None:
         return list(range(count))
     try:
-        axes = [operator.index(axis)] if not isinstance(axis, Sequence) else [operator.index(one) for one in axis]
+        axes = [operator.index(axis)] if not isinstance(axis, Sequence) else [operator.index(number) for number in axis]
     except TypeError:
         axes = [count]
-    if not all(-count <= one < count for one in axes):
+    if not all(-count <= number < count for number in axes):
         raise SimulatorError(f"{name} was given axis={axis!r}: the array has {count}, numbered from 0.")
-    return [one % count for one in axes]
+    return [number % count for number in axes]
 
 
 class ReductionKernel:
@@ -202,11 +204,11 @@ class ReductionKernel:
         stream: Any = None,
     ) -> Any:  # fmt: skip
         """The output for these inputs, broadcast to one shape, of which the axes are reduced, all if none are named."""
-        one = self._expression
-        given = one.given(args if out is None else (*args, out))
+        expression = self._expression
+        given = expression.given(args if out is None else (*args, out))
         elements = [
             each
-            for each, (_, _, raw) in zip(given.inputs, one.inputs, strict=True)
+            for each, (_, _, raw) in zip(given.inputs, expression.inputs, strict=True)
             if isinstance(each, np.ndarray) and not raw
         ]
         if not elements:
@@ -215,10 +217,10 @@ class ReductionKernel:
         reduced = _axes(self.name, axis, len(shape))
         kept = [each for each in range(len(shape)) if each not in reduced]
         sizes = tuple(1 if each in reduced else shape[each] for each in range(len(shape)) if keepdims or each in kept)
-        outputs = given.outputs or [arrays.empty(sizes, given.types[type_]) for type_, _, _ in one.outputs]
+        outputs = given.outputs or [arrays.empty(sizes, given.types[type_]) for type_, _, _ in expression.outputs]
         count = int(np.prod([shape[each] for each in reduced], dtype=np.int64))
         passed: list[Any] = [np.int32(count)]
-        for each, (type_, _, raw) in zip(given.inputs, one.inputs, strict=True):
+        for each, (type_, _, raw) in zip(given.inputs, expression.inputs, strict=True):
             whole = isinstance(each, np.ndarray) and not raw
             in_order = np.broadcast_to(each, shape).transpose(*kept, *reduced) if whole else each
             passed.append(_passed(in_order, given.types[type_], None))

@@ -250,7 +250,7 @@ def _executable(
         program.dynamic_shared_offset + geometry.shared_mem,
         memory,
         parameters,
-        kernel.variables.place(program, memory),
+        kernel.variables.link(program, memory),
         most,
         kernel.shared_names(program.level),
         kernel.forms.local_arrays(program.level),

@@ -4,7 +4,9 @@
 (nvdisasm is missing or refuses it) or has an instruction that is not modelled. This is decided here and nowhere else.
 """
 
-from functools import cached_property, lru_cache
+from collections import OrderedDict
+from functools import cached_property
+from threading import Lock
 
 from gpusim.checks import undefined_values, warp_masks
 from gpusim.compiler import CompiledKernel, DisassemblyError, ptx
@@ -21,7 +23,7 @@ from gpusim.symbols.shared_arrays import SharedNames
 AUTO = "auto"
 LEVELS = (AUTO, "sass", "ptx")
 NOT_EXECUTABLE = (UnsupportedInstruction, DisassemblyError)
-REMEMBERED = 8  # kernels; a large one takes some ten MB
+MOST_INSTRUCTIONS = 40_000  # of all prepared kernels; one takes 2.5 KB at each level, and 1.5 more once it was checked
 
 
 def checked(level: str) -> str:
@@ -36,6 +38,7 @@ class Forms:
 
     def __init__(self, compiled: CompiledKernel) -> None:
         self.compiled = compiled
+        self.instructions = 0  # of the levels that are prepared
         self._shared_names: dict[str, SharedNames] = {}
         self._named_lanes: dict[str, dict[int, int]] = {}
         self._local_arrays: dict[str, LocalArrays] = {}
@@ -93,8 +96,8 @@ class Forms:
         from gpusim.symbols import match_by_address
 
         alike = self.pointers.alike(self.sass.program, instruction)
-        found = match_by_address.arrays_of(self.compiled, self.sass.program, alike).get(instruction)
-        return found is not None and found == self.shared_names("sass").used.get(instruction)
+        arrays = match_by_address.arrays_of(self.compiled, self.sass.program, alike).get(instruction)
+        return arrays is not None and arrays == self.shared_names("sass").used.get(instruction)
 
     def _strengths(self, program: Program) -> dict[int, Strength]:
         """Those of the loads and stores of shared memory, where the opcode does not tell: the strongest that they may
@@ -103,12 +106,12 @@ class Forms:
             return self.pointers.strengths
         candidates = self.pointers.may_be_of_strength(program)
         undecided = {index: each for index, each in candidates.items() if len(set(each.values())) > 1}
-        found = {index: max(each.values()) for index, each in candidates.items() if each}
+        strengths = {index: max(each.values()) for index, each in candidates.items() if each}
         if undecided:
             from gpusim.symbols import match_by_address
 
-            found |= match_by_address.arrays_of(self.compiled, program, undecided)
-        return found
+            strengths |= match_by_address.arrays_of(self.compiled, program, undecided)
+        return strengths
 
     def named_lanes(self, level: str) -> dict[int, int]:
         """`Pointers.named_lanes` of its program of a level, "sass" or "ptx"."""
@@ -141,20 +144,20 @@ class Forms:
         except UnsupportedInstruction:
             return frozenset(), frozenset()
         constants = (
-            one.index
-            for one in program.instructions
-            if folded and any(constant in one.text for constant in undefined_values.FOLDED)
+            instruction.index
+            for instruction in program.instructions
+            if folded and any(constant in instruction.text for constant in undefined_values.FOLDED)
         )
         return frozenset(program.registers[name] for name in names if name in program.registers), frozenset(constants)
 
     def local_arrays(self, level: str) -> LocalArrays:
         """The arrays of each thread's own as its program of a level, "sass" or "ptx", accesses them."""
         if level not in self._local_arrays:
-            found, program = NO_ARRAYS, self.at(level)[0].program
+            arrays, program = NO_ARRAYS, self.at(level)[0].program
             if program.local_bytes and (source := local_accesses.declared(self.compiled)):
                 at_ptx = level == "ptx"
-                found = source.found if at_ptx else local_accesses.in_machine_code(self.compiled, program, source)
-            self._local_arrays[level] = found
+                arrays = source.known if at_ptx else local_accesses.in_machine_code(self.compiled, program, source)
+            self._local_arrays[level] = arrays
         return self._local_arrays[level]
 
     @cached_property
@@ -167,14 +170,19 @@ class Forms:
         """The compiler's PTX; UnsupportedInstruction if it cannot be executed."""
         from gpusim.isa.ptx import program as ptx_program  # few kernels need it, and it loads slowly
 
-        return Prepared(ptx_program.translate(self.compiled))
+        return self._prepared(ptx_program.translate(self.compiled))
 
     @cached_property
     def sass(self) -> Prepared:
         """The machine code; UnsupportedInstruction or DisassemblyError if it cannot be executed or printed."""
         from gpusim.isa.sass import program as sass_program  # nvdisasm is needed only here
 
-        return Prepared(sass_program.translate(self.compiled))
+        return self._prepared(sass_program.translate(self.compiled))
+
+    def _prepared(self, program: Program) -> Prepared:
+        self.instructions += len(program.instructions)
+        forms_of.keep_within(MOST_INSTRUCTIONS)
+        return Prepared(program)
 
     @cached_property
     def doubt(self) -> str:
@@ -226,7 +234,39 @@ class Forms:
             ) from None
 
 
-@lru_cache(maxsize=REMEMBERED)
-def forms_of(compiled: CompiledKernel) -> Forms:
-    """The forms of a kernel. Those of the last few kernels are kept, for who multiplies with the same kernel again."""
-    return Forms(compiled)
+class PreparedKernels:
+    """The forms of the kernels that ran last, as many as have MOST_INSTRUCTIONS together, and always the very last.
+
+    A notebook, an exercise's judge and a module hold hundreds of kernels, whose forms would be gigabytes: a kernel asks
+    here for its own whenever it runs.
+    """
+
+    def __init__(self) -> None:
+        self._forms: OrderedDict[CompiledKernel, Forms] = OrderedDict()
+        self._lock = Lock()  # a cell and an explorer's thread may launch at once
+
+    def __call__(self, compiled: CompiledKernel) -> Forms:
+        """The forms of a kernel: those that are kept, or new ones."""
+        with self._lock:
+            forms = self._forms.get(compiled)
+            if forms is None:
+                forms = self._forms[compiled] = Forms(compiled)
+            else:
+                self._forms.move_to_end(compiled)
+            return forms
+
+    def keep_within(self, instructions: int) -> None:
+        """Drop the forms that were asked for longest ago until so many instructions remain, but never the last."""
+        with self._lock:
+            total = sum(forms.instructions for forms in self._forms.values())
+            while total > instructions and len(self._forms) > 1:
+                _, dropped = self._forms.popitem(last=False)
+                total -= dropped.instructions
+
+    def clear(self) -> None:
+        """Drop all."""
+        with self._lock:
+            self._forms.clear()
+
+
+forms_of = PreparedKernels()

@@ -240,18 +240,18 @@ def names() -> dict[str, Any]:
         empty,
         empty_like,
     )
-    found: dict[str, Any] = {function.__name__: function for function in made}
-    found |= {name: _on_device(name, getattr(np, name)) for name in (*_MAKING, *_COMPUTING)}
-    found |= {name: getattr(np, name) for name in (*_CONSTANTS, *_PLAIN)}
+    served: dict[str, Any] = {function.__name__: function for function in made}
+    served |= {name: _on_device(name, getattr(np, name)) for name in (*_MAKING, *_COMPUTING)}
+    served |= {name: getattr(np, name) for name in (*_CONSTANTS, *_PLAIN)}
     functions = {name: _on_device(f"linalg.{name}", getattr(np.linalg, name)) for name in _LINALG}
-    found["linalg"] = Names("linalg", **functions)
-    found["testing"] = Names("testing", **{name: getattr(np.testing, name) for name in _TESTING})
+    served["linalg"] = Names("linalg", **functions)
+    served["testing"] = Names("testing", **{name: getattr(np.testing, name) for name in _TESTING})
     random = {name: _drawn(name) for name in _DRAWN}
     random |= {name: _on_device(f"random.{name}", getattr(np.random, name)) for name in _CHOSEN}
-    found["random"] = Names("random", **random, seed=np.random.seed, default_rng=Generator, Generator=Generator)
-    found["cuda"] = runtime.names()
-    found["get_default_memory_pool"] = found["get_default_pinned_memory_pool"] = runtime.MemoryPool
-    return found | {
+    served["random"] = Names("random", **random, seed=np.random.seed, default_rng=Generator, Generator=Generator)
+    served["cuda"] = runtime.names()
+    served["get_default_memory_pool"] = served["get_default_pinned_memory_pool"] = runtime.MemoryPool
+    return served | {
         "RawModule": DeviceRawModule, "RawKernel": RawKernel, "ElementwiseKernel": ElementwiseKernel,
         "ReductionKernel": ReductionKernel, "ndarray": DeviceArray,
     }  # fmt: skip

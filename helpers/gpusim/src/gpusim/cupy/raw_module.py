@@ -13,7 +13,7 @@ from gpusim import compiler, devices
 from gpusim.compiler import CompiledKernel, cubin
 from gpusim.cupy import settings
 from gpusim.cupy.arrays import DeviceArray, MemoryPointer
-from gpusim.cupy.levels import forms_of
+from gpusim.cupy.levels import Forms, forms_of
 from gpusim.cupy.variables import ModuleVariables, variable_called
 from gpusim.engine.run import Prepared
 from gpusim.errors import ArgumentError, SimulatorError
@@ -176,7 +176,6 @@ class Kernel:
         self.compiled = compiled
         self.name = compiled.entry
         self.variables = variables
-        self.forms = forms_of(compiled)
         self.max_dynamic_shared_size_bytes = 48 * 1024 - compiled.shared_bytes
         self.preferred_shared_memory_carveout = -1  # a wish to the driver, which counts for nothing here
         self.learnt: Learnt | None = None
@@ -232,6 +231,11 @@ class Kernel:
         """What CuPy's `attributes` says of a kernel, all but how it uses the L1 cache."""
         return {name: getattr(self, name) for name in ATTRIBUTES}
 
+    @property
+    def forms(self) -> Forms:
+        """The kernel ready to run, as it is kept of those that ran last: to hold it here would keep that of each."""
+        return forms_of(self.compiled)
+
     def prepared(self, level: str) -> Prepared:
         """The kernel ready to run at one of `levels.LEVELS`."""
         return self.forms.at(level)[0]
@@ -271,7 +275,7 @@ class Kernel:
         Raises LaunchError, ArgumentError, or what goes wrong in the kernel (gpusim.errors).
         """
         if args is None:
-            wanted = ", ".join(one.name for one in self.compiled.parameters)
+            wanted = ", ".join(parameter.name for parameter in self.compiled.parameters)
             raise ArgumentError(
                 f"{self.name} was not launched: a launch takes the grid, the block and a tuple of arguments, "
                 f"{self.name}((…,), (…,), ({wanted}{',' * (len(self.compiled.parameters) == 1)}))."

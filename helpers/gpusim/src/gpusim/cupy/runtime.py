@@ -35,7 +35,7 @@ class Names:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        here = ", ".join(sorted(one for one in vars(self) if one != "_within"))
+        here = ", ".join(sorted(attribute for attribute in vars(self) if attribute != "_within"))
         raise NotSimulated(
             f"gpu.{self._within}.{name} is not simulated. Here are {here}; with a GPU there is all of CuPy."
         )
@@ -47,7 +47,9 @@ class _Part:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        here = ", ".join(sorted(one for one in {*dir(type(self)), *vars(self)} if not one.startswith("_")))
+        here = ", ".join(
+            sorted(attribute for attribute in {*dir(type(self)), *vars(self)} if not attribute.startswith("_"))
+        )
         raise NotSimulated(
             f"{type(self).__name__}.{name} is not simulated. A {type(self).__name__} here has {here}; with a GPU there "
             "is all of CuPy."
@@ -177,18 +179,19 @@ class Device(_Part):
     @property
     def attributes(self) -> dict[str, int]:
         """What CUDA calls attributes, as far as it says what a launch may have."""
-        one = devices.DEFAULT
-        major, minor = one.compute_capability
+        device = devices.DEFAULT
+        major, minor = device.compute_capability
         axes = [f"Max{what}Dim{axis}" for what in ("Block", "Grid") for axis in "XYZ"]
-        return dict(zip(axes, (*one.max_block, *one.max_grid), strict=True)) | {
-            "MultiProcessorCount": one.sms, "WarpSize": devices.WARP, "ComputeCapabilityMajor": major,
-            "ComputeCapabilityMinor": minor, "MaxThreadsPerBlock": one.max_threads_per_block,
-            "MaxThreadsPerMultiProcessor": one.threads_per_sm, "MaxBlocksPerMultiprocessor": one.blocks_per_sm,
-            "MaxRegistersPerBlock": one.registers_per_block, "MaxRegistersPerMultiprocessor": one.registers_per_sm,
-            "MaxSharedMemoryPerBlock": one.shared_bytes_per_block,
-            "MaxSharedMemoryPerBlockOptin": one.carve_outs[-1] - one.reserved_shared_bytes_per_block,
-            "MaxSharedMemoryPerMultiprocessor": one.carve_outs[-1], "L2CacheSize": one.l2_bytes,
-            "ClockRate": 1000 * one.clock_mhz, "CooperativeLaunch": 1,
+        return dict(zip(axes, (*device.max_block, *device.max_grid), strict=True)) | {
+            "MultiProcessorCount": device.sms, "WarpSize": devices.WARP, "ComputeCapabilityMajor": major,
+            "ComputeCapabilityMinor": minor, "MaxThreadsPerBlock": device.max_threads_per_block,
+            "MaxThreadsPerMultiProcessor": device.threads_per_sm, "MaxBlocksPerMultiprocessor": device.blocks_per_sm,
+            "MaxRegistersPerBlock": device.registers_per_block,
+            "MaxRegistersPerMultiprocessor": device.registers_per_sm,
+            "MaxSharedMemoryPerBlock": device.shared_bytes_per_block,
+            "MaxSharedMemoryPerBlockOptin": device.carve_outs[-1] - device.reserved_shared_bytes_per_block,
+            "MaxSharedMemoryPerMultiprocessor": device.carve_outs[-1], "L2CacheSize": device.l2_bytes,
+            "ClockRate": 1000 * device.clock_mhz, "CooperativeLaunch": 1,
         }  # fmt: skip
 
 
@@ -201,15 +204,15 @@ class Properties(dict[str, Any]):
 
 def device_properties(device: int | Device = 0) -> Properties:
     """`cupy.cuda.runtime.getDeviceProperties`, as far as it says what a launch may have."""
-    one, has = devices.DEFAULT, Device(device).use().attributes
+    chip, has = devices.DEFAULT, Device(device).use().attributes
     return Properties(
-        name=one.name.encode(), major=has["ComputeCapabilityMajor"], minor=has["ComputeCapabilityMinor"],
-        multiProcessorCount=one.sms, warpSize=devices.WARP, maxThreadsPerBlock=one.max_threads_per_block,
-        maxThreadsDim=one.max_block, maxGridSize=one.max_grid, maxThreadsPerMultiProcessor=one.threads_per_sm,
-        maxBlocksPerMultiProcessor=one.blocks_per_sm, regsPerBlock=one.registers_per_block,
-        regsPerMultiprocessor=one.registers_per_sm, sharedMemPerBlock=one.shared_bytes_per_block,
+        name=chip.name.encode(), major=has["ComputeCapabilityMajor"], minor=has["ComputeCapabilityMinor"],
+        multiProcessorCount=chip.sms, warpSize=devices.WARP, maxThreadsPerBlock=chip.max_threads_per_block,
+        maxThreadsDim=chip.max_block, maxGridSize=chip.max_grid, maxThreadsPerMultiProcessor=chip.threads_per_sm,
+        maxBlocksPerMultiProcessor=chip.blocks_per_sm, regsPerBlock=chip.registers_per_block,
+        regsPerMultiprocessor=chip.registers_per_sm, sharedMemPerBlock=chip.shared_bytes_per_block,
         sharedMemPerBlockOptin=has["MaxSharedMemoryPerBlockOptin"], reservedSharedMemPerBlock=
-        one.reserved_shared_bytes_per_block, sharedMemPerMultiprocessor=one.carve_outs[-1], l2CacheSize=one.l2_bytes,
+        chip.reserved_shared_bytes_per_block, sharedMemPerMultiprocessor=chip.carve_outs[-1], l2CacheSize=chip.l2_bytes,
         clockRate=has["ClockRate"], totalConstMem=1 << 16, cooperativeLaunch=1,
     )  # fmt: skip
 

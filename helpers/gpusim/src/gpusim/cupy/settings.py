@@ -68,7 +68,7 @@ def _chosen(settings: Settings) -> Iterator[None]:
     finally:
         _settings.reset(token)
         if is_main:
-            _of_main_thread[:] = [one for one in _of_main_thread if one is not settings]
+            _of_main_thread[:] = [other for other in _of_main_thread if other is not settings]
 
 
 @contextmanager
@@ -168,11 +168,11 @@ def _places(blocks: Iterable[Sequence[int]]) -> tuple[tuple[int, int, int], ...]
         places = tuple(tuple(operator.index(i) for i in block) for block in blocks)
     except TypeError:
         places = ((),)
-    if not all(1 <= len(place) <= 3 for place in places):
+    if not all(1 <= len(dims) <= 3 for dims in places):
         raise SimulatorError(
             f"blocks={blocks!r}: name blocks by whole numbers, as [(x, y), …], or say 'all' or 'sampled'."
         )
-    return tuple((*place, 0, 0)[:3] for place in places)
+    return tuple((*dims, 0, 0)[:3] for dims in places)
 
 
 def _check_most(instructions: int) -> int:

@@ -31,15 +31,15 @@ class ModuleVariables:
         named, declared = _named(program)
         self._allocate(named, declared)
         reached = list(reached_from(named, declared))
-        if any(one.may_hold_pointers and (written is None or one.name in written) for one in reached):
-            for array in (*(self._storage[one.name] for one in reached), *args):
+        if any(variable.may_hold_pointers and (written is None or variable.name in written) for variable in reached):
+            for array in (*(self._storage[variable.name] for variable in reached), *args):
                 if isinstance(array, np.ndarray):
                     FIXED.address(array)
 
     def _allocate(self, names: Iterable[str], declared: Mapping[str, Variable]) -> None:
         """Give variables, and what their initial values lead to, their memory; what an initial value points to keeps
         its address from then on, as if Python had asked for it."""
-        new = [one for one in reached_from(names, declared) if one.name not in self._storage]
+        new = [variable for variable in reached_from(names, declared) if variable.name not in self._storage]
         for variable in new:
             words = variable.align >= 4 and variable.bytes_ % 4 == 0
             # Zeros take no memory before they are touched: buffers for any shape are large, and little of them is used.
@@ -51,11 +51,11 @@ class ModuleVariables:
             for pointer in variable.pointers:
                 pointer.put(self._storage[variable.name].view(np.uint8), FIXED.address(self._storage[pointer.name]))
 
-    def place(self, program: Program, memory: GlobalMemory) -> tuple[tuple[int, int], ...]:
+    def link(self, program: Program, memory: GlobalMemory) -> tuple[tuple[int, int], ...]:
         """Put the variables that a program can reach into the memory of a launch: (register slot, address) of each that
         it names."""
         named, declared = _named(program)
-        reached = {one.name for one in reached_from(named, declared)}
+        reached = {variable.name for variable in reached_from(named, declared)}
         placed = []
         for name, (_, slot) in program.global_variables.items():
             if name in reached:
@@ -67,12 +67,12 @@ class ModuleVariables:
     def pointer(self, variable: Variable, declared: Iterable[Variable]) -> MemoryPointer:
         """The memory of a variable, in which kernels and Python see what the other one writes. declared: all of the
         module, as PTX has them."""
-        name, variables = name_in_source(variable.name), {one.name: one for one in declared}
-        for one in reached_from([variable.name], variables):
-            if one.unread or any(pointer.name not in variables for pointer in one.pointers):
+        name, variables = name_in_source(variable.name), {each.name: each for each in declared}
+        for reached in reached_from([variable.name], variables):
+            if reached.unread or any(pointer.name not in variables for pointer in reached.pointers):
                 raise SimulatorError(
-                    f"{name_in_source(one.name)} holds addresses of functions, which have none outside of a launch: it "
-                    "can be neither read nor filled from Python. Let a kernel use it."
+                    f"{name_in_source(reached.name)} holds addresses of functions, which have none outside of a "
+                    "launch: it can be neither read nor filled from Python. Let a kernel use it."
                 )
         self._allocate([variable.name], variables)
         return MemoryPointer(name, self._storage[variable.name])
@@ -94,22 +94,24 @@ def variable_called(name: str, declared: Iterable[Variable], source: str) -> Var
     if name in variables:
         return variables[name]
     words = set(re.findall(r"\w+", source))
-    own = {one: name_in_source(one) for one in variables if name_in_source(one).rpartition("::")[2] in words}
-    found = [one for one, named in own.items() if name in (named, named.rpartition("::")[2])]
-    if len(found) == 1:
-        return variables[found[0]]
-    if found:
-        called = [own[one] for one in found]
-        choices = called if len(set(called)) == len(called) else found
-        raise SimulatorError(f"{name} is the name of {len(found)} variables: say which one, {' or '.join(choices)}.")
+    own = {
+        symbol: name_in_source(symbol) for symbol in variables if name_in_source(symbol).rpartition("::")[2] in words
+    }
+    matching = [symbol for symbol, named in own.items() if name in (named, named.rpartition("::")[2])]
+    if len(matching) == 1:
+        return variables[matching[0]]
+    if matching:
+        called = [own[symbol] for symbol in matching]
+        choices = called if len(set(called)) == len(called) else matching
+        raise SimulatorError(f"{name} is the name of {len(matching)} variables: say which one, {' or '.join(choices)}.")
     if not own:
         raise SimulatorError(
             f"The module has no variable {name}, and no other: only those that are declared outside of all functions, "
             "__device__ or __constant__, can be reached from Python."
         )
     listed = ", ".join(
-        f"{own[one]} ({'__constant__' if variables[one].space == 'const' else '__device__'}, "
-        f"{variables[one].bytes_} bytes)"
-        for one in own
+        f"{own[symbol]} ({'__constant__' if variables[symbol].space == 'const' else '__device__'}, "
+        f"{variables[symbol].bytes_} bytes)"
+        for symbol in own
     )
     raise SimulatorError(f"The module has no variable {name}. It has: {listed}.")

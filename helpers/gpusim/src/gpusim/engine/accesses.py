@@ -200,9 +200,9 @@ def _in_lane_order(view, index, items, apply):
         for start, count in zip(starts, counts, strict=True):
             lanes = order[start : start + count]
             scans.append((lanes, scanned(apply, view[index[lanes[:1]]], [item[lanes] for item in items])))
-        if all(found is not None for _, found in scans):
-            for lanes, found in scans:
-                old[lanes], view[index[lanes[0]]] = found[:-1], found[-1]
+        if all(scan is not None for _, scan in scans):
+            for lanes, scan in scans:
+                old[lanes], view[index[lanes[0]]] = scan[:-1], scan[-1]
             return old
     for turn in range(int(counts.max())):
         lanes = order[starts[counts > turn] + turn]
@@ -330,13 +330,13 @@ class PhaseLook:
             result = np.where(some, bits, result)
         return result
 
-    def tell(self, wave, addresses, lanes, found: bool) -> None:
+    def tell(self, wave, addresses, lanes, polled: bool) -> None:
         """Tell observers that the threads of `lanes` have looked, and whether they found their phases ended."""
         if wave.observers is None:
             return
         for where, places, some in _pieces(wave, self.space, addresses, lanes):
             wave.observers.tell(Access(wave, where, "atom", 8, places, some))
-            if found:
+            if polled:
                 wave.observers.tell(PhaseFound(wave, where, places, some))
 
 
@@ -352,8 +352,8 @@ def phase_ended(space: str, address: Reader, phase: Reader):
     def execute(wave, registers, mask):
         (bits,) = look(wave, registers, mask)
         ended = mbarrier.parity(bits) != phase(registers)
-        if wave.observers is not None and (found := ended if mask is None else ended & mask).any():
-            for where, places, lanes in _pieces(wave, space, address(registers), found):
+        if wave.observers is not None and (reported := ended if mask is None else ended & mask).any():
+            for where, places, lanes in _pieces(wave, space, address(registers), reported):
                 wave.observers.tell(PhaseFound(wave, where, places, lanes))
         return (ended,)
 
@@ -463,7 +463,7 @@ def by_mask(named: Reader, execute):
         if value.ndim == 0:
             return execute(wave, registers, mask)
         masks, active = by_warp(wave, value), active_lanes(wave, mask)
-        remaining, found = active.copy(), None
+        remaining, result = active.copy(), None
         while remaining.any():
             first = np.take_along_axis(masks, remaining.argmax(axis=2)[..., None], axis=2)
             group = remaining & (masks == first)
@@ -472,9 +472,11 @@ def by_mask(named: Reader, execute):
             if whole:
                 return answers
             chosen = by_thread(wave, group)
-            found = answers if found is None else [_where(chosen, *pair) for pair in zip(answers, found, strict=True)]
+            result = (
+                answers if result is None else [_where(chosen, *pair) for pair in zip(answers, result, strict=True)]
+            )
             remaining &= ~group
-        return execute(wave, registers, mask) if found is None else tuple(found)
+        return execute(wave, registers, mask) if result is None else tuple(result)
 
     return execute_by_group
 

@@ -16,9 +16,9 @@ def meeting_order(successors: Sequence[Sequence[int]]) -> list[int]:
     """
     blocks = list(range(len(successors)))
     ordered = _ordered(blocks, successors, 0)
-    place = {block: number for number, block in enumerate(ordered)}
+    rank = {block: number for number, block in enumerate(ordered)}
     backward = [(u, v) for u in blocks for v in successors[u] if v <= u]
-    return ordered if any(place[u] < place[v] for u, v in backward) else blocks
+    return ordered if any(rank[u] < rank[v] for u, v in backward) else blocks
 
 
 def _ordered(blocks: list[int], successors: Sequence[Sequence[int]], entry: int) -> list[int]:

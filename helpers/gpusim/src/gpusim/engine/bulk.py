@@ -32,9 +32,9 @@ class SharedPlace:
     byte: int
 
 
-def _values(wave, registers, readers: Sequence[Reader | None], who: tuple[int, int]) -> list[int]:
+def _values(wave, registers, readers: Sequence[Reader | None], thread: tuple[int, int]) -> list[int]:
     """What the readers say for one thread of the wave; 0 where there is none."""
-    return [0 if one is None else int(np.broadcast_to(one(registers), wave.shape)[who]) for one in readers]
+    return [0 if reader is None else int(np.broadcast_to(reader(registers), wave.shape)[thread]) for reader in readers]
 
 
 def _who_asks(wave, mask, by_warp: bool) -> list[tuple[int, int]]:
@@ -50,15 +50,15 @@ def _who_asks(wave, mask, by_warp: bool) -> list[tuple[int, int]]:
 class _Copier:
     """One thread's copy: checks its ends, and says what is wrong with them."""
 
-    def __init__(self, wave, who: tuple[int, int], size: int) -> None:
-        self.wave, self.who, self.size = wave, who, size
+    def __init__(self, wave, thread: tuple[int, int], size: int) -> None:
+        self.wave, self.thread, self.size = wave, thread, size
         if size % UNIT:
             self._fail(Misaligned, f"copies {size} bytes in bulk, which is not a multiple of {UNIT}",
                        f"Copies in bulk have sizes of 16, 32, 48, … bytes: copy the rest, {size % UNIT} bytes, one by "
                        "one, or pad the rows.")  # fmt: skip
 
     def _fail(self, error, what: str, advice: str) -> None:
-        self.wave.fail(error, what, advice, *self.who)
+        self.wave.fail(error, what, advice, *self.thread)
 
     def _check_multiple(self, address: int, where: str, verb: str) -> None:
         if address % UNIT:
@@ -73,29 +73,29 @@ class _Copier:
         """(the array, the byte of it) at a legal address."""
         wave, size = self.wave, self.size
         memory, verb = wave.global_memory, "to" if writes else "from"
-        found = memory.find(address)
-        if found is None or address >= found.end or address < found.base:
-            memory.refuse(wave, address, size, "wrote" if writes else "read", *self.who)
+        allocation = memory.find(address)
+        if allocation is None or address >= allocation.end or address < allocation.base:
+            memory.refuse(wave, address, size, "wrote" if writes else "read", *self.thread)
         self._check_multiple(address, wave.where(address), verb)
-        first = address - found.base
-        start, stop = found.may_be_written if writes else (0, found.bytes_.size)
+        first = address - allocation.base
+        start, stop = allocation.may_be_written if writes else (0, allocation.bytes_.size)
         if first < start or first + size > stop:
             there = max(0, stop - first) if first >= start else 0
             self._fail(
                 OutOfBounds,
-                f"copies {size} bytes in bulk {verb} {found.element(address)}, of which only {there} are inside of "
-                f"{found.name}",
-                f"{found.name} ends there: make the last copy of a row or of an array shorter.",
+                f"copies {size} bytes in bulk {verb} {allocation.element(address)}, of which only {there} are inside "
+                f"of {allocation.name}",
+                f"{allocation.name} ends there: make the last copy of a row or of an array shorter.",
             )
-        if writes and not found.writable:
+        if writes and not allocation.writable:
             self._fail(
-                OutOfBounds, f"wrote to {found.name}, a read-only array", "Pass a writable copy: numpy.array(x)."
+                OutOfBounds, f"wrote to {allocation.name}, a read-only array", "Pass a writable copy: numpy.array(x)."
             )
-        return found, first
+        return allocation, first
 
     def in_shared(self, address: int, writes: bool, unit: int = UNIT, far: bool = False) -> SharedPlace:
         """An address in shared memory, of the own block or (far) of any of the cluster."""
-        wave, (block, _) = self.wave, self.who
+        wave, (block, _) = self.wave, self.thread
         rank, byte = address >> RANK_SHIFT, (address & _BYTE) - wave.program.shared_base
         own = int(np.broadcast_to(wave.special["cluster_ctarank"], (wave.shape[0], 1))[block, 0])
         if wave.program.level == "ptx":
@@ -139,20 +139,20 @@ class _Copier:
         )
 
 
-def come(wave, place: SharedPlace, size: int) -> None:
+def come(wave, barrier: SharedPlace, size: int) -> None:
     """`size` bytes have come that the mbarrier at a place counts."""
-    change(wave, place, lambda bits: mbarrier.complete(bits, size))
+    change(wave, barrier, lambda bits: mbarrier.complete(bits, size))
 
 
-def change(wave, place: SharedPlace, update: Callable) -> None:
+def change(wave, barrier: SharedPlace, update: Callable) -> None:
     """Change an mbarrier. The end of a phase is a barrier of the block for observers."""
     view = wave.shared.view(np.dtype(np.uint64))
-    old = view[place.row, place.byte // 8]
-    new = view[place.row, place.byte // 8] = update(old)
+    old = view[barrier.row, barrier.byte // 8]
+    new = view[barrier.row, barrier.byte // 8] = update(old)
     if wave.observers is not None and mbarrier.parity(old) != mbarrier.parity(new):
         blocks = np.zeros(wave.shape[0], bool)
-        blocks[place.row] = True
-        wave.observers.tell(PhaseEnded(wave, place))
+        blocks[barrier.row] = True
+        wave.observers.tell(PhaseEnded(wave, barrier))
         wave.observers.tell(BarrierPassed(wave, blocks, is_phase=True))
 
 
@@ -163,23 +163,23 @@ def fetch(by_warp: bool, to: Reader, barrier: Reader, origin: Reader, size: Read
     """
 
     def execute(wave, registers, mask):
-        for who in _who_asks(wave, mask, by_warp):
-            where, counts, source, many, wanted = _values(wave, registers, (to, barrier, origin, size, ranks), who)
-            copier = _Copier(wave, who, many)
+        for thread in _who_asks(wave, mask, by_warp):
+            where, counts, source, many, wanted = _values(wave, registers, (to, barrier, origin, size, ranks), thread)
+            copier = _Copier(wave, thread, many)
             allocation, first = copier.in_global(source, False)
             target, counter = copier.in_shared(where, True, far=True), copier.in_shared(counts, True, 8, far=True)
             cluster = wave.launch.blocks_of_cluster
-            base = who[0] // cluster * cluster
+            base = thread[0] // cluster * cluster
             if ranks is None:
                 rows = [(target.row, counter.row)]
             else:
                 rows = [(base + rank, base + rank) for rank in range(cluster) if wanted >> rank & 1]
             data = allocation.bytes_[first : first + many]
-            is_far = any(row != who[0] for row, _ in rows)
+            is_far = any(row != thread[0] for row, _ in rows)
             for part, (row, counted) in enumerate(rows):
                 wave.shared.contents[row, target.byte : target.byte + many] = data
-                place, at = SharedPlace(row, target.byte), SharedPlace(counted, counter.byte)
-                _tell(wave, who, "fetch", many, place, at, allocation, first, part=part, is_far=is_far)
+                destination, at = SharedPlace(row, target.byte), SharedPlace(counted, counter.byte)
+                _tell(wave, thread, "fetch", many, destination, at, allocation, first, part=part, is_far=is_far)
                 come(wave, SharedPlace(counted, counter.byte), many)
 
     return execute
@@ -189,16 +189,16 @@ def send(by_warp: bool, to: Reader, barrier: Reader, origin: Reader, size: Reade
     """From the block's shared memory to that of another one of its cluster."""
 
     def execute(wave, registers, mask):
-        for who in _who_asks(wave, mask, by_warp):
-            where, counts, source, many = _values(wave, registers, (to, barrier, origin, size), who)
-            copier = _Copier(wave, who, many)
+        for thread in _who_asks(wave, mask, by_warp):
+            where, counts, source, many = _values(wave, registers, (to, barrier, origin, size), thread)
+            copier = _Copier(wave, thread, many)
             begin = copier.in_shared(source, False)
             target, counter = copier.in_shared(where, True, far=True), copier.in_shared(counts, True, 8, far=True)
             contents = wave.shared.contents
             contents[target.row, target.byte : target.byte + many] = contents[
                 begin.row, begin.byte : begin.byte + many
             ].copy()
-            _tell(wave, who, "send", many, target, counter, source=begin)
+            _tell(wave, thread, "send", many, target, counter, source=begin)
             come(wave, counter, many)
 
     return execute
@@ -208,14 +208,14 @@ def put(by_warp: bool, to: Reader, origin: Reader, size: Reader, update: Callabl
     """From shared to global memory; `update(old, new)`, on elements of a type, says what becomes of both."""
 
     def execute(wave, registers, mask):
-        for who in _who_asks(wave, mask, by_warp):
-            where, source, many = _values(wave, registers, (to, origin, size), who)
-            copier = _Copier(wave, who, many)
+        for thread in _who_asks(wave, mask, by_warp):
+            where, source, many = _values(wave, registers, (to, origin, size), thread)
+            copier = _Copier(wave, thread, many)
             begin = copier.in_shared(source, False)
             allocation, first = copier.in_global(where, True)
             new = wave.shared.contents[begin.row, begin.byte : begin.byte + many]
             old = allocation.bytes_[first : first + many]
-            _tell(wave, who, "put" if update is None else "reduce", many, begin, None, allocation, first)
+            _tell(wave, thread, "put" if update is None else "reduce", many, begin, None, allocation, first)
             old[...] = new if update is None else update(old.view(dtype), new.view(dtype)).view(np.uint8)
 
     return execute
@@ -233,7 +233,9 @@ def group(what: str, pending: int = 0):
 
 
 def _tell(
-    wave, who, kind, size, shared, barrier=None, allocation=None, first=0, source=None, part=0, is_far=False
+    wave, thread, kind, size, shared, barrier=None, allocation=None, first=0, source=None, part=0, is_far=False
 ) -> None:
     if wave.observers is not None:
-        wave.observers.tell(BulkCopy(wave, who, kind, size, shared, barrier, allocation, first, source, part, is_far))
+        wave.observers.tell(
+            BulkCopy(wave, thread, kind, size, shared, barrier, allocation, first, source, part, is_far)
+        )

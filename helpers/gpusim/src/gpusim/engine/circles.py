@@ -111,6 +111,6 @@ def _stopped(wave) -> np.ndarray:
 
 def memory_of(wave) -> list[np.ndarray]:
     """All that the threads of the wave can write, as bytes."""
-    parts = [one.bytes_ for one in wave.global_memory.allocations if one.writable]
+    parts = [allocation.bytes_ for allocation in wave.global_memory.allocations if allocation.writable]
     parts.append(wave.shared.contents)
     return parts if wave.local is None else [*parts, wave.local.contents]

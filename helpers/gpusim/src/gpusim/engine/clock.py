@@ -81,10 +81,10 @@ class Clock:
         now, touched = self._steps - (self._until - index), self._warps(self._touched & lanes)
         before, was_last, is_known = reader.step.copy(), reader.is_last.copy(), self._warps(reader.lanes)
         self._touched &= ~lanes
-        for one in self._readers.values():
-            broken = touched if one is reader else self._warps(one.lanes & lanes)
-            one.reads[broken] = 0
-            one.is_last[broken] = one is reader
+        for other in self._readers.values():
+            broken = touched if other is reader else self._warps(other.lanes & lanes)
+            other.reads[broken] = 0
+            other.is_last[broken] = other is reader
         begins = warps & (reader.reads == 0)
         reader.first_step[begins], reader.first_time[begins] = now[begins], (now + self._ahead)[begins]
         reader.reads += warps

@@ -21,9 +21,9 @@ def ranks(grid: Sequence[int], cluster: Sequence[int], block_ids: np.ndarray) ->
     number, rank = np.zeros((2, len(block_ids)), np.int64)
     blocks = clusters = ranks_before = 1
     for size, each in zip(grid, cluster, strict=True):
-        place = block_ids // blocks % size
-        number += place // each * clusters
-        rank += place % each * ranks_before
+        rest = block_ids // blocks % size
+        number += rest // each * clusters
+        rank += rest % each * ranks_before
         blocks, clusters, ranks_before = blocks * size, clusters * (size // each), ranks_before * each
     return number, rank
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpusim.checks.aggregated_atomics import votes_of
-from gpusim.counters.recorded import Counts, Found, Key
+from gpusim.counters.recorded import Counts, Key, OnDemand
 from gpusim.counters.trace import Traces
 from gpusim.devices import WARP, unravel
 from gpusim.engine.ir import Instruction, Kind, Program, bits, result_is_live, uncollected
@@ -84,17 +84,17 @@ class Machine:
 
     def limits(self, launch: Launch) -> np.ndarray:
         """By instruction the bytes [start, stop) of shared, local and constant memory that it may access: (n, 3, 2)."""
-        found = self._limits.get(launch.shared_bytes)
-        if found is None:
+        found_limits = self._limits.get(launch.shared_bytes)
+        if found_limits is None:
             whole = [(0, launch.shared_bytes), (0, launch.program.local_bytes), ANYWHERE]
-            found = np.tile(np.array(whole, np.int32), (len(self.code), 1, 1))
+            found_limits = np.tile(np.array(whole, np.int32), (len(self.code), 1, 1))
             for space, arrays in enumerate((launch.shared_names, launch.local_arrays, launch.constant_arrays)):
                 for index in arrays.used:
-                    found[index, space] = arrays.limits(index)
-            for index, end in self._ends_beyond(launch, found[:, 0, 1]):
-                found[index, 0, 1] = end
-            self._limits[launch.shared_bytes] = found
-        return found
+                    found_limits[index, space] = arrays.limits(index)
+            for index, end in self._ends_beyond(launch, found_limits[:, 0, 1]):
+                found_limits[index, 0, 1] = end
+            self._limits[launch.shared_bytes] = found_limits
+        return found_limits
 
     def forget_limits(self) -> None:
         """Of some instructions it became known which arrays they do not access."""
@@ -183,50 +183,60 @@ def assemble(
     requests: list[tuple[int, int, str, int]] = []
     block_at = {block.start: block for block in program.blocks}
     packed: list[bytes] = []
-    for index, one in enumerate(decoded):
+    for index, instruction in enumerate(decoded):
         memory = -1
-        if one.jumps:
-            one.number[:2] = len(jumps), len(one.jumps)
-            jumps += one.jumps
-        if one.space >= 0:
+        if instruction.jumps:
+            instruction.number[:2] = len(jumps), len(instruction.jumps)
+            jumps += instruction.jumps
+        if instruction.space >= 0:
             memory = len(requests)
-            requests.append((index, one.space, one.op, _bytes_of_lane(one)))
+            requests.append((index, instruction.space, instruction.op, _bytes_of_lane(instruction)))
         block, length = -1, 0
         if index in block_at:
             block, length = block_at[index].index, block_at[index].stop - index
-        operation = names[one.operation] if one.operation else -1
-        packed.append(pack(one, nowhere if one.d is None else one.d, operation, index, block, length, memory))
+        operation = names[instruction.operation] if instruction.operation else -1
+        packed.append(
+            pack(
+                instruction,
+                nowhere if instruction.d is None else instruction.d,
+                operation,
+                index,
+                block,
+                length,
+                memory,
+            )
+        )
     code = np.frombuffer(bytearray().join(packed), INSTRUCTION)
     return Machine(
         code, words, np.array(jumps or [0], np.int32), nowhere + 4, requests,
-        bool((code["strong"] & 2).any()), any(one.operation in OF_IMAGES for one in decoded),
+        bool((code["strong"] & 2).any()), any(instruction.operation in OF_IMAGES for instruction in decoded),
         tuple(_granule(decoded, space) for space in (1, 0)),
         rows_of,
     )  # fmt: skip
 
 
-def _bytes_of_lane(one: Decoded) -> int:
+def _bytes_of_lane(instruction: Decoded) -> int:
     """How many bytes a lane accesses."""
-    what, number = one.operation.removeprefix("ordered "), one.number
+    what, number = instruction.operation.removeprefix("ordered "), instruction.number
     if what in LOADS_AND_STORES:
         return number[2] * (number[3] or 4)
     if what == "atomic":
-        return _bytes_of_element(number[3]) * max(1, one.flags // ELEMENTS)
+        return _bytes_of_element(number[3]) * max(1, instruction.flags // ELEMENTS)
     return 16 if what in ("load matrix", "store matrix") else 4 * number[3] if what == "copy async" else 8
 
 
 def _granule(decoded: Sequence[Decoded], space: int) -> int:
     """The bytes of the smallest access to a space, generic ones included, as a power of two; 4 bytes at most."""
-    widths = [_narrow_width(one) for one in decoded if one.space in (space, 3)]
+    widths = [_narrow_width(instruction) for instruction in decoded if instruction.space in (space, 3)]
     return min((width.bit_length() - 1 for width in widths if width), default=2)
 
 
-def _narrow_width(one: Decoded) -> int:
+def _narrow_width(instruction: Decoded) -> int:
     """The bytes of each of the narrow values that are accessed, 0 if there are none."""
-    what = one.operation.removeprefix("ordered ")
+    what = instruction.operation.removeprefix("ordered ")
     if what == "atomic":
-        return 2 if one.number[3] in NARROW_ATOMICS else 0
-    return one.number[3] if what in LOADS_AND_STORES else 0
+        return 2 if instruction.number[3] in NARROW_ATOMICS else 0
+    return instruction.number[3] if what in LOADS_AND_STORES else 0
 
 
 def _bytes_of_element(type_: int) -> int:
@@ -244,7 +254,7 @@ def describe_atomics(machine: Machine, program: Program) -> None:
         instruction = program.instructions[index]
         if op == "atom" and not result_is_live(program, instruction):
             machine.code["flags"][index] &= ~np.uint32(RETURNS_OLD)
-        machine.code["looked_at"][index] = instruction.looked_at
+        machine.code["is_observed"][index] = instruction.is_observed
         machine.code["is_strong"][index] |= instruction.begins_swap
     for index, vote in votes_of(program).items():
         machine.code["is_vote"][vote] = machine.code["for_voters"][index] = True
@@ -353,30 +363,32 @@ def kept(launch: Launch, written: frozenset[str] | None) -> Iterator[Callable[[]
     written: the parameters that the kernel may write through, None for any. One that is no array is a struct, whose
     pointers may lead into any array.
     """
-    if written is not None and not written <= set().union(*(one.names for one in launch.global_memory.allocations)):
+    if written is not None and not written <= set().union(
+        *(allocation.names for allocation in launch.global_memory.allocations)
+    ):
         written = None
     arrays = [
-        one.bytes_
-        for one in launch.global_memory.allocations
-        if one.writable and (written is None or not written.isdisjoint(one.names))
+        allocation.bytes_
+        for allocation in launch.global_memory.allocations
+        if allocation.writable and (written is None or not written.isdisjoint(allocation.names))
     ]
-    arrays += [one.image.bytes_ for one in OBJECTS.living().values() if isinstance(one, Surface)]
-    watches = (one.watch for one in launch.global_memory.allocations if one.watch is not None)
+    arrays += [surface.image.bytes_ for surface in OBJECTS.living().values() if isinstance(surface, Surface)]
+    watches = (allocation.watch for allocation in launch.global_memory.allocations if allocation.watch is not None)
     arrays += [watch.unwritten for watch in watches if watch.unwritten is not None]
-    ends = np.cumsum([one.nbytes for one in arrays], dtype=np.int64).tolist()
+    ends = np.cumsum([array.nbytes for array in arrays], dtype=np.int64).tolist()
     try:
         memory = _SPARE.pop()
     except IndexError:
         memory = np.empty(0, np.uint8)
     if memory.size < sum(ends[-1:]):
         memory = np.empty(ends[-1], np.uint8)
-    copies = [memory[end - one.nbytes : end].view(one.dtype) for one, end in zip(arrays, ends, strict=True)]
-    for one, copy in zip(arrays, copies, strict=True):
-        copy[...] = one
+    copies = [memory[end - array.nbytes : end].view(array.dtype) for array, end in zip(arrays, ends, strict=True)]
+    for array, copy in zip(arrays, copies, strict=True):
+        copy[...] = array
 
     def put_back() -> None:
-        for one, copy in zip(arrays, copies, strict=True):
-            one[...] = copy
+        for array, copy in zip(arrays, copies, strict=True):
+            array[...] = copy
 
     yield put_back
     if not _SPARE and memory.size <= MOST_SPARE:
@@ -401,7 +413,7 @@ def _refuse_endless(launch: Launch, run: Run | None) -> None:
     """Raise StepLimitExceeded if that is what is wrong with a run."""
     if run is not None and run.c.fault == TOO_MANY_STEPS:
         block = int(np.flatnonzero(launch.block_ids == run.c.fault_block)[0])
-        at = next(one for one in launch.program.blocks if one.start == run.c.fault_instruction)
+        at = next(block for block in launch.program.blocks if block.start == run.c.fault_instruction)
         too_many_steps(Wave(launch, block, 1), at, 0, run.c.fault_thread)
     if run is not None and run.c.fault == DEADLOCK:
         _name_who_waits(launch, run.waiters[: run.c.waiter_count])
@@ -470,7 +482,7 @@ def _meet(plan: Plan) -> bool:
     for slot, lines in enumerate(zip(*(run.lines for run in runs), strict=True)):
         if len(lines) == 1 or lines[0] is None:
             continue
-        doubtful = np.flatnonzero(_several_and_one_writes(lines, [one["is_split"] != 0 for one in lines]))
+        doubtful = np.flatnonzero(_several_and_one_writes(lines, [notes["is_split"] != 0 for notes in lines]))
         if not len(doubtful):
             continue
         for run in runs:
@@ -483,9 +495,9 @@ def _meet(plan: Plan) -> bool:
 
 def _several_and_one_writes(notes: Sequence[np.ndarray], unknown: Sequence[np.ndarray | bool]) -> np.ndarray:
     """Where more than one of the threads of the host has notes, and one of them writes, as far as that is known."""
-    writes = [(one["writer"] != 0) | split for one, split in zip(notes, unknown, strict=True)]
-    touched = [one | (note["reader"] != 0) for one, note in zip(writes, notes, strict=True)]
-    return (sum(one.astype(np.uint8) for one in touched) > 1) & np.logical_or.reduce(writes)
+    writes = [(note["writer"] != 0) | split for note, split in zip(notes, unknown, strict=True)]
+    touched = [written | (note["reader"] != 0) for written, note in zip(writes, notes, strict=True)]
+    return (sum(flags.astype(np.uint8) for flags in touched) > 1) & np.logical_or.reduce(writes)
 
 
 def _gathered(launch: Launch, machine: Machine, plan: Plan) -> Result:
@@ -497,18 +509,18 @@ def _gathered(launch: Launch, machine: Machine, plan: Plan) -> Result:
     block_warps, block_lanes, guarded, requests = runs[0].parts(sums)
     traces = [run.traces() for run in runs]
     return Result(
-        block_warps, block_lanes, Found(lambda: _by_place(guarded)),
-        Found(lambda: _requests(engine, launch, machine).counts(requests)),
+        block_warps, block_lanes, OnDemand(lambda: _by_place(guarded)),
+        OnDemand(lambda: _requests(engine, launch, machine).counts(requests)),
         Traces(lambda: _requests(engine, launch, machine).accesses(traces)),
         _checked(runs) if plan.like.checking else {}, [_apart(launch, run.c) for run in runs if run.c.apart],
     )  # fmt: skip
 
 
-def _apart(launch: Launch, found: CResults) -> tuple[tuple[int, int, int], dict[int, np.ndarray]]:
+def _apart(launch: Launch, results: CResults) -> tuple[tuple[int, int, int], dict[int, np.ndarray]]:
     """The first block whose warps passed a barrier at different places, and its threads by where they did."""
-    at = np.repeat(np.array(found.apart_at), WARP)[: launch.threads]
-    threads = {place - 1: np.flatnonzero(at == place) for place in np.unique(at[at > 0]).tolist()}
-    return unravel(found.apart_block, launch.grid), threads
+    at = np.repeat(np.array(results.apart_at), WARP)[: launch.threads]
+    threads = {instruction - 1: np.flatnonzero(at == instruction) for instruction in np.unique(at[at > 0]).tolist()}
+    return unravel(results.apart_block, launch.grid), threads
 
 
 def _by_place(numbers: np.ndarray) -> dict[int, int]:
@@ -526,7 +538,7 @@ def _checked(runs: Sequence[Run]) -> dict[str, int]:
 
 def _requests(engine: ctypes.CDLL, launch: Launch, machine: Machine) -> _Requests:
     """Those of a launch that was executed by this library."""
-    arrays = [(one.name, one.base) for one in launch.global_memory.allocations]
+    arrays = [(allocation.name, allocation.base) for allocation in launch.global_memory.allocations]
     return _Requests(engine, launch.program, launch.grid, launch.threads, machine.requests, arrays)
 
 
@@ -551,10 +563,10 @@ class _Requests:
             space = SPACES[max(0, slot - len(self.arrays) + 1)]
             if op == "copy":
                 op = "ld" if space == "global" else "copy"
-            found = Counts(*sums[row, slot].tolist())
-            known = counts.setdefault((index, space, op, names[slot]), found)
-            if known is not found:
-                known.add(found)
+            own = Counts(*sums[row, slot].tolist())
+            known = counts.setdefault((index, space, op, names[slot]), own)
+            if known is not own:
+                known.add(own)
         return counts
 
     def accesses(self, traces: Sequence[Rows]) -> tuple[list[tuple], np.ndarray, np.ndarray]:
@@ -563,7 +575,7 @@ class _Requests:
         traces: of each thread of the host. The answer is what `Traces` holds.
         """
         warps = -(-self.threads // WARP)
-        of_runs, shapes_of_runs = zip(*(one.copies() for one in traces), strict=True)
+        of_runs, shapes_of_runs = zip(*(trace.copies() for trace in traces), strict=True)
         before = np.cumsum([0, *map(len, shapes_of_runs[:-1])])  # shapes of the runs before
         rows, shapes = np.concatenate(of_runs), np.concatenate(shapes_of_runs)
         rows["shape"] += np.repeat(before, list(map(len, of_runs)))

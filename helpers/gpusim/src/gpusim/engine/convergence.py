@@ -18,7 +18,7 @@ LANE = np.arange(WARP, dtype=np.int8)
 WARPSYNC = 100  # what `waiting` holds at a WARPSYNC; 1 + n at BSYNC Bn, 0 for who runs
 ANYWHERE = -1  # where lanes resume that come to their ENDCOLLECTIVE by themselves
 NO_MEETING = -1  # the token of a thread that has left a meeting, or was never named
-NOBODY = np.array(NO_MEETING)
+NO_AGREEMENT = np.array(NO_MEETING)
 BITS = np.uint32(1) << LANE.astype(np.uint32)
 
 
@@ -114,8 +114,8 @@ class Convergence:
     def split(self, active: np.ndarray, destination: np.ndarray) -> None:
         """The active threads go to different places: those of a group that go to the same one stay together."""
         active, destination = self.rows(active), self.rows(destination)
-        for place in np.unique(destination[active]).tolist():
-            self._regroup(active & (destination == place))
+        for target in np.unique(destination[active]).tolist():
+            self._regroup(active & (destination == target))
 
     def missed_by(self, gone: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(threads that wait at a WARPSYNC for some of `gone`, those of `gone`), bool (blocks, threads)."""
@@ -271,7 +271,7 @@ class Convergence:
         tokens = self._tokens(barrier)
         for serial in np.unique(tokens[threads] // WARP).tolist():
             agreed = self._tokens_of(barrier, serial)
-            if agreed is NOBODY:
+            if agreed is NO_AGREEMENT:
                 continue
             agreed[threads & (agreed == tokens)] = NO_MEETING
             if serial and not (self.living & (agreed != NO_MEETING)).any():
@@ -293,7 +293,7 @@ class Convergence:
         """The tokens of who is to come to the meetings at Bn that began with this serial, NO_MEETING for all others."""
         if not serial and (barrier, 0) not in self._agreed:
             self._agreed[barrier, 0] = np.where(self._at_first, 0, NO_MEETING)
-        return self._agreed.get((barrier, serial), NOBODY)
+        return self._agreed.get((barrier, serial), NO_AGREEMENT)
 
     def _release_warpsync(self, pcs: np.ndarray) -> None:
         """Let the threads go on that all lanes they named have joined; those at the same place become one group."""

@@ -108,7 +108,7 @@ class Instruction:
     swaps: bool = False
     begins_swap: bool = False
     strong: bool = False
-    looked_at: bool = False
+    is_observed: bool = False
     look: Any = None  # of a wait for a phase: accesses.PhaseLook
 
 
@@ -182,7 +182,7 @@ class Program:
     @cached_property
     def finds_phases(self) -> bool:
         """Whether it asks mbarriers whether a phase has ended. (Machine code of Ampere looks by plain loads.)"""
-        return any("PHASECHK" in one or "_wait" in one for one in self.opcodes if at_mbarrier(one))
+        return any("PHASECHK" in opcode or "_wait" in opcode for opcode in self.opcodes if at_mbarrier(opcode))
 
     @property
     def orders_some_warps(self) -> bool:
@@ -246,13 +246,13 @@ def mark_cas_loads(program: Program, own: Container[int] | None = None) -> None:
     the operation must not race.
     """
     instructions = program.instructions
-    swaps = [one for one in instructions if one.swaps]
+    swaps = [instruction for instruction in instructions if instruction.swaps]
     if not swaps:
         return
-    own = {one.index for one in swaps if own is None or one.index in own}
-    seeds = _loads_of_loops(program, [one for one in swaps if one.index not in own])
-    for one in instructions:
-        one.begins_swap = one.index in seeds
+    own = {swap.index for swap in swaps if own is None or swap.index in own}
+    seeds = _loads_of_loops(program, [swap for swap in swaps if swap.index not in own])
+    for instruction in instructions:
+        instruction.begins_swap = instruction.index in seeds
     if not own:
         return
     stack = _StackWords(program)
@@ -268,20 +268,25 @@ def mark_cas_loads(program: Program, own: Container[int] | None = None) -> None:
             now = -1 if returns else 0
             for successor in block.successors:
                 now |= needed[successor]
-            for one in reversed(instructions[block.start : block.stop]):
-                if one.kind is Kind.BARRIER:
+            for instruction in reversed(instructions[block.start : block.stop]):
+                if instruction.kind is Kind.BARRIER:
                     now = 0
-                writes = bits(slot for slot in one.writes if slot is not None) << 1
-                gives, guard = now & writes, () if one.guard is None else one.guard[:1]
+                writes = bits(slot for slot in instruction.writes if slot is not None) << 1
+                gives, guard = now & writes, () if instruction.guard is None else instruction.guard[:1]
                 if not guard:
                     now &= ~writes
-                if one.index in own:
+                if instruction.index in own:
                     now |= 1
-                if gives and one.opcode.startswith(LOADS):
-                    seeds.add(one.index)
-                    now |= stack.read_by(one)
-                elif gives or one.index in own or now & stack.written_by(one) or (one.kind is Kind.BRANCH and now & 1):
-                    now |= bits((*one.reads, *guard)) << 1
+                if gives and instruction.opcode.startswith(LOADS):
+                    seeds.add(instruction.index)
+                    now |= stack.read_by(instruction)
+                elif (
+                    gives
+                    or instruction.index in own
+                    or now & stack.written_by(instruction)
+                    or (instruction.kind is Kind.BRANCH and now & 1)
+                ):
+                    now |= bits((*instruction.reads, *guard)) << 1
             changed |= now != needed[block.index]
             needed[block.index] = now
     for index in seeds:
@@ -302,15 +307,15 @@ def _loads_of_loops(program: Program, swaps: Iterable[Instruction]) -> set[int]:
         known = set()
         while ways:
             stop, block, name = ways.pop()
-            for one in reversed(program.instructions[block.start : stop]):
-                written = _WRITTEN.search(one.text)
+            for instruction in reversed(program.instructions[block.start : stop]):
+                written = _WRITTEN.search(instruction.text)
                 if written is None or written[1] != name:
                     continue
-                if one.opcode.startswith(LOADS):
-                    loads.add(one.index)
-                elif one.copies and written[2]:
-                    ways.append((one.index, block, written[2]))
-                if one.guard is None:
+                if instruction.opcode.startswith(LOADS):
+                    loads.add(instruction.index)
+                elif instruction.copies and written[2]:
+                    ways.append((instruction.index, block, written[2]))
+                if instruction.guard is None:
                     break
             else:
                 following = {(number, name) for number in before[block.index]} - known
@@ -337,10 +342,10 @@ class _StackWords:
         return self._words(store) if store.opcode.startswith(self._stores) else 0
 
     def _words(self, access: Instruction) -> int:
-        found = _ON_THE_STACK.search(access.text)
-        if found is None:
+        match = _ON_THE_STACK.search(access.text)
+        if match is None:
             return self._all
-        first, parts = int(found[1] or "0", 0) // 4, access.opcode.split(".")
+        first, parts = int(match[1] or "0", 0) // 4, access.opcode.split(".")
         words = next((bits // 32 for bits in (64, 128) if any(part.endswith(str(bits)) for part in parts)), 1)
         words *= next((int(part[1]) for part in parts if part in ("v2", "v4")), 1)
         return ((1 << words) - 1 << first + self._first) & self._all or self._all

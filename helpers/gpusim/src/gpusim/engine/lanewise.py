@@ -179,10 +179,10 @@ class Run:
         self._ins: dict[tuple[int, Part | int], None] = {}  # (row, its part), (number, slot of a predicate)
         self._outs: dict[tuple[int, Part | int], None] = {}
         self._words, self._lists = [0] * ZEROS, [0]
-        parts = {part for one in computations for part in (*one.parts(), *one.targets)}
-        self._rows = {part.row: place for place, part in enumerate(sorted(parts))}
+        parts = {part for computation in computations for part in (*computation.parts(), *computation.targets)}
+        self._rows = {part.row: index for index, part in enumerate(sorted(parts))}
         self._numbers = _numbers(computations)
-        packed = [self._packed(one) for one in computations]
+        packed = [self._packed(computation) for computation in computations]
         self.outputs = list(self._depends)
         self._code = np.frombuffer(bytearray().join(packed), INSTRUCTION)
         self._constants = aligned((len(self._words), WARP), np.uint32)
@@ -196,26 +196,27 @@ class Run:
 
     # ---- what the C program is given
 
-    def _packed(self, one: Computation) -> bytes:
+    def _packed(self, computation: Computation) -> bytes:
         """A computation as the C program reads it, with the rows and predicates of this run."""
         depends = 0
-        for part in one.parts():
+        for part in computation.parts():
             depends |= self._taken(part.slot, (self._rows[part.row], part))
-        for slot in one.predicates_read:
+        for slot in computation.predicates_read:
             depends |= self._taken(slot, (self._numbers[slot], slot))
-        for part in one.targets:
+        for part in computation.targets:
             if part.slot != DROPPED:
                 self._depends[part.slot] = depends
                 self._outs[self._rows[part.row], part] = None
-        for slot in one.predicates_written:
+        for slot in computation.predicates_written:
             self._depends[slot] = depends
             self._outs[self._numbers[slot], slot] = None
         decoded = replace(
-            one.decoded, d_width=len(one.targets), source=[self._place(source) for source in one.sources],
-            p_in=[self._number(one, which) for which in one.decoded.p_in],
-            p_out=[self._number(one, which) for which in one.decoded.p_out],
+            computation.decoded, d_width=len(computation.targets),
+            source=[self._row_of(source) for source in computation.sources],
+            p_in=[self._number(computation, which) for which in computation.decoded.p_in],
+            p_out=[self._number(computation, which) for which in computation.decoded.p_out],
         )  # fmt: skip
-        d = self._place(one.targets) if one.targets else len(self._rows)
+        d = self._row_of(computation.targets) if computation.targets else len(self._rows)
         return pack(decoded, d, operations()[decoded.operation])
 
     def _taken(self, slot: int, port: tuple[int, Part | int]) -> int:
@@ -227,11 +228,11 @@ class Run:
         self._ins[port] = None
         return 1 << self.inputs.index(slot)
 
-    def _place(self, source: Sequence[Part | int]) -> int:
+    def _row_of(self, source: Sequence[Part | int]) -> int:
         """The row of a source, or where its rows are listed."""
         if not any(source):
             return -1
-        rows = [self._rows[one.row] if isinstance(one, Part) else self._word(one) for one in source]
+        rows = [self._rows[word.row] if isinstance(word, Part) else self._word(word) for word in source]
         step = 1 if isinstance(source[0], Part) else -1
         if all(row == rows[0] + step * k for k, row in enumerate(rows)):
             return rows[0]
@@ -242,8 +243,8 @@ class Run:
         self._words.append(value & 0xFFFFFFFF)
         return -len(self._words)
 
-    def _number(self, one: Computation, which: int) -> int:
-        slot = one.predicates.get(which & ~NEGATED)
+    def _number(self, computation: Computation, which: int) -> int:
+        slot = computation.predicates.get(which & ~NEGATED)
         return which if slot is None else self._numbers[slot] | which & NEGATED
 
     # ---- execution
@@ -295,14 +296,14 @@ class Run:
         _compute()(
             ctypes.byref(self._launch), ctypes.c_void_p(plan.ins.ctypes.data), (ctypes.c_void_p * ins)(*pointers), ins,
             ctypes.c_void_p(plan.outs.ctypes.data), (ctypes.c_void_p * outs)(*[
-                firsts[group] + place * sizes[group] + offset for group, place, offset in plan.addresses
+                firsts[group] + start * sizes[group] + offset for group, start, offset in plan.addresses
             ]), outs, ctypes.c_int64(blocks), ctypes.c_int64(threads),
             None if active is None else ctypes.c_void_p(active.ctypes.data),
         )  # fmt: skip
         results: list = [None] * len(self.outputs)
         for (axes_of, _, members), array, first, size in zip(plan.groups, arrays, firsts, sizes, strict=True):
-            for place, member in enumerate(members):
-                results[member] = array[place], axes_of, first + place * size, array
+            for index, member in enumerate(members):
+                results[member] = array[index], axes_of, first + index * size, array
         return results
 
     @cached_property
@@ -321,9 +322,9 @@ class Run:
         kinds = [(of_output[k], self._initial[slot].dtype) for k, slot in enumerate(self.outputs)]
         groups = {kind: tuple(k for k, other in enumerate(kinds) if other == kind) for kind in kinds}
         where = {
-            self.outputs[k]: (number, place)
+            self.outputs[k]: (number, position)
             for number, members in enumerate(groups.values())
-            for place, k in enumerate(members)
+            for position, k in enumerate(members)
         }
         slots = [(part.slot, part.offset) if isinstance(part, Part) else (part, 0) for _, part in self._outs]
         return _Plan(
@@ -345,19 +346,19 @@ class Run:
 
     def _ports(self, ports: Mapping[tuple[int, Part | int], None], axes: Mapping[int, int]) -> np.ndarray:
         rows = []
-        for place, part in ports:
+        for start, part in ports:
             slot = part.slot if isinstance(part, Part) else part
             size = self._initial[slot].dtype.itemsize
             bytes_ = min(size, WORD) if isinstance(part, Part) else PREDICATE
-            rows.append((place, bytes_, size, bool(axes[slot] & BY_THREAD), bool(axes[slot] & BY_BLOCK)))
+            rows.append((start, bytes_, size, bool(axes[slot] & BY_THREAD), bool(axes[slot] & BY_BLOCK)))
         return np.array(rows, PORT)
 
 
 def _numbers(computations: Sequence[Computation]) -> dict[int, int]:
     """By slot the number that a predicate has in a run: its own, unless that is another one's."""
     numbers: dict[int, int] = {}
-    for one in computations:
-        for number, slot in one.predicates.items():
+    for computation in computations:
+        for number, slot in computation.predicates.items():
             if slot not in numbers:
                 taken = set(numbers.values())
                 free = (k for k in range(FREE_PREDICATES, NEGATED) if k not in taken)

@@ -33,8 +33,8 @@ def _packed(layout: np.dtype) -> struct.Struct:
     letters = {"i8": "q", "i4": "i", "u4": "I", "u2": "H", "u1": "B"}
     form, end = "=", 0
     for field, offset in layout.fields.values():
-        one, shape = field.subdtype or (field, (1,))
-        form += f"{offset - end}x{shape[0]}{letters[one.str[1:]]}"
+        item, shape = field.subdtype or (field, (1,))
+        form += f"{offset - end}x{shape[0]}{letters[item.str[1:]]}"
         end = offset + field.itemsize
     return struct.Struct(f"{form}{layout.itemsize - end}x")
 
@@ -44,7 +44,7 @@ INSTRUCTION = _struct(
     ("flags", "u4"), ("target", "i4"), ("block", "i4"), ("length", "i4"), ("memory", "i4"), ("index", "i4"),
     ("mode", "u2", 4), ("width", "u1", 4), ("d_width", "u1"), ("guard", "u1"), ("p_out", "u1", 2), ("p_in", "u1", 3),
     ("uniform", "u1"), ("strong", "u1"), ("is_strong", "u1"), ("is_beyond", "u1"),
-    ("looked_at", "u1"), ("is_vote", "u1"), ("for_voters", "u1"), ("spare", "u1", 2),
+    ("is_observed", "u1"), ("is_vote", "u1"), ("for_voters", "u1"), ("spare", "u1", 2),
 )  # fmt: skip
 PACKED = _packed(INSTRUCTION)
 ALLOCATION = _struct(
@@ -132,18 +132,19 @@ class CResults(ctypes.Structure):
 
 
 def pack(
-    one: Decoded, d: int, operation: int, index: int = 0, block: int = -1, length: int = 0, memory: int = -1
+    decoded: Decoded, d: int, operation: int, index: int = 0, block: int = -1, length: int = 0, memory: int = -1
 ) -> bytes:
     """A decoded instruction as the C program reads it: an `INSTRUCTION`.
 
     d: the first row that it writes.  block, length: the basic block that it begins, and how many instructions that has.
     memory: its row among requests.
     """
-    sources = (row if count else -1 for row, count in zip(one.source, one.counts, strict=True))
+    sources = (row if count else -1 for row, count in zip(decoded.source, decoded.counts, strict=True))
     return PACKED.pack(
-        one.offset, operation, one.kind, d, *sources,
-        *one.number, one.flags, one.target, block, length, memory, index, *one.mode, *one.width, one.d_width, one.guard,
-        *one.p_out, *one.p_in, one.uniform, one.strong, one.is_strong, 0, 0, 0, 0, 0, 0,
+        decoded.offset, operation, decoded.kind, d, *sources,
+        *decoded.number, decoded.flags, decoded.target, block, length, memory, index,
+        *decoded.mode, *decoded.width, decoded.d_width, decoded.guard,
+        *decoded.p_out, *decoded.p_in, decoded.uniform, decoded.strong, decoded.is_strong, 0, 0, 0, 0, 0, 0,
     )  # fmt: skip
 
 
@@ -151,16 +152,18 @@ def pack(
 def library() -> ctypes.CDLL | None:
     """The C program, None where it cannot be used."""
     try:
-        found = native.load("engine")
+        loaded = native.load("engine")
     except native.NoLibrary:
         return None
-    found.operation_name.restype = ctypes.c_char_p
-    found.accesses_of.restype = ctypes.c_int64
+    loaded.operation_name.restype = ctypes.c_char_p
+    loaded.accesses_of.restype = ctypes.c_int64
     sizes = (INSTRUCTION.itemsize, ctypes.sizeof(CLaunch), ctypes.sizeof(CResults), ALLOCATION.itemsize, TRACE.itemsize,
              PATTERN.itemsize, WAITER.itemsize, GLOBAL_WORD.itemsize, REGISTER_USE.itemsize,
              TIMES.itemsize, IMAGE.itemsize, GLOBAL_LINE.itemsize, SHAPE.itemsize, OTHERS.itemsize)  # fmt: skip
-    assert sizes == tuple(found.size_of(which) for which in range(len(sizes))), "machine.h and machine_layout.py differ"
-    return found
+    assert sizes == tuple(loaded.size_of(which) for which in range(len(sizes))), (
+        "machine.h and machine_layout.py differ"
+    )
+    return loaded
 
 
 @cache

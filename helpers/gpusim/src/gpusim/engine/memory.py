@@ -186,7 +186,7 @@ class GlobalMemory:
         if owner.size == 0:
             flat = np.empty(0, np.uint8)
         writable, padding = bool(owner.flags.writeable), 0
-        if flat.size % WORD and self._program and any(one.swaps for one in self._program.instructions):
+        if flat.size % WORD and self._program and any(instruction.swaps for instruction in self._program.instructions):
             padding = -flat.size % WORD
             flat = np.pad(flat, (0, padding))
         host = _host_address(flat) if padding else start
@@ -198,11 +198,11 @@ class GlobalMemory:
 
     def put_back(self) -> None:
         """Arrays that were copied to whole words get what the launch has written."""
-        for one in self.allocations:
-            if one.padding and one.writable:
-                plain = one.owner.view(np.ndarray)
+        for allocation in self.allocations:
+            if allocation.padding and allocation.writable:
+                plain = allocation.owner.view(np.ndarray)
                 plain = plain if plain.flags.c_contiguous else plain.T
-                plain[...] = one.bytes_[: plain.nbytes].view(plain.dtype).reshape(plain.shape)
+                plain[...] = allocation.bytes_[: plain.nbytes].view(plain.dtype).reshape(plain.shape)
 
     def find(self, address: int) -> Allocation | None:
         """The allocation at or before an address."""
@@ -227,7 +227,7 @@ class GlobalMemory:
 
     def _check_view(self, wave, allocation: Allocation, addresses, mask, width: int, verb: str) -> None:
         """OutOfBounds if an active lane writes outside the views that the kernel was given, of a larger array."""
-        start, stop = (allocation.base + place for place in allocation.may_be_written)
+        start, stop = (allocation.base + offset for offset in allocation.may_be_written)
         if width == WORD and wave.instruction.swaps:  # perhaps for two bytes of these four
             start, stop = start // WORD * WORD, -(-stop // WORD) * WORD
         active = active_addresses(addresses, mask)
@@ -496,7 +496,7 @@ class SharedMemory:
 
     def where(self, wave, address: int) -> str:
         """An address in words."""
-        name = wave.launch.shared_names.place(wave.instruction.index, address)[2]
+        name = wave.launch.shared_names.locate(wave.instruction.index, address)[2]
         return name if name.startswith("byte") else f"byte {address} of shared memory, in {name}"
 
     def outside(self, wave, address: int) -> str:
@@ -504,7 +504,10 @@ class SharedMemory:
         return wave.launch.shared_names.outside(wave.instruction.index, address, self.size)
 
     def advise(self, wave, address: int) -> str:
-        """What to try where an address is outside the limits."""
+        """What to try where an address is outside the limits; of room that the launch gives only where no array with a
+        size of its own is concerned."""
+        if self.outside(wave, address).startswith("outside "):
+            return self.advice.partition(";")[0] + "."
         return self.advice
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
@@ -601,9 +604,9 @@ class LocalMemory:
 
     def note_written(self, addresses, mask, width: int) -> None:
         """The active threads have written these bytes."""
-        written, (byte, *who) = self._bytes(addresses, width)
+        written, (byte, *thread) = self._bytes(addresses, width)
         lanes = np.broadcast_to(True if mask is None else mask, self._words.shape[1:])
-        written[byte[:, lanes], *(np.broadcast_to(one, lanes.shape)[lanes] for one in who)] = True
+        written[byte[:, lanes], *(np.broadcast_to(index, lanes.shape)[lanes] for index in thread)] = True
 
     def _bytes(self, addresses, width: int):
         """(what is written, the index of these bytes in it)."""

@@ -92,10 +92,10 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class PhaseEnded:
-    """By bytes that have come, the phase of the mbarrier at a place (`bulk.SharedPlace`) has ended."""
+    """By bytes that have come, the phase of the mbarrier at `barrier` (`bulk.SharedPlace`) has ended."""
 
     wave: Any
-    place: Any
+    barrier: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ class AsyncCopy:
 
 @dataclass(frozen=True, slots=True)
 class BulkCopy:
-    """A copy in bulk that thread `who`, (block, thread), asks for, about to be carried out or just carried out.
+    """A copy in bulk that `thread`, (block, thread), asks for, about to be carried out or just carried out.
 
     kind: "fetch" from global to shared memory, "put" back, "reduce" the same with an operation, "send" to the shared
     memory of another block. `shared` and `barrier` are places in the wave's shared memory (`bulk.SharedPlace`), where a
@@ -224,7 +224,7 @@ class BulkCopy:
     """
 
     wave: Any
-    who: tuple[int, int]
+    thread: tuple[int, int]
     kind: str
     size: int
     shared: Any

@@ -52,24 +52,24 @@ class PhaseWaits:
 
     def come(self, wave, instruction: Instruction, lanes: np.ndarray) -> np.ndarray:
         """The threads of `lanes` come to a wait; those that are held there."""
-        addresses, phase = (np.broadcast_to(one, wave.shape) for one in instruction.look.at(wave.registers))
-        one = Waiting(instruction, lanes, addresses, phase)
-        ended = one.ended(wave)
+        addresses, phase = (np.broadcast_to(operand, wave.shape) for operand in instruction.look.at(wave.registers))
+        waiting = Waiting(instruction, lanes, addresses, phase)
+        ended = waiting.ended(wave)
         if ended.any():
-            _pass(wave, one, ended, np.True_)
-        one.lanes = lanes & ~ended
-        if one.lanes.any():
-            self._waiting.append(one)
-            self.held |= one.lanes
-        return one.lanes
+            _pass(wave, waiting, ended, np.True_)
+        waiting.lanes = lanes & ~ended
+        if waiting.lanes.any():
+            self._waiting.append(waiting)
+            self.held |= waiting.lanes
+        return waiting.lanes
 
     def release(self, wave) -> None:
         """Let those go on whose phases have ended."""
-        for one in self._waiting:
-            ended = one.ended(wave)
+        for waiting in self._waiting:
+            ended = waiting.ended(wave)
             if ended.any():
-                self._let_go(wave, one, ended, np.True_)
-        self._waiting = [one for one in self._waiting if one.lanes.any()]
+                self._let_go(wave, waiting, ended, np.True_)
+        self._waiting = [waiting for waiting in self._waiting if waiting.lanes.any()]
 
     def give_up(self, wave) -> bool:
         """The time is over of all who wait: whether they go on."""
@@ -80,32 +80,37 @@ class PhaseWaits:
         unchanged = late is not None and same_values(late[0], registers)
         if unchanged and all(np.array_equal(old, new) for old, new in zip(late[1], memory, strict=True)):
             return False
-        for one in self._waiting:
-            self._let_go(wave, one, one.lanes, np.False_)
+        for waiting in self._waiting:
+            self._let_go(wave, waiting, waiting.lanes, np.False_)
         self._waiting = []
         return True
 
-    def _let_go(self, wave, one: Waiting, lanes: np.ndarray, answer) -> None:
-        _pass(wave, one, lanes, answer)
+    def _let_go(self, wave, waiting: Waiting, lanes: np.ndarray, answer) -> None:
+        _pass(wave, waiting, lanes, answer)
         self.held &= ~lanes
         wave.waiting &= ~lanes
-        one.lanes = one.lanes & ~lanes
+        waiting.lanes = waiting.lanes & ~lanes
 
     def refuse(self, wave) -> None:
         """Raise BarrierError: those who wait do so for ever."""
         texts, lines, first = [], [], None
-        for one in self._waiting:
-            bits = one.bits(wave)
-            for address in np.unique(one.addresses[one.lanes]).tolist():
-                block, thread = (int(i) for i in np.argwhere(one.lanes & (one.addresses == address))[0])
-                here = one.lanes[block] & (one.addresses[block] == address)
-                wave.instruction = one.instruction
-                who = lane_name(wave.block_index(block), wave.thread_index(thread))
+        for waiting in self._waiting:
+            bits = waiting.bits(wave)
+            for address in np.unique(waiting.addresses[waiting.lanes]).tolist():
+                block, thread = (int(i) for i in np.argwhere(waiting.lanes & (waiting.addresses == address))[0])
+                here = waiting.lanes[block] & (waiting.addresses[block] == address)
+                wave.instruction = waiting.instruction
+                thread_name = lane_name(wave.block_index(block), wave.thread_index(thread))
                 more = f" and {int(here.sum()) - 1} more of its block" if here.sum() > 1 else ""
                 name = _name(wave, address)
                 what, advice = _missing(int(bits[block, thread]))
-                texts.append((f"{who}{more} at line {one.instruction.line}, for {what} at the mbarrier {name}", advice))
-                lines.append((one.instruction.line, *one.instruction.called_from))
+                texts.append(
+                    (
+                        f"{thread_name}{more} at line {waiting.instruction.line}, for {what} at the mbarrier {name}",
+                        advice,
+                    )
+                )
+                lines.append((waiting.instruction.line, *waiting.instruction.called_from))
                 first = first or (block, thread)
         rest = f"; {len(texts) - MOST_NAMED} more wait, too" if len(texts) > MOST_NAMED else ""
         named = texts[:MOST_NAMED]
@@ -160,11 +165,11 @@ def _threads(count: int) -> str:
     return "one thread" if count == 1 else f"{count} threads"
 
 
-def _pass(wave, one: Waiting, lanes: np.ndarray, answer) -> None:
+def _pass(wave, waiting: Waiting, lanes: np.ndarray, answer) -> None:
     """The threads of `lanes` go on, with an answer."""
-    (slot,) = one.instruction.writes
+    (slot,) = waiting.instruction.writes
     if slot is not None:
         old = wave.registers[slot]
         wave.registers[slot] = answer if lanes.all() else np.where(lanes, answer, old)
-    wave.instruction = one.instruction
-    one.instruction.look.tell(wave, one.addresses, lanes, bool(answer))
+    wave.instruction = waiting.instruction
+    waiting.instruction.look.tell(wave, waiting.addresses, lanes, bool(answer))

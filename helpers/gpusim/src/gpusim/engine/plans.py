@@ -145,7 +145,8 @@ class Plan:
             traced = like.traced
             wanted = np.ones(len(ids), np.uint8) if traced is None else np.isin(ids, list(traced)).astype(np.uint8)
         shared_arrays = np.array(
-            [(one.offset, one.offset + one.bytes) for one in launch.shared_names.arrays if one.bytes] or [(0, 0)],
+            [(array.offset, array.offset + array.bytes) for array in launch.shared_names.arrays if array.bytes]
+            or [(0, 0)],
             np.int32,
         )
         uses = machine.uses(program) if like.checking else ()
@@ -200,17 +201,20 @@ class Plan:
             self.c.images, self.c.image_count = images.ctypes.data, len(images)
         self.c.most_steps = launch.max_instructions
         allocations = launch.global_memory.allocations
-        for row, one in enumerate(allocations):
-            first, stop = one.may_be_written
-            unwritten = one.watch.unwritten if self.like.checking and one.watch is not None else None
+        for row, allocation in enumerate(allocations):
+            first, stop = allocation.may_be_written
+            unwritten = allocation.watch.unwritten if self.like.checking and allocation.watch is not None else None
             self._table[row] = (
-                one.base, one.end, one.base + first, one.base + stop, one.host,
-                0 if unwritten is None else unwritten.ctypes.data, max(1, one.dtype.itemsize), one.writable, 0,
+                allocation.base, allocation.end, allocation.base + first, allocation.base + stop, allocation.host,
+                0 if unwritten is None else unwritten.ctypes.data, max(1, allocation.dtype.itemsize),
+                allocation.writable, 0,
             )  # fmt: skip
         if self.like.checking:
             lines = [
-                one.bytes_.size // LINE_BYTES + 1 if one.watch is not None and one.watch.written else 0
-                for one in allocations
+                allocation.bytes_.size // LINE_BYTES + 1
+                if allocation.watch is not None and allocation.watch.written
+                else 0
+                for allocation in allocations
             ]
             for run in self.runs:
                 run.watch(lines, LINE_BYTES >> self.c.global_granule, self._meeting, product(launch.grid))
@@ -249,7 +253,7 @@ class Run:
         counted = len(machine.requests) + 1
         shapes = ((blocks,), (blocks,), (len(machine.code),), (counted, slots, len(QUANTITIES)))
         ends = np.cumsum([0, *map(product, shapes)]).tolist()
-        self._parts = [(slice(*place), shape) for place, shape in zip(pairwise(ends), shapes, strict=True)]
+        self._parts = [(slice(*span), shape) for span, shape in zip(pairwise(ends), shapes, strict=True)]
         self.sums = np.zeros(ends[-1], np.int64)
         self._patterns, self._counted = aligned((counted * PLACES,), PATTERN), np.zeros(counted, np.uint32)
         self.waiters = np.zeros(MOST_WAITERS, WAITER)
@@ -284,7 +288,7 @@ class Run:
     def parts(self, sums: np.ndarray) -> list[np.ndarray]:
         """Of `sums`, or of those of several runs: by basic block warps and threads, by instruction the threads with a
         true guard, and by request (instruction, slot, quantity)."""
-        return [sums[place].reshape(shape) for place, shape in self._parts]
+        return [sums[part].reshape(shape) for part, shape in self._parts]
 
     def watch(self, lines: Sequence[int], words_of_line: int, meeting: int, blocks: int) -> None:
         """Look for hazards. lines: of each array that races are looked for in.  meeting: the lanes of a launch whose
@@ -296,28 +300,28 @@ class Run:
             for kind in (TIMES, OTHERS)
         )
         tables = [
-            np.array([0 if one is None else one.ctypes.data for one in each] or [0], np.uint64)
+            np.array([0 if array is None else array.ctypes.data for array in each] or [0], np.uint64)
             for each in (self.lines, self.words, times, others)
         ]
         self.c.lines, self.c.watched, self.c.times, self.c.others = (table.ctypes.data for table in tables)
         released = np.zeros(meeting, np.uint32)
         self.c.released_by_threads = released.ctypes.data if meeting else None
-        self._watched = (*tables, *(one for one in (*times, *others) if one is not None), released)
+        self._watched = (*tables, *(array for array in (*times, *others) if array is not None), released)
         if meeting and blocks <= MOST_BLOCKS:
             # Zeros take no memory before they are touched: few warps acquire anything.
             rows_of = dict.fromkeys(("acquired", "releasable", "clocks_of_shared_variables"), blocks)
             rows_of |= dict.fromkeys(("acquired_by_warps", "releasable_by_warps"), meeting // WARP)
             rows_of["clocks_of_variables"] = VARIABLES
             clocks = [np.zeros((rows, blocks + 1), np.uint32) for rows in rows_of.values()]
-            for name, one in zip(rows_of, clocks, strict=True):
-                setattr(self.c, name, one.ctypes.data)
+            for name, clock in zip(rows_of, clocks, strict=True):
+                setattr(self.c, name, clock.ctypes.data)
             self._watched += (*clocks,)
 
     def traces(self) -> Rows:
         """The requests of traced blocks; they are the caller's then."""
-        found = Rows(self.c)
+        rows = Rows(self.c)
         self.c.traces = self.c.shapes = None
-        return found
+        return rows
 
 
 class Rows:
@@ -343,16 +347,20 @@ def _images() -> np.ndarray:
     """The textures and surfaces that live."""
     living = OBJECTS.living()
     rows = np.zeros(len(living), IMAGE)
-    for row, (handle, one) in zip(rows, living.items(), strict=True):
-        image = one.image
+    for row, (handle, image_object) in zip(rows, living.items(), strict=True):
+        image = image_object.image
         row["bytes"], row["pitch"], row["handle"] = image.bytes_.ctypes.data, image.pitch, handle
         row["size"], row["dims"], row["channels"] = image.size, image.dims, image.channels
         row["channel_bytes"], row["is_signed"] = image.dtype.itemsize, image.dtype.kind == "i"
         row["is_float"], row["layered"], row["is_buffer"] = image.dtype.kind == "f", image.layered, image.is_buffer
-        row["is_surface"] = isinstance(one, Surface)
-        if isinstance(one, Texture):
-            row["mode"], row["linear"], row["normalized"] = one.modes, one.linear, one.normalized
-            row["fractions"], row["outside"] = one.fractions, one.outside_words
+        row["is_surface"] = isinstance(image_object, Surface)
+        if isinstance(image_object, Texture):
+            row["mode"], row["linear"], row["normalized"] = (
+                image_object.modes,
+                image_object.linear,
+                image_object.normalized,
+            )
+            row["fractions"], row["outside"] = image_object.fractions, image_object.outside_words
     return rows
 
 

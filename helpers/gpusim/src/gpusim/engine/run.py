@@ -140,12 +140,12 @@ class Wave:
             registers[f"ctaid.{axis}"] = np.int32(0) if size == 1 else ((block // stride) % size).astype(np.int32)
             stride *= size
         for axis, size, blocks in zip("xyz", self.launch.cluster, grid_dim, strict=True):
-            place = registers[f"ctaid.{axis}"]
+            position = registers[f"ctaid.{axis}"]
             registers[f"cluster_nctaid.{axis}"], registers[f"nclusterid.{axis}"] = (
                 np.int32(size),
                 np.int32(blocks // size),
             )
-            registers[f"cluster_ctaid.{axis}"], registers[f"clusterid.{axis}"] = place % size, place // size
+            registers[f"cluster_ctaid.{axis}"], registers[f"clusterid.{axis}"] = position % size, position // size
         rank = clusters.ranks(grid_dim, self.launch.cluster, self.block_ids)[1]
         registers["cluster_ctarank"] = rank.astype(np.int32)[:, None] if rank.any() else np.int32(0)
         registers["cluster_nctarank"] = np.int32(self.launch.blocks_of_cluster)
@@ -160,13 +160,13 @@ class Wave:
         value = self.special.get(name)
         if value is None:
             lane = self.special["laneid"].astype(np.uint32)
-            one = np.uint32(1)
+            bit = np.uint32(1)
             value = self.special[name] = {
-                "lanemask_eq": lambda: one << lane,
-                "lanemask_lt": lambda: (one << lane) - one,
-                "lanemask_le": lambda: (one << lane) | ((one << lane) - one),
-                "lanemask_gt": lambda: ~((one << lane) | ((one << lane) - one)),
-                "lanemask_ge": lambda: ~((one << lane) - one),
+                "lanemask_eq": lambda: bit << lane,
+                "lanemask_lt": lambda: (bit << lane) - bit,
+                "lanemask_le": lambda: (bit << lane) | ((bit << lane) - bit),
+                "lanemask_gt": lambda: ~((bit << lane) | ((bit << lane) - bit)),
+                "lanemask_ge": lambda: ~((bit << lane) - bit),
                 "nwarpid": lambda: np.int32(limits_for(self.program.arch).threads_per_sm // WARP),
                 # Of machine code, which takes their second byte: the numbers of a warp, and of all that an SM holds.
                 "virtid": lambda: self.special_value("warpid") << np.int32(8),
@@ -212,9 +212,9 @@ class Wave:
         """Raise `error` for the current instruction with its source line, block and thread."""
         lines = (self.instruction.line, *self.instruction.called_from) if self.instruction else (0,)
         where_block, where_thread = self.block_index(block), self.thread_index(thread)
-        who = lane_name(where_block, where_thread)
+        thread_name = lane_name(where_block, where_thread)
         raise error(
-            f"{self.program.name}: {who} {what}.\n{self.launch.quote(*lines)}{advice}",
+            f"{self.program.name}: {thread_name} {what}.\n{self.launch.quote(*lines)}{advice}",
             kernel=self.program.name,
             line=lines[0],
             lines=lines,
@@ -476,9 +476,9 @@ class Prepared:
             every = frozenset(range(len(self.program.initial)))
             block = self.program.blocks[pc]
             both = [
-                (_followed(one, plain), _followed(one, masked))
-                for one in self.program.instructions[block.start : block.stop]
-                for plain, masked in _steps_of(one, every)
+                (_followed(instruction, plain), _followed(instruction, masked))
+                for instruction in self.program.instructions[block.start : block.stop]
+                for plain, masked in _steps_of(instruction, every)
             ]
             self._followed[pc] = [plain for plain, _ in both], [masked for _, masked in both]
         return self._followed[pc]
@@ -566,12 +566,12 @@ class Prepared:
         """By basic block (and False for the end): whether it is one of these, or one may be executed after it."""
         leading = np.zeros(self.end + 1, bool)
         leading[targets] = True
-        looked_at = [*targets]
-        while looked_at:
-            for block in self._before[looked_at.pop()]:
+        worklist = [*targets]
+        while worklist:
+            for block in self._before[worklist.pop()]:
                 if not leading[block]:
                     leading[block] = True
-                    looked_at.append(block)
+                    worklist.append(block)
         return leading
 
 
@@ -782,10 +782,10 @@ def _branch(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
         wave.instruction = last
         last.execute(wave, wave.registers, wave.mask if taken is True else taken)
     if taken is False or (taken is True and destination.ndim == 0):
-        one = int(destination) if taken else following
+        only = int(destination) if taken else following
         if wave.pcs is None:
-            return one
-        wave.pcs[wave.mask] = one
+            return only
+        wave.pcs[wave.mask] = only
         return _schedule(wave)
     wave.diverge(pc)
     active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
@@ -1178,11 +1178,11 @@ def _cluster_never_comes(wave: Wave, prepared: Prepared) -> None:
     following = int(wave.pcs[block, thread])
     wave.instruction = prepared.last[prepared.next.index(following)]
     other, lane = (int(i) for i in absent[0])
-    who = lane_name(wave.block_index(first + other), wave.thread_index(lane))
+    thread_name = lane_name(wave.block_index(first + other), wave.thread_index(lane))
     more = f" and {len(absent) - 1} more threads have" if len(absent) > 1 else " has"
     wave.fail(
         BarrierError,
-        f"waits for ever at the barrier of its cluster, where {who}{more} not arrived",
+        f"waits for ever at the barrier of its cluster, where {thread_name}{more} not arrived",
         "cluster.sync() must be reached by all threads of all blocks of the cluster: move it out of the `if` or the "
         "loop.",
         block,
@@ -1204,7 +1204,9 @@ def _lanes_never_come(wave: Wave, prepared: Prepared) -> None:
     where = wave.block_index(block)
     # For Turing and Ampere the barrier may lie in a function that the compiler made, of no line: then it is the call's.
     begins = wave.program.blocks[prepared.block_of(barrier.index)].start
-    line = barrier.line or next((one.line for one in wave.program.instructions if one.target == begins), 0)
+    line = barrier.line or next(
+        (instruction.line for instruction in wave.program.instructions if instruction.target == begins), 0
+    )
     quoted = wave.launch.quote(line)
     if prepared.gathers_for_barrier(barrier.index):
         names = f"at __syncthreads() for {_lanes_in_words(absent)} of its warp"

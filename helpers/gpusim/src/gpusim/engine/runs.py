@@ -47,9 +47,9 @@ def gather(instructions: Sequence[Instruction]) -> list[Instruction | list[Instr
 
 def run_steps(instructions: Sequence[Instruction], keep: frozenset[int], put: Callable):
     """The two forms of a run for the engine: for all threads together, and for some under the wave's mask."""
-    run = Run([one.computation for one in instructions])
+    run = Run([instruction.computation for instruction in instructions])
     kept = [slot in keep for slot in run.outputs]
-    uniform = frozenset().union(*(one.uniform for one in instructions))
+    uniform = frozenset().union(*(instruction.uniform for instruction in instructions))
 
     def plain(wave, registers):
         run.execute(registers)

@@ -19,7 +19,7 @@ import numpy as np
 from gpusim.devices import WARP
 
 DONE = np.int32(2**31 - 1)  # the program counter of a thread that has exited, or that waits
-NOBODY = np.int64(2**63 - 1)
+NEVER = np.int64(2**63 - 1)
 BELOW = 42  # bits of an order in which threads that run together may differ
 PATIENCE = 256  # steps in which it is not looked for who waits for a turn, and then in which it is watched who runs
 TURN = 64  # steps that the others get before it is looked again who has had none
@@ -72,7 +72,7 @@ class Turns:
             pc = int(pcs.min())
             return pc, pcs == pc
         self.in_order = False
-        order = np.where(pcs == DONE, NOBODY, order)
+        order = np.where(pcs == DONE, NEVER, order)
         first = order.argmin()
         pc = int(pcs.reshape(-1)[first])
         return pc, (pcs == pc) & (order >> BELOW == order.reshape(-1)[first] >> BELOW)

@@ -96,9 +96,9 @@ class Texture:
         """The elements of (column, row, depth), or what stands for them outside, (lanes, channels)."""
         image, inside = self.image, np.ones(len(index[0]), bool)
         places = []
-        for one, size, mode in zip(index, image.size, self.effective_modes, strict=False):
-            place, there = texture_unit.addressed(one, size, mode)
-            places.append(place)
+        for coordinate, size, mode in zip(index, image.size, self.effective_modes, strict=False):
+            position, there = texture_unit.addressed(coordinate, size, mode)
+            places.append(position)
             inside &= there
         nothing = np.zeros(len(inside), np.int64)
         x, y, z = (*places, *(nothing for _ in range(3 - len(places))))
@@ -130,10 +130,10 @@ class Objects:
         self._living: WeakValueDictionary[int, Texture | Surface] = WeakValueDictionary()
         self._last = 0
 
-    def add(self, one: Texture | Surface) -> int:
+    def add(self, image_object: Texture | Surface) -> int:
         """A handle for it."""
         self._last += 1
-        self._living[self._last] = one
+        self._living[self._last] = image_object
         return self._last
 
     def find(self, handle: int) -> Texture | Surface | None:
@@ -159,10 +159,10 @@ def sampled(texture: Texture, axes: int, places: Sequence[np.ndarray], layer: np
     where = _positions(texture, places)
     number = None if layer is None else np.minimum(layer.view(U4), image.size[image.dims] - 1)
     if not texture.linear:
-        return texture.words(texture.elements([texture_unit.nearest(place) for place in where], number))
+        return texture.words(texture.elements([texture_unit.nearest(coordinate) for coordinate in where], number))
     modes = texture.effective_modes
     sizes = image.size[: image.dims]
-    pairs = [texture_unit.between(*one) for one in zip(where, sizes, modes, strict=False)]
+    pairs = [texture_unit.between(*axis) for axis in zip(where, sizes, modes, strict=False)]
     corners = texture_unit.weights([fraction for _, fraction in pairs])
     values = np.array([
         texture.elements([first + step for (first, _), step in zip(pairs, corner, strict=True)], number)
@@ -184,8 +184,8 @@ def _positions(texture: Texture, places: Sequence[np.ndarray]) -> list[np.ndarra
     image = texture.image
     given = [*places, *(np.zeros_like(places[0]) for _ in range(image.dims - len(places)))]
     return [
-        texture_unit.position(place, size, texture.normalized)
-        for place, size in zip(given[: image.dims], image.size, strict=False)
+        texture_unit.position(coordinate, size, texture.normalized)
+        for coordinate, size in zip(given[: image.dims], image.size, strict=False)
     ]
 
 
@@ -205,7 +205,10 @@ def gathered(texture: Texture, places: Sequence[np.ndarray], channel: int) -> np
     where = _positions(texture, places)
     if texture.image.dims != 2 or texture.image.layered:
         return np.zeros((4, len(places[0])), U4)
-    pairs = [texture_unit.between(place, size, BORDER) for place, size in zip(where, texture.image.size, strict=False)]
+    pairs = [
+        texture_unit.between(coordinate, size, BORDER)
+        for coordinate, size in zip(where, texture.image.size, strict=False)
+    ]
     (x, _), (y, _) = pairs
     steps = ((0, 1), (1, 1), (1, 0), (0, 0))
     return np.stack([texture.words(texture.elements([x + right, y + up], None))[channel] for right, up in steps])
@@ -213,9 +216,9 @@ def gathered(texture: Texture, places: Sequence[np.ndarray], channel: int) -> np
 
 def _filled(words: np.ndarray) -> np.ndarray:
     """uint32 (lanes, channels) as (4, lanes); the channels that are not there are 0."""
-    found = np.zeros((4, len(words)), U4)
-    found[: words.shape[1]] = words.T
-    return found
+    filled = np.zeros((4, len(words)), U4)
+    filled[: words.shape[1]] = words.T
+    return filled
 
 
 # ---- what instructions do
@@ -247,12 +250,12 @@ def _read(kind: type, handle: Reader, coordinates: Sequence[Reader], look: Calla
 
     def execute(wave, registers, mask):
         lanes = np.ones(wave.shape, bool) if mask is None else np.broadcast_to(mask, wave.shape)
-        places = [np.broadcast_to(one(registers), wave.shape)[lanes] for one in coordinates]
-        found = np.zeros((4, len(places[0])), U4)
-        for one, which in _objects(wave, kind, handle(registers), lanes):
-            found[:, which] = look(one, [place[which] for place in places])
+        places = [np.broadcast_to(coordinate(registers), wave.shape)[lanes] for coordinate in coordinates]
+        texels = np.zeros((4, len(places[0])), U4)
+        for image_object, which in _objects(wave, kind, handle(registers), lanes):
+            texels[:, which] = look(image_object, [coordinate[which] for coordinate in places])
         results = np.zeros((4, *wave.shape), U4)
-        results[:, lanes] = found
+        results[:, lanes] = texels
         return tuple(results.view(I4))
 
     return execute
@@ -262,18 +265,18 @@ def _objects(wave, kind: type, handles, lanes: np.ndarray) -> Iterator[tuple[Tex
     """(object, which of the active lanes have it). TextureError, with the line, for a number that is no handle."""
     handles = np.broadcast_to(handles, wave.shape)[lanes]
     for handle in np.unique(handles):
-        one, which = OBJECTS.find(int(handle)), handles == handle
-        if not isinstance(one, kind):
-            block, thread = (int(place) for place in np.argwhere(lanes)[np.flatnonzero(which)[0]])
+        image_object, which = OBJECTS.find(int(handle)), handles == handle
+        if not isinstance(image_object, kind):
+            block, thread = (int(number) for number in np.argwhere(lanes)[np.flatnonzero(which)[0]])
             called = kind.__name__.lower()
             what = f"read through {int(handle)}, which is no {called} object" + (
-                f" but a {type(one).__name__.lower()} object" if one else ""
+                f" but a {type(image_object).__name__.lower()} object" if image_object else ""
             )
             wave.fail(
                 TextureError, what,
                 f"Pass a {kind.__name__}Object, and keep it in a variable as long as kernels use it.", block, thread,
             )  # fmt: skip
-        yield one, which
+        yield image_object, which
 
 
 # ---- surfaces
@@ -289,12 +292,12 @@ def load_surface(dtype: np.dtype, count: int, mode: str, handle: Reader, coordin
 
     def execute(wave, registers, mask):
         lanes = np.ones(wave.shape, bool) if mask is None else np.broadcast_to(mask, wave.shape)
-        found = np.zeros((int(lanes.sum()), width), np.uint8)
+        read = np.zeros((int(lanes.sum()), width), np.uint8)
         for image, which, first, inside in _places(wave, mode, handle, coordinates, registers, lanes, width, "read"):
             values = image.bytes_[first[:, None] + np.arange(width)]
-            found[which] = np.where(inside[:, None], values, np.uint8(0))
+            read[which] = np.where(inside[:, None], values, np.uint8(0))
         results = np.zeros((count, *wave.shape), dtype)
-        results[:, lanes] = found.view(dtype).T
+        results[:, lanes] = read.view(dtype).T
         return tuple(results)
 
     return execute
@@ -317,10 +320,13 @@ def store_surface(mode: str, handle: Reader, coordinates: Sequence[Reader], valu
 
 def _places(wave, mode: str, handle: Reader, coordinates, registers, lanes: np.ndarray, width: int, verb: str):
     """(image, which active lanes look into it, their first bytes, which of them lie inside)."""
-    places = [np.broadcast_to(one(registers).view(I4), wave.shape)[lanes].astype(np.int64) for one in coordinates]
+    places = [
+        np.broadcast_to(coordinate(registers).view(I4), wave.shape)[lanes].astype(np.int64)
+        for coordinate in coordinates
+    ]
     for surface, which in _objects(wave, Surface, handle(registers), lanes):
         image = surface.image
-        byte, *others = (place[which] for place in places)
+        byte, *others = (coordinate[which] for coordinate in places)
         last = image.size[0] * image.item - width
         if (byte % width).any():
             first = np.flatnonzero(which)[np.flatnonzero(byte % width)[0]]
@@ -331,14 +337,14 @@ def _places(wave, mode: str, handle: Reader, coordinates, registers, lanes: np.n
             )  # fmt: skip
         inside = (byte >= 0) & (byte <= last)
         clamped = [np.clip(byte, 0, last)]
-        for axis, (place, size) in enumerate(zip(others, image.size[1:], strict=False), 1):
-            inside &= (place >= 0) & (place < size)
+        for axis, (coordinate, size) in enumerate(zip(others, image.size[1:], strict=False), 1):
+            inside &= (coordinate >= 0) & (coordinate < size)
             if axis == image.dims:  # a layer has no sign: what is below 0 lies beyond the last one
-                place = place & 0xFFFFFFFF
-            clamped.append(np.clip(place, 0, size - 1))
+                coordinate = coordinate & 0xFFFFFFFF
+            clamped.append(np.clip(coordinate, 0, size - 1))
         if mode == "trap" and not inside.all():
             block, thread = (int(k) for k in np.argwhere(lanes)[np.flatnonzero(which)[np.flatnonzero(~inside)[0]]])
-            at = ", ".join(str(int(place[which][~inside][0])) for place in places)
+            at = ", ".join(str(int(coordinate[which][~inside][0])) for coordinate in places)
             size = " × ".join(map(str, image.size[: len(places)]))
             wave.fail(
                 OutOfBounds, f"{verb} {width} bytes outside of a surface of {size} elements, at ({at})",

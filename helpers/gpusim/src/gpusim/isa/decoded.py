@@ -77,6 +77,7 @@ DOUBLE_FUNCTIONS = {
     name: number
     for number, name in enumerate(("div", "sqrt", "min", "max", "rcp.approx.ftz", "rsqrt.approx.ftz", "rsqrt.approx"))
 }
+ONE_OF_HALF, ONE_OF_BRAIN = 0x3C00, 0x3F80  # 1.0 as bits
 HALF_FUNCTIONS = {"add": 0, "sub": 0, "mul": 1, "fma": 2, "ex2": 3, "tanh": 4}
 CLASSES = {
     name: number for number, name in enumerate(("finite", "infinite", "number", "notanumber", "normal", "subnormal"))
@@ -116,7 +117,7 @@ BYTE_PERMUTATIONS = {
 
 def byte_selectors(mode: str) -> list[int]:
     """The four selectors that a mode of BYTE_PERMUTATIONS stands for."""
-    return [sum(byte << 4 * place for place, byte in enumerate(row)) for row in BYTE_PERMUTATIONS[mode]]
+    return [sum(byte << 4 * index for index, byte in enumerate(row)) for row in BYTE_PERMUTATIONS[mode]]
 
 
 class NotDecoded(Exception):

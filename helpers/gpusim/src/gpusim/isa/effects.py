@@ -29,7 +29,7 @@ TYPES = (
     (U4, "f16x2"), (U4, "bf16x2"), (U2, "b16"), (np.dtype(np.float16), "f16"), (U2, "bf16"), (QUADRUPLE, "b128"),
 )  # fmt: skip
 NAMES = [name.lower() for name in form.ATOMICS]
-ONE = np.uint64(1)
+ONE_ARRIVAL = np.uint64(1)
 
 
 def _space(v: Values) -> str:
@@ -86,7 +86,13 @@ def _elements(v: Values, count: int, width: int) -> tuple[np.dtype, int]:
     if width or v.decoded.flags & form.EXTENDS:
         return np.dtype(f"{'i' if v.decoded.flags & form.SIGNED_VALUE else 'u'}{width or 4}"), count
     held = {target.dtype for target in v.targets}
-    dtype = held.pop() if len(held) == 1 else I8 if held and all(one.itemsize == 8 for one in held) else I4
+    dtype = (
+        held.pop()
+        if len(held) == 1
+        else I8
+        if held and all(element_dtype.itemsize == 8 for element_dtype in held)
+        else I4
+    )
     return dtype, 4 * count // dtype.itemsize
 
 
@@ -160,13 +166,13 @@ def _atomic(v: Values) -> Effect:
     name, (dtype, type_) = NAMES[decoded.number[2]], TYPES[decoded.number[3]]
     count, returns = max(1, decoded.flags >> form.ELEMENTS_BIT), bool(decoded.flags & form.RETURNS_OLD)
     if dtype is QUADRUPLE:
-        values = [_quadruple(v, place) for place in (2, 3) if decoded.width[place]]
+        values = [_quadruple(v, source) for source in (2, 3) if decoded.width[source]]
     else:
         values = [
-            v.source(place, dtype, part)
-            for place in (2, 3)
-            if decoded.width[place]
-            for part in range(count if place == 2 else 1)
+            v.source(source, dtype, part)
+            for source in (2, 3)
+            if decoded.width[source]
+            for part in range(count if source == 2 else 1)
         ]
     function = OPERATIONS[name] if dtype is QUADRUPLE else update(name, type_, bool(decoded.flags & form.FLUSHES))
     sets, swaps = bool(decoded.flags & form.SETS), name == "cas"
@@ -181,8 +187,8 @@ def _atomic(v: Values) -> Effect:
     return Effect(slots, old, swaps=swaps, strong=decoded.is_strong)
 
 
-def _quadruple(v: Values, place: int) -> Reader:
-    lower, upper = (v.source(place, U8, part) for part in (0, 1))
+def _quadruple(v: Values, source: int) -> Reader:
+    lower, upper = (v.source(source, U8, part) for part in (0, 1))
 
     def read(registers):
         parts = np.broadcast_arrays(lower(registers), upper(registers))
@@ -277,12 +283,12 @@ def _arrive(v: Values) -> Effect:
     decoded = v.decoded
     what, behind_copies = decoded.number[2], bool(decoded.flags & form.BEHIND_COPIES)
     of_ampere = what == form.AT_AMPERE  # whose phase plain loads look at
-    one = lambda registers: ONE  # noqa: E731
-    counts = [_amount(v)] if what in form.OF_AN_AMOUNT else [one]
+    once = lambda registers: ONE_ARRIVAL  # noqa: E731
+    counts = [_amount(v)] if what in form.OF_AN_AMOUNT else [once]
     if not what:
-        counts = [one, _amount(v)]
+        counts = [once, _amount(v)]
     if of_ampere:
-        function, counts = lambda old, *_: mbarrier.arrive_at_ampere(old), [one] * behind_copies
+        function, counts = lambda old, *_: mbarrier.arrive_at_ampere(old), [once] * behind_copies
     elif what in (form.ARRIVALS["A0TR"], form.ARRIVALS["A0T1"]):
         function = mbarrier.expect
     elif what in (form.ARRIVALS["A0TX"], form.COMPLETES_ONE):
@@ -291,7 +297,7 @@ def _arrive(v: Values) -> Effect:
         function = mbarrier.arrive_and_drop if decoded.flags & form.LEAVES_FOR_GOOD else mbarrier.arrive
     execute = accesses.arrive(_space(v), function, _address(v), counts)
     if behind_copies:
-        return Effect((), _behind_copies(execute), looked_at=of_ampere)
+        return Effect((), _behind_copies(execute), is_observed=of_ampere)
     targets = v.targets
 
     def answered(wave, registers, mask):
@@ -302,12 +308,12 @@ def _arrive(v: Values) -> Effect:
             return (mbarrier.state_of(old).view(I8),)
         return (halves(old)[1],) if targets else ()  # the lower register of a pair keeps what it holds
 
-    return Effect(tuple(target.slot for target in targets), answered, looked_at=of_ampere)
+    return Effect(tuple(target.slot for target in targets), answered, is_observed=of_ampere)
 
 
 def _amount(v: Values) -> Reader:
     if not v.decoded.width[2]:
-        return lambda registers: ONE
+        return lambda registers: ONE_ARRIVAL
     value = v.source(2)
     return lambda registers: value(registers).astype(U8)
 
@@ -326,8 +332,8 @@ def _behind_copies(arrive: Execute) -> Execute:
 def _phase_ended(v: Values) -> Effect | PhaseWait:
     """Whether the phase of a parity has ended: bit 0 of a number, or bit 31 of the upper word of a state."""
     decoded, state = v.decoded, v.source(2)
-    shift, one = np.uint32(0 if decoded.flags & form.OF_PTX else SIGN), np.uint32(1)
-    phase = lambda registers: state(registers) >> shift & one  # noqa: E731
+    shift, unit = np.uint32(0 if decoded.flags & form.OF_PTX else SIGN), np.uint32(1)
+    phase = lambda registers: state(registers) >> shift & unit  # noqa: E731
     slot = v.kept(decoded.p_out[0])
     if decoded.kind == form.WAITS_FOR_PHASE:
         return PhaseWait(slot, accesses.PhaseLook(_space(v), _address(v), phase))
@@ -390,9 +396,9 @@ def _copy_bulk(v: Values) -> Effect:
     return Effect((), bulk.fetch(not is_ptx, to, barrier, v.source(1, I8), size, ranks))
 
 
-def _near(v: Values, place: int, part: int = 0) -> Reader:
+def _near(v: Values, source: int, part: int = 0) -> Reader:
     """An address in shared memory."""
-    value = v.source(place, U4, part)
+    value = v.source(source, U4, part)
     return lambda registers: value(registers).astype(I8)
 
 
@@ -445,16 +451,16 @@ class _Tile:
         at, sizes = v.decoded.number[:2]
         registers, elements, bits = sizes & 0xFF, sizes >> 8 & 0xFF, sizes >> 16
         count = registers * elements * 2 * WARP
-        self.places = np.array(v.one.lists[at : at + count]).reshape(registers, elements, 2, WARP)
+        self.places = np.array(v.computation.lists[at : at + count]).reshape(registers, elements, 2, WARP)
         self.bits, self.width = bits, max(bits // 8, 1)
         self.stride, self.first = v.source(3), _address(v)
         self.dtype = I8 if bits == 64 else np.dtype(f"u{bits // 8}") if bits in (8, 16) else I4
 
-    def at(self, wave, registers, place: np.ndarray):
+    def at(self, wave, registers, register: np.ndarray):
         """The addresses of an element, by thread."""
         base = accesses.by_warp(wave, self.first(registers))
         step = accesses.by_warp(wave, np.asarray(self.stride(registers)).astype(I8))
-        outer, inner = place
+        outer, inner = register
         return accesses.by_thread(wave, base + (outer * step + inner) * self.bits // 8)
 
 
@@ -465,8 +471,8 @@ def _load_tile(v: Values) -> Effect:
         held = []
         for register in tile.places:
             values = []
-            for place in register:
-                at = tile.at(wave, registers, place)
+            for elements in register:
+                at = tile.at(wave, registers, elements)
                 values += accesses.load(space, tile.dtype, 1, lambda _, at=at: at)(wave, registers, mask)
             if tile.dtype.itemsize < 4:
                 shifts = (np.uint32(8 * tile.width * part) for part in range(len(values)))
@@ -488,11 +494,11 @@ def _store_tile(v: Values) -> Effect:
     def execute(wave, registers, mask):
         for value, register in zip(values, tile.places, strict=True):
             words = np.broadcast_to(value(registers), wave.shape)
-            for part, place in enumerate(register):
+            for part, elements in enumerate(register):
                 item = words
                 if tile.dtype.itemsize < 4:
                     item = (words.view(U4) >> np.uint32(8 * tile.width * part)).astype(tile.dtype)
-                at = tile.at(wave, registers, place)
+                at = tile.at(wave, registers, elements)
                 accesses.store(space, lambda _, at=at: at, [lambda _, item=item: item])(wave, registers, mask)
 
     return Effect((), execute)
@@ -616,7 +622,7 @@ def _call_system(v: Values) -> Effect:
             wave.call_result = np.int32(0) if result is None else result
 
         return Effect((), execute_one)
-    target, arguments = v.source(0, I8), [v.source(place, I8) for place in (1, 2)]
+    target, arguments = v.source(0, I8), [v.source(source, I8) for source in (1, 2)]
 
     def execute(wave, registers, mask):
         where = np.broadcast_to(target(registers), wave.shape)
@@ -629,7 +635,7 @@ def _call_system(v: Values) -> Effect:
         address = _BY_ADDRESS[where](wave, registers, mask)
         return (np.int32(0), np.int32(0)) if address is None else halves(address)
 
-    return Effect(tuple(one.slot for one in targets), execute)
+    return Effect(tuple(target.slot for target in targets), execute)
 
 
 def _load_result(v: Values) -> Effect:
@@ -644,10 +650,10 @@ def _load_result(v: Values) -> Effect:
 def _pass_argument(v: Values) -> Effect:
     """What a function of the system is given, by its place among all that it is."""
     width = v.decoded.number[0]
-    value, place = v.source(2, np.dtype(f"u{width}")), (v.decoded.op, v.decoded.offset)
+    value, parameter = v.source(2, np.dtype(f"u{width}")), (v.decoded.op, v.decoded.offset)
 
     def keep(wave, registers, mask):
-        wave.call_parameters[place] = value(registers)
+        wave.call_parameters[parameter] = value(registers)
 
     return Effect((), keep)
 

@@ -9,7 +9,7 @@ import numpy as np
 from gpusim.engine import clusters
 from gpusim.engine.accesses import active_lanes, by_thread, by_warp
 from gpusim.engine.named_barriers import counted
-from gpusim.isa import decoded as form
+from gpusim.isa import calls, decoded as form
 from gpusim.isa.decoded import BY_POINTER
 from gpusim.isa.rules import (
     Barrier,
@@ -33,7 +33,7 @@ COLLECTIVE, EXCLUSIVE = 1, 2  # of a barrier of a warp
 NUMBERS, THREADS = np.int32(15), np.int32(0xFFF)
 VOTES, YES, VOTERS = "votes at a barrier", "true votes at a named barrier", "voters at a named barrier"
 COUNT, ALL = 0, 1  # what is made of votes; or whether there is one
-EVERYBODY = np.uint32(0xFFFFFFFF)
+ALL_LANES = np.uint32(0xFFFFFFFF)
 
 
 # ---- branches
@@ -71,7 +71,7 @@ def _branch(v: Values) -> Branch:
         return Branch(targets, condition=lambda wave, registers: agree(wave, own(wave, registers)))
     if not flags & (DIV | CONV):
         return Branch(targets, condition=_condition(v))
-    named = v.source(0) if decoded.width[0] else (lambda registers: EVERYBODY)
+    named = v.source(0) if decoded.width[0] else (lambda registers: ALL_LANES)
     present = _guard(v) or (lambda wave, registers: np.True_)
     missing = lambda wave, r: _some_are_missing(wave, named(r), present(wave, r))  # noqa: E731
     if flags & DIV:
@@ -116,14 +116,14 @@ def _jump(v: Values) -> Branch:
     decoded = v.decoded
     places, by_pointer = decoded.jumps, bool(decoded.flags & BY_POINTER)
     elsewhere = places[-1] if by_pointer else None  # what is gone to where there is no function: threads fail before
-    targets = tuple(place for place in dict.fromkeys(places) if place != elsewhere)
-    position = {place: number for number, place in enumerate(targets)}
-    table = np.array([position.get(place, 0) for place in places], np.int32)
+    targets = tuple(target for target in dict.fromkeys(places) if target != elsewhere)
+    position = {target: number for number, target in enumerate(targets)}
+    table = np.array([position.get(target, 0) for target in places], np.int32)
     value, base, shift = v.source(0, I4), np.int32(decoded.number[2]), np.int32(decoded.number[3])
     select = lambda r: table[np.clip((value(r) + base) >> shift, 0, len(table) - 1)]  # noqa: E731
     if not by_pointer:
         return Branch(targets, select)
-    functions = [place << decoded.number[3] for place, target in enumerate(places) if target != elsewhere]
+    functions = [entry << decoded.number[3] for entry, target in enumerate(places) if target != elsewhere]
     return Branch(targets, select, leave=_check_function(v.source(1, I8), np.int64(base), functions))
 
 
@@ -228,8 +228,8 @@ def _warp_barrier(v: Values) -> WarpBarrier:
     one of the copies (CUDA guide, 'Independent Thread Scheduling'). EXCLUSIVE: they are one group up to the next BSYNC.
     """
     decoded = v.decoded
-    place = next((place for place in (0, 3) if decoded.width[place]), None)
-    lanes = v.source(place, I4) if place is not None else _constant(-1)
+    source = next((candidate for candidate in (0, 3) if decoded.width[candidate]), None)
+    lanes = v.source(source, I4) if source is not None else _constant(-1)
     copy = decoded.target if decoded.flags & COLLECTIVE else None
     return WarpBarrier(lanes, copy, bool(decoded.flags & EXCLUSIVE))
 
@@ -238,17 +238,17 @@ def _warp_barrier(v: Values) -> WarpBarrier:
 
 
 def _enter_meeting(v: Values) -> Effect:
-    place = v.decoded.number[0]
+    barrier = v.decoded.number[0]
 
     def execute(wave, registers, mask):
         if wave.groups is not None:
-            wave.groups.enter(place, np.True_ if mask is None else mask)
+            wave.groups.enter(barrier, np.True_ if mask is None else mask)
 
     return Effect((), execute)
 
 
 def _leave_meeting(v: Values) -> Effect:
-    place, condition = v.decoded.number[0], v.truth(v.decoded.p_in[0])
+    barrier, condition = v.decoded.number[0], v.truth(v.decoded.p_in[0])
 
     def execute(wave, registers, mask):
         leaving = np.broadcast_to(True if mask is None else mask, wave.shape)
@@ -263,30 +263,30 @@ def _leave_meeting(v: Values) -> Effect:
                 return
             wave.diverge()
             wave.mask = living
-        wave.groups.leave(place, leaving)
+        wave.groups.leave(barrier, leaving)
 
     return Effect((), execute)
 
 
 def _restore_meeting(v: Values) -> Effect:
-    place, tokens = v.decoded.number[0], v.source(0, I4)
+    barrier, tokens = v.decoded.number[0], v.source(0, I4)
 
     def restore(wave, registers, mask):
         if wave.groups is not None:
-            wave.groups.write(place, tokens(registers), np.True_ if mask is None else mask)
+            wave.groups.write(barrier, tokens(registers), np.True_ if mask is None else mask)
 
     return Effect((), restore)
 
 
 def _save_meeting(v: Values) -> Effect:
-    place, clears, targets = v.decoded.number[0], v.decoded.flags, v.targets
+    barrier, clears, targets = v.decoded.number[0], v.decoded.flags, v.targets
 
     def save(wave, registers, mask):
         if wave.groups is None:
             return (np.int32(0),)
-        tokens = wave.groups.read(place)
+        tokens = wave.groups.read(barrier)
         if clears:
-            wave.groups.clear(place, np.True_ if mask is None else mask)
+            wave.groups.clear(barrier, np.True_ if mask is None else mask)
         return (tokens,)
 
     return Effect(tuple(target.slot for target in targets), save)
@@ -302,7 +302,7 @@ _BY_KIND: dict[int, Callable[[Values], Outcome]] = {
     form.MEETS: lambda v: Meeting(v.decoded.number[0]), form.WAITS_FOR_LANES: _warp_barrier,
     form.PARTS: lambda v: Branch(v.decoded.jumps), form.LEAVES: _leave_meeting,
     form.ARRIVES: lambda v: Effect((), lambda wave, registers, mask: clusters.arrive(wave, mask)),
-    form.WAITS_FOR_CLUSTER: lambda v: ClusterBarrier(),
+    form.WAITS_FOR_CLUSTER: lambda v: ClusterBarrier(), form.CALLS: calls.call_of, form.RETURNS: calls.return_of,
 }  # fmt: skip
 _BY_OPERATION = {
     "barrier result": _barrier_result, "enter meeting": _enter_meeting, "restore meeting": _restore_meeting,

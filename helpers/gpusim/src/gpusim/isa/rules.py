@@ -1,7 +1,7 @@
 """What the engine in NumPy is to do for an instruction.
 
 `computing.outcome_of` makes it of the decoded form, with `effects` for what touches memory, other lanes or the system,
-and `flow` for what says what comes next. PTX's calls of functions, which save registers, have rules of their own.
+`flow` for what says what comes next, and `calls` for functions of PTX.
 """
 
 from collections.abc import Callable
@@ -65,7 +65,7 @@ class Effect(NamedTuple):
     loads_shared: it is a load that may come from shared memory.
     swaps: it is an atomic compare-and-swap.
     strong: it is ordered among the threads of the grid although it may be no atomic (PTX ISA, 'Memory Consistency').
-    looked_at: plain loads of other threads may look at any time at what it changes.
+    is_observed: plain loads of other threads may read what it changes at any time.
     """
 
     writes: tuple[int | None, ...]
@@ -73,7 +73,7 @@ class Effect(NamedTuple):
     loads_shared: bool = False
     swaps: bool = False
     strong: bool = False
-    looked_at: bool = False
+    is_observed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
             instruction.kind = Kind.EFFECT
             instruction.writes, instruction.execute = outcome.writes, outcome.execute
             instruction.loads_shared, instruction.swaps = outcome.loads_shared, outcome.swaps
-            instruction.strong, instruction.looked_at = outcome.strong, outcome.looked_at
+            instruction.strong, instruction.is_observed = outcome.strong, outcome.is_observed
         case Branch():
             instruction.kind = Kind.BRANCH
             if len(outcome.targets) == 1 and outcome.select is None:

@@ -78,8 +78,8 @@ class Values:
     operands: those of the level that it belongs to, which know the slots of what has no name there.
     """
 
-    def __init__(self, one: Computation, operands) -> None:
-        self.one, self.decoded, self.operands = one, one.decoded, operands
+    def __init__(self, computation: Computation, operands) -> None:
+        self.computation, self.decoded, self.operands = computation, computation.decoded, operands
 
     # ---- sources
 
@@ -88,7 +88,7 @@ class Values:
         if not isinstance(part, Part):
             constant = np.uint32(part & 0xFFFFFFFF).view(dtype)
             return lambda registers: constant
-        slot, size = part.slot, self.one.initial[part.slot].dtype.itemsize
+        slot, size = part.slot, self.computation.initial[part.slot].dtype.itemsize
         if size == 4:
             return lambda registers: seen_as(registers[slot], dtype)
         if size == 2:
@@ -102,7 +102,7 @@ class Values:
         if not isinstance(low, Part) and not isinstance(high, Part):
             constant = np.array((high & 0xFFFFFFFF) << 32 | low & 0xFFFFFFFF, U8).view(dtype)[()]
             return lambda registers: constant
-        if isinstance(low, Part) and self.one.initial[low.slot].dtype.itemsize == 8:
+        if isinstance(low, Part) and self.computation.initial[low.slot].dtype.itemsize == 8:
             slot = low.slot
             return lambda registers: seen_as(registers[slot], dtype)
         if not isinstance(low, Part) or not isinstance(high, Part):
@@ -125,9 +125,9 @@ class Values:
 
         return read
 
-    def source(self, place: int, dtype: np.dtype = U4, part: int = 0) -> Reader:
+    def source(self, source: int, dtype: np.dtype = U4, part: int = 0) -> Reader:
         """How to get a source, or the `part`-th value of that type of which it consists, with its signs carried out."""
-        parts = self.one.sources[place]
+        parts = self.computation.sources[source]
         if dtype.itemsize == 8:
             reader = self.pair(parts[2 * part : 2 * part + 2], dtype)
         elif dtype.itemsize == 4:
@@ -136,29 +136,29 @@ class Values:
             word, bits = self.word(parts[part]), np.dtype(f"u{dtype.itemsize}")
             reader = lambda registers: word(registers).astype(bits).view(dtype)  # noqa: E731
         for mode, function in _SIGNS.items():
-            if self.decoded.mode[place] & mode:
+            if self.decoded.mode[source] & mode:
                 reader = _then(function, reader)
         return reader
 
-    def values(self, place: int, width: int = 0) -> list[Reader]:
+    def values(self, source: int, width: int = 0) -> list[Reader]:
         """How to get each of the registers of a source. width: the bytes of each that count, 0 for all.
 
         Where all of them have 64 bits the values have, too.
         """
-        parts = self.one.sources[place]
+        parts = self.computation.sources[source]
         if width:
             dtype = np.dtype(f"u{width}")
-            return [self.source(place, dtype, k) for k in range(len(parts))]
-        sizes = [self.one.initial[part.slot].dtype.itemsize for part in parts if isinstance(part, Part)]
+            return [self.source(source, dtype, k) for k in range(len(parts))]
+        sizes = [self.computation.initial[part.slot].dtype.itemsize for part in parts if isinstance(part, Part)]
         are_wide = len(parts) % 2 == 0 and any(size == 8 for size in sizes) and all(
             isinstance(low, Part) is isinstance(high, Part) for low, high in zip(parts[::2], parts[1::2], strict=True)
         ) and all(size == 8 for size in sizes)  # fmt: skip
         dtype = I8 if are_wide else I4
-        return [self.source(place, dtype, k) for k in range(len(parts) // (2 if are_wide else 1))]
+        return [self.source(source, dtype, k) for k in range(len(parts) // (2 if are_wide else 1))]
 
     def truth(self, which: int) -> Reader | None:
         """How to get a predicate as bool; None for one that is always true."""
-        slot, negated = self.one.predicates.get(which & ~NEGATED), bool(which & NEGATED)
+        slot, negated = self.computation.predicates.get(which & ~NEGATED), bool(which & NEGATED)
         if slot is None:
             return (lambda registers: np.False_) if negated else None
         if negated:
@@ -177,9 +177,9 @@ class Values:
         offset = decoded.offset if offset is None else offset
         is_wide = bool(decoded.flags & WIDE_ADDRESS) if is_wide is None else is_wide
         terms = [
-            self._term(place, is_wide, decoded.number[place - first])
-            for place in (first, first + 1)
-            if decoded.width[place]
+            self._term(source, is_wide, decoded.number[source - first])
+            for source in (first, first + 1)
+            if decoded.width[source]
         ]
         if not is_wide and decoded.flags & SPACE != LOCAL and self.operands.own_rank is not None:
             rank = self.operands.own_rank
@@ -193,12 +193,12 @@ class Values:
         total = _sum(terms)
         return total if is_wide else (lambda registers: total(registers).astype(I8))
 
-    def _term(self, place: int, is_wide: bool, scale: int) -> Reader:
-        if is_wide and self.decoded.width[place] == 2:
-            return self.pair(self.one.sources[place])
-        (part,) = self.one.sources[place]
+    def _term(self, source: int, is_wide: bool, scale: int) -> Reader:
+        if is_wide and self.decoded.width[source] == 2:
+            return self.pair(self.computation.sources[source])
+        (part,) = self.computation.sources[source]
         if is_wide:
-            narrow = self.word(part, I4 if self.decoded.flags & SIGNED_TERM << place else U4)
+            narrow = self.word(part, I4 if self.decoded.flags & SIGNED_TERM << source else U4)
             return lambda registers: narrow(registers).astype(I8)
         value, factor = self.word(part, I4), np.int32(scale)
         return value if scale == 1 else (lambda registers: value(registers) * factor)
@@ -208,18 +208,18 @@ class Values:
     @property
     def targets(self) -> list[Target]:
         """The registers that receive the results, in their order."""
-        found: list[Target] = []
-        for part in self.one.targets:
+        targets: list[Target] = []
+        for part in self.computation.targets:
             if part.slot == DROPPED:
-                found.append(Target(None, I4, 1))
+                targets.append(Target(None, I4, 1))
             elif not part.offset:
-                dtype = self.one.initial[part.slot].dtype
-                found.append(Target(part.slot, dtype, max(1, dtype.itemsize // 4)))
-        return found
+                dtype = self.computation.initial[part.slot].dtype
+                targets.append(Target(part.slot, dtype, max(1, dtype.itemsize // 4)))
+        return targets
 
     def kept(self, which: int) -> int | None:
         """The slot of a predicate that is written, None if it is not kept."""
-        return self.one.predicates.get(which)
+        return self.computation.predicates.get(which)
 
 
 _SIGNS: dict[int, Callable] = {

@@ -91,8 +91,8 @@ def compiler() -> tuple[str, ...]:
         # Named, the system is one whose headers zig brings: it does not look for those of a system that may have none.
         library = {"linux": "-gnu.2.17", "win32": "-gnu"}.get(sys.platform, "")
         return (sys.executable, "-m", ZIG, "cc", f"--target={system()}{library}", "-g0")
-    found = next(filter(None, map(shutil.which, COMPILERS)), None)
-    return (found,) if found else ()
+    path = next(filter(None, map(shutil.which, COMPILERS)), None)
+    return (path,) if path else ()
 
 
 def _for_level(level: int) -> list[str]:

@@ -30,20 +30,20 @@ def load(program: str, optional: bool = True) -> ctypes.CDLL:
     """
     if optional and os.environ.get(ENVIRONMENT_VARIABLE, "").lower() == "off":
         raise NoLibrary(f"{ENVIRONMENT_VARIABLE}=off.")
-    found = _found(program)
-    if isinstance(found, str):
-        raise NoLibrary(found)
-    return found[0]
+    library = _loaded(program)
+    if isinstance(library, str):
+        raise NoLibrary(library)
+    return library[0]
 
 
 def describe(program: str) -> str:
     """Where the library of a program comes from, in a few words. NoLibrary as `load`."""
     load(program)
-    return _found(program)[1]
+    return _loaded(program)[1]
 
 
 @cache
-def _found(program: str) -> tuple[ctypes.CDLL, str] | str:
+def _loaded(program: str) -> tuple[ctypes.CDLL, str] | str:
     """(the library, where it comes from), or a sentence that says why there is none."""
     if installed := building.installed(program):
         with contextlib.suppress(OSError):  # it was cut short: built anew

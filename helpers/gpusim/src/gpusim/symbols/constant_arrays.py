@@ -42,8 +42,8 @@ class ConstantArrays:
         if wrong.any():
             block, thread = (int(i) for i in np.argwhere(wrong)[0])
             _, slot = wave.program.global_variables[self.used[wave.instruction.index].name]
-            place = int(np.broadcast_to(places, wave.shape)[block, thread])
-            address = dict(wave.launch.variables)[slot] + place - limits[0]
+            offset = int(np.broadcast_to(places, wave.shape)[block, thread])
+            address = dict(wave.launch.variables)[slot] + offset - limits[0]
             wave.global_memory.refuse(wave, address, width, verb, block, thread)
 
 
@@ -62,16 +62,16 @@ def in_machine_code(kernel: CompiledKernel, program: Program) -> ConstantArrays:
     if any(lines.isdisjoint(line for line, ours in reads.items() if name in ours.values()) for name in names):
         return NO_CONSTANTS  # one is read at lines of others
     variables = {variable.name: variable for variable in image.variables(SECTION)}
-    found, undecided = {}, {}
+    arrays, undecided = {}, {}
     for each in loads:
         ours = reads.get(each.line, {})
         if len({*ours.values()}) == 1:
-            found[each.index] = variables.get(next(iter(ours.values())) or "")
+            arrays[each.index] = variables.get(next(iter(ours.values())) or "")
         elif ours:
             undecided[each.index] = ours
     if undecided:
-        found |= _by_address(kernel, program, undecided, variables)
-    return ConstantArrays({index: variable for index, variable in found.items() if variable is not None})
+        arrays |= _by_address(kernel, program, undecided, variables)
+    return ConstantArrays({index: variable for index, variable in arrays.items() if variable is not None})
 
 
 def _by_address(
@@ -80,13 +80,16 @@ def _by_address(
 ) -> dict[int, cubin.Symbol]:  # fmt: skip
     """By the index of a load of machine code the variable that it reads, where one statement has its address."""
     from gpusim.isa.ptx.program import addresses_alone  # few kernels need it, and it loads PTX's rules
-    from gpusim.symbols.match_by_address import Places, reached_by
+    from gpusim.symbols.match_by_address import Reaches, reached_by
 
-    statements = {one for ours in undecided.values() for one in ours}
+    statements = {statement for ours in undecided.values() for statement in ours}
     text = addresses_alone(kernel, statements, {name: each.offset for name, each in variables.items()})
-    of_lines = {id(ours): {one: variables.get(name or "") for one, name in ours.items()} for ours in undecided.values()}
+    of_lines = {
+        id(ours): {statement: variables.get(name or "") for statement, name in ours.items()}
+        for ours in undecided.values()
+    }
     return reached_by(
-        Places(program, undecided, "const").places, Places(text, statements, "const").places,
+        Reaches(program, undecided, "const").places, Reaches(text, statements, "const").places,
         {index: of_lines[id(ours)] for index, ours in undecided.items()},
     )  # fmt: skip
 
@@ -97,14 +100,14 @@ def _reads(kernel: CompiledKernel) -> dict[int, dict[int, str | None]]:
     module = ptx.parse(kernel.ptx)
     function = module.functions[kernel.lowered_name]
     origins = origins_of(function, {}, {variable.name for variable in module.variables})
-    found: dict[int, dict[int, str | None]] = {}
+    reads: dict[int, dict[int, str | None]] = {}
     anywhere: dict[int, str | None] = {}  # those at whose line the machine code need not have them
     for index, statement in enumerate(function.statements):
-        place = next((each for each in statement.operands if isinstance(each, Address)), None)
-        if statement.name in ("ld", "ldu") and "const" in statement.opcode and isinstance(place.base, Register):
-            reached = origins.get(place.base.name, {ANYTHING})
+        address = next((each for each in statement.operands if isinstance(each, Address)), None)
+        if statement.name in ("ld", "ldu") and "const" in statement.opcode and isinstance(address.base, Register):
+            reached = origins.get(address.base.name, {ANYTHING})
             name = next(iter(reached)) if len(reached) == 1 else None
-            found.setdefault(statement.line, {})[index] = name
+            reads.setdefault(statement.line, {})[index] = name
             if index in function.unplaced:
                 anywhere[index] = name
-    return {line: ours | anywhere for line, ours in found.items()}
+    return {line: ours | anywhere for line, ours in reads.items()}

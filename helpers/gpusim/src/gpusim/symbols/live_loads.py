@@ -56,22 +56,22 @@ class _Step(NamedTuple):
 
 def _copies(program: Program) -> dict[int, int]:
     """By the index of a store to shared memory the load from there, in its basic block, of the value that it stores."""
-    found = {}
+    copies = {}
     for block in program.blocks:
         holds: dict[str, Instruction] = {}  # by the name of a register what loaded it
-        for one in program.instructions[block.start : block.stop]:
-            stored = _STORED.search(one.text)
+        for instruction in program.instructions[block.start : block.stop]:
+            stored = _STORED.search(instruction.text)
             load = holds.get(stored[2]) if stored and stored[2] not in stored[1] else None
-            if load is not None and load.guard == one.guard and _width(load) == _width(one):
-                found[one.index] = load.index
-            written = bits(slot for slot in one.writes if slot is not None)
+            if load is not None and load.guard == instruction.guard and _width(load) == _width(instruction):
+                copies[instruction.index] = load.index
+            written = bits(slot for slot in instruction.writes if slot is not None)
             for name, other in list(holds.items()):
                 guard = () if other.guard is None else other.guard[:1]
                 if written & bits((*(slot for slot in other.writes if slot is not None), *guard)):
                     del holds[name]
-            if loaded := _LOADED.search(one.text):
-                holds[loaded[1]] = one
-    return found
+            if loaded := _LOADED.search(instruction.text):
+                holds[loaded[1]] = instruction
+    return copies
 
 
 def _width(access: Instruction) -> int:
@@ -354,9 +354,9 @@ class LoadedValues:
     def _catch_up(self) -> None:
         """Follow the held values through the block that was executed last."""
         last = self._trace[-1]
-        self._held = [one for one in self._held if one.seen is last or self._goes_on(one, last, one.load)]
-        for one in self._held:
-            one.seen, one.load = last, -1
+        self._held = [held for held in self._held if held.seen is last or self._goes_on(held, last, held.load)]
+        for held in self._held:
+            held.seen, held.load = last, -1
 
     def _goes_on(self, held: _Held, passage: _Passage, after: int = -1) -> bool:
         """Follow a value through the instructions behind `after`; False if it was used, and reported, or is in no

@@ -42,7 +42,7 @@ MOVES_STACK = re.compile(r"\bR1, R1, ")
 ALIGNMENT = 8  # of the stack
 POINTER_BYTES = 8
 ANYTHING = -1  # what may have flowed into an address besides beginnings of arrays
-Place = tuple[int, bool]  # a source line, and whether an access there writes
+Site = tuple[int, bool]  # a source line, and whether an access there writes
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Access:
     """A statement that accesses local memory: its bytes, and the array; None if that is not known. `is_placed`: whether
     the machine code has it at its line."""
 
-    place: Place
+    site: Site
     is_placed: bool
     width: int
     array: LocalArray | None
@@ -89,7 +89,7 @@ class Declared:
         return max((each.in_machine + each.bytes for each in counted), default=0)
 
     @property
-    def found(self) -> LocalArrays:
+    def known(self) -> LocalArrays:
         """The arrays in PTX, and those that the statements access where that is known."""
         return self.moved(
             {each: each.in_ptx for each in self.frames if each.in_ptx is not None},
@@ -143,7 +143,7 @@ def declared(kernel: CompiledKernel) -> Declared | None:
 def _frames(module: ptx.Module, kernel: ptx.Function, linked: Linked) -> dict[str, Frame]:
     """The frames by the name of the variable, as the text of all functions calls it."""
     offsets, free = local_layout(module, kernel)
-    sizes = {one.name: one.bytes_ for one in (*module.variables, *kernel.variables)}
+    sizes = {variable.name: variable.bytes_ for variable in (*module.variables, *kernel.variables)}
     frames = {name: Frame(start, sizes[name], start, start) for name, start in offsets.items()}
     in_ptx, behind = linked.depths(), {"": free}
     for name in linked.in_order():
@@ -151,8 +151,8 @@ def _frames(module: ptx.Module, kernel: ptx.Function, linked: Linked) -> dict[st
         for variable in module.called[name].variables:
             if variable.space == "local":
                 at, own = -(-end // variable.align) * variable.align, f"{variable.name}@{name}"
-                place = in_ptx[name] + linked.places[own] if name in in_ptx else None
-                frames[own] = Frame(free, variable.bytes_, at, place, is_kernels=False)
+                offset = in_ptx[name] + linked.places[own] if name in in_ptx else None
+                frames[own] = Frame(free, variable.bytes_, at, offset, is_kernels=False)
                 end, free = at + variable.bytes_, free + variable.bytes_
         behind[name] = end
     return frames
@@ -169,11 +169,12 @@ def _accesses(function: ptx.Function) -> dict[int, list[Access]]:
     """By the index of a statement its access to what may be local memory, two where it both reads and writes."""
     return {
         index: [
-            Access((one.line, writes), index not in function.unplaced, _width(one), None)
-            for writes in DIRECTIONS[one.name]
+            Access((statement.line, writes), index not in function.unplaced, _width(statement), None)
+            for writes in DIRECTIONS[statement.name]
         ]
-        for index, one in enumerate(function.statements)
-        if one.name in DIRECTIONS and OTHER_SPACES.isdisjoint(part.partition("::")[0] for part in one.opcode[1:])
+        for index, statement in enumerate(function.statements)
+        if statement.name in DIRECTIONS
+        and OTHER_SPACES.isdisjoint(part.partition("::")[0] for part in statement.opcode[1:])
     }
 
 
@@ -204,16 +205,16 @@ class _Origins:
         self.beginnings: set[int] = set()
         self._function = linked.function
         self._frames = dict(frames)  # by variable, and by register that holds its address
-        self._found: dict[str, set[int]] = {}
+        self._reached: dict[str, set[int]] = {}
         self._elsewhere = {  # variables of functions that may call themselves
-            f"{one.name}@{name}"
+            f"{variable.name}@{name}"
             for name in linked.starts
-            for one in module.called[name].variables
-            if one.space == "local"
+            for variable in module.called[name].variables
+            if variable.space == "local"
         } - self._frames.keys()
         self._given = {name for name, _, _ in linked.function.parameters}
         self._passed = {
-            (at, name): [f"{one.name}@{name}" for one in module.called[name].passed]
+            (at, name): [f"{variable.name}@{name}" for variable in module.called[name].passed]
             for at, call in linked.calls.items()
             for name in call.callees
         }
@@ -244,16 +245,16 @@ class _Origins:
             sources = {register for operand in operands[1:] for register in registers_of(operand)}
             for target in self._pointers(operands[0]):
                 if _brings_anything(statement, self._function, target) or self._is_elsewhere(operands[1:]):
-                    self._found.setdefault(target, set()).add(ANYTHING)
+                    self._reached.setdefault(target, set()).add(ANYTHING)
                 for source in sources if name not in ("ld", "ldu", "atom") else ():
                     self._flows.setdefault(source, []).append(target)
-        todo = list(self._found)
+        todo = list(self._reached)
         while todo:
             source = todo.pop()
             for target in self._flows.get(source, ()):
-                found = self._found.setdefault(target, set())
-                if not self._found[source] <= found:
-                    found |= self._found[source]
+                reached = self._reached.setdefault(target, set())
+                if not self._reached[source] <= reached:
+                    reached |= self._reached[source]
                     todo.append(target)
         return True
 
@@ -271,10 +272,10 @@ class _Origins:
         for (at, _), inside in self._passed.items():
             vectors = [each for each in self._function.statements[at].operands if isinstance(each, Vector)]
             outside = [item.name for vector in vectors for item in vector.items if isinstance(item, Symbol)]
-            for one, other in zip(outside, inside, strict=False):
-                self._flows.setdefault(one, []).append(other)
-                self._flows.setdefault(other, []).append(one)
-                known |= {one, other}
+            for outer, other in zip(outside, inside, strict=False):
+                self._flows.setdefault(outer, []).append(other)
+                self._flows.setdefault(other, []).append(outer)
+                known |= {outer, other}
         return known
 
     def _follow_passed(self, statement: Statement, known: set[str]) -> None:
@@ -287,7 +288,7 @@ class _Origins:
                 elif name in known:
                     self._flows.setdefault(name, []).append(register)
                 elif name not in self._given and ptx.TYPE_BYTES[self._function.registers[register]] >= POINTER_BYTES:
-                    self._found.setdefault(register, set()).add(ANYTHING)
+                    self._reached.setdefault(register, set()).add(ANYTHING)
 
     def _frame(self, operand) -> int | None:
         """The byte of local memory that is the value of an operand which names a variable."""
@@ -305,7 +306,7 @@ class _Origins:
         if statement.name != "add" or not isinstance(others[1], Immediate):
             return False
         self.beginnings.add(at + int(others[1].value))
-        self._found.setdefault(first.name, set()).add(at + int(others[1].value))
+        self._reached.setdefault(first.name, set()).add(at + int(others[1].value))
         return True
 
     def reached(self, address: Address | None, width: int) -> set[int]:
@@ -315,7 +316,7 @@ class _Origins:
         at = self._frame(address.base)
         if at is not None:
             return {at + address.offset, at + address.offset + width - 1}
-        return self._found.get(address.base.name, set()) if isinstance(address.base, Register) else {ANYTHING}
+        return self._reached.get(address.base.name, set()) if isinstance(address.base, Register) else {ANYTHING}
 
 
 def _passes(statement: Statement) -> bool:
@@ -348,20 +349,22 @@ def in_machine_code(kernel: CompiledKernel, program: Program, source: Declared) 
     wanted = {
         index: ours
         for index, ours in _candidates(source, own).items()
-        if own[index].place[1] not in moved
+        if own[index].site[1] not in moved
         and (index in fixed or not AT_A_CONSTANT.search(program.instructions[index].text))
     }
     of_places = {id(ours): _only(ours) for ours in wanted.values()}
-    found: dict[int, LocalArray] = {}
+    arrays: dict[int, LocalArray] = {}
     for index, ours in wanted.items():
         array, widths = of_places[id(ours)]
         if array is not None and _has_one_of(widths, own[index]):
-            found[index] = array
+            arrays[index] = array
     of_kernel = {each.index for each in parts[0]}
     sampled = {
         index: ours
         for index, ours in wanted.items()
-        if index in of_kernel and all(one < source.own for one in ours) and (index not in found or not is_alone)
+        if index in of_kernel
+        and all(statement < source.own for statement in ours)
+        and (index not in arrays or not is_alone)
     }
     base = program.local_bytes - frame
     if sampled or (wanted and not is_alone):
@@ -370,8 +373,8 @@ def in_machine_code(kernel: CompiledKernel, program: Program, source: Declared) 
         places = local_addresses.sampled(kernel, program, base, sampled)
         if not is_alone and not places.agree():
             return NO_ARRAYS
-        found |= places.arrays({index: ours for index, ours in sampled.items() if index not in found})
-    return source.moved({each: base + each.in_machine for each in source.frames if has_all or each.is_kernels}, found)
+        arrays |= places.arrays({index: ours for index, ours in sampled.items() if index not in arrays})
+    return source.moved({each: base + each.in_machine for each in source.frames if has_all or each.is_kernels}, arrays)
 
 
 def _moved(source: Declared, own: Mapping[int, Access]) -> set[bool]:
@@ -379,29 +382,29 @@ def _moved(source: Declared, own: Mapping[int, Access]) -> set[bool]:
 
     It is accessed at lines of others then, which say nothing of theirs any more either.
     """
-    lines = {access.place for access in own.values()}
+    lines = {access.site for access in own.values()}
     accesses = [each for each in source.accesses.values() if each.is_placed]
-    left = {(each.place[1], each.array) for each in accesses if each.place in lines}
-    return {each.place[1] for each in accesses if (each.place[1], each.array) not in left}
+    left = {(each.site[1], each.array) for each in accesses if each.site in lines}
+    return {each.site[1] for each in accesses if (each.site[1], each.array) not in left}
 
 
 def _candidates(source: Declared, own: Mapping[int, Access]) -> dict[int, dict[int, Access]]:
-    """By the index of an access of the machine code the statements that it may come from: those of its place, and those
-    of no place; `others` have numbers below 0. (It is one dictionary for all accesses of a place.)"""
+    """By the index of an access of the machine code the statements that it may come from: those of its site, and those
+    of no site; `others` have numbers below 0. (It is one dictionary for all accesses of a site.)"""
     everything = source.accesses | {-1 - number: each for number, each in enumerate(source.others)}
-    by_place: dict[Place, dict[int, Access]] = {each.place: {} for each in source.accesses.values() if each.is_placed}
+    by_site: dict[Site, dict[int, Access]] = {each.site: {} for each in source.accesses.values() if each.is_placed}
     for index, access in everything.items():
-        if access.is_placed and access.place in by_place:
-            by_place[access.place][index] = access
+        if access.is_placed and access.site in by_site:
+            by_site[access.site][index] = access
         elif not access.is_placed:
-            for place in by_place:
-                if place[1] is access.place[1]:
-                    by_place[place][index] = access
-    return {index: by_place[access.place] for index, access in own.items() if access.place in by_place}
+            for location in by_site:
+                if location[1] is access.site[1]:
+                    by_site[location][index] = access
+    return {index: by_site[access.site] for index, access in own.items() if access.site in by_site}
 
 
 def _only(candidates: Mapping[int, Access]) -> tuple[LocalArray | None, set[int]]:
-    """(the one array that is accessed at a place, None if it may be another one; the widths of these accesses)."""
+    """(the one array that is accessed at a site, None if it may be another one; the widths of these accesses)."""
     array, *others = {each.array for each in candidates.values()}
     return None if others else array, {each.width for each in candidates.values()}
 
@@ -409,7 +412,7 @@ def _only(candidates: Mapping[int, Access]) -> tuple[LocalArray | None, set[int]
 def _has_one_of(widths: set[int], access: Access) -> bool:
     """Whether an access of the machine code is one of so many bytes. If it is wider it may be several, also of other
     lines; a load may be of that part of a value that is used."""
-    return access.width in widths or (not access.place[1] and access.width < max(widths))
+    return access.width in widths or (not access.site[1] and access.width < max(widths))
 
 
 def own_instructions(image: cubin.Cubin, kernel: str, program: Program) -> list[Instruction]:

@@ -11,7 +11,7 @@ from gpusim.engine.ir import Program
 from gpusim.isa.ptx.program import addresses_alone
 from gpusim.symbols.local_accesses import Access
 from gpusim.symbols.local_arrays import LocalArray
-from gpusim.symbols.match_by_address import ADDRESS_BITS, ROWS, THREADS, Place, Places, reached_by
+from gpusim.symbols.match_by_address import ADDRESS_BITS, ROWS, THREADS, Reach, Reaches, reached_by
 
 ELSEWHERE = np.full((ROWS, THREADS), -1)  # no address in local memory
 SAMPLES = 2  # of arguments: an index is often the same for all threads
@@ -22,8 +22,8 @@ Wanted = Mapping[int, Mapping[int, Access]]  # by the index of an access of mach
 class LocalPlaces:
     """What accesses reach, by index: those of the machine code, and those of the PTX where both should be the same."""
 
-    machine: Mapping[int, Place]
-    source: Mapping[int, Place]
+    machine: Mapping[int, Reach]
+    source: Mapping[int, Reach]
     wanted: Wanted
 
     def agree(self) -> bool:
@@ -33,11 +33,11 @@ class LocalPlaces:
         not, several where these are of arrays with one index. The most frequent distance must be none.
         """
         distances: Counter[int] = Counter()
-        for index, place in self.machine.items():
-            known = (place.first == place.first[0]).all(axis=0)
-            if known.any() and np.ptp(place.first[0, known]):
-                for one in self.wanted[index].keys() & self.source.keys():
-                    distance = (place.first - self.source[one].first)[:, known]
+        for index, access in self.machine.items():
+            known = (access.first == access.first[0]).all(axis=0)
+            if known.any() and np.ptp(access.first[0, known]):
+                for statement in self.wanted[index].keys() & self.source.keys():
+                    distance = (access.first - self.source[statement].first)[:, known]
                     distances.update([int(distance[0, 0])] if not np.ptp(distance) else ())
         most = distances.most_common(2)
         return bool(most) and most[0][0] == 0 and (len(most) == 1 or most[0][1] > most[1][1])
@@ -47,34 +47,38 @@ class LocalPlaces:
 
         For that, every statement that it may come from must have an address that is known.
         """
-        of_lines = {id(ours): {one: each.array for one, each in ours.items()} for ours in undecided.values()}
+        of_lines = {
+            id(ours): {statement: each.array for statement, each in ours.items()} for ours in undecided.values()
+        }
         accesses = {
             index: of_lines[id(ours)]
             for index, ours in undecided.items()
             if index in self.machine
-            and all(one in self.source for one, each in ours.items() if each.width <= self.machine[index].width)
+            and all(
+                statement in self.source for statement, each in ours.items() if each.width <= self.machine[index].width
+            )
         }
-        found = reached_by(self.machine, self.source, accesses)
-        return {index: array for index, array in found.items() if _may_be_in(array, self.machine[index])}
+        arrays = reached_by(self.machine, self.source, accesses)
+        return {index: array for index, array in arrays.items() if _may_be_in(array, self.machine[index])}
 
 
-def _may_be_in(array: LocalArray, place: Place) -> bool:
+def _may_be_in(array: LocalArray, access: Reach) -> bool:
     """Whether an access reaches an array as far as it has only one address: that may be one of a later round."""
-    first = place.first.flat[0]
-    return bool((place.first != first).any()) or array.offset <= first < array.end
+    first = access.first.flat[0]
+    return bool((access.first != first).any()) or array.offset <= first < array.end
 
 
 def sampled(kernel: CompiledKernel, program: Program, base: int, wanted: Wanted) -> LocalPlaces:
     """The places of accesses from the beginning of PTX's variable on, which is expected at `base` in machine code."""
-    statements = {one for ours in wanted.values() for one in ours if one >= 0}
+    statements = {statement for ours in wanted.values() for statement in ours if statement >= 0}
     text = addresses_alone(kernel, statements)
     return LocalPlaces(_several(program, wanted, base), _several(text, statements, 0), wanted)
 
 
-def _several(program: Program, accesses: Iterable[int], base: int) -> dict[int, Place]:
+def _several(program: Program, accesses: Iterable[int], base: int) -> dict[int, Reach]:
     """The places of all samples, side by side. Of an access to what may be any memory some may lie elsewhere."""
-    samples = [Places(program, accesses, "local", seed).places for seed in range(1, 1 + SAMPLES)]
-    found = {}
+    samples = [Reaches(program, accesses, "local", seed).places for seed in range(1, 1 + SAMPLES)]
+    several = {}
     for index in set().union(*samples):
         places = [each.get(index) for each in samples]
         first, second = (
@@ -83,5 +87,5 @@ def _several(program: Program, accesses: Iterable[int], base: int) -> dict[int, 
             )
             for name in ("first", "second")
         )
-        found[index] = Place(first, second, next(each.width for each in places if each is not None))
-    return found
+        several[index] = Reach(first, second, next(each.width for each in places if each is not None))
+    return several

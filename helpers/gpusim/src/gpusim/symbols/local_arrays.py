@@ -49,10 +49,10 @@ class LocalArrays:
         if array is None:
             return None
         distance = byte - array.offset
-        name, one = declaration(program, instruction, array) or ("", None)
-        if one is not None and one.sizes:
-            index = "".join(f"[{i}]" for i in one.index(distance))
-            text = f"outside {name}: {name}{index}, but {name} has {' × '.join(map(str, one.sizes))} elements"
+        name, declared = declaration(program, instruction, array) or ("", None)
+        if declared is not None and declared.sizes:
+            index = "".join(f"[{i}]" for i in declared.index(distance))
+            text = f"outside {name}: {name}{index}, but {name} has {' × '.join(map(str, declared.sizes))} elements"
         else:
             where = f"at byte {distance} of it" if distance >= 0 else f"{-distance} bytes before it"
             text = f"outside an array of its own, which has {array.bytes} bytes: {where}"
@@ -72,10 +72,10 @@ def declaration(program: Program, instruction: Instruction, array: LocalArray) -
     lines = program.source_lines
     numbers = [number for number in (instruction.line, *instruction.called_from) if 1 <= number <= len(lines)]
     named = {name for number in numbers for name in re.findall(r"\b(\w+)\s*\[", lines[number - 1])}
-    found = [
-        (name, one)
+    declarations = [
+        (name, way)
         for name, ways in of_threads("\n".join(lines), program.name).items()
-        for one in ways
-        if name in named and 0 <= array.bytes - one.item_bytes * prod(one.sizes or ()) < MOST_PADDING
+        for way in ways
+        if name in named and 0 <= array.bytes - way.item_bytes * prod(way.sizes or ()) < MOST_PADDING
     ]
-    return found[0] if len(found) == 1 else None
+    return declarations[0] if len(declarations) == 1 else None

@@ -42,7 +42,7 @@ Array = TypeVar("Array")  # of shared memory, or of a thread's own
 
 
 @dataclass(frozen=True)
-class Place:
+class Reach:
     """What an access reaches: its addresses in the first round of its loops and in the second, (ROWS, THREADS)."""
 
     first: np.ndarray
@@ -139,13 +139,13 @@ class _Sample:
         self.special["cluster_ctarank"] = np.int32(0)
         self.special["laneid"] = rng.integers(0, 32, (1, THREADS), np.int32)
         self.special["warpid"] = rng.integers(0, 32, (1, THREADS), np.int32)
-        end = max((place.offset + place.size for place in program.parameters), default=0)
+        end = max((parameter.offset + parameter.size for parameter in program.parameters), default=0)
         given = bytearray(end)
-        for place in program.parameters:
+        for parameter in program.parameters:
             number = int(rng.integers(1, 2000))
-            given[place.offset : place.offset + place.size] = number.to_bytes(8, "little")[: place.size].ljust(
-                place.size, b"\0"
-            )
+            given[parameter.offset : parameter.offset + parameter.size] = number.to_bytes(8, "little")[
+                : parameter.size
+            ].ljust(parameter.size, b"\0")
         self.parameters = self.launch.parameters = bytes(given)
         self.constant_banks: dict[int, bytes] = {0: self.parameters}
 
@@ -184,12 +184,12 @@ class _State:
     unknown: set[int]
 
 
-class Places:
+class Reaches:
     """Computes the addresses of some accesses of a program to "shared", to "local" or to constant memory, "const":
     `places` by the index of the instruction."""
 
     def __init__(self, program: Program, accesses: Iterable[int], space: str = "shared", seed: int = 1) -> None:
-        self.places: dict[int, Place] = {}
+        self.places: dict[int, Reach] = {}
         self._spaces = (space, "global")  # where an atomic operation on a generic address may be
         self._program, self._sample = program, _Sample(program, seed)
         self._accesses = frozenset(accesses)
@@ -209,6 +209,7 @@ class Places:
             if any(end in loop and number not in loop for loop in self._loops)
         }
         self._skippable = self._put_first_who_skips()
+        self._passed = self._last_asked_for({end for end, _ in self._back | self._exits})
         with np.errstate(all="ignore"):
             self._compute()
 
@@ -228,6 +229,20 @@ class Places:
                     break
         return skippable
 
+    def _last_asked_for(self, kept: set[int]) -> dict[int, list[int]]:
+        """By block those behind which no later one comes: their states are not needed any more, unless they are `kept`.
+
+        A state holds its own values of hundreds of registers, and a large kernel has thousands of blocks.
+        """
+        last = {number: number for number in self._order}
+        for number in self._order:
+            last.update(dict.fromkeys(self._forward[number], number))
+        passed: dict[int, list[int]] = {number: [] for number in self._order}
+        for number, at in last.items():
+            if number not in kept:
+                passed[at].append(number)
+        return passed
+
     def _compute(self) -> None:
         first: dict[int, Reached] = {}
         second: dict[int, Reached] = {}
@@ -238,17 +253,18 @@ class Places:
             third = self._sweep(again, left)
             left = {end: self._without_rounds(once[end], again[end], third[end]) for end, _ in self._exits}
             once = self._sweep({}, left, first)
-            if all(found.is_known for found in first.values()):
+            if all(access.is_known for access in first.values()):
                 break
         if self._back:
             self._sweep(once, left, second)
-        for index, found in first.items():
-            self.places[index] = Place(found.addresses, second.get(index, found).addresses, found.width)
+        for index, access in first.items():
+            self.places[index] = Reach(access.addresses, second.get(index, access).addresses, access.width)
 
     def _sweep(
         self, before: Mapping[int, _State], left: Mapping[int, _State], reached: dict[int, Reached] | None = None
     ) -> dict[int, _State]:
-        """Go through every basic block once: the states at their ends. What accesses reach is put into `reached`.
+        """Go through every basic block once: the states at the ends of loops, and where they are left. What accesses
+        reach is put into `reached`.
 
         A loop begins with what is behind its end in `before`, or else with what comes from outside. Who leaves a loop
         at a block does so with the state of `left`.
@@ -262,6 +278,8 @@ class Places:
             ]
             state = self._merged(rounds or coming, not rounds and number in self._skippable)
             ends[number] = self._through(self._program.blocks[number], state, reached)
+            for end in self._passed[number]:
+                del ends[end]
         return ends
 
     def _without_rounds(self, once: _State, again: _State, third: _State) -> _State:
@@ -371,9 +389,9 @@ class Places:
         self._sample.instruction, self._sample.looks_at = instruction, self._spaces[0]
         try:
             instruction.execute(self._sample, state.registers, None)
-        except Reached as found:
-            if found.space in self._spaces:
-                reached[instruction.index] = found.with_traceback(None)  # its frames have hold of `reached`
+        except Reached as access:
+            if access.space in self._spaces:
+                reached[instruction.index] = access.with_traceback(None)  # its frames have hold of `reached`
         self._sample.looks_at = ""
 
 
@@ -387,74 +405,78 @@ def arrays_of(
     """
     statements = {index for candidates in undecided.values() for index in candidates}
     return reached_by(
-        Places(program, undecided).places, Places(addresses_alone(kernel, statements), statements).places, undecided
+        Reaches(program, undecided).places, Reaches(addresses_alone(kernel, statements), statements).places, undecided
     )
 
 
 def reached_by(
-    machine: Mapping[int, Place], source: Mapping[int, Place], undecided: Mapping[int, Mapping[int, Array | None]]
+    machine: Mapping[int, Reach], source: Mapping[int, Reach], undecided: Mapping[int, Mapping[int, Array | None]]
 ) -> dict[int, Array]:
     """As `arrays_of`, of places that are known: those of the machine code, and those of the PTX."""
     candidates: dict[int, _Candidates] = {}
-    found = {}
+    reached = {}
     for index, ours in undecided.items():
         if index not in machine:
             continue
         if id(ours) not in candidates:  # one for all accesses of a line
-            candidates[id(ours)] = _Candidates([(source[one], array) for one, array in ours.items() if one in source])
+            candidates[id(ours)] = _Candidates(
+                [(source[statement], array) for statement, array in ours.items() if statement in source]
+            )
         if (array := candidates[id(ours)].array(machine[index])) is not None:
-            found[index] = array
-    return found
+            reached[index] = array
+    return reached
 
 
 class _Candidates(Generic[Array]):
     """Accesses of the PTX, each with its array, by their addresses."""
 
-    def __init__(self, accesses: list[tuple[Place, Array | None]]) -> None:
+    def __init__(self, accesses: list[tuple[Reach, Array | None]]) -> None:
         self._accesses = accesses
-        self._at: dict[bytes, list[tuple[Place, Array | None]]] = {}
-        self._around: dict[bytes, list[tuple[Place, Array | None]]] = {}  # by the words that they lie in
-        for place, array in accesses:
-            self._at.setdefault(place.first.tobytes(), []).append((place, array))
-            if place.width == HALF:  # what is atomic for 16 bits works on a word in machine code
-                word = Place(place.first & -WORD, place.second & -WORD, WORD)
+        self._at: dict[bytes, list[tuple[Reach, Array | None]]] = {}
+        self._around: dict[bytes, list[tuple[Reach, Array | None]]] = {}  # by the words that they lie in
+        for access, array in accesses:
+            self._at.setdefault(access.first.tobytes(), []).append((access, array))
+            if access.width == HALF:  # what is atomic for 16 bits works on a word in machine code
+                word = Reach(access.first & -WORD, access.second & -WORD, WORD)
                 self._around.setdefault(word.first.tobytes(), []).append((word, array))
 
-    def array(self, place: Place) -> Array | None:
+    def array(self, access: Reach) -> Array | None:
         """The one array that an access reaches with all its bytes: ptxas may have joined several into a wide one."""
         byte, reached = 0, set()
-        while byte < place.width:
-            address = place.first + byte
-            found = self._at.get(address.tobytes())
-            if not found and place.width == WORD:
-                found = self._around.get(address.tobytes())
-            found = found or self._in_a_later_round(address)
-            if not found:
+        while byte < access.width:
+            address = access.first + byte
+            candidates = self._at.get(address.tobytes())
+            if not candidates and access.width == WORD:
+                candidates = self._around.get(address.tobytes())
+            candidates = candidates or self._in_a_later_round(address)
+            if not candidates:
                 return None
-            if len({array for _, array in found}) > 1:  # they meet in the first round: the second one may tell
-                found = [one for one in found if np.array_equal(one[0].second, place.second + byte)] or found
-            reached |= {array for _, array in found}
-            byte += min(other.width for other, _ in found)
+            if len({array for _, array in candidates}) > 1:  # they meet in the first round: the second one may tell
+                candidates = [
+                    candidate for candidate in candidates if np.array_equal(candidate[0].second, access.second + byte)
+                ] or candidates
+            reached |= {array for _, array in candidates}
+            byte += min(other.width for other, _ in candidates)
         return reached.pop() if len(reached) == 1 else None
 
-    def _in_a_later_round(self, address: np.ndarray) -> list[tuple[Place, Array | None]]:
+    def _in_a_later_round(self, address: np.ndarray) -> list[tuple[Reach, Array | None]]:
         """Those that have this address in one of the next rounds of their loops: the first of all."""
         rounds = [(_rounds(address, other), other, array) for other, array in self._accesses]
         fewest = min((count for count, _, _ in rounds if count is not None), default=None)
         return [(other, array) for count, other, array in rounds if count is not None and count == fewest]
 
 
-def _rounds(address: np.ndarray, place: Place) -> int | None:
+def _rounds(address: np.ndarray, access: Reach) -> int | None:
     """How many rounds of its loop after the first an access has this address; None if never."""
-    known = (address == address[0]).all(axis=0) & (place.first == place.first[0]).all(axis=0)
+    known = (address == address[0]).all(axis=0) & (access.first == access.first[0]).all(axis=0)
     if known.sum() < ENOUGH:
         return None
-    distance = (address - place.first)[0, known]
+    distance = (address - access.first)[0, known]
     if (distance != distance[0]).any():
         return None
     if distance[0] == 0:
         return 0
-    step = (place.second - place.first)[:, known]
+    step = (access.second - access.first)[:, known]
     if (step != step[0, 0]).any() or step[0, 0] == 0:
         return None
     rounds, rest = divmod(int(distance[0]), int(step[0, 0]))

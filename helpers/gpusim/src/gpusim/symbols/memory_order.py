@@ -3,8 +3,8 @@
 Those of `cuda::atomic_ref` and its like are *strong*: they do not race with each other, and threads hand on by them
 what they did before a fence. Those of volatile variables and pointers are, too (PTX ISA, 'Memory Consistency Model'),
 and so is a flag that another thread looks at again and again until it has changed. But `v[t] += v[t + 16]` on a
-volatile array depends on who comes first, and relies on a warp that runs in step, which no warp needs to do: such a
-look at what no thread waits for (a *glance*) comes in a defined order with what others store, or it is a race.
+volatile array depends on who comes first, and relies on a warp that runs in step, which no warp needs to do: such an
+*unpolled* load is ordered with the stores of other threads, or it is a race.
 
 In a kernel in which no thread waits for others in shared memory, volatile orders nothing for anybody, and is taken for
 plain, as by racecheck.
@@ -26,10 +26,17 @@ LEAVES = ("ret", "exit", "trap")
 
 
 class Strength(IntEnum):
-    """How a load or a store takes part in races. VOLATILE is a store: only a GLANCE, a load, races with it as well."""
+    """How a load or a store takes part in races.
+
+    Attributes:
+        PLAIN: it races with every store by another thread that no barrier or fence orders.
+        UNPOLLED: a volatile load of a word that no loop polls; it races with VOLATILE stores, too.
+        VOLATILE: a volatile store; of loads only PLAIN and UNPOLLED ones race with it.
+        STRONG: it races with plain accesses alone.
+    """
 
     PLAIN = 0
-    GLANCE = 1
+    UNPOLLED = 1
     VOLATILE = 2
     STRONG = 3
 
@@ -44,29 +51,31 @@ def of_statements(
     too, as one that relies on a warp that runs in step.
     """
     accesses = {index: function.statements[index] for index in in_shared}
-    volatile = {index: one for index, one in accesses.items() if "volatile" in one.modifiers}
-    found = {index: Strength.STRONG for index, one in accesses.items() if not ORDERED.isdisjoint(one.modifiers)}
+    volatile = {index: access for index, access in accesses.items() if "volatile" in access.modifiers}
+    strengths = {
+        index: Strength.STRONG for index, access in accesses.items() if not ORDERED.isdisjoint(access.modifiers)
+    }
     if not volatile:
-        return found
-    loads = {index: one for index, one in volatile.items() if one.name == "ld"}
+        return strengths
+    loads = {index: access for index, access in volatile.items() if access.name == "ld"}
     firsts = sorted(starts)
     function_of = {index: bisect(firsts, index) for index in volatile}
     stores = {0} | {function_of[index] for index in volatile.keys() - loads}
     polls = {index for index in loads if function_of[index] not in stores} | Waits(function).decided_by(loads)
     # The compiler may look once before the loop of a line. And who waits may have looked what there is to change.
-    lines, flags = {_place(loads[index]) for index in polls}, {in_shared[index] for index in polls} - {None}
-    if not (polls or found or any(one.name in ATOMIC for one in accesses.values())):
+    lines, flags = {_source_location(loads[index]) for index in polls}, {in_shared[index] for index in polls} - {None}
+    if not (polls or strengths or any(access.name in ATOMIC for access in accesses.values())):
         return dict.fromkeys(volatile, Strength.PLAIN)
-    for index, one in volatile.items():
-        if one.name == "ld":
-            waits = _place(one) in lines or in_shared[index] in flags
-            found[index] = Strength.STRONG if waits else Strength.GLANCE
+    for index, access in volatile.items():
+        if access.name == "ld":
+            waits = _source_location(access) in lines or in_shared[index] in flags
+            strengths[index] = Strength.STRONG if waits else Strength.UNPOLLED
         else:
-            found[index] = Strength.VOLATILE
-    return found
+            strengths[index] = Strength.VOLATILE
+    return strengths
 
 
-def _place(statement: Statement) -> tuple:
+def _source_location(statement: Statement) -> tuple:
     return statement.line, statement.called_from
 
 
@@ -76,7 +85,8 @@ class Waits:
     def __init__(self, function: Function) -> None:
         self._statements = function.statements
         self._ways: list[Sequence[int]] = [
-            () if one.name in BARRIERS else following(function, index) for index, one in enumerate(function.statements)
+            () if statement.name in BARRIERS else following(function, index)
+            for index, statement in enumerate(function.statements)
         ]
 
     def decided_by(self, loads: Collection[int]) -> set[int]:
@@ -94,16 +104,16 @@ class Waits:
             if len(loops[loop_of[load]]) > 1:
                 rounds[loop_of[load]].append(load)
             else:
-                one = self._statements[load]
-                unrolled[one.operands[1], *_place(one)].append(load)
-        found = set()
+                statement = self._statements[load]
+                unrolled[statement.operands[1], *_source_location(statement)].append(load)
+        deciding = set()
         for loop, inside in rounds.items():
-            found |= self._deciding(inside, loops[loop], self._leaves)
+            deciding |= self._deciding(inside, loops[loop], self._leaves)
         for alike in unrolled.values():
             if len(alike) > 1:
                 region = self._reached(alike)
-                found |= self._deciding(self._deciding(alike, region, self._branches), region, self._skips)
-        return found
+                deciding |= self._deciding(self._deciding(alike, region, self._branches), region, self._skips)
+        return deciding
 
     def _leaves(self, index: int, region: set[int], loads: set[int]) -> bool:
         """Whether a statement may lead out of a loop."""
@@ -145,14 +155,14 @@ class Waits:
             index = heappop(todo)
             waiting.discard(index)
             seen.add(index)
-            one, before, ways = self._statements[index], known[index], self._ways[index]
-            reads, overwritten = reads_and_writes(one)
+            statement, before, ways = self._statements[index], known[index], self._ways[index]
+            reads, overwritten = reads_and_writes(statement)
             bits = 0
             for name in reads & before.keys():
                 bits |= before[name]
             if bits & ~decided and is_decision(index, region, bit_of.keys()):
                 decided |= bits
-            result = dict.fromkeys(written(one), bits | bit_of.get(index, 0))
+            result = dict.fromkeys(written(statement), bits | bit_of.get(index, 0))
             after = {name: more for name, more in before.items() if name not in overwritten}
             after |= {name: after.get(name, 0) | more for name, more in result.items() if more}
             for way in ways:
@@ -173,10 +183,10 @@ class Waits:
         self, first: Iterable[int], without: Collection[int] = (), inside: Collection[int] | None = None
     ) -> set[int]:
         """What can be reached from some statements, they included, by ways inside a set and without some others."""
-        found, todo = set(), list(first)
+        reached, todo = set(), list(first)
         while todo:
             index = todo.pop()
-            if index not in found and index not in without and (inside is None or index in inside):
-                found.add(index)
+            if index not in reached and index not in without and (inside is None or index in inside):
+                reached.add(index)
                 todo += self._ways[index]
-        return found
+        return reached

@@ -30,7 +30,7 @@ OF_MATRICES = ("ldmatrix", "stmatrix", "wmma")
 ACCESSES = ("ld", "ldu", "cp", "mbarrier", *OF_MATRICES, *WRITES)
 WITHOUT_RESULT = ("st", "red", "bar", "barrier", "bra", "brx", "ret", "exit", "cp", "call", "setp")
 FLOATS, ARITHMETIC = ("f32", "f64"), ("fma", "mul", "add", "sub")  # what these make of a pointer is none
-Place = tuple[int, bool]  # a source line, and whether an access there writes
+Site = tuple[int, bool]  # a source line, and whether an access there writes
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class Pointers:
     written: frozenset[str] | None = frozenset()
     shared_arrays: tuple[SharedArray, ...] = ()
     shared: dict[int, SharedArray] = field(default_factory=dict)
-    accesses: dict[Place, dict[int, SharedArray | None]] = field(default_factory=dict)
+    accesses: dict[Site, dict[int, SharedArray | None]] = field(default_factory=dict)
     by_lanes: frozenset[int] = frozenset()
     updated_beside_halves: frozenset[SharedArray | None] = frozenset()
     updated: tuple[str, ...] = ()
     masks: dict[int, int] = field(default_factory=dict)
     has_lines_of_masks: bool = False
     strengths: dict[int, Strength] = field(default_factory=dict)
-    strengths_at: dict[Place, dict[int, Strength]] = field(default_factory=dict)
+    strengths_at: dict[Site, dict[int, Strength]] = field(default_factory=dict)
 
     def named_lanes(self, program: Program) -> dict[int, int]:
         """By the index of an instruction of machine code by which lanes meet, the constant mask of those that it names.
@@ -91,12 +91,12 @@ class Pointers:
         """
         if program.level == "ptx":
             return self.shared
-        arrays = {place: set(of.values()) for place, of in self.accesses.items()}
-        alone = {place: array for place, (array, *others) in arrays.items() if not others}
+        arrays = {location: set(of.values()) for location, of in self.accesses.items()}
+        alone = {location: array for location, (array, *others) in arrays.items() if not others}
         return {
-            index: alone[place]
-            for index, place in self._places_in(program).items()
-            if alone.get(place) is not None and not _may_reach_beyond(program.instructions[index], alone[place])
+            index: alone[location]
+            for index, location in self._places_in(program).items()
+            if alone.get(location) is not None and not _may_reach_beyond(program.instructions[index], alone[location])
         }
 
     def undecided(self, program: Program) -> dict[int, dict[int, SharedArray | None]]:
@@ -105,16 +105,16 @@ class Pointers:
 
         ptxas moves accesses, also to places where the PTX has none: such a one may come from any of its kind.
         """
-        may_be = {place: self._by_lanes(of) for place, of in self.accesses.items() if len(set(of.values())) > 1}
+        may_be = {location: self._by_lanes(of) for location, of in self.accesses.items() if len(set(of.values())) > 1}
         of_kind = {writes: self._of_kind(writes) for writes in (False, True)}
-        found = {
-            index: may_be[place] if place in may_be else of_kind[place[1]]
-            for index, place in self._places_in(program).items()
-            if (place in may_be or place not in self.accesses) and _has_address(program.instructions[index])
+        undecided = {
+            index: may_be[location] if location in may_be else of_kind[location[1]]
+            for index, location in self._places_in(program).items()
+            if (location in may_be or location not in self.accesses) and _has_address(program.instructions[index])
         }
         return {
             index: of
-            for index, of in found.items()
+            for index, of in undecided.items()
             if any(array is not None and array.bytes > LARGEST_VARIABLE for array in of.values())
         }
 
@@ -125,37 +125,37 @@ class Pointers:
         of_kind = self._of_kind(places[index][1])
         return {
             other: of_kind
-            for other, place in places.items()
-            if place == places[index] and _has_address(program.instructions[other])
+            for other, location in places.items()
+            if location == places[index] and _has_address(program.instructions[other])
         }
 
     def may_be_of_strength(self, program: Program) -> dict[int, dict[int, Strength]]:
         """By the index of an access of the machine code, where that does not say how strong it is, what it may come
         from: by the index of a PTX instruction the strength of that."""
-        found = {}
-        for index, place in self._places_in(program).items() if self.strengths_at else ():
-            one = program.instructions[index]
-            if place in self.strengths_at and not one.opcode.startswith("ATOM"):
-                found[index] = {
+        may_be = {}
+        for index, location in self._places_in(program).items() if self.strengths_at else ():
+            instruction = program.instructions[index]
+            if location in self.strengths_at and not instruction.opcode.startswith("ATOM"):
+                may_be[index] = {
                     number: strength
-                    for number, strength in self.strengths_at[place].items()
-                    if number in self.strengths or not one.strong
+                    for number, strength in self.strengths_at[location].items()
+                    if number in self.strengths or not instruction.strong
                 }
-        return found
+        return may_be
 
     def _of_kind(self, writes: bool) -> dict[int, SharedArray | None]:
         """The accesses of the whole PTX that write, or that read, each with its array."""
-        found: dict[int, SharedArray | None] = {}
+        of_kind: dict[int, SharedArray | None] = {}
         for (_, of_place), accesses in self.accesses.items():
             if of_place == writes:
-                found |= self._by_lanes(accesses)
-        return found
+                of_kind |= self._by_lanes(accesses)
+        return of_kind
 
     def _by_lanes(self, accesses: dict[int, SharedArray | None]) -> dict[int, SharedArray | None]:
         return {index: array for index, array in accesses.items() if index in self.by_lanes}
 
     @staticmethod
-    def _places_in(program: Program) -> dict[int, Place]:
+    def _places_in(program: Program) -> dict[int, Site]:
         return {
             i.index: (i.line, not i.opcode.startswith("LD"))
             for i in program.instructions
@@ -181,17 +181,19 @@ def find(kernel: CompiledKernel) -> Pointers:
     arrays = {
         name: SharedArray(name, offset, variables[name].bytes_) for name, offset in offsets.items() if name in variables
     }
-    parameters = {name: place.name for (name, _, _), place in zip(function.parameters, kernel.parameters, strict=True)}
+    parameters = {
+        name: parameter.name for (name, _, _), parameter in zip(function.parameters, kernel.parameters, strict=True)
+    }
     origins = origins_of(function, parameters, set(variables))
-    passed = {place.name for place in kernel.parameters if place.is_pointer}
+    passed = {parameter.name for parameter in kernel.parameters if parameter.is_pointer}
     written: set[str] = set()
     updated: dict[str, None] = {}
     shared: dict[int, SharedArray] = {}
-    accesses: dict[Place, dict[int, SharedArray | None]] = {}
+    accesses: dict[Site, dict[int, SharedArray | None]] = {}
     by_lanes: set[int] = set()
     of_atomics: set[SharedArray | None] = set()
     has_halves = False
-    in_shared_memory: dict[int, Place] = {}
+    in_shared_memory: dict[int, Site] = {}
     masks: dict[int, set[int]] = {}
     constants: dict[str, Immediate] | None = None
     for index, statement in enumerate(function.statements):
@@ -204,10 +206,10 @@ def find(kernel: CompiledKernel) -> Pointers:
             masks.setdefault(statement.line, set()).add(known)
         if statement.opcode[0] not in ACCESSES or "param" in statement.opcode:
             continue
-        place = next((o for o in statement.operands if isinstance(o, Address)), None)
-        if place is None:
+        address = next((o for o in statement.operands if isinstance(o, Address)), None)
+        if address is None:
             continue
-        reached = _of(place, origins, parameters, variables)
+        reached = _of(address, origins, parameters, variables)
         touched = [arrays[name] for name in reached if name in arrays]
         only = touched[0] if len(touched) == 1 and ANYTHING not in reached and touched[0].bytes else None
         if only is not None:
@@ -231,7 +233,7 @@ def find(kernel: CompiledKernel) -> Pointers:
             written |= reached or {ANYTHING}
             if statement.opcode[0] in ATOMIC:
                 met = reached & {*variables, *(passed if _answer_is_used(statement, function) else ())}
-                updated |= dict.fromkeys(name_in_source(one) for one in sorted(met))
+                updated |= dict.fromkeys(name_in_source(symbol) for symbol in sorted(met))
     if any(s.opcode[0] == "call" and not _harmless(s) for s in function.statements):
         written.add(ANYTHING)  # what the called function writes is not looked at
     ordered = tuple(sorted(arrays.values(), key=lambda array: array.offset))
@@ -241,7 +243,7 @@ def find(kernel: CompiledKernel) -> Pointers:
             in_shared_memory[index] = (statement.line, not _loads(statement))
     reached_by = {index: shared.get(index) for index in in_shared_memory}
     strengths = of_statements(text.function, reached_by, text.starts.values())
-    strengths_at: dict[Place, dict[int, Strength]] = {in_shared_memory[index]: {} for index in strengths}
+    strengths_at: dict[Site, dict[int, Strength]] = {in_shared_memory[index]: {} for index in strengths}
     for index, where in in_shared_memory.items() if strengths else ():
         if where in strengths_at and text.function.statements[index].name not in ATOMIC:
             strengths_at[where][index] = strengths.get(index, Strength.PLAIN)
@@ -297,21 +299,21 @@ def name_in_source(variable: str) -> str:
 
     One of a namespace has that before it: `conv::weights` for `_ZN4conv7weightsE`.
     """
-    for found in re.finditer(r"E(\d+)", variable) if variable.startswith("_ZZ") else ():
-        length, rest = int(found[1]), variable[found.end() :]
+    for match in re.finditer(r"E(\d+)", variable) if variable.startswith("_ZZ") else ():
+        length, rest = int(match[1]), variable[match.end() :]
         if re.fullmatch(r"(_\d+)?", rest[length:]) and len(rest) >= length > 0:
             return rest[:length]
     if variable.startswith("_ZN"):
         parts, rest = [], variable[3:]
-        while found := re.match(r"\d+", rest):
-            end = found.end() + int(found[0])
-            parts.append(rest[found.end() : end])
+        while match := re.match(r"\d+", rest):
+            end = match.end() + int(match[0])
+            parts.append(rest[match.end() : end])
             rest = rest[end:]
         named = [part for part in parts if not part.startswith(("_INTERNAL_", "_GLOBAL__N_"))]  # the rest has a name
         if named and re.fullmatch(r"E|I.*EE", rest):
             return "::".join(named)
-    if found := re.match(r"_Z(\d+)", variable):  # of a template
-        return variable[found.end() : found.end() + int(found[1])] or variable
+    if match := re.match(r"_Z(\d+)", variable):  # of a template
+        return variable[match.end() : match.end() + int(match[1])] or variable
     return variable
 
 

@@ -46,8 +46,8 @@ class SharedArray:
     @property
     def name(self) -> str:
         """The name in the source: `_ZZ4gemmE2As` is As."""
-        found = _MANGLED.search(self.symbol)
-        return found[2][: int(found[1])] if found else self.symbol
+        match = _MANGLED.search(self.symbol)
+        return match[2][: int(match[1])] if match else self.symbol
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def declarations(source: str, entry: str, form: re.Pattern[str] = _DECLARATION) 
     """
     source = _without_comments(source)
     constants = _constants(source, entry)
-    found: dict[str, list[Declared]] = {}
+    declarations: dict[str, list[Declared]] = {}
     for type_, declarators in form.findall(source):
         item_bytes = ITEM_BYTES.get(" ".join(type_.split()), 0)
         for declarator in _at_top_level(declarators):
@@ -90,15 +90,15 @@ def declarations(source: str, entry: str, form: re.Pattern[str] = _DECLARATION) 
             if match:
                 sizes = [_value(text, constants) for text in re.findall(r"\[([^\]]*)\]", match[2])]
                 declared = Declared(item_bytes, tuple(sizes) if all(sizes) else None)
-                found.setdefault(match[1], []).append(declared)
-    return found
+                declarations.setdefault(match[1], []).append(declared)
+    return declarations
 
 
 def of_threads(source: str, entry: str) -> dict[str, list[Declared]]:
     """The declarations of arrays that are not __shared__, as `declarations`."""
     shared = declarations(source, entry)
-    found = declarations(source, entry, _OF_THREADS)
-    sized = {name: [one for one in ways if one.item_bytes] for name, ways in found.items() if name not in shared}
+    declared = declarations(source, entry, _OF_THREADS)
+    sized = {name: [way for way in ways if way.item_bytes] for name, ways in declared.items() if name not in shared}
     return {name: ways for name, ways in sized.items() if ways}
 
 
@@ -180,7 +180,7 @@ class SharedNames:
         array = self.used.get(instruction)
         return None if array is None else (array.offset, array.offset + array.bytes)
 
-    def place(self, instruction: int, byte: int) -> tuple[str, tuple[int, ...], str]:
+    def locate(self, instruction: int, byte: int) -> tuple[str, tuple[int, ...], str]:
         """(array, index, both as the source writes them: "As[3][17]") of a byte that an instruction accesses."""
         array = self.used.get(instruction) or self.around(byte)
         if array is None:
@@ -205,11 +205,11 @@ class SharedNames:
             has = f"{' × '.join(map(str, declared.sizes))} elements"
         elif declared is not None:
             has = f"{array.bytes // declared.item_bytes} elements"
-        element = self.place(instruction, byte)[2].rpartition(" of ")[2] if declared else f"byte {byte - array.offset}"
+        element = self.locate(instruction, byte)[2].rpartition(" of ")[2] if declared else f"byte {byte - array.offset}"
         text = f"outside {array.name}: {element}, but {array.name} has {has}"
         neighbour = self.around(byte)
         if neighbour is not None and neighbour is not array:
-            text += f" (that byte is part of {self.place(-1, byte)[2]})"
+            text += f" (that byte is part of {self.locate(-1, byte)[2]})"
         return text
 
     def around(self, byte: int) -> SharedArray | None:

@@ -84,14 +84,14 @@ def predict_trace(trace: Trace, device: str, cold: bool = True, built_on: Collec
 
 def traced(launch: Recording | Captured, device: str = devices.DEFAULT.name) -> Trace:
     """What the first blocks on one SM of a GPU do."""
-    found, gpu = captured(launch), devices.get(device)
-    arch = found.compiled.arch
+    capture, gpu = captured(launch), devices.get(device)
+    arch = capture.compiled.arch
     if arch.rstrip("af") != gpu.arch:
         raise SimulatorError(
             f"This is machine code of {arch}, and the {gpu.name} executes {gpu.arch}: no time is predicted of one GPU "
             f"from another's code. Compile the kernel for {gpu.arch}."
         )
-    return _trace(found, gpu)
+    return _trace(capture, gpu)
 
 
 def captured(launch: Recording | Captured) -> Captured:
@@ -103,12 +103,12 @@ def captured(launch: Recording | Captured) -> Captured:
             f"A time is predicted of a launch, as kernel.launch(M, N, K) gives it, or of a recording; found "
             f"{launch!r:.80}."
         )
-    found = launch.launches[-1].captured if launch.launches else None
-    if found is None:
+    capture = launch.launches[-1].captured if launch.launches else None
+    if capture is None:
         raise SimulatorError(
             "This recording has no launch that can be executed again: it was read from a file, or is empty. Record the "
             "launch here with `gpusim.record()`."
         )
-    if found.run.program.level != "sass":
+    if capture.run.program.level != "sass":
         raise SimulatorError(f"A time is predicted from machine code, and this was recorded in PTX. {launch.note}")
-    return found
+    return capture

@@ -136,7 +136,7 @@ class Ahead:
 
     def _forget(self, wave: Wave, seen: Sequence[_Visit]) -> None:
         """What the loop changes in shared memory is not known any more."""
-        first, middle, last = (one.shared for one in seen)
+        first, middle, last = (state.shared for state in seen)
         changed = (first != middle) | (middle != last)
         if changed.any():
             contents = wave.shared.contents
@@ -148,8 +148,8 @@ def _step(before: np.ndarray, between: np.ndarray, now: np.ndarray) -> np.ndarra
     if now.dtype.kind not in "iu":
         same = np.array_equal(before, between) and np.array_equal(between, now)
         return np.zeros(1, np.int64) if same else None
-    one, other = (_signed(b - a, now.dtype) for a, b in ((before, between), (between, now)))
-    return other if np.array_equal(*np.broadcast_arrays(one, other)) else None
+    earlier, other = (_signed(b - a, now.dtype) for a, b in ((before, between), (between, now)))
+    return other if np.array_equal(*np.broadcast_arrays(earlier, other)) else None
 
 
 def _signed(difference: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -62,14 +62,14 @@ def instructions(compiled: CompiledKernel, program: Program) -> ctypes.Array:
     code = cubin.read(compiled.cubin).code(compiled.lowered_name)
     result = (Instruction * len(program.instructions))()
     held: frozenset[tuple[int, int]] = frozenset()
-    for one, row, control in zip(program.instructions, result, _controls(code), strict=False):
-        form = _form(one.text)
+    for instruction, row, control in zip(program.instructions, result, _controls(code), strict=False):
+        form = _form(instruction.text)
         row.unit, row.bytes, row.pending = form.unit, form.bytes, form.pending
         row.past_l1, row.reads_constant, row.interval = form.past_l1, form.reads_constant, form.interval
         row.of_floats = form.of_floats
         row.stall, row.write_scoreboard, row.read_scoreboard, row.wait = control
         if form.unit in _READS_REGISTERS:
-            fresh = {register for place, register in form.sources if (place, register) not in held}
+            fresh = {register for position, register in form.sources if (position, register) not in held}
             row.reads_even = sum(register % 2 == 0 for register in fresh)
             row.reads_odd = len(fresh) - row.reads_even
             held = form.kept
@@ -101,8 +101,8 @@ class _Form:
         self.bytes = 16 if "128" in modifiers else 8 if "64" in modifiers else 4
         if base == "LDSM":
             self.bytes = 4 * int(modifiers[-1]) if modifiers[-1].isdigit() else 4
-        found = _PENDING.search(operands)
-        self.pending = int(found[1], 0) if found and base == "DEPBAR" and "LE" in modifiers else -1
+        match = _PENDING.search(operands)
+        self.pending = int(match[1], 0) if match and base == "DEPBAR" and "LE" in modifiers else -1
         far = "STRONG" in modifiers and "SM" not in modifiers  # L1 is what an SM's own threads agree on
         self.past_l1 = int(far or "BYPASS" in modifiers)
         self.of_floats = int(any(part.startswith("F") and part[1:2].isdigit() for part in modifiers))
@@ -112,9 +112,9 @@ class _Form:
             modifiers[0] if modifiers else "", 1
         )
         sources = operands.split(",")[1:]
-        registers = [(place, found) for place, part in enumerate(sources) for found in _REGISTER.finditer(part)]
-        self.sources = tuple((place, int(found[1])) for place, found in registers)
-        self.kept = frozenset((place, int(found[1])) for place, found in registers if found[2])
+        registers = [(position, match) for position, part in enumerate(sources) for match in _REGISTER.finditer(part)]
+        self.sources = tuple((position, int(match[1])) for position, match in registers)
+        self.kept = frozenset((position, int(match[1])) for position, match in registers if match[2])
 
 
 @lru_cache(maxsize=1 << 16)

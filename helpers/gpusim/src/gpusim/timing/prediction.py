@@ -160,7 +160,7 @@ class Prediction:
         if self.in_vain:
             return "with a cold L2, for a warm one does not hold the launch's arrays"
         if self.cold:
-            return "with a cold L2, full of another program's dirty lines, as the course measures"
+            return "with a cold L2, full of another program's dirty lines"
         return "with a warm L2, which holds the launch's arrays"
 
     @cached_property
@@ -288,8 +288,8 @@ class Prediction:
         """The first instructions that the SM issues, in order, a structured array: warp, block, pc (index of the
         instruction), reason (of `STALLS`, what the warp waited for before), issued and ready (cycles)."""
         events = np.zeros(issues, EVENT)
-        found = _simulate(self.trace, self.machine, self.trace.blocks, 1.0, self.cold, True, events)[1]
-        return events[:found]
+        count = _simulate(self.trace, self.machine, self.trace.blocks, 1.0, self.cold, True, events)[1]
+        return events[:count]
 
     def __str__(self) -> str:
         low, high = self.range_ms
@@ -335,7 +335,9 @@ def _first(trace: Trace, machine: Machine, blocks: int, cold: bool, is_part: boo
     is_part = is_part or fraction < 1
     fractions = (fraction / SHORTER, fraction) if fraction < 1 else (1.0,)
     with ThreadPoolExecutor(len(fractions)) as pool:  # at once: sm.c only reads the trace, and holds no lock
-        runs = list(pool.map(lambda one: _simulate(trace, machine, blocks, one, cold, not is_part)[0], fractions))
+        runs = list(
+            pool.map(lambda fraction: _simulate(trace, machine, blocks, fraction, cold, not is_part)[0], fractions)
+        )
     return (runs[0] if len(runs) == 1 else _extended(runs[0], runs[1], instructions)), is_part
 
 
@@ -360,8 +362,8 @@ def _beyond(short: Simulated, longer: Simulated, times: float, block_end: np.nda
     return Simulated(result, block_end, _further(short.by_instruction, longer.by_instruction, times))
 
 
-def _further(one: np.ndarray, other: np.ndarray, times: float) -> np.ndarray:
-    return np.maximum(other + times * (other - one), 0)
+def _further(first: np.ndarray, other: np.ndarray, times: float) -> np.ndarray:
+    return np.maximum(other + times * (other - first), 0)
 
 
 def _per_block(run: Simulated, resident: int) -> float:
@@ -431,8 +433,8 @@ def _simulate(
     # one alone in its line costs more, both ways.
     alone = machine.constants["dram_alone"]
     written = np.array([
-        1 + part - one + (2 * alone - 1) * one + begun + (alone - 1) * begun_alone
-        for part, one, begun, begun_alone in (*trace.in_part, (0, 0, 0, 0))
+        1 + part - one_wave + (2 * alone - 1) * one_wave + begun + (alone - 1) * begun_alone
+        for part, one_wave, begun, begun_alone in (*trace.in_part, (0, 0, 0, 0))
     ])  # fmt: skip
     sms = min(machine.device.sms, product(trace.grid))
 
@@ -448,12 +450,12 @@ def _simulate(
     constants = binding.machine(_of_one_sm(machine, trace, sms, evict))
     result, ends = binding.Result(), np.zeros(blocks)
     by_instruction = np.zeros((len(code), 2, binding.REASONS))
-    place, room = (None, 0) if events is None else (events.ctypes.data, len(events))
-    found = binding.library().simulate(
+    log, room = (None, 0) if events is None else (events.ctypes.data, len(events))
+    logged = binding.library().simulate(
         trace.handle, constants, ctypes.byref(job), ctypes.byref(result), ends.ctypes.data,
-        by_instruction.ctypes.data, place, room,
+        by_instruction.ctypes.data, log, room,
     )  # fmt: skip
-    return Simulated(result, ends, by_instruction), found
+    return Simulated(result, ends, by_instruction), logged
 
 
 def _of_one_sm(machine: Machine, trace: Trace, sms: int, evict: bool) -> dict[str, float]:

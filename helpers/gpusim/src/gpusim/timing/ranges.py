@@ -54,9 +54,9 @@ class Range:
         """Why it is so wide, a sentence."""
         if not self.launches:
             return "No launch on this GPU was compared with its prediction."
-        of = "the course's own kernels" if self.seen else "kernels that the model had not seen"
+        of = "the course's own kernels" if self.seen else "other kernels"
         launches = "such launches" if self.alike else "launches"
-        return f"{self.inside} of {self.launches} {launches} of {of} took a time inside a range this wide."
+        return f"So wide a range held {self.inside} of {self.launches} {launches} of {of} that were timed."
 
 
 def compared(launches: Iterable[Sequence[Any]]) -> tuple[Compared, ...]:
@@ -73,22 +73,24 @@ def compared(launches: Iterable[Sequence[Any]]) -> tuple[Compared, ...]:
 
 def range_for(launches: Iterable[Compared], kind: str, seen: bool) -> Range:
     """For a launch with that kind of limiter, of a kernel of the course (seen) or of any other."""
-    rows = [one for one in launches if one.seen == seen]
-    same = [one for one in rows if one.kind == kind]
+    rows = [launch for launch in launches if launch.seen == seen]
+    same = [row for row in rows if row.kind == kind]
     alike = _kernels(same) >= FEWEST
     chosen = same if alike else rows
     if not chosen:
         return Range(ANY, 0, 0, seen, alike)
-    inside = sum(one.error <= _error([other for other in chosen if other.kernel != one.kernel]) for one in chosen)
+    inside = sum(
+        launch.error <= _error([other for other in chosen if other.kernel != launch.kernel]) for launch in chosen
+    )
     return Range(math.exp(_error(chosen)), inside, len(chosen), seen, alike)
 
 
 def _kernels(launches: Iterable[Compared]) -> int:
-    return len({one.kernel for one in launches})
+    return len({launch.kernel for launch in launches})
 
 
 def _error(launches: Sequence[Compared]) -> float:
     """What a further launch of their kind stays below with a probability of SHARE: of n, the errors leave n + 1 gaps
     that are equally likely (conformal prediction)."""
-    errors = sorted(one.error for one in launches)
+    errors = sorted(launch.error for launch in launches)
     return errors[min(len(errors), math.ceil((len(errors) + 1) * SHARE)) - 1] if errors else math.inf

@@ -57,12 +57,12 @@ class Unknown:
             return np.ones_like(value)
         return np.frombuffer(self._random.bytes(value.nbytes), value.dtype).reshape(value.shape)
 
-    def result(self, one: Instruction) -> np.ndarray | tuple[np.ndarray, ...]:
+    def result(self, instruction: Instruction) -> np.ndarray | tuple[np.ndarray, ...]:
         """Of an instruction, the same each time, and in every thread another one."""
-        if one.index not in self._results:
+        if instruction.index not in self._results:
             row = np.zeros((1, self._threads), np.float32)
-            self._results[one.index] = tuple(self.like(row) for _ in one.writes)
-        values = self._results[one.index]
+            self._results[instruction.index] = tuple(self.like(row) for _ in instruction.writes)
+        values = self._results[instruction.index]
         return values if len(values) > 1 else values[0]
 
 
@@ -91,33 +91,45 @@ class Slices:
         """
         stored = _stored(program.instructions)
         if unknown is not None:
-            made = [_made_up(one, unknown) if _name(one) in _PRODUCTS else one for one in program.instructions]
+            made = [
+                _made_up(instruction, unknown) if _name(instruction) in _PRODUCTS else instruction
+                for instruction in program.instructions
+            ]
             program = replace(program, instructions=made)
         needed = _Needed(program, stored)
-        if any(_name(one) == "LDL" and _matters(one, live) for one, live in needed.behind()):  # a spilled address
+        if any(
+            _name(instruction) == "LDL" and _matters(instruction, live) for instruction, live in needed.behind()
+        ):  # a spilled address
             stored = {index: slots for index, slots in stored.items() if _name(program.instructions[index]) != "STL"}
             needed = _Needed(program, stored)
-        shared = any(one.loads_shared and _matters(one, live) for one, live in needed.behind())
+        shared = any(instruction.loads_shared and _matters(instruction, live) for instruction, live in needed.behind())
         if shared:
             needed = _Needed(program, {})
         before = tuple(tuple(sorted(live)) for live in needed.before_block)
         results = needed.alone()
         only_global = list(results.instructions)
-        for one, live in needed.behind():
-            unread = _name(one) in _PLAIN_LOADS and not _matters(one, live)
-            if unread or (_name(one) in _INTO_SHARED and not shared):
-                results.instructions[one.index] = replace(one, writes=(), execute=_addresses_of(one))
-                local = _name(one) in ("LDS", "STS")
-                only_global[one.index] = _nothing(one) if local else results.instructions[one.index]
+        for instruction, live in needed.behind():
+            unread = _name(instruction) in _PLAIN_LOADS and not _matters(instruction, live)
+            if unread or (_name(instruction) in _INTO_SHARED and not shared):
+                results.instructions[instruction.index] = replace(
+                    instruction, writes=(), execute=_addresses_of(instruction)
+                )
+                local = _name(instruction) in ("LDS", "STS")
+                only_global[instruction.index] = (
+                    _nothing(instruction) if local else results.instructions[instruction.index]
+                )
         return Slices(program, results, replace(program, instructions=only_global), before, shared, stored)
 
     def around(self, path: Sequence[int]) -> Around | None:
         """What matters in a loop through these basic blocks; None if its addresses or branches depend on what it loads,
         or if it stores to local memory."""
-        code = [one for block in _period(path) for one in self._code(block)]
+        code = [instruction for block in _period(path) for instruction in self._code(block)]
         needed = _in_loop(code, _carried_out, self._stored)
         behind = _behind(code, dict(needed), _carried_out, self._stored)
-        if any(_name(one) == "STL" or (_name(one) in _LOADS and _matters(one, live)) for one, live in behind):
+        if any(
+            _name(instruction) == "STL" or (_name(instruction) in _LOADS and _matters(instruction, live))
+            for instruction, live in behind
+        ):
             return None
         return Around(frozenset(needed), _loaded(code), self._branches(code))
 
@@ -129,15 +141,18 @@ class Slices:
         """What leads to branches of the loop, and nothing else."""
         needed = _in_loop(code, _leads_to_branch, {})
         changed = list(self._control.instructions)
-        for one, live in _behind(code, needed, _leads_to_branch, {}):
-            if _leads_to_branch(one, live):
-                changed[one.index] = one
+        for instruction, live in _behind(code, needed, _leads_to_branch, {}):
+            if _leads_to_branch(instruction, live):
+                changed[instruction.index] = instruction
         return Prepared(replace(self._control, instructions=changed))
 
     @cached_property
     def _control(self) -> Program:
         """The branches and barriers alone."""
-        alone = [_nothing(one) if one.kind in (Kind.ALU, Kind.EFFECT) else one for one in self.program.instructions]
+        alone = [
+            _nothing(instruction) if instruction.kind in (Kind.ALU, Kind.EFFECT) else instruction
+            for instruction in self.program.instructions
+        ]
         return replace(self.program, instructions=alone)
 
 
@@ -157,9 +172,9 @@ class _Addresses:
         self._memory.check(wave, addresses, mask, np.dtype(values[0].dtype).itemsize * len(values), "wrote")
 
 
-def _addresses_of(one: Instruction) -> Callable[[Wave, Registers, np.ndarray | None], None]:
+def _addresses_of(instruction: Instruction) -> Callable[[Wave, Registers, np.ndarray | None], None]:
     """What a load or a store does, without its values; a copy still reads what it copies."""
-    execute, copies = one.execute, _name(one) == "LDGSTS"
+    execute, copies = instruction.execute, _name(instruction) == "LDGSTS"
 
     def run(wave, registers, mask) -> None:
         shared, global_memory = wave.shared, wave.global_memory
@@ -173,9 +188,14 @@ def _addresses_of(one: Instruction) -> Callable[[Wave, Registers, np.ndarray | N
     return run
 
 
-def _made_up(one: Instruction, unknown: Unknown) -> Instruction:
+def _made_up(instruction: Instruction, unknown: Unknown) -> Instruction:
     return replace(
-        one, kind=Kind.ALU, reads=(), evaluate=lambda registers: unknown.result(one), execute=None, computation=None
+        instruction,
+        kind=Kind.ALU,
+        reads=(),
+        evaluate=lambda registers: unknown.result(instruction),
+        execute=None,
+        computation=None,
     )
 
 
@@ -212,10 +232,10 @@ def _behind(
     """The instructions from the last to the first, each with the registers that matter behind it; `live` becomes those
     that matter before the first."""
     guards = _guards(code)
-    for one in reversed(code):
-        yield one, live
-        if carried_out(one, live):
-            _step_back(one, live, stored.get(one.index, _NONE), guards)
+    for instruction in reversed(code):
+        yield instruction, live
+        if carried_out(instruction, live):
+            _step_back(instruction, live, stored.get(instruction.index, _NONE), guards)
 
 
 def _loaded(code: Sequence[Instruction]) -> frozenset[int]:
@@ -224,36 +244,36 @@ def _loaded(code: Sequence[Instruction]) -> frozenset[int]:
     before = None
     while loaded != before:
         before = set(loaded)
-        for one in code:
-            sources = {*one.reads, *(one.guard or ())[:1]}
-            if _name(one) in _LOADS or not loaded.isdisjoint(sources):
-                loaded.update(slot for slot in one.writes if slot is not None)
-            elif one.guard is None:
-                loaded.difference_update(one.writes)
+        for instruction in code:
+            sources = {*instruction.reads, *(instruction.guard or ())[:1]}
+            if _name(instruction) in _LOADS or not loaded.isdisjoint(sources):
+                loaded.update(slot for slot in instruction.writes if slot is not None)
+            elif instruction.guard is None:
+                loaded.difference_update(instruction.writes)
     return frozenset(loaded)
 
 
-def _name(one: Instruction) -> str:
-    return one.opcode.split(".")[0]
+def _name(instruction: Instruction) -> str:
+    return instruction.opcode.split(".")[0]
 
 
-def _nothing(one: Instruction) -> Instruction:
-    return replace(one, kind=Kind.NOTHING, computation=None, reads=())
+def _nothing(instruction: Instruction) -> Instruction:
+    return replace(instruction, kind=Kind.NOTHING, computation=None, reads=())
 
 
-def _matters(one: Instruction, live: _Live) -> bool:
-    return any(slot in live for slot in one.writes)
+def _matters(instruction: Instruction, live: _Live) -> bool:
+    return any(slot in live for slot in instruction.writes)
 
 
-def _carried_out(one: Instruction, live: _Live) -> bool:
+def _carried_out(instruction: Instruction, live: _Live) -> bool:
     """Whether an instruction has to be executed if `live` are the registers that matter behind it."""
-    pure = one.kind is Kind.ALU or (one.kind is Kind.EFFECT and _name(one) in _LANES)
-    return not pure or not one.writes or _matters(one, live)
+    pure = instruction.kind is Kind.ALU or (instruction.kind is Kind.EFFECT and _name(instruction) in _LANES)
+    return not pure or not instruction.writes or _matters(instruction, live)
 
 
-def _leads_to_branch(one: Instruction, live: _Live) -> bool:
+def _leads_to_branch(instruction: Instruction, live: _Live) -> bool:
     """The same if only branches matter, and no address."""
-    return one.kind not in (Kind.ALU, Kind.EFFECT) or _matters(one, live)
+    return instruction.kind not in (Kind.ALU, Kind.EFFECT) or _matters(instruction, live)
 
 
 class _Needed:
@@ -278,8 +298,8 @@ class _Needed:
             changed = False
             for block in reversed(program.blocks):
                 live = self._after(block)
-                for one in reversed(program.instructions[block.start : block.stop]):
-                    self._step_back(one, live)
+                for instruction in reversed(program.instructions[block.start : block.stop]):
+                    self._step_back(instruction, live)
                 if live != self.before_block[block.index]:
                     self.before_block[block.index] = live
                     changed = True
@@ -287,18 +307,18 @@ class _Needed:
     def alone(self) -> Program:
         """The program with nothing but what matters."""
         changed = list(self._program.instructions)
-        for one, live in self.behind():
-            if not self._carried_out(one, live):
-                changed[one.index] = _nothing(one)
+        for instruction, live in self.behind():
+            if not self._carried_out(instruction, live):
+                changed[instruction.index] = _nothing(instruction)
         return replace(self._program, instructions=changed)
 
     def behind(self) -> Iterator[tuple[Instruction, _Live]]:
         """Every instruction with the registers that matter behind it, which hold until the next one is asked for."""
         for block in self._program.blocks:
             live = self._after(block)
-            for one in reversed(self._program.instructions[block.start : block.stop]):
-                yield one, live
-                self._step_back(one, live)
+            for instruction in reversed(self._program.instructions[block.start : block.stop]):
+                yield instruction, live
+                self._step_back(instruction, live)
 
     def _after(self, block: BasicBlock) -> _Live:
         live: _Live = {}
@@ -307,59 +327,65 @@ class _Needed:
                 live[slot] = live.get(slot, frozenset()) | guards
         return live
 
-    def _step_back(self, one: Instruction, live: _Live) -> None:
-        if self._carried_out(one, live):
-            _step_back(one, live, self._stored.get(one.index, _NONE), self._guards)
+    def _step_back(self, instruction: Instruction, live: _Live) -> None:
+        if self._carried_out(instruction, live):
+            _step_back(instruction, live, self._stored.get(instruction.index, _NONE), self._guards)
 
 
 def _guards(code: Sequence[Instruction]) -> frozenset[int]:
     """The predicates under which instructions are carried out."""
-    return frozenset(one.guard[0] for one in code if one.guard is not None)
+    return frozenset(instruction.guard[0] for instruction in code if instruction.guard is not None)
 
 
-def _step_back(one: Instruction, live: _Live, stored: frozenset[int], guards: frozenset[int]) -> None:
+def _step_back(instruction: Instruction, live: _Live, stored: frozenset[int], guards: frozenset[int]) -> None:
     """Make of the registers that matter behind an instruction that is carried out those that matter before it.
 
     stored: registers that it reads and that do not matter for it.  guards: predicates that are some guard.
     """
-    for slot in one.writes:
+    for slot in instruction.writes:
         under = live.pop(slot, frozenset())
-        if one.guard is not None:  # where the guard is false, the register keeps what it holds
-            otherwise = (one.guard[0], not one.guard[1])
-            if rest := frozenset(otherwise if g is None else g for g in under if g != one.guard):
+        if instruction.guard is not None:  # where the guard is false, the register keeps what it holds
+            otherwise = (instruction.guard[0], not instruction.guard[1])
+            if rest := frozenset(otherwise if g is None else g for g in under if g != instruction.guard):
                 live[slot] = rest
-    if not guards.isdisjoint(one.writes):  # what is read under a guard that is written here is always read
+    if not guards.isdisjoint(instruction.writes):  # what is read under a guard that is written here is always read
         for slot, under in live.items():
-            if any(guard is not None and guard[0] in one.writes for guard in under):
-                live[slot] = frozenset(None if g is not None and g[0] in one.writes else g for g in under)
-    for slot in one.reads:
+            if any(guard is not None and guard[0] in instruction.writes for guard in under):
+                live[slot] = frozenset(None if g is not None and g[0] in instruction.writes else g for g in under)
+    for slot in instruction.reads:
         if slot not in stored:
-            live[slot] = live.get(slot, frozenset()) | {one.guard}
-    if one.guard is not None:
-        live[one.guard[0]] = live.get(one.guard[0], frozenset()) | {None}
+            live[slot] = live.get(slot, frozenset()) | {instruction.guard}
+    if instruction.guard is not None:
+        live[instruction.guard[0]] = live.get(instruction.guard[0], frozenset()) | {None}
 
 
 def _stored(code: Sequence[Instruction]) -> dict[int, frozenset[int]]:
     """By the index of a store, the registers whose values it stores and that are no part of its address."""
     slots: dict[str, int] = {}
-    for one in code:
-        register = next(iter(_operands(one)), None)
+    for instruction in code:
+        register = next(iter(_operands(instruction)), None)
         if isinstance(register, sass.Register) and register.number is not None:
-            wide = one.opcode.startswith("LD") or any(part in one.opcode for part in ("WIDE", "64"))
-            for distance, slot in enumerate(one.writes if wide else one.writes[:1]):
+            wide = instruction.opcode.startswith("LD") or any(part in instruction.opcode for part in ("WIDE", "64"))
+            for distance, slot in enumerate(instruction.writes if wide else instruction.writes[:1]):
                 if slot is not None:
                     slots[register.next(distance).name] = slot
     result = {}
-    for one in code:
-        if _name(one) in _STORES:
-            registers = (r for place in _operands(one) if isinstance(place, sass.Address) for r in place.registers)
+    for instruction in code:
+        if _name(instruction) in _STORES:
+            registers = (
+                r for operand in _operands(instruction) if isinstance(operand, sass.Address) for r in operand.registers
+            )
             pairs = {
                 register.next(part).name for register in registers for part in range(1 + ("64" in register.modifiers))
             }
-            result[one.index] = frozenset(one.reads) - {slots[name] for name in pairs if name in slots}
+            result[instruction.index] = frozenset(instruction.reads) - {slots[name] for name in pairs if name in slots}
     return result
 
 
-def _operands(one: Instruction) -> tuple[sass.Operand, ...]:
-    text = one.text.split(" ", 1)[1] if one.text.startswith("@") and " " in one.text else one.text
+def _operands(instruction: Instruction) -> tuple[sass.Operand, ...]:
+    text = (
+        instruction.text.split(" ", 1)[1]
+        if instruction.text.startswith("@") and " " in instruction.text
+        else instruction.text
+    )
     return tuple(map(sass.parse_operand, sass.split_operands(text.partition(" ")[2])))

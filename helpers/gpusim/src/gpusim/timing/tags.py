@@ -37,7 +37,7 @@ def lookups(lines: np.ndarray, bits: Sequence[int]) -> np.ndarray:
     for bit, change in enumerate(bits):
         bank ^= (lines >> bit & 1) * int(change)
     another = np.diff(lines, axis=-1, prepend=-1) > 0  # lanes that name the line of the lane before are served with it
-    return np.max([(another & (bank == one)).sum(axis=-1) for one in range(BANKS)], axis=0)
+    return np.max([(another & (bank == index)).sum(axis=-1) for index in range(BANKS)], axis=0)
 
 
 def banks(measured: Mapping[int, float]) -> tuple[int, int]:
@@ -53,8 +53,8 @@ def banks(measured: Mapping[int, float]) -> tuple[int, int]:
         return float(np.minimum(np.abs(cycles(pitches, bits) - wanted), FARTHEST).sum())
 
     draw = np.random.default_rng(1)
-    found = [_improved(draw.integers(0, BANKS, width), cost) for _ in range(STARTS)]
-    best = min(found, key=cost)
+    improved = [_improved(draw.integers(0, BANKS, width), cost) for _ in range(STARTS)]
+    best = min(improved, key=cost)
     return tuple(sum(int(change >> which & 1) << bit for bit, change in enumerate(best)) for which in (0, 1))
 
 

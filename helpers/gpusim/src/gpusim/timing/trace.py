@@ -104,7 +104,7 @@ def trace(launch: Captured, device: Device) -> Trace:
             f"The time of {run.program.name} cannot be predicted: its blocks work together in clusters, and what that "
             "costs is not modelled. Measure it on a GPU, or leave __cluster_dims__ away."
         )
-    if any(one.opcode.startswith(_NOT_MODELLED) for one in run.program.instructions):
+    if any(instruction.opcode.startswith(_NOT_MODELLED) for instruction in run.program.instructions):
         raise SimulatorError(
             f"The time of {run.program.name} cannot be predicted: it copies in bulk or waits for mbarriers, and what "
             "that costs is not modelled. Measure it on a GPU."
@@ -158,7 +158,7 @@ def trace(launch: Captured, device: Device) -> Trace:
     handle = _typical(traced, on_one, fits.blocks, all_blocks, device.sms)
     lib.trace_facts(handle, _at(lengths, ctypes.c_int32), _at(facts, ctypes.c_int64))
     light = replace(light, prepared=Prepared(slices.only_global))
-    arrays = tuple((one.name, one.base, one.end) for one in run.global_memory.allocations)
+    arrays = tuple((allocation.name, allocation.base, allocation.end) for allocation in run.global_memory.allocations)
     return Trace(
         compiled, program, run.grid, run.block, fits, shared_bytes, handle, on_one, arrays,
         *_sharing(light, fits.blocks, all_blocks, device.sms, arrays), int(facts[0]), int(facts[3]),
@@ -187,21 +187,21 @@ def _typical(
     else:
         places = (np.arange(SAMPLES * on_one) * GOLDEN % 1 * blocks).astype(np.int64)
         others = [places[k::SAMPLES] for k in range(SAMPLES)]
-    found = [(handle, instructions)]
+    candidates = [(handle, instructions)]
     for numbers in others:
-        if sum(instructions for _, instructions in found) > MOST_WORK:
+        if sum(instructions for _, instructions in candidates) > MOST_WORK:
             break
         with suppress(SimulatorError):
             other, _, instructions = traced(numbers.astype(np.int64))
-            found.append((other, instructions))
-    work = np.array([instructions for _, instructions in found], float)
+            candidates.append((other, instructions))
+    work = np.array([instructions for _, instructions in candidates], float)
     best = int(np.argmax(work)) if at_once else int(np.argmin(np.abs(work - work[1:].mean()))) if len(work) > 1 else 0
     if work[best] < 1.05 * work[0] and (at_once or work[best] > work[0] / 1.05):
         best = 0  # as those that are side by side do, which share what L1 holds
-    for number, (other, _) in enumerate(found):
+    for number, (other, _) in enumerate(candidates):
         if number != best:
             native.library().trace_free(other)
-    return found[best][0]
+    return candidates[best][0]
 
 
 def _in_short(
@@ -373,11 +373,13 @@ def _sharing(
             replace(watched, only_blocks=np.arange(start, min(start + per_wave, first), dtype=np.int64)).run()
     result, in_part = [], []
     for _, low, high in arrays:
-        found, written = np.zeros(2, np.int64), np.zeros(5, np.int64)
+        sectors, written = np.zeros(2, np.int64), np.zeros(5, np.int64)
         lib.sectors_written(handle, low, high, _at(written, ctypes.c_int64))
         in_part.append(tuple(float(count / max(written[0], 1)) for count in written[1:]))
-        lib.sectors_shared(handle, low, high, _at(found, ctypes.c_int64))
+        lib.sectors_shared(handle, low, high, _at(sectors, ctypes.c_int64))
         # An array that is reached only at the end, as by the sums of all blocks: shared by all if it is that small.
-        result.append(float(found[1] / found[0]) if found[0] else min(sms, max(1.0, sms * SECTOR_BYTES / (high - low))))
+        result.append(
+            float(sectors[1] / sectors[0]) if sectors[0] else min(sms, max(1.0, sms * SECTOR_BYTES / (high - low)))
+        )
     lib.sectors_free(handle)
     return tuple(result), tuple(in_part)

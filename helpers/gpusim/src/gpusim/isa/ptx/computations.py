@@ -40,11 +40,11 @@ def computation(t: Operands, s: Statement, decode: Decode) -> Computation:
     )
     targets = () if decoded.d is None else tuple(_parts(t, decoder, decoded.d, decoded.d_width))
     predicates = {number: slot for slot, number in numbers.known.items()}
-    one = Computation(decoded, sources, targets, predicates, t.initial, decoder.lists)
-    t.read_now.update(one.reads)
+    result = Computation(decoded, sources, targets, predicates, t.initial, decoder.lists)
+    t.read_now.update(result.reads)
     if s.name == "wmma" and s.opcode[1] == "mma":  # all of its factors count, although half may repeat the others
         t.read_now.update(t.target(item) for operand in s.operands[1:] for item in items_of(operand))
-    return one
+    return result
 
 
 class _Rows(Mapping):

@@ -38,7 +38,7 @@ def shared_layout(module: Module, kernel: Function, called: Container[str], debu
     first = _used(kernel.statements, shared) - last
     variables = [variable for names in (first, last) for variable in shared.values() if variable.name in names]
     if debug:
-        order = {name: place for place, name in enumerate(shared)}
+        order = {name: rank for rank, name in enumerate(shared)}
         variables.sort(key=lambda variable: (-variable.align, variable.bytes_, order[variable.name]))
     offsets: dict[str, int] = {}
     end = 0

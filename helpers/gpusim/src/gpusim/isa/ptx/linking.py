@@ -69,21 +69,23 @@ class Linked:
     def in_order(self) -> list[str]:
         """The functions, each behind all that may call it; not those that may call themselves, nor what they call."""
         callers = {name: {call.caller for call in self.returns_to(name)} for name in self.starts}
-        found = [""]
-        while left := [name for name, those in callers.items() if name not in found and those <= {*found}]:
-            found += left
-        return found[1:]
+        sorted_names = [""]
+        while left := [
+            name for name, those in callers.items() if name not in sorted_names and those <= {*sorted_names}
+        ]:
+            sorted_names += left
+        return sorted_names[1:]
 
     def depths(self) -> dict[str, int]:
         """By function where its frame begins on the stack, if it does so for every caller."""
-        found: dict[str, int | None] = {"": 0}
+        starts_at: dict[str, int | None] = {"": 0}
         for name in self.in_order():
             starts = {
-                None if found[call.caller] is None else found[call.caller] + self.frames[call.caller]
+                None if starts_at[call.caller] is None else starts_at[call.caller] + self.frames[call.caller]
                 for call in self.returns_to(name)
             }
-            found[name] = starts.pop() if len(starts) == 1 else None
-        return {name: start for name, start in found.items() if start is not None}
+            starts_at[name] = starts.pop() if len(starts) == 1 else None
+        return {name: start for name, start in starts_at.items() if start is not None}
 
     def returns_to(self, function: str) -> list[Call]:
         """The calls that a function may return from."""
@@ -164,16 +166,16 @@ def _pointed_at(module: Module) -> Iterator[str]:
 
 def _reached(module: Module, kernel: Function, pointed_at: Sequence[str]) -> list[str]:
     """The functions that may be called, in the order in which they are met."""
-    found: dict[str, None] = {}
+    reached: dict[str, None] = {}
     texts = [kernel]
     while texts:
         text = texts.pop()
         for index in _calls(text):
             for name in _callees(module, text, index, pointed_at):
-                if name not in found:
-                    found[name] = None
+                if name not in reached:
+                    reached[name] = None
                     texts.append(module.called[name])
-    return list(found)
+    return list(reached)
 
 
 def _closure(name: str, callees: dict[str, dict[int, tuple[str, ...]]]) -> set[str]:
@@ -182,15 +184,15 @@ def _closure(name: str, callees: dict[str, dict[int, tuple[str, ...]]]) -> set[s
     following = [name]
     while following:
         for names in callees[following.pop()].values():
-            following += [one for one in names if one not in reached]
+            following += [callee for callee in names if callee not in reached]
             reached |= set(names)
     return reached
 
 
 def _deepest(name: str, linked: Linked, callees: dict[str, dict[int, tuple[str, ...]]]) -> int:
     """Bytes of the stack that a function and what it calls need, where no function comes back to itself."""
-    above = {one for names in callees[name].values() for one in names}
-    return linked.frames[name] + max((_deepest(one, linked, callees) for one in above), default=0)
+    above = {callee for names in callees[name].values() for callee in names}
+    return linked.frames[name] + max((_deepest(callee, linked, callees) for callee in above), default=0)
 
 
 # ---- frames
@@ -219,7 +221,9 @@ def _passed(text: Function, statement: Statement) -> list[Variable]:
 def _arguments(text: Function, index: int, owner: str, frame: int) -> dict[str, int]:
     """What a call passes lies at the beginning of the frame of the called function, which follows the caller's."""
     passed = _passed(text, text.statements[index])
-    return {_own(one.name, owner): frame + start for one, (start, _) in zip(passed, _places(passed), strict=True)}
+    return {
+        _own(variable.name, owner): frame + start for variable, (start, _) in zip(passed, _places(passed), strict=True)
+    }
 
 
 class _Layout:
@@ -232,22 +236,28 @@ class _Layout:
         for variable, (start, bytes_) in zip((*text.passed, *local), _places((*text.passed, *local)), strict=True):
             self.places[_own(variable.name, name)] = start
             end = start + bytes_
-        again = [index for index, names in callees.items() if any(one == name or name in reaches[one] for one in names)]
+        again = [
+            index for index, names in callees.items() if any(other == name or name in reaches[other] for other in names)
+        ]
         self.saved: dict[int, tuple[tuple[str, int], ...]] = {}
         after = live_after(text, again) if again else {}
         self.size = end = _aligned(end, 8)
         for index in again:
             kept = [
                 (return_register(name), "b32"),
-                *((_own(one, name), text.registers[one]) for one in after[index] if one in text.registers),
+                *(
+                    (_own(register, name), text.registers[register])
+                    for register in after[index]
+                    if register in text.registers
+                ),
             ]
             kept.sort(key=lambda register: -ptx.TYPE_BYTES[register[1]])  # so that each lies where it may
-            starts, place = [], end
+            starts, offset = [], end
             for _, type_ in kept:
-                starts.append(place)
-                place += ptx.TYPE_BYTES[type_]
+                starts.append(offset)
+                offset += ptx.TYPE_BYTES[type_]
             self.saved[index] = tuple((register, start) for (register, _), start in zip(kept, starts, strict=True))
-            self.size = max(self.size, place)
+            self.size = max(self.size, offset)
         self.size = _aligned(self.size)
 
 
@@ -273,8 +283,8 @@ def _append(text: Function, function: Function, name: str) -> None:
     local = [variable.name for variable in function.variables if variable.space == "local"]
     passed = [variable.name for variable in function.passed]
     names = {
-        one: _own(one, name)
-        for one in (
+        variable: _own(variable, name)
+        for variable in (
             *function.registers,
             *function.labels,
             *function.branch_tables,

@@ -4,7 +4,6 @@ To add an instruction, add a row, a function in `decoding` if none fits, and a c
 tests/gpusim/test_ptx_instructions.py.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpusim.arithmetic.atomics import OPERATIONS
@@ -12,7 +11,7 @@ from gpusim.compiler.ptx import Statement
 from gpusim.engine.ir import Instruction
 from gpusim.errors import Unknown
 from gpusim.isa.decoded import Decoded, NotDecoded
-from gpusim.isa.ptx import calls, computations
+from gpusim.isa.ptx import computations
 from gpusim.isa.ptx.computations import Decode
 from gpusim.isa.ptx.decoding import (
     bits,
@@ -33,8 +32,6 @@ from gpusim.isa.ptx.decoding.decoder import Decoder
 from gpusim.isa.ptx.operands import Operands
 from gpusim.isa.rules import Outcome
 
-Rule = Callable[[Operands, Statement], Outcome]
-
 
 @dataclass(frozen=True, slots=True)
 class Op:
@@ -44,14 +41,12 @@ class Op:
     operands: how many it may have.
     modifiers: the words between the name and the type that are read or that change nothing here; None if `decode`
         refuses what it does not know.
-    rule: what NumPy does instead, where that is more than its common form says.
     """
 
     name: str
     decode: Decode
     operands: tuple[int, ...]
     modifiers: frozenset[str] | None = None
-    rule: Rule | None = None
 
     def outcome(self, t: Operands, s: Statement) -> Outcome:
         """What a statement with this opcode does; Unknown for a form that is not modelled."""
@@ -60,7 +55,7 @@ class Op:
         for modifier in s.modifiers if self.modifiers is not None else ():
             if modifier not in self.modifiers and modifier.partition("::")[0] not in ("L1", "L2"):
                 raise Unknown(f"the modifier .{modifier}")
-        return computations.outcome(t, s, self.decode) if self.rule is None else self.rule(t, s)
+        return computations.outcome(t, s, self.decode)
 
 
 def by_type(**functions: Decode) -> Decode:
@@ -191,14 +186,14 @@ OPCODES = {
         # control
         Op("bra", control.branch, (1,), _words("uni")),
         Op("brx", control.branch_by_index, (2,), _words("idx uni")),
-        Op("ret", control.leave, (0,), rule=calls.leave),
+        Op("ret", control.leave, (0,)),
         Op("exit", control.leave, (0,)),
         Op("bar", control.barrier, (0, 1, 2, 3, 4)),
         Op("barrier", control.barrier, (0, 1, 2, 3, 4)),
         Op("mapa", memory.map_address, (3,)),
         Op("getctarank", memory.rank_of_address, (2,)),
         *(Op(name, control.trap, (0,)) for name in ("trap", "brkpt")),
-        Op("call", control.call, (1, 2, 3, 4), rule=calls.call),
+        Op("call", control.call, (1, 2, 3, 4)),
         Op("nanosleep", control.sleep, (1,)),
         # what changes no value here: hints
         *(Op(name, control.nothing, (0, 1, 2, 3)) for name in (

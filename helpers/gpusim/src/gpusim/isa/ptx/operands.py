@@ -49,7 +49,7 @@ def _addresses(kernel: CompiledKernel, module: ptx.Module, functions: Iterable[s
     Of what stands in a table they are those of the machine code, so that the table holds the same at both levels: a
     place in the code or, where several kernels have a copy of the function, its number.
     """
-    in_tables = [(v, one) for v in module.variables for one in v.pointers if one.name in module.called]
+    in_tables = [(v, pointer) for v in module.variables for pointer in v.pointers if pointer.name in module.called]
     if not functions and not in_tables:
         return {}
     image = cubin.read(kernel.cubin)

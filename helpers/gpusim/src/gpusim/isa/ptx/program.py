@@ -142,9 +142,9 @@ def _order(program: Program, operands: Operands) -> Callable:
     def order(wave):
         depth = wave.registers[stack]
         called = np.broadcast_to(depth > 0, wave.shape)
-        place = np.where(called, block_of[wave.registers[origin]], wave.pcs)
+        block = np.where(called, block_of[wave.registers[origin]], wave.pcs)
         above = np.where(called, (1 << BELOW - 21) - 1 - depth, 0)
-        return place << BELOW | above << 21 | np.minimum(wave.pcs, (1 << 21) - 1)
+        return block << BELOW | above << 21 | np.minimum(wave.pcs, (1 << 21) - 1)
 
     return order
 
@@ -237,6 +237,6 @@ def _called_function(s: Statement) -> str:
     """The name that a called function has in the source; "a function" for one called through a pointer."""
     function = called(s)
     mangled = function.name if isinstance(function, Symbol) else ""
-    if found := re.match(r"_Z(\d+)", mangled):
-        return mangled[found.end() : found.end() + int(found[1])]
+    if match := re.match(r"_Z(\d+)", mangled):
+        return mangled[match.end() : match.end() + int(match[1])]
     return mangled or "a function"

@@ -100,14 +100,14 @@ class _Free:
         bits = self._bits
         if count == 2:
             bits &= bits >> 1
-            place = 0
-            while not bits >> place & 1:  # the bits at even places only
-                place += 2
+            row = 0
+            while not bits >> row & 1:  # the bits at even places only
+                row += 2
         elif bits:
-            place = (bits & -bits).bit_length() - 1
+            row = (bits & -bits).bit_length() - 1
         else:
             raise NotDecoded(f"more than {PREDICATES - len(RESERVED)} predicates at the same time")
-        taken = tuple(range(place, place + count))
+        taken = tuple(range(row, row + count))
         self._bits &= ~sum(1 << number for number in taken)
         return taken
 

@@ -17,7 +17,7 @@ from gpusim.compiler.ptx import Statement
 from gpusim.errors import Unknown
 
 LANE = np.arange(32)
-GROUP, PLACE = LANE // tensor_core.PLACES, LANE % tensor_core.PLACES
+GROUP, IN_GROUP = LANE // tensor_core.PLACES, LANE % tensor_core.PLACES
 # The products that a tile is made of, by its shape: how many there are, and whether they are those of the transpose.
 _TILES = {(16, 16): (2, False), (32, 8): (2, False), (8, 32): (2, True), (8, 8): (1, False)}
 _DTYPES = {"f16": "u2", "bf16": "u2", "tf32": "f4", "f32": "f4", "f64": "f8", "s8": "u1", "u8": "u1", "s32": "i4",
@@ -82,33 +82,33 @@ def _places(tile: Tile, matrix: str, type_: str) -> list[list[tuple[np.ndarray, 
     if matrix == "c":
         height = 8 if tile.is_small(type_) else 16
         down, along = (16, 0) if tile.turned or tile.m == 32 else (0, 8)
-        found = [
+        registers = [
             [
-                (product * down + GROUP + 8 * (element // 2), product * along + 2 * PLACE + element % 2)
+                (product * down + GROUP + 8 * (element // 2), product * along + 2 * IN_GROUP + element % 2)
                 for element in range(first, first + parts)
             ]
             for product in range(tile.count)
             for first in range(0, height // 4, parts)
         ]
-        return [[place[::-1] for place in register] for register in found] if tile.turned else found
+        return [[element[::-1] for element in register] for register in registers] if tile.turned else registers
     if DEPTHS.get(type_) != tile.k:
         raise Unknown(f"wmma of {tile.k} k of the type .{type_}")
     if type_ in _BITS:
-        place = GROUP, PLACE * (32 // _BITS[type_])
-        return [[place if matrix == "a" else place[::-1]]]
+        element = GROUP, IN_GROUP * (32 // _BITS[type_])
+        return [[element if matrix == "a" else element[::-1]]]
     left = (matrix == "a") != tile.turned  # the products' A, whose rows are the lanes' groups; or B, by its columns
     rows = (1 if type_ == "f64" else 2) if left else 1
     count = rows * tile.k // (parts * tensor_core.PLACES)
-    found = [
+    registers = [
         [
             (GROUP + 8 * (register % rows) + product * (16 if left else 8),
-             register // rows * parts * tensor_core.PLACES + PLACE * parts + part)
+             register // rows * parts * tensor_core.PLACES + IN_GROUP * parts + part)
             for part in range(parts)
         ]
         for product in range(tile.products_of(matrix))
         for register in range(count)
     ]  # fmt: skip
-    return found if matrix == "a" else [[place[::-1] for place in register] for register in found]
+    return registers if matrix == "a" else [[element[::-1] for element in register] for register in registers]
 
 
 def elements(s: Statement) -> tuple[list[list[tuple[np.ndarray, np.ndarray]]], int, int]:

@@ -41,9 +41,9 @@ def computation(t: Operands, s: sass.Statement, decode: Decode) -> Computation:
     if s.guard is not None:
         decoded.guard = decoder.predicate(s.guard)
     t.decoded[s.address] = decoded
-    one = _with_slots(t, decoder, decoded)
-    t.read_now.update(one.reads)
-    return one
+    result = _with_slots(t, decoder, decoded)
+    t.read_now.update(result.reads)
+    return result
 
 
 def _with_slots(t: Operands, decoder: Decoder, decoded: Decoded) -> Computation:
@@ -70,7 +70,7 @@ def _parts(t: Operands, decoder: Decoder, row: int | tuple[str, int], count: int
     if isinstance(row, tuple):
         return tuple([_register(t, UNIFORM + row[1] + distance) for distance in range(count)])
     if row >= 0:
-        return tuple([_register(t, one) for one in range(row, row + count)])
+        return tuple([_register(t, number) for number in range(row, row + count)])
     words = decoder.words.all[-1 - row : count - 1 - row]
     return tuple([
         word.value

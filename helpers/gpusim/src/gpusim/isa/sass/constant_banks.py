@@ -123,8 +123,8 @@ def _bank_zero(launch, kernel: CompiledKernel) -> bytes:
         )
     ).ljust(end, b"\0")  # fmt: skip
     barrier = launch.grid_barrier or 0
-    for place, half in zip(layout.grid_barrier, (barrier >> 32, barrier & 0xFFFFFFFF), strict=True):
-        struct.pack_into("<I", data, place, half)
+    for offset, half in zip(layout.grid_barrier, (barrier >> 32, barrier & 0xFFFFFFFF), strict=True):
+        struct.pack_into("<I", data, offset, half)
     struct.pack_into("<q", data, layout.constants, launch.constants_at or 0)
     if layout.parameters:
         struct.pack_into("<q", data, layout.parameters, launch.parameters_at or 0)

@@ -139,6 +139,7 @@ ROWS: tuple[Op, ...] = (
         uniform=100),
     *(_op(name, floating.pair_arithmetic, f"FTZ {_ROUND}", counted="fp32",
           since=100) for name in ("FADD2", "FMUL2", "FFMA2")),
+    *(_op(name, floating.mixed, f"BF16 SAT {_ROUND}", counted="fp32", since=100) for name in ("FHADD", "FHFMA")),
     _op("FMNMX", floating.extreme, "FTZ NAN XORSIGN", counted="fp32", uniform=100),
     _op("FMNMX3", floating.extreme, "FTZ NAN", counted="fp32", since=100),
     _op("FSEL", bits.select, counted="fp32", uniform=100),

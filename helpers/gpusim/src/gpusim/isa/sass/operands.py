@@ -107,7 +107,7 @@ class Code:
     debug: bool = False
     syncs_warps: bool = True
 
-    def place(self, operand: sass.Operand) -> int:
+    def index_of(self, operand: sass.Operand) -> int:
         """The statement that an operand names, which must be a label of the code."""
         if not isinstance(operand, sass.Label) or operand.name not in self.labels:
             raise Unknown("a place that is not in the code of the kernel")

@@ -88,7 +88,7 @@ def translate(kernel: CompiledKernel) -> Program:
         cluster=kernel.cluster,
     )
     program.blocks = basic_blocks(instructions)
-    if any(one.swaps for one in instructions):
+    if any(instruction.swaps for instruction in instructions):
         mark_cas_loads(program, _swaps_of_source(kernel, instructions))
     _mark_counts_of_copies(instructions)
     addresses = _read(instructions, image.addresses(4, kernel.lowered_name))
@@ -111,11 +111,15 @@ def _swaps_of_source(kernel: CompiledKernel, instructions: list[Instruction]) ->
     functions = ptx.parse(kernel.ptx).functions.values()
     lines: dict[bool, set[int]] = {True: set(), False: set()}  # of compare-and-swaps, and of other atomic operations
     for function in functions:
-        for one in function.statements:
-            if one.opcode[0] in ("atom", "red"):
-                lines["cas" in one.opcode].add(one.line)
-    swaps = [one for one in instructions if one.swaps and "CAST" not in one.opcode and lines[True]]
-    return {one.index for one in swaps if one.line in lines[True] or one.line not in lines[False]}
+        for statement in function.statements:
+            if statement.opcode[0] in ("atom", "red"):
+                lines["cas" in statement.opcode].add(statement.line)
+    swaps = [
+        instruction
+        for instruction in instructions
+        if instruction.swaps and "CAST" not in instruction.opcode and lines[True]
+    ]
+    return {swap.index for swap in swaps if swap.line in lines[True] or swap.line not in lines[False]}
 
 
 @uncollected
@@ -149,14 +153,14 @@ def _mark_counts_of_copies(instructions: list[Instruction]) -> None:
     """On Ampere a thread whose copies shall arrive at an mbarrier makes it wait for one more, `ATOMS.ADD.S32 RZ,
     [barrier+4], -1; …; ARRIVES.LDGSTSBAR.64 [barrier]`: at what that changes plain loads look, too."""
     for index, arrives in enumerate(instructions):
-        if arrives.opcode.startswith("ARRIVES") and arrives.looked_at:
+        if arrives.opcode.startswith("ARRIVES") and arrives.is_observed:
             for before in instructions[max(0, index - NEAR) : index]:
                 if (
                     before.opcode.startswith("ATOMS.ADD.S32")
                     and set(before.writes) <= {None}
                     and before.line == arrives.line
                 ):
-                    before.looked_at = True
+                    before.is_observed = True
 
 
 def _uses_stack(function: sass.Function) -> bool:
@@ -200,7 +204,7 @@ def _collectives(function: sass.Function) -> tuple[dict[int, int], dict[int, tup
             label = s.operands[-1] if s.operands else None
             begin, end = i + 1, function.labels.get(label.name, -1) if isinstance(label, sass.Label) else -1
         elif s.base == "ENDCOLLECTIVE" and end >= 0:
-            text = tuple(one.text for one in statements[begin:i])
+            text = tuple(statement.text for statement in statements[begin:i])
             copies[statements[begin - 1].address] = first.setdefault(text, begin)
             ended.append((s.address, end, text))
     return copies, {
@@ -282,10 +286,10 @@ def _link_variables(function: sass.Function) -> dict[str, int]:
         if "32@" not in statement.text:
             continue
         operands = list(statement.operands)
-        for place, operand in enumerate(operands):
-            if isinstance(operand, sass.Name) and (found := FOR_THE_LINKER.match(operand.text)):
-                offset = offsets.setdefault(found[2], 8 * len(offsets)) + 4 * (found[1] == "hi")
-                operands[place] = sass.Constant(LINKED_BANK, offset)
+        for position, operand in enumerate(operands):
+            if isinstance(operand, sass.Name) and (match := FOR_THE_LINKER.match(operand.text)):
+                offset = offsets.setdefault(match[2], 8 * len(offsets)) + 4 * (match[1] == "hi")
+                operands[position] = sass.Constant(LINKED_BANK, offset)
         function.statements[number] = statement._replace(operands=tuple(operands))
     return offsets
 
@@ -297,7 +301,7 @@ def _read(
 
     They are all kept where an offset is computed.
     """
-    texts = [one.text for one in instructions if BANK_4 in one.text]
+    texts = [instruction.text for instruction in instructions if BANK_4 in instruction.text]
     read: set[int] = set()
     for text in texts:
         offsets = [int(offset or "0", 16) for offset in ADDRESS_OF_BANK_4.findall(text)]
@@ -305,7 +309,7 @@ def _read(
             return dict(addresses)
         for offset in offsets:  # -4: the upper half of an address is read alone
             read |= {offset, offset - 4, offset + 8 if ".128" in text else offset}
-    return {offset: one for offset, one in addresses.items() if offset in read}
+    return {offset: address for offset, address in addresses.items() if offset in read}
 
 
 def _variables(

@@ -6,7 +6,7 @@
 //
 // There is no queue of events. When an instruction is issued, the times at which its result will be there, its operands
 // will have been read and its place in a queue will be free follow at once, by reserving the units that it goes through
-// in order. So a warp needs only three numbers to know when it may issue again, and cycles in which nobody can are
+// in order. So a warp needs only three numbers to know when it may issue again, and cycles in which no warp can are
 // skipped. Units that serve requests out of order (DRAM) get a latency that is drawn, from a fixed seed.
 //
 // Times are cycles of the SM clock. What is measured on a GPU comes in `Machine`; nothing here is one product's.
@@ -17,8 +17,10 @@
 #include "counting.h"
 #include "native.h"
 
-enum { SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 64, WAYS = 8, MOST_WARPS = 64, TAG_BANKS = 4, CALENDAR = 8192,
-       LAST_LOADS = 64, BEHIND = 8 };  // loads that say how many wait; cycles by which they may be behind on their way back
+enum { SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 64, WAYS = 8, MOST_WARPS = 64,
+       TAG_BANKS = 4, CALENDAR = 8192,
+       // loads that say how many wait; cycles by which they may be behind on their way back
+       LAST_LOADS = 64, BEHIND = 8 };
 
 // ---- what the machine is like -------------------------------------------------------------------------------------
 
@@ -55,12 +57,14 @@ enum { SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 
   F(store_ahead)       /* cycles that stores may be behind before the queue stops */ \
   F(write_back)        /* share of written sectors that go to DRAM during the launch */ \
   F(write_ahead)       /* cycles of DRAM writes that L2 puts off */ \
-  F(evict_latency) F(evict_bytes) F(evict_factor) /* dirty lines left in L2: fetches cost this factor until so many bytes were fetched */ \
+  F(evict_latency) F(evict_bytes) /* dirty lines left in L2: until so many bytes were fetched, */ \
+  F(evict_factor)      /* fetches cost this factor */ \
   F(atomic_latency) F(atomic_return) F(atomic_lane) /* cycles of an addition, GPU-wide, to one place; */ \
   F(atomic_float)      /* of one of floats, beside integers */ \
   F(atomic_bytes_per_cycle) F(atomic_packet) \
   F(barrier_latency) F(barrier_interval) \
-  F(block_interval) F(block_turnaround) /* between starts of two blocks; from a block's end to its successor's start */ \
+  F(block_interval)    /* between starts of two blocks */ \
+  F(block_turnaround)  /* from a block's end to its successor's start */ \
   F(code_first) F(code_next) /* first fetch of a code line; of the one after a line that was fetched */ \
   F(code_lines) F(code_refill) /* 128-byte lines of the instruction cache; cycles per line when a loop exceeds it */ \
   F(constant_first)    /* the first read of the kernel's parameters */ \
@@ -80,12 +84,13 @@ EXPORT const char *machine_fields(void) {
 
 // ---- instructions ---------------------------------------------------------------------------------------------------
 
-enum Unit { CONTROL, FMA, HEAVY, ALU, FP64, XU, UNIFORM, TENSOR, SPECIAL, CONSTANT, SHARED_LOAD, SHARED_STORE, SHARED_ATOMIC,
-            SHUFFLE, REDUX, GLOBAL_LOAD, GLOBAL_STORE, GLOBAL_ATOMIC, COPY, COPY_GROUP, COPY_WAIT, BARRIER };
+enum Unit { CONTROL, FMA, HEAVY, ALU, FP64, XU, UNIFORM, TENSOR, SPECIAL, CONSTANT, SHARED_LOAD, SHARED_STORE,
+            SHARED_ATOMIC, SHUFFLE, REDUX, GLOBAL_LOAD, GLOBAL_STORE, GLOBAL_ATOMIC, COPY, COPY_GROUP, COPY_WAIT,
+                BARRIER };
 
 // Why a warp does not issue: the names in Nsight Compute are in cycles/stalls.py, in this order.
-enum Reason { SELECTED, WAIT, LONG_SCOREBOARD, SHORT_SCOREBOARD, AT_BARRIER, MIO_THROTTLE, LG_THROTTLE, MATH_THROTTLE, DISPATCH,
-              NOT_SELECTED, NO_INSTRUCTION, BRANCHING, REASONS };
+enum Reason { SELECTED, WAIT, LONG_SCOREBOARD, SHORT_SCOREBOARD, AT_BARRIER, MIO_THROTTLE, LG_THROTTLE, MATH_THROTTLE,
+              DISPATCH, NOT_SELECTED, NO_INSTRUCTION, BRANCHING, REASONS };
 
 typedef struct {
   int32_t unit;
@@ -98,10 +103,11 @@ typedef struct {
   int32_t past_l1;                  // the load does not look into L1
   int32_t reads_constant;           // a parameter, so that the first one waits for the constant cache
   int32_t of_floats;                // an atomic addition
-  int32_t interval;                 // of its pipe in units of that pipe's, where it is not 1 (a wider tensor instruction)
+  // of its pipe in units of that pipe's, where it is not 1 (a wider tensor instruction)
+  int32_t interval;
 } Instruction;
 
-// ---- patterns: what a warp's access asks for, relative to its first line ---------------------------------------------
+// ---- patterns: what a warp's access asks for, relative to its first line --------------------------------------------
 
 typedef struct {
   int64_t relative[WARP];           // byte address less 128 × base; 0 for inactive lanes
@@ -119,7 +125,8 @@ typedef struct {
 
 enum Kind { SHARED_LD, SHARED_ST, SHARED_AT, GLOBAL, ASYNC };
 
-typedef struct { int64_t base; int32_t pattern, instruction, position; } Access;  // base: line number; position: in the stream
+// base: line number; position: in the stream
+typedef struct { int64_t base; int32_t pattern, instruction, position; } Access;
 
 typedef struct {
   int32_t *block; int64_t blocks, block_room;    // the stream of basic blocks
@@ -204,7 +211,8 @@ EXPORT Trace *trace_new(int32_t blocks, int32_t threads) {
   Trace *t = calloc(1, sizeof *t);
   t->blocks = blocks; t->threads = threads; t->warps = (threads + WARP - 1) / WARP; t->total = blocks * t->warps;
   t->stream = calloc((size_t)t->total, sizeof *t->stream);
-  t->loops = calloc((size_t)t->total, sizeof *t->loops); t->loop_count = calloc((size_t)t->total, sizeof *t->loop_count);
+  t->loops = calloc((size_t)t->total, sizeof *t->loops);
+  t->loop_count = calloc((size_t)t->total, sizeof *t->loop_count);
   t->table_size = 1 << 12; t->table = calloc((size_t)t->table_size, sizeof *t->table);
   return t;
 }
@@ -284,18 +292,20 @@ static void noted(Trace *t, int w, int32_t instruction, int64_t base, const Patt
 }
 
 // address: of each thread of all blocks; mask, read: one byte for each, or NULL for all of them.
-EXPORT void trace_access(Trace *t, int32_t instruction, int32_t kind, int32_t width, const int64_t *address, const uint8_t *mask) {
+EXPORT void trace_access(Trace *t, int32_t instruction, int32_t kind, int32_t width, const int64_t *address,
+                         const uint8_t *mask) {
   for (int w = 0; w < t->total; ++w) {
     Pattern p; memset(&p, 0, sizeof p);
     p.active = lanes_of(t, w, mask); p.kind = kind; p.width = width;
     if (!p.active) continue;
-    int64_t base = made_relative(p.relative, address + (size_t)(w / t->warps) * t->threads + w % t->warps * WARP, p.active);
+    int64_t base = made_relative(p.relative, address + (size_t)(w / t->warps) * t->threads + w % t->warps * WARP,
+                                 p.active);
     noted(t, w, instruction, base, &p);
   }
 }
 
-EXPORT void trace_copy(Trace *t, int32_t instruction, int32_t width, const int64_t *to, const int64_t *from, const uint8_t *mask,
-                       const uint8_t *read) {
+EXPORT void trace_copy(Trace *t, int32_t instruction, int32_t width, const int64_t *to, const int64_t *from,
+                       const uint8_t *mask, const uint8_t *read) {
   for (int w = 0; w < t->total; ++w) {
     Pattern p; memset(&p, 0, sizeof p);
     p.active = lanes_of(t, w, mask); p.reading = read ? lanes_of(t, w, read) & p.active : p.active;
@@ -308,11 +318,13 @@ EXPORT void trace_copy(Trace *t, int32_t instruction, int32_t width, const int64
 }
 
 // Repeat what all warps did in their last `entries` basic blocks `times` times, at addresses that move on each time as
-// they did from the `entries` blocks before to the last. Returns 0, and changes nothing, if some warp did not do the same.
+// they did from the `entries` blocks before to the last. Returns 0, and changes nothing, if some warp did not do the
+// same.
 EXPORT int32_t trace_repeat(Trace *t, int64_t entries, int64_t times) {
   for (int w = 0; w < t->total; ++w) {
     const Stream *s = &t->stream[w];
-    if (s->blocks < 2 * entries || memcmp(s->block + s->blocks - entries, s->block + s->blocks - 2 * entries, (size_t)entries * sizeof *s->block)) return 0;
+    if (s->blocks < 2 * entries || memcmp(s->block + s->blocks - entries, s->block + s->blocks - 2 * entries,
+                                          (size_t)entries * sizeof *s->block)) return 0;
     int64_t last = s->accesses, before;
     while (last > 0 && s->access[last - 1].position >= s->blocks - entries) --last;
     int64_t n = s->accesses - last;
@@ -320,7 +332,8 @@ EXPORT int32_t trace_repeat(Trace *t, int64_t entries, int64_t times) {
     if (before < 0 || (before > 0 && s->access[before - 1].position >= s->blocks - 2 * entries)) return 0;
     for (int64_t i = 0; i < n; ++i) {
       const Access *a = &s->access[before + i], *b = &s->access[last + i];
-      if (a->instruction != b->instruction || a->pattern != b->pattern || a->position + entries != b->position) return 0;
+      if (a->instruction != b->instruction || a->pattern != b->pattern || a->position + entries != b->position)
+        return 0;
       // Shared memory is soon at its end: a loop that goes on there is about to come back, such as to its first stage.
       if (t->pattern[a->pattern].kind <= SHARED_AT && a->base != b->base) return 0;
     }
@@ -341,9 +354,10 @@ EXPORT int32_t trace_repeat(Trace *t, int64_t entries, int64_t times) {
   return 1;
 }
 
-// ---- loops: where a stream repeats itself ----------------------------------------------------------------------------
+// ---- loops: where a stream repeats itself ---------------------------------------------------------------------------
 
-enum { FEWEST_TIMES = 12, CANDIDATES = 6 };  // shorter loops are executed as they are; starts of a period that are tried
+// shorter loops are executed as they are; starts of a period that are tried
+enum { FEWEST_TIMES = 12, CANDIDATES = 6 };
 
 static int find_loops(const Stream *s, Loop *loop) {
   int64_t n = s->blocks; int found = 0;
@@ -358,7 +372,10 @@ static int find_loops(const Stream *s, Loop *loop) {
       int64_t period = at - i, length = 0;
       while (i + period + length < n && s->block[i + length] == s->block[i + period + length]) ++length;
       int64_t times = length / period + 1;
-      if (times >= FEWEST_TIMES && times * period > best_times * best_period + period) { best_times = times; best_period = period; }
+      if (times >= FEWEST_TIMES && times * period > best_times * best_period + period) {
+        best_times = times;
+        best_period = period;
+      }
     }
     if (best_times) { loop[found++] = (Loop){i, best_period, best_times}; i += best_period * best_times; }
     else ++i;
@@ -375,7 +392,10 @@ EXPORT int32_t trace_finish(Trace *t) {
     s->stream = w;
     for (int v = w - 1; v >= 0 && v >= w - 8; --v) {  // neighbours mostly do the same
       Stream *o = &t->stream[t->stream[v].stream];
-      if (o->blocks == s->blocks && !memcmp(o->block, s->block, (size_t)s->blocks * sizeof *s->block)) { s->stream = t->stream[v].stream; break; }
+      if (o->blocks == s->blocks && !memcmp(o->block, s->block, (size_t)s->blocks * sizeof *s->block)) {
+        s->stream = t->stream[v].stream;
+        break;
+      }
     }
     if (s->stream != w) continue;
     ++different;
@@ -414,7 +434,7 @@ static int32_t *shortened(const Trace *t, int w, double fraction) {
   return next;
 }
 
-// ---- who shares what: sectors that several SMs ask for ----------------------------------------------------------------
+// ---- sharing: sectors that several SMs ask for --------------------------------------------------------------
 
 // written: bytes of a sector that were stored, a bit for each.  begun: whether the warp that asked for it first stored
 // a part of it only.
@@ -444,8 +464,8 @@ static void note_begun(Sectors *s, const int64_t *fresh, int count) {
 }
 
 // address, mask: of blocks × threads; sm: of each block; stored: bytes that each thread stores, 0 if it loads.
-EXPORT void sectors_add(Sectors *s, const int64_t *address, const uint8_t *mask, int32_t blocks, int32_t threads, const int32_t *sm,
-                        int32_t stored) {
+EXPORT void sectors_add(Sectors *s, const int64_t *address, const uint8_t *mask, int32_t blocks, int32_t threads,
+                        const int32_t *sm, int32_t stored) {
   int64_t before = -1, fresh[WARP]; int count = 0;
   for (int b = 0; b < blocks; ++b) for (int i = 0; i < threads; ++i) {
     size_t k = (size_t)b * threads + i;
@@ -503,7 +523,7 @@ EXPORT void sectors_written(Sectors *s, int64_t start, int64_t stop, int64_t *re
   }
 }
 
-// ---- the SM ----------------------------------------------------------------------------------------------------------
+// ---- the SM ---------------------------------------------------------------------------------------------------------
 
 // Of L1. key: of each line; used: when it was last; valid: its sectors that are there, or on their way until `arrives`.
 typedef struct { uint64_t key[WAYS]; int64_t used[WAYS]; uint8_t valid[WAYS]; double arrives[WAYS][4]; } Set;
@@ -512,7 +532,9 @@ typedef struct { uint64_t key[WAYS]; int64_t used[WAYS]; uint8_t valid[WAYS]; do
 typedef struct { uint8_t mask; float at; } Touched;
 typedef struct { uint64_t *key; Touched *touched; int64_t room, used; } Seen;
 
-static void seen_new(Seen *s, int64_t room) { *s = (Seen){calloc((size_t)room, 8), calloc((size_t)room, sizeof(Touched)), room, 0}; }
+static void seen_new(Seen *s, int64_t room) {
+    *s = (Seen){calloc((size_t)room, 8), calloc((size_t)room, sizeof(Touched)), room, 0};
+}
 
 static Touched *seen_at(Seen *s, uint64_t key) {
   if (2 * s->used >= s->room) {
@@ -526,9 +548,10 @@ static Touched *seen_at(Seen *s, uint64_t key) {
   return &s->touched[at];
 }
 
-// Warps that are ready and wait for the same way into the core: to one pipe, or to one queue. What one waits for, all of
-// them do: `spent` cycles in each state so far, `lost` those in which their scheduler issued nothing.
-enum State { OPEN, CLOSED, BUSY, STATES };  // CLOSED: the scheduler issues to nobody; BUSY: the pipe or the queue is
+// Warps that are ready and wait for the same way into the core: to one pipe, or to one queue. What one waits for, all
+// of them do: `spent` cycles in each state so far, `lost` those in which their scheduler issued nothing.
+// CLOSED: the scheduler issues nothing there; BUSY: the pipe or the queue is
+enum State { OPEN, CLOSED, BUSY, STATES };
 enum Way { FREE, TO_FMA, TO_HEAVY, TO_ALU, TO_FP64, TO_XU, TO_UNIFORM, TO_TENSOR, TO_MIO, TO_LG, WAYS_IN };
 typedef struct { uint64_t warps; double since, spent[STATES], lost[STATES]; int32_t state; } Class;
 
@@ -540,7 +563,8 @@ typedef struct {
   double issued, until_wait, until_scoreboard;    // its last issue; how the time to `ready` divides up
   int32_t scoreboard_reason, wait_reason;
   double scoreboard[SCOREBOARDS]; int32_t kind[SCOREBOARDS];
-  double group, groups[GROUPS]; int32_t group_count;  // asynchronous copies: when each group, and all before it, is done
+  // asynchronous copies: when each group, and all before it, is done
+  double group, groups[GROUPS]; int32_t group_count;
   double spent[STATES], lost[STATES];             // those of its `Class` when it became ready
 } Warp;
 
@@ -550,7 +574,8 @@ typedef struct {
   const int32_t *block_start, *block_stop;
   const int64_t *array_start, *array_stop;        // global memory
   const double *sharing;                          // by array: SMs that share a sector
-  const double *written;                          // by array: what DRAM does for a sector that is written, in whole sectors
+  // by array: what DRAM does for a sector that is written, in whole sectors
+  const double *written;
   double waves;                                   // of the whole launch: how often `resident` blocks begin on an SM
   double fraction;                                // of long loops' repetitions that are simulated
   int32_t cold, cold_code;                        // whether L2 and the instruction caches hold nothing of it at first
@@ -561,7 +586,8 @@ typedef struct { int32_t warp, block, pc, reason; double issued, ready; } Event;
 typedef struct {
   double cycles, instructions, blocks;
   double stalls[REASONS];
-  double lost[REASONS];                           // of `stalls`, what fell into cycles in which the scheduler issued nothing
+  // of `stalls`, what fell into cycles in which the scheduler issued nothing
+  double lost[REASONS];
   double closed;                                  // such cycles, of all schedulers, in which only the way in was closed
   double l1_sectors, l1_hits, l2_sectors, dram_sectors, written_sectors, shared_wavefronts, lsu_cycles;
   double unit[32];                                // warp instructions by unit
@@ -573,15 +599,15 @@ static const double NEVER = 1e300;
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-// Until when a pipe is taken by what is issued now. Instructions are issued in whole cycles, a pipe need not be: what it
-// was free before this cycle began counts for the instruction, as long as it was less than a cycle.
+// Until when a pipe is taken by what is issued now. Instructions are issued in whole cycles, a pipe need not be: what
+// it was free before this cycle began counts for the instruction, as long as it was less than a cycle.
 static double taken(double until, double now, double interval) { return (until > now - 1 ? until : now) + interval; }
 
 typedef struct { uint64_t *bits; int64_t *before, room, last; } Busy;
 
-// The warps of a scheduler. wake: when one may be able to issue, or waits for something else; closed: until when only the
-// way in was closed; later: those that will be ready, the first at `soonest`; present: ways in that ready ones wait for, in
-// `of`; refused: those of them that a full queue has turned away; ready, age: of each warp.
+// The warps of a scheduler. wake: when one may be able to issue, or waits for something else; closed: until when only
+// the way in was closed; later: those that will be ready, the first at `soonest`; present: ways in that ready ones wait
+// for, in `of`; refused: those of them that a full queue has turned away; ready, age: of each warp.
 typedef struct {
   double wake, closed, soonest;
   uint64_t later, refused; uint32_t present;
@@ -593,18 +619,23 @@ typedef struct {
   const Machine *m; const Job *job; const Trace *t;
   Warp *warp; int warps;
   int64_t lsu[CALENDAR];                          // cycle by cycle whether the unit of shared memory and L1 is taken
-  double lg, lg_of[SCHEDULERS];                   // until when stores hold up all others; when each scheduler's last request came to L1
-  double back, late;                              // until when the way back from L1 is taken; of the last loads, the share that waited
-  double fill, l2, dram, put_off, owed, batch, store, barrier, constant, code_refill;  // put_off: writes to DRAM that are to come;
-                                                  // owed: reads that it has not been busy for; batch: at how many it will be
+  // until when stores hold up all others; when each scheduler's last request came to L1
+  double lg, lg_of[SCHEDULERS];
+  // until when the way back from L1 is taken; of the last loads, the share that waited
+  double back, late;
+  // put_off: writes to DRAM that are to come; owed: reads that it has not been busy for; batch: at how many it will be
+  double fill, l2, dram, put_off, owed, batch, store, barrier, constant, code_refill;
   double fma[SCHEDULERS][2], alu[SCHEDULERS], fp64[SCHEDULERS], xu[SCHEDULERS], uniform[SCHEDULERS], tensor[SCHEDULERS];
   double mio[SCHEDULERS], even[SCHEDULERS], odd[SCHEDULERS], dispatch[SCHEDULERS];
-  double mio_queue[SCHEDULERS][QUEUE], lg_queue[SCHEDULERS][QUEUE]; int mio_oldest[SCHEDULERS], lg_oldest[SCHEDULERS], mio_entries, lg_entries;  // when each entry will be free, and which is next
+  // when each entry will be free, and which is next
+  double mio_queue[SCHEDULERS][QUEUE], lg_queue[SCHEDULERS][QUEUE];
+  int mio_oldest[SCHEDULERS], lg_oldest[SCHEDULERS], mio_entries, lg_entries;
   double write_at[SCHEDULERS][QUEUE]; int write_first[SCHEDULERS], write_last[SCHEDULERS];  // merged loads on their way
   double *in_flight; int oldest_in_flight;         // requests that missed or hit L1: when the data of each are there
   uint64_t tag_bank[2];
   Set *l1; int sets; uint64_t per_set; Seen seen;
-  double *first_sectors, *again;                  // by array: sectors that the first wave fetched, share of later ones from DRAM
+  // by array: sectors that the first wave fetched, share of later ones from DRAM
+  double *first_sectors, *again;
   double *first_written, *again_written;          // the same of sectors that it stored
   double *code; int64_t *code_used, code_clock;
   uint64_t random; double fetched, brought;       // sectors from DRAM, GPU-wide, for evictions; bytes that came into L2
@@ -619,11 +650,15 @@ static void noted_busy(Busy *b, double from, double to) {
     int64_t word = cycle >> 6;
     if (word >= b->room) {
       int64_t room = 2 * word + 64;
-      b->bits = realloc(b->bits, (size_t)room * sizeof *b->bits); b->before = realloc(b->before, (size_t)room * sizeof *b->before);
+      b->bits = realloc(b->bits, (size_t)room * sizeof *b->bits);
+      b->before = realloc(b->before, (size_t)room * sizeof *b->before);
       memset(b->bits + b->room, 0, (size_t)(room - b->room) * sizeof *b->bits);
       b->room = room;
     }
-    while (b->last < word) { b->before[b->last + 1] = b->before[b->last] + __builtin_popcountll(b->bits[b->last]); ++b->last; }
+    while (b->last < word) {
+      b->before[b->last + 1] = b->before[b->last] + __builtin_popcountll(b->bits[b->last]);
+      ++b->last;
+    }
     b->bits[word] |= 1ULL << (cycle & 63);
   }
 }
@@ -635,7 +670,8 @@ static int64_t busy_before(const Busy *b, double cycle) {
 }
 
 static double lost_between(const Busy *b, double from, double to) {
-  from = (double)(int64_t)(from + 0.999999); to = (double)(int64_t)(to + 0.999999);  // instructions issue in whole cycles
+  // instructions issue in whole cycles
+  from = (double)(int64_t)(from + 0.999999); to = (double)(int64_t)(to + 0.999999);
   return to > from ? to - from - (double)(busy_before(b, to) - busy_before(b, from)) : 0;
 }
 
@@ -644,8 +680,8 @@ static double drawn(Sm *s) {
   return (double)(s->random >> 33) / 2147483648.0;
 }
 
-// Take `cycles` of the unit that serves shared memory and L1, the first that are free from `start` on; returns the last.
-// Requests of the four schedulers come there in another order than they were issued, so that gaps must be filled.
+// Take `cycles` of the unit that serves shared memory and L1, the first that are free from `start` on; returns the
+// last. Requests of the four schedulers come there in another order than they were issued, so that gaps must be filled.
 static double served(Sm *s, double start, double cycles) {
   int64_t at = (int64_t)(start + 0.999);
   for (int n = (int)cycles; n > 0; ++at) {
@@ -672,9 +708,9 @@ static double size_of(const Sm *s, int array, double unknown) {
   return array < s->job->arrays ? (double)(s->job->array_stop[array] - s->job->array_start[array]) : unknown;
 }
 
-// Whether DRAM has to deal with a sector that this SM asks for, or stores, for the first time. All SMs together do not ask
-// for more sectors than there are: what is left of an array when the first wave has begun is shared out among the later
-// ones. What was there before is there still, as far as L2 can hold an array of that size.
+// Whether DRAM has to deal with a sector that this SM asks for, or stores, for the first time. All SMs together do not
+// ask for more sectors than there are: what is left of an array when the first wave has begun is shared out among the
+// later ones. What was there before is there still, as far as L2 can hold an array of that size.
 static int is_new(Sm *s, double *first, double *again, int array, double sharing, int first_wave) {
   const Machine *m = s->m;
   double sectors = size_of(s, array, 1e18) / 32, once = first[array] * m->sms / sharing, share;
@@ -690,9 +726,9 @@ static int is_new(Sm *s, double *first, double *again, int array, double sharing
   return share >= 1 || drawn(s) < share;
 }
 
-// Take so many cycles of DRAM to read, from `asked` on; returns when it is done. All SMs share it, and it serves a batch of
-// requests after the other: now and then one waits for a while, most do not. Reads come first: writes are put off to
-// cycles in which nobody reads, as long as L2 has room for them.
+// Take so many cycles of DRAM to read, from `asked` on; returns when it is done. All SMs share it, and it serves a
+// batch of requests after the other: now and then one waits for a while, most do not. Reads come first: writes are put
+// off to cycles without reads, as long as L2 has room for them.
 static double dram_read(Sm *s, double asked, double cycles, double batch) {
   if (asked > s->dram) { s->put_off = larger(0, s->put_off - (asked - s->dram)); s->dram = asked; }
   if ((s->owed += cycles) < s->batch) return s->dram;
@@ -710,8 +746,8 @@ static double dram_write(Sm *s, double at, double cycles) {
 }
 
 // When a sector that L1 does not have arrives from L2, or from DRAM through it. way: cycles of the way from L2.
-static double from_l2(Sm *s, uint64_t key, int sector, double asked, double way, int array, double sharing, int first_wave, int whole_line,
-                      int scattered) {
+static double from_l2(Sm *s, uint64_t key, int sector, double asked, double way, int array, double sharing,
+                      int first_wave, int whole_line, int scattered) {
   const Machine *m = s->m;
   s->l2 = larger(s->l2, asked) + way;
   s->r->l2_sectors += 1; s->r->l2_busy += way;
@@ -725,23 +761,28 @@ static double from_l2(Sm *s, uint64_t key, int sector, double asked, double way,
   if (line->mask >> sector & 1) return arrives;
   line->mask |= (uint8_t)(1 << sector);
   if (!is_new(s, s->first_sectors, s->again, array, sharing, first_wave)) return arrives;
-  // What lies together is asked for by all that share it at about the same time, as long as their blocks have begun at the
-  // same time, so that they wait for DRAM together; of what lies here and there, and of what later blocks ask for, one of
-  // them is the first, and the others find it in L2.
+  // What lies together is asked for by all that share it at about the same time, as long as their blocks have begun at
+  // the same time, so that they wait for DRAM together; of what lies here and there, and of what later blocks ask for,
+  // one of them is the first, and the others find it in L2.
   if ((scattered || !first_wave) && sharing > 1) {
     double kept = scattered ? smaller(1, m->l2_bytes / size_of(s, array, 1)) : 1;
     if (drawn(s) * sharing >= 1 && (kept >= 1 || drawn(s) < kept)) return arrives;
     sharing = 1;
   }
   int fetched = 1;
-  if (m->dram_fetch > 1 && !(line->mask >> (sector ^ 1) & 1)) { fetched = 2; line->mask |= (uint8_t)(1 << (sector ^ 1)); }
+  if (m->dram_fetch > 1 && !(line->mask >> (sector ^ 1) & 1)) {
+    fetched = 2;
+    line->mask |= (uint8_t)(1 << (sector ^ 1));
+  }
   s->brought += 32 * fetched * m->sms / sharing;
   double evicting = s->fetched * 32 < m->evict_bytes ? m->evict_factor : 1;
   s->fetched += fetched * m->sms / sharing;
-  double cost = 32 * fetched * evicting * (scattered && !whole_line ? m->dram_scatter : 1) / sharing / m->dram_bytes_per_cycle, d = drawn(s);
+  double cost = 32 * fetched * evicting
+      * (scattered && !whole_line ? m->dram_scatter : 1) / sharing / m->dram_bytes_per_cycle, d = drawn(s);
   s->r->dram_sectors += fetched / sharing; s->r->dram_busy += cost;
   // Most come after the least latency, few much later: banks of DRAM that have to open another row.
-  return larger(arrives, dram_read(s, asked, cost, evicting > 1 ? m->dirty_batch : m->dram_batch) + m->dram_latency + m->dram_spread * (3 * d * d - 1) + (evicting > 1 ? m->evict_latency * drawn(s) * 2 : 0));
+  return larger(arrives, dram_read(s, asked, cost, evicting > 1 ? m->dirty_batch : m->dram_batch) + m->dram_latency
+                + m->dram_spread * (3 * d * d - 1) + (evicting > 1 ? m->evict_latency * drawn(s) * 2 : 0));
 }
 
 // The number of the array that an address lies in, that of the arrays for none.
@@ -751,8 +792,8 @@ static int array_of(const Sm *s, int64_t address) {
   return k;
 }
 
-// Later blocks access other lines, in the same way; but what this SM has asked for of an array in the first wave is a part
-// of it, and as large a part of what a later block asks for is the same.
+// Later blocks access other lines, in the same way; but what this SM has asked for of an array in the first wave is a
+// part of it, and as large a part of what a later block asks for is the same.
 static double known_part(const Sm *s, const Warp *w, int array) {
   return w->block < s->t->blocks ? 1 : s->first_sectors[array] * 32 / size_of(s, array, 1e18);
 }
@@ -762,8 +803,8 @@ static uint64_t elsewhere(const Sm *s, const Warp *w, double known, uint64_t lin
   return !wave || (double)(mixed(line << 12 | wave) >> 40) / 16777216.0 < known ? 0 : wave << 44;
 }
 
-// The set of L1 in which a line belongs. Division by multiplication: `per_set` is 2^64 over their number, and what is found
-// one too small at most.
+// The set of L1 in which a line belongs. Division by multiplication: `per_set` is 2^64 over their number, and what is
+// found one too small at most.
 static Set *set_of(const Sm *s, uint64_t key) {
   uint64_t sets = (uint64_t)s->sets, times = (uint64_t)((unsigned __int128)key * s->per_set >> 64);
   times += key - times * sets >= sets;
@@ -780,9 +821,12 @@ static int way_of(Set *set, uint64_t key) {
   return oldest;
 }
 
-static double global_load(Sm *s, const Warp *w, const Instruction *i, const Access *a, const Pattern *p, double start, double cycles) {
+static double global_load(Sm *s, const Warp *w, const Instruction *i, const Access *a, const Pattern *p, double start,
+                          double cycles) {
   const Machine *m = s->m; const Trace *t = s->t;
-  int array = array_of(s, a->base * 128 + (p->kind == ASYNC ? p->other : p->relative)[__builtin_ctz(p->kind == ASYNC ? p->reading : p->active)]);
+  int array = array_of(s, a->base * 128
+                       + (p->kind == ASYNC ? p->other
+                          : p->relative)[__builtin_ctz(p->kind == ASYNC ? p->reading : p->active)]);
   double sharing = array < s->job->arrays ? larger(1, s->job->sharing[array]) : 1;
   int first_wave = w->block < t->blocks; double known = known_part(s, w, array);
   double done = start + m->l1_latency - 6 + m->wavefront_latency * (cycles - 1);
@@ -799,7 +843,8 @@ static double global_load(Sm *s, const Warp *w, const Instruction *i, const Acce
       s->r->l1_sectors += 1;
       if (*valid >> sector & 1 && !i->past_l1) s->r->l1_hits += 1;  // perhaps still under way: then it is waited for
       else {
-        arrives[sector] = from_l2(s, key, sector, start + (cycles > p->lines ? 0 : (int)(k * cycles / p->lines)), way, array, sharing, first_wave,
+        arrives[sector] = from_l2(s, key, sector, start + (cycles > p->lines ? 0 : (int)(k * cycles / p->lines)), way,
+                                  array, sharing, first_wave,
                                          p->mask[k] & 3 && p->mask[k] & 12, p->lines >= 8 && p->sectors > 2 * p->full);
         *valid |= (uint8_t)(1 << sector); came = arrives[sector];
       }
@@ -812,8 +857,8 @@ static double global_load(Sm *s, const Warp *w, const Instruction *i, const Acce
   return done;  // loads that hit do not wait for those before them that missed
 }
 
-// Loads go back to the registers one a cycle. Those that find their data in L1 and those whose data arrive later get in each
-// other's way there, most where there are as many of the ones as of the others.
+// Loads go back to the registers one a cycle. Those that find their data in L1 and those whose data arrive later get in
+// each other's way there, most where there are as many of the ones as of the others.
 static void send_back(Sm *s, double start, int waits) {
   s->late += (waits - s->late) / LAST_LOADS;
   s->back = larger(s->back, start - BEHIND) + 1 + s->m->l1_mixing * s->late * (1 - s->late);
@@ -824,15 +869,19 @@ static double global_store(Sm *s, const Warp *w, const Access *a, const Pattern 
   uint64_t wave = (uint64_t)(w->block / s->t->blocks) << 44;  // each writes lines of its own
   double cost = 0; int fresh = 0, in_part = p->sectors > p->full;
   for (int k = 0; k < p->lines; ++k) {  // each line is a packet of its own
-    cost += larger(m->store_packet, bits(p->mask[k]) * 32 / m->store_bytes_per_cycle) * (in_part ? m->partial_store : 1);
+    cost += larger(m->store_packet, bits(p->mask[k]) * 32 / m->store_bytes_per_cycle)
+        * (in_part ? m->partial_store : 1);
     Touched *line = seen_at(&s->seen, (uint64_t)(a->base + p->line[k]) + wave + 1);
-    fresh += bits(p->mask[k] & ~(line->mask >> 4)); line->mask |= (uint8_t)(p->mask[k] << 4); line->at = (float)s->brought;
+    fresh += bits(p->mask[k] & ~(line->mask >> 4));
+    line->mask |= (uint8_t)(p->mask[k] << 4);
+    line->at = (float)s->brought;
   }
   s->store = larger(s->store, start) + cost; s->r->store_busy += cost;
   if (fresh) {
     int array = array_of(s, a->base * 128 + p->relative[__builtin_ctz(p->active)]), now = 0;
-    // Who writes a part of a sector finds that the part of another has been driven out.
-    for (int n = 0; n < fresh; ++n) now += in_part || is_new(s, s->first_written, s->again_written, array, 1, w->block < s->t->blocks);
+    // A write of a part of a sector finds that the other part has been evicted.
+    for (int n = 0; n < fresh; ++n)
+      now += in_part || is_new(s, s->first_written, s->again_written, array, 1, w->block < s->t->blocks);
     double whole = now * m->write_back * 32 / m->dram_bytes_per_cycle, more = whole * (s->job->written[array] - 1);
     s->r->written_sectors += now; s->brought += 32 * now * m->sms;
     if (!s->job->cold) now = 0, more = 0;  // it stays in L2
@@ -845,14 +894,17 @@ static double global_store(Sm *s, const Warp *w, const Access *a, const Pattern 
   return larger(start, s->store - m->store_ahead);  // when its entry leaves the queue
 }
 
-static double global_atomic(Sm *s, const Warp *w, const Instruction *i, const Access *a, const Pattern *p, double start, double *freed) {
+static double global_atomic(Sm *s, const Warp *w, const Instruction *i, const Access *a, const Pattern *p, double start,
+                            double *freed) {
   const Machine *m = s->m;
-  int returns = i->write_scoreboard < SCOREBOARDS, array = array_of(s, a->base * 128 + p->relative[__builtin_ctz(p->active)]);
-  double array_sectors = (size_of(s, array, 32e9) + 31) / 32, one = m->atomic_lane * (i->of_floats ? m->atomic_float : 1);
+  int returns = i->write_scoreboard < SCOREBOARDS,
+      array = array_of(s, a->base * 128 + p->relative[__builtin_ctz(p->active)]);
+  double array_sectors = (size_of(s, array, 32e9) + 31) / 32,
+      per_lane = m->atomic_lane * (i->of_floats ? m->atomic_float : 1);
   double cost = larger(bits(p->active) * p->width / m->atomic_bytes_per_cycle, p->lines * m->atomic_packet);
   // One sector is updated by one request after the other, whichever SM they come from: `crowd` of them at a time.
   double crowd = p->sectors * m->sms / larger(p->sectors, array_sectors);
-  cost = larger(cost, p->repeated * one * crowd);
+  cost = larger(cost, p->repeated * per_lane * crowd);
   if (returns && p->repeated > 1) cost = larger(cost, p->repeated * m->atomic_return);
   s->store = larger(s->store, start) + cost; s->r->store_busy += cost; s->drain = larger(s->drain, s->store);
   if (s->job->cold) {  // L2 needs what was there before, and it goes back to DRAM some time
@@ -865,7 +917,8 @@ static double global_atomic(Sm *s, const Warp *w, const Instruction *i, const Ac
       for (int n = 0; n < fresh; ++n) now += is_new(s, s->first_sectors, s->again, array, 1, w->block < s->t->blocks);
       double cycles = now * 32 * (bits(p->mask[k]) == 1 ? m->dram_alone : 1) / m->dram_bytes_per_cycle;
       s->brought += 32 * now * m->sms;
-      if (now) s->store = larger(s->store, larger(dram_write(s, start, cycles), dram_read(s, start, cycles, m->dram_batch)));
+      if (now)
+        s->store = larger(s->store, larger(dram_write(s, start, cycles), dram_read(s, start, cycles, m->dram_batch)));
     }
   }
   *freed = larger(start, s->store - m->store_ahead);
@@ -875,6 +928,23 @@ static double global_atomic(Sm *s, const Warp *w, const Instruction *i, const Ac
 // Take the place of a queue's oldest entry, until `freed`.
 static void enter(double *queue, int *oldest, int entries, double freed) {
   queue[*oldest] = freed; *oldest = *oldest + 1 == entries ? 0 : *oldest + 1;
+}
+
+// A request to shared memory, issued at `at`: returns when its result is there, sets when it has been served.
+static double shared_request(Sm *s, int scheduler, const Instruction *i, const Pattern *p, double at, double *freed) {
+  const Machine *m = s->m;
+  double n = larger(1, p->wavefronts);
+  int loads = i->unit == SHARED_LOAD;
+  *freed = served(s, loads ? larger(at + 4, s->back - 1) : at + 4, n); s->r->shared_wavefronts += n;
+  if (loads) send_back(s, *freed - n + 1, 0);
+  double done = *freed - 6 + (m->wavefront_latency - 1) * (n - 1)
+      + (i->unit == SHARED_ATOMIC ? m->shared_atomic_latency : m->shared_latency);
+  if (i->unit == SHARED_LOAD && i->bytes > 4) done += m->wide_latency * (i->bytes / 4 - 1) / 3;
+  if (p->merged && i->bytes == 16 && i->unit == SHARED_LOAD) {
+    int *last = &s->write_last[scheduler];
+    s->write_at[scheduler][*last] = done - 4; *last = (*last + 1) % QUEUE;
+  }
+  return done;
 }
 
 // A memory instruction goes through its scheduler's queue to the units that all schedulers share.
@@ -887,7 +957,11 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
   *read = at + m->operand_latency - 2; *kind = SHORT_SCOREBOARD;
   s->mio[scheduler] = at + (i->bytes > 8 ? i->bytes / 2.0 : is_global ? m->lg_interval : m->mio_interval);
   if (i->unit == REDUX) { s->mio[scheduler] = at + m->redux_interval; done = at + m->redux_latency; any = 1; }
-  else if (i->unit == CONSTANT) { s->mio[scheduler] = at + 2 * m->mio_interval; done = at + m->constant_latency; any = 1; }
+  else if (i->unit == CONSTANT) {
+    s->mio[scheduler] = at + 2 * m->mio_interval;
+    done = at + m->constant_latency;
+    any = 1;
+  }
   else if (i->unit == SHUFFLE) {
     freed = served(s, at + 4, 1); done = freed + m->shuffle_latency - 6; any = 1;
   }
@@ -900,21 +974,14 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
     const Pattern *p = &s->t->pattern[a->pattern];
     any = 1;
     if (!is_global) {
-      double n = larger(1, p->wavefronts);
-      int loads = i->unit == SHARED_LOAD;
-      freed = served(s, loads ? larger(at + 4, s->back - 1) : at + 4, n); s->r->shared_wavefronts += n;
-      if (loads) send_back(s, freed - n + 1, 0);
-      done = freed - 6 + (m->wavefront_latency - 1) * (n - 1) + (i->unit == SHARED_ATOMIC ? m->shared_atomic_latency : m->shared_latency);
-      if (i->unit == SHARED_LOAD && i->bytes > 4) done += m->wide_latency * (i->bytes / 4 - 1) / 3;
-      if (p->merged && i->bytes == 16 && i->unit == SHARED_LOAD) {
-        int *last = &s->write_last[scheduler];
-        s->write_at[scheduler][*last] = done - 4; *last = (*last + 1) % QUEUE;
-      }
+      done = shared_request(s, scheduler, i, p, at, &freed);
       continue;
     }
     int phases = p->width <= 4 ? 1 : p->width / 4;
-    double cycles = larger(i->unit == GLOBAL_LOAD || i->unit == COPY ? passes(s, p, a->base) : p->lines, i->unit == COPY ? larger(phases, p->wavefronts) : phases);
-    // The requests of a scheduler stay in order; those of the others may come before them, but after a store that waits.
+    double cycles = larger(i->unit == GLOBAL_LOAD || i->unit == COPY ? passes(s, p, a->base) : p->lines,
+                           i->unit == COPY ? larger(phases, p->wavefronts) : phases);
+    // The requests of a scheduler stay in order; those of the others may come before them, but after a store that
+    // waits.
     double start = larger(larger(at + 4, s->lg), larger(s->lg_of[scheduler], s->in_flight[s->oldest_in_flight]));
     if (i->unit == GLOBAL_LOAD) start = larger(start, s->back - 1);
     freed = served(s, start, cycles); start = freed - cycles + 1; s->lg_of[scheduler] = start;
@@ -924,7 +991,11 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
       enter(s->in_flight, &s->oldest_in_flight, (int)m->l1_in_flight, done); *kind = LONG_SCOREBOARD;
       if (i->unit == COPY) w->group = larger(w->group, done);
       else send_back(s, start, done > start + m->l1_latency + m->wavefront_latency * cycles);
-    } else if (i->unit == GLOBAL_STORE) { freed = larger(freed, global_store(s, w, a, p, start)); done = start + 10; s->lg = larger(s->lg, freed); }
+    } else if (i->unit == GLOBAL_STORE) {
+      freed = larger(freed, global_store(s, w, a, p, start));
+      done = start + 10;
+      s->lg = larger(s->lg, freed);
+    }
     else {
       done = global_atomic(s, w, i, a, p, start, &freed); *kind = LONG_SCOREBOARD;
     }
@@ -996,9 +1067,9 @@ static void join(Sm *s, int scheduler, double now) {
   }
 }
 
-// The warp of a scheduler that issues now; -1 if none can. The one that issued last goes on, unless a full queue has turned
-// it away. Those that were turned away come in, the one first that has been ready for longest: none is overtaken again and
-// again. Then the oldest.
+// The warp of a scheduler that issues now; -1 if none can. The one that issued last goes on, unless a full queue has
+// turned it away. Those that were turned away come in, the one first that has been ready for longest: none is overtaken
+// again and again. Then the oldest.
 static int chosen(Sm *s, int scheduler, double now, int last) {
   Waiting *waiting = &s->waiting[scheduler]; uint64_t open = 0;
   if (waiting->soonest <= now) join(s, scheduler, now);
@@ -1018,7 +1089,8 @@ static int chosen(Sm *s, int scheduler, double now, int last) {
   uint64_t first = open & waiting->refused; const double *order = first ? waiting->ready : waiting->age;
   if (!first) first = open;
   int best = __builtin_ctzll(first);
-  for (first &= first - 1; first; first &= first - 1) if (order[__builtin_ctzll(first)] < order[best]) best = __builtin_ctzll(first);
+  for (first &= first - 1; first; first &= first - 1)
+    if (order[__builtin_ctzll(first)] < order[best]) best = __builtin_ctzll(first);
   return best;
 }
 
@@ -1044,7 +1116,8 @@ static void book(Sm *s, double *row, int32_t reason, double spent, double lost) 
 
 // Book what a warp waited for before it issues at `now`: before it was ready, and since then.
 static void issues(Sm *s, int scheduler, Warp *w, double now, double *by_instruction) {
-  static const int32_t busy[WAYS_IN] = {[FREE ... TO_TENSOR] = MATH_THROTTLE, [TO_MIO] = MIO_THROTTLE, [TO_LG] = LG_THROTTLE};
+  static const int32_t busy[WAYS_IN] =
+      {[FREE ... TO_TENSOR] = MATH_THROTTLE, [TO_MIO] = MIO_THROTTLE, [TO_LG] = LG_THROTTLE};
   double *row = by_instruction ? by_instruction + (size_t)w->pc * 2 * REASONS : NULL, from = w->issued + 1;
   double to[3] = {smaller(w->until_wait, now), smaller(w->until_scoreboard, now), smaller(w->ready, now)};
   int reason[3] = {w->wait_reason, w->scoreboard_reason, NO_INSTRUCTION};
@@ -1072,14 +1145,16 @@ static double fetched(Sm *s, int pc, double now) {
   const Machine *m = s->m; int line = pc >> 3;
   if (s->code[line] < 0) {
     if (!s->job->cold_code) s->code[line] = 0;
-    else if (line > 0 && s->code[line - 1] >= 0) s->code[line] = larger(s->code[line - 1] + m->code_next, now);  // prefetched
+    else if (line > 0 && s->code[line - 1] >= 0)
+      s->code[line] = larger(s->code[line - 1] + m->code_next, now);  // prefetched
     else s->code[line] = now + m->code_first;
   }
   // A loop that does not fit is fetched again line after line, as fast as the next level delivers.
   if (s->job->instructions / 8 >= m->code_lines) {
     if (!s->code_used[line] || s->code_clock - s->code_used[line] >= (int64_t)m->code_lines) {
       s->code_used[line] = ++s->code_clock;
-      s->code_refill = larger(s->code_refill, now) + m->code_refill; s->code[line] = larger(s->code[line], s->code_refill);
+      s->code_refill = larger(s->code_refill, now) + m->code_refill;
+      s->code[line] = larger(s->code[line], s->code_refill);
     }
   }
   return s->code[line];
@@ -1097,9 +1172,10 @@ static void release_barrier(Sm *s, int slot, double at) {
 }
 
 // Execute blocks of a trace on one SM. block_end: when each ended; by_instruction: cycles that warps spent before each
-// instruction, by reason, and those of them in which nothing was issued; events: the first `room` issues. Each of the last three may be NULL. Returns the number of events.
-EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result *r, double *block_end, double *by_instruction,
-                        Event *events, int64_t room) {
+// instruction, by reason, and those of them in which nothing was issued; events: the first `room` issues. Each of the
+// last three may be NULL. Returns the number of events.
+EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result *r, double *block_end,
+                        double *by_instruction, Event *events, int64_t room) {
   int slots = smaller(job->resident, job->blocks);
   memset(r, 0, sizeof *r);
   Sm *s = calloc(1, sizeof *s);
@@ -1108,19 +1184,29 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
   s->tag_bank[0] = (uint64_t)m->tag_bank_0; s->tag_bank[1] = (uint64_t)m->tag_bank_1;
   s->warp = calloc((size_t)s->warps, sizeof *s->warp);
   s->in_flight = calloc((size_t)m->l1_in_flight, sizeof *s->in_flight);
-  s->sets = larger(1, (int)(m->l1_bytes / 128 / WAYS)); s->per_set = UINT64_MAX / (uint64_t)s->sets; s->l1 = calloc((size_t)s->sets, sizeof *s->l1);
+  s->sets = larger(1, (int)(m->l1_bytes / 128 / WAYS));
+  s->per_set = UINT64_MAX / (uint64_t)s->sets;
+  s->l1 = calloc((size_t)s->sets, sizeof *s->l1);
   seen_new(&s->seen, 1 << 15);
-  for (int c = 0; c < SCHEDULERS; ++c) { s->busy[c].bits = calloc(64, 8); s->busy[c].before = calloc(64, 8); s->busy[c].room = 64; }
-  s->first_sectors = calloc((size_t)job->arrays + 1, sizeof *s->first_sectors); s->again = malloc(((size_t)job->arrays + 1) * sizeof *s->again);
-  s->first_written = calloc((size_t)job->arrays + 1, sizeof *s->first_written); s->again_written = malloc(((size_t)job->arrays + 1) * sizeof *s->again_written);
+  for (int c = 0; c < SCHEDULERS; ++c) {
+    s->busy[c].bits = calloc(64, 8);
+    s->busy[c].before = calloc(64, 8);
+    s->busy[c].room = 64;
+  }
+  s->first_sectors = calloc((size_t)job->arrays + 1, sizeof *s->first_sectors);
+  s->again = malloc(((size_t)job->arrays + 1) * sizeof *s->again);
+  s->first_written = calloc((size_t)job->arrays + 1, sizeof *s->first_written);
+  s->again_written = malloc(((size_t)job->arrays + 1) * sizeof *s->again_written);
   for (int i = 0; i <= job->arrays; ++i) s->again[i] = s->again_written[i] = -1;
   int code_lines = job->instructions / 8 + 2;
-  s->code = malloc((size_t)code_lines * sizeof *s->code); s->code_used = calloc((size_t)code_lines, sizeof *s->code_used);
+  s->code = malloc((size_t)code_lines * sizeof *s->code);
+  s->code_used = calloc((size_t)code_lines, sizeof *s->code_used);
   for (int i = 0; i < code_lines; ++i) s->code[i] = -1;
   for (int c = 0; c < SCHEDULERS; ++c) s->waiting[c].wake = s->waiting[c].soonest = NEVER;
   int32_t **next = calloc((size_t)t->total, sizeof *next);
   for (int w = 0; w < t->total; ++w) if (t->stream[w].stream == w) next[w] = shortened(t, w, job->fraction);
-  int *left = calloc((size_t)slots, sizeof *left), *arrived = calloc((size_t)slots, sizeof *arrived), *inside = calloc((size_t)slots, sizeof *inside);
+  int *left = calloc((size_t)slots, sizeof *left), *arrived = calloc((size_t)slots, sizeof *arrived),
+      *inside = calloc((size_t)slots, sizeof *inside);
   int last[SCHEDULERS] = {-1, -1, -1, -1}, begun = 0, finished = 0;
   int64_t event_count = 0;
   double now = 0, end = 0, started = 0;
@@ -1135,9 +1221,12 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
       int best = chosen(s, c, now, last[c]);
       if (best < 0) continue;
       issued_any = 1; last[c] = best;
-      Warp *w = &s->warp[best * SCHEDULERS + c]; int pc = w->pc, slot = w->slot; const Instruction *i = &job->instruction[pc];
+      Warp *w = &s->warp[best * SCHEDULERS + c];
+      int pc = w->pc, slot = w->slot;
+      const Instruction *i = &job->instruction[pc];
       issues(s, c, w, now, by_instruction);
-      if (event_count < room) events[event_count++] = (Event){best * SCHEDULERS + c, w->block, pc, w->scoreboard_reason, now, w->ready};
+      if (event_count < room)
+        events[event_count++] = (Event){best * SCHEDULERS + c, w->block, pc, w->scoreboard_reason, now, w->ready};
       r->instructions += 1; r->unit[i->unit] += 1;
       // Each bank delivers one operand a cycle; reading may fall behind a little, then issue has to wait.
       s->even[c] = larger(s->even[c], now) + i->reads_even; s->odd[c] = larger(s->odd[c], now) + i->reads_odd;
@@ -1150,7 +1239,8 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
           s->fma[c][half] = now + m->fma_interval;
           // A merged load writes two registers in a cycle, one in each bank: an FMA cannot write then.
           while (s->write_first[c] != s->write_last[c] && s->write_at[c][s->write_first[c]] <= now) {
-            if (s->write_at[c][s->write_first[c]] > now - 2) s->dispatch[c] = larger(s->dispatch[c], now + 1) + m->write_conflict;
+            if (s->write_at[c][s->write_first[c]] > now - 2)
+              s->dispatch[c] = larger(s->dispatch[c], now + 1) + m->write_conflict;
             s->write_first[c] = (s->write_first[c] + 1) % QUEUE;
           }
           break; }
@@ -1158,7 +1248,10 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
         case ALU: s->alu[c] = taken(s->alu[c], now, m->alu_interval); break;
         case UNIFORM: s->uniform[c] = taken(s->uniform[c], now, m->uniform_interval); break;
         case FP64: s->fp64[c] = taken(s->fp64[c], now, m->fp64_interval); done = now + m->fp64_latency; break;
-        case TENSOR: s->tensor[c] = taken(s->tensor[c], now, m->tensor_interval * i->interval); done = now + m->tensor_latency; break;
+        case TENSOR:
+          s->tensor[c] = taken(s->tensor[c], now, m->tensor_interval * i->interval);
+          done = now + m->tensor_latency;
+          break;
         case XU: s->xu[c] = taken(s->xu[c], now, m->xu_interval); done = now + m->xu_latency; break;
         case SPECIAL: done = now + m->special_latency; break;
         case COPY_GROUP: {
@@ -1202,7 +1295,10 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
       const Instruction *n = &job->instruction[w->pc];
       w->until_wait = w->until_scoreboard = wait; w->scoreboard_reason = SHORT_SCOREBOARD;
       for (int k = 0; k < SCOREBOARDS; ++k) {
-        if (n->wait >> k & 1 && w->scoreboard[k] > w->until_scoreboard) { w->until_scoreboard = w->scoreboard[k]; w->scoreboard_reason = w->kind[k]; }
+        if (n->wait >> k & 1 && w->scoreboard[k] > w->until_scoreboard) {
+          w->until_scoreboard = w->scoreboard[k];
+          w->scoreboard_reason = w->kind[k];
+        }
       }
       if (n->unit == COPY_WAIT && n->pending >= 0 && w->group_count > n->pending) {
         double group = w->groups[(w->group_count - n->pending - 1) % GROUPS];
@@ -1216,12 +1312,15 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
       if (i->unit != BARRIER) may_issue(s, w, w->ready);
       else {
         s->barrier = larger(s->barrier, now) + m->barrier_interval; w->waiting = 1;
-        if (++arrived[slot] >= left[slot]) { arrived[slot] = 0; release_barrier(s, slot, s->barrier + m->barrier_latency); }
+        if (++arrived[slot] >= left[slot]) {
+          arrived[slot] = 0;
+          release_barrier(s, slot, s->barrier + m->barrier_latency);
+        }
       }
     }
     double soonest = NEVER;
     for (int c = 0; c < SCHEDULERS; ++c) soonest = smaller(soonest, s->waiting[c].wake);
-    if (!issued_any && soonest == NEVER) break;  // nobody can go on: the trace ends at a barrier that not all reach
+    if (!issued_any && soonest == NEVER) break;  // no warp can go on: the trace ends at a barrier that not all reach
     double next_cycle = larger(now + 1, (double)(int64_t)(soonest + 0.999999));
     for (int c = 0; c < SCHEDULERS; ++c) {
       double until = smaller(next_cycle, (double)(int64_t)(s->waiting[c].closed + 0.999999));
@@ -1231,7 +1330,16 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
   }
   r->cycles = larger(end, s->drain); r->blocks = finished; r->issue_slots = r->instructions / SCHEDULERS;
   for (int w = 0; w < t->total; ++w) free(next[w]);
-  free(next); free(s->warp); free(s->in_flight); free(s->l1); free(s->seen.key); free(s->seen.touched); free(s->first_sectors); free(s->again); free(s->first_written); free(s->again_written);
+  free(next);
+  free(s->warp);
+  free(s->in_flight);
+  free(s->l1);
+  free(s->seen.key);
+  free(s->seen.touched);
+  free(s->first_sectors);
+  free(s->again);
+  free(s->first_written);
+  free(s->again_written);
   for (int c = 0; c < SCHEDULERS; ++c) { free(s->busy[c].bits); free(s->busy[c].before); }
   free(s->code); free(s->code_used); free(s); free(left); free(arrived); free(inside);
   return event_count;

@@ -1,7 +1,7 @@
 /* Instructions that compute: registers in, registers out.
  *
- * Most are a function of one lane's values, which `each_lane` applies to the active lanes. Those that kernels consist of
- * have a second form above it, for a whole warp at once. */
+ * Most are a function of one lane's values, which `each_lane` applies to the active lanes. Those that kernels consist
+ * of have a second form above it, for a whole warp at once. */
 #include "each_lane.h"
 
 /* Modifiers, in `flags`; each operation has its own. */
@@ -318,9 +318,9 @@ static uint64_t float_compare_to_register(const Instruction *i, const uint64_t s
     return combined(i->number[1], yes, p & 1) ? (i->flags & AS_FLOAT ? 0x3f800000u : 0xffffffffu) : 0;
 }
 
-/* FCHK: whether the fast path of a / b could lose bits, because an operand or the quotient is near a limit. That path takes
- * 1 / b, corrects it by one step of Newton's, and needs the remainder a - b * q to be exact. Which exponents (as stored, 0 to
- * 255) it takes was read from an NVIDIA H200: all 65 536 pairs, with five mantissas each. */
+/* FCHK: whether the fast path of a / b could lose bits, because an operand or the quotient is near a limit. That path
+ * takes 1 / b, corrects it by one step of Newton's, and needs the remainder a - b * q to be exact. Which exponents (as
+ * stored, 0 to 255) it takes was read from an NVIDIA H200: all 65 536 pairs, with five mantissas each. */
 static uint64_t check_division(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     int a = (int)(s[0] >> 23 & 255), b = (int)(s[1] >> 23 & 255);
     (void)i, (void)p;
@@ -328,10 +328,10 @@ static uint64_t check_division(const Instruction *i, const uint64_t s[4], uint32
     return 0;
 }
 
-/* MUFU, the special function unit. Subnormal operands count as zeros and subnormal results become zeros. NVIDIA publishes error
- * bounds for these functions (PTX ISA, `rcp.approx` and its siblings), not their tables: here each is the correctly rounded
- * value. What the compiler builds from them, the division and the square root, corrects that error and is exact. Special
- * values (zeros, infinities, NaN) are exact. */
+/* MUFU, the special function unit. Subnormal operands count as zeros and subnormal results become zeros. NVIDIA
+ * publishes error bounds for these functions (PTX ISA, `rcp.approx` and its siblings), not their tables: here each is
+ * the correctly rounded value. What the compiler builds from them, the division and the square root, corrects that
+ * error and is exact. Special values (zeros, infinities, NaN) are exact. */
 enum { RCP, RSQ, SQRT, EX2, LG2, SIN, COS, TANH, RCP64H, RSQ64H };
 
 static double special(int function, float x) {
@@ -416,7 +416,9 @@ static uint64_t integer_to_float(const Instruction *i, const uint64_t s[4], uint
     }
 }
 
-static double number_of(const Instruction *i, int format, uint64_t bits) { return number_in(format, bits, i->flags & FLUSHES); }
+static double number_of(const Instruction *i, int format, uint64_t bits) {
+    return number_in(format, bits, i->flags & FLUSHES);
+}
 
 static uint64_t float_to_integer(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     int bits = bits_of_format(i->number[0]);
@@ -487,7 +489,8 @@ static uint64_t pack_halves(const Instruction *i, const uint64_t s[4], uint32_t 
     return halves(parts[0], parts[1]);
 }
 
-/* ---- pairs of 16-bit numbers. number[0]: what is done with them; number[1]: with the lower one of the first source alone */
+/* ---- pairs of 16-bit numbers. number[0]: what is done with them; number[1]: with the lower one of the first source
+ * alone */
 
 enum { H_ADD, H_MULTIPLY, H_FUSED, H_EXP2, H_TANGENT };
 
@@ -536,6 +539,13 @@ static uint64_t half_arithmetic(const Instruction *i, const uint64_t s[4], uint3
     return halves(parts[0], parts[1]);
 }
 
+/* d = a * b + c, a and b of 16 bits, c and d float32. */
+static uint64_t mixed_fused(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)p, (void)out;
+    float a = half_as_float(i, s[0]), b = half_as_float(i, s[1]);
+    return float_result(i, fused_rounded(a, b, as_float((uint32_t)s[2]), i->number[0]));
+}
+
 static uint64_t half_extreme(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     uint32_t parts[2];
     (void)out;
@@ -558,7 +568,8 @@ static uint64_t half_extreme(const Instruction *i, const uint64_t s[4], uint32_t
 static uint32_t half_comparisons(const Instruction *i, const uint64_t s[4], uint32_t p) {
     uint32_t result = 0;
     for (int part = 0; part < 2; part++) {
-        int yes = compared_floats(i->number[0], half_as_float(i, s[0] >> 16 * part), half_as_float(i, s[1] >> 16 * part));
+        int yes = compared_floats(i->number[0], half_as_float(i, s[0] >> 16 * part),
+                                  half_as_float(i, s[1] >> 16 * part));
         result |= (uint32_t)combined(i->number[1], yes, p & 1) << part;
     }
     return result;
@@ -570,9 +581,9 @@ static uint64_t half_compare(const Instruction *i, const uint64_t s[4], uint32_t
 }
 
 static uint64_t half_compare_to_register(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    uint32_t yes = half_comparisons(i, s, p), one = (uint32_t)i->number[2];
+    uint32_t yes = half_comparisons(i, s, p), true_bits = (uint32_t)i->number[2];
     (void)out;
-    return halves(yes & 1 ? one : 0, yes >> 1 & 1 ? one : 0);
+    return halves(yes & 1 ? true_bits : 0, yes >> 1 & 1 ? true_bits : 0);
 }
 
 /* ---- one warp at a time: what most of a kernel consists of */
@@ -639,7 +650,8 @@ static void multiply_add_with_carry_lanes(Warp *warp, const Instruction *i, uint
     write_row(warp, i->d, product + source(warp, i, 2) + carries_into(warp, i), mask);
 }
 
-/* LEA with carries: first + b. number[1]: 0 plain, 1 if b is negated already, 2 if a is: what is negated comes second. */
+/* LEA with carries: first + b. number[1]: 0 plain, 1 if b is negated already, 2 if a is: what is negated comes
+ * second. */
 static inline void sum_with_carry(Warp *warp, const Instruction *i, Lanes first, uint32_t mask) {
     const Lanes b = source(warp, i, 1), ones = carries_into(warp, i), total = first + b, sum = total + ones;
     SignedLanes carry = i->number[1] == 0   ? (SignedLanes)(total < first) | (SignedLanes)(sum < ones)
@@ -731,7 +743,8 @@ static void logic3_with_predicate_lanes(Warp *warp, const Instruction *i, uint32
     set_predicate(warp, i->p_out[0], i->flags & AND_COMBINES ? some & other : some | other, mask);
 }
 
-/* Sources 0 and 1 to be compared as signed numbers: with the top bits turned over these are ordered as unsigned ones. */
+/* Sources 0 and 1 to be compared as signed numbers: with the top bits turned over these are ordered as unsigned
+ * ones. */
 static inline SignedLanes ordered_source(const Warp *warp, const Instruction *i, int k) {
     return (SignedLanes)(source(warp, i, k) ^ (i->flags & UNSIGNED ? 0x80000000u : 0u));
 }
@@ -783,7 +796,8 @@ static void compare_wide_lanes(Warp *warp, const Instruction *i, uint32_t mask) 
     set_pair(warp, i, gather_bits(yes), mask);
 }
 
-/* ISETP.EX: the upper halves of two numbers. p_in[1] says how the lower ones compare, which decides where these are equal. */
+/* ISETP.EX: the upper halves of two numbers. p_in[1] says how the lower ones compare, which decides where these are
+ * equal. */
 static void compare_extended_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
     SignedLanes a = ordered_source(warp, i, 0), b = ordered_source(warp, i, 1);
     uint32_t same = gather_bits(a == b), below = predicate_of(warp, i->p_in[1]), yes;
@@ -930,6 +944,7 @@ OF_CALLED_LANES(bit_mask)
 OF_EACH_LANE(float_add)
 OF_EACH_LANE(float_multiply)
 OF_EACH_LANE(float_fused)
+OF_EACH_LANE(mixed_fused)
 OF_EACH_LANE(float_pair)
 OF_CALLED_LANES(float_extreme)
 OF_CALLED_LANES(float_compare_to_register)
@@ -997,6 +1012,7 @@ const NamedOperation ARITHMETIC[] = {
     {"float add", float_add_lanes},
     {"float add with modifiers", float_add_of_warp},
     {"float pair", float_pair_of_warp},
+    {"mixed fused", mixed_fused_of_warp},
     {"float extreme", float_extreme_of_warp},
     {"float compare", float_compare_lanes},
     {"float compare to register", float_compare_to_register_of_warp},

@@ -1,4 +1,6 @@
-/* Blocks: where a warp's registers come from, and whose turn it is among blocks that may wait for each other. */
+/* The block scheduler: allocation of blocks and their registers, round-robin turns of blocks that may wait for each
+ * other, detection of deadlocks and endless loops. `run_blocks`, which Python calls, is the entry of the engine; it
+ * calls warp.c. */
 #include "checks.h"
 #include "clock.h"
 #include "shadow.h"
@@ -11,7 +13,8 @@ enum { TURNS = 4096 };  /* some hundredths of a second */
 
 /* ---- making and ending */
 
-static void begin_block(Block *block, const Launch *launch, Results *results, int64_t place, Cluster *cluster, int rank) {
+static void begin_block(Block *block, const Launch *launch, Results *results, int64_t place, Cluster *cluster,
+                        int rank) {
     int64_t id = launch->block_ids[place], rest = id;
     size_t row = sizeof(Lanes);
     block->id = id;
@@ -30,11 +33,11 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     cluster->block[rank] = block;
     cluster->living++;
     block->met_others = block->fenced = block->released_barrier = block->covered = 0;
-    block->passes_on = 0;
+    block->releases_in_block = 0;
     block->barrier = block->all_met = BEFORE_ALL;
     /* Of blocks that do not meet each has times of its own. */
     if (!results->released_by_threads || !results->now) results->now = BEFORE_ALL;
-    const int64_t begins = place < launch->together ? 0 : results->horizon; /* who comes later finds a free place then */
+    const int64_t begins = place < launch->together ? 0 : results->horizon; /* a later block finds a free slot then */
     if (block->shadow) begin_shadow(block->shadow);
     if (block->bulk) begin_bulk_watch(block->bulk);
     memset(block->rows, 0, row * (size_t)(launch->rows * block->warps));
@@ -111,20 +114,22 @@ typedef struct Execution {
     Place *places, **order;      /* those with resident blocks first */
     int64_t next;                /* the block that is begun next */
     int made, resident, most, wanted, rounds, is_running;
-    /* Of the round of turns that it is in: whose turn it is, what had changed before, and what it has come to. */
+    /* The current round of turns: the block whose turn it is, the count of changes before it, and its outcome so
+     * far. */
     int is_in_round, at, ended, all_are_begun;
     int64_t progress;
 } Execution;
 
-/* ---- threads that wait for ever */
+/* ---- deadlock and livelock: Brent's cycle detection on the state of each warp */
 
-/* Where a warp is, and what it looked at last. */
-static uint64_t glance_of(const Warp *warp) {
-    const uint64_t places = (uint64_t)warp->group[0].pc << 32 | (uint32_t)warp->looked_by;
-    return (places ^ (uint64_t)warp->looked_at) * 0x9e3779b97f4a7c15ull + (uint64_t)warp->groups;
+/* A cheap fingerprint: the program counter of a warp and its last relaxed load. A full state is only hashed where it
+ * recurs. */
+static uint64_t fingerprint_of(const Warp *warp) {
+    const uint64_t places = (uint64_t)warp->group[0].pc << 32 | (uint32_t)warp->polled_by;
+    return (places ^ (uint64_t)warp->polled_at) * 0x9e3779b97f4a7c15ull + (uint64_t)warp->groups;
 }
 
-/* A number for all that decides what a warp does next, but for memory. */
+/* A hash of all that decides what a warp does next, except memory. */
 static uint64_t state_of(const Warp *warp) {
     const uint64_t *words = (const uint64_t *)warp->rows;
     uint64_t state = 0, part[8] = {1, 2, 3, 4, 5, 6, 7, 8}; /* side by side: none waits for the one before */
@@ -136,41 +141,43 @@ static uint64_t state_of(const Warp *warp) {
     for (int j = 0; j < 8; j++) state = (state ^ part[j]) * 0x9e3779b97f4a7c15ull, state ^= state >> 29;
     for (int k = 0; k < PREDICATES; k++) state = (state ^ warp->predicate[k]) * 0x9e3779b97f4a7c15ull;
     for (int g = 0; g < warp->groups; g++) {
-        uint64_t group = (uint64_t)warp->group[g].mask << 32 | (uint32_t)(warp->group[g].pc * 256 + warp->group[g].waits);
+        uint64_t group = (uint64_t)warp->group[g].mask << 32
+            | (uint32_t)(warp->group[g].pc * 256 + warp->group[g].waits);
         state = (state ^ group) * 0x9e3779b97f4a7c15ull;
     }
     if (warp->clock.decides) state = (state ^ (uint64_t)executed(warp)) * 0x9e3779b97f4a7c15ull;
     return state ^ state >> 31;
 }
 
-/* Threads that meet wherever they can go in circles, and hold others up that are further on. The turn goes to some who have not
- * been found to do so, too; 0 if there are none. */
+/* Threads that reconverge at every basic block (PTX) may be in a cycle and keep others from running that are further
+ * on. Give the turn to a group that has not been found in one; 0 if there is none. */
 static int favour_others(Warp *warp) {
     if (!warp->launch->meets_anywhere) return 0;
     warp->tried |= warp->ran;
     for (int g = 0; g < warp->groups; g++) {
-        const Group *one = &warp->group[g];
-        if (one->waits || one->mask & warp->tried) continue;
-        warp->favoured = one->mask;
+        const Group *candidate = &warp->group[g];
+        if (candidate->waits || candidate->mask & warp->tried) continue;
+        warp->favoured = candidate->mask;
         warp->known_since = 0;
         return 1;
     }
     return 0;
 }
 
-/* At the end of a turn: is the warp where it was before, though nothing has changed in memory since? Then it will come there
- * again and again. The state that is compared with is replaced after 1, 2, 4, ... turns, so that a circle of any length is found
- * (R. P. Brent, 1980). As something nearly always changes, a state is only kept from the second turn on in which nothing did. A
- * warp that does not come where it was has longer turns meanwhile. */
-static void look_for_circles(Warp *warp) {
+/* At the end of a turn: is the warp in a state that it was in before, with no change of memory since? Then it is in a
+ * cycle. The state compared with is replaced after 1, 2, 4, ... turns, which finds cycles of any length (R. P. Brent,
+ * 1980). As memory nearly always changes, a state is kept only from the second turn on without a change. A warp in no
+ * cycle gets longer turns meanwhile. */
+static void detect_cycle(Warp *warp) {
     int64_t changes = warp->results->changes;
     if (warp->known_since != changes + 1) {
         warp->known_since = changes + 1;
         warp->turns = warp->known_turn = warp->repeats = 0;
         return;
     }
-    const uint64_t glance = glance_of(warp);
-    const int may_repeat = warp->known_turn && glance == warp->known_glance, is_due = ++warp->turns >= 2 * warp->known_turn;
+    const uint64_t fingerprint = fingerprint_of(warp);
+    const int may_repeat = warp->known_turn && fingerprint == warp->known_fingerprint;
+    const int is_due = ++warp->turns >= 2 * warp->known_turn;
     const uint64_t state = may_repeat || is_due ? state_of(warp) : 0;
     if (may_repeat && state == warp->known_state) {
         warp->repeats = !favour_others(warp);
@@ -178,20 +185,20 @@ static void look_for_circles(Warp *warp) {
     }
     if (warp->known_turn && warp->trips < LOOK) warp->trips *= 2;
     if (!is_due) return;
-    warp->known_glance = glance;
+    warp->known_fingerprint = fingerprint;
     warp->known_state = state;
     warp->known_turn = warp->turns;
     warp->repeats = 0;
 }
 
-static int goes_in_circles(const Warp *warp) { return warp->repeats && warp->known_since == warp->results->changes + 1; }
+static int is_in_cycle(const Warp *warp) { return warp->repeats && warp->known_since == warp->results->changes + 1; }
 
-/* Whether all living warps wait, or go in circles with nothing changed since. */
+/* Whether all living warps wait, or are in a cycle with no change since. */
 static int is_stuck(Block *block) {
     for (int w = 0; w < block->warps; w++) {
         Warp *warp = &block->warp[w];
         const int is_awake = wake_at_phases(warp, 0);
-        if ((is_awake || can_go_on(warp)) && !goes_in_circles(warp)) return 0;
+        if ((is_awake || can_go_on(warp)) && !is_in_cycle(warp)) return 0;
     }
     return 1;
 }
@@ -202,9 +209,10 @@ static int part_from_loops(Block *block) {
     return parted;
 }
 
-/* All threads of a warp wait at BSYNCs, and none of them is for all: for Blackwell ptxas leaves out a BREAK where two
- * branches share their end (tests/gpusim/test_blackwell.py). Who came to meet last goes on alone. Whether there are any. */
-static int part_from_circles(Block *block) {
+/* All threads of a warp wait at BSYNCs, none of which all can reach: for Blackwell ptxas leaves out a BREAK where two
+ * branches share their end (tests/gpusim/test_blackwell.py). The group that arrived last goes on alone. Returns whether
+ * there is any. */
+static int split_off_last(Block *block) {
     int parted = 0;
     for (int w = 0; w < block->warps; w++) {
         Warp *warp = &block->warp[w];
@@ -229,8 +237,8 @@ static int part_from_circles(Block *block) {
     return parted;
 }
 
-/* Nobody can go on, and some wait for phases of mbarriers: the hardware lets them wait for a while only. They go on without
- * success, unless they did so before, in the same state, with nothing changed since. Whether there are any. */
+/* No thread can run, and some wait for phases of mbarriers, which the hardware limits in time: their try_wait returns
+ * false, unless it did so before in the same state, with no change since. Returns whether there are any. */
 static int give_up_waiting(Block *block) {
     int some = 0;
     for (int w = 0; w < block->warps; w++) {
@@ -255,9 +263,9 @@ static void name_waiters(const Block *block, Results *results) {
             waiter->warp = warp->number;
             waiter->waits = group->waits;
             waiter->mask = group->mask;
-            waiter->instruction = group->waits ? group->pc - 1 : warp->looked_by;
-            waiter->address = warp->looked_at;
-            waiter->space = warp->looked_in;
+            waiter->instruction = group->waits ? group->pc - 1 : warp->polled_by;
+            waiter->address = warp->polled_at;
+            waiter->space = warp->polled_in;
         }
     }
     if (!results->fault) {
@@ -268,27 +276,30 @@ static void name_waiters(const Block *block, Results *results) {
 
 /* ---- turns */
 
-/* All who can run have waited for a while: what goes on are counters. They may wait for threads that others of their own warp hold
- * up; warps that do so have longer turns, until they let those go on. When all blocks have been asked for such warps, one warp gets
- * all the time that it wants, so that its loop ends, or is soon known for an endless one; if something changes meanwhile, only as
- * long as it is what changes it, for who looks at changes of others need not be in an endless loop. So does one if no thread has
- * ended for long, and all could be in endless loops; who does not wait is asked first. */
+/* All runnable warps have polled for a while; only loop counters advance. They may wait for threads of their own warp
+ * that have not been scheduled: such warps get longer turns until those threads run. After all blocks were checked for
+ * such warps, one warp gets an unlimited turn, so that its loop ends or is soon known to be endless; if memory changes
+ * meanwhile, only as long as the warp itself changes it, for a warp that observes the changes of others need not be in
+ * an endless loop. The same if no thread has ended for long and all warps could be in endless loops; warps that do not
+ * wait come first. */
 static void end_quiet(Block *block, Results *results, int resident) {
     const int64_t patience = PATIENCE * (int64_t)resident, most = block->warp[0].launch->most_steps;
-    const int64_t round = resident * (int64_t)block->warps * (TURN + patience_of(&block->warp[0], STARES));
-    const int64_t vain = results->in_vain - LONG * most - round; /* in the first round all come to let go whom they hold up */
+    const int64_t round = resident * (int64_t)block->warps * (TURN + patience_of(&block->warp[0], POLLS));
+    /* the first round goes to warps that hold threads up */
+    const int64_t vain = results->in_vain - LONG * most - round;
     if (results->progress != results->seen_progress) {
         results->seen_progress = results->progress;
         results->quiet = 0;
     }
     if (++results->quiet <= patience && vain < 0) return;
-    const int is_quiet = results->quiet > patience + 2 * resident; /* some blocks are asked twice in a round */
+    const int is_quiet = results->quiet > patience + 2 * resident; /* some blocks are visited twice in a round */
     for (int w = 0; w < block->warps; w++) {
         Warp *warp = &block->warp[w];
-        if (!can_go_on(warp) || goes_in_circles(warp)) continue;
+        if (!can_go_on(warp) || is_in_cycle(warp)) continue;
         const int holds_up = held_up(warp) > 0;
         const int is_next = vain > round + most || (vain >= 0 && !warp->waits && !holds_up);
-        const int nothing_changes = results->changes == warp->left_at, may_write_for_ever = !nothing_changes && !warp->stares;
+        const int nothing_changes = results->changes == warp->left_at;
+        const int may_write_for_ever = !nothing_changes && !warp->polls;
         if ((is_quiet && nothing_changes) || (may_write_for_ever && (is_quiet || is_next))) {
             warp->has_time = most;
             warp->only_while_it_writes = may_write_for_ever;
@@ -296,7 +307,7 @@ static void end_quiet(Block *block, Results *results, int resident) {
             results->in_vain = 0;
             return;
         }
-        if (holds_up) warp->has_time = 1 + patience_of(warp, STARES);
+        if (holds_up) warp->has_time = 1 + patience_of(warp, POLLS);
     }
 }
 
@@ -307,7 +318,7 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
         uint32_t saw = 0;
         end_quiet(block, results, resident);
         if (alone && results->is_timed) {
-            Behind furthest = {NOBODY_BEHIND, NOBODY_BEHIND, NOBODY_BEHIND, 0};
+            Slowest furthest = {NONE_BEHIND, NONE_BEHIND, NONE_BEHIND, 0};
             look_at_work(block, &furthest);
             look_behind(block, &furthest);
             let_time_pass(results, &furthest);
@@ -323,7 +334,7 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
             const int64_t changes = results->changes;
             if (run_turn(warp)) {
                 can_run = 1;
-                if (warp->saw_others) look_for_circles(warp);
+                if (warp->saw_others) detect_cycle(warp);
             }
             saw |= warp->saw_others;
             if (results->changes != changes && time_of(warp) > results->changed_at) results->changed_at = time_of(warp);
@@ -337,7 +348,7 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
         }
         if (results->fault) return 1;
         if (alone && is_stuck(block)) {
-            if (part_from_loops(block) || part_from_circles(block) || give_up_waiting(block)) continue;
+            if (part_from_loops(block) || split_off_last(block) || give_up_waiting(block)) continue;
             name_waiters(block, results);
             return 1;
         }
@@ -398,7 +409,7 @@ static void begin_round(Execution *e, const Launch *launch, Results *results, in
     while (e->next < stop && ((e->next - first) % size || (e->resident < e->wanted && e->resident + size <= e->most))) {
         int rank = (int)((e->next - first) % size);
         if (!rank) for (e->cluster = e->clusters; e->cluster->living; e->cluster++) {}
-        /* What happens is the same, whoever executes the blocks before. */
+        /* Deterministic: independent of the host thread that executes the blocks before. */
         if (!rank && e->most == size) {
             results->partings = results->is_timed = 0;
             results->horizon = results->seen_horizon = results->changed_at = results->shown = 0;
@@ -418,8 +429,8 @@ static void begin_round(Execution *e, const Launch *launch, Results *results, in
     e->all_are_begun = e->next == stop || e->resident + size > e->most;
     e->progress = results->progress;
     if (!results->is_timed) return;
-    const int64_t to_begin = e->all_are_begun ? NOBODY_BEHIND : 0;
-    Behind furthest = {to_begin, to_begin, NOBODY_BEHIND, 0};
+    const int64_t to_begin = e->all_are_begun ? NONE_BEHIND : 0;
+    Slowest furthest = {to_begin, to_begin, NONE_BEHIND, 0};
     for (int r = 0; r < e->resident; r++) look_at_work(&e->order[r]->block, &furthest);
     for (int r = 0; r < e->resident; r++) look_behind(&e->order[r]->block, &furthest);
     let_time_pass(results, &furthest);
@@ -444,7 +455,7 @@ static int take_turns(Execution *e, Results *results) {
     return 1;
 }
 
-/* Whether nobody can go on, even if those go on alone who wait for others that will not come. */
+/* Whether no thread can run, not even after groups that wait for absent threads were split off. */
 static int is_deadlock(Execution *e) {
     int stuck = 1;
     for (int r = 0; r < e->resident; r++) stuck &= is_stuck(&e->order[r]->block);
@@ -457,11 +468,12 @@ static int is_deadlock(Execution *e) {
     return stuck;
 }
 
-/* Execute the blocks at places [first, stop) of block_ids. Those that may wait for others are begun one after the other:
- * when all that have begun look at what others do and get nowhere, or none ends for a while, as many more are, up to what
- * the device holds. (So few have to be kept at a time, where blocks leave each other something and go on.)
+/* Execute the blocks at positions [first, stop) of block_ids. Blocks that may wait for each other become resident
+ * one after the other: when all resident blocks poll without progress, or none has ended for a while, their number
+ * doubles, up to what the device holds. (So few are resident at a time where blocks publish a result and go on.)
  *
- * After a while it returns 1 and wants to be called again, so that Python can hear an interrupt; 0 when all is done. */
+ * It returns 1 after a while, to be called again, so that Python can handle an interrupt; 0 when all blocks have
+ * ended. */
 EXPORT int32_t run_blocks(const Launch *launch, Results *results, int64_t first, int64_t stop) {
     Execution *e = results->execution;
     if ((!e || !e->is_running) && !begin_execution(launch, results, first)) results->fault = NO_MEMORY;

@@ -28,11 +28,12 @@ static int knows_phases(const Block *block) {
 
 enum {
     LEAVES_FOR_GOOD = 1 << 18, ANYWHERE = 1 << 19, MULTICAST = 1 << 20, BEHIND_COPIES = 1 << 22,
-    OF_PTX = 1 << 27 /* a phase is named by its parity; the size of a copy is in bytes, and its blocks are in source 3 */
+    /* a phase is named by its parity; the size of a copy is in bytes, and its blocks are in source 3 */
+    OF_PTX = 1 << 27
 };
 
-/* Change an mbarrier of a block. The end of a phase is a barrier of the block for those who watch, but that only they know
- * of each other who have arrived and who find it ended. */
+/* Update an mbarrier of a block. For the race detector the end of a phase is a barrier of the block that orders only
+ * the threads that arrived (release) and those that observe its end (acquire). */
 static uint64_t change(Warp *warp, Block *block, uint8_t *at, uint64_t count, uint64_t dropped, uint64_t size) {
     uint64_t old, now;
     memcpy(&old, at, sizeof old);
@@ -64,7 +65,8 @@ static void arrive_at(Warp *warp, const Instruction *i, int space, const Request
                         : what == EXPECTS_ONE                          ? 1
                         : what == COMPLETES_ONE                        ? (uint64_t)-1
                                                                        : 0;
-        Block *block = space == CLUSTER ? warp->block->cluster->block[request->address[lane] >> RANK_SHIFT] : warp->block;
+        Block *block = space == CLUSTER ? warp->block->cluster->block[request->address[lane] >> RANK_SHIFT]
+            : warp->block;
         if (knows_phases(block)) warp_arrives(warp, block, (uint32_t)(at[lane] - block->shared));
         uint64_t old = change(warp, block, at[lane], count, i->flags & LEAVES_FOR_GOOD ? count : 0, size);
         if (!i->d_width) continue;
@@ -137,7 +139,8 @@ enum { FETCHES, SENDS, PUTS, COMBINES }; /* number[0]; the operation and the typ
 enum { UNIT = 16 };
 
 /* A place in shared memory of the cluster, NULL after a fault. */
-static uint8_t *place_in_cluster(Warp *warp, const Instruction *i, uint32_t address, uint64_t size, int rank, uint64_t unit) {
+static uint8_t *place_in_cluster(Warp *warp, const Instruction *i, uint32_t address, uint64_t size, int rank,
+                                 uint64_t unit) {
     const Launch *launch = warp->launch;
     uint64_t byte = byte_of(address) - (uint64_t)launch->shared_base;
     Block *block = rank < launch->cluster_blocks ? warp->block->cluster->block[rank] : 0;
@@ -149,8 +152,9 @@ static uint8_t *place_in_cluster(Warp *warp, const Instruction *i, uint32_t addr
         fail(warp, i, MISALIGNED, 0, (int64_t)address);
         return 0;
     }
-    for (const int32_t *one = launch->shared_arrays; one < launch->shared_arrays + 2 * launch->shared_array_count; one += 2)
-        if (byte >= (uint64_t)one[0] && byte < (uint64_t)one[1] && byte + size > (uint64_t)one[1]) {
+    for (const int32_t *bounds = launch->shared_arrays; bounds < launch->shared_arrays + 2 * launch->shared_array_count;
+         bounds += 2)
+        if (byte >= (uint64_t)bounds[0] && byte < (uint64_t)bounds[1] && byte + size > (uint64_t)bounds[1]) {
             fail(warp, i, OUT_OF_BOUNDS, 0, (int64_t)address); /* it would end in another array */
             return 0;
         }
@@ -189,7 +193,8 @@ static void combine(const Instruction *i, uint8_t *there, const uint8_t *begin, 
 }
 
 /* A copy goes line by line of shared memory; the first byte there has the same place in its line as in the block. */
-static void count_bulk(Warp *warp, const Instruction *i, int slot, uint64_t place, uint64_t shared, uint64_t size, int is_far) {
+static void count_bulk(Warp *warp, const Instruction *i, int slot, uint64_t place, uint64_t shared, uint64_t size,
+                       int is_far) {
     int64_t *sums = sums_of(warp, i, slot);
     sums[REQUESTS]++;
     sums[LANES]++;
@@ -220,8 +225,8 @@ static void copy_of_lane(Warp *warp, const Instruction *i, int lane) {
         uint64_t address = what == FETCHES ? from : to;
         slot = array_of(warp, i, address, size, what != FETCHES);
         if (slot < 0) return;
-        const Allocation *one = &warp->launch->allocations[slot];
-        far = one->bytes + (address - one->base);
+        const Allocation *allocation = &warp->launch->allocations[slot];
+        far = allocation->bytes + (address - allocation->base);
     }
     if (what != FETCHES) {
         begin = place_in_cluster(warp, i, (uint32_t)from, size, own, UNIT);
@@ -239,7 +244,9 @@ static void copy_of_lane(Warp *warp, const Instruction *i, int lane) {
         warp->results->changes++;
     } else {
         int is_multicast = (i->flags & MULTICAST) != 0;
-        uint64_t ranks = !is_multicast ? 1ull << rank_of(warp, target) : of_ptx ? value_of(warp, i, 3, lane, 0) : given >> 16;
+        uint64_t ranks = !is_multicast ? 1ull << rank_of(warp, target)
+                         : of_ptx      ? value_of(warp, i, 3, lane, 0)
+                                       : given >> 16;
         for (uint64_t rest = ranks; rest; rest &= rest - 1) {
             int rank = __builtin_ctzll(rest), counted = is_multicast ? rank : (int)rank_of(warp, counter);
             uint8_t *there = place_in_cluster(warp, i, target, size, rank, UNIT);
@@ -248,7 +255,8 @@ static void copy_of_lane(Warp *warp, const Instruction *i, int lane) {
             Block *target_block = warp->block->cluster->block[rank];
             is_far |= rank != own;
             warp->results->copies++;
-            if (watch && counted != rank) fail(warp, i, HAZARD, lane, 0); /* whoever reads it asks a barrier of its own block */
+            /* a reader of it tests an mbarrier of its own block */
+            if (watch && counted != rank) fail(warp, i, HAZARD, lane, 0);
             else if (watch)
                 bulk_comes(warp, i, lane, target_block, (uint32_t)(there - target_block->shared), (uint32_t)size,
                            (uint32_t)(bar - target_block->shared));
@@ -258,7 +266,8 @@ static void copy_of_lane(Warp *warp, const Instruction *i, int lane) {
             change(warp, counter_block, bar, 0, 0, (uint64_t)0 - size);
         }
     }
-    if (warp->launch->counting) count_bulk(warp, i, slot, what == FETCHES ? from : to, what == FETCHES ? target : from, size, is_far);
+    if (warp->launch->counting)
+        count_bulk(warp, i, slot, what == FETCHES ? from : to, what == FETCHES ? target : from, size, is_far);
 }
 
 /* In machine code a warp makes one copy, in PTX each of its threads. */

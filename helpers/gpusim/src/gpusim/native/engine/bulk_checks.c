@@ -1,14 +1,15 @@
-/* The sanitizer's watch over copies in bulk: what checks/bulk_checks.py does, which says why, but for the
- * words. Here a copy or an access is a fault, HAZARD, where that one would report something.
+/* The race detector for bulk copies: the rules of checks/bulk_checks.py, which gives their reasons and writes the
+ * messages. A copy or an access is a fault, HAZARD, where that module would report a finding.
  *
- * A thread knows up to which time of each warp, and up to which phase of each mbarrier, something is done: `width` numbers.
- * Of what blocks of a cluster copy to each other only the arrival is watched: what others there use is not known here. */
+ * Each thread has a vector clock of `width` entries: a time of each warp and a phase of each mbarrier that it has
+ * acquired. Of copies between blocks of a cluster only the arrival is checked: accesses of other blocks are not tracked
+ * here. */
 #include "checks.h"
 
 enum { UNIT = 16, MOST_BARRIERS = 64, MOST_PUTS = 256, LOADS = 0, STORES = 1 };
 
-/* A copy to global memory that its thread has not waited for. age: how many groups have been closed since, -1 while its own
- * is open. */
+/* A copy to global memory that its thread has not waited for. age: how many groups have been closed since, -1 while its
+ * own is open. */
 typedef struct {
     int32_t thread, age;
     uint32_t first, end; /* units */
@@ -19,7 +20,7 @@ struct BulkWatch {
     uint32_t warps, width, barriers, puts, has_put;
     uint32_t *now;                   /* by warp */
     uint32_t *knows;                 /* by thread */
-    uint32_t *arrived, *ended;         /* by mbarrier: what who arrived there knew, and what they did whose phase has ended */
+    uint32_t *arrived, *ended;         /* by mbarrier: clocks joined on arrival, and as of the end of the last phase */
     uint32_t *phases, *place;        /* by mbarrier: how many have ended, and where it is */
     uint32_t *phase, *barrier;       /* by unit: of the copy to it, 0 for none */
     uint32_t *last[2], *read_by_put; /* by unit and warp: when it was accessed, and copied from */
@@ -56,9 +57,11 @@ void begin_bulk_watch(BulkWatch *watch) {
     watch->barriers = watch->puts = watch->has_put = 0;
 }
 
-/* ---- who knows what */
+/* ---- vector clocks */
 
-static uint32_t *known_by(const BulkWatch *watch, uint32_t thread) { return watch->knows + (size_t)thread * watch->width; }
+static uint32_t *known_by(const BulkWatch *watch, uint32_t thread) {
+    return watch->knows + (size_t)thread * watch->width;
+}
 
 static void join(const BulkWatch *watch, uint32_t *to, const uint32_t *from) {
     for (uint32_t k = 0; k < watch->width; k++) to[k] = to[k] > from[k] ? to[k] : from[k];
@@ -73,19 +76,19 @@ static int number_of(BulkWatch *watch, uint32_t byte) {
     return (int)watch->barriers++;
 }
 
-void bulk_met(Block *block, const uint32_t *who) {
+void bulk_met(Block *block, const uint32_t *threads) {
     BulkWatch *watch = block->bulk;
     uint32_t *all = 0;
     for (uint32_t t = 0; t < watch->warps * WARP; t++) {
-        if (who && !(who[t / WARP] >> t % WARP & 1)) continue;
+        if (threads && !(threads[t / WARP] >> t % WARP & 1)) continue;
         if (all) join(watch, all, known_by(watch, t));
         else all = known_by(watch, t);
     }
     if (!all) return;
     for (uint32_t w = 0; w < watch->warps; w++)
-        if (!who || who[w]) all[w] = watch->now[w]++;
+        if (!threads || threads[w]) all[w] = watch->now[w]++;
     for (uint32_t t = 0; t < watch->warps * WARP; t++)
-        if ((!who || who[t / WARP] >> t % WARP & 1) && known_by(watch, t) != all)
+        if ((!threads || threads[t / WARP] >> t % WARP & 1) && known_by(watch, t) != all)
             memcpy(known_by(watch, t), all, watch->width * sizeof *all);
 }
 
@@ -95,7 +98,8 @@ void bulk_met_in_warp(const Warp *warp, uint32_t mask) {
     for (uint32_t rest = mask & (mask - 1); rest; rest &= rest - 1)
         join(watch, known, known_by(watch, (uint32_t)(warp->number * WARP + __builtin_ctz(rest))));
     for (uint32_t rest = mask & (mask - 1); rest; rest &= rest - 1)
-        memcpy(known_by(watch, (uint32_t)(warp->number * WARP + __builtin_ctz(rest))), known, watch->width * sizeof *known);
+        memcpy(known_by(watch, (uint32_t)(warp->number * WARP + __builtin_ctz(rest))), known,
+               watch->width * sizeof *known);
 }
 
 void bulk_arrives(Warp *warp, const Instruction *i, const Request *request) {
@@ -122,7 +126,7 @@ void bulk_arrives(Warp *warp, const Instruction *i, const Request *request) {
 void bulk_phase_ended(Block *block, uint32_t byte) {
     BulkWatch *watch = block->bulk;
     int number = number_of(watch, byte);
-    if (number < 0) return; /* it is a fault for who finds it ended */
+    if (number < 0) return; /* a fault for the thread that observes its end */
     watch->phases[number]++;
     memcpy(watch->ended + (size_t)number * watch->width, watch->arrived + (size_t)number * watch->width,
            watch->width * sizeof *watch->arrived);
@@ -144,7 +148,7 @@ void bulk_found_ended(Warp *warp, const Instruction *i, const Request *request, 
 
 /* ---- accesses */
 
-/* Whether what was copied to a unit has come, as far as somebody knows. */
+/* Whether a thread with this clock has acquired the completion of the copy to a unit. */
 static int has_come(const BulkWatch *watch, const uint32_t *known, uint32_t unit) {
     return watch->phase[unit] <= known[watch->warps + watch->barrier[unit]];
 }
@@ -157,7 +161,7 @@ static int knows_of(const BulkWatch *watch, const uint32_t *known, const uint32_
     return 1;
 }
 
-/* Whether a copy to global memory that nobody has waited for may still read one of these units. */
+/* Whether a copy to global memory that no thread has waited for may still read one of these units. */
 static int is_being_put(const BulkWatch *watch, uint32_t first, uint32_t end) {
     for (uint32_t p = 0; p < watch->puts; p++)
         if (watch->put[p].first < end && first < watch->put[p].end) return 1;
@@ -172,7 +176,8 @@ void bulk_access(Warp *warp, const Instruction *i, const Request *request, int t
         uint32_t unit = (uint32_t)request->address[lane] / UNIT;
         const uint32_t *known = known_by(watch, own * WARP + (uint32_t)lane);
         int writes_early = touch != READS && watch->has_put &&
-                           (is_being_put(watch, unit, unit + 1) || !knows_of(watch, known, watch->read_by_put, unit, own));
+                           (is_being_put(watch, unit, unit + 1) ||
+                            !knows_of(watch, known, watch->read_by_put, unit, own));
         if (!has_come(watch, known, unit) || writes_early) {
             fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
             return;
@@ -183,7 +188,8 @@ void bulk_access(Warp *warp, const Instruction *i, const Request *request, int t
 
 /* ---- copies */
 
-void bulk_comes(Warp *warp, const Instruction *i, int lane, Block *block, uint32_t byte, uint32_t size, uint32_t counter) {
+void bulk_comes(Warp *warp, const Instruction *i, int lane, Block *block, uint32_t byte, uint32_t size,
+                uint32_t counter) {
     BulkWatch *watch = block->bulk;
     uint32_t own = (uint32_t)warp->number, first = byte / UNIT, end = first + size / UNIT;
     const uint32_t *known = known_by(watch, own * WARP + (uint32_t)lane);
@@ -196,7 +202,7 @@ void bulk_comes(Warp *warp, const Instruction *i, int lane, Block *block, uint32
         watch->barrier[unit] = (uint32_t)number;
     }
     if (!is_free) fail(warp, i, HAZARD, lane, byte);
-    /* For those who look at cells it was written before the last barrier. */
+    /* In the shadow cells it counts as written before the last barrier. */
     for (uint64_t at = byte, end = byte + size; at < end;) {
         Cell *cell = cell_of(block->shadow, at, end, &at);
         if (!cell->written) cell->written = BEFORE_ALL;
@@ -229,12 +235,12 @@ void bulk_awaited(const Warp *warp, int pending) {
     BulkWatch *watch = warp->block->bulk;
     uint32_t left = 0, own = (uint32_t)warp->number;
     for (uint32_t p = 0; p < watch->puts; p++) {
-        const Put one = watch->put[p];
-        if (one.thread / WARP != warp->number || one.age < pending) {
-            watch->put[left++] = one;
+        const Put copy = watch->put[p];
+        if (copy.thread / WARP != warp->number || copy.age < pending) {
+            watch->put[left++] = copy;
             continue;
         }
-        for (uint32_t unit = one.first; unit < one.end; unit++) {
+        for (uint32_t unit = copy.first; unit < copy.end; unit++) {
             size_t at = (size_t)unit * watch->warps + own;
             watch->read_by_put[at] = watch->last[LOADS][at] = watch->now[own];
         }

@@ -1,24 +1,25 @@
 /* A happens-before race detector for shared and global memory, with vector clocks; README, "Races in global memory".
  *
- * Its shadow memory keeps the last writer and the last reader of each word, and when. Times are numbers of events: requests,
- * barriers, fences. It may report false positives, and no false negatives: gpusim/checks knows more (equal values, whether
- * a loaded value is live) and has the sentences, so that Python executes a launch again in which something is reported.
+ * Its shadow memory keeps the last writer and the last reader of each word, and when. Times are numbers of events:
+ * requests, barriers, fences. It may report false positives, and no false negatives: gpusim/checks knows more (equal
+ * values, whether a loaded value is live) and has the sentences, so that Python executes a launch again in which
+ * something is reported.
  *
  * A pipeline may load one time more than it multiplies. So a value that is loaded before any write is followed: it is
  * reported when an instruction reads the register, unless only to copy it, and forgotten when one writes it. */
 #include "checks.h"
 
-/* ---- release and acquire: a release is a fence, and then an atomic operation or another strong store; such an operation or
- * a strong load acquires, in the block if the fence is one of the block. From other blocks a thread acquires by an access to
- * the same variable, or to one by which another block releases, behind a fence, what it has acquired; what a warp acquires
- * of them, other warps of its block know behind a barrier. */
+/* ---- release and acquire: a release is a fence, and then an atomic operation or another strong store; such an
+ * operation or a strong load acquires, in the block if the fence is one of the block. From other blocks a thread
+ * acquires by an access to the same variable, or to one by which another block releases, behind a fence, what it has
+ * acquired; what a warp acquires of them, other warps of its block know behind a barrier. */
 enum {
     STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, TIME = WITH_STRENGTH - 1
 };
 
-static uint32_t later(uint32_t one, uint32_t other) { return one > other ? one : other; }
+static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-static uint32_t earlier(uint32_t one, uint32_t other) { return one < other ? one : other; }
+static uint32_t earlier(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 static uint32_t last_of(const uint32_t *times, uint32_t mask) {
     uint32_t last = 0;
@@ -26,9 +27,10 @@ static uint32_t last_of(const uint32_t *times, uint32_t mask) {
     return last;
 }
 
-/* By lane: what it did before this is known to those who meet others, in the grid. */
+/* By lane: the time up to which its accesses are released to the grid. */
 static uint32_t *released_of(const Warp *warp, int number) {
-    return warp->results->released_by_threads + ((size_t)warp->block->id * (size_t)warp->block->warps + (size_t)number) * WARP;
+    return warp->results->released_by_threads + ((size_t)warp->block->id * (size_t)warp->block->warps + (size_t)number)
+        * WARP;
 }
 
 void note_warp_barrier(Warp *warp, uint32_t mask) {
@@ -48,9 +50,10 @@ void note_warp_barrier(Warp *warp, uint32_t mask) {
     }
 }
 
-/* The lanes of `mask` tell others what they did before their fences. So do those for whom they may speak: who came to a
- * barrier of the warp behind its own fence (`known`), or before the fence of one of these. */
-static void release(uint32_t *released, const uint32_t *fenced, const uint32_t *known, const uint32_t *barrier, uint32_t mask) {
+/* The lanes of `mask` release what precedes their fences. They also release for lanes that passed a barrier of the warp
+ * after their own fence (`known`), or before the fence of one of these lanes (cumulativity). */
+static void release(uint32_t *released, const uint32_t *fenced, const uint32_t *known, const uint32_t *barrier,
+                    uint32_t mask) {
     uint32_t last = last_of(fenced, mask);
     for (int lane = 0; lane < WARP; lane++) {
         uint32_t before = mask >> lane & 1 ? fenced[lane] : known[lane];
@@ -65,12 +68,14 @@ static size_t blocks_of(const Launch *launch) {
 
 uint32_t voters_for(const Warp *warp, const Instruction *i, uint32_t mask) {
     uint32_t all = mask;
-    for (uint32_t rest = i->for_voters ? mask : 0; rest; rest &= rest - 1) all |= warp->order.voted_with[__builtin_ctz(rest)];
+    for (uint32_t rest = i->for_voters ? mask : 0; rest; rest &= rest - 1)
+        all |= warp->order.voted_with[__builtin_ctz(rest)];
     return all;
 }
 
-/* The vector clocks of a block: what all its threads have acquired, what else one of its warps has, and what of both a fence
- * has followed, so that the next strong store releases it. The entry behind the last block says whether any other is set. */
+/* The vector clocks of a block: what all its threads have acquired, what else one of its warps has, and what of both a
+ * fence has followed, so that the next strong store releases it. The entry behind the last block says whether any other
+ * is set. */
 typedef struct {
     uint32_t *common, *own, *common_releasable, *own_releasable;
 } Clocks;
@@ -78,13 +83,14 @@ typedef struct {
 static Clocks clocks_of(const Block *block, int warp) {
     const Results *results = block->warp[0].results;
     const size_t row = blocks_of(block->warp[0].launch) + 1;
-    const size_t of_block = (size_t)block->id * row, of_warp = ((size_t)block->id * (size_t)block->warps + (size_t)warp) * row;
+    const size_t of_block = (size_t)block->id * row;
+    const size_t of_warp = ((size_t)block->id * (size_t)block->warps + (size_t)warp) * row;
     return (Clocks){results->acquired + of_block, results->acquired_by_warps + of_warp, results->releasable + of_block,
                    results->releasable_by_warps + of_warp};
 }
 
-/* Acquire: join the clock with that of a variable. Release: join the variable's with what is releasable, and with the last
- * fence of the block. Most variables' clocks are empty: `any_clock` says so. */
+/* Acquire: join the clock with that of a variable. Release: join the variable's with what is releasable, and with the
+ * last fence of the block. Most variables' clocks are empty: `any_clock` says so. */
 static int acquire_and_release(Block *block, const Clocks *clocks, uint64_t place, int reads, int writes) {
     const size_t blocks = blocks_of(block->warp[0].launch);
     const Results *results = block->warp[0].results;
@@ -135,7 +141,7 @@ void note_fence(Warp *warp, uint32_t mask, int of_block) {
     uint32_t now = tick(warp->results);
     if (!of_block) warp->block->fenced = warp->results->fenced = now;
     if (!of_block && warp->results->acquired) make_releasable(warp);
-    if (of_block) warp->block->passes_on = 1;
+    if (of_block) warp->block->releases_in_block = 1;
     for (; mask; mask &= mask - 1) {
         int lane = __builtin_ctz(mask);
         warp->order.fenced_in_block[lane] = now;
@@ -194,14 +200,15 @@ void note_cluster(Cluster *cluster) {
         for (int rank = 0; rank < MOST_OF_CLUSTER; rank++) {
             Block *block = cluster->block[rank];
             if (!block || !block->warp[0].results->released_by_threads || !block->warp[0].results->acquired) continue;
-            const Clocks clocks = clocks_of(block, 0), of_all = {clocks.common, clocks.common, clocks.common, clocks.common};
+            const Clocks clocks = clocks_of(block, 0),
+                of_all = {clocks.common, clocks.common, clocks.common, clocks.common};
             acquire_and_release(block, &of_all, (uint64_t)(block->id - rank) % MEETING_PLACES, 1, 1);
         }
     }
 }
 
-/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory. A store
- * releases, a load acquires. */
+/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory. A
+ * store releases, a load acquires. */
 static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
     Block *block = warp->block;
     uint32_t now = tick(warp->results);
@@ -214,7 +221,7 @@ static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
     Order *order = &warp->order;
     release(order->released_in_block, order->fenced_in_block, order->known_in_block, order->barrier, mask);
     if (of_block) {
-        block->passes_on = 1;
+        block->releases_in_block = 1;
         return;
     }
     uint32_t covered = last_of(order->fenced, mask) > block->barrier ? block->barrier : 0;
@@ -228,7 +235,7 @@ static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
         block->covered = later(block->covered, covered);
     }
     release(released_of(warp, warp->number), order->fenced, order->known, order->barrier, mask);
-    if (block->passes_on) pass_on_in_grid(warp);
+    if (block->releases_in_block) pass_on_in_grid(warp);
 }
 
 /* The barrier of a cluster implies a fence and an atomic operation. */
@@ -257,15 +264,15 @@ static int is_strong(const Instruction *i, int touch) {
 /* A thread of the grid, by its block and its number in that. */
 typedef struct {
     uint32_t block, thread;
-} Someone;
+} ThreadId;
 
-static Someone number_of_grid(const Warp *warp, uint32_t number) {
+static ThreadId number_of_grid(const Warp *warp, uint32_t number) {
     uint32_t threads = (uint32_t)warp->launch->threads;
-    return (Someone){number / threads, number % threads};
+    return (ThreadId){number / threads, number % threads};
 }
 
 /* Whether what another thread did at a time comes before what this lane does now. */
-static int comes_before(const Warp *warp, int lane, Someone other, uint32_t time) {
+static int comes_before(const Warp *warp, int lane, ThreadId other, uint32_t time) {
     const uint32_t block = other.block, thread = other.thread;
     const Order *own = &warp->order;
     const uint32_t *of_threads = warp->results->released_by_threads;
@@ -277,7 +284,8 @@ static int comes_before(const Warp *warp, int lane, Someone other, uint32_t time
         return clocks.common[block] > time || clocks.own[block] > time;
     }
     const Warp *others = &warp->block->warp[thread / WARP];
-    if (warp->block->barrier > time && (others == warp || !has_uninvolved(warp->block) || is_known(warp, thread / WARP, time)))
+    if (warp->block->barrier > time &&
+        (others == warp || !has_uninvolved(warp->block) || is_known(warp, thread / WARP, time)))
         return 1;
     if (others == warp && earlier(own->barrier[lane], own->barrier[thread % WARP]) > time) return 1;
     return later(released, others->order.released_in_block[thread % WARP]) > time && own->met[lane] > time;
@@ -285,8 +293,8 @@ static int comes_before(const Warp *warp, int lane, Someone other, uint32_t time
 
 /* ---- shared memory */
 
-/* When a warp makes a request: now, when its block and when the warp last met, whether it may have acquired since what other
- * warps did, and into which group its copies go. */
+/* When a warp makes a request: now, when its block and when the warp last met, whether it may have acquired since what
+ * other warps did, and into which group its copies go. */
 typedef struct {
     uint32_t now, barrier, together_at;
     int32_t warp, may_acquire;
@@ -299,11 +307,13 @@ static inline Moment moment_of(const Warp *warp) {
                     warp->met_at > warp->block->barrier, (uint16_t)(warp->groups_closed + 1), warp->order.barrier};
 }
 
-/* Whether what happened at a time comes before what this thread does, as there was a barrier, of the block or of the warp. */
+/* Whether what happened at a time comes before what this thread does, as there was a barrier, of the block or of the
+ * warp. */
 static inline int ordered(const Moment *moment, uint32_t thread, uint16_t other, uint32_t time) {
     if (time <= moment->barrier || other == thread) return 1;
     if (other == MANY) return 0;
-    int is_one = !(other & MANY_OF_WARP), same_warp = (is_one ? other / WARP : other & (MANY_OF_WARP - 1)) == moment->warp;
+    int is_one = !(other & MANY_OF_WARP),
+        same_warp = (is_one ? other / WARP : other & (MANY_OF_WARP - 1)) == moment->warp;
     if (!same_warp || time < moment->together_at) return same_warp;
     return is_one && earlier(moment->met[thread % WARP], moment->met[other % WARP]) > time;
 }
@@ -314,7 +324,7 @@ static inline int write_ordered(const Moment *moment, uint32_t thread, const Cel
     return ordered(moment, thread, cell->writer, cell->written);
 }
 
-/* A copy that is under way counts as written when its thread waits for it. 0 if nobody has yet. */
+/* A copy in flight counts as written when its thread waits for it. 0 if no thread has yet. */
 static int settled(const Block *block, Cell *cell) {
     if (!cell->group) return 1;
     const Warp *owner = &block->warp[cell->writer / WARP];
@@ -328,41 +338,44 @@ static int settled(const Block *block, Cell *cell) {
 
 enum Verdict { FINE, SUSPICIOUS, UNWRITTEN };
 
-/* Whether a single thread of the block did something at a time and has handed it on to this one. */
-static int handed_on(const Warp *warp, uint32_t thread, uint16_t other, uint32_t time) {
+/* Whether an access by a single thread of the block happens before this one, by release and acquire. */
+static int is_released(const Warp *warp, uint32_t thread, uint16_t other, uint32_t time) {
     if (other >= MANY_OF_WARP) return 0;
-    return comes_before(warp, (int)(thread % WARP), (Someone){(uint32_t)warp->block->id, other}, time);
+    return comes_before(warp, (int)(thread % WARP), (ThreadId){(uint32_t)warp->block->id, other}, time);
 }
 
-/* Whether an access may come before or after what was written since the last barrier, as the outcome is the same, or defined:
- * both update, it may be looked at, or all store the same. */
+/* Whether the order of an access and of what was written since the last barrier is irrelevant: both update, plain loads
+ * may observe the word, or all store the same value. */
 static int may_come_between(const Warp *warp, const Cell *cell, uint32_t thread, int touch) {
     if (touch == UPDATES) return cell->flags & UPDATED && cell->written > warp->block->all_met;
-    if (touch == READS) return cell->flags & LOOKED_AT;
-    return touch == WRITES && cell->flags & SAME && !(warp->stored_anew >> thread % WARP & 1) && !has_uninvolved(warp->block);
+    if (touch == READS) return cell->flags & OBSERVED;
+    return touch == WRITES && cell->flags & SAME && !(warp->stored_anew >> thread % WARP & 1) &&
+        !has_uninvolved(warp->block);
 }
 
-/* `block`: whose memory it is. hands_on: whether threads may hand things on. is_strong: it is a strong access; looked_at:
- * plain loads may look at what it changes. */
-static int verdict_on(Warp *warp, const Block *block, Cell *cell, int hands_on, uint32_t thread, int touch, int is_strong,
-                      int looked_at) {
+/* `block`: the owner of the memory. may_release: whether the kernel has fences, so that threads may release. is_strong:
+ * it is a strong access; is_observed: plain loads may read what it changes (an mbarrier of Ampere). */
+static int verdict_on(Warp *warp, const Block *block, Cell *cell, int may_release, uint32_t thread, int touch,
+                      int is_strong, int is_observed) {
     const Moment moment = moment_of(warp);
     if (!settled(block, cell)) return SUSPICIOUS;
-    const int comes_between = may_come_between(warp, cell, thread, touch), is_first = cell->written <= warp->block->all_met;
+    const int comes_between = may_come_between(warp, cell, thread, touch);
+    const int is_first = cell->written <= warp->block->all_met;
     int is_known = !cell->written || write_ordered(&moment, thread, cell);
     if (!is_known && !(cell->flags & AWAITED) && !(comes_between && touch == UPDATES))
-        is_known = (is_strong && cell->flags & STRONG_WRITE) || (hands_on && handed_on(warp, thread, cell->writer, cell->written));
+        is_known = (is_strong && cell->flags & STRONG_WRITE) ||
+            (may_release && is_released(warp, thread, cell->writer, cell->written));
     if (!is_known && !comes_between) return SUSPICIOUS;
     if (touch == UPDATES && !cell->written) return SUSPICIOUS;
-    int knows_reader = hands_on && cell->read && handed_on(warp, thread, cell->reader, cell->read);
+    int knows_reader = may_release && cell->read && is_released(warp, thread, cell->reader, cell->read);
     if (touch != READS) {
-        if (cell->read && !ordered(&moment, thread, cell->reader, cell->read) && !knows_reader && !looked_at &&
+        if (cell->read && !ordered(&moment, thread, cell->reader, cell->read) && !knows_reader && !is_observed &&
             !(is_strong && cell->flags & STRONG_READ))
             return SUSPICIOUS;
-        /* What was written since the last barrier, too, and was neither, still counts for who comes next. So does what is
-         * written first of all: who might come before it would find anything there. */
+        /* A write since the last barrier that was neither keeps these flags clear for the next access. So does the
+         * first write of all: an access ordered before it would read an undefined value. */
         uint16_t kind = (touch == UPDATES ? UPDATED : 0) | (is_strong && cell->written ? STRONG_WRITE : 0);
-        if (looked_at) kind |= LOOKED_AT;
+        if (is_observed) kind |= OBSERVED;
         if (touch == WRITES && !is_strong && (is_first || !(warp->stored_anew >> thread % WARP & 1))) kind |= SAME;
         if (!is_first) kind &= cell->flags;
         const int joins = comes_between && (touch == UPDATES || !is_known);
@@ -388,7 +401,7 @@ static int may_go_unused(const Warp *warp, const Instruction *i) {
     return warp->launch->uses && warp->launch->uses[i->index].may_go_unused;
 }
 
-/* A lane has loaded what nobody wrote into a register. 0 if that is not to be followed. */
+/* A lane has loaded an uninitialised value into a register. 0 if its use is not to be followed. */
 static int hold(Warp *warp, const Instruction *i, int32_t row, int lane) {
     if (!may_go_unused(warp, i) || row >= REGISTERS) return 0;
     warp->held[row / 64] |= 1ull << row % 64;
@@ -482,18 +495,21 @@ void follow_undefined(Warp *warp, const Instruction *i, uint32_t here, uint32_t 
     if (computes) lanes = computed_from(warp, i, use, mask) | decided;
     else if (decided) lanes = decided;
     else if (!shuffles) lanes = computed_from(warp, i, use, mask);
-    else for (int k = 1; k < 3; k++) lanes |= i->source[k] >= 0 && i->width[k] ? undefined_row(warp, i->source[k]) & mask : 0;
+    else for (int k = 1; k < 3; k++)
+        lanes |= i->source[k] >= 0 && i->width[k] ? undefined_row(warp, i->source[k]) & mask : 0;
     const int is_beyond = i->d_width && part_of(warp, i->d, i->d_width - 1) >= REGISTERS;
     if (lanes && (!computes || i->uniform || is_beyond)) {
         fail(warp, i, HAZARD, __builtin_ctz(lanes), 0);
         return;
     }
-    if (shuffles) return; /* it says itself what it takes */
+    if (shuffles) return; /* `take_undefined` follows the lanes that it reads */
     for (int part = 0; part < REGISTERS / 64; part++)
         for (uint64_t rest = use->writes[part]; rest; rest &= rest - 1)
-            set_undefined(warp->undefined, warp->undefined_in, 64 * part + __builtin_ctzll(rest), mask | decided, lanes);
+            set_undefined(warp->undefined, warp->undefined_in, 64 * part + __builtin_ctzll(rest), mask | decided,
+                          lanes);
     for (int k = 0; k < 2; k++)
-        if (i->p_out[k] != NEVER_KEPT) set_undefined(warp->undefined_truth, warp->undefined_truth_in, i->p_out[k], mask | decided, lanes);
+        if (i->p_out[k] != NEVER_KEPT)
+            set_undefined(warp->undefined_truth, warp->undefined_truth_in, i->p_out[k], mask | decided, lanes);
     note_undefined(warp);
 }
 
@@ -508,8 +524,8 @@ void take_undefined(Warp *warp, const Instruction *i, uint32_t mask, const Lanes
     note_undefined(warp);
 }
 
-/* The usual cases, in short, where no copy is under way; else `verdict_on` has to look. A write or a copy comes after all
- * that others did there. */
+/* The usual cases, in short, where no copy is under way; else `verdict_on` has to look. A write or a copy comes after
+ * all that others did there. */
 static inline int is_free(const Moment *moment, const Cell *cell, uint32_t thread) {
     return write_ordered(moment, thread, cell) && ordered(moment, thread, cell->reader, cell->read);
 }
@@ -522,15 +538,15 @@ static inline void write_note(const Moment *moment, Cell *cell, uint32_t thread,
     if (touch == COPIES) cell->group = moment->open_group;
 }
 
-/* A read comes after the write, and if others have read the same since the last barrier, then in the same request, or they
- * have not handed it on to this one. */
-static inline int surely_read(const Moment *moment, Cell *cell, int hands_on, uint32_t thread) {
+/* The fast path of a read: it happens after the write, and other reads since the last barrier are of the same request,
+ * or do not happen before it. */
+static inline int surely_read(const Moment *moment, Cell *cell, int may_release, uint32_t thread) {
     if (!cell->written || !write_ordered(moment, thread, cell)) return 0;
     const uint16_t many_of_warp = (uint16_t)(MANY_OF_WARP | moment->warp);
     if (cell->read <= moment->barrier) cell->reader = (uint16_t)thread;
     else if (cell->reader != thread && cell->reader != many_of_warp && cell->reader != MANY) {
         const int is_of_warp = cell->reader < MANY_OF_WARP && cell->reader / WARP == moment->warp;
-        if (hands_on && cell->read != moment->now && (is_of_warp || moment->may_acquire)) return 0;
+        if (may_release && cell->read != moment->now && (is_of_warp || moment->may_acquire)) return 0;
         cell->reader = is_of_warp ? many_of_warp : MANY;
     }
     cell->read = moment->now;
@@ -539,7 +555,8 @@ static inline int surely_read(const Moment *moment, Cell *cell, int hands_on, ui
 }
 
 /* Bytes that several blocks of a cluster use. Between two barriers of the cluster only one may, unless all read, or all
- * update them by atomic operations. What lies between arriving at a barrier and waiting there is for those who know more. */
+ * update them by atomic operations. Accesses between arriving at a barrier and waiting for it are left to the checks in
+ * Python. */
 static int check_between(const Warp *warp, Between *between, int touch) {
     uint16_t own = (uint16_t)(1u << warp->block->rank);
     if (between->phase != warp->block->cluster->phase) {
@@ -556,17 +573,17 @@ static int check_between(const Warp *warp, Between *between, int touch) {
     return 1;
 }
 
-/* Whether other blocks of the cluster let this one use bytes of its own, and other warps did nothing there that this one
- * does not know of. No copy is under way there. */
+/* Whether accesses by other blocks of the cluster and by other warps to these bytes happen before this one. No copy
+ * into them is in flight. */
 static int is_open_to(const Warp *warp, const Shadow *shadow, const Cell *cell, int touch) {
     if (shadow->between && !check_between(warp, &shadow->between[cell - shadow->cell], touch)) return 0;
     return !shadow->known || are_known(warp, cell, touch);
 }
 
-/* Look at lanes for the usual cases: the answer are those that are left, from the first one that is none. (Inlined for
- * each kind of access, so that the loops are short.) */
-static inline __attribute__((always_inline)) uint32_t usual_ones(const Warp *warp, const Request *request, uint32_t rest,
-                                                                 int width, int touch, int hands_on) {
+/* The fast path, lane by lane: returns the lanes from the first one on that needs the full rules. (Inlined for each
+ * kind of access, so that the loops are short.) */
+static inline __attribute__((always_inline)) uint32_t fast_lanes(const Warp *warp, const Request *request,
+                                                                 uint32_t rest, int width, int touch, int may_release) {
     const uint64_t end = (uint64_t)warp->launch->shared_bytes;
     const Moment moment = moment_of(warp);
     Shadow *const shadow = warp->block->shadow;
@@ -584,30 +601,34 @@ static inline __attribute__((always_inline)) uint32_t usual_ones(const Warp *war
             parts = width / WORD_BYTES;
         }
         for (int part = 0; part < parts; part++) {
-            Cell *one = cell + part;
-            if (one->group || (has_others && !is_open_to(warp, shadow, one, touch))) return rest;
-            if (!(touch == READS ? surely_read(&moment, one, hands_on, thread) : is_free(&moment, one, thread))) return rest;
+            Cell *part_cell = cell + part;
+            if (part_cell->group || (has_others && !is_open_to(warp, shadow, part_cell, touch))) return rest;
+            if (!(touch == READS ? surely_read(&moment, part_cell, may_release, thread)
+                  : is_free(&moment, part_cell, thread)))
+                return rest;
         }
         for (int part = 0; part < parts && touch != READS; part++) write_note(&moment, cell + part, thread, touch);
     }
     return 0;
 }
 
-static inline __attribute__((always_inline)) uint32_t usual_of(const Warp *warp, const Request *request, uint32_t rest,
-                                                               int width, int touch, int hands_on) {
-    if (width == WORD_BYTES) return usual_ones(warp, request, rest, WORD_BYTES, touch, hands_on);
-    if (width == UNIT_BYTES) return usual_ones(warp, request, rest, UNIT_BYTES, touch, hands_on);
-    return width == 2 * WORD_BYTES ? usual_ones(warp, request, rest, 2 * WORD_BYTES, touch, hands_on) : rest;
+static inline __attribute__((always_inline)) uint32_t fast_path_of(const Warp *warp, const Request *request,
+                                                                   uint32_t rest, int width, int touch,
+                                                                   int may_release) {
+    if (width == WORD_BYTES) return fast_lanes(warp, request, rest, WORD_BYTES, touch, may_release);
+    if (width == UNIT_BYTES) return fast_lanes(warp, request, rest, UNIT_BYTES, touch, may_release);
+    return width == 2 * WORD_BYTES ? fast_lanes(warp, request, rest, 2 * WORD_BYTES, touch, may_release) : rest;
 }
 
-static uint32_t unusual_ones(const Warp *warp, const Request *request, uint32_t rest, int width, int touch, int hands_on) {
-    if (touch == READS) return usual_of(warp, request, rest, width, READS, hands_on);
-    if (touch == WRITES) return usual_of(warp, request, rest, width, WRITES, 0);
-    if (touch == COPIES) return usual_of(warp, request, rest, width, COPIES, 0);
+static uint32_t slow_lanes(const Warp *warp, const Request *request, uint32_t rest, int width, int touch,
+                           int may_release) {
+    if (touch == READS) return fast_path_of(warp, request, rest, width, READS, may_release);
+    if (touch == WRITES) return fast_path_of(warp, request, rest, width, WRITES, 0);
+    if (touch == COPIES) return fast_path_of(warp, request, rest, width, COPIES, 0);
     return rest;
 }
 
-/* Of what a lane has loaded into its registers nobody wrote `size` bytes, which lie `skipped` bytes behind the first. */
+/* `size` bytes that a lane has loaded, from byte `skipped` on, are uninitialised. */
 static int hold_all(Warp *warp, const Instruction *i, uint64_t skipped, uint64_t size, int lane) {
     for (uint64_t at = skipped; at < skipped + size; at += WORD_BYTES)
         if (!hold(warp, i, part_of(warp, i->d, (int)(at / WORD_BYTES)), lane)) return 0;
@@ -617,7 +638,8 @@ static int hold_all(Warp *warp, const Instruction *i, uint64_t skipped, uint64_t
 static void check_shared(Warp *warp, const Instruction *i, int space, const Request *request, int width, int touch,
                          const Pattern *known) {
     Block *block = warp->block;
-    const int hands_on = space == SHARED && warp->launch->fences; /* what comes from other blocks is for their barriers */
+    /* other blocks are ordered by barriers of the cluster */
+    const int may_release = space == SHARED && warp->launch->fences;
     const int is_strong = touch != COPIES && (touch == UPDATES || i->is_strong);
     if (tick(warp->results) == MOST_EVENTS || (block->shadow->between && warp->owes) || warp->groups_closed >= 0xfff0) {
         fail(warp, i, HAZARD, 0, 0); /* beyond what the numbers here can count */
@@ -625,11 +647,11 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
     }
     const uint64_t bytes = (uint64_t)warp->launch->shared_bytes;
     const Moment moment = moment_of(warp);
-    /* A third lane that reads the same changes nothing. It may be the one to which it was not handed on, though, and if
-     * nobody wrote it that holds for its registers, too: where that counts, all are looked at. */
+    /* A third lane that reads the same address changes nothing in the shadow memory. But its read may be the one that
+     * is not ordered, and an uninitialised value is followed in its registers, too: then all lanes are checked. */
     uint32_t rest = request->active, left_out = 0;
     if (known && touch == READS) rest = known->leaders, left_out = request->active & ~rest;
-    if (space == SHARED && !is_strong) rest = unusual_ones(warp, request, rest, width, touch, hands_on);
+    if (space == SHARED && !is_strong) rest = slow_lanes(warp, request, rest, width, touch, may_release);
     for (; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint32_t thread = (uint32_t)(warp->number * WARP + lane);
@@ -642,14 +664,17 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
         Shadow *shadow = block->shadow;
         uint64_t end = first + (uint64_t)width;
         for (uint64_t at = first, next; at < end; at = next) {
-            Cell *cell = end <= bytes ? cell_of(shadow, at, end, &next) : 0; /* a row of LDSM that no active lane reads */
-            int is_open = cell && (!shadow->between || check_between(warp, &shadow->between[cell - shadow->cell], touch));
+            /* a row of LDSM that no active lane reads */
+            Cell *cell = end <= bytes ? cell_of(shadow, at, end, &next) : 0;
+            int is_open = cell && (!shadow->between ||
+                                   check_between(warp, &shadow->between[cell - shadow->cell], touch));
             if (is_open && shadow->known && space == SHARED)
                 is_open = settled(block, cell) && (is_strong || are_known(warp, cell, touch));
             int verdict = SUSPICIOUS;
-            if (is_open && !cell->group && !is_strong && touch == READS && surely_read(&moment, cell, hands_on, thread)) continue;
-            if (is_open) verdict = verdict_on(warp, block, cell, hands_on, thread, touch, is_strong, i->looked_at);
-            if (hands_on || verdict == UNWRITTEN) rest |= left_out & (0u - (1u << lane)), left_out = 0;
+            if (is_open && !cell->group && !is_strong && touch == READS &&
+                surely_read(&moment, cell, may_release, thread)) continue;
+            if (is_open) verdict = verdict_on(warp, block, cell, may_release, thread, touch, is_strong, i->is_observed);
+            if (may_release || verdict == UNWRITTEN) rest |= left_out & (0u - (1u << lane)), left_out = 0;
             if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold_all(warp, i, at - first, next - at, lane))) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
@@ -659,41 +684,43 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
     if (touch == COPIES) warp->copies_open = 1;
 }
 
-/* ---- global memory: who wrote and read a word, as 1 + the thread's number in the grid. Different threads may share a word
- * only if nobody writes it, if all accesses are atomic or strong, or if one hands it over to the other. */
+/* ---- global memory: the last writer and reader of a word, as 1 + the thread's number in the grid. Several threads may
+ * access a word only if none writes it, if all accesses are atomic or strong, or if they are ordered by release and
+ * acquire. */
 
-/* Whether what the thread `who` did, in words and times of the cells, comes before what this lane does now. */
-static int is_known_to(const Warp *warp, int lane, uint32_t who, uint32_t time) {
-    return comes_before(warp, lane, number_of_grid(warp, who - 1), time & TIME);
+/* Whether an access by thread `id`, at a time as in the cells, happens before the current access of a lane. */
+static int is_known_to(const Warp *warp, int lane, uint32_t id, uint32_t time) {
+    return comes_before(warp, lane, number_of_grid(warp, id - 1), time & TIME);
 }
 
-/* What a thread does to a word. observes: it is an atomic operation that sees what was there before, so that what others did
- * to the word comes before all that the thread does to it later.
- * changed: the lanes of the warp whose store is of another value than there was before. */
+/* What a thread does to a word. observes: it is an atomic operation that sees what was there before, so that what
+ * others did to the word comes before all that the thread does to it later. changed: the lanes of the warp whose store
+ * is of another value than there was before. */
 typedef struct {
     int lane, touch, observes;
-    uint32_t who, strength, changed;
+    uint32_t id, strength, changed;
 } Act;
 
 /* Whether it does not matter that a lane's store comes before or after another one. */
 static int stores_the_same(const Act *act) { return act->touch == WRITES && !(act->changed >> act->lane & 1); }
 
-/* Others have updated a word, too, of whom this lane need not know. */
+/* Another thread has updated a word, too, which need not happen before this access. */
 static int is_unknown(const Warp *warp, const Act *act, uint32_t other, uint32_t time) {
-    return other && other != act->who && !is_known_to(warp, act->lane, other, time);
+    return other && other != act->id && !is_known_to(warp, act->lane, other, time);
 }
 
 /* An update after others: of those that it does not know of the last one of its own block is kept, and the last one of
  * another. The last one of all is the writer of the word. */
 static void keep_others(const Warp *warp, const Act *act, GlobalLine *line, const GlobalWord *word, const Times *time,
                         Others *others) {
-    const uint32_t who[] = {word->writer, others->near, others->far};
+    const uint32_t id[] = {word->writer, others->near, others->far};
     const uint32_t at[] = {time->written & TIME, others->near_written, others->far_written};
     Others kept = {0};
     for (int k = line->has_others ? 2 : 0; k >= 0; k--) {
-        if (!is_unknown(warp, act, who[k], at[k])) continue;
-        if (number_of_grid(warp, who[k] - 1).block == (uint32_t)warp->block->id) kept.near = who[k], kept.near_written = at[k];
-        else kept.far = who[k], kept.far_written = at[k];
+        if (!is_unknown(warp, act, id[k], at[k])) continue;
+        if (number_of_grid(warp, id[k] - 1).block == (uint32_t)warp->block->id)
+            kept.near = id[k], kept.near_written = at[k];
+        else kept.far = id[k], kept.far_written = at[k];
     }
     if (!line->has_others && !kept.near && !kept.far) return;
     *others = kept;
@@ -701,30 +728,32 @@ static void keep_others(const Warp *warp, const Act *act, GlobalLine *line, cons
 }
 
 /* A thread accesses a word of an array through which blocks may wait for each other. 0 if it may be a race. */
-static int check_in_time(const Warp *warp, const Act *act, GlobalLine *line, GlobalWord *word, Times *time, Others *others) {
-    const uint32_t now = warp->results->now, strength = act->strength, who = act->who;
+static int check_in_time(const Warp *warp, const Act *act, GlobalLine *line, GlobalWord *word, Times *time,
+                         Others *others) {
+    const uint32_t now = warp->results->now, strength = act->strength, id = act->id;
     const int is_open = stores_the_same(act);
     if (!(time->written & strength) && !is_open && is_unknown(warp, act, word->writer, time->written)) return 0;
     if (line->has_others && !strength && !is_open && (is_unknown(warp, act, others->near, others->near_written) ||
                                                       is_unknown(warp, act, others->far, others->far_written)))
         return 0;
     if (act->touch != READS) {
-        if (word->reader && word->reader != who && !(time->read & strength) &&
+        if (word->reader && word->reader != id && !(time->read & strength) &&
             (word->reader == ANYBODY || !is_known_to(warp, act->lane, word->reader, time->read)))
             return 0;
         if (act->touch == UPDATES && !act->observes) keep_others(warp, act, line, word, time, others);
         else if (line->has_others) *others = (Others){0};
-        /* What it wrote itself since the last barrier, and not like that, still counts for who comes next. */
+        /* A plain write of its own since the last barrier keeps the word plain for the next access. */
         const int was_plain =
-            word->writer == who && (time->written & TIME) > warp->block->all_met && !(time->written & WITH_STRENGTH);
-        word->writer = who;
+            word->writer == id && (time->written & TIME) > warp->block->all_met && !(time->written & WITH_STRENGTH);
+        word->writer = id;
         time->written = now | (was_plain ? 0 : strength);
-    } else if (word->reader && word->reader != who &&
+    } else if (word->reader && word->reader != id &&
                (word->reader == ANYBODY || !is_known_to(warp, act->lane, word->reader, time->read))) {
-        word->reader = ANYBODY; /* else who comes after this reader comes after that one, too */
+        /* else an access ordered after this reader would count as ordered after that one, too */
+        word->reader = ANYBODY;
         time->read = now | (time->read & strength);
     } else {
-        word->reader = who;
+        word->reader = id;
         time->read = now | strength;
     }
     return now < MOST_EVENTS;
@@ -732,7 +761,9 @@ static int check_in_time(const Warp *warp, const Act *act, GlobalLine *line, Glo
 
 /* ---- the words of a line together. What is found is what would be found word by word, or else the line is split. */
 
-static uint32_t who_of(uint32_t first, uint32_t bytes_each, uint32_t byte) { return bytes_each ? first + byte / bytes_each : first; }
+static uint32_t id_at(uint32_t first, uint32_t bytes_each, uint32_t byte) {
+    return bytes_each ? first + byte / bytes_each : first;
+}
 
 static void split_line(const Launch *launch, const Results *results, int slot, uint64_t number) {
     GlobalLine *line = &results->lines[slot][number];
@@ -741,8 +772,8 @@ static void split_line(const Launch *launch, const Results *results, int slot, u
     if (!line->writer && !line->reader) return;
     for (uint32_t byte = 0; byte < LINE_BYTES; byte += 1u << shift) {
         uint64_t word = (number * LINE_BYTES + byte) >> shift;
-        results->watched[slot][word] = (GlobalWord){who_of(line->writer, line->bytes_written, byte),
-                                                    who_of(line->reader, line->bytes_read, byte)};
+        results->watched[slot][word] = (GlobalWord){id_at(line->writer, line->bytes_written, byte),
+                                                    id_at(line->reader, line->bytes_read, byte)};
         if (results->times[slot]) results->times[slot][word] = (Times){line->written, line->read};
     }
 }
@@ -752,52 +783,53 @@ EXPORT void split_lines(const Launch *launch, const Results *results, int slot, 
         if (!results->lines[slot][numbers[k]].is_split) split_line(launch, results, slot, (uint64_t)numbers[k]);
 }
 
-static uint32_t least(uint32_t one, uint32_t other) { return other && other < one ? other : one; }
+static uint32_t least(uint32_t a, uint32_t b) { return b && b < a ? b : a; }
 
-/* The lanes from the first one on, which are the threads from the first one on, access a line, `width` bytes each: as
+/* The lanes from the first a on, which are the threads from the first a on, access a line, `width` bytes each: as
  * `check_in_time`. */
 static int line_in_time(const Warp *warp, const Act *first, GlobalLine *line, uint32_t width) {
-    const uint32_t who = first->who, strength = first->strength;
+    const uint32_t id = first->id, strength = first->strength;
     const int lane = first->lane, touch = first->touch;
     const uint32_t now = warp->results->now, written = line->written & TIME, read = line->read & TIME;
     const uint32_t step = least(least(width, line->bytes_written), line->bytes_read);
-    const int joins_writers = touch == UPDATES && !first->observes; /* who must not be forgotten */
+    const int joins_writers = touch == UPDATES && !first->observes; /* whose writers must be kept */
     const int orders_writers = line->writer && (joins_writers || !(line->written & strength));
     const int orders_readers = line->reader && !(touch != READS && line->read & strength);
-    const Someone first_writer = number_of_grid(warp, line->writer - 1), first_reader = number_of_grid(warp, line->reader - 1);
+    const ThreadId first_writer = number_of_grid(warp, line->writer - 1);
+    const ThreadId first_reader = number_of_grid(warp, line->reader - 1);
     int others_read = 0;
     for (uint32_t byte = 0; byte < LINE_BYTES; byte += step) {
-        uint32_t own = who + byte / width, writer = who_of(line->writer, line->bytes_written, byte);
-        uint32_t reader = who_of(line->reader, line->bytes_read, byte);
+        uint32_t own = id + byte / width, writer = id_at(line->writer, line->bytes_written, byte);
+        uint32_t reader = id_at(line->reader, line->bytes_read, byte);
         int at = lane + (int)(byte / width);
-        Someone one = first_writer, other = first_reader; /* a line's cells are of threads of one warp */
-        one.thread += writer - line->writer, other.thread += reader - line->reader;
-        if (orders_writers && writer != own && !comes_before(warp, at, one, written)) return 0;
+        ThreadId writing = first_writer, other = first_reader; /* a line's cells are of threads of one warp */
+        writing.thread += writer - line->writer, other.thread += reader - line->reader;
+        if (orders_writers && writer != own && !comes_before(warp, at, writing, written)) return 0;
         int is_open = orders_readers && reader != own && (reader == ANYBODY || !comes_before(warp, at, other, read));
         if (is_open && touch != READS) return 0;
         if (byte && is_open != others_read) return 0;
         others_read = is_open;
     }
     if (touch != READS) {
-        line->writer = who, line->bytes_written = (uint8_t)width;
+        line->writer = id, line->bytes_written = (uint8_t)width;
         line->written = now | strength;
     } else if (others_read) {
         line->reader = ANYBODY, line->bytes_read = 0, line->read = now | (line->read & strength);
     } else {
-        line->reader = who, line->bytes_read = (uint8_t)width, line->read = now | strength;
+        line->reader = id, line->bytes_read = (uint8_t)width, line->read = now | strength;
     }
     return now < MOST_EVENTS;
 }
 
 /* The same where blocks do not wait for each other; bytes_each: 0 if all are STRONG_ONES. */
-static int line_in_turn(GlobalLine *line, uint32_t who, uint32_t bytes_each, int touch) {
-    int is_reader = line->reader == who && line->bytes_read == bytes_each;
-    if (line->writer && (line->writer != who || line->bytes_written != bytes_each)) return 0;
+static int line_in_turn(GlobalLine *line, uint32_t id, uint32_t bytes_each, int touch) {
+    int is_reader = line->reader == id && line->bytes_read == bytes_each;
+    if (line->writer && (line->writer != id || line->bytes_written != bytes_each)) return 0;
     if (touch != READS) {
         if (line->reader && !is_reader) return 0;
-        line->writer = who, line->bytes_written = (uint8_t)bytes_each;
+        line->writer = id, line->bytes_written = (uint8_t)bytes_each;
     } else if (!line->reader || is_reader) {
-        line->reader = who, line->bytes_read = (uint8_t)bytes_each;
+        line->reader = id, line->bytes_read = (uint8_t)bytes_each;
     } else if (line->reader == ANYBODY || (bytes_each && line->bytes_read == bytes_each)) {
         line->reader = ANYBODY, line->bytes_read = 0; /* each word has another reader than before */
     } else {
@@ -816,17 +848,17 @@ static int is_in_a_row(const Request *request, int width) {
 /* The active lanes of a request that lie in one array. */
 static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lanes, const Request *request, int width,
                         int touch, const Pattern *known) {
-    const Allocation *one = &warp->launch->allocations[slot];
-    if (one->unwritten) {
+    const Allocation *allocation = &warp->launch->allocations[slot];
+    if (allocation->unwritten) {
         for (uint32_t rest = lanes; rest; rest &= rest - 1) {
             int lane = __builtin_ctz(rest);
-            uint64_t at = request->address[lane] - one->base;
-            for (uint64_t item = at / one->item; item <= (at + (uint64_t)width - 1) / one->item; item++) {
-                if (touch != WRITES && one->unwritten[item]) {
+            uint64_t at = request->address[lane] - allocation->base;
+            for (uint64_t item = at / allocation->item; item <= (at + (uint64_t)width - 1) / allocation->item; item++) {
+                if (touch != WRITES && allocation->unwritten[item]) {
                     fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                     return;
                 }
-                if (touch != READS) one->unwritten[item] = 0;
+                if (touch != READS) allocation->unwritten[item] = 0;
             }
         }
     }
@@ -838,15 +870,16 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     int shift = warp->launch->global_granule, strong = is_strong(i, touch);
     Act act = {.touch = touch, .changed = warp->stored_anew, .strength = strong ? WITH_STRENGTH : 0,
                .observes = i->flags & RETURNS_OLD && i->d_width};
-    uint32_t first = (uint32_t)((uint64_t)warp->block->id * (uint64_t)warp->launch->threads + (uint64_t)(warp->number * WARP) + 1);
+    uint32_t first = (uint32_t)((uint64_t)warp->block->id * (uint64_t)warp->launch->threads
+                                + (uint64_t)(warp->number * WARP) + 1);
     if (times) tick(warp->results);
-    uint64_t start = request->address[__builtin_ctz(lanes)] - one->base;
+    uint64_t start = request->address[__builtin_ctz(lanes)] - allocation->base;
     int is_whole = lanes == 0xffffffffu && start % LINE_BYTES == 0 && width >= WORD_BYTES && width <= 16 &&
                    (known ? known->form == SIDE_BY_SIDE : is_in_a_row(request, width));
     for (uint32_t lane = 0, of_line = LINE_BYTES / (uint32_t)width; is_whole && lane < WARP; lane += of_line) {
         GlobalLine *line = &lines[(start + lane * (uint32_t)width) / LINE_BYTES];
         if (line->is_split) continue;
-        act.lane = (int)lane, act.who = first + lane;
+        act.lane = (int)lane, act.id = first + lane;
         if (times ? line_in_time(warp, &act, line, (uint32_t)width)
             : strong ? line_in_turn(line, STRONG_ONES, 0, touch)
                      : line_in_turn(line, first + lane, (uint32_t)width, touch))
@@ -854,9 +887,9 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     }
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
-        uint32_t who = strong && !times ? (uint32_t)STRONG_ONES : first + (uint32_t)lane;
-        act.lane = lane, act.who = who;
-        uint64_t at = request->address[lane] - one->base;
+        uint32_t id = strong && !times ? (uint32_t)STRONG_ONES : first + (uint32_t)lane;
+        act.lane = lane, act.id = id;
+        uint64_t at = request->address[lane] - allocation->base;
         for (uint64_t word = at >> shift; word <= (at + (uint64_t)width - 1) >> shift; word++) {
             uint64_t number = (word << shift) / LINE_BYTES;
             if (!lines[number].is_split) split_line(warp->launch, warp->results, slot, number);
@@ -866,43 +899,43 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
-            if ((w->writer && w->writer != who && !stores_the_same(&act)) ||
-                (touch != READS && w->reader && w->reader != who)) {
+            if ((w->writer && w->writer != id && !stores_the_same(&act)) ||
+                (touch != READS && w->reader && w->reader != id)) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
-            if (touch != READS) w->writer = who;
-            else w->reader = w->reader && w->reader != who ? (uint32_t)ANYBODY : who;
+            if (touch != READS) w->writer = id;
+            else w->reader = w->reader && w->reader != id ? (uint32_t)ANYBODY : id;
         }
     }
 }
 
 void check_copied(Warp *warp, const Instruction *i, int slot, int lane, uint64_t address, uint64_t size, int touch) {
     enum { AT_ONCE = 16 };
-    Request one = {.active = 1u << lane};
-    warp->stored_anew = one.active;
+    Request part = {.active = 1u << lane};
+    warp->stored_anew = part.active;
     for (uint64_t at = 0; at < size && !warp->results->fault; at += AT_ONCE) {
-        one.address[lane] = address + at;
-        check_array(warp, i, slot, one.active, &one, AT_ONCE, touch, 0);
+        part.address[lane] = address + at;
+        check_array(warp, i, slot, part.active, &part, AT_ONCE, touch, 0);
     }
 }
 
 /* Look at the lanes that lie in an array; the answer are those that lie elsewhere. */
 static uint32_t check_those_in(Warp *warp, const Instruction *i, int slot, uint32_t lanes, const Request *request,
                                int width, int touch) {
-    const Allocation *one = &warp->launch->allocations[slot];
+    const Allocation *allocation = &warp->launch->allocations[slot];
     uint32_t inside = 0;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
-        if (request->address[lane] >= one->base && request->address[lane] + (uint64_t)width <= one->end)
+        if (request->address[lane] >= allocation->base && request->address[lane] + (uint64_t)width <= allocation->end)
             inside |= 1u << lane;
     }
     if (inside) check_array(warp, i, slot, inside, request, width, touch, 0);
     return lanes & ~inside;
 }
 
-/* `slot` is the array of the first lane. Others may look into other arrays, through a pointer chosen at run time, but not
- * where the pattern is known. */
+/* `slot` is the array of the first lane. Others may look into other arrays, through a pointer chosen at run time, but
+ * not where the pattern is known. */
 static void check_global(Warp *warp, const Instruction *i, int slot, const Request *request, int width, int touch,
                          const Pattern *known) {
     if (known) {
@@ -923,7 +956,8 @@ static void check_local(Warp *warp, const Instruction *i, const Request *request
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint8_t *written = warp->block->local_written +
-                           (size_t)(warp->number * WARP + lane) * (size_t)warp->launch->local_bytes + request->address[lane];
+                           (size_t)(warp->number * WARP + lane) * (size_t)warp->launch->local_bytes
+                               + request->address[lane];
         for (int byte = 0; byte < width; byte++) {
             if (touch != WRITES && !written[byte]) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
@@ -969,7 +1003,8 @@ void check_named(Warp *warp, const Instruction *i, uint32_t mask) {
     }
     if (!warp->launch->checking) return;
     const int is_known = i->width[3] || i->number[3];
-    uint32_t outside = mask & ~named, missing = warp->launch->meets_anywhere && is_known ? named & warp->living & ~mask : 0;
+    uint32_t outside = mask & ~named;
+    uint32_t missing = warp->launch->meets_anywhere && is_known ? named & warp->living & ~mask : 0;
     if (outside | missing) fail(warp, i, HAZARD, __builtin_ctz(mask), 0);
 }
 
@@ -988,8 +1023,8 @@ static void await_all_but(Warp *warp, const Instruction *i, uint32_t mask, int p
     for (; (int64_t)warp->awaited < upto; warp->awaited++) warp->awaited_at[warp->awaited % COPY_GROUPS] = now;
 }
 
-/* number[0]: all groups but so many; number[1]: what is in no group yet, too; number[2]: copies of threads, or in bulk, else
- * both. */
+/* number[0]: all groups but so many; number[1]: what is in no group yet, too; number[2]: copies of threads, or in bulk,
+ * else both. */
 enum { OF_THREADS = 1, IN_BULK = 2 };
 
 void await_copies(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -998,7 +1033,7 @@ void await_copies(Warp *warp, const Instruction *i, uint32_t mask) {
     if (i->number[2] != IN_BULK) await_all_but(warp, i, mask, i->number[0]);
 }
 
-/* A group of them, and those before it are awaited: so it changes nothing for who waits for all but some groups later. */
+/* They and all groups before them are awaited: a later wait for all but some groups is not affected. */
 void arrive_behind_copies(Warp *warp, const Instruction *i, uint32_t mask) {
     if (warp->copies_open) close_copies(warp, i, mask);
     await_all_but(warp, i, mask, 0);

@@ -9,11 +9,12 @@
 enum { LT, LE, EQ, NE, GE, GT, LTU, LEU, EQU, NEU, GEU, GTU, NUM, NOT_A_NUMBER };
 enum { AND, OR, XOR };
 
-/* The values of one lane's sources → the value that it writes, in 32 or 64 bits. `p`: its source predicates, bit by bit;
- * `out`: the predicates that it writes. */
+/* The values of one lane's sources → the value that it writes, in 32 or 64 bits. `p`: its source predicates, bit by
+ * bit; `out`: the predicates that it writes. */
 typedef uint64_t PerLane(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out);
 
-/* Whether the sources are the same in all lanes, as what follows from the number of the block is: one answer is enough. */
+/* Whether the sources are the same in all lanes, as what follows from the number of the block is: one answer is
+ * enough. */
 static inline int is_same_for_all(const Warp *warp, const Instruction *i, const uint32_t p[3], uint32_t mask) {
     Lanes differs = {0};
     for (int k = 0; k < 3; k++)

@@ -43,7 +43,8 @@ static void vote(Warp *warp, const Instruction *i, uint32_t mask) {
     uint32_t writes = i->flags & FOR_WARP ? (uint32_t)ALL_LANES : mask;
     uint32_t yes = predicate_of(warp, i->p_in[0]) & mask;
     check_named(warp, i, mask);
-    for (uint32_t rest = i->is_vote ? mask : 0; rest; rest &= rest - 1) warp->order.voted_with[__builtin_ctz(rest)] = mask;
+    for (uint32_t rest = i->is_vote ? mask : 0; rest; rest &= rest - 1)
+        warp->order.voted_with[__builtin_ctz(rest)] = mask;
     int answer = i->number[0] == 0 ? yes == mask : i->number[0] == 1 ? yes != 0 : yes == mask || yes == 0;
     if (i->d_width) write_row(warp, i->d, broadcast(yes), writes);
     set_predicate(warp, i->p_out[0], answer ? 0xffffffffu : 0, writes);
@@ -97,10 +98,10 @@ enum { TELLS_WHO_DIFFERS = 1, KEEPS_WHAT_WAS_TRUE = 2 };
 
 /* R2UR {p,} d, a: what the first active lane has becomes a register of the warp; p is true where another value is. */
 static void to_uniform(Warp *warp, const Instruction *i, uint32_t mask) {
-    const Lanes value = source(warp, i, 0), one = broadcast(each_of(&value)[__builtin_ctz(mask)]);
-    write_row(warp, i->d, one, (uint32_t)ALL_LANES);
+    const Lanes value = source(warp, i, 0), uniform = broadcast(each_of(&value)[__builtin_ctz(mask)]);
+    write_row(warp, i->d, uniform, (uint32_t)ALL_LANES);
     if (!(i->flags & TELLS_WHO_DIFFERS)) return;
-    uint32_t differs = gather_bits((SignedLanes)(value != one));
+    uint32_t differs = gather_bits((SignedLanes)(value != uniform));
     if (i->flags & KEEPS_WHAT_WAS_TRUE) differs |= warp->predicate[i->p_out[0]];
     set_predicate(warp, i->p_out[0], differs, mask);
 }
@@ -113,10 +114,11 @@ static void elect(Warp *warp, const Instruction *i, uint32_t mask) {
     if (i->d_width) write_row(warp, i->d, broadcast((uint32_t)__builtin_ctz(mask)), mask);
 }
 
-/* ---- S2R d, SR_... number[0]: which; number[1]: what it is divided by, if it is not 0: the rest is wanted, or (number[2]) the
- * quotient, of places in a cluster. */
+/* ---- S2R d, SR_... number[0]: which; number[1]: what it is divided by, if it is not 0: the rest is wanted, or
+ * (number[2]) the quotient, of places in a cluster. */
 
-enum { TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, NTID_X, NTID_Y, NTID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z, LANEID, WARPID,
+enum { TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, NTID_X, NTID_Y, NTID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z, LANEID,
+       WARPID,
        EQMASK, LTMASK, LEMASK, GTMASK, GEMASK, RANK, DYNAMIC_SHARED, SM, WARP_HIGH };
 
 /* threadIdx along an axis. The lanes of a warp follow each other: only the first one is found by division. */
@@ -186,7 +188,7 @@ static void bring_votes(Warp *warp, const Instruction *i, uint32_t mask) {
     set_predicate(warp, VOTES, predicate_of(warp, i->p_in[0]), mask);
 }
 
-/* ---- convergence barriers: who meets where */
+/* ---- convergence barriers: the lanes that reconverge at each */
 
 static void enter_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
     int n = i->number[0];
@@ -196,7 +198,8 @@ static void enter_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
     give_token(warp, n, mask, token);
 }
 
-/* BMOV.32.CLEAR R, Bn; the lanes are still to come to their meeting. flags: .CLEAR, after which Bn is free for another one. */
+/* BMOV.32.CLEAR R, Bn; the lanes are still to come to their meeting. flags: .CLEAR, after which Bn is free for another
+ * one. */
 static void save_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
     Lanes tokens;
     memcpy(&tokens, tokens_of(warp, i->number[0]), sizeof tokens);
@@ -225,9 +228,9 @@ static double element(int type, uint32_t bits, int part) {
     return type == MATRIX_BF16 ? (double)as_float((uint32_t)half << 16) : of_half(half);
 }
 
-/* Where in its row of A each element is that the fragments of a sparse A hold; `bits` of an element. Four bits say it of a chunk
- * of four elements, of two of 32 bits or of eight of 4. If 16 of them say all of a row, a lane in four has them, those of row g
- * below those of row g + 8; 32 are split between two lanes, and 64 between all four. */
+/* Where in its row of A each element is that the fragments of a sparse A hold; `bits` of an element. Four bits say it
+ * of a chunk of four elements, of two of 32 bits or of eight of 4. If 16 of them say all of a row, a lane in four has
+ * them, those of row g below those of row g + 8; 32 are split between two lanes, and 64 between all four. */
 static void find_places(const Warp *warp, const Instruction *i, int bits, uint8_t place[16][MOST_PLACES]) {
     const int of_chunk = bits == 4 ? 4 : bits == 32 ? 1 : 2, chunks = i->number[0] / 2 / of_chunk;
     const int selector = (int)(i->flags >> SELECTOR_BIT & 3);
@@ -243,7 +246,8 @@ static void find_places(const Warp *warp, const Instruction *i, int bits, uint8_
             for (int n = 0; n < of_chunk; n++)
                 place[row][chunk * of_chunk + n] = (uint8_t)(chunk * 2 * of_chunk + (of_chunk == 1   ? both[0] / 2
                                                                                     : of_chunk == 2 ? both[n]
-                                                                                                    : 2 * both[n / 2] + n % 2));
+                                                                                                    : 2 * both[n / 2]
+                                                                                                        + n % 2));
         }
 }
 
@@ -268,7 +272,8 @@ static double finished(double value, int halves, int extra_bits) {
 }
 
 /* total + the sum of some products where an infinity or a NaN may be among them. */
-static double added(double total, const double *a, const double *b, int count, int extra_bits, const int type[2], int halves) {
+static double added(double total, const double *a, const double *b, int count, int extra_bits, const int type[2],
+                    int halves) {
     double terms[MOST_K + 1], plain = 0, units = 0; /* an exact zero is +0, whatever the signs of the terms */
     int largest = -126;
     for (int k = 0; k <= count; k++) {
@@ -285,8 +290,8 @@ static double added(double total, const double *a, const double *b, int count, i
     return finished(ldexp(units, largest - 23 - extra_bits), halves, extra_bits);
 }
 
-/* The factors of a product and their exponents: rows of A, of B and of C; of a sparse A what there is of a row, and the rows of B
- * that it is multiplied by. */
+/* The factors of a product and their exponents: rows of A, of B and of C; of a sparse A what there is of a row, and the
+ * rows of B that it is multiplied by. */
 typedef struct {
     double a[16][MOST_K], b[MOST_ROWS_OF_B][8], c[16][8];
     int32_t a_exponent[16][MOST_K], b_exponent[MOST_ROWS_OF_B][8];
@@ -333,9 +338,10 @@ static void add_row(double *total, const Terms *t, int first, int count, int ext
     for (int n = 0; n < 8; n++) total[n] = finished(units[n] * back[n], halves, extra_bits);
 }
 
-/* The factors of product `n` of several, whose fragments follow each other, and their exponents as numbers of the types `as`.
- * Returns the greatest exponent of all. */
-static int32_t read_factors(const Warp *warp, const Instruction *i, int n, const int type[2], const int as[2], Factors *f) {
+/* The factors of product `n` of several, whose fragments follow each other, and their exponents as numbers of the types
+ * `as`. Returns the greatest exponent of all. */
+static int32_t read_factors(const Warp *warp, const Instruction *i, int n, const int type[2], const int as[2],
+                            Factors *f) {
     const int k = i->number[0], parts = type[0] >= MATRIX_E4M3 ? 4 : type[0] == MATRIX_TF32 ? 1 : 2;
     const int depth = i->flags & SPARSE ? k / 2 : k, a_rows = 16 * depth / (32 * parts), b_rows = 8 * k / (32 * parts);
     int32_t greatest = OF_ZERO;
@@ -367,10 +373,11 @@ static int32_t read_factors(const Warp *warp, const Instruction *i, int n, const
     return greatest;
 }
 
-/* f->c += the product, whose factors count as numbers of these types. half: of each register of four elements the two that are
- * multiplied, or -1 for all. */
+/* f->c += the product, whose factors count as numbers of these types. half: of each register of four elements the two
+ * that are multiplied, or -1 for all. */
 static void add_product(Factors *f, const Instruction *i, const int type[2], int half, int32_t greatest) {
-    const int at_once = i->number[2], extra_bits = i->number[3], halves = i->flags & SUM_OF_HALVES, sparse = i->flags & SPARSE;
+    const int at_once = i->number[2], extra_bits = i->number[3], halves = i->flags & SUM_OF_HALVES,
+        sparse = i->flags & SPARSE;
     const int depth = sparse ? i->number[0] / 2 : i->number[0], count = half < 0 ? depth : depth / 2;
     double a[MOST_K], b[MOST_K][8];
     int32_t a_exponent[MOST_K], b_exponent[MOST_K][8];
@@ -381,7 +388,8 @@ static void add_product(Factors *f, const Instruction *i, const int type[2], int
         Terms t = {f->a[row], (const double(*)[8])f->b, f->a_exponent[row], (const int32_t(*)[8])f->b_exponent};
         if (sparse || half >= 0) {
             for (int n = 0; n < count; n++) {
-                const int column = half < 0 ? n : n / 2 * 4 + 2 * half + n % 2, from = sparse ? f->place[row][column] : column;
+                const int column = half < 0 ? n : n / 2 * 4 + 2 * half + n % 2,
+                    from = sparse ? f->place[row][column] : column;
                 a[n] = f->a[row][column], a_exponent[n] = f->a_exponent[row][column];
                 memcpy(b[n], f->b[from], sizeof b[n]);
                 memcpy(b_exponent[n], f->b_exponent[from], sizeof b_exponent[n]);
@@ -435,15 +443,15 @@ static void multiply_one(Warp *warp, const Instruction *i, uint32_t mask, int n)
     }
 }
 
-/* HMMA and QMMA d, a, b, c. number: k, A's type, products that are added at once, extra bits; flags: whether C and D are
- * pairs of float16, from the next bit on B's type, and whether 8-bit numbers are multiplied as float16, one half of each register
- * after the other; SPARSE. offset: how many products there are, if there is more than one. */
+/* HMMA and QMMA d, a, b, c. number: k, A's type, products that are added at once, extra bits; flags: whether C and D
+ * are pairs of float16, from the next bit on B's type, and whether 8-bit numbers are multiplied as float16, one half of
+ * each register after the other; SPARSE. offset: how many products there are, if there is more than one. */
 static void multiply_matrices(Warp *warp, const Instruction *i, uint32_t mask) {
     for (int n = 0; n == 0 || n < i->offset; n++) multiply_one(warp, i, mask, n);
 }
 
-/* IMMA, BMMA and DMMA d, a, b, c, whose sums are exact, or a chain of fused ones. number: k, the rows of A and C by eights, bits
- * of an element; offset: as above. */
+/* IMMA, BMMA and DMMA d, a, b, c, whose sums are exact, or a chain of fused ones. number: k, the rows of A and C by
+ * eights, bits of an element; offset: as above. */
 enum { A_IS_SIGNED = 1, B_IS_SIGNED = 2, STAYS_IN_RANGE = 4, WHERE_BITS_DIFFER = 8 };
 enum { MOST_BITS_K = 256, MOST_DOUBLES_K = 16 };
 
@@ -485,7 +493,8 @@ static void multiply_integers(Warp *warp, const Instruction *i, uint32_t mask) {
                 const int32_t *left = a[word / 2 * 8 + lane / 4], *right = b[lane % 4 * 2 + word % 2];
                 int64_t sum = (int32_t)c[lane];
                 if (sparse)
-                    for (int one = 0; one < k / 2; one++) sum += left[one] * right[place[word / 2 * 8 + lane / 4][one]];
+                    for (int pair = 0; pair < k / 2; pair++)
+                        sum += left[pair] * right[place[word / 2 * 8 + lane / 4][pair]];
                 else if (i->flags & WHERE_BITS_DIFFER)
                     for (int place = 0; place < k; place++) sum += left[place] ^ right[place];
                 else
@@ -505,7 +514,8 @@ static void doubles_at(const Warp *warp, int32_t from, int word, uint64_t value[
     for (int lane = 0; lane < WARP; lane++) value[lane] = (uint64_t)high[lane] << 32 | low[lane];
 }
 
-static void doubles_of_factor(const Warp *warp, int32_t from, int words, int rows, uint64_t (*element)[MOST_DOUBLES_K]) {
+static void doubles_of_factor(const Warp *warp, int32_t from, int words, int rows,
+                              uint64_t (*element)[MOST_DOUBLES_K]) {
     int row, k;
     for (int word = 0; word < words; word++) {
         uint64_t held[WARP];
@@ -530,7 +540,8 @@ static void multiply_doubles(Warp *warp, const Instruction *i, uint32_t mask) {
         for (int lane = 0; lane < WARP; lane++) {
             for (int place = 0; place < k; place++) {
                 const uint64_t s[3] = {a[word / 2 * 8 + lane / 4][place], b[lane % 4 * 2 + word % 2][place], sum[lane]};
-                sum[lane] = double_result(fused_double(as_double(s[0]), as_double(s[1]), as_double(s[2]), TO_NEAREST), s, 3);
+                sum[lane] = double_result(fused_double(as_double(s[0]), as_double(s[1]), as_double(s[2]), TO_NEAREST),
+                                          s, 3);
             }
             half[0][lane] = (uint32_t)sum[lane];
             half[1][lane] = (uint32_t)(sum[lane] >> 32);
@@ -553,8 +564,8 @@ static void transpose_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
     write_row(warp, i->d, result, mask);
 }
 
-/* MOVM.U4TO8: an 8 x 32 matrix of 4-bit numbers, of which a lane holds eight of a row, as two of 8 x 16 bytes, of which lane
- * i holds the four of row i / 4 that products want. */
+/* MOVM.U4TO8: an 8 x 32 matrix of 4-bit numbers, of which a lane holds eight of a row, as two of 8 x 16 bytes, of which
+ * lane i holds the four of row i / 4 that products want. */
 static void widen_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes all = source(warp, i, 0);
     for (int part = 0; part < 2; part++) {

@@ -43,7 +43,8 @@ static uint16_t sixteen_bits(double exact, int fraction, int lowest, int roundin
              : rounding == DOWN     ? rest && sign
                                     : 0;
     kept += (uint64_t)up;
-    /* Without the leading one the bits of exponent and fraction follow each other, and a carry runs into the exponent. */
+    /* Without the leading one the bits of exponent and fraction follow each other, and a carry runs into the
+     * exponent. */
     uint64_t result = exponent < lowest ? kept : kept + ((uint64_t)(exponent - lowest) << fraction);
     if (result >= infinite) {
         int limited = rounding == TO_ZERO || (rounding == UP && sign) || (rounding == DOWN && !sign);
@@ -85,7 +86,8 @@ uint32_t tf32_of(float x, int rounding) {
 double of_eight(int is_e5m2, uint32_t bits) {
     const int fraction_bits = is_e5m2 ? 2 : 3, bias = is_e5m2 ? 15 : 7;
     const int exponent = (int)(bits & 0x7f) >> fraction_bits, fraction = (int)bits & ((1 << fraction_bits) - 1);
-    double size = ldexp(fraction + (exponent ? 1 << fraction_bits : 0), (exponent ? exponent : 1) - bias - fraction_bits);
+    double size = ldexp(fraction + (exponent ? 1 << fraction_bits : 0),
+                        (exponent ? exponent : 1) - bias - fraction_bits);
     if (!is_e5m2 && (bits & 0x7f) == 0x7f) size = NAN;
     if (is_e5m2 && exponent == 31) size = fraction ? NAN : INFINITY;
     return bits & 0x80 ? -size : size;

@@ -31,8 +31,8 @@ static inline float flushed(float x) {
 /* Limited to 0 ... 1; NaN and -0 become +0. */
 static inline float saturated(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 
-/* The float64 next to total + error with an odd last bit, or total where the error is 0: it rounds to any shorter format
- * as the exact value does. */
+/* The float64 next to total + error with an odd last bit, or total where the error is 0: it rounds to any shorter
+ * format as the exact value does. */
 static inline double to_odd(double total, double error) {
     uint64_t bits = bits_of_double(total);
     if (!(error != 0) || error != error || bits & 1) return total;
@@ -78,8 +78,8 @@ uint32_t tf32_of(float x, int rounding);
 double of_eight(int is_e5m2, uint32_t bits);
 uint32_t eight_of(double x, int is_e5m2);
 
-/* The bits of a float64 result of some sources. A NaN among these is handed on as it stands in its register, quiet: b's
- * before c's before a's; one that arises has its sign set: so an H200 answers for all 1602 forms in
+/* The bits of a float64 result of some sources. A NaN among these is propagated as it stands in its register, quiet:
+ * b's before c's before a's; one that arises has its sign set: so an H200 answers for all 1602 forms in
  * tests/gpusim/goldens/instructions_sm_90.json that this is about. */
 uint64_t double_result(double result, const uint64_t s[], int sources);
 
@@ -88,7 +88,8 @@ double fused_double(double a, double b, double c, int rounding);
 double divided_double(double a, double b, int rounding);
 double root_of_double(double x, int rounding);
 
-/* A number to an integer of `bits`, limited to its range. wide: NaN gives the top bit alone, as for float64 and 64 bits. */
+/* A number to an integer of `bits`, limited to its range. wide: NaN gives the top bit alone, as for float64 and 64
+ * bits. */
 uint64_t to_integer(double x, int bits, int is_signed, int wide);
 double to_whole(double x, int whole);
 float from_integer(uint64_t value, int is_signed, int rounding);

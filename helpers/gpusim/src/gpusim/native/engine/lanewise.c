@@ -1,7 +1,7 @@
 /* Runs of instructions that compute, executed for Python: the values of registers come from its arrays, and go there.
  *
- * An array has a value for each thread of each block, for each thread (the same in all blocks), for each block, or one for
- * all of them; see engine/lanewise.py. */
+ * An array has a value for each thread of each block, for each thread (the same in all blocks), for each block, or one
+ * for all of them; see engine/lanewise.py. */
 #include "machine.h"
 #include "warp.h"
 
@@ -48,12 +48,13 @@ static void give(const Warp *warp, const Port *port, uint8_t *to, int count) {
     }
     const uint8_t *row = (const uint8_t *)(warp->rows + port->place);
     if (port->step == 4 && port->by_thread && count == WARP) memcpy(to, row, WARP * 4);
-    else for (int k = 0; k < (port->by_thread ? count : 1); k++) memcpy(to + k * port->step, row + 4 * k, (size_t)port->bytes);
+    else for (int k = 0; k < (port->by_thread ? count : 1); k++)
+        memcpy(to + k * port->step, row + 4 * k, (size_t)port->bytes);
 }
 
-/* Execute the code of a launch for all threads of some blocks. in, out: the registers that it reads and writes, with the
- * arrays of each. active: by block and thread whether it takes part in what a warp does together; NULL where each computes
- * for itself. */
+/* Execute the code of a launch for all threads of some blocks. in, out: the registers that it reads and writes, with
+ * the arrays of each. active: by block and thread whether it takes part in what a warp does together; NULL where each
+ * computes for itself. */
 EXPORT void compute(const Launch *launch, const Port *in, uint8_t **from, int32_t ins, const Port *out, uint8_t **to,
                     int32_t outs, int64_t blocks, int64_t threads, const uint8_t *active) {
     _Alignas(128) Lanes rows[MOST_ROWS];

@@ -1,7 +1,7 @@
 /* The simulated machine: decoded instructions, warps, blocks and the memory that they reach.
  *
- * Python decodes machine code and PTX into Instructions (isa/sass/decoding, isa/ptx/decoding) and fills in
- * a Launch; `run_blocks` executes some of its blocks, warp by warp. Layouts here are those of engine/machine_layout.py. */
+ * Python decodes machine code and PTX into Instructions (isa/sass/decoding, isa/ptx/decoding) and fills in a Launch;
+ * `run_blocks` executes some of its blocks, warp by warp. Layouts here are those of engine/machine_layout.py. */
 #ifndef MACHINE_H
 #define MACHINE_H
 
@@ -15,11 +15,12 @@
 enum { PREDICATES = 128, ALWAYS = 7, NEVER_KEPT = 16, VOTES = 17, NEGATED = 128, MEETINGS = 16, NO_MEETING = -1 };
 
 /* What is done to a source before the operation sees it: signs of integers (NEGATE: -x, INVERT: ~x), of floating-point
- * numbers of 32 and 64 bits (FLOAT_...), and of pairs of 16-bit numbers (HALF_...), with the choice of one of a pair; of two
- * registers those are pairs of float32 numbers. */
+ * numbers of 32 and 64 bits (FLOAT_...), and of pairs of 16-bit numbers (HALF_...), with the choice of one of a pair;
+ * of two registers those are pairs of float32 numbers. */
 enum Mode {
     NEGATE = 1, INVERT = 2, FLOAT_NEGATE = 4, FLOAT_ABSOLUTE = 8, HALF_NEGATE = 16, HALF_ABSOLUTE = 32, LOW_TWICE = 64,
-    HIGH_TWICE = 128, NEGATE_HIGH = 256, SWAPPED = 512 /* of two registers */, OF_FLOAT = 1024 /* a float32 as both halves */
+    HIGH_TWICE = 128, NEGATE_HIGH = 256, SWAPPED = 512 /* of two registers */,
+    OF_FLOAT = 1024 /* a float32 as both halves */
 };
 
 /* How the loop of a warp treats an instruction. */
@@ -28,8 +29,8 @@ enum Kind {
     WAITS_FOR_PHASE, CALLS, RETURNS, TAKES_TIME
 };
 
-/* A source or destination `row` is a register of the warp; -1 - row is one of the launch's constants, the first of which
- * are zeros. */
+/* A source or destination `row` is a register of the warp; -1 - row is one of the launch's constants, the first of
+ * which are zeros. */
 enum { ZEROS = -1 };
 
 typedef struct {
@@ -55,8 +56,8 @@ typedef struct {
     uint8_t strong;         /* what other threads do may be seen by it */
     uint8_t is_strong;      /* ordered among the threads of the grid although it may be no atomic */
     uint8_t is_beyond;      /* of the first of a block: no barrier comes any more, and not only the end */
-    uint8_t looked_at;      /* plain loads may look at any time at what it changes: an mbarrier of Ampere */
-    uint8_t is_vote;        /* of those for whom a thread of theirs then makes a fence, or an atomic operation: */
+    uint8_t is_observed;     /* plain loads may read what it changes at any time: an mbarrier of Ampere */
+    uint8_t is_vote;        /* of threads on behalf of which one of them then makes a fence, or an atomic operation: */
     uint8_t for_voters;     /* that; see checks/aggregated_atomics.py */
     uint8_t spare[2];
 } Instruction;
@@ -65,8 +66,9 @@ enum { REGISTERS = 256, MOST_WARPS = 32 /* of a block */ };
 
 /* The registers that an instruction reads and writes, a bit for each, and whether it is a load from shared memory whose
  * value may go unused. copied: 0, or that it only copies, 1 + the register from which | the one into which << 16; or
- * TO_MEMORY, for a store in code for a debugger, which is a copy if it goes to local memory. role: of the results, whether each
- * lane computes its own, OF_LANES, from one of two sources, SELECTS, or takes it from another lane, SHUFFLES. */
+ * TO_MEMORY, for a store in code for a debugger, which is a copy if it goes to local memory. role: of the results,
+ * whether each lane computes its own, OF_LANES, from one of two sources, SELECTS, or takes it from another lane,
+ * SHUFFLES. */
 enum { TO_MEMORY = 0xffff };
 enum { OF_LANES = 1, SELECTS, SHUFFLES };
 typedef struct {
@@ -79,13 +81,13 @@ typedef struct {
     uint64_t base, end;
     uint64_t write_base, write_end; /* what may be written: the view that the kernel was given */
     uint8_t *bytes;
-    uint8_t *unwritten;    /* by element: nobody has written it; NULL if that is not known */
+    uint8_t *unwritten;    /* by element: it is uninitialised; NULL if that is not known */
     uint64_t item;         /* bytes of an element */
     int32_t writable, watched;
 } Allocation;
 
-/* Elements in memory, and how a texture reads them; the names are those of engine/textures.py. `outside` are the channels
- * of what lies beyond a border, as they would be in memory (floats as float32). */
+/* Elements in memory, and how a texture reads them; the names are those of engine/textures.py. `outside` are the
+ * channels of what lies beyond a border, as they would be in memory (floats as float32). */
 typedef struct {
     uint8_t *bytes;
     int64_t pitch;
@@ -94,7 +96,7 @@ typedef struct {
     int32_t mode[3], linear, normalized, fractions, spare;
 } Image;
 
-/* What the sanitizer's watch knows of a word of global memory; see checks.c. */
+/* The shadow memory of a word of global memory; see checks.c. */
 typedef struct {
     uint32_t writer, reader;
 } GlobalWord;
@@ -104,8 +106,8 @@ typedef struct {
     uint32_t written, read;
 } Times;
 
-/* Who updated a word before its last writer, by atomic operations, and is in no order with those who did so later: the last one
- * of the writer's block, and the last one of another; and when. */
+/* Concurrent updates of a word by atomic operations before its last writer: the last one by a thread of the writer's
+ * block, and the last one by a thread of another block; and their times. */
 typedef struct {
     uint32_t near, near_written, far, far_written;
 } Others;
@@ -114,15 +116,17 @@ typedef struct {
  * written, and read, so many bytes each, from the first ones on; 0: all by the same. */
 typedef struct {
     uint32_t writer, reader, written, read;
-    uint8_t bytes_written, bytes_read, is_split, has_others; /* of one that is split: whether there are Others of its words */
+    /* of one that is split: whether there are Others of its words */
+    uint8_t bytes_written, bytes_read, is_split, has_others;
 } GlobalLine;
 
-enum { MEETING_PLACES = 1021 }; /* at which blocks hear of each other: words of global memory share them */
+/* hashed variables by which blocks release and acquire: words of global memory share them */
+enum { MEETING_PLACES = 1021 };
 
 enum { COPY_GROUPS = 16 }; /* groups of asynchronous copies that are remembered of a warp */
 
-/* What Python wants to know of a request of a traced block. Its addresses are the one of the first active lane and a shape,
- * which requests have in common. */
+/* What Python wants to know of a request of a traced block. Its addresses are the one of the first active lane and a
+ * shape, which requests have in common. */
 typedef struct {
     int64_t block;
     int32_t instruction, warp, space, allocation;
@@ -139,10 +143,10 @@ typedef struct {
 enum Form { SCATTERED, ALL_THE_SAME, SIDE_BY_SIDE };
 
 /* A request that was made before, by its addresses relative to the first one and to its 128-byte line. The other active
- * lanes lie between `lowest` and `highest` bytes from the first; `bits`: those that one of the distances has. `sums` are
- * the counts of one such request, `times` the requests to the array `slot` that are not yet in the results. `leaders`: of
- * the lanes with the same address the first two, while hazards are looked for. shape: 1 + its place among the shapes of
- * traced requests, 0 if it is not there yet. */
+ * lanes lie between `lowest` and `highest` bytes from the first; `bits`: those that one of the distances has. `sums`
+ * are the counts of one such request, `times` the requests to the array `slot` that are not yet in the results.
+ * `leaders`: of the lanes with the same address the first two, while hazards are looked for. shape: 1 + its place among
+ * the shapes of traced requests, 0 if it is not there yet. */
 typedef struct {
     uint32_t relative[WARP], active, kind;
     int32_t slot, lowest, highest;
@@ -159,7 +163,7 @@ enum { PLACES = 32 }; /* patterns that are remembered of an instruction: one for
 enum { SEES_BLOCK = 1, SEES_GRID = 2 };
 
 /* Threads that can never go on. `waits` as in Group; while it is 0 they go round a loop, and `instruction` is what they
- * last looked at other threads' work by, at `address`. */
+ * last polled by, at `address`. */
 typedef struct {
     int64_t block, address;
     int32_t warp, waits, instruction, space;
@@ -187,7 +191,8 @@ typedef struct {
     const uint8_t *traced;      /* by place in block_ids; NULL: none */
     const RegisterUse *uses;    /* by instruction; NULL if no value is to be followed */
     const Image *images;
-    const int32_t *shared_arrays; /* of the static ones in shared memory, by pairs: the first byte, and the one behind it */
+    /* of the static ones in shared memory, by pairs: the first byte, and the one behind it */
+    const int32_t *shared_arrays;
     int64_t blocks;
     int64_t most_steps;         /* of a warp, before its loop is taken for an endless one */
     int32_t instructions, rows, allocation_count, basic_blocks, memory_instructions;
@@ -203,9 +208,12 @@ typedef struct {
     int32_t shared_array_count;
     int32_t copies_in_bulk;     /* whether some instruction does */
     int32_t partial_barriers;   /* whether barriers may be of some warps only, */
-    int32_t phases_are_found;   /* and whether there are mbarriers of which an instruction tells that a phase has ended */
-    int32_t meets_anywhere;     /* whether threads of a warp are together again wherever they come to the same place (PTX) */
-    int32_t stack, origin;      /* rows of such a kernel with functions: a thread's frame begins there; which call of the
+    /* and whether there are mbarriers of which an instruction tells that a phase has ended */
+    int32_t phases_are_found;
+    /* whether threads of a warp are together again wherever they come to the same place (PTX) */
+    int32_t meets_anywhere;
+    int32_t stack, origin;
+    /* rows of such a kernel with functions: a thread's frame begins there; which call of the
                                  * kernel, by its basic block, led to where it is. -1 if there are none */
 } Launch;
 
@@ -224,9 +232,9 @@ typedef struct {
     Times **times;                      /* the same, NULL where blocks do not wait for each other, */
     Others **others;                    /* and of words of lines that have any */
     uint32_t *released_by_threads; /* by lane of the grid: what it did before this is released; see checks.c */
-    /* Vector clocks. By block and other block the last fence that all its threads have acquired, the same by warp; of both what
-     * a fence of their own has followed; what the warps of a block have released in shared memory; and the clocks of variables
-     * of global memory, before them whether each is set. NULL where too many blocks meet. */
+    /* Vector clocks. By block and other block the last fence that all its threads have acquired, the same by warp; of
+     * both what a fence of their own has followed; what the warps of a block have released in shared memory; and the
+     * clocks of variables of global memory, before them whether each is set. NULL where too many blocks meet. */
     uint32_t *acquired, *acquired_by_warps, *releasable, *releasable_by_warps;
     uint32_t *clocks_of_shared_variables, *clocks_of_variables;
     TraceRow *traces;
@@ -244,7 +252,8 @@ typedef struct {
     int32_t turns_left; /* before `run_blocks` returns for a moment */
     int32_t partings; /* how often threads that others held up have had to go on alone */
     int32_t is_timed; /* whether a clock was read */
-    int64_t apart; /* blocks whose warps passed a barrier at different places; of the first its number, and of the warps */
+    /* blocks whose warps passed a barrier at different places; of the first its number, and of the warps */
+    int64_t apart;
     int64_t apart_block;
     int32_t apart_at[MOST_WARPS]; /* the places, 0 of a warp that had ended */
     struct Execution *execution; /* what it goes on with then; see blocks.c */
@@ -254,7 +263,8 @@ typedef struct {
 typedef struct {
     uint32_t mask;
     int32_t pc;
-    int32_t waits; /* 0 runs; 1 + n at BSYNC Bn; AT_WARPSYNC; AT_BARRIER + n for the block, AT_PART + n for some warps */
+    /* 0 runs; 1 + n at BSYNC Bn; AT_WARPSYNC; AT_BARRIER + n for the block, AT_PART + n for some warps */
+    int32_t waits;
     uint32_t wanted;
     int64_t since; /* when it last ran, in steps of the warp */
 } Group;
@@ -268,13 +278,13 @@ enum { AGREED = 256 };
 /* A meeting that is still to come: BSSY makes its token. */
 typedef struct {
     int32_t token;
-    uint32_t lanes; /* who is to come */
+    uint32_t lanes; /* the lanes that are to arrive */
 } Agreed;
 
-/* By lane, when it last made a fence, came to a barrier of the warp, and met others by an atomic operation or another strong
- * access, its own or one before that barrier; and what it did before is known to its warp, and its block, behind a barrier of
- * theirs, and to the block by atomic operations. With whom it last voted who is there; and when it had met others before its
- * last fence of more than the block. See checks.c. */
+/* Times by lane: of its last fence, of its last barrier of the warp, and of its last release or acquire by an atomic
+ * operation or another strong access, its own or one before that barrier; up to which its accesses are released to its
+ * warp, and to its block, by their barriers, and to the block by atomic operations. The lanes of its last vote; and its
+ * last acquire before its last fence of more than the block. See checks.c. */
 typedef struct {
     uint32_t fenced[WARP], fenced_in_block[WARP], barrier[WARP], met[WARP], known[WARP],
         known_in_block[WARP], known_to_block[WARP], released_in_block[WARP], voted_with[WARP], met_before_fence[WARP];
@@ -282,8 +292,8 @@ typedef struct {
 
 enum { FEW_READERS = 4 }; /* instructions that read the clock by turns, as the groups of a warp may */
 
-/* An instruction that reads a clock: 1 + its index, the lanes for which it did so last, how many readings there are with no
- * memory read between them, and in steps and in clocks when the first and the last of them were. */
+/* An instruction that reads a clock: 1 + its index, the lanes for which it did so last, how many readings there are
+ * with no memory read between them, and in steps and in clocks when the first and the last of them were. */
 typedef struct {
     int32_t by, reads;
     uint32_t lanes;
@@ -294,7 +304,7 @@ typedef struct {
 /* What a warp's clock shows beside the instructions that it has executed; see clock.c. */
 typedef struct {
     int64_t ahead;
-    int64_t stares_from; /* what it showed at `stares_since` */
+    int64_t polls_from; /* what it showed at `polls_since` */
     uint32_t touched;   /* the lanes that have read memory since they last read the clock */
     int32_t newest;     /* reader */
     int32_t is_read, decides; /* whether it was read in this turn, and in the last one */
@@ -305,7 +315,7 @@ typedef struct {
 
 enum { HOLDS_UNWRITTEN = 1, HOLDS_UNDEFINED = 2 };
 
-enum { FEW_PLACES = 4 }; /* at which who waits may look by turns */
+enum { FEW_PLACES = 4 }; /* that a warp may poll by turns */
 
 typedef struct {
     struct Block *block;
@@ -324,23 +334,25 @@ typedef struct {
     int64_t steps;
     uint32_t saw_others; /* since its turn began: SEES_BLOCK, SEES_GRID */
     uint32_t arrived, owes; /* threads that others of the cluster have not come to yet, and that have not waited yet */
-    uint32_t favoured;   /* the threads whose turn it is, 0: those with the lowest program counter */
-    uint32_t ran, tried; /* who ran when the last turn ended, and who has gone in circles since something changed */
-    /* Turns one after the other in which it only looked, at last at one of a few places. What was there then; the newest of these
-     * is at `newest`. And since when it has not looked elsewhere, or seen something new there and changed something itself. */
-    int32_t stares, newest;
-    int64_t stared_at[FEW_PLACES], stares_since;
-    uint32_t stared[FEW_PLACES];
-    /* Whether it waited for others in its last turn, what had changed at the end of it; the steps of turns in which it only
-     * looked, which do not count if others go on, and how many did not. */
+    uint32_t favoured;   /* the threads to schedule next, 0: those with the lowest program counter */
+    /* the threads that ran when the last turn ended, and those found in a cycle since the last change */
+    uint32_t ran, tried;
+    /* Consecutive turns in which it only polled, one of a few words at last. Their addresses and values; the newest of
+     * them is at `newest`. And since when it has polled no other word, and neither read a new value nor changed memory
+     * itself. */
+    int32_t polls, newest;
+    int64_t poll_address[FEW_PLACES], polls_since;
+    uint32_t poll_word[FEW_PLACES];
+    /* Whether it waited for others in its last turn, what had changed at the end of it; the steps of turns in which it
+     * only polled, which do not count if others go on, and how many did not. */
     int32_t waits;
     int64_t left_at, steps_in_vain, forgiven;
-    /* What it looked at last, and whether it has been in the same state before, with nothing changed since. */
-    int32_t looked_by, looked_in;
-    int64_t looked_at;
+    /* Its last relaxed load, and whether it has been in the same state before, with no change since. */
+    int32_t polled_by, polled_in;
+    int64_t polled_at;
     uint64_t late_state;  /* when the time was over that it waits for a phase, and what had changed until then */
     int64_t late_since;
-    uint64_t known_state, known_glance;
+    uint64_t known_state, known_fingerprint;
     int64_t known_since, changed;
     int32_t turns, known_turn, repeats;
     Clock clock;
@@ -348,13 +360,14 @@ typedef struct {
     uint32_t stored_anew; /* the lanes whose last store changed what was there */
     int32_t only_while_it_writes; /* that turn ends sooner if it only looks for a while */
     int32_t trips; /* how often it comes to where its turn began until that ends, while it waits */
-    /* For the sanitizer's watch: when all threads of the warp last met, and its asynchronous copies: the groups closed and
-     * awaited so far, the last one with any copies, whether there are some that are in none yet, and when groups were awaited. */
+    /* For the race detector: when all threads of the warp last met, and its asynchronous copies: the groups closed and
+     * awaited so far, the last one with any copies, whether there are some that are in none yet, and when groups were
+     * awaited. */
     uint32_t together_at, groups_closed, awaited, last_copies, copies_open, awaited_at[COPY_GROUPS];
     uint32_t met_others; /* when one of its threads made an atomic operation, */
     uint32_t met_at;     /* or one in shared memory; */
     uint32_t has_acquired;   /* and whether it may have acquired of other blocks what others of its block have not */
-    /* Registers that hold what nobody wrote, and registers and predicates that hold what is not defined: a bit for each. `holds`:
+    /* Registers with uninitialised values, and registers and predicates with undefined ones: a bit for each. `holds`:
      * whether there are some, HOLDS_UNWRITTEN and HOLDS_UNDEFINED. */
     uint32_t holds;
     uint64_t held[REGISTERS / 64], undefined[REGISTERS / 64], undefined_truth[PREDICATES / 64];
@@ -399,8 +412,9 @@ typedef struct Block {
     uint32_t barrier, met_others; /* the time of the last barrier, and of the last atomic operation before it */
     uint32_t all_met;      /* the time of the last barrier of all warps */
     uint32_t fenced;       /* when any of its threads made a fence of more than the block */
-    int32_t passes_on;     /* whether threads may have handed on something in the block alone */
-    uint32_t released_barrier, covered; /* the last barrier when one of its threads made an atomic operation, and behind its fence */
+    int32_t releases_in_block;     /* whether threads may have released something to the block alone */
+    /* the last barrier when one of its threads made an atomic operation, and behind its fence */
+    uint32_t released_barrier, covered;
     Shadow *shadow;          /* of shared memory, NULL where it is not watched */
     BulkWatch *bulk;       /* of copies in bulk, NULL where none are watched */
     uint8_t *local_written; /* by byte of local memory, while it is watched */

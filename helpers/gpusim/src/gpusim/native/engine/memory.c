@@ -1,7 +1,7 @@
 /* Loads, stores, atomics and asynchronous copies: where they go, whether they may, and what they cost.
  *
  * A request is counted by `counting.c`. One that looks like another one before is recognised (`patterns.c`), and then
- * its lanes need not be looked at one by one. */
+ * its lanes need not be visited one by one. */
 #include "checks.h"
 #include "clock.h"
 #include "floats.h"
@@ -15,7 +15,8 @@ enum {
     SIGNED_VALUE = 1 << 12,                    /* a narrow load */
     FLUSHES = 1 << 14, SETS = 1 << 15, FILLS = 1 << 16, TRANSPOSED = 1 << 17,
     ANYWHERE = 1 << 19,                        /* in any block of the cluster */
-    EXTENDS = 1 << 24, SIZED = 1 << 25,        /* what is loaded is extended to 64 bits; a copy says how much it reads */
+    /* what is loaded is extended to 64 bits; a copy says how much it reads */
+    EXTENDS = 1 << 24, SIZED = 1 << 25,
     UNWATCHED = 1 << 26,                       /* what functions are given and give back is in registers, really */
     ELEMENTS = 28                              /* from this bit on: how many elements an atomic operation is done to */
 };
@@ -31,8 +32,8 @@ static void add_term(Addresses *where, Lanes low, Lanes high) {
     where->high += high - (Lanes)(where->low < low); /* a comparison that is true is -1 */
 }
 
-void addresses_of(const Warp *warp, const Instruction *i, int first, int is_wide, int64_t offset, const int32_t scale[2],
-                  Addresses *where) {
+void addresses_of(const Warp *warp, const Instruction *i, int first, int is_wide, int64_t offset,
+                  const int32_t scale[2], Addresses *where) {
     if (is_wide) {
         where->low = broadcast((uint32_t)offset);
         where->high = broadcast((uint32_t)((uint64_t)offset >> 32));
@@ -61,8 +62,8 @@ void request_of(const Addresses *where, uint32_t mask, Request *request) {
 
 int allocation_of(const Launch *launch, uint64_t address, int width) {
     for (int k = 0; k < launch->allocation_count; k++) {
-        const Allocation *one = &launch->allocations[k];
-        if (address >= one->base && address + (uint64_t)width <= one->end) return k;
+        const Allocation *allocation = &launch->allocations[k];
+        if (address >= allocation->base && address + (uint64_t)width <= allocation->end) return k;
     }
     return -1;
 }
@@ -96,8 +97,8 @@ static int first_wrong(const Request *request, uint64_t bits, int64_t start, int
     return 0;
 }
 
-int may_write(const Allocation *one, uint64_t first, uint64_t end) {
-    return one->writable && first >= one->write_base && end <= one->write_end;
+int may_write(const Allocation *allocation, uint64_t first, uint64_t end) {
+    return allocation->writable && first >= allocation->write_base && end <= allocation->write_end;
 }
 
 /* The lanes of one request look into different arrays (a pointer chosen at run time), or outside all of them. */
@@ -111,14 +112,15 @@ static int locate_pieces(Warp *warp, const Instruction *i, const Request *reques
             return 0;
         }
         if (*slot < 0) *slot = found;
-        const Allocation *one = &warp->launch->allocations[found];
-        at[lane] = one->bytes + (request->address[lane] - one->base);
+        const Allocation *allocation = &warp->launch->allocations[found];
+        at[lane] = allocation->bytes + (request->address[lane] - allocation->base);
     }
     return 1;
 }
 
 /* The same in the shared memory of other blocks of the cluster, which must be there still. */
-static int locate_in_cluster(Warp *warp, const Instruction *i, const Request *request, int width, uint8_t *at[WARP], int *slot) {
+static int locate_in_cluster(Warp *warp, const Instruction *i, const Request *request, int width, uint8_t *at[WARP],
+                             int *slot) {
     const Launch *launch = warp->launch;
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
@@ -142,8 +144,8 @@ static const int32_t *limits_of(const Launch *launch, const Instruction *i, int 
     return launch->limits + 6 * i->index + 2 * (space - SHARED);
 }
 
-int locate(Warp *warp, const Instruction *i, int space, const Request *request, int width, int writes, uint8_t *at[WARP],
-           int *slot) {
+int locate(Warp *warp, const Instruction *i, int space, const Request *request, int width, int writes,
+           uint8_t *at[WARP], int *slot) {
     const Launch *launch = warp->launch;
     const Extent extent = extent_of(request);
     *slot = -1;
@@ -154,12 +156,13 @@ int locate(Warp *warp, const Instruction *i, int space, const Request *request, 
     }
     if (space == GLOBAL) {
         int found = allocation_of(launch, extent.low, width);
-        const Allocation *one = &launch->allocations[found];
-        if (found < 0 || extent.high + (uint64_t)width > one->end ||
-            (writes && !may_write(one, extent.low, extent.high + (uint64_t)width)))
+        const Allocation *allocation = &launch->allocations[found];
+        if (found < 0 || extent.high + (uint64_t)width > allocation->end ||
+            (writes && !may_write(allocation, extent.low, extent.high + (uint64_t)width)))
             return locate_pieces(warp, i, request, width, writes, at, slot);
         *slot = found;
-        for (int lane = 0; lane < WARP; lane++) at[lane] = one->bytes + (request->address[lane] - one->base);
+        for (int lane = 0; lane < WARP; lane++)
+            at[lane] = allocation->bytes + (request->address[lane] - allocation->base);
         return 1;
     }
     if (space == CLUSTER) return locate_in_cluster(warp, i, request, width, at, slot);
@@ -184,14 +187,14 @@ static void count_local(Warp *warp, const Instruction *i, int slot, const Reques
     uint64_t stride = (uint64_t)(4 * warp->block->warps * WARP);
     int64_t *sums = sums_of(warp, i, slot), more[QUANTITIES];
     for (int word = 0; word < (width < 4 ? 1 : width / 4); word++) {
-        Request one = {.active = request->active};
+        Request part = {.active = request->active};
         for (uint32_t rest = request->active; rest; rest &= rest - 1) {
             int lane = __builtin_ctz(rest);
             uint64_t address = request->address[lane];
-            one.address[lane] = (address >> 2) * stride + thread_of(warp, lane) * 4 + (address & 3) + word * stride;
+            part.address[lane] = (address >> 2) * stride + thread_of(warp, lane) * 4 + (address & 3) + word * stride;
         }
         memset(more, 0, sizeof more);
-        count_lines(&one, width < 4 ? width : 4, 0, more);
+        count_lines(&part, width < 4 ? width : 4, 0, more);
         if (word) more[REQUESTS] = more[LANES] = 0;
         add_sums(sums, more, 1);
     }
@@ -212,7 +215,8 @@ static int make_room(void **rows, int64_t count, int64_t *room, size_t size, int
 static int64_t shown(const Warp *warp, int space, const Request *request, int lane) {
     uint64_t address = request->address[lane];
     if (space == LOCAL)
-        address = (address >> 2) * (uint64_t)(4 * warp->block->warps * WARP) + thread_of(warp, lane) * 4 + (address & 3);
+        address = (address >> 2) * (uint64_t)(4 * warp->block->warps * WARP) + thread_of(warp, lane) * 4
+            + (address & 3);
     return (int64_t)address;
 }
 
@@ -252,16 +256,16 @@ static void trace(Warp *warp, const Instruction *i, int space, int slot, const R
     keep(warp, i, space, slot, request->active, first, shape);
 }
 
-/* What the warp looked at last of what others may change, and found no reason to change itself. */
+/* The last load of the warp from memory that others may change, if it changed nothing itself. */
 static inline void record_look(Warp *warp, const Instruction *i, int space, int slot, uint64_t address) {
     if (!i->strong) return;
-    warp->looked_by = i->index;
-    warp->looked_in = space == GLOBAL ? slot : -space;
-    warp->looked_at = (int64_t)address;
+    warp->polled_by = i->index;
+    warp->polled_in = space == GLOBAL ? slot : -space;
+    warp->polled_at = (int64_t)address;
 }
 
-void record(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores, int touch,
-          Pattern *known) {
+void record(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores,
+            int touch, Pattern *known) {
     const Launch *launch = warp->launch;
     if (launch->checking) check_access(warp, i, space, slot, request, width, touch, known);
     warp->results->accesses[space] += __builtin_popcount(request->active);
@@ -278,13 +282,14 @@ void record(Warp *warp, const Instruction *i, int space, int slot, const Request
 
 int still_holds(const Warp *warp, uint32_t *word) {
     const Launch *launch = warp->launch;
-    const int space = warp->looked_in >= 0 ? GLOBAL : -warp->looked_in;
-    const uint64_t address = (uint64_t)warp->looked_at & ~(uint64_t)3;
+    const int space = warp->polled_in >= 0 ? GLOBAL : -warp->polled_in;
+    const uint64_t address = (uint64_t)warp->polled_at & ~(uint64_t)3;
     const uint8_t *at = 0;
     const uint32_t before = *word;
     if (space == GLOBAL) {
-        const Allocation *one = &launch->allocations[warp->looked_in];
-        if (address >= one->base && address + 4 <= one->end) at = one->bytes + (address - one->base);
+        const Allocation *allocation = &launch->allocations[warp->polled_in];
+        if (address >= allocation->base && address + 4 <= allocation->end)
+            at = allocation->bytes + (address - allocation->base);
     } else if (space != LOCAL) {
         const uint64_t rank = space == CLUSTER ? address >> RANK_SHIFT : (uint64_t)warp->block->rank;
         const Block *block = rank < (uint64_t)launch->cluster_blocks ? warp->block->cluster->block[rank] : 0;
@@ -345,25 +350,26 @@ static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, Access
 
 /* ---- requests that look like one before */
 
-/* Where in the memory of the host the first active lane's bytes are, if a request with a known pattern may be made there;
- * NULL if it has to be looked at lane by lane. */
-static uint8_t *place_of(const Warp *warp, const Instruction *i, int space, const Pattern *known, uint64_t base, int width,
-                         int writes) {
+/* Where in the memory of the host the first active lane's bytes are, if a request with a known pattern may be made
+ * there; NULL if each lane has to be checked. */
+static uint8_t *place_of(const Warp *warp, const Instruction *i, int space, const Pattern *known, uint64_t base,
+                         int width, int writes) {
     const Launch *launch = warp->launch;
-    uint64_t low = base + (uint64_t)(int64_t)known->lowest, end = base + (uint64_t)(int64_t)known->highest + (uint64_t)width;
+    uint64_t low = base + (uint64_t)(int64_t)known->lowest,
+        end = base + (uint64_t)(int64_t)known->highest + (uint64_t)width;
     if ((base | known->bits) & (uint64_t)(width - 1)) return 0;
     if (space == SHARED) {
         const int32_t *limits = limits_of(launch, i, SHARED);
         int is_inside = (int64_t)low >= limits[0] && (int64_t)end <= limits[1];
         return is_inside ? warp->block->shared + base : 0;
     }
-    const Allocation *one = &launch->allocations[known->slot];
-    if (low < one->base || end > one->end || (writes && !may_write(one, low, end))) return 0;
-    return one->bytes + (base - one->base);
+    const Allocation *allocation = &launch->allocations[known->slot];
+    if (low < allocation->base || end > allocation->end || (writes && !may_write(allocation, low, end))) return 0;
+    return allocation->bytes + (base - allocation->base);
 }
 
-/* The place of a request of an instruction that loads or stores whole words, NULL if it is not like one before. Mostly its
- * addresses are those of one register and an offset, which need not be added up lane by lane. */
+/* The place of a request of an instruction that loads or stores whole words, NULL if it is not like one before. Mostly
+ * its addresses are those of one register and an offset, which need not be added up lane by lane. */
 static uint8_t *recognised(const Warp *warp, const Instruction *i, uint32_t mask, int stores, Pattern **known,
                            uint64_t *base) {
     int space = (int)(i->flags & SPACE), width = 4 * i->number[2], is_wide = (i->flags & WIDE_ADDRESS) != 0;
@@ -532,7 +538,8 @@ static void load_constant(Warp *warp, const Instruction *i, uint32_t mask) {
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         int64_t byte = (int32_t)(each[lane] + (uint32_t)i->offset), at = ((int64_t)each[lane] + i->offset) / size;
-        if (byte + words * size <= limits[0] || byte >= limits[1]) { /* a wide load may begin before, or end behind it */
+        /* a wide load may begin before, or end behind it */
+        if (byte + words * size <= limits[0] || byte >= limits[1]) {
             fail(warp, i, OUT_OF_BOUNDS, lane, byte);
             return;
         }
@@ -551,14 +558,17 @@ static void load_constant(Warp *warp, const Instruction *i, uint32_t mask) {
 
 enum { ATOMIC_ADD, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_INC, ATOMIC_DEC, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_EXCH,
        ATOMIC_CAS };
-enum { TYPE_U32, TYPE_S32, TYPE_U64, TYPE_S64, TYPE_F32, TYPE_F64, TYPE_F16X2, TYPE_BF16X2, TYPE_U16, TYPE_F16, TYPE_BF16 };
+enum {
+    TYPE_U32, TYPE_S32, TYPE_U64, TYPE_S64, TYPE_F32, TYPE_F64, TYPE_F16X2, TYPE_BF16X2, TYPE_U16, TYPE_F16, TYPE_BF16
+};
 
 /* The sum, the smaller or the larger one of 16-bit numbers, in both halves. */
 static uint32_t updated_halves(int how, uint32_t a, uint32_t b, int brain) {
     uint32_t result = 0;
     for (int shift = 0; shift < 32; shift += 16) {
         uint16_t bits[2] = {(uint16_t)(a >> shift), (uint16_t)(b >> shift)};
-        float x = brain ? of_brain(bits[0]) : (float)of_half(bits[0]), y = brain ? of_brain(bits[1]) : (float)of_half(bits[1]);
+        float x = brain ? of_brain(bits[0]) : (float)of_half(bits[0]),
+            y = brain ? of_brain(bits[1]) : (float)of_half(bits[1]);
         double now = how == ATOMIC_ADD ? fused_to_odd(x, 1, y) : how == ATOMIC_MIN ? minimum(x, y) : maximum(x, y);
         result |= (uint32_t)(brain ? brain_of_double(now, TO_NEAREST) : half_of(now, TO_NEAREST)) << shift;
     }
@@ -600,8 +610,8 @@ int size_of_type(const Instruction *i) {
     return type == TYPE_U64 || type == TYPE_S64 || type == TYPE_F64 ? 8 : type >= TYPE_U16 ? 2 : 4;
 }
 
-/* Lanes of one address act in lane order. On a GPU their order is not defined. Neighbours that are updated together have a
- * value each, in the rows that follow. */
+/* Lanes of one address act in lane order. On a GPU their order is not defined. Neighbours that are updated together
+ * have a value each, in the rows that follow. */
 static void update_in(Warp *warp, const Instruction *i, int space, const Request *request) {
     int size = size_of_type(i), count = i->flags >> ELEMENTS ? (int)(i->flags >> ELEMENTS) : 1, slot;
     uint8_t *at[WARP];
@@ -639,7 +649,8 @@ static void update_in(Warp *warp, const Instruction *i, int space, const Request
     }
     if (i->flags & SETS) set_predicate(warp, i->p_out[0], was_equal, request->active);
     record(warp, i, space, slot, request, size * count, 1, UPDATES, 0);
-    if (warp->results->changes == changes) record_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
+    if (warp->results->changes == changes)
+        record_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
 }
 
 static void atomic(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -647,56 +658,77 @@ static void atomic(Warp *warp, const Instruction *i, uint32_t mask) {
     in_its_space(warp, i, mask, update_in);
 }
 
+/* What the lanes of a copy have read: `values`, by the lanes `reads`, from the array `slot`, -1 for none. */
+typedef struct {
+    uint32_t values[WARP][4], reads;
+    int slot;
+} Fetched;
+
+/* A copy that reads fewer bytes than it writes, and writes zeros for the others. A register of its own (source 1)
+ * says how many it reads, or the address is that of the source plus the number of bytes that are not read. 0 after
+ * a fault. */
+static int fetch_part(Warp *warp, const Instruction *i, int words, Request *origin, Fetched *fetched) {
+    const int size = 4 * words;
+    const uint64_t last = i->flags & FILLS ? (uint64_t)size - 1 : 0;
+    uint8_t *from[WARP];
+    int given[WARP];
+    for (int lane = 0; lane < WARP; lane++) {
+        uint32_t said = each_of(row_of(warp, i->flags & FILLS ? ZEROS : i->source[1]))[lane];
+        if (i->flags & FILLS) given[lane] = size - (int)(origin->address[lane] & last);
+        else given[lane] = said < (uint32_t)size ? (int)said : size;
+        origin->address[lane] &= ~last;
+        if (given[lane] <= 0) fetched->reads &= ~(1u << lane);
+    }
+    for (int word = 0; word < words; word++) {
+        Request part = {.active = 0};
+        int where;
+        for (uint32_t rest = fetched->reads; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            if (given[lane] >= 4 * word + 4) part.active |= 1u << lane;
+            part.address[lane] = origin->address[lane] + (uint64_t)(4 * word);
+        }
+        if (!part.active) continue;
+        if (!locate(warp, i, GLOBAL, &part, 4, 0, from, &where)) return 0;
+        if (fetched->slot < 0) fetched->slot = where;
+        if (warp->launch->checking) check_access(warp, i, GLOBAL, where, &part, 4, READS, 0);
+        for (uint32_t rest = part.active; rest; rest &= rest - 1)
+            memcpy(&fetched->values[__builtin_ctz(rest)][word], from[__builtin_ctz(rest)], 4);
+    }
+    return 1;
+}
+
+static int fetch_whole(Warp *warp, const Instruction *i, int size, Request *origin, Fetched *fetched) {
+    uint8_t *from[WARP];
+    if (!fetched->reads) return 1;
+    origin->active = fetched->reads;
+    if (!locate(warp, i, GLOBAL, origin, size, 0, from, &fetched->slot)) return 0;
+    for (uint32_t rest = fetched->reads; rest; rest &= rest - 1)
+        memcpy(fetched->values[__builtin_ctz(rest)], from[__builtin_ctz(rest)], (size_t)size);
+    return 1;
+}
+
 /* ---- LDGSTS: an asynchronous copy, carried out at once. Sources 0 and 1 make the address in shared memory, 2 and 3
  * that in global memory; number[2] is the offset of the first, number[3] the words that a lane copies. */
 static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
-    const int32_t one[2] = {1, 1};
+    const int32_t unit_scale[2] = {1, 1};
     Addresses where;
     Request to, origin;
-    uint8_t *target[WARP], *from[WARP];
-    int words = i->number[3], size = 4 * words, shared_slot, slot = -1;
-    uint32_t reads = mask & predicate_of(warp, i->p_in[0]);
+    uint8_t *target[WARP];
+    const int words = i->number[3], size = 4 * words, is_part = i->flags & (FILLS | SIZED);
+    int shared_slot;
+    Fetched fetched = {.reads = mask & predicate_of(warp, i->p_in[0]), .slot = -1};
     addresses_of(warp, i, 0, 0, i->number[2], i->number, &where);
     request_of(&where, mask, &to);
-    addresses_of(warp, i, 2, 1, i->offset, one, &where);
+    addresses_of(warp, i, 2, 1, i->offset, unit_scale, &where);
     request_of(&where, mask, &origin);
-    uint32_t values[WARP][4] = {{0}};
-    if (i->flags & (FILLS | SIZED)) {
-        /* How much is read is said by a register of its own (source 1), or the address is that of the source plus the number of
-         * bytes that are not read. */
-        uint64_t last = i->flags & FILLS ? (uint64_t)size - 1 : 0;
-        int given[WARP];
-        for (int lane = 0; lane < WARP; lane++) {
-            uint32_t said = each_of(row_of(warp, i->flags & FILLS ? ZEROS : i->source[1]))[lane];
-            given[lane] = i->flags & FILLS ? size - (int)(origin.address[lane] & last) : said < (uint32_t)size ? (int)said : size;
-            origin.address[lane] &= ~last;
-            if (given[lane] <= 0) reads &= ~(1u << lane);
-        }
-        for (int word = 0; word < words; word++) {
-            Request part = {.active = 0};
-            int where;
-            for (uint32_t rest = reads; rest; rest &= rest - 1) {
-                int lane = __builtin_ctz(rest);
-                if (given[lane] >= 4 * word + 4) part.active |= 1u << lane;
-                part.address[lane] = origin.address[lane] + (uint64_t)(4 * word);
-            }
-            if (!part.active) continue;
-            if (!locate(warp, i, GLOBAL, &part, 4, 0, from, &where)) return;
-            if (slot < 0) slot = where;
-            if (warp->launch->checking) check_access(warp, i, GLOBAL, where, &part, 4, READS, 0);
-            for (uint32_t rest = part.active; rest; rest &= rest - 1)
-                memcpy(&values[__builtin_ctz(rest)][word], from[__builtin_ctz(rest)], 4);
-        }
-    } else if (reads) {
-        origin.active = reads;
-        if (!locate(warp, i, GLOBAL, &origin, size, 0, from, &slot)) return;
-        for (uint32_t rest = reads; rest; rest &= rest - 1)
-            memcpy(values[__builtin_ctz(rest)], from[__builtin_ctz(rest)], (size_t)size);
-    }
+    if (!(is_part ? fetch_part(warp, i, words, &origin, &fetched) : fetch_whole(warp, i, size, &origin, &fetched)))
+        return;
     if (!locate(warp, i, SHARED, &to, size, 1, target, &shared_slot)) return;
     for (uint32_t rest = mask; rest; rest &= rest - 1)
-        memcpy(target[__builtin_ctz(rest)], values[__builtin_ctz(rest)], (size_t)size);
+        memcpy(target[__builtin_ctz(rest)], fetched.values[__builtin_ctz(rest)], (size_t)size);
 
+    const uint32_t reads = fetched.reads;
+    const int slot = fetched.slot < 0 ? 0 : fetched.slot;
     Results *results = warp->results;
     results->copies += __builtin_popcount(mask);
     results->accesses[SHARED] += __builtin_popcount(mask);
@@ -705,9 +737,8 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
     origin.active = reads;
     if (warp->launch->checking) {
         check_access(warp, i, SHARED, shared_slot, &to, size, COPIES, 0);
-        if (reads && !(i->flags & (FILLS | SIZED))) check_access(warp, i, GLOBAL, slot, &origin, size, READS, 0);
+        if (reads && !is_part) check_access(warp, i, GLOBAL, slot, &origin, size, READS, 0);
     }
-    if (slot < 0) slot = 0;
     if (warp->launch->counting) {
         if (reads) count_lines(&origin, size, 1, sums_of(warp, i, slot));
         count_copy(&to, &origin, size, sums_of(warp, i, shared_slot));
@@ -723,7 +754,7 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
  * each matrix row i / 4, elements 2 * (i % 4) and the next one; TRANSPOSED: the same of columns. */
 static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
     Addresses where;
-    Request rows, one;
+    Request rows, rows_of_part;
     uint8_t *at[WARP];
     int slot = 0, count = i->number[2];
     addresses_of(warp, i, 0, 0, i->offset, i->number, &where);
@@ -734,14 +765,14 @@ static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
     Lanes result;
     for (int matrix = 0; matrix < count; matrix++) {
         for (int part = 0; part < (i->flags & TRANSPOSED ? 2 : 1); part++) {
-            one.active = mask;
+            rows_of_part.active = mask;
             for (int lane = 0; lane < WARP; lane++) {
                 int column = lane / 4, row = 2 * (lane % 4);
-                one.address[lane] = i->flags & TRANSPOSED
+                rows_of_part.address[lane] = i->flags & TRANSPOSED
                                         ? rows.address[8 * matrix + row + part] + (uint64_t)(2 * column)
                                         : rows.address[8 * matrix + column] + (uint64_t)(2 * row);
             }
-            if (!locate(warp, i, SHARED, &one, i->flags & TRANSPOSED ? 2 : 4, 0, at, &slot)) return;
+            if (!locate(warp, i, SHARED, &rows_of_part, i->flags & TRANSPOSED ? 2 : 4, 0, at, &slot)) return;
             for (uint32_t rest = mask; rest; rest &= rest - 1) {
                 int lane = __builtin_ctz(rest);
                 uint32_t bits = 0;
@@ -782,9 +813,10 @@ static void store_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
     record(warp, i, SHARED, slot, &rows, 16, 1, WRITES, 0);
 }
 
-/* ---- wmma.load and wmma.store of PTX: a tile, element by element, as number[2] and number[3] say of loads. From number[0] on,
- * `jumps` holds by register, part of it and lane how many rows or columns it is from the first element, then how many elements
- * from there. number[1]: registers, parts of each and bits of an element, in 8 bits each. Source 3 is the distance of rows. */
+/* ---- wmma.load and wmma.store of PTX: a tile, element by element, as number[2] and number[3] say of loads. From
+ * number[0] on, `jumps` holds by register, part of it and lane how many rows or columns it is from the first element,
+ * then how many elements from there. number[1]: registers, parts of each and bits of an element, in 8 bits each. Source
+ * 3 is the distance of rows. */
 
 typedef struct {
     Request first; /* where its first element is */
@@ -792,9 +824,9 @@ typedef struct {
 } Tile;
 
 static void tile_begins(const Warp *warp, const Instruction *i, uint32_t mask, Tile *tile) {
-    const int32_t one[2] = {1, 1};
+    const int32_t unit_scale[2] = {1, 1};
     Addresses where;
-    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, one, &where);
+    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, unit_scale, &where);
     request_of(&where, mask, &tile->first);
     tile->stride = *row_of(warp, i->source[3]);
 }
@@ -812,16 +844,16 @@ static void tile_elements(const Warp *warp, const Instruction *i, const Tile *ti
 static void load_tile(Warp *warp, const Instruction *i, uint32_t mask) {
     Tile tile;
     Request request;
-    Instruction one = *i; /* loads an element to the register that it is part of */
+    Instruction element = *i; /* loads an element to the register that it is part of */
     int registers = i->number[1] & 255, parts = i->number[1] >> 8 & 255, words = i->number[2];
     Lanes held[2 * WARP];
     tile_begins(warp, i, mask, &tile);
     for (int number = 0; number < registers * parts && !warp->results->fault; number++) {
-        one.d = part_of(warp, i->d, number / parts * words);
+        element.d = part_of(warp, i->d, number / parts * words);
         tile_elements(warp, i, &tile, number, &request);
-        in_space_of(warp, &one, &request, load_from);
+        in_space_of(warp, &element, &request, load_from);
         for (int word = 0; word < words; word++) {
-            Lanes *to = held + number / parts * words + word, part = warp->rows[one.d + word];
+            Lanes *to = held + number / parts * words + word, part = warp->rows[element.d + word];
             *to = number % parts ? *to | part << (uint32_t)(32 / parts * (number % parts)) : part;
         }
     }
@@ -832,16 +864,16 @@ static void load_tile(Warp *warp, const Instruction *i, uint32_t mask) {
 static void store_tile(Warp *warp, const Instruction *i, uint32_t mask) {
     Tile tile;
     Request request;
-    Instruction one = *i; /* stores an element from a row of its own */
+    Instruction element = *i; /* stores an element from a row of its own */
     int registers = i->number[1] & 255, parts = i->number[1] >> 8 & 255, words = i->number[2];
     tile_begins(warp, i, mask, &tile);
-    one.source[2] = warp->launch->rows - 2;
+    element.source[2] = warp->launch->rows - 2;
     for (int number = 0; number < registers * parts && !warp->results->fault; number++) {
         for (int word = 0; word < words; word++)
-            warp->rows[one.source[2] + word] = *row_at(warp, i->source[2], number / parts * words + word) >>
+            warp->rows[element.source[2] + word] = *row_at(warp, i->source[2], number / parts * words + word) >>
                                                (uint32_t)(32 / parts * (number % parts));
         tile_elements(warp, i, &tile, number, &request);
-        in_space_of(warp, &one, &request, store_to);
+        in_space_of(warp, &element, &request, store_to);
     }
 }
 
@@ -874,8 +906,8 @@ static void begin_barrier(Warp *warp, const Instruction *i, uint32_t mask) {
     store(warp, i, mask);
 }
 
-/* ---- accesses of PTX with a memory order, the fences that it stands for included. mode[0]: before it, and after it, of the
- * block only or of more. */
+/* ---- accesses of PTX with a memory order, the fences that it stands for included. mode[0]: before it, and after it,
+ * of the block only or of more. */
 enum { FENCE_BEFORE = 1, FENCE_AFTER = 2, OF_BLOCK = 4 };
 
 static void in_order(Warp *warp, const Instruction *i, uint32_t mask, Operation *access) {

@@ -5,24 +5,25 @@
 #include "patterns.h"
 
 /* The sum of sources `first` and `first` + 1, each times a scale, and an offset. */
-void addresses_of(const Warp *warp, const Instruction *i, int first, int is_wide, int64_t offset, const int32_t scale[2],
-                  Addresses *where);
+void addresses_of(const Warp *warp, const Instruction *i, int first, int is_wide, int64_t offset,
+                  const int32_t scale[2], Addresses *where);
 
 void request_of(const Addresses *where, uint32_t mask, Request *request);
 
 /* The array that holds an address, or -1. */
 int allocation_of(const Launch *launch, uint64_t address, int width);
 
-int may_write(const Allocation *one, uint64_t first, uint64_t end);
+int may_write(const Allocation *allocation, uint64_t first, uint64_t end);
 
 /* Where in the memory of the host each active lane's bytes are, and in which array (`slot`; of the first active lane).
  * 0 after a fault. */
-int locate(Warp *warp, const Instruction *i, int space, const Request *request, int width, int writes, uint8_t *at[WARP],
-           int *slot);
+int locate(Warp *warp, const Instruction *i, int space, const Request *request, int width, int writes,
+           uint8_t *at[WARP], int *slot);
 
-/* A legal request was made. `stores`: it is counted as one, as all but plain loads are. `known`: its pattern, or NULL. */
-void record(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores, int touch,
-          Pattern *known);
+/* A legal request was made. `stores`: it is counted as one, as all but plain loads are. `known`: its pattern, or
+ * NULL. */
+void record(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores,
+            int touch, Pattern *known);
 
 typedef void Access(Warp *warp, const Instruction *i, int space, const Request *request);
 

@@ -1,9 +1,9 @@
 /* Requests that look like one before.
  *
- * Loops make the same requests again and again, a line further each time. What a request costs, whether it is aligned and
- * how far it reaches depend only on its addresses relative to each other and to a 128-byte line, so that this is found
- * out once for each word of the line that it may begin at. After that a request is recognised, and its pattern's number
- * goes up by one. */
+ * Loops make the same requests again and again, a line further each time. What a request costs, whether it is aligned
+ * and how far it reaches depend only on its addresses relative to each other and to a 128-byte line, so that this is
+ * found out once for each word of the line that it may begin at. After that a request is recognised, and its pattern's
+ * number goes up by one. */
 #include "patterns.h"
 
 void request_like(const Pattern *known, uint64_t base, Request *request) {
@@ -73,7 +73,8 @@ static void describe(Pattern *pattern, int width) {
     pattern->form = same ? ALL_THE_SAME : in_a_row ? SIDE_BY_SIDE : SCATTERED;
 }
 
-Pattern *count_pattern(Warp *warp, const Instruction *i, int space, int stores, int slot, const Request *request, int width) {
+Pattern *count_pattern(Warp *warp, const Instruction *i, int space, int stores, int slot, const Request *request,
+                       int width) {
     uint64_t base = request->address[__builtin_ctz(request->active)], far = 0;
     Pattern *known = pattern_at(warp, i, base), now;
     memset(&now, 0, sizeof now);

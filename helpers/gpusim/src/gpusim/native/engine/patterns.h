@@ -9,8 +9,8 @@ typedef struct {
     Lanes low, high;
 } Addresses;
 
-/* Addresses as the rows of a warp hold them, before a number is added to each: their low and high halves, or with 32 bits
- * only low ones. */
+/* Addresses as the rows of a warp hold them, before a number is added to each: their low and high halves, or with 32
+ * bits only low ones. */
 typedef struct {
     const Lanes *low, *high;
     int64_t offset;
@@ -30,10 +30,10 @@ static inline void count_again(const Warp *warp, const Instruction *i, Pattern *
     known->times++;
 }
 
-/* The pattern that a request of an instruction has, if it is known; `base` becomes the address of the first active lane.
- * NULL if it has to be looked at lane by lane. */
-static inline Pattern *known_pattern(const Warp *warp, const Instruction *i, int space, int stores, int width, uint32_t mask,
-                       AddressRows rows, uint64_t *base) {
+/* The pattern that a request of an instruction has, if it is known; `base` becomes the address of the first active
+ * lane. NULL if each lane has to be checked. */
+static inline Pattern *known_pattern(const Warp *warp, const Instruction *i, int space, int stores, int width,
+                                     uint32_t mask, AddressRows rows, uint64_t *base) {
     int first = __builtin_ctz(mask);
     uint32_t low = ((const uint32_t *)rows.low)[first], high = rows.high ? ((const uint32_t *)rows.high)[first] : 0;
     int64_t added_up = rows.high ? (int64_t)low : (int32_t)(low + (uint32_t)rows.offset);
@@ -55,7 +55,8 @@ static inline Pattern *known_pattern(const Warp *warp, const Instruction *i, int
 void request_like(const Pattern *known, uint64_t base, Request *request);
 
 /* Count a legal request, and remember what it looks like; NULL if it cannot be. `stores`: it is counted as one. */
-Pattern *count_pattern(Warp *warp, const Instruction *i, int space, int stores, int slot, const Request *request, int width);
+Pattern *count_pattern(Warp *warp, const Instruction *i, int space, int stores, int slot, const Request *request,
+                       int width);
 
 /* The sums of an instruction's requests to one array. */
 int64_t *sums_of(const Warp *warp, const Instruction *i, int slot);

@@ -54,7 +54,8 @@ int split_cell(Shadow *shadow, Cell *cell) {
     for (size_t part = first; part < first + QUARTERS; part++) {
         shadow->cell[part] = *cell;
         if (shadow->between) shadow->between[part] = shadow->between[whole];
-        if (shadow->read_by) memcpy(&shadow->read_by[part * warps], &shadow->read_by[whole * warps], warps * sizeof *shadow->read_by);
+        if (shadow->read_by)
+            memcpy(&shadow->read_by[part * warps], &shadow->read_by[whole * warps], warps * sizeof *shadow->read_by);
     }
     cell->group = SPLIT;
     return 1;

@@ -1,7 +1,8 @@
-/* What the sanitizer's watch keeps of the shared memory of a block.
+/* The shadow memory of the shared memory of a block, for checks.c, bulk_checks.c and uninvolved.c.
  *
- * A cell is about 16 bytes that lie together, as long as every access is to all of them. The first narrower access splits
- * it into cells of the four words, and one that is narrower than a word that word's into cells of the four bytes. */
+ * A cell is about 16 bytes that lie together, as long as every access is to all of them. The first narrower access
+ * splits it into cells of the four words, and one that is narrower than a word that word's into cells of the four
+ * bytes. */
 #ifndef SHADOW_H
 #define SHADOW_H
 
@@ -9,13 +10,13 @@
 
 enum { UNIT_BYTES = 16, QUARTERS = 4 };
 
-/* `group` of a cell that is split. Else 0, or for the target of an asynchronous copy that nobody has waited for 1 + the
- * number of the copies' group. */
+/* `group` of a cell that is split. Else 0, or for the target of an asynchronous copy that no thread has waited for 1 +
+ * the number of the copies' group. */
 enum { SPLIT = 0xffff };
 
-/* `flags`. AWAITED: a copy wrote it, and its thread has waited for that. Of what was written since the last barrier, LOOKED_AT:
- * it was all by what plain loads may look at; SAME: it was all stores, of one value. */
-enum { UPDATED = 1, STRONG_WRITE = 2, STRONG_READ = 4, AWAITED = 8, LOOKED_AT = 16, SAME = 32 };
+/* `flags`. AWAITED: a copy wrote it, and its thread has waited for that. Of what was written since the last barrier,
+ * OBSERVED: plain loads may read all of it; SAME: it was all stores, of one value. */
+enum { UPDATED = 1, STRONG_WRITE = 2, STRONG_READ = 4, AWAITED = 8, OBSERVED = 16, SAME = 32 };
 
 /* When a word was written by what came before everything else. */
 enum { BEFORE_ALL = 1 };
@@ -35,16 +36,16 @@ typedef struct {
     uint16_t readers, writers, updaters, spare;
 } Between;
 
-enum { MOST_MBARRIERS = 64 }; /* of a block: what is known of whom is kept for so many */
+enum { MOST_MBARRIERS = 64 }; /* of a block: so many have clocks */
 
-/* The cells of the units, behind them those of the words, and of the bytes: the quarters of the cell at place i are those
- * from units + 4 i on. `between`: the same, NULL where there is no cluster.
+/* The cells of the units, behind them those of the words, and of the bytes: the quarters of the cell at place i are
+ * those from units + 4 i on. `between`: the same, NULL where there is no cluster.
  *
- * Where barriers may be of some warps, else NULL: by cell and warp when it last read this (`read_by`); by warp and warp up
- * to when the first one knows what the second one did (`known`); by barrier and warp the same of those who have come there
- * (`brought`; the last barrier is that of a block of which warps have ended). By mbarrier (`place`: at which byte) and warp
- * the same of those who have arrived there (`arrived`), and of whose phase has ended (`ended`); `posted`: of those who have made
- * a strong access. */
+ * Where barriers may be of some warps, else NULL: by cell and warp the time of its last read (`read_by`); the vector
+ * clock of each warp (`known`); by barrier the join of the clocks of the warps that have arrived (`brought`; the last
+ * barrier is that of a block of which warps have ended). By mbarrier (`place`: at which byte) the join of the clocks of
+ * the warps that have arrived (`arrived`), and as of the end of its last phase (`ended`); `posted`: of the warps that
+ * have made a strong access. */
 struct Shadow {
     Cell *cell;
     Between *between;

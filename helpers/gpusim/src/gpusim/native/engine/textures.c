@@ -31,7 +31,8 @@ static uint32_t channel_at(const Image *image, const int32_t place[3], int chann
     uint32_t bits = 0;
     memcpy(&bits, at, (size_t)width);
     if (image->is_float && width == 2) {
-        if ((bits & 0x7c00) == 0x7c00) return (bits & 0x8000) << 16 | 0x7f800000u | (bits & 0x3ff) << 13; /* NaNs as they are */
+        /* NaNs as they are */
+        if ((bits & 0x7c00) == 0x7c00) return (bits & 0x8000) << 16 | 0x7f800000u | (bits & 0x3ff) << 13;
         return bits_of((float)of_half((uint16_t)bits));
     }
     if (image->is_signed && width < 4) {
@@ -222,7 +223,8 @@ static void sample(const Image *image, const uint32_t coordinate[3], int axes, c
         uint32_t channel[CORNERS];
         for (int corner = 0; corner < corners; corner++) channel[corner] = value[corner][c];
         found[c] = image->fractions ? mean_of_fractions(image, channel, weight, corners)
-                                    : mean_of_floats(channel, weight, corners, counts, image->channel_bytes == 2 ? 11 : 24);
+                                    : mean_of_floats(channel, weight, corners, counts,
+                                                     image->channel_bytes == 2 ? 11 : 24);
     }
 }
 
@@ -238,7 +240,8 @@ static void gather(const Image *image, const uint32_t coordinate[3], int channel
     int fraction;
     if (image->dims != 2 || image->layered || channel >= image->channels) return;
     for (int k = 0; k < 2; k++)
-        first[k] = between(position(coordinate[k], image->size[k], image->normalized), image->size[k], BORDER, &fraction);
+        first[k] = between(position(coordinate[k], image->size[k], image->normalized), image->size[k], BORDER,
+                           &fraction);
     for (int k = 0; k < CHANNELS; k++) {
         int64_t index[3] = {first[0] + RIGHT[k], first[1] + UP[k], 0};
         uint32_t value[CHANNELS];
@@ -248,7 +251,8 @@ static void gather(const Image *image, const uint32_t coordinate[3], int channel
 }
 
 /* number[0]: what is done; number[1]: axes; number[2]: the channels that are kept, as bits; number[3]: the row of the
- * third and fourth of them, or -1: they are nowhere else. Sources: the first coordinate, behind the layer if there is one, and the handle. */
+ * third and fourth of them, or -1: they are nowhere else. Sources: the first coordinate, behind the layer if there is
+ * one, and the handle. */
 static void read_texture(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes handle = *row_of(warp, i->source[1]);
     int axes = i->number[1], has_layer = (i->flags & HAS_LAYER) != 0, kept = 0;
@@ -279,9 +283,11 @@ static void read_texture(Warp *warp, const Instruction *i, uint32_t mask) {
 
 /* ---- surfaces */
 
-/* The bytes that a lane reads or writes; NULL if there are none, or something is wrong. Numbers as in `load_surface`. */
+/* The bytes that a lane reads or writes; NULL if there are none, or something is wrong. Numbers as in
+ * `load_surface`. */
 static uint8_t *surface_bytes(Warp *warp, const Instruction *i, int lane, const Image *image) {
-    int64_t width = i->number[2], byte = (int32_t)each_of(row_at(warp, i->source[0], 0))[lane], place[3] = {0, 0, 0}, last;
+    int64_t width = i->number[2], byte = (int32_t)each_of(row_at(warp, i->source[0], 0))[lane], place[3] = {0, 0, 0},
+        last;
     int is_inside;
     if (!image || byte % width) {
         fail(warp, i, image ? MISALIGNED : NOT_MODELLED, lane, 0);
@@ -306,8 +312,8 @@ static size_t bytes_of_item(const Instruction *i) {
     return (size_t)(i->number[3] ? i->number[3] : i->number[2] < 4 ? i->number[2] : 4);
 }
 
-/* number[0]: what is done outside; number[1]: coordinates; number[2]: bytes, and number[3] those of each of several narrow
- * values; `flags`: a narrow value has a sign. */
+/* number[0]: what is done outside; number[1]: coordinates; number[2]: bytes, and number[3] those of each of several
+ * narrow values; `flags`: a narrow value has a sign. */
 static void load_surface(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes handle = *row_of(warp, i->source[1]);
     Lanes results[CHANNELS] = {{0}};

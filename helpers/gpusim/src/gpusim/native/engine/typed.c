@@ -1,5 +1,5 @@
-/* Instructions of PTX that machine code has no single one for: whole numbers of 16 and 64 bits, quotients, square roots,
- * and the short programs that the compiler makes of approximate functions.
+/* Instructions of PTX that machine code has no single one for: whole numbers of 16 and 64 bits, quotients, square
+ * roots, and the short programs that the compiler makes of approximate functions.
  *
  * Tests hold each against Python's unbounded integers and fractions, and against what an H200 answered. */
 #include "each_lane.h"
@@ -10,7 +10,8 @@ enum { FLUSHES = 1, SATURATES = 2 }; /* in flags */
  * result, which is extended to its register; number[3]: a choice of the function's own. */
 
 enum {
-    W_ADD, W_SUBTRACT, W_MULTIPLY, W_MULTIPLY_HIGH, W_MULTIPLY_WIDE, W_DIVIDE, W_REMAINDER, W_MINIMUM, W_MAXIMUM, W_ABSOLUTE,
+    W_ADD, W_SUBTRACT, W_MULTIPLY, W_MULTIPLY_HIGH, W_MULTIPLY_WIDE, W_DIVIDE, W_REMAINDER, W_MINIMUM, W_MAXIMUM,
+        W_ABSOLUTE,
     W_NEGATE, W_DIFFERENCE, W_AND, W_OR, W_XOR, W_NOT, W_IS_ZERO, W_SHIFT_LEFT, W_SHIFT_RIGHT, W_EXTRACT, W_INSERT,
     W_FIND, W_COUNT, W_LEADING_ZEROS, W_REVERSE, W_CONVERT, W_BY_SIGN, W_MULTIPLY_24, W_IN_BLOCK, W_IN_RANGE,
     W_NTH_SET
@@ -89,7 +90,8 @@ static uint64_t converted(uint64_t a, int from, int to, int saturates) {
     return x > most ? (uint64_t)most : x < -most - 1 ? (uint64_t)(-most - 1) : a;
 }
 
-/* fns: the place of the offset-th set bit from bit `base` on, downward where `offset` is negative; 0 asks for bit `base`. */
+/* fns: the place of the offset-th set bit from bit `base` on, downward where `offset` is negative; 0 asks for bit
+ * `base`. */
 static uint64_t nth_set(uint32_t mask, uint32_t base, int32_t offset) {
     int64_t wanted = offset < 0 ? -(int64_t)offset : offset, seen = 0;
     for (uint32_t step = 0; step < 32; step++) {
@@ -168,7 +170,8 @@ static int compared_in(const Instruction *i, const uint64_t s[4]) {
     if (format >= F16)
         return compared_floats(i->number[0], number_in(format, s[0], flushes), number_in(format, s[1], flushes));
     const uint64_t turned = format == 64 ? 1ull << 63 : 0; /* then signed comparisons order unsigned numbers */
-    return compared(i->number[0], (int64_t)(extended(s[0], format) ^ turned), (int64_t)(extended(s[1], format) ^ turned));
+    return compared(i->number[0], (int64_t)(extended(s[0], format) ^ turned),
+                    (int64_t)(extended(s[1], format) ^ turned));
 }
 
 static uint64_t compare_typed(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
@@ -186,7 +189,8 @@ static uint64_t compare_typed_to_register(const Instruction *i, const uint64_t s
 enum { FINITE, INFINITE, NUMBER, NOT_NUMBER, NORMAL, SUBNORMAL };
 
 static uint64_t test_number(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    const double x = number_in(i->number[2], s[0], 0), size = fabs(x), tiny = i->number[2] == F64 ? 0x1p-1022 : 0x1p-126;
+    const double x = number_in(i->number[2], s[0], 0), size = fabs(x),
+        tiny = i->number[2] == F64 ? 0x1p-1022 : 0x1p-126;
     (void)p;
     switch (i->number[0]) {
         case FINITE: *out = isfinite(x) != 0; break;
@@ -254,13 +258,14 @@ static void unpack_parts(Warp *warp, const Instruction *i, uint32_t mask) {
 
 /* ---- floating-point numbers. number[1]: the rounding */
 
-enum { F_DIVIDE, F_ROOT, F_RECIPROCAL_APPROX, F_ROOT_APPROX, F_INVERSE_ROOT_APPROX, F_EXP2, F_LOG2, F_SINE, F_COSINE, F_TANGENT,
+enum { F_DIVIDE, F_ROOT, F_RECIPROCAL_APPROX, F_ROOT_APPROX, F_INVERSE_ROOT_APPROX, F_EXP2, F_LOG2, F_SINE, F_COSINE,
+       F_TANGENT,
        F_DIVIDE_APPROX, F_DIVIDE_FULL, F_ABSOLUTE, F_NEGATE };
 
 static float by_unit(double result) { return result != result ? as_float(NAN_BITS) : flushed((float)result); }
 
-/* The hardware's own functions, with the few instructions that the compiler always writes around them: a number for which the
- * unit would flush its operand or its result is scaled before, and what comes out is scaled back. */
+/* The hardware's own functions, with the few instructions that the compiler always writes around them: a number for
+ * which the unit would flush its operand or its result is scaled before, and what comes out is scaled back. */
 static float reciprocal(float x) { return by_unit(1 / (double)flushed(x)); }
 
 static float scaled(float x, int is_small, float factor) { return is_small ? x * factor : x; }
@@ -286,7 +291,7 @@ static double beside(float nearest, double error) {
 static float divided_float(float a, float b, int rounding, int flushes) {
     float result = canonical(a / b);
     if (rounding) return narrow(beside(result, ((double)a - (double)result * b) * (b > 0 ? 1 : -1)), rounding);
-    /* The short program of the machine code looks at the exponent before it would round a subnormal number up. */
+    /* The instruction sequence of ptxas tests the exponent before it would round a subnormal number up. */
     if (flushes && fabsf(result) == 0x1p-126f && fabsf((float)((double)a / b * 0x1p64)) < 0x1p-62f)
         return copysignf(0, result);
     return result;
@@ -353,7 +358,8 @@ static double upper_half_of(double x) {
 
 static double inverse_root_of_half(double x) { return upper_half_of(1 / sqrt(upper_half_of(x))); }
 
-/* rsqrt.approx.f64, by the steps that ptxas makes of it: one of Householder's method, of subnormal numbers times 2^54. */
+/* rsqrt.approx.f64, by the steps that ptxas makes of it: one of Householder's method, of subnormal numbers times
+ * 2^54. */
 static double inverse_root(double x) {
     if (x == 0) return copysign(INFINITY, x);
     if (isinf(x) && x > 0) return 0;
@@ -404,7 +410,8 @@ static uint64_t unpack_eights(const Instruction *i, const uint64_t s[4], uint32_
            (uint64_t)half_of(of_eight(i->number[0], high), TO_NEAREST) << 16;
 }
 
-/* ---- video instructions. number[0]: what is done with two parts of registers, one of these or, behind them, a comparison */
+/* ---- video instructions. number[0]: what is done with two parts of registers, one of these or, behind them, a
+ * comparison */
 
 enum { V_ADD, V_SUBTRACT, V_DIFFERENCE, V_AVERAGE, V_MINIMUM, V_MAXIMUM, V_SHIFT_LEFT, V_SHIFT_RIGHT, V_COMPARE };
 enum { A_SIGNED = 1, B_SIGNED = 2, RESULT_SIGNED = 4, LIMITED = 8, WRAPS = 16, PRODUCT_NEGATED = 32, C_NEGATED = 64,
@@ -433,11 +440,12 @@ static int64_t video_function(const Instruction *i, int64_t a, int64_t b) {
 }
 
 static int64_t limited_to(const Instruction *i, int64_t value, int bits) {
-    return i->flags & LIMITED ? (int64_t)converted((uint64_t)value, -64, i->flags & RESULT_SIGNED ? -bits : bits, 1) : value;
+    return i->flags & LIMITED ? (int64_t)converted((uint64_t)value, -64, i->flags & RESULT_SIGNED ? -bits : bits, 1)
+        : value;
 }
 
-/* The same with each part. number[1]: by part which one of a's and b's together is taken for a (3 bits), then for b, and from
- * bit 24 on whether it is written; number[2]: the bits of a part. */
+/* The same with each part. number[1]: by part which one of a's and b's together is taken for a (3 bits), then for b,
+ * and from bit 24 on whether it is written; number[2]: the bits of a part. */
 static uint64_t video_parts(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     const int bits = i->number[2], count = 32 / bits;
     const uint32_t chosen = (uint32_t)i->number[1], whole = (uint32_t)low_bits(bits);

@@ -1,6 +1,7 @@
-/* Who does not take part in a barrier of some warps is in no order with those who do: what checks/uninvolved_warps.py
- * says. Each warp knows up to when the others' accesses come before its own; a barrier hands on what those know who come to
- * it, an mbarrier to who finds that the phase has ended. What was before the last barrier of all warps is known to all. */
+/* Warps that do not take part in a barrier of some warps are not ordered by it: the rules of
+ * checks/uninvolved_warps.py. Each warp has a vector clock; a barrier joins the clocks of the warps that arrive at it,
+ * an mbarrier is released to by those and acquired by the warps that observe the end of its phase. A barrier of all
+ * warps orders everything before it. */
 #include "checks.h"
 
 static void join(uint32_t *to, const uint32_t *from, uint32_t warps) {
@@ -16,7 +17,8 @@ void warp_comes(Warp *warp, int barrier) {
 
 void warp_goes_on(Warp *warp, int barrier) {
     Shadow *shadow = warp->block->shadow;
-    join(shadow->known + (size_t)warp->number * shadow->warps, shadow->brought + (size_t)barrier * shadow->warps, shadow->warps);
+    join(shadow->known + (size_t)warp->number * shadow->warps, shadow->brought + (size_t)barrier * shadow->warps,
+         shadow->warps);
 }
 
 void barrier_is_free(Block *block, int barrier) {
@@ -35,7 +37,9 @@ static uint32_t *arrived_at(Shadow *shadow, uint32_t byte) {
     return shadow->arrived + (size_t)n * shadow->warps;
 }
 
-static uint32_t *ended_from(const Shadow *shadow, uint32_t *arrived) { return shadow->ended + (arrived - shadow->arrived); }
+static uint32_t *ended_from(const Shadow *shadow, uint32_t *arrived) {
+    return shadow->ended + (arrived - shadow->arrived);
+}
 
 void warp_arrives(Warp *warp, Block *block, uint32_t byte) {
     Shadow *shadow = block->shadow;
@@ -43,7 +47,7 @@ void warp_arrives(Warp *warp, Block *block, uint32_t byte) {
     if (!arrived) return;
     const uint32_t now = tick(warp->results);
     if (block == warp->block) join(arrived, shadow->known + (size_t)warp->number * shadow->warps, shadow->warps);
-    for (uint32_t w = 0; w < shadow->warps; w++) /* what a warp of another block knows of this one is not kept */
+    for (uint32_t w = 0; w < shadow->warps; w++) /* clocks of warps of another block have no entries for this one */
         if (block != warp->block || w == (uint32_t)warp->number) arrived[w] = now;
 }
 

@@ -1,20 +1,21 @@
 /* One warp, as the hardware executes it since Volta.
  *
- * A warp whose threads disagree on a branch falls apart into groups, and each executes its instructions on its own, even
- * where two pass through the same ones. They become one again only where the code says so: BSSY Bn names the threads that
- * shall meet, BSYNC Bn waits for them, BREAK and EXIT leave the meeting; WARPSYNC waits for the lanes of its mask. So the
- * number of instructions and of requests depends on this, and on nothing that is decided here about whose turn it is.
+ * A warp whose threads disagree on a branch falls apart into groups, and each executes its instructions on its own,
+ * even where two pass through the same ones. They become one again only where the code says so: BSSY Bn names the
+ * threads that shall meet, BSYNC Bn waits for them, BREAK and EXIT leave the meeting; WARPSYNC waits for the lanes of
+ * its mask. So the number of instructions and of requests depends on this, and on nothing that is decided here about
+ * the order of groups.
  *
- * The group with the lowest program counter goes first, which brings groups together early. That alone would let a thread
- * go round a loop for ever until another one, which never runs, has done something: after a turn in which it looked at
- * what others may change, the next group goes first, and then the next warp, and block (blocks.c). */
+ * The group with the lowest program counter goes first, which brings groups together early. That alone would let a
+ * thread go round a loop for ever until another one, which never runs, has done something: after a turn in which it
+ * read what others may change, the next group goes first, and then the next warp, and block (blocks.c). */
 #include "warp.h"
 
 #include "checks.h"
 #include "clock.h"
 
-enum { IDLE_TURNS = 4 }; /* in which threads may look for changes before others of their warp get a turn */
-/* How often threads have had to go on alone until all turns in which a warp looks at others are short. */
+enum { IDLE_TURNS = 4 }; /* in which threads may poll before others of their warp get a turn */
+/* After so many groups were split off all turns in which a warp polls are short. */
 enum { SOME_PARTINGS = 3 };
 
 static Operation *const *operations(void);
@@ -55,8 +56,8 @@ static uint32_t waiting_at(const Warp *warp, int32_t what) {
     return lanes;
 }
 
-/* These lanes wait no longer; those at the same place become one group. Their old groups go first: with the new ones beside
- * them there may be more than a warp has lanes. */
+/* These lanes wait no longer; those at the same place become one group. Their old groups go first: with the new ones
+ * beside them there may be more than a warp has lanes. */
 static void join(Warp *warp, uint32_t lanes) {
     uint32_t joined[WARP];
     int32_t at[WARP];
@@ -74,9 +75,9 @@ static void join(Warp *warp, uint32_t lanes) {
     for (int place = 0; place < places; place++) add_group(warp, joined[place], at[place]);
 }
 
-/* ---- without convergence barriers: the order is that of basic blocks, in which threads meet as early as they can. Who is in
- * a function counts as being at the call of the kernel that led there; of these it is first who is deepest, so that all return
- * before one goes on. */
+/* ---- without convergence barriers: the order is that of basic blocks, in which threads meet as early as they can.
+ * Threads in a function are ordered by the call in the kernel that led there; of these the deepest go first, so that
+ * all return before one goes on. */
 
 static int32_t place_of(const Warp *warp, const Group *g, uint32_t *depth) {
     const Launch *launch = warp->launch;
@@ -85,25 +86,25 @@ static int32_t place_of(const Warp *warp, const Group *g, uint32_t *depth) {
     return *depth ? (int32_t)each_of(warp->rows + launch->origin)[lane] : launch->code[g->pc].block;
 }
 
-static int goes_first(const Warp *warp, const Group *one, const Group *other) {
+static int goes_first(const Warp *warp, const Group *candidate, const Group *other) {
     const Instruction *code = warp->launch->code;
     uint32_t depth[2];
-    int32_t place = place_of(warp, one, &depth[0]), other_place = place_of(warp, other, &depth[1]);
+    int32_t place = place_of(warp, candidate, &depth[0]), other_place = place_of(warp, other, &depth[1]);
     if (place != other_place) return place < other_place;
     if (depth[0] != depth[1]) return depth[0] > depth[1];
-    return code[one->pc].block < code[other->pc].block;
+    return code[candidate->pc].block < code[other->pc].block;
 }
 
 /* Groups that can run and are at the same place become one. */
 static void meet_anywhere(Warp *warp) {
     uint32_t depth;
     for (int g = 0; g < warp->groups; g++) {
-        Group *one = &warp->group[g];
-        for (int other = g + 1; other < warp->groups && !one->waits; other++) {
+        Group *candidate = &warp->group[g];
+        for (int other = g + 1; other < warp->groups && !candidate->waits; other++) {
             Group *same = &warp->group[other];
-            if (same->waits || same->pc != one->pc) continue;
-            if (place_of(warp, one, &depth) != place_of(warp, same, &depth)) continue;
-            one->mask |= same->mask;
+            if (same->waits || same->pc != candidate->pc) continue;
+            if (place_of(warp, candidate, &depth) != place_of(warp, same, &depth)) continue;
+            candidate->mask |= same->mask;
             same->mask = 0;
             same->pc = -1;
         }
@@ -113,8 +114,8 @@ static void meet_anywhere(Warp *warp) {
 
 /* ---- meetings */
 
-/* Who is still to come to a meeting: also lanes that keep its token in a register, while a function that they called has
- * meetings of its own at the same barrier. */
+/* The lanes that are still to arrive at a meeting: also those that keep its token in a register, while a function that
+ * they called has meetings of its own at the same barrier. */
 static uint32_t agreed_on(Warp *warp, int32_t token) {
     const Agreed *agreed = agreement(warp, token);
     return agreed ? agreed->lanes & warp->living : 0;
@@ -162,7 +163,8 @@ void end_phase(Block *block) {
     results->in_vain = 0;
 }
 
-/* All living threads of a block go on. What those did who have ended need not be known where barriers are of some warps. */
+/* All living threads of a block go on. Where barriers may be of some warps, those that have ended are not ordered by
+ * it. */
 static void pass_barrier(Block *block) {
     const uint32_t all_met = block->all_met;
     if (block->bulk) bulk_met(block, 0);
@@ -191,39 +193,39 @@ static void release_block(Warp *warp, const Instruction *i) {
     int32_t pc = -1, where = 0;
     int are_apart = 0;
     for (int w = 0; w < block->warps; w++) {
-        const Warp *one = &block->warp[w];
-        for (int g = 0; g < one->groups; g++) {
-            if (!where) where = one->group[g].waits;
-            if (where < AT_BARRIER || where >= AT_PART || one->group[g].waits != where) return;
+        const Warp *member = &block->warp[w];
+        for (int g = 0; g < member->groups; g++) {
+            if (!where) where = member->group[g].waits;
+            if (where < AT_BARRIER || where >= AT_PART || member->group[g].waits != where) return;
         }
     }
     block->votes = block->voters = 0;
     for (int w = 0; w < block->warps; w++) {
-        Warp *one = &block->warp[w];
-        for (int g = 0; g < one->groups; g++) {
-            if (g && one->group[g].pc != pc && where == AT_BARRIER) { /* of one warp */
+        Warp *member = &block->warp[w];
+        for (int g = 0; g < member->groups; g++) {
+            if (g && member->group[g].pc != pc && where == AT_BARRIER) { /* of one warp */
                 fail(warp, i, BARRIERS_DIFFER, 0, 0);
                 return;
             }
-            are_apart |= pc >= 0 && one->group[g].pc != pc && where == AT_BARRIER;
-            pc = one->group[g].pc;
-            one->group[g].waits = 0;
+            are_apart |= pc >= 0 && member->group[g].pc != pc && where == AT_BARRIER;
+            pc = member->group[g].pc;
+            member->group[g].waits = 0;
         }
-        block->votes += __builtin_popcount(one->predicate[VOTES] & one->living);
-        block->voters += __builtin_popcount(one->living);
+        block->votes += __builtin_popcount(member->predicate[VOTES] & member->living);
+        block->voters += __builtin_popcount(member->living);
     }
     if (pc < 0) return;
     if (are_apart) note_apart(block, warp->results);
     for (int w = 0; w < block->warps; w++) {
-        Warp *one = &block->warp[w];
-        if (!one->groups) continue;
-        const Instruction *at = &warp->launch->code[one->group[0].pc - 1];
-        if (at->flags & ANSWERS && one->living) barrier_result(one, at, one->living);
+        Warp *member = &block->warp[w];
+        if (!member->groups) continue;
+        const Instruction *at = &warp->launch->code[member->group[0].pc - 1];
+        if (at->flags & ANSWERS && member->living) barrier_result(member, at, member->living);
     }
     pass_barrier(block);
 }
 
-/* Barrier `n` of some warps: who waits there goes on when `wanted` threads have come. A warp counts whole, with its lanes
+/* Barrier `n` of some warps: the waiting threads go on when `wanted` have arrived. A warp counts whole, with its lanes
  * that have exited or were never there: they come with the first one. */
 static void arrive_at_part(Warp *warp, const Instruction *i, uint32_t active, int n, int wanted) {
     Block *block = warp->block;
@@ -239,11 +241,11 @@ static void arrive_at_part(Warp *warp, const Instruction *i, uint32_t active, in
     const uint32_t all_met = block->all_met;
     uint32_t waited[MOST_WARPS];
     for (int w = 0; w < block->warps; w++) {
-        Warp *one = &block->warp[w];
-        waited[w] = waiting_at(one, AT_PART + n);
-        for (int g = 0; g < one->groups; g++)
-            if (one->group[g].waits == AT_PART + n) one->group[g].waits = 0;
-        if (waited[w] && has_uninvolved(block)) warp_goes_on(one, n);
+        Warp *member = &block->warp[w];
+        waited[w] = waiting_at(member, AT_PART + n);
+        for (int g = 0; g < member->groups; g++)
+            if (member->group[g].waits == AT_PART + n) member->group[g].waits = 0;
+        if (waited[w] && has_uninvolved(block)) warp_goes_on(member, n);
     }
     if (has_uninvolved(block)) barrier_is_free(block, n);
     if (block->bulk) bulk_met(block, waited);
@@ -307,8 +309,8 @@ static void jump(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
     else add_group(warp, others, next);
 }
 
-/* ---- functions of PTX. Each has a frame on the thread's stack, in local memory. What is saved there is listed behind its
- * number: the row, or less than 0 a predicate; its place in the frame, and its bytes. */
+/* ---- functions of PTX. Each has a frame on the thread's stack, in local memory. What is saved there is listed behind
+ * its number: the row, or less than 0 a predicate; its place in the frame, and its bytes. */
 
 enum { SAVED_PARTS = 3 };
 
@@ -316,29 +318,30 @@ static void move_saved(Warp *warp, uint32_t mask, const int32_t *saved, int is_r
     const Launch *launch = warp->launch;
     const uint32_t *stack = (const uint32_t *)(warp->rows + launch->stack);
     for (int k = 0; k < saved[0]; k++) {
-        const int32_t *one = saved + 1 + SAVED_PARTS * k;
-        const Lanes held = one[0] < 0 ? spread(warp->predicate[-1 - one[0]]) : warp->rows[one[0]];
+        const int32_t *slot = saved + 1 + SAVED_PARTS * k;
+        const Lanes held = slot[0] < 0 ? spread(warp->predicate[-1 - slot[0]]) : warp->rows[slot[0]];
         uint32_t values[WARP];
         Lanes back;
         memcpy(values, &held, sizeof values);
         for (uint32_t rest = mask; rest; rest &= rest - 1) {
             int lane = __builtin_ctz(rest);
             size_t frame = (size_t)(warp->number * WARP + lane) * (size_t)launch->local_bytes + stack[lane];
-            uint8_t *at = warp->block->local + frame + one[1];
-            if (is_return) memcpy(&values[lane], at, (size_t)one[2]);
-            else memcpy(at, &values[lane], (size_t)one[2]);
+            uint8_t *at = warp->block->local + frame + slot[1];
+            if (is_return) memcpy(&values[lane], at, (size_t)slot[2]);
+            else memcpy(at, &values[lane], (size_t)slot[2]);
         }
         if (!is_return) continue;
         memcpy(&back, values, sizeof back);
-        if (one[0] < 0) set_predicate(warp, (uint8_t)(-1 - one[0]), gather_bits((SignedLanes)((back & 1) != 0)), mask);
-        else write_row(warp, one[0], back, mask);
+        if (slot[0] < 0)
+            set_predicate(warp, (uint8_t)(-1 - slot[0]), gather_bits((SignedLanes)((back & 1) != 0)), mask);
+        else write_row(warp, slot[0], back, mask);
     }
 }
 
-/* number: the size of the caller's frame; where the functions are listed that may be called; where the deepest stack begins from
- * which they may; and the basic block of the call if the kernel makes it, else -1. offset: where it is listed what is saved.
- * Source 0 is the function's address if there are several. Of a function are listed its address, its first instruction, the
- * number of the way back, and the row that receives it. */
+/* number: the size of the caller's frame; where the functions are listed that may be called; where the deepest stack
+ * begins from which they may; and the basic block of the call if the kernel makes it, else -1. offset: where it is
+ * listed what is saved. Source 0 is the function's address if there are several. Of a function are listed its address,
+ * its first instruction, the number of the way back, and the row that receives it. */
 enum { ADDRESS_LOW, ADDRESS_HIGH, BEGINNING, WAY_BACK, BACK_ROW, FUNCTION_PARTS };
 
 static void call(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
@@ -348,29 +351,31 @@ static void call(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
     int32_t next = g->pc + 1;
     Lanes *stack = warp->rows + launch->stack;
     for (uint32_t lanes = active; lanes; lanes &= lanes - 1)
-        if ((int64_t)each_of(stack)[__builtin_ctz(lanes)] > i->number[2]) fail(warp, i, OUT_OF_BOUNDS, __builtin_ctz(lanes), 0);
+        if ((int64_t)each_of(stack)[__builtin_ctz(lanes)] > i->number[2])
+            fail(warp, i, OUT_OF_BOUNDS, __builtin_ctz(lanes), 0);
     if (warp->results->fault) return;
     move_saved(warp, active, launch->jumps + i->offset, 0);
     write_row(warp, launch->stack, *stack + (uint32_t)i->number[0], active);
     if (i->number[3] >= 0) write_row(warp, launch->origin, broadcast((uint32_t)i->number[3]), active);
     g->mask = 0;
     for (int k = 0; k < functions[0]; k++) {
-        const int32_t *one = functions + 1 + FUNCTION_PARTS * k;
+        const int32_t *callee = functions + 1 + FUNCTION_PARTS * k;
         uint32_t lanes = rest;
         if (i->width[0])
-            lanes &= gather_bits((SignedLanes)(*row_of(warp, i->source[0]) == (uint32_t)one[ADDRESS_LOW])) &
-                     gather_bits((SignedLanes)(*row_at(warp, i->source[0], 1) == (uint32_t)one[ADDRESS_HIGH]));
+            lanes &= gather_bits((SignedLanes)(*row_of(warp, i->source[0]) == (uint32_t)callee[ADDRESS_LOW])) &
+                     gather_bits((SignedLanes)(*row_at(warp, i->source[0], 1) == (uint32_t)callee[ADDRESS_HIGH]));
         rest &= ~lanes;
-        write_row(warp, one[BACK_ROW], broadcast((uint32_t)one[WAY_BACK]), lanes);
-        if (!g->mask) g->mask = lanes, g->pc = one[BEGINNING];
-        else add_group(warp, lanes, one[BEGINNING]);
+        write_row(warp, callee[BACK_ROW], broadcast((uint32_t)callee[WAY_BACK]), lanes);
+        if (!g->mask) g->mask = lanes, g->pc = callee[BEGINNING];
+        else add_group(warp, lanes, callee[BEGINNING]);
     }
     if (rest) fail(warp, i, OUT_OF_BOUNDS, __builtin_ctz(rest), 0);
     if (!g->mask) g->mask = others, g->pc = next;
     else add_group(warp, others, next);
 }
 
-/* Back to where source 0 says, by its number; offset: where the ways are listed: the caller's frame, and what was saved. */
+/* Back to where source 0 says, by its number; offset: where the ways are listed: the caller's frame, and what was
+ * saved. */
 static void return_to(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
     const Launch *launch = warp->launch;
     const Lanes ways = *row_of(warp, i->source[0]);
@@ -401,10 +406,10 @@ static void release_cluster(Warp *warp) {
     for (int rank = 0; rank < warp->launch->cluster_blocks; rank++) {
         Block *block = cluster->block[rank];
         for (int w = 0; block && w < block->warps; w++) {
-            Warp *one = &block->warp[w];
-            one->arrived = 0;
-            for (int g = 0; g < one->groups; g++)
-                if (one->group[g].waits == AT_CLUSTER) one->group[g].waits = 0;
+            Warp *member = &block->warp[w];
+            member->arrived = 0;
+            for (int g = 0; g < member->groups; g++)
+                if (member->group[g].waits == AT_CLUSTER) member->group[g].waits = 0;
         }
         if (!block) continue;
         pass_barrier(block);
@@ -432,7 +437,7 @@ static void wait_for_cluster(Warp *warp, Group *g, const Instruction *i, uint32_
     if (active & warp->arrived) g->waits = AT_CLUSTER;
 }
 
-/* The last thread of a block ends. Nobody may need its shared memory any more. */
+/* The last thread of a block ends. No other block may access its shared memory any more. */
 static void leave_cluster(Warp *warp, const Instruction *i) {
     Block *block = warp->block;
     if (warp->launch->checking && block->touched == block->cluster->phase) fail(warp, i, HAZARD, 0, 0);
@@ -526,11 +531,11 @@ static uint32_t named_alike(const Warp *warp, const Instruction *i, uint32_t lan
     return same;
 }
 
-/* WARPSYNC mask; flags: .COLLECTIVE and .EXCLUSIVE, after which the lanes of a mask are one group, with .COLLECTIVE for a
- * while. Lanes that go on together anyway need not part for the other. Lanes of different branches that come to the same
- * collective instruction execute the copy of it that is at `target`, and each goes on behind its own. */
+/* WARPSYNC mask; flags: .COLLECTIVE and .EXCLUSIVE, after which the lanes of a mask are one group, with .COLLECTIVE for
+ * a while. Lanes that go on together anyway need not part for the other. Lanes of different branches that come to the
+ * same collective instruction execute the copy of it that is at `target`, and each goes on behind its own. */
 static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
-    if (warp->launch->meets_anywhere) { /* nobody waits: who is there has met */
+    if (warp->launch->meets_anywhere) { /* no thread waits: the lanes of the group have met */
         g->pc++;
         for (uint32_t rest = active, same; rest; rest &= ~same) {
             same = named_alike(warp, i, rest);
@@ -549,7 +554,7 @@ static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t 
             fail(warp, i, HAZARD, __builtin_ctz(rest), 0); /* its mask does not name it */
     uint32_t before = g->mask;
     if (i->width[0] && (i->flags || warp->groups > 1)) part_by_mask(warp, g, source(warp, i, 0));
-    if (warp->groups == 1) { /* whole: there is nobody to wait for */
+    if (warp->groups == 1) { /* whole: there is no group to wait for */
         note_warp_barrier(warp, warp->living);
         return;
     }
@@ -585,7 +590,7 @@ static void part(Warp *warp, Group *g, const Instruction *i) {
     }
 }
 
-/* SYNCS.PHASECHK.TRYWAIT: who has to wait is asked again before each turn of the warp. */
+/* SYNCS.PHASECHK.TRYWAIT: waiting threads test the phase again before each turn of the warp. */
 static void wait_for_phase(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
     if (active && active != g->mask) {
         go(warp, g, active, g->pc, g->pc + 1);
@@ -612,29 +617,31 @@ int wake_at_phases(Warp *warp, int gives_up) {
 static int next_group(const Warp *warp) {
     int best = -1;
     for (int g = 0; g < warp->groups; g++) {
-        const Group *one = &warp->group[g];
-        if (one->waits) continue;
-        if (one->mask & warp->favoured) return g;
+        const Group *candidate = &warp->group[g];
+        if (candidate->waits) continue;
+        if (candidate->mask & warp->favoured) return g;
         if (best >= 0 && warp->launch->meets_anywhere) {
-            if (goes_first(warp, one, &warp->group[best])) best = g;
+            if (goes_first(warp, candidate, &warp->group[best])) best = g;
             continue;
         }
-        if (best < 0 || one->pc < warp->group[best].pc ||
-            (one->pc == warp->group[best].pc && __builtin_ctz(one->mask) < __builtin_ctz(warp->group[best].mask)))
+        if (best < 0 || candidate->pc < warp->group[best].pc ||
+            (candidate->pc == warp->group[best].pc &&
+             __builtin_ctz(candidate->mask) < __builtin_ctz(warp->group[best].mask)))
             best = g;
     }
     return best;
 }
 
-/* The turn goes to the group that begins after this one, of those that can run and have not been found to go in circles. */
+/* The turn goes to the group that begins after this one, of those that can run and have not been found in a cycle. */
 static void favour_next(Warp *warp, uint32_t mask) {
     uint32_t first = 0, later = 0;
     for (int g = 0; g < warp->groups; g++) {
-        const Group *one = &warp->group[g];
-        if (one->waits || one->mask & warp->tried) continue;
-        if (!first || __builtin_ctz(one->mask) < __builtin_ctz(first)) first = one->mask;
-        if (__builtin_ctz(one->mask) > __builtin_ctz(mask) && (!later || __builtin_ctz(one->mask) < __builtin_ctz(later)))
-            later = one->mask;
+        const Group *candidate = &warp->group[g];
+        if (candidate->waits || candidate->mask & warp->tried) continue;
+        if (!first || __builtin_ctz(candidate->mask) < __builtin_ctz(first)) first = candidate->mask;
+        if (__builtin_ctz(candidate->mask) > __builtin_ctz(mask) &&
+            (!later || __builtin_ctz(candidate->mask) < __builtin_ctz(later)))
+            later = candidate->mask;
     }
     warp->favoured = later ? later : first;
 }
@@ -642,29 +649,29 @@ static void favour_next(Warp *warp, uint32_t mask) {
 /* ---- the end of a turn */
 
 static int known_place(const Warp *warp) {
-    for (int place = 0; place < FEW_PLACES && warp->looked_by >= 0; place++)
-        if (warp->stared_at[place] == warp->looked_at) return place;
+    for (int place = 0; place < FEW_PLACES && warp->polled_by >= 0; place++)
+        if (warp->poll_address[place] == warp->polled_at) return place;
     return -1;
 }
 
 int sees_nothing_new(const Warp *warp) {
     const int place = known_place(warp);
-    uint32_t word = place < 0 ? 0 : warp->stared[place];
+    uint32_t word = place < 0 ? 0 : warp->poll_word[place];
     return place >= 0 && still_holds(warp, &word);
 }
 
-/* A polling loop reads one address again, a scan does not. A loop that polls may change something, too: a count of its trips,
- * say. In a turn that its clock ends it need not look. */
-static void note_stare(Warp *warp, int only_looked, int changed) {
-    const int known = known_place(warp), stares = warp->looked_by >= 0;
+/* A polling loop reads one address again, a scan does not. A loop that polls may change something, too: a count of its
+ * trips, say. In a turn that its clock ends it need not look. */
+static void note_poll(Warp *warp, int only_polled, int changed) {
+    const int known = known_place(warp), polls = warp->polled_by >= 0;
     int is_the_same = 0;
-    if (known < 0 && stares) warp->stared_at[warp->newest = (warp->newest + 1) % FEW_PLACES] = warp->looked_at;
-    if (stares) is_the_same = still_holds(warp, &warp->stared[known < 0 ? warp->newest : known]) && known >= 0;
-    warp->stares = only_looked && known >= 0 ? warp->stares + 1 : 0;
-    warp->waits = only_looked || is_the_same || (warp->saw_others && warp->results->partings >= SOME_PARTINGS);
-    if (known < 0 ? stares || !is_ahead(warp) : !(only_looked || is_the_same)) {
-        warp->stares_since = executed(warp);
-        warp->clock.stares_from = time_of(warp);
+    if (known < 0 && polls) warp->poll_address[warp->newest = (warp->newest + 1) % FEW_PLACES] = warp->polled_at;
+    if (polls) is_the_same = still_holds(warp, &warp->poll_word[known < 0 ? warp->newest : known]) && known >= 0;
+    warp->polls = only_polled && known >= 0 ? warp->polls + 1 : 0;
+    warp->waits = only_polled || is_the_same || (warp->saw_others && warp->results->partings >= SOME_PARTINGS);
+    if (known < 0 ? polls || !is_ahead(warp) : !(only_polled || is_the_same)) {
+        warp->polls_since = executed(warp);
+        warp->clock.polls_from = time_of(warp);
     }
     if (changed && !is_the_same) warp->results->progress++;
 }
@@ -673,7 +680,8 @@ int64_t held_up(const Warp *warp) {
     int64_t since = executed(warp);
     for (int g = 0; g < warp->groups; g++) {
         const Group *group = &warp->group[g];
-        const int is_at_bsync = group->waits && group->waits <= MEETINGS, comes_later = !group->waits && !(group->mask & warp->ran);
+        const int is_at_bsync = group->waits && group->waits <= MEETINGS;
+        const int comes_later = !group->waits && !(group->mask & warp->ran);
         if ((warp->launch->meets_anywhere ? comes_later : is_at_bsync) && group->since < since) since = group->since;
     }
     return executed(warp) - since;
@@ -687,8 +695,8 @@ int64_t patience_of(const Warp *warp, int64_t turns) {
 
 /* Whether some have been held up for so long that they shall go on. */
 static int holds_up(const Warp *warp) {
-    const int64_t held = held_up(warp), staring = executed(warp) - warp->stares_since;
-    return held > patience_of(warp, LOOKS) || (held < staring ? held : staring) > patience_of(warp, STARES);
+    const int64_t held = held_up(warp), staring = executed(warp) - warp->polls_since;
+    return held > patience_of(warp, MAY_POLL) || (held < staring ? held : staring) > patience_of(warp, POLLS);
 }
 
 int part_from_loop(Warp *warp) {
@@ -709,43 +717,43 @@ int part_from_loop(Warp *warp) {
     return 1;
 }
 
-/* The turn ends, and it is that of others of the warp. Threads that meet wherever they can keep theirs for a while, for they may
- * meet; unless they have changed nothing for some turns, and so may wait for those, though they count rounds and do not go in
- * circles. */
+/* The turn ends, and it is that of others of the warp. Threads that meet wherever they can keep theirs for a while, for
+ * they may meet; unless they have changed nothing for some turns, and so may wait for those, though they count rounds
+ * and are in no cycle. */
 static void give_way(Warp *warp) {
     const int holds = holds_up(warp);
     if (!warp->launch->meets_anywhere) {
         if (!holds || !part_from_loop(warp)) favour_next(warp, warp->ran);
-    } else if (holds || warp->stares >= IDLE_TURNS) {
+    } else if (holds || warp->polls >= IDLE_TURNS) {
         warp->results->partings += holds;
         warp->results->progress += holds;
-        warp->stares = 0;
+        warp->polls = 0;
         favour_next(warp, warp->ran);
     }
 }
 
-/* Whether a warp that comes to where its turn began, and has looked at what others do, may wait for them. */
+/* Whether a warp that comes to where its turn began, and has read what others may change, may wait for them. */
 static int comes_round(const Warp *warp, int64_t changes) {
     return warp->results->changes == changes || warp->results->partings >= SOME_PARTINGS || sees_nothing_new(warp);
 }
 
-/* A turn of the warp is over, at the beginning of which it had executed so much, and so much had changed; `idle_since` is when
- * something changed last. */
+/* A turn of the warp is over, at the beginning of which it had executed so much, and so much had changed; `idle_since`
+ * is when something changed last. */
 static void end_turn(Warp *warp, int64_t begun, int64_t idle_since, int64_t changes) {
     Results *results = warp->results;
     results->in_vain += executed(warp) - begun;
-    const int changed = results->changes != changes, only_looked = warp->saw_others && !changed;
+    const int changed = results->changes != changes, only_polled = warp->saw_others && !changed;
     if (changes != warp->left_at) { /* others have gone on */
         warp->steps -= warp->steps_in_vain;
         warp->forgiven += warp->steps_in_vain;
         warp->steps_in_vain = 0;
     }
     if (warp->saw_others) warp->steps_in_vain += executed(warp) - idle_since;
-    if (!only_looked || changes != warp->left_at) warp->trips = 1;
+    if (!only_polled || changes != warp->left_at) warp->trips = 1;
     warp->left_at = results->changes;
     warp->clock.decides = warp->clock.is_read;
     warp->clock.is_read = 0;
-    note_stare(warp, only_looked, changed);
+    note_poll(warp, only_polled, changed);
     if (warp->launch->meets_anywhere && warp->changed != results->changes)
         warp->changed = results->changes, warp->tried = warp->favoured = 0;
     if (warp->saw_others) give_way(warp);
@@ -758,8 +766,8 @@ static int waits_for_block(const Warp *warp) {
     return 0;
 }
 
-/* Which lanes write a register that the warp shares: all but those of other groups that can go on. Code is compiled for each
- * thread: where threads have diverged each counts its own rounds, though it is in such a register. */
+/* Which lanes write a register that the warp shares: all but those of other groups that can go on. Code is compiled for
+ * each thread: where threads have diverged each counts its own rounds, though it is in such a register. */
 static uint32_t uniform_lanes(const Warp *warp, const Group *g) {
     uint32_t lanes = (uint32_t)ALL_LANES;
     for (int other = 0; other < warp->groups; other++)
@@ -767,22 +775,110 @@ static uint32_t uniform_lanes(const Warp *warp, const Group *g) {
     return lanes;
 }
 
+/* A turn of a warp: how many instructions are left of it, the changes of memory before it and the steps at its
+ * begin, and since when memory has not changed. `is_granted`: it has all the time that it wants, if
+ * `ends_when_idle` only while it changes memory. `trips`: how often it may come back to the block `begun_at`, where
+ * it began, while it waits. */
+typedef struct {
+    int64_t left, changes, begun, changed, idle_since;
+    int is_granted, ends_when_idle, begun_at, trips;
+} Turn;
+
+static Turn begin_turn(Warp *warp) {
+    const int64_t changes = warp->results->changes, begun = executed(warp);
+    const Turn turn = {
+        .left = warp->has_time ? warp->has_time : warp->waits ? LOOK : TURN,
+        .changes = changes, .begun = begun, .changed = changes, .idle_since = begun,
+        .is_granted = warp->has_time > 0, .ends_when_idle = warp->has_time > 0 && warp->only_while_it_writes,
+        .begun_at = -1, .trips = warp->waits && !warp->has_time ? warp->trips : 0,
+    };
+    warp->results->turns_left--;
+    warp->saw_others = 0;
+    warp->polled_by = -1;
+    warp->has_time = warp->waits = warp->only_while_it_writes = 0;
+    if (warp->groups < 2) warp->favoured = 0;
+    wake_at_phases(warp, 0);
+    return turn;
+}
+
+enum { GOES_ON, ENDS_TURN, FAILS };
+
+/* Account for a basic block at its first instruction; the turn ends here if its time is over. */
+static inline __attribute__((always_inline)) int enter_block(Warp *warp, Group *g, const Instruction *i, Turn *turn,
+                                                             int is_alone) {
+    Results *results = warp->results;
+    if (i->is_beyond && !is_alone && waits_for_block(warp)) {
+        fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(g->mask), 0);
+        return FAILS;
+    }
+    if (turn->trips && i->index == turn->begun_at && warp->saw_others && comes_round(warp, turn->changes) &&
+        !--turn->trips)
+        turn->left = 0;
+    if (turn->begun_at < 0) turn->begun_at = i->index;
+    if (turn->changed != results->changes) turn->changed = results->changes, turn->idle_since = executed(warp);
+    if (turn->ends_when_idle && warp->saw_others && executed(warp) - turn->idle_since > LOOK) turn->left = 0;
+    turn->left -= i->length;
+    if (turn->left < 0) {
+        if (warp->saw_others || is_ahead(warp) || --results->turns_left < 0) {
+            g->pc = i->index;
+            warp->ran = g->mask;
+            end_turn(warp, turn->begun, turn->idle_since, turn->changes);
+            return ENDS_TURN;
+        }
+        turn->left = TURN;
+    }
+    warp->steps += i->length;
+    if (warp->steps > warp->launch->most_steps) {
+        fail(warp, i, TOO_MANY_STEPS, __builtin_ctz(g->mask), 0);
+        return FAILS;
+    }
+    results->block_warps[i->block]++;
+    results->block_lanes[i->block] += __builtin_popcount(g->mask);
+    return GOES_ON;
+}
+
+/* An instruction of any kind but COMPUTES, behind which another group may go first. Whether the turn ends. */
+static inline __attribute__((always_inline)) int transfer(Warp *warp, Group *g, const Instruction *i, uint32_t active,
+                                                          const Turn *turn) {
+    switch (i->kind) {
+        case BRANCHES: go(warp, g, branch_taken(warp, g, i, active), i->target, g->pc + 1); break;
+        case JUMPS: jump(warp, g, i, active); break;
+        case EXITS: leave(warp, g, i, active & predicate_of(warp, i->p_in[0])); break;
+        case WAITS: wait_for_block(warp, g, i, active); break;
+        case MEETS: meet(warp, g, i); break;
+        case WAITS_FOR_LANES: wait_for_lanes(warp, g, i, active); break;
+        case PARTS: part(warp, g, i); break;
+        case ARRIVES:
+            g->pc++;
+            if (active) arrive_in_cluster(warp, i, active);
+            break;
+        case WAITS_FOR_CLUSTER: wait_for_cluster(warp, g, i, active); break;
+        case WAITS_FOR_PHASE: wait_for_phase(warp, g, i, active); break;
+        case CALLS: call(warp, g, i, active); break;
+        case RETURNS: return_to(warp, g, i, active); break;
+        case TAKES_TIME:
+            g->pc++;
+            if (active && i->uniform) active = uniform_lanes(warp, g);
+            if (active) operations()[i->operation](warp, i, active);
+            if (turn->is_granted || !is_ahead(warp)) break;
+            warp->ran = g->mask;
+            warp->saw_others |= SEES_BLOCK;
+            end_turn(warp, turn->begun, turn->idle_since, turn->changes);
+            return 1;
+        default:
+            g->pc++;
+            if (active) operations()[i->operation](warp, i, active);
+            release_meeting(warp, i->number[0]);
+    }
+    return 0;
+}
+
 int run_turn(Warp *warp) {
     const Launch *launch = warp->launch;
     Results *results = warp->results;
     Operation *const *execute = operations();
-    int64_t left = warp->has_time ? warp->has_time : warp->waits ? LOOK : TURN;
-    const int64_t changes = results->changes, begun = executed(warp);
-    const int is_granted = warp->has_time > 0, ends_when_idle = is_granted && warp->only_while_it_writes;
-    int64_t changed = changes, idle_since = begun;
-    int at, begun_at = -1, trips = warp->waits && !warp->has_time ? warp->trips : 0;
-    results->turns_left--;
-    warp->saw_others = 0;
-    warp->looked_by = -1;
-    warp->has_time = warp->waits = warp->only_while_it_writes = 0;
-    if (warp->groups < 2) warp->favoured = 0;
-    wake_at_phases(warp, 0);
-    while (!results->fault) {
+    Turn turn = begin_turn(warp);
+    for (int at; !results->fault;) {
         if (launch->meets_anywhere && warp->groups > 1) meet_anywhere(warp);
         if ((at = next_group(warp)) < 0) break;
         Group *g = &warp->group[at];
@@ -796,31 +892,8 @@ int run_turn(Warp *warp) {
                     break;
                 }
                 has_begun = 1;
-                if (i->is_beyond && !is_alone && waits_for_block(warp)) {
-                    fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(g->mask), 0);
-                    return 0;
-                }
-                if (trips && i->index == begun_at && warp->saw_others && comes_round(warp, changes) && !--trips) left = 0;
-                if (begun_at < 0) begun_at = i->index;
-                if (changed != results->changes) changed = results->changes, idle_since = executed(warp);
-                if (ends_when_idle && warp->saw_others && executed(warp) - idle_since > LOOK) left = 0;
-                left -= i->length;
-                if (left < 0) {
-                    if (warp->saw_others || is_ahead(warp) || --results->turns_left < 0) {
-                        g->pc = i->index;
-                        warp->ran = g->mask;
-                        end_turn(warp, begun, idle_since, changes);
-                        return 1;
-                    }
-                    left = TURN;
-                }
-                warp->steps += i->length;
-                if (warp->steps > launch->most_steps) {
-                    fail(warp, i, TOO_MANY_STEPS, __builtin_ctz(g->mask), 0);
-                    return 0;
-                }
-                results->block_warps[i->block]++;
-                results->block_lanes[i->block] += __builtin_popcount(g->mask);
+                const int outcome = enter_block(warp, g, i, &turn, is_alone);
+                if (outcome != GOES_ON) return outcome == ENDS_TURN;
             }
             uint32_t active = g->mask;
             if (i->guard != ALWAYS) {
@@ -839,41 +912,12 @@ int run_turn(Warp *warp) {
                 continue;
             }
             g->pc = i->index;
-            switch (i->kind) {
-                case BRANCHES: go(warp, g, branch_taken(warp, g, i, active), i->target, g->pc + 1); break;
-                case JUMPS: jump(warp, g, i, active); break;
-                case EXITS: leave(warp, g, i, active & predicate_of(warp, i->p_in[0])); break;
-                case WAITS: wait_for_block(warp, g, i, active); break;
-                case MEETS: meet(warp, g, i); break;
-                case WAITS_FOR_LANES: wait_for_lanes(warp, g, i, active); break;
-                case PARTS: part(warp, g, i); break;
-                case ARRIVES:
-                    g->pc++;
-                    if (active) arrive_in_cluster(warp, i, active);
-                    break;
-                case WAITS_FOR_CLUSTER: wait_for_cluster(warp, g, i, active); break;
-                case WAITS_FOR_PHASE: wait_for_phase(warp, g, i, active); break;
-                case CALLS: call(warp, g, i, active); break;
-                case RETURNS: return_to(warp, g, i, active); break;
-                case TAKES_TIME:
-                    g->pc++;
-                    if (active && i->uniform) active = uniform_lanes(warp, g);
-                    if (active) execute[i->operation](warp, i, active);
-                    if (is_granted || !is_ahead(warp)) break;
-                    warp->ran = g->mask;
-                    warp->saw_others |= SEES_BLOCK;
-                    end_turn(warp, begun, idle_since, changes);
-                    return 1;
-                default:
-                    g->pc++;
-                    if (active) execute[i->operation](warp, i, active);
-                    release_meeting(warp, i->number[0]);
-            }
+            if (transfer(warp, g, i, active, &turn)) return 1;
             break;
         }
     }
-    if (results->changes != changes) results->progress++;
-    results->in_vain += executed(warp) - begun;
+    if (results->changes != turn.changes) results->progress++;
+    results->in_vain += executed(warp) - turn.begun;
     return 0;
 }
 
@@ -884,8 +928,8 @@ enum { MOST_OPERATIONS = 200 };
 const NamedOperation *operation_of(int number) {
     const NamedOperation *const tables[] = {ARITHMETIC, TYPED, MEMORY, EXCHANGE, TEXTURES, BULK, CLOCKS};
     for (int table = 0; table < 7; table++)
-        for (const NamedOperation *one = tables[table]; one->name; one++)
-            if (number-- == 0) return one;
+        for (const NamedOperation *entry = tables[table]; entry->name; entry++)
+            if (number-- == 0) return entry;
     return 0;
 }
 
@@ -893,9 +937,10 @@ static Operation *table_of_operations[MOST_OPERATIONS];
 
 static Operation *const *operations(void) { return table_of_operations; }
 
-/* The name of an operation by its number, for Python; NULL behind the last. To be called for all before anything runs. */
+/* The name of an operation by its number, for Python; NULL behind the last. To be called for all before anything
+ * runs. */
 EXPORT const char *operation_name(int number) {
-    const NamedOperation *one = operation_of(number);
-    if (one) table_of_operations[number] = one->execute;
-    return one ? one->name : 0;
+    const NamedOperation *entry = operation_of(number);
+    if (entry) table_of_operations[number] = entry->execute;
+    return entry ? entry->name : 0;
 }

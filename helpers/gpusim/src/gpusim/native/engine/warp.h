@@ -6,42 +6,43 @@
 
 enum { TURN = 1024, LOOK = 256 }; /* instructions; of a warp that waited in its last turn, at most */
 
-/* Execute until nobody can go on, for one turn if others may be waited for, or until no turns are left. 1 while somebody can
- * go on. */
+/* Execute until no thread can run, for one turn if others may be waited for, or until no turns are left. 1 while a
+ * thread can run. */
 int run_turn(Warp *warp);
 
-/* For how many instructions some of a warp's threads have not gone on, in machine code because they are at BSYNC, in PTX because
- * they are at a place further on than others. */
+/* For how many instructions some of a warp's threads have not gone on, in machine code because they are at BSYNC, in
+ * PTX because they are at a place further on than others. */
 int64_t held_up(const Warp *warp);
 
-/* How long they may be, in so many turns, while the others look at what is changed elsewhere (LOOKS), or wait for it as far as can
- * be seen (STARES). It is less each time that some have been. */
-enum { LOOKS = 128, STARES = 16 };
+/* How long they may be, in so many turns, while the others poll (MAY_POLL), or surely wait, as far as can be observed
+ * (POLLS). It is less each time that some have been. */
+enum { MAY_POLL = 128, POLLS = 16 };
 int64_t patience_of(const Warp *warp, int64_t turns);
 
-/* Threads wait at BSYNC for others of their warp, which wait for them in a loop: the lock that the first ones hold, say.
- * An H200 lets the first ones go on alone (tests/gpusim/goldens/system_sm_90.json). Whether there are any. */
+/* Threads wait at BSYNC for others of their warp, which wait for them in a loop: the lock that the first ones hold,
+ * say. An H200 lets the first ones go on alone (tests/gpusim/goldens/system_sm_90.json). Whether there are any. */
 int part_from_loop(Warp *warp);
 
-/* Whether the warp has looked where it looked at the end of a turn before, and seen the same. */
+/* Whether the warp polled the same word as at the end of a turn before, and read the same value. */
 int sees_nothing_new(const Warp *warp);
 
-/* Whether there is in memory still `word` where the warp looked last; `word` becomes what is there. */
+/* Whether memory still holds `word` at the address of the last poll; `word` becomes what it holds. */
 int still_holds(const Warp *warp, uint32_t *word);
 
-/* A phase of an mbarrier has ended: for those who watch it is a barrier of the block. */
+/* A phase of an mbarrier has ended: for the race detector a barrier of the block. */
 void end_phase(Block *block);
 
 /* The threads of a group wait for phases of mbarriers to end: 1 if they have, or if the group `gives_up`. */
 int try_wait(Warp *warp, const Instruction *i, uint32_t mask, int gives_up);
 
-/* Let those of the warp go on whose phases have ended, or all (`gives_up`). Whether somebody goes on. */
+/* Let those of the warp go on whose phases have ended, or all (`gives_up`). Returns whether any does. */
 int wake_at_phases(Warp *warp, int gives_up);
 
 /* The result of a vote at the barrier that all have come to. */
 void barrier_result(Warp *warp, const Instruction *i, uint32_t mask);
 
-/* By lane the token of the meeting that it has at Bn. Most warps use few of them, so each begins when it is asked for. */
+/* By lane the token of the meeting that it has at Bn. Most warps use few of them, so each begins when it is asked
+ * for. */
 static inline int32_t *tokens_of(Warp *warp, int n) {
     if (!(warp->has_tokens >> n & 1)) memset(warp->token[n], 0, sizeof warp->token[n]);
     warp->has_tokens |= 1u << n;

@@ -1,11 +1,11 @@
-/* Sectors, tags and wavefronts of one request of a warp. The rules are Nsight Compute's, compared with its counters on an
- * NVIDIA H200. A request is counted while it is still in the processor's nearest cache, in some 50 ns. */
+/* Sectors, tags and wavefronts of one request of a warp. The rules are Nsight Compute's, compared with its counters on
+ * an NVIDIA H200. A request is counted while it is still in the processor's nearest cache, in some 50 ns. */
 #include "counting.h"
 
 #include "native.h"
 
 /* Different values of address >> shift among the lanes of `active`. Lanes mostly lie in order, so that the value found
- * last is looked at first. */
+ * last is tried first. */
 static int distinct(const uint64_t *address, uint32_t active, int shift) {
     uint64_t found[WARP];
     int count = 0;
@@ -72,8 +72,8 @@ static int uniform(const uint64_t *address, uint32_t active) {
     return 1;
 }
 
-/* Wavefronts of a request whose phases never merge: one phase for the warp, two at 8 and four at 16 bytes a lane. A phase takes
- * as many as its busiest bank holds distinct words. */
+/* Wavefronts of a request whose phases never merge: one phase for the warp, two at 8 and four at 16 bytes a lane. A
+ * phase takes as many as its busiest bank holds distinct words. */
 static int in_phases(const uint64_t *address, uint32_t active, int width) {
     if (width <= 4) return busiest(address, active, width);
     int phases = width / WORD_BYTES, lanes = WARP / phases, sum = 0;
@@ -82,10 +82,10 @@ static int in_phases(const uint64_t *address, uint32_t active, int width) {
     return sum;
 }
 
-/* Whether two phases of a load are one wavefront: if no bank holds two of their words, and if every active lane i has the
- * address of lane i ^ 1, or every one that of lane i ^ 2, where that is active. Found with 833 patterns of addresses and active
- * lanes on an NVIDIA H200: at 64 bits the rule never failed, at 128 bits never for a full warp. With lane 31 active and one of
- * the first 16 lanes not, the first half of a 128-bit load does not merge. */
+/* Whether two phases of a load are one wavefront: if no bank holds two of their words, and if every active lane i has
+ * the address of lane i ^ 1, or every one that of lane i ^ 2, where that is active. Found with 833 patterns of
+ * addresses and active lanes on an NVIDIA H200: at 64 bits the rule never failed, at 128 bits never for a full warp.
+ * With lane 31 active and one of the first 16 lanes not, the first half of a 128-bit load does not merge. */
 static int merges(const uint64_t *address, uint32_t lanes, int width) {
     return (agree(address, lanes, 1) || agree(address, lanes, 2)) && busiest(address, lanes, width) == 1;
 }
@@ -103,10 +103,10 @@ int shared_wavefronts(const Request *request, int width, int stores, int *merged
     int sum = 0;
     for (int half = 0; half < 2; half++) {
         uint32_t lanes = active & 0xffffu << 16 * half;
-        int apart = in_phases(address, lanes, width), one = apart > 1 && merges(address, lanes, width);
-        if (half == 0 && active >> 31 && (active & 0xffff) != 0xffff) one = 0;
-        *merged += one;
-        sum += one ? 1 : apart;
+        int apart = in_phases(address, lanes, width), is_one = apart > 1 && merges(address, lanes, width);
+        if (half == 0 && active >> 31 && (active & 0xffff) != 0xffff) is_one = 0;
+        *merged += is_one;
+        sum += is_one ? 1 : apart;
     }
     return sum;
 }
@@ -144,12 +144,12 @@ void count_banks(const Request *request, int width, int stores, int64_t *sums) {
 }
 
 /* Whether two words are different ones in the same bank. */
-static int meet(uint64_t one, uint64_t other) {
-    return one != other && one % BANKS == other % BANKS;
+static int meet(uint64_t first, uint64_t other) {
+    return first != other && first % BANKS == other % BANKS;
 }
 
-/* For how many earlier words the unluckiest lane waits that copies one: words in the bank that it writes, and words in the
- * bank that it reads of lanes that it has not waited for. */
+/* For how many earlier words the unluckiest lane waits that copies one: words in the bank that it writes, and words in
+ * the bank that it reads of lanes that it has not waited for. */
 static int longest_wait(const Request *to, const Request *origin) {
     uint64_t into[WARP], out_of[WARP];
     uint32_t reads[WARP];
@@ -178,10 +178,10 @@ static int longest_wait(const Request *to, const Request *origin) {
     return most;
 }
 
-/* The L1 cache, which copies come through, lies in the same banks as shared memory: a line's word w in bank w. So reading four
- * lines at the same place in each takes four wavefronts, however well they are written. The slower side counts; but a lane that
- * copies one word is served in the same wavefront on both sides, and so it waits for every earlier lane's word that lies in the
- * bank that it reads or in the one that it writes. */
+/* The L1 cache, which copies come through, lies in the same banks as shared memory: a line's word w in bank w. So
+ * reading four lines at the same place in each takes four wavefronts, however well they are written. The slower side
+ * counts; but a lane that copies one word is served in the same wavefront on both sides, and so it waits for every
+ * earlier lane's word that lies in the bank that it reads or in the one that it writes. */
 int copy_wavefronts(const Request *to, const Request *origin, int width) {
     int read = in_phases(origin->address, to->active & origin->active, width);
     int written = in_phases(to->address, to->active, width);
@@ -194,9 +194,9 @@ void count_copy(const Request *to, const Request *origin, int width, int64_t *su
     sums[COPY_WAVEFRONTS] += copy_wavefronts(to, origin, width);
 }
 
-/* What each of many requests counts, QUANTITIES of one after the other. kind: 0 global, 1 global by asynchronous copies, 2 shared
- * loads, 3 other shared accesses, 4 asynchronous copies to shared memory, which `origin` is for, and `reads`, the lanes that
- * read anything. A request without an active lane counts nothing. */
+/* What each of many requests counts, QUANTITIES of one after the other. kind: 0 global, 1 global by asynchronous
+ * copies, 2 shared loads, 3 other shared accesses, 4 asynchronous copies to shared memory, which `origin` is for, and
+ * `reads`, the lanes that read anything. A request without an active lane counts nothing. */
 EXPORT void count_requests(int kind, int width, int64_t rows, const uint64_t *address, const uint64_t *origin,
                            const uint32_t *active, const uint32_t *reads, int64_t *counts) {
     for (int64_t row = 0; row < rows; row++) {

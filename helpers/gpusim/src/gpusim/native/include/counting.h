@@ -1,4 +1,5 @@
-/* What the memory system does for one request of a warp: the rules that the engine counts by and the time model takes. */
+/* What the memory system does for one request of a warp: the rules that the engine counts by and the time model
+ * takes. */
 #ifndef COUNTING_H
 #define COUNTING_H
 
@@ -24,12 +25,12 @@ void count_lines(const Request *request, int width, int copies, int64_t *sums);
 /* Wavefronts of shared memory. `stores`: stores, atomics and LDSM, whose phases never merge. */
 void count_banks(const Request *request, int width, int stores, int64_t *sums);
 
-/* Wavefronts of an asynchronous copy: its shared addresses, and where in global memory it reads; `origin`'s active lanes
- * are those that read anything. */
+/* Wavefronts of an asynchronous copy: its shared addresses, and where in global memory it reads; `origin`'s active
+ * lanes are those that read anything. */
 void count_copy(const Request *to, const Request *origin, int width, int64_t *sums);
 
-/* The wavefronts that a request to shared memory takes. `stores` as in count_banks; merged: how many pairs of phases of a
- * 128-bit load are one. */
+/* The wavefronts that a request to shared memory takes. `stores` as in count_banks; merged: how many pairs of phases of
+ * a 128-bit load are one. */
 int shared_wavefronts(const Request *request, int width, int stores, int *merged);
 
 /* The same of phases that never merge, and of an asynchronous copy with both its sides. */

@@ -35,8 +35,8 @@ def logic_of_predicates(t: Decoder, s: Statement) -> Decoded:
     destination, *sources = s.operands
     i = Decoded("predicate logic3", number=[LOGIC.get(s.name, 0xF0), 0, 0, 0])
     i.p_out[0] = t.kept(destination)
-    for place, operand in enumerate(sources):
-        i.p_in[place] = t.predicate(operand)
+    for position, operand in enumerate(sources):
+        i.p_in[position] = t.predicate(operand)
     return i
 
 

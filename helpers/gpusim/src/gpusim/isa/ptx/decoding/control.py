@@ -31,12 +31,12 @@ def leave(t: Decoder, s: Statement) -> Decoded:
     function = text.owner(t.at) if text.calls and s.name == "ret" else ""
     if not function:
         return Decoded(kind=form.EXITS)
-    i = Decoded(kind=form.RETURNS, jumps=tuple(one.index + 1 for one in text.returns_to(function)))
+    i = Decoded(kind=form.RETURNS, jumps=tuple(call.index + 1 for call in text.returns_to(function)))
     t.read(i, 0, Register(return_register(function)), "b32")
     ways = []
-    for one in text.returns_to(function):
+    for call in text.returns_to(function):
         ways.append(len(t.lists))
-        t.lists += [text.frames[one.caller], *_saved(t, one)]
+        t.lists += [text.frames[call.caller], *_saved(t, call)]
     i.offset = len(t.lists)
     t.lists += ways
     return i
@@ -45,14 +45,14 @@ def leave(t: Decoder, s: Statement) -> Decoded:
 def _saved(t: Decoder, this: Call) -> list[int]:
     """How many registers a call saves; of each its row (or -1 less a predicate's number), its place and its bytes."""
     saved: list[tuple[int, int, int]] = []
-    for name, place in this.saved:
+    for name, offset in this.saved:
         slot = t.slot(Register(name))
         if slot in t.places.predicate_of:
-            saved.append((-1 - t.places.predicate_of[slot], place, 1))
+            saved.append((-1 - t.places.predicate_of[slot], offset, 1))
             continue
         size = min(4, TYPE_BYTES[t.operands.types[slot]])
-        saved += [(row, place + 4 * k, size) for k, row in enumerate(t.places.rows_of[slot])]
-    return [len(saved), *(number for one in saved for number in one)]
+        saved += [(row, offset + 4 * k, size) for k, row in enumerate(t.places.rows_of[slot])]
+    return [len(saved), *(number for register in saved for number in register)]
 
 
 def call(t: Decoder, s: Statement) -> Decoded:
@@ -71,11 +71,13 @@ def call(t: Decoder, s: Statement) -> Decoded:
         address = form.SYSTEM_FUNCTIONS[function.name]
         return Decoded("call system", offset=address, replayed="a function of the system")
     this = text.calls[t.at]
-    size, block = text.frames[this.caller], next(b for b in t.program.blocks if b.start <= t.at < b.stop)
+    size, call_of_kernel = text.frames[this.caller], this.index
+    if not t.is_replay:
+        call_of_kernel = next(block.index for block in t.program.blocks if block.start <= t.at < block.stop)
     deepest = max(text.frames[name] for name in this.callees)
     i = Decoded(kind=form.CALLS, offset=len(t.lists))
     t.lists += _saved(t, this)
-    i.number = [size, len(t.lists), text.stack_bytes - size - deepest, -1 if this.caller else block.index]
+    i.number = [size, len(t.lists), text.stack_bytes - size - deepest, -1 if this.caller else call_of_kernel]
     t.lists.append(len(this.callees))
     for name in this.callees:
         address = t.operands.function_addresses.get(name, 0)
@@ -113,11 +115,11 @@ def barrier(t: Decoder, s: Statement) -> Decoded:
         which, *threads = operands
         if "arrive" not in s.opcode and "sync" not in s.opcode:
             raise NotDecoded("its form")
-    for place, operand in enumerate((which, *threads)):
+    for position, operand in enumerate((which, *threads)):
         if isinstance(operand, Immediate):
-            i.number[1 + place] = operand.value
+            i.number[1 + position] = operand.value
         else:
-            t.read(i, place, operand, "u32")
+            t.read(i, position, operand, "u32")
     return i
 
 

@@ -89,8 +89,8 @@ def _copy_bulk(t: Decoder, s: Statement) -> Decoded:
         raise NotDecoded(f"{'.'.join(s.opcode)}, a copy in bulk of another form")
     i.op = ("bulk_ld", "bulk_send", "bulk_st", "bulk_red")[i.number[0]]
     source = _place_of_copy(t, origin, 2 if i.number[0] == form.BULK_FETCHES else 1)
-    for place, where in enumerate((rows, source)):
-        i.source[place], i.width[place] = t.listed(where), 1
+    for position, where in enumerate((rows, source)):
+        i.source[position], i.width[position] = t.listed(where), 1
     t.read(i, 2, size, "u32")
     i.registers = (len(rows), len(source), 1, i.width[3])
     return i
@@ -112,7 +112,7 @@ def _place_of_copy(t: Decoder, operand, words: int) -> tuple[int, ...]:
     return rows[:words]
 
 
-def _at_barrier(t: Decoder, s: Statement, operation: str, place) -> Decoded:
+def _at_barrier(t: Decoder, s: Statement, operation: str, address) -> Decoded:
     """What is done at an mbarrier of the own block, or of any of the cluster."""
     name = space_of(s)
     i = Decoded(operation, flags=form.SHARED, space=form.SHARED, op="atom", strong=form.SEES_BLOCK)
@@ -121,9 +121,9 @@ def _at_barrier(t: Decoder, s: Statement, operation: str, place) -> Decoded:
     i.flags |= form.AT_MBARRIER
     if name == "generic":
         i.flags, i.replayed = form.GENERIC | form.WIDE_ADDRESS, "an mbarrier at a generic address"
-        takes_address(t, i, place)
+        takes_address(t, i, address)
     else:
-        in_shared(t, i, place)
+        in_shared(t, i, address)
     return i
 
 
@@ -137,8 +137,8 @@ def barrier_object(t: Decoder, s: Statement) -> Decoded:
     if what == "inval":
         return nothing(t, s)
     if what == "init":
-        place, count = s.operands
-        i = _at_barrier(t, s, "begin barrier", place)
+        address, count = s.operands
+        i = _at_barrier(t, s, "begin barrier", address)
         if i.space != form.SHARED:
             i.replayed = "an mbarrier of another block"
         i.op, i.strong, i.flags = "st", 0, i.flags & ~form.AT_MBARRIER
@@ -147,14 +147,14 @@ def barrier_object(t: Decoder, s: Statement) -> Decoded:
         t.read(i, 3, count, "u32")
         return i
     if what in ("expect_tx", "complete_tx"):
-        place, size = s.operands
-        i = _at_barrier(t, s, "arrive", place)
+        address, size = s.operands
+        i = _at_barrier(t, s, "arrive", address)
         i.number[2] = form.ARRIVALS["A0TR" if what == "expect_tx" else "A0TX"]
         t.read(i, 2, size, "u32")
         return i
     if what in ("arrive", "arrive_drop"):
-        destination, place, *amount = s.operands
-        i = _at_barrier(t, s, "arrive", place)
+        destination, address, *amount = s.operands
+        i = _at_barrier(t, s, "arrive", address)
         i.number[2] = 0 if "expect_tx" in s.opcode else form.ARRIVALS["ART0" if amount else "A1T0"]
         if amount:
             t.read(i, 2, amount[0], "u32")
@@ -166,8 +166,8 @@ def barrier_object(t: Decoder, s: Statement) -> Decoded:
         return _pending(t, s)
     if what not in ("test_wait", "try_wait"):
         raise NotDecoded(f"mbarrier.{what}")
-    destination, place, phase, *_ = s.operands
-    i = _at_barrier(t, s, "phase ended", place)
+    destination, address, phase, *_ = s.operands
+    i = _at_barrier(t, s, "phase ended", address)
     if "parity" in s.opcode:
         i.flags |= form.OF_PTX
         t.read(i, 2, phase, "u32")

@@ -151,19 +151,19 @@ class Decoder:
         first = self.words.row(*words)
         return tuple(first - k for k in range(len(words)))
 
-    def read(self, into: Decoded, place: int, operand, type_: str) -> None:
-        """An operand as source `place`."""
+    def read(self, into: Decoded, position: int, operand, type_: str) -> None:
+        """An operand as source `position`."""
         rows = self.value(operand, type_)
-        into.source[place], into.width[place] = rows[0], len(rows)
+        into.source[position], into.width[position] = rows[0], len(rows)
 
     def read_all(self, into: Decoded, operands: Sequence, type_: str) -> None:
         """Operands of one type, one after the other."""
-        for place, operand in enumerate(operands):
-            self.read(into, place, operand, type_)
+        for position, operand in enumerate(operands):
+            self.read(into, position, operand, type_)
 
-    def zero(self, into: Decoded, place: int, wide: bool = False) -> None:
+    def zero(self, into: Decoded, position: int, wide: bool = False) -> None:
         """A source that is 0."""
-        into.source[place], into.width[place] = -1, 1 + wide
+        into.source[position], into.width[position] = -1, 1 + wide
 
     # ---- destinations
 

@@ -88,6 +88,8 @@ _REFUSE = {
 
 def arithmetic(t: Decoder, s: Statement) -> Decoded:
     """name{.rounding}{.ftz}{.sat}.type d, a {, b, c}"""
+    if s.type in ("f16", "bf16") and "f32" in s.modifiers and s.name in ("add", "sub", "fma"):
+        return _mixed(t, s)
     _refuse_unknown(s.name, s.modifiers, s.type)
     if s.name in ("neg", "abs", "copysign"):
         return _sign(t, s)
@@ -100,6 +102,25 @@ def arithmetic(t: Decoder, s: Statement) -> Decoded:
     if s.type == "f32x2":
         return _pair_of_floats(t, s)
     raise NotDecoded(f"{s.name} of {s.type} numbers")
+
+
+def _mixed(t: Decoder, s: Statement) -> Decoded:
+    """name{.rounding}{.sat}.f32.type d, a {, b}, c: a and b are of the type, of 16 bits, c and d float32."""
+    destination, *factors, c = s.operands
+    wanted = 2 if s.name == "fma" else 1
+    if len(factors) != wanted or any(m not in ("f32", "sat", "rn", *ROUNDING) for m in s.modifiers):
+        raise NotDecoded("its form")
+    is_brain = s.type == "bf16"
+    i = Decoded("mixed fused", flags=SATURATES * ("sat" in s.modifiers) | BRAIN * is_brain)
+    i.number[0] = next((ROUNDING[m] for m in s.modifiers if m in ROUNDING), 0)
+    for position, operand in enumerate(factors):
+        t.read(i, position, operand, s.type)
+    if s.name != "fma":
+        i.source[1], i.width[1] = t.number(form.ONE_OF_BRAIN if is_brain else form.ONE_OF_HALF)[0], 1
+    t.read(i, 2, c, "f32")
+    i.mode[2] = form.FLOAT_NEGATE * (s.name == "sub")
+    t.writes(i, destination, 4)
+    return i
 
 
 def _sign(t: Decoder, s: Statement) -> Decoded:

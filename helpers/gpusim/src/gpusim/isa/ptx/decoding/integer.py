@@ -15,8 +15,8 @@ def whole_number(
 ):
     """A function of typed.c: sources are (operand, type)."""
     i = Decoded("whole number", number=[form.WHOLE_NUMBERS[name], format_of(type_), format_of(result), choice])
-    for place, (operand, own) in enumerate(sources):
-        t.read(i, place, operand, own)
+    for position, (operand, own) in enumerate(sources):
+        t.read(i, position, operand, own)
     t.writes_any(i, destination)
     return i
 
@@ -27,7 +27,7 @@ def of_one_type(name: str, result: str | None = None) -> Callable:
     def decode(t: Decoder, s: Statement) -> Decoded:
         refuse_unknown(s.modifiers, ())
         destination, *sources = s.operands
-        return whole_number(t, name, destination, [(one, s.type) for one in sources], s.type, result or s.type)
+        return whole_number(t, name, destination, [(source, s.type) for source in sources], s.type, result or s.type)
 
     return decode
 
@@ -70,8 +70,8 @@ def _with_carry(t: Decoder, s: Statement, name: str) -> Decoded:
     refuse_unknown(s.modifiers, ("cc", name.removeprefix("mad.")))
     destination, *sources = s.operands
     i = Decoded("with carry", number=[form.CARRIES[name], format_of(s.type), 0, 0])
-    for place, operand in enumerate(sources):
-        t.read(i, place, operand, s.type)
+    for position, operand in enumerate(sources):
+        t.read(i, position, operand, s.type)
     carry = t.operands.carry()
     takes = s.name in ("addc", "subc", "madc")
     none = ALWAYS if name == "sub" else ALWAYS | NEGATED
@@ -114,7 +114,7 @@ def multiply24(t: Decoder, s: Statement) -> Decoded:
     refuse_unknown(s.modifiers, ("lo", "hi"))
     destination, *sources = s.operands
     high = 16 * ("hi" in s.modifiers)
-    return whole_number(t, "mul24", destination, [(one, s.type) for one in sources], s.type, s.type, high)
+    return whole_number(t, "mul24", destination, [(source, s.type) for source in sources], s.type, s.type, high)
 
 
 def extreme(t: Decoder, s: Statement) -> Decoded:

@@ -21,10 +21,10 @@ from gpusim.isa.ptx.operands import items_of
 
 def load_matrix(t: Decoder, s: Statement) -> Decoded:
     """ldmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}{.shared}.b16 {d, …}, [address]."""
-    destination, place = s.operands
+    destination, address = s.operands
     items = items_of(destination)
     i = Decoded("load matrix", flags=form.SHARED, space=form.SHARED, op="ldsm", strong=form.SEES_BLOCK)
-    if takes_address(t, i, place):
+    if takes_address(t, i, address):
         i.width[0] = min(i.width[0], 1)
     i.number[:3] = [1, 1, count_of(s, items)]
     i.flags |= form.TRANSPOSED * ("trans" in s.modifiers)
@@ -43,9 +43,9 @@ def _multiply(t: Decoder, s: Statement, m: int, k: int, types: Sequence[str]) ->
     i = form.product_of(t.arch, shape, "xor" in s.opcode, selector_of(s) if shape.sparse else 0)
     destination, *factors = s.operands
     type_ = "b64" if shape.a == "f64" else "b32"
-    for place, operand in enumerate(factors[: 4 if shape.sparse else 3]):
+    for position, operand in enumerate(factors[: 4 if shape.sparse else 3]):
         rows = [row for item in items_of(operand) for row in t.value(item, type_)]
-        i.source[place], i.width[place] = t.listed(rows), 1
+        i.source[position], i.width[position] = t.listed(rows), 1
         i.registers += (len(rows),)
     counts = (shape.a_registers, shape.b_registers, shape.c_registers, *[1] * shape.sparse)
     if i.registers != counts:
@@ -56,10 +56,10 @@ def _multiply(t: Decoder, s: Statement, m: int, k: int, types: Sequence[str]) ->
 
 def store_matrix(t: Decoder, s: Statement) -> Decoded:
     """stmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}{.shared}.b16 [address], {a, …}."""
-    place, source = s.operands
+    address, source = s.operands
     items = items_of(source)
     i = Decoded("store matrix", flags=form.SHARED, space=form.SHARED, op="stsm")
-    if takes_address(t, i, place):
+    if takes_address(t, i, address):
         i.width[0] = min(i.width[0], 1)
     i.number[:3] = [1, 1, count_of(s, items)]
     i.flags |= form.TRANSPOSED * ("trans" in s.modifiers)
@@ -74,12 +74,12 @@ def tile(t: Decoder, s: Statement) -> Decoded:
         return multiply_tiles(t, s)
     loads = s.opcode[1] == "load"
     first, second, *stride = s.operands
-    vector, place = (first, second) if loads else (second, first)
+    vector, address = (first, second) if loads else (second, first)
     places, distance, bits = wmma.elements(s)
-    i = access(t, s, "load tile" if loads else "store tile", "ld" if loads else "st", place)
+    i = access(t, s, "load tile" if loads else "store tile", "ld" if loads else "st", address)
     i.number[0], i.number[1] = len(t.lists), len(places) | len(places[0]) << 8 | bits << 16
     amount_of(i, 1, 4 if bits < 8 else bits // 8)
-    t.lists += [int(number) for register in places for one in register for lanes in one for number in lanes]
+    t.lists += [int(number) for register in places for element in register for lanes in element for number in lanes]
     t.read(i, 3, stride[0] if stride else Immediate(distance, distance), "u32")
     items, type_ = items_of(vector), "b64" if bits == 64 else "b32"
     if loads:
@@ -119,11 +119,11 @@ def multiply_tiles(t: Decoder, s: Statement) -> Decoded:
             own = written if operand == 2 and step else held[operand]  # a second step adds to what the first one wrote
             taken[operand] += own[whole.registers(operand, number, step)]
         into += written[whole.registers(2, number, 0)]
-    for place, one in enumerate(taken):
-        i.source[place], i.width[place] = t.listed(list(itertools.chain.from_iterable(one))), 1
+    for position, fragment in enumerate(taken):
+        i.source[position], i.width[position] = t.listed(list(itertools.chain.from_iterable(fragment))), 1
     rows = list(itertools.chain.from_iterable(into))
     i.d, i.d_width = t.listed(rows), len(rows)
-    i.registers = tuple(len(one) * len(one[0]) for one in taken)
+    i.registers = tuple(len(fragment) * len(fragment[0]) for fragment in taken)
     return i
 
 

@@ -68,10 +68,10 @@ def takes_address(t: Decoder, i: Decoded, operand, first: int = 0) -> bool:
     return len(rows) == 2
 
 
-def access(t: Decoder, s: Statement, operation: str, op: str, place) -> Decoded:
+def access(t: Decoder, s: Statement, operation: str, op: str, address) -> Decoded:
     name = space_of(s)
     if name == CLUSTER:
-        i = _in_cluster(t, operation, op, place)
+        i = _in_cluster(t, operation, op, address)
         i.is_strong = is_strong(s)
         _order(s, i)
         return i
@@ -81,7 +81,7 @@ def access(t: Decoder, s: Statement, operation: str, op: str, place) -> Decoded:
     i = Decoded(operation, flags=space, space=space, op=op)
     i.is_strong = is_strong(s)
     i.strong = form.SEES_GRID if i.is_strong else form.SEES_BLOCK if space in (form.SHARED, form.GENERIC) else 0
-    i.flags |= form.WIDE_ADDRESS * takes_address(t, i, place)
+    i.flags |= form.WIDE_ADDRESS * takes_address(t, i, address)
     if not i.flags & form.WIDE_ADDRESS:
         if space in (form.GLOBAL, form.GENERIC):
             raise NotDecoded("a global address of 32 bits")
@@ -90,17 +90,17 @@ def access(t: Decoder, s: Statement, operation: str, op: str, place) -> Decoded:
     return i
 
 
-def in_shared(t: Decoder, i: Decoded, place, first: int = 0) -> None:
+def in_shared(t: Decoder, i: Decoded, address, first: int = 0) -> None:
     """Source `first` as an address in shared memory, of which 32 bits count."""
-    takes_address(t, i, place, first)
+    takes_address(t, i, address, first)
     i.width[first] = min(i.width[first], 1)
     i.number[:2] = [1, 1]
 
 
-def _in_cluster(t: Decoder, operation: str, op: str, place) -> Decoded:
+def _in_cluster(t: Decoder, operation: str, op: str, address) -> Decoded:
     """An access to the shared memory of any block of the cluster."""
     i = Decoded(operation, flags=form.LOCAL | form.ANYWHERE, space=form.GENERIC, op=op, strong=form.SEES_GRID)
-    in_shared(t, i, place)
+    in_shared(t, i, address)
     return i
 
 
@@ -116,11 +116,11 @@ def _order(s: Statement, i: Decoded) -> None:
 
 def load(t: Decoder, s: Statement) -> Decoded:
     """ld.space.type d, [address]; ld.v2, ld.v4 {d, …}, [address]."""
-    destination, place, *_ = s.operands
+    destination, address, *_ = s.operands
     items, size = items_of(destination), TYPE_BYTES[s.type]
     if space_of(s) == "param":
-        return _load_parameter(t, s, items, place)
-    i = access(t, s, "load", "ld", place)
+        return _load_parameter(t, s, items, address)
+    i = access(t, s, "load", "ld", address)
     amount_of(i, len(items), size)
     t.loads(i, items, s.type)
     return i
@@ -133,63 +133,63 @@ def amount_of(i: Decoded, count: int, size: int) -> None:
     i.number[2], i.number[3] = (count, size) if size in NARROW else (count * size // 4, 0)
 
 
-def _load_parameter(t: Decoder, s: Statement, items: Sequence, place) -> Decoded:
-    base = place.base
+def _load_parameter(t: Decoder, s: Statement, items: Sequence, address) -> Decoded:
+    base = address.base
     if isinstance(base, Symbol) and base.name in t.operands.text.places:
-        i = _passed(t, "load", place, len(items), TYPE_BYTES[s.type])
+        i = _passed(t, "load", address, len(items), TYPE_BYTES[s.type])
         t.loads(i, items, s.type)
         return i
     if not isinstance(base, Symbol):
-        return _from_address_of_parameter(t, s, items, place)
+        return _from_address_of_parameter(t, s, items, address)
     if base.name not in t.operands.parameters:
         i = Decoded("load result", replayed="what a function of the system gives back")
         t.loads(i, items, s.type)
         return i
     size = TYPE_BYTES[s.type]
-    i = Decoded("load constant", offset=t.operands.parameters[base.name].offset + place.offset)
+    i = Decoded("load constant", offset=t.operands.parameters[base.name].offset + address.offset)
     i.number[0] = PARAMETERS
     amount_of(i, len(items), size)
     t.loads(i, items, s.type)
     if t.is_replay or size in NARROW or i.d_width > 2 or i.offset % 4 or i.flags & form.EXTENDS:
         return i
     words = [Word(PARAMETERS, i.offset + 4 * k) for k in range(i.d_width)]
-    one = Decoded("move two" if i.d_width == 2 else "move", d=i.d, d_width=i.d_width)
+    copy = Decoded("move two" if i.d_width == 2 else "move", d=i.d, d_width=i.d_width)
     for k, word in enumerate(words):
-        one.source[k], one.width[k] = t.words.row(word), 1
-    return one
+        copy.source[k], copy.width[k] = t.words.row(word), 1
+    return copy
 
 
-def _from_address_of_parameter(t: Decoder, s: Statement, items: Sequence, place) -> Decoded:
+def _from_address_of_parameter(t: Decoder, s: Statement, items: Sequence, address) -> Decoded:
     i = Decoded("load", flags=form.WIDE_ADDRESS | form.UNWATCHED, replayed="a parameter by its address")
-    takes_address(t, i, place)
+    takes_address(t, i, address)
     amount_of(i, len(items), TYPE_BYTES[s.type])
     t.loads(i, items, s.type)
     return i
 
 
-def _passed(t: Decoder, operation: str, place, count: int, size: int) -> Decoded:
+def _passed(t: Decoder, operation: str, address, count: int, size: int) -> Decoded:
     """What a function is given or gives back, on the stack."""
     i = Decoded(operation, flags=form.LOCAL | form.WIDE_ADDRESS | form.UNWATCHED)
-    takes_address(t, i, place)
+    takes_address(t, i, address)
     amount_of(i, count, size)
     return i
 
 
 def store(t: Decoder, s: Statement) -> Decoded:
     """st.space.type [address], a; st.v2, st.v4 [address], {a, …}."""
-    place, source, *_ = s.operands
+    address, source, *_ = s.operands
     items, size = items_of(source), TYPE_BYTES[s.type]
     if space_of(s) == "param":
-        if not isinstance(place.base, Symbol):
+        if not isinstance(address.base, Symbol):
             raise NotDecoded("a parameter at a computed address")
-        if place.base.name not in t.operands.text.places:
+        if address.base.name not in t.operands.text.places:
             i = Decoded("pass argument", replayed="what a function of the system is given")
-            i.number[0], i.offset, i.op = size, place.offset, place.base.name
+            i.number[0], i.offset, i.op = size, address.offset, address.base.name
             t.read(i, 2, items[0], s.type)
             return i
-        i = _passed(t, "store", place, len(items), size)
+        i = _passed(t, "store", address, len(items), size)
     else:
-        i = access(t, s, "store", "st", place)
+        i = access(t, s, "store", "st", address)
         amount_of(i, len(items), size)
     i.strong = 0
     stores(t, i, [row for item in items for row in t.value(item, s.type)])
@@ -206,11 +206,11 @@ def atomic(t: Decoder, s: Statement) -> Decoded:
     """atom.order.scope.space.op.type d, [address], b {, c}; red … [address], b. PTX ISA, 'atom' and 'red'."""
     returns = s.name == "atom"
     name = next((part.upper() for part in s.modifiers if part.upper() in form.ATOMICS), None)
-    destination, (place, *sources) = (s.operands[0], s.operands[1:]) if returns else (None, s.operands)
+    destination, (address, *sources) = (s.operands[0], s.operands[1:]) if returns else (None, s.operands)
     sources = sources[: 2 if name == "CAS" else 1]  # behind them is a cache policy
     if name is None or s.type not in ATOMIC_TYPES:
         raise NotDecoded("its form")
-    i = access(t, s, "atomic", "atom" if returns else "red", place)
+    i = access(t, s, "atomic", "atom" if returns else "red", address)
     i.strong = form.SEES_BLOCK if i.space == form.SHARED else form.SEES_GRID
     i.number[2], i.number[3] = form.ATOMICS[name], ATOMIC_TYPES[s.type]
     if s.type in FLOATS_ALONE and name not in ("ADD", "EXCH", "CAS"):

@@ -45,8 +45,8 @@ def move(t: Decoder, s: Statement) -> Decoded:
 
 def moved(t: Decoder, destination, rows: tuple[int, ...]) -> Decoded:
     i = Decoded("move two" if len(rows) == 2 else "move")
-    for place, row in enumerate(rows):
-        i.source[place], i.width[place] = row, 1
+    for position, row in enumerate(rows):
+        i.source[position], i.width[position] = row, 1
     t.writes(i, destination, 4 * len(rows))
     return i
 
@@ -119,8 +119,8 @@ def _pack(t: Decoder, type_: str, destination, source: Vector) -> Decoded:
     if bits not in (8, 16):
         raise NotDecoded("its form")
     i = Decoded("pack parts", number=[bits, 0, 0, 0])
-    for place, item in enumerate(source.items):
-        t.read(i, place, item, f"b{bits}")
+    for position, item in enumerate(source.items):
+        t.read(i, position, item, f"b{bits}")
     t.writes(i, destination, TYPE_BYTES[type_])
     return i
 

@@ -32,7 +32,7 @@ def _numbers(operand, count: int, first: int) -> list[int]:
     return [int(digit) for digit in reversed(_selection(operand)[1:])]
 
 
-def _place(operand) -> tuple[int, int]:
+def _part_of(operand) -> tuple[int, int]:
     """(the first bit, how many) of the part that an operand names."""
     if _selection(operand) not in PARTS:
         raise NotDecoded(f"the part .{_selection(operand)}")
@@ -83,8 +83,8 @@ def video_parts(t: Decoder, s: Statement) -> Decoded:
 
 def _places(operands: Sequence) -> int:
     """Where the parts of two operands lie, for the C program."""
-    places = map(_place, operands)
-    return sum((place | bits << 8) << 16 * k for k, (place, bits) in enumerate(places))
+    places = map(_part_of, operands)
+    return sum((first_bit | bits << 8) << 16 * k for k, (first_bit, bits) in enumerate(places))
 
 
 def video_one(t: Decoder, s: Statement) -> Decoded:
@@ -95,9 +95,9 @@ def video_one(t: Decoder, s: Statement) -> Decoded:
     destination, a, b, *third = s.operands
     refuse_unknown(words, SECOND if s.name == "vset" else ("sat", "clamp", "wrap", *SECOND))
     _refuse_detours(s, _selection(destination), types[1:], words)
-    place, bits = _place(destination)
+    first_bit, bits = _part_of(destination)
     second = next((word for word in words if word in SECOND), "inserted" if third else "")
-    written = place | bits << 8 | (0 if bits == 16 else place) << 16
+    written = first_bit | bits << 8 | (0 if bits == 16 else first_bit) << 16
     i.number = [form.VIDEO[function], _places((a, b)), written, form.VIDEO_RESULTS[second]]
     return i
 

@@ -42,8 +42,8 @@ def logic3(t: Decoder, s: sass.Statement) -> Decoded:
     destination, a, b, c, table, *last = rest
     i = Decoded("logic3", flags=512 * s.has("PAND"))
     t.writes(i, destination)
-    for place, operand in enumerate((a, b, c)):
-        t.read(i, place, operand)
+    for position, operand in enumerate((a, b, c)):
+        t.read(i, position, operand)
     i.number[0] = number_of(table) & 0xFF
     if predicates:
         if len(predicates) > 1:
@@ -100,11 +100,11 @@ def predicate_logic3(t: Decoder, s: sass.Statement) -> Decoded:
     i = Decoded("predicate logic3")
     i.p_out = [t.kept(first), t.kept(second)]
     i.uniform = first.file == "UP"
-    for place, operand in enumerate((a, b, c)):
+    for position, operand in enumerate((a, b, c)):
         if isinstance(operand, sass.Register) and operand.modifiers == ("SIGN",):  # true for a negative register
-            t.read(i, place, whole_register(operand))
+            t.read(i, position, whole_register(operand))
         else:
-            i.p_in[place] = t.predicate(operand)
+            i.p_in[position] = t.predicate(operand)
     i.number[0], i.number[1] = (number_of(table) & 0xFF for table in tables)
     return i
 

@@ -39,7 +39,7 @@ def branch(t: Decoder, s: sass.Statement) -> Decoded:
     """BRA {p,} label; BRA.DIV {mask,} label goes there if lanes of the mask are missing, BRA.CONV if none is; BRA.U if
     its condition is true for all threads that come here together, BRA.U.ANY if it is for one."""
     *operands, label = at_least(s, 1, 2)
-    i = Decoded(kind=form.BRANCHES, target=t.code.place(label))
+    i = Decoded(kind=form.BRANCHES, target=t.code.index_of(label))
     if s.has("ANY") and not s.has("U"):
         raise NotDecoded("the modifier .ANY without .U")
     if not s.has("DIV", "CONV"):
@@ -99,10 +99,10 @@ def call(t: Decoder, s: sass.Statement) -> Decoded:
     if s.has("ABS") and (not names or names[0] in form.SYSTEM_FUNCTIONS):
         return _call_system(t, s)
     *register, function = at_least(s, 1, 2)
-    place = t.code.place(function)
+    target = t.code.index_of(function)
     if register:
-        return _call_through(t, register[0], sass.INSTRUCTION_BYTES * place)
-    return Decoded(kind=form.BRANCHES, target=place)
+        return _call_through(t, register[0], sass.INSTRUCTION_BYTES * target)
+    return Decoded(kind=form.BRANCHES, target=target)
 
 
 def _call_system(t: Decoder, s: sass.Statement) -> Decoded:
@@ -129,18 +129,18 @@ def _call_through(t: Decoder, pointer: sass.Operand, base: int) -> Decoded:
     if not is_register(pointer):
         raise NotDecoded("a jump that no register says")
     if t.code.functions:
-        i, place = _go_to(t, pointer, base, t.code.functions, len(t.code.addresses) - 1), 1
+        i, position = _go_to(t, pointer, base, t.code.functions, len(t.code.addresses) - 1), 1
     else:
-        i, place = Decoded("trap"), 0
+        i, position = Decoded("trap"), 0
     i.flags = BY_POINTER
-    i.source[place], i.width[place] = t.row(pointer, 2), 2
+    i.source[position], i.width[position] = t.row(pointer, 2), 2
     return i
 
 
 def returns(t: Decoder, s: sass.Statement) -> Decoded:
     """RET.REL.NODEC R6 `(kernel): to the kernel's address plus a register; RET.ABS.NODEC R6 0x0."""
     register, function = exactly(s, 2)
-    base = number_of(function) if s.has("ABS") else sass.INSTRUCTION_BYTES * t.code.place(function)
+    base = number_of(function) if s.has("ABS") else sass.INSTRUCTION_BYTES * t.code.index_of(function)
     return _go_to(t, register, base, t.code.return_points)
 
 
@@ -167,18 +167,18 @@ def barrier(t: Decoder, s: sass.Statement) -> Decoded:
             i.replayed = "a reduction at a barrier with a number"
     elif not s.has("ARV", "SYNC"):
         raise NotDecoded("its form without one of POPC, AND, OR")
-    for place, operand in enumerate((which, *threads)):
+    for position, operand in enumerate((which, *threads)):
         if is_register(operand):
-            t.read(i, place, operand)
+            t.read(i, position, operand)
         else:
-            i.number[1 + place] = number_of(operand)
+            i.number[1 + position] = number_of(operand)
     i.number[3] = 16 * (i.width[0] > 0)
     return i
 
 
 def _is_syncthreads(s: sass.Statement) -> bool:
     """Whether a BAR is a barrier of all threads of the block, number 0."""
-    threads = [one for one in s.operands[1:] if not is_predicate(one)]
+    threads = [operand for operand in s.operands[1:] if not is_predicate(operand)]
     return s.operands[:1] == (sass.Immediate("0x0"),) and not threads
 
 

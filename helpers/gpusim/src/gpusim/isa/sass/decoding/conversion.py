@@ -141,7 +141,7 @@ def _eight_bits(t: Decoder, s: sass.Statement) -> Decoded:
     origin = "F32" if s.has("F32") else "F16"
     i = Decoded("pack eights", flags=64 * s.has("RELU"), number=[is_e5m2, form.FORMATS[origin], 0, 0])
     t.writes(i, destination)
-    for place, operand in enumerate(sources):
-        t.read(i, place, operand, "f" if origin == "F32" else "h")
+    for position, operand in enumerate(sources):
+        t.read(i, position, operand, "f" if origin == "F32" else "h")
     t.read(i, 2, merged)
     return i

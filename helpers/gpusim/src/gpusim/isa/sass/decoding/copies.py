@@ -36,12 +36,12 @@ def barrier_object(t: Decoder, s: sass.Statement) -> Decoded:
     """
     if s.has("CCTL"):
         return Decoded("nothing")
-    destination, place, value = exactly(s, 3)
+    destination, address, value = exactly(s, 3)
     if not s.has("PHASECHK") and not is_register(destination):
         raise NotDecoded("a destination that is no register")
     if s.has("EXCH"):
         i = access(t, s, "store", "st")
-        i.strong, i.offset, i.number[2] = 0, takes_address(t, i, place, t.space), 2
+        i.strong, i.offset, i.number[2] = 0, takes_address(t, i, address, t.space), 2
         if destination.number is not None:
             raise NotDecoded("the value that there was before")
         stores(t, i, value, 2)
@@ -51,13 +51,13 @@ def barrier_object(t: Decoder, s: sass.Statement) -> Decoded:
     i.flags |= form.AT_MBARRIER
     t.read(i, 2, value)
     if s.has("PHASECHK"):
-        i.offset = takes_address(t, i, place, t.space)
+        i.offset = takes_address(t, i, address, t.space)
         i.p_out[0] = t.kept(destination)
         i.kind = form.WAITS_FOR_PHASE if s.has("TRYWAIT") else form.COMPUTES
         return i
     if s.has("RED"):  # in any block of the cluster
         i.flags = form.LOCAL | form.ANYWHERE | form.AT_MBARRIER
-    i.offset = takes_address(t, i, place, "local" if s.has("RED") else t.space)
+    i.offset = takes_address(t, i, address, "local" if s.has("RED") else t.space)
     i.flags |= form.LEAVES_FOR_GOOD * s.has("OPTOUT")
     i.number[2] = chosen(s, form.ARRIVALS, 0)
     if destination.number is not None:
@@ -68,9 +68,9 @@ def barrier_object(t: Decoder, s: sass.Statement) -> Decoded:
 def copies_arrive(t: Decoder, s: sass.Statement) -> Decoded:
     """ARRIVES.LDGSTSBAR.64.{ARVCNT,TRANSCNT} [address]: when the thread's copies so far have come, it arrives at an
     mbarrier, or one byte comes, which SYNCS.A0T1 made expected. With neither word it arrives at one of Ampere."""
-    (place,) = exactly(s, 1)
+    (address,) = exactly(s, 1)
     i = access(t, s, "arrive", "atom")
-    i.offset = takes_address(t, i, place, t.space)
+    i.offset = takes_address(t, i, address, t.space)
     i.flags |= form.BEHIND_COPIES | form.AT_MBARRIER
     if not s.has("ARVCNT", "TRANSCNT"):
         i.number[2], i.replayed = form.AT_AMPERE, "an mbarrier of Ampere"
@@ -98,8 +98,8 @@ def copy_bulk(t: Decoder, s: sass.Statement) -> Decoded:
         if i.number[3] >= form.TYPES["F32"] and i.number[2] != form.ATOMICS["ADD"]:
             i.replayed = "an operation on floats other than a sum"
     counts = 2, 2 if what == form.BULK_FETCHES else 1
-    for place, (operand, count) in enumerate(zip((to, origin), counts, strict=True)):
-        i.source[place], i.width[place] = t.row(_in_one_register(operand), count), 1
+    for position, (operand, count) in enumerate(zip((to, origin), counts, strict=True)):
+        i.source[position], i.width[position] = t.row(_in_one_register(operand), count), 1
     t.read(i, 2, size)
     i.registers = (*counts, 1, 0)
     return i
@@ -107,10 +107,10 @@ def copy_bulk(t: Decoder, s: sass.Statement) -> Decoded:
 
 def _in_one_register(operand: sass.Operand) -> sass.Register:
     """The register that holds an address, alone or as the first of a pair."""
-    place = address_operand(operand)
-    if len(place.registers) != 1 or place.offset or place.registers[0].number is None:
+    address = address_operand(operand)
+    if len(address.registers) != 1 or address.offset or address.registers[0].number is None:
         raise NotDecoded("an address that is not in one register")
-    return place.registers[0]
+    return address.registers[0]
 
 
 def close_copies(t: Decoder, s: sass.Statement) -> Decoded:

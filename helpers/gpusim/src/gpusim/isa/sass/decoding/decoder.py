@@ -70,29 +70,29 @@ class Decoder:
         return first + (ALWAYS if operand.number is None else operand.number)
 
     # ---- sources
-    def read(self, into: Decoded, place: int, operand: sass.Operand, kind: str = "i") -> None:
-        """An operand as source `place`. kind: "i" integer, "f" float32, "w" and "d" the same in 64 bits, "h" a pair of
-        16-bit floats, "b" bits as they are."""
+    def read(self, into: Decoded, position: int, operand: sass.Operand, kind: str = "i") -> None:
+        """An operand as source `position`. kind: "i" integer, "f" float32, "w" and "d" the same in 64 bits, "h" a pair
+        of 16-bit floats, "b" bits as they are."""
         wide = kind in "wd"
-        into.width[place] = 2 if wide else 1
+        into.width[position] = 2 if wide else 1
         if isinstance(operand, sass.Immediate):
-            into.source[place] = self.words.row(*self._immediate(operand, kind))
+            into.source[position] = self.words.row(*self._immediate(operand, kind))
         elif is_register(operand):
-            into.source[place] = self.row(operand, 2 if wide else 1)
+            into.source[position] = self.row(operand, 2 if wide else 1)
         elif isinstance(operand, sass.Constant) and operand.register is None:
             words = tuple(Word(operand.bank, operand.offset + 4 * k) for k in range(2 if wide else 1))
-            into.source[place] = self.words.row(*words)
+            into.source[position] = self.words.row(*words)
         else:
             raise NotDecoded("an operand that is neither a register nor a constant")
         if isinstance(operand, sass.Register | sass.Constant) and operand.is_changed:
-            into.mode[place] = self._mode(operand, kind, [m for m in operand.modifiers if m != "64"])
+            into.mode[position] = self._mode(operand, kind, [m for m in operand.modifiers if m != "64"])
 
     def read_all(self, into: Decoded, operands: Sequence[sass.Operand], count: int, kind: str = "i") -> None:
         """The operands as sources, one after the other; there must be `count`."""
         if len(operands) != count:
             raise NotDecoded(f"its form with {len(self.statement.operands)} operands")
-        for place, operand in enumerate(operands):
-            self.read(into, place, operand, kind)
+        for position, operand in enumerate(operands):
+            self.read(into, position, operand, kind)
 
     @staticmethod
     def _mode(operand, kind: str, modifiers: Sequence[str]) -> int:
@@ -158,9 +158,9 @@ class Decoder:
 
     def settle(self, decoded: Sequence[Decoded]) -> None:
         """Give uniform registers their rows, now that it is known how many registers there are."""
-        for one in decoded:
-            one.d = self._settled(one.d)
-            one.source = [self._settled(row) for row in one.source]
+        for instruction in decoded:
+            instruction.d = self._settled(instruction.d)
+            instruction.source = [self._settled(row) for row in instruction.source]
 
     def _settled(self, row):
         return self.registers + row[1] if isinstance(row, tuple) else self.nowhere if row == NOWHERE else row

@@ -37,6 +37,21 @@ def _operation_of(opcode: tuple[str, ...]) -> tuple[str, int, int, int]:
     return name if plain else f"{name} with modifiers", int("FTZ" in opcode) | 2 * ("SAT" in opcode), rounding, scale
 
 
+def mixed(t: Decoder, s: sass.Statement) -> Decoded:
+    """FHADD and FHFMA{.BF16}{.SAT}{.RM,.RP,.RZ} d, a {, b}, c: a and b are halves of registers, c is a float32."""
+    destination, *factors, c = s.operands
+    if len(factors) != (2 if s.base == "FHFMA" else 1):
+        raise NotDecoded(f"its form with {len(s.operands)} operands")
+    i = Decoded("mixed fused", flags=2 * s.has("SAT") | 32 * s.has("BF16"), number=[rounding_of(s), 0, 0, 0])
+    t.writes(i, destination)
+    for position, operand in enumerate(factors):
+        t.read(i, position, operand, "h")
+    if s.base == "FHADD":
+        i.source[1], i.width[1] = t.words.row(Word(-1, form.ONE_OF_BRAIN if s.has("BF16") else form.ONE_OF_HALF)), 1
+    t.read(i, 2, c, "f")
+    return i
+
+
 def extreme(t: Decoder, s: sass.Statement) -> Decoded:
     destination, a, b, *third, condition = s.operands
     if len(third) != (s.base == "FMNMX3"):
@@ -44,12 +59,12 @@ def extreme(t: Decoder, s: sass.Statement) -> Decoded:
     flags = int(s.has("FTZ")) | 4 * s.has("NAN") | 8 * s.has("XORSIGN") | 64 * len(third)
     i = Decoded("float extreme", flags=flags)
     t.writes(i, destination)
-    for place, operand in enumerate((a, b, *third)):
-        t.read(i, place, operand, "f")
+    for position, operand in enumerate((a, b, *third)):
+        t.read(i, position, operand, "f")
     if s.has("XORSIGN"):
-        for place, operand in ((2, a), (3, b)):
-            t.read(i, place, operand, "f")
-            i.mode[place] = 0
+        for position, operand in ((2, a), (3, b)):
+            t.read(i, position, operand, "f")
+            i.mode[position] = 0
     i.p_in[0] = t.predicate(condition)
     return i
 
@@ -93,18 +108,18 @@ SPECIAL_FUNCTIONS = {
 }
 
 
-def _of_pair(t: Decoder, i: Decoded, place: int, operand: sass.Operand) -> None:
+def _of_pair(t: Decoder, i: Decoded, position: int, operand: sass.Operand) -> None:
     """A source of FADD2: a pair, R4.F32x2.HI_LO, its halves in turn, .LO_HI, or one number for both, R4.F32 or 1.5."""
     if isinstance(operand, sass.Immediate):
-        t.read(i, place, operand, "f")
-        word = t.words.all[-1 - i.source[place]]
-        i.source[place], i.width[place] = t.words.row(word, word), 2
+        t.read(i, position, operand, "f")
+        word = t.words.all[-1 - i.source[position]]
+        i.source[position], i.width[position] = t.words.row(word, word), 2
         return
     order = {("F32x2", "HI_LO"): 0, ("F32x2", "LO_HI"): form.SWAPPED, ("F32",): form.LOW_TWICE}
     if operand.modifiers not in order:
         raise NotDecoded(f"the pair {' '.join(operand.modifiers)}")
-    t.read(i, place, replace(operand, modifiers=(), negated=False, absolute=False), "w")
-    i.mode[place] = (
+    t.read(i, position, replace(operand, modifiers=(), negated=False, absolute=False), "w")
+    i.mode[position] = (
         order[operand.modifiers] | form.HALF_ABSOLUTE * operand.absolute | form.HALF_NEGATE * operand.negated
     )
 
@@ -117,8 +132,8 @@ def pair_arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
         raise NotDecoded(f"its form with {len(s.operands)} operands")
     i = Decoded("float pair", flags=int(s.has("FTZ")), number=[rounding_of(s), 0, function, 0])
     t.writes(i, destination, 2)
-    for place, operand in enumerate(sources):
-        _of_pair(t, i, place, operand)
+    for position, operand in enumerate(sources):
+        _of_pair(t, i, position, operand)
     return i
 
 

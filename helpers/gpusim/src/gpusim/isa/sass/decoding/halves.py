@@ -13,19 +13,19 @@ from gpusim.isa.sass.operands import chosen, is_zero
 
 def _halves(t: Decoder, i: Decoded, operands: Sequence[sass.Operand], count: int) -> None:
     """Read `count` sources; an immediate is printed as two numbers, and read from the code."""
-    place = position = 0
+    count_read = position = 0
     while position < len(operands):
         operand = operands[position]
-        if place == count:
+        if count_read == count:
             raise NotDecoded(f"its form with {len(operands)} sources")
         if isinstance(operand, sass.Immediate):
-            i.source[place], i.width[place] = t.words.row(Word(-1, t.raw_immediate())), 1
+            i.source[count_read], i.width[count_read] = t.words.row(Word(-1, t.raw_immediate())), 1
             position += 2
         else:
-            t.read(i, place, operand, "h")
+            t.read(i, count_read, operand, "h")
             position += 1
-        place += 1
-    if place != count or position != len(operands):
+        count_read += 1
+    if count_read != count or position != len(operands):
         raise NotDecoded(f"its form with {len(operands)} sources")
 
 
@@ -69,7 +69,7 @@ def compare_to_register(t: Decoder, s: sass.Statement) -> Decoded:
     i = Decoded("half compare to register", flags=32 * s.has("BF16_V2"))
     _halves(t, i, operands, 2)
     i.p_in[0] = t.predicate(c)
-    one = 0xFFFF if not s.has("BF") else 0x3F80 if s.has("BF16_V2") else 0x3C00
-    i.number[:3] = [chosen(s, form.COMPARE), chosen(s, form.COMBINE), one]
+    true_value = 0xFFFF if not s.has("BF") else form.ONE_OF_BRAIN if s.has("BF16_V2") else form.ONE_OF_HALF
+    i.number[:3] = [chosen(s, form.COMPARE), chosen(s, form.COMBINE), true_value]
     t.writes(i, destination)
     return i

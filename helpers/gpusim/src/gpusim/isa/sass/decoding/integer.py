@@ -30,8 +30,8 @@ def _carries(t: Decoder, i: Decoded, carries_in: Sequence[sass.Operand]) -> bool
     wanted = [operand for operand in carries_in if not is_false(operand)]
     if len(wanted) > 2:
         raise NotDecoded("three carries")
-    for place in (0, 1):
-        i.p_in[place] = t.predicate(wanted[place]) if place < len(wanted) else ALWAYS | NEGATED
+    for position in (0, 1):
+        i.p_in[position] = t.predicate(wanted[position]) if position < len(wanted) else ALWAYS | NEGATED
     return bool(wanted)
 
 
@@ -46,10 +46,10 @@ def add3(t: Decoder, s: sass.Statement) -> Decoded:
     i.p_out = [t.kept(carries[k]) if k < len(carries) else NEVER_KEPT for k in (0, 1)]
     carries_out = any(p != NEVER_KEPT for p in i.p_out)
     has_carry = _carries(t, i, carries_in)
-    for place, operand in enumerate((a, b, c)):
-        t.read(i, place, operand)
+    for position, operand in enumerate((a, b, c)):
+        t.read(i, position, operand)
         if carries_out and _negated(operand) and not is_zero(operand):
-            i.mode[place] = form.INVERT  # -x is ~x and one more, which carries as in any adder
+            i.mode[position] = form.INVERT  # -x is ~x and one more, which carries as in any adder
             i.number[0] += 1
     if not carries_out and not has_carry:
         i.operation = "add"
@@ -59,8 +59,8 @@ def add3(t: Decoder, s: sass.Statement) -> Decoded:
 def _add_wide(t: Decoder, destination, sources) -> Decoded:
     i = Decoded("add wide")
     t.writes(i, destination, 2)
-    for place, operand in enumerate(sources):
-        t.read(i, place, operand, "w")
+    for position, operand in enumerate(sources):
+        t.read(i, position, operand, "w")
     _carries(t, i, ())
     return i
 
@@ -72,9 +72,9 @@ def add_pairs(t: Decoder, s: sass.Statement) -> Decoded:
     i.p_out[0] = t.kept(carries[0]) if carries else NEVER_KEPT
     has_carry = _carries(t, i, carries_in)
     if i.p_out[0] != NEVER_KEPT:
-        for place in (0, 1):
-            if i.mode[place] & form.NEGATE:  # a + ~b + 1, as in any adder
-                i.mode[place] = form.INVERT
+        for position in (0, 1):
+            if i.mode[position] & form.NEGATE:  # a + ~b + 1, as in any adder
+                i.mode[position] = form.INVERT
                 i.number[0] += 1
         if i.number[0] + has_carry > 1:
             raise NotDecoded("a carry of a sum less a number")
@@ -191,14 +191,14 @@ def funnel_shift(t: Decoder, s: sass.Statement) -> Decoded:
     if isinstance(amount, sass.Immediate):
         by = number_of(amount) & 0xFFFFFFFF
         by = by % width if wraps else min(by, width)
-        one = None
+        shift = None
         if 0 < by < 32 and left and not upper:
-            one = "shift left", a
+            shift = "shift left", a
         elif 0 < by < 32 and not left and upper:
-            one = "shift right signed" if signed else "shift right", c
-        if one:
-            i.operation, i.number[0] = one[0], by
-            t.read(i, 0, one[1])
+            shift = "shift right signed" if signed else "shift right", c
+        if shift:
+            i.operation, i.number[0] = shift[0], by
+            t.read(i, 0, shift[1])
             return i
     t.read(i, 0, a)
     t.read(i, 1, amount)
@@ -284,8 +284,8 @@ def absolute_differences(t: Decoder, s: sass.Statement) -> Decoded:
     destination, a, b, c = s.operands
     i = Decoded(flags=0 if s.has("U8") else form.VIDEO_A_SIGNED | form.VIDEO_B_SIGNED)
     t.writes(i, destination)
-    for place, operand in enumerate((a, b, c) if s.has("ACC") else (a, b)):
-        t.read(i, place, operand)
+    for position, operand in enumerate((a, b, c) if s.has("ACC") else (a, b)):
+        t.read(i, position, operand)
     return form.of_parts(i, "absdiff", 8, "add" if s.has("ACC") else "inserted")
 
 
@@ -311,7 +311,7 @@ def saturate_and_pack(t: Decoder, s: sass.Statement) -> Decoded:
     bits = int(to[1:])
     i = Decoded("pack limited", number=[-bits if to[0] == "S" else bits, 0, 0, 0])
     t.writes(i, destination)
-    for place, operand in enumerate(sources):
+    for position, operand in enumerate(sources):
         has_room = isinstance(operand, sass.Register) and operand.modifiers == (str(32 - 2 * bits),)
-        t.read(i, place, replace(operand, modifiers=()) if has_room else operand)  # it may say how many bits fit
+        t.read(i, position, replace(operand, modifiers=()) if has_room else operand)  # it may say how many bits fit
     return i

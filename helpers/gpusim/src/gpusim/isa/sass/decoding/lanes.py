@@ -16,8 +16,8 @@ def shuffle(t: Decoder, s: sass.Statement) -> Decoded:
     i.number[0] = chosen(s, {"IDX": 0, "UP": 1, "DOWN": 2, "BFLY": 3})
     i.p_out[0] = t.kept(inside)
     t.writes(i, destination)
-    for place, operand in enumerate((value, lane, control)):
-        t.read(i, place, operand)
+    for position, operand in enumerate((value, lane, control)):
+        t.read(i, position, operand)
     return i
 
 

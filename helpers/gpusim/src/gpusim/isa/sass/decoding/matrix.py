@@ -27,24 +27,24 @@ def count_of(s: sass.Statement) -> int:
 
 def load_matrix(t: Decoder, s: sass.Statement) -> Decoded:
     """LDSM.16.M88.{1,2,4}, .MT88 (transposed) d, [address]."""
-    destination, place = exactly(s, 2)
-    i = _moved(t, s, "load matrix", "ldsm", place)
+    destination, address = exactly(s, 2)
+    i = _moved(t, s, "load matrix", "ldsm", address)
     t.writes(i, destination, i.number[2])
     return i
 
 
 def store_matrix(t: Decoder, s: sass.Statement) -> Decoded:
     """STSM.16.M88.{1,2,4}, .MT88 (transposed) [address], value."""
-    place, value = exactly(s, 2)
-    i = _moved(t, s, "store matrix", "stsm", place)
+    address, value = exactly(s, 2)
+    i = _moved(t, s, "store matrix", "stsm", address)
     i.strong = 0
     stores(t, i, value, i.number[2])
     return i
 
 
-def _moved(t: Decoder, s: sass.Statement, operation: str, op: str, place: sass.Operand) -> Decoded:
+def _moved(t: Decoder, s: sass.Statement, operation: str, op: str, address: sass.Operand) -> Decoded:
     i = access(t, s, operation, op)
-    i.offset = takes_address(t, i, place, t.space)
+    i.offset = takes_address(t, i, address, t.space)
     i.flags |= form.TRANSPOSED * is_transposed(s)
     i.number[2] = count_of(s)
     return i
@@ -63,10 +63,10 @@ def multiply_matrices(t: Decoder, s: sass.Statement) -> Decoded:
     counts = (shape.a_registers, shape.b_registers, shape.c_registers, *[1] * shape.sparse)
     orders = ("ROW", "COL", "", "")
     factors = [plain(operand, order) for operand, order in zip(factors, orders, strict=False)]
-    for place, (operand, count) in enumerate(zip(factors, counts, strict=True)):
+    for position, (operand, count) in enumerate(zip(factors, counts, strict=True)):
         if not is_register(operand) or operand.negated or operand.modifiers:
             raise NotDecoded("a matrix that is no plain register")
-        i.source[place], i.width[place] = t.row(operand, count), 1
+        i.source[position], i.width[position] = t.row(operand, count), 1
     t.writes(i, destination, shape.c_registers)
     i.registers = counts
     return i

@@ -33,12 +33,12 @@ def takes_address(t: Decoder, i: Decoded, operand: sass.Operand, space: str, fir
         raise NotDecoded("an address of three registers")
     wide = space in ("global", "generic")
     for k, register in enumerate(terms):
-        place = first + k
+        position = first + k
         narrow = not wide or "U32" in register.modifiers or "S32" in register.modifiers
-        i.width[place] = 1 if narrow else 2
-        i.source[place] = t.row(register, i.width[place])
+        i.width[position] = 1 if narrow else 2
+        i.source[position] = t.row(register, i.width[position])
         if wide and "S32" in register.modifiers:
-            i.flags |= form.SIGNED_TERM << place
+            i.flags |= form.SIGNED_TERM << position
         if not wide:
             i.number[k] = scale_of(register)
     return operand.offset - (t.shared_base if space == "shared" else 0)
@@ -55,9 +55,9 @@ def access(t: Decoder, s: sass.Statement, operation: str, op: str) -> Decoded:
 
 def load(t: Decoder, s: sass.Statement) -> Decoded:
     """LDG, LDS, LDL, LD{.U8, .64, .128, …} d, [address]."""
-    destination, place = exactly(s, 2)
+    destination, address = exactly(s, 2)
     i = access(t, s, "load", "ld")
-    i.offset = takes_address(t, i, place, t.space)
+    i.offset = takes_address(t, i, address, t.space)
     width, signed = chosen(s, NARROW, (0, False))
     i.flags |= form.SIGNED_VALUE * signed
     i.number[2], i.number[3] = 1 if width else words_of(s), width
@@ -69,10 +69,10 @@ def load(t: Decoder, s: sass.Statement) -> Decoded:
 
 def store(t: Decoder, s: sass.Statement) -> Decoded:
     """STG, STS, STL, ST{.U8, .64, …} [address], value."""
-    place, value = exactly(s, 2)
+    address, value = exactly(s, 2)
     i = access(t, s, "store", "st")
     i.strong = 0
-    i.offset = takes_address(t, i, place, t.space)
+    i.offset = takes_address(t, i, address, t.space)
     width, _ = chosen(s, NARROW, (0, False))
     i.number[2], i.number[3] = 1 if width else words_of(s), width
     stores(t, i, value, i.number[2])
@@ -89,22 +89,22 @@ def stores(t: Decoder, i: Decoded, value: sass.Operand, count: int) -> None:
 
 def load_constant(t: Decoder, s: sass.Statement) -> Decoded:
     """LDC{.64,.U8,…} d, c[bank][R + offset]; ULDC{.64} d, c[bank][offset]."""
-    destination, place = exactly(s, 2)
-    if not isinstance(place, sass.Constant):
+    destination, address = exactly(s, 2)
+    if not isinstance(address, sass.Constant):
         raise NotDecoded("an operand that is no constant where one is expected")
     words = words_of(s)
-    if place.register is None and not s.has(*NARROW, "128"):
+    if address.register is None and not s.has(*NARROW, "128"):
         i = Decoded("move two" if words == 2 else "move")
         for k in range(words):
-            i.source[k], i.width[k] = t.words.row(Word(place.bank, place.offset + 4 * k)), 1
+            i.source[k], i.width[k] = t.words.row(Word(address.bank, address.offset + 4 * k)), 1
         t.writes(i, destination, words)
         return i if i.d is not None else Decoded("nothing")
-    i = Decoded("load constant", offset=place.offset)
+    i = Decoded("load constant", offset=address.offset)
     width, signed = chosen(s, NARROW, (0, False))
     i.flags = form.SIGNED_VALUE * signed
-    i.number[0], i.number[2], i.number[3] = place.bank, 1 if width else words, width
-    if place.register is not None and place.register.number is not None:
-        t.read(i, 0, sass.Register(place.register.file, place.register.number))
+    i.number[0], i.number[2], i.number[3] = address.bank, 1 if width else words, width
+    if address.register is not None and address.register.number is not None:
+        t.read(i, 0, sass.Register(address.register.file, address.register.number))
     t.writes(i, destination, i.number[2])
     if i.d is None:
         i.d = NOWHERE
@@ -138,7 +138,7 @@ def atomic(t: Decoder, s: sass.Statement) -> Decoded:
         _compares_and_sets(t, i, before, len(values))
     else:
         i.number[2] = chosen(s, form.ATOMICS)
-        i.p_out[0] = next((t.kept(one) for one in before if is_predicate(one)), NEVER_KEPT)
+        i.p_out[0] = next((t.kept(operand) for operand in before if is_predicate(operand)), NEVER_KEPT)
         if i.p_out[0] != NEVER_KEPT:
             i.replayed = "its answer in a predicate"
     swaps = i.number[2] == form.ATOMICS["CAS"]
@@ -189,10 +189,10 @@ def _compares_and_sets(t: Decoder, i: Decoded, before: Sequence[sass.Operand], v
         i.p_out[0] = t.kept(before[0])
 
 
-def _arrive_at_ampere(t: Decoder, s: sass.Statement, destination: sass.Operand, place: sass.Operand) -> Decoded:
+def _arrive_at_ampere(t: Decoder, s: sass.Statement, destination: sass.Operand, address: sass.Operand) -> Decoded:
     """ATOMS.ARRIVE.64 d, [address]: one thread arrives at an mbarrier of Ampere, whose phase plain loads look at."""
     i = access(t, s, "arrive", "atom")
-    i.offset = takes_address(t, i, place, t.space)
+    i.offset = takes_address(t, i, address, t.space)
     i.number[2], i.replayed = form.AT_AMPERE, "an mbarrier of Ampere"
     t.writes(i, destination, 2)
     return i
@@ -205,11 +205,11 @@ _WINDOWS = {"S": "shared", "D": "shared", "L": "local", "G": "global"}
 def query_space(t: Decoder, s: sass.Statement) -> Decoded:
     """QSPC.E.{S,D,L,G} p, d, [address]: whether a generic address is one of the block's shared memory, of that of other
     blocks of its cluster, of local or of global memory."""
-    *destinations, place = at_least(s, 2, 3)
+    *destinations, address = at_least(s, 2, 3)
     if any(not is_predicate(operand) and operand != sass.Register("R", None) for operand in destinations):
         raise NotDecoded("its answer in a register")
     i = Decoded("query space", flags=form.WIDE_ADDRESS, replayed="the space of an address")
-    i.offset = takes_address(t, i, place, "generic")
+    i.offset = takes_address(t, i, address, "generic")
     i.number[:2] = form.SPACES[chosen(s, _WINDOWS)], int(s.has("D"))
     for k, operand in enumerate(operand for operand in destinations if is_predicate(operand)):
         i.p_out[k] = t.kept(operand)

@@ -57,9 +57,9 @@ def read_texture(t: Decoder, s: sass.Statement) -> Decoded:
     return i
 
 
-def _surface(t: Decoder, s: sass.Statement, operation: str, place: sass.Operand, handle: sass.Operand) -> Decoded:
+def _surface(t: Decoder, s: sass.Statement, operation: str, coordinates: sass.Operand, handle: sass.Operand) -> Decoded:
     width, signed = chosen(s, NARROW, (0, False))
-    address = address_operand(place)
+    address = address_operand(coordinates)
     if len(address.registers) != 1 or address.offset or not s.has("D") or not s.has("BA"):
         raise NotDecoded("a surface that converts what it holds")
     i = Decoded(operation, flags=int(signed))
@@ -73,16 +73,16 @@ def _surface(t: Decoder, s: sass.Statement, operation: str, place: sass.Operand,
 
 def load_surface(t: Decoder, s: sass.Statement) -> Decoded:
     """SULD.D.BA.shape{.U8,.64,…}{.TRAP,.IGN} d, [coordinates], handle, 0x0."""
-    destination, place, handle, _ = exactly(s, 4)
-    i = _surface(t, s, "load surface", place, handle)
+    destination, coordinates, handle, _ = exactly(s, 4)
+    i = _surface(t, s, "load surface", coordinates, handle)
     t.writes(i, destination, max(1, i.number[2] // 4))
     return i
 
 
 def store_surface(t: Decoder, s: sass.Statement) -> Decoded:
     """SUST.D.BA.shape{.U8,.64,…}{.TRAP,.IGN} [coordinates], value, handle, 0x0."""
-    place, value, handle, _ = exactly(s, 4)
-    i = _surface(t, s, "store surface", place, handle)
+    coordinates, value, handle, _ = exactly(s, 4)
+    i = _surface(t, s, "store surface", coordinates, handle)
     axes, count = i.registers[0], max(1, i.number[2] // 4)
     stores(t, i, value, count)
     i.registers = (axes, 1, count, 0)

@@ -76,7 +76,7 @@ def _slide(lines: list[str]) -> Planned:
         raise ValueError(
             f"{lines[0]!r} is no heading of a slide, '## 4 · What it says', with the step before the point"
         )
-    shown = [found for line in lines if (found := SHOWN.match(line))]
+    shown = [match for line in lines if (match := SHOWN.match(line))]
     if len(shown) != 1:
         raise ValueError(
             f"the slide {heading[2]!r} shows {len(shown)} things; a slide has exactly one line that begins with "
@@ -84,7 +84,7 @@ def _slide(lines: list[str]) -> Planned:
         )
     words = "\n".join(line for line in lines[1:] if not SHOWN.match(line)).strip()
     what, *how = (part.strip() for part in shown[0][2].split(" | "))
-    found = Planned(int(heading[1]), heading[2].strip(), words, shown[0][1], what, tuple(how))
-    if found.count > MOST_WORDS:
-        raise ValueError(f"the slide {found.title!r} has {found.count} words; {MOST_WORDS} is the most")
-    return found
+    match = Planned(int(heading[1]), heading[2].strip(), words, shown[0][1], what, tuple(how))
+    if match.count > MOST_WORDS:
+        raise ValueError(f"the slide {match.title!r} has {match.count} words; {MOST_WORDS} is the most")
+    return match

@@ -31,10 +31,9 @@ from helpers.pictures.bank_board.tile_store import Tile
 from helpers.pictures.excerpt import excerpt
 from helpers.pictures.faults import faults
 from helpers.pictures.live import LiveExplorer
-from helpers.tools.gallery.small_pictures import SCALE
-from helpers.tools.notebooks.steps import STEP
-from helpers.tools.slides import redrawn
-from helpers.tools.slides.planned import Planned
+from helpers.slides import redrawn
+from helpers.slides.planned import Planned
+from helpers.slides.steps import STEP
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 ANCHOR = re.compile(r'<a class="anchor-link".*?</a>')
@@ -48,6 +47,12 @@ CELL = re.compile(r"<t[hd]\b.*?</t[hd]>", re.DOTALL)
 CODE = re.compile(r"(?<=<code>)[^<]+(?=</code>)")
 UNBROKEN = re.compile(r"\S+")
 COLOURS = HtmlFormatter(nowrap=True)
+SCALE = """\
+extern "C" __global__ void scale(float *A, int N, float c) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) A[i] *= c;
+}
+"""
 WIDE, HIGH = 1168, 674  # pixels of a slide for all that it shows (slide.css)
 TITLE = (47, 46)  # of a line of its title: pixels down, and letters across, of the widest text there is
 WORDS = (37, 68)  # of a line of its words
@@ -83,8 +88,8 @@ class Slide:
 
 def title(notebook: NotebookNode, path: Path) -> str:
     """The notebook's heading, or its file name where it has none."""
-    found = (HEADING.search(cell.source) for cell in notebook.cells if cell.cell_type == "markdown")
-    return next((one[1] for one in found if one), path.stem)
+    headings = (HEADING.search(cell.source) for cell in notebook.cells if cell.cell_type == "markdown")
+    return next((heading[1] for heading in headings if heading), path.stem)
 
 
 def slides(
@@ -96,46 +101,48 @@ def slides(
 
     ValueError where a slide names a cell, a kernel or an explorer that is not there.
     """
-    found: list[Slide] = []
-    for place, one in enumerate(planned):
+    made: list[Slide] = []
+    for index, slide in enumerate(planned):
         try:
-            cell, shown = _shown(notebook, one, frames)
+            cell, shown = _shown(notebook, slide, frames)
         except (ValueError, KeyError, AttributeError, NameError, SyntaxError) as error:
-            raise ValueError(f"the slide {one.title!r}, {one.kind}: {error}") from error
-        first = one.step not in {slide.step for slide in found}
-        notes = markdown(speaker[one.step]) if first and one.step in speaker else ""
-        kind = "kernel" if one.kind in ("task", "code") else one.kind
-        columns = _columns(one) if one.kind == "table" else ()
-        found.append(Slide(one.step, one.title, markdown(one.words), kind, shown, cell, place, notes, columns))
-    return found
+            raise ValueError(f"the slide {slide.title!r}, {slide.kind}: {error}") from error
+        first = slide.step not in {slide.step for slide in made}
+        notes = markdown(speaker[slide.step]) if first and slide.step in speaker else ""
+        kind = "kernel" if slide.kind in ("task", "code") else slide.kind
+        columns = _columns(slide) if slide.kind == "table" else ()
+        made.append(Slide(slide.step, slide.title, markdown(slide.words), kind, shown, cell, index, notes, columns))
+    return made
 
 
-def _shown(notebook: NotebookNode, one: Planned, frames: bool) -> tuple[int | None, tuple[str, ...]]:
-    if one.kind == "way":
+def _shown(notebook: NotebookNode, planned: Planned, frames: bool) -> tuple[int | None, tuple[str, ...]]:
+    if planned.kind == "way":
         return None, (f"<ol start='0'>{''.join(f'<li>{book.trail}</li>' for book in plan.course().notebooks)}</ol>",)
-    if one.kind == "kernel":
-        return None, (_kernel(one.what, one.how),)
-    if one.kind == "task":
-        return None, (_part(exercises.get(one.what).starter, one.how),)
-    if one.kind == "code":
-        return None, (_part(notebook.cells[cell_of(notebook, one.step, one.what, earlier=True)].source, one.how),)
-    if one.kind == "block":
-        return None, (_block(notebook, one.step, one.what),)
-    if one.kind == "film":
-        return None, tuple(_frames(one, one.how[0])) if frames else ()
-    number = cell_of(notebook, one.step, one.what)
-    if one.kind == "picture":
+    if planned.kind == "kernel":
+        return None, (_kernel(planned.what, planned.how),)
+    if planned.kind == "task":
+        return None, (_part(exercises.get(planned.what).starter, planned.how),)
+    if planned.kind == "code":
+        return None, (
+            _part(notebook.cells[cell_of(notebook, planned.step, planned.what, earlier=True)].source, planned.how),
+        )
+    if planned.kind == "block":
+        return None, (_block(notebook, planned.step, planned.what),)
+    if planned.kind == "film":
+        return None, tuple(_frames(planned, planned.how[0])) if frames else ()
+    number = cell_of(notebook, planned.step, planned.what)
+    if planned.kind == "picture":
         drawn = partial(redrawn.picture, notebook, number)
-        return number, (image(legible(one, drawn)[0]),) if frames else ()
-    stored = _stored(notebook.cells[number].outputs, one.kind)
-    return number, (_some(stored, _columns(one)) if one.kind == "table" else stored,)
+        return number, (image(legible(planned, drawn)[0]),) if frames else ()
+    stored = _stored(notebook.cells[number].outputs, planned.kind)
+    return number, (_some(stored, _columns(planned)) if planned.kind == "table" else stored,)
 
 
-def legible(one: Planned, draw: Callable[[float], theme.Figure]) -> tuple[theme.Figure, float]:
+def legible(planned: Planned, draw: Callable[[float], theme.Figure]) -> tuple[theme.Figure, float]:
     """A picture whose letters the last row of a room can read, and of how many points they are at least, 0 if it is
     drawn as in the notebook: the largest of which none is cut off or lies over others."""
     drawn, points = draw(0.0), 0.0
-    shown, small = _scale(one, drawn), drawn.smallest_letters
+    shown, small = _scale(planned, drawn), drawn.smallest_letters
     if shown * small < LAST_ROW[0]:
         for pixels in LAST_ROW:
             points = pixels / shown * 72 / theme.CSS_DPI
@@ -145,9 +152,9 @@ def legible(one: Planned, draw: Callable[[float], theme.Figure]) -> tuple[theme.
     return drawn, points
 
 
-def _scale(one: Planned, drawn: theme.Figure) -> float:
+def _scale(planned: Planned, drawn: theme.Figure) -> float:
     """How much larger a slide shows a picture than a notebook."""
-    lines = -(-len(one.title) // TITLE[1]) * TITLE[0] + -(-len(one.words) // WORDS[1]) * WORDS[0]
+    lines = -(-len(planned.title) // TITLE[1]) * TITLE[0] + -(-len(planned.words) // WORDS[1]) * WORDS[0]
     width, height = drawn.css_size()
     drawn.png()  # which makes the axes' numbers
     return min(WIDE / width, (HIGH - lines - 2 * GAP) / (height * (1 - drawn.picture_bottom)))
@@ -174,12 +181,12 @@ def _block(notebook: NotebookNode, step: int, text: str) -> str:
             continue
         if heading := STEP.search(cell.source):
             inside = int(heading[1]) == step
-        for found in BLOCK.finditer(cell.source) if inside else ():
-            if text not in found[0]:
+        for match in BLOCK.finditer(cell.source) if inside else ():
+            if text not in match[0]:
                 continue
-            if not found["listing"]:
-                return markdown(found[0])
-            return _listing(found["listing"], found["language"] == "cuda")
+            if not match["listing"]:
+                return markdown(match[0])
+            return _listing(match["listing"], match["language"] == "cuda")
     raise ValueError(f"no table or listing of step {step} has {text!r}")
 
 
@@ -225,9 +232,9 @@ def _stored(outputs: Sequence[Any], kind: str) -> str:
     raise ValueError(f"its cell stores no {kind} output; run it with `make notebooks`")
 
 
-def _columns(one: Planned) -> tuple[int, ...]:
+def _columns(planned: Planned) -> tuple[int, ...]:
     """The columns that a slide names, "1, 3, 4"."""
-    return tuple(int(number) for wanted in one.how for number in wanted.split(","))
+    return tuple(int(number) for wanted in planned.how for number in wanted.split(","))
 
 
 def _some(table: str, columns: Sequence[int]) -> str:
@@ -235,9 +242,9 @@ def _some(table: str, columns: Sequence[int]) -> str:
     if not columns:
         return table
 
-    def row(found: re.Match[str]) -> str:
-        cells = CELL.findall(found[2])
-        return found[1] + "".join(cells[number - 1] for number in columns) + found[3]
+    def row(match: re.Match[str]) -> str:
+        cells = CELL.findall(match[2])
+        return match[1] + "".join(cells[number - 1] for number in columns) + match[3]
 
     return ROW.sub(row, table)
 
@@ -265,21 +272,23 @@ def _part(source: str, part: Sequence[str]) -> str:
     return _listing(excerpt(source, *part) if part else source)
 
 
-def _frames(one: Planned, moves: str) -> Iterator[str]:
+def _frames(planned: Planned, moves: str) -> Iterator[str]:
     """A picture for each value of a control, "warps = 1, 4, 8"; without its caption, for which a slide has words."""
-    explorer, control = explored(one)
+    explorer, control = explored(planned)
     for value in ast.literal_eval(f"[{moves.partition('=')[2]}]"):
         control.value = value
-        yield image(legible(one, partial(picture_of, explorer))[0], "frame")
+        yield image(legible(planned, partial(picture_of, explorer))[0], "frame")
 
 
-def explored(one: Planned) -> tuple[LiveExplorer, ipywidgets.Widget]:
+def explored(planned: Planned) -> tuple[LiveExplorer, ipywidgets.Widget]:
     """The explorer of a film, and the control that moves; ValueError if it cannot be moved, which a room would see."""
-    explorer = eval(one.what, _names())  # written beside the notebook, by its author
-    name = one.how[0].partition("=")[0].strip()
+    explorer = eval(planned.what, _names())  # written beside the notebook, by its author
+    name = planned.how[0].partition("=")[0].strip()
     control = getattr(explorer, name)
     if control.has_trait("disabled") and control.disabled:
-        raise ValueError(f"its control {name} cannot be moved in {one.what}: open it where it can, or move another one")
+        raise ValueError(
+            f"its control {name} cannot be moved in {planned.what}: open it where it can, or move another one"
+        )
     return explorer, control
 
 
@@ -300,4 +309,4 @@ def markdown(source: str) -> str:
     """Markdown as HTML; links to other notebooks and to the glossary lead to their hand-outs, and a line of code
     breaks at its spaces alone."""
     page = LINK.sub(r"\1.html", ANCHOR.sub("", str(markdown2html(source))))
-    return CODE.sub(lambda found: UNBROKEN.sub(r"<span>\g<0></span>", found[0]), page)
+    return CODE.sub(lambda match: UNBROKEN.sub(r"<span>\g<0></span>", match[0]), page)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import nbformat
+
 from helpers.plan import Course, Notebook, Pause, Route, Stop
-from helpers.tools.notebooks import form, speaker, steps
-from helpers.tools.slides import deck, planned
+from helpers.slides import deck, planned, speaker, steps
 
 
 @dataclass(frozen=True)
@@ -56,24 +57,24 @@ def shares(route: Route, number: str, course: Course, folder: Path) -> Iterator[
     """
     stops = list(enumerate(route.stops))
     minutes = [steps.stop_minutes(stop, course, folder) for stop in route.stops]
-    books = [place for place, stop in stops if isinstance(stop, Stop)]
-    for place, after in zip(books, [*books[1:], None], strict=True):
-        if route.stops[place].notebook != number:
+    books = [position for position, stop in stops if isinstance(stop, Stop)]
+    for position, after in zip(books, [*books[1:], None], strict=True):
+        if route.stops[position].notebook != number:
             continue
-        begin = 0 if place == books[0] else place
-        found = tuple(_part(stop, course, folder, sum(minutes[:at]), frames=False) for at, stop in stops[begin:after])
+        begin = 0 if position == books[0] else position
+        parts = tuple(_part(stop, course, folder, sum(minutes[:at]), frames=False) for at, stop in stops[begin:after])
         then = None if after is None else course.notebook(route.stops[after].notebook)
-        yield Share(sum(minutes[:begin]), found, then)
+        yield Share(sum(minutes[:begin]), parts, then)
 
 
 def _part(stop: Stop | Pause, course: Course, folder: Path, minute: int, frames: bool) -> Part:
     """A stop that begins in this minute."""
-    told = clock(minute, minute + steps.stop_minutes(stop, course, folder))
+    hours = clock(minute, minute + steps.stop_minutes(stop, course, folder))
     if isinstance(stop, Pause):
-        return Part(f"{stop.minutes} minutes", stop.what.rstrip("."), told)
+        return Part(f"{stop.minutes} minutes", stop.what.rstrip("."), hours)
     book = course.notebook(stop.notebook)
     shown = tuple(_slides(folder / book.file, stop.steps, minute, frames))
-    return Part(f"Notebook {book.number}", book.title, told + deck.markdown(stop.why), shown)
+    return Part(f"Notebook {book.number}", book.title, hours + deck.markdown(stop.why), shown)
 
 
 def clock(begin: int, end: int) -> str:
@@ -85,13 +86,13 @@ def _slides(path: Path, wanted: tuple[int, ...], minute: int, frames: bool) -> I
     """The slides of some steps of a notebook, of which the first begins in this minute."""
     notes = speaker.notes(path)
     said = planned.planned(planned.path_of(path).read_text(encoding="utf-8"))
-    notebook = form.read(path.read_text(encoding="utf-8"))
+    notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))
     for step in wanted:
         end = minute + notes[step].minutes
-        of_step = [one for one in said if one.step == step]
+        of_step = [slide for slide in said if slide.step == step]
         if not of_step:
             raise ValueError(f"{path.name}: a route shows step {step}, which has no slide")
-        found = deck.slides(notebook, of_step, {step: notes[step].text}, frames=frames)
-        yield replace(found[0], notes=clock(minute, end) + found[0].notes)
-        yield from found[1:]
+        made = deck.slides(notebook, of_step, {step: notes[step].text}, frames=frames)
+        yield replace(made[0], notes=clock(minute, end) + made[0].notes)
+        yield from made[1:]
         minute = end

@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from IPython import get_ipython
 from IPython.display import HTML, JSON, display
 from nbformat import NotebookNode
 from pygments.formatters import HtmlFormatter
 
 from helpers import plan
-from helpers.tools.notebooks import form, speaker
-from helpers.tools.slides import deck, planned, redrawn, route
+from helpers.slides import deck, planned, redrawn, route, speaker
 
 STYLE = Path(__file__).parent / "slide.css"
 DRAW = f"__import__({__name__!r}, fromlist=['draw']).draw({{name!r}}, {{number}})"
@@ -37,10 +37,10 @@ def slides(name: str) -> JSON:
     said = planned.path_of(path)
     if not said.exists():
         return JSON({"shows": []})
-    notebook = form.read(path.read_text(encoding="utf-8"))
+    notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))
     notes = {step: note.text for step, note in speaker.notes(path).items()}
     films = planned.planned(said.read_text(encoding="utf-8"))
-    whole = [_slide(one, notebook, name) for one in deck.slides(notebook, films, notes, frames=False)]
+    whole = [_slide(slide, notebook, name) for slide in deck.slides(notebook, films, notes, frames=False)]
     shows = [{"name": f"The whole notebook: {len(whole)} slides", "slides": whole, "then": None}]
     course = plan.course()
     for workshop in course.routes:
@@ -52,7 +52,7 @@ def slides(name: str) -> JSON:
 
 def _show(workshop: plan.Route, share: route.Share, notebook: NotebookNode, file: str) -> dict[str, Any]:
     """A workshop's part of a notebook, in which each stop begins with its title."""
-    found: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
     for part in share.parts:
         over = f'<p class="number">{html.escape(part.over)}</p>'
         opening = {
@@ -66,25 +66,25 @@ def _show(workshop: plan.Route, share: route.Share, notebook: NotebookNode, file
             "columns": [],
             "draw": "",
         }
-        found += [opening, *(_slide(one, notebook, file) for one in part.slides)]
-    name = f"The workshop of {workshop.name}, from minute {share.minute}: {len(found)} slides"
+        shown += [opening, *(_slide(slide, notebook, file) for slide in part.slides)]
+    name = f"The workshop of {workshop.name}, from minute {share.minute}: {len(shown)} slides"
     after = share.then
     then = None if after is None else {"file": after.file, "title": f"{after.number} · {after.title}"}
-    return {"name": name, "route": workshop.name, "slides": found, "then": then}
+    return {"name": name, "route": workshop.name, "slides": shown, "then": then}
 
 
-def _slide(one: deck.Slide, notebook: NotebookNode, name: str) -> dict[str, Any]:
-    drawn = one.kind in ("film", "picture")
+def _slide(slide: deck.Slide, notebook: NotebookNode, name: str) -> dict[str, Any]:
+    drawn = slide.kind in ("film", "picture")
     return {
-        "title": one.title,
-        "words": one.words,
-        "notes": one.notes,
-        "kind": one.kind,
-        "html": one.shown[0] if one.cell is None and one.shown else "",
-        "cell": "" if one.cell is None or drawn else notebook.cells[one.cell].source,
-        "output": {"table": "table", "printed": "pre"}.get(one.kind, ""),
-        "columns": list(one.columns),
-        "draw": DRAW.format(name=name, number=one.number) if drawn else "",
+        "title": slide.title,
+        "words": slide.words,
+        "notes": slide.notes,
+        "kind": slide.kind,
+        "html": slide.shown[0] if slide.cell is None and slide.shown else "",
+        "cell": "" if slide.cell is None or drawn else notebook.cells[slide.cell].source,
+        "output": {"table": "table", "printed": "pre"}.get(slide.kind, ""),
+        "columns": list(slide.columns),
+        "draw": DRAW.format(name=name, number=slide.number) if drawn else "",
     }
 
 
@@ -96,18 +96,18 @@ def draw(name: str, number: int) -> None:
     Of an explorer the control that the slide speaks of is shown.
     """
     path = plan.FOLDER / name
-    one = planned.planned(planned.path_of(path).read_text(encoding="utf-8"))[number]
-    if one.kind == "film":
-        explorer, control = deck.explored(one)
+    slide = planned.planned(planned.path_of(path).read_text(encoding="utf-8"))[number]
+    if slide.kind == "film":
+        explorer, control = deck.explored(slide)
         explorer.show_only(control)
-        explorer.enlarge(deck.legible(one, partial(deck.picture_of, explorer))[1])
+        explorer.enlarge(deck.legible(slide, partial(deck.picture_of, explorer))[1])
         display(explorer)
         return
-    notebook = form.read(path.read_text(encoding="utf-8"))
-    cell = deck.cell_of(notebook, one.step, one.what)
+    notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+    cell = deck.cell_of(notebook, slide.step, slide.what)
     try:
         names = get_ipython().user_ns
-        shown, _ = deck.legible(one, partial(redrawn.picture, notebook, cell, known=names))
+        shown, _ = deck.legible(slide, partial(redrawn.picture, notebook, cell, known=names))
     except Exception:  # its names are not there, or a later cell has given them to something else
-        shown, _ = deck.legible(one, partial(redrawn.picture, notebook, cell))
+        shown, _ = deck.legible(slide, partial(redrawn.picture, notebook, cell))
     display(HTML(deck.image(shown, "still jp-CoursePicture")))

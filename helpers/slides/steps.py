@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.plan import Course, Pause, Route, Stop
-from helpers.tools.notebooks import speaker
+from helpers.slides import speaker
 
 STEP = re.compile(r"^## (\d+) · (.+)$", re.MULTILINE)
 
@@ -24,12 +24,12 @@ def titles(path: Path) -> dict[int, str]:
 
 def of_cells(path: Path) -> dict[str, int]:
     """The id of each cell → the step that it stands in; 0 is before the first."""
-    step, found = 0, {}
+    step, steps_of = 0, {}
     for cell in _cells(path):
         headings = STEP.findall("".join(cell["source"])) if cell["cell_type"] == "markdown" else []
         step = int(headings[-1][0]) if headings else step
-        found[cell["id"]] = step
-    return found
+        steps_of[cell["id"]] = step
+    return steps_of
 
 
 def stop_minutes(stop: Stop | Pause, course: Course, folder: Path) -> int:

@@ -35,13 +35,13 @@ def notes(notebook: Path) -> dict[int, Note]:
     if not path.exists():
         return {}
     _, *parts = SECTION.split(path.read_text(encoding="utf-8"))
-    found: dict[int, Note] = {}
+    notes: dict[int, Note] = {}
     for heading, text in zip(parts[::2], parts[1::2], strict=True):
         read = HEADING.fullmatch(heading.strip())
         if read is None:
             raise ValueError(f"{path.name}: the heading {heading!r} is not a step and its minutes, '## 4 · 5 minutes'")
         step = int(read[1])
-        if step in found:
+        if step in notes:
             raise ValueError(f"{path.name}: step {step} has two notes; make one of them")
-        found[step] = Note(int(read[2]), text.strip())
-    return found
+        notes[step] = Note(int(read[2]), text.strip())
+    return notes

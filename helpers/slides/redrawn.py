@@ -31,32 +31,32 @@ def picture(
     names: dict[str, Any] = {**(known or {}), "display": lambda *those: shown.extend(those)}
     *first, last = ast.parse(notebook.cells[number].source).body
     with redirect_stdout(io.StringIO()):
-        for one in before:
-            exec(notebook.cells[one].source, names)
+        for cell in before:
+            exec(notebook.cells[cell].source, names)
         shown.clear()
         with theme.at_least(points):
             exec(compile(ast.Module(first, []), f"cell {number}", "exec"), names)
             if isinstance(last, ast.Expr):
                 shown.append(eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), names))
-    found = next((one for one in shown if isinstance(one, theme.Figure)), None)
-    if found is None:
+    figure = next((value for value in shown if isinstance(value, theme.Figure)), None)
+    if figure is None:
         raise ValueError("its cell shows no picture")
-    return found
+    return figure
 
 
 def needed(notebook: NotebookNode, number: int) -> tuple[list[int], set[str]]:
     """The code cells before this one that bind the names it uses, and those that they use, in their order; and all
     these names."""
-    found = []
+    cells = []
     wanted = _read(_parsed(notebook.cells[number]))
     used = set(wanted)
-    for one in range(number - 1, -1, -1):
-        tree = _parsed(notebook.cells[one])
+    for cell in range(number - 1, -1, -1):
+        tree = _parsed(notebook.cells[cell])
         if tree and wanted & (bound := _bound(tree)):
-            found.append(one)
+            cells.append(cell)
             wanted = (wanted - bound) | _read(tree)
             used |= wanted
-    return found[::-1], used
+    return cells[::-1], used
 
 
 def _bound_after(notebook: NotebookNode, number: int) -> set[str]:
@@ -81,14 +81,14 @@ def _read(tree: ast.Module | None) -> set[str]:
 
 def _bound(tree: ast.Module) -> set[str]:
     """Names that a cell binds; those of arrays and dictionaries whose items it sets are among them."""
-    found = set()
+    bound = set()
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            found.add(node.name)
+            bound.add(node.name)
         elif isinstance(node, ast.alias):
-            found.add((node.asname or node.name).split(".")[0])
+            bound.add((node.asname or node.name).split(".")[0])
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
+            bound.add(node.id)
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
-            found.add(node.value.id)
-    return found
+            bound.add(node.value.id)
+    return bound

@@ -1,0 +1,164 @@
+"""A cause that is proven by trying it: one small change of one line with which a wrong kernel is right.
+
+Each candidate undoes a usual slip at one place: x and y exchanged, the indices of an element, the length of a row, a
+comparison, a summand too many or too few, a barrier that is missing. Only lines that the solution does not have are
+changed. What is said of the one that passes is true whatever the learner meant: with it the kernel is right.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from os.path import commonprefix
+
+MOST = 16  # candidates that are compiled and launched
+NEAR, MOST_LINES = 0.6, 3  # how alike lines are that are compared, and how many are changed together
+_AXIS = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\.([xy])\b")
+_PAIRS = re.compile(r"\b(\w+)(\[(?:[^][]|\[[^][]*\])*\])(\[(?:[^][]|\[[^][]*\])*\])")
+_PRODUCT = re.compile(r"\[([^][*+]+|\([^()]*\)) \* (\w+) \+ ([^][*]+)\]")
+_COMPARED = re.compile(r"(?<=[\w)\]] )(<=|>=|<|>)(?= )")
+_OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+_ACCESS = re.compile(r"\w+(?:\[(?:[^][]|\[[^][]*\])*\])+")
+_BARRIER = "__syncthreads();"
+
+Change = tuple[int, int, str]  # where it begins and ends in the line, and the text in its place
+
+
+def explained(source: str, solution: str, passes: Callable[[str], bool]) -> str:
+    """The sentence of the first candidate that passes, "" if none does.
+
+    passes: whether a source is right in all cases, and reaches the goals.
+    """
+    tried = {source}
+    for sentence, lines in _candidates(source.splitlines(), solution):
+        changed = "\n".join([*lines, ""])
+        if len(tried) > MOST:
+            break
+        if changed not in tried:
+            tried.add(changed)
+            if passes(changed):
+                return sentence
+    return ""
+
+
+def _candidates(lines: list[str], solution: str) -> Iterator[tuple[str, list[str]]]:
+    """(what is said of it, the lines with it), the likeliest first."""
+    foreign, sizes = _foreign_lines(lines, solution), _sizes(solution)
+    yield from _as_in_the_solution(lines, foreign, solution)
+    for kind in (_axes, _indices, _lengths, _comparisons, _summands):
+        for number in foreign:
+            line = lines[number - 1]
+            for begin, end, other in kind(line.split("//")[0], sizes):
+                changed = line[:begin] + other + line[end:]
+                yield _sentence(number, line, changed), [*lines[: number - 1], changed, *lines[number:]]
+    if sum(_BARRIER in line.split("//")[0] for line in lines) < solution.count(_BARRIER):
+        for number in range(len(lines), 0, -1):
+            line = lines[number - 1].split("//")[0].rstrip()
+            if line.endswith((";", "}")) and not line.startswith("}"):  # behind a function there is no statement
+                said = f"With {_BARRIER} behind line {number} the kernel is right."
+                yield said, [*lines[:number], _BARRIER, *lines[number:]]
+
+
+def _as_in_the_solution(lines: list[str], foreign: list[int], solution: str) -> Iterator[tuple[str, list[str]]]:
+    """A line that is nearly one of the solution's, made that one; then all such lines together."""
+    mine = {_code(line) for line in lines}
+    missing = [line for line in solution.splitlines() if _code(line) and _code(line) not in mine]
+    pairs = []
+    for number in foreign:
+        near = difflib.get_close_matches(lines[number - 1], missing, n=1, cutoff=NEAR)
+        if near:
+            pairs.append((number, near[0]))
+            yield (
+                _sentence(number, lines[number - 1], near[0]),
+                [*lines[: number - 1], near[0], *lines[number:]],
+            )
+    if 1 < len(pairs) <= MOST_LINES:
+        changed = dict(pairs)
+        parts = [_fragments(lines[number - 1], other) for number, other in pairs]
+        said = " and ".join(f"`{other}` for `{one}`" for one, other in parts)
+        numbers = " and ".join(str(number) for number, _ in pairs)
+        yield (
+            f"With {said} in lines {numbers} the kernel is right.",
+            [changed.get(number, line) for number, line in enumerate(lines, 1)],
+        )
+
+
+def _sentence(number: int, line: str, other: str) -> str:
+    before, after = _fragments(line, other)
+    return f"In line {number}, `{before}`: with `{after}` in its place the kernel is right."
+
+
+def _fragments(line: str, other: str) -> tuple[str, str]:
+    """The parts of two lines in which they differ: an element of an array, else the whole statements."""
+    line, other = (text.split("//")[0].strip() for text in (line, other))
+    begin = len(commonprefix([line, other]))
+    rest = [text[begin:][::-1] for text in (line, other)]
+    same = len(commonprefix(rest))
+    found = [
+        next((one[0] for one in _ACCESS.finditer(text) if one.start() <= begin and len(text) - same <= one.end()), "")
+        for text in (line, other)
+    ]
+    return (found[0], found[1]) if all(found) else (line, other)
+
+
+def _foreign_lines(lines: list[str], solution: str) -> list[int]:
+    """The numbers of the lines that the solution does not have."""
+    known = Counter(_code(line) for line in solution.splitlines())
+    return [n for n, line in enumerate(lines, 1) if _code(line) and not known[_code(line)]]
+
+
+def _code(line: str) -> str:
+    return "".join(line.split("//")[0].split())
+
+
+def _sizes(solution: str) -> tuple[str, ...]:
+    """What the lengths of rows and tiles are called: names in capitals that a product has."""
+    return tuple(dict.fromkeys(re.findall(r"\* ([A-Z][A-Z\d_]*)\b", solution)))
+
+
+def _axes(line: str, _: tuple[str, ...]) -> Iterator[Change]:
+    """x for y, everywhere in the line, or at one place."""
+    found = list(_AXIS.finditer(line))
+    other = {"x": "y", "y": "x"}
+    if len(found) > 1:
+        begin, end = found[0].start(), found[-1].end()
+        yield begin, end, _AXIS.sub(lambda one: f"{one[1]}.{other[one[2]]}", line[begin:end])
+    for one in found:
+        yield one.start(), one.end(), f"{one[1]}.{other[one[2]]}"
+
+
+def _indices(line: str, _: tuple[str, ...]) -> Iterator[Change]:
+    """The two indices of an element exchanged, in one access, or in all of the line."""
+    pairs, products = list(_PAIRS.finditer(line)), list(_PRODUCT.finditer(line))
+    for one in pairs:
+        yield one.start(), one.end(), f"{one[1]}{one[3]}{one[2]}"
+    if len(pairs) > 1:
+        begin, end = pairs[0].start(), pairs[-1].end()
+        yield begin, end, _PAIRS.sub(r"\1\3\2", line[begin:end])
+    for one in products:
+        last = one[3].strip()
+        yield one.start(), one.end(), f"[{f'({last})' if ' ' in last else last} * {one[2]} + {one[1].strip('()')}]"
+
+
+def _lengths(line: str, sizes: tuple[str, ...]) -> Iterator[Change]:
+    """Another size as a factor."""
+    for one in re.finditer(r"(?<=\* )[A-Z][A-Z\d_]*\b|(?<=% )[A-Z][A-Z\d_]*\b|(?<=/ )[A-Z][A-Z\d_]*\b", line):
+        for size in sizes:
+            if size != one[0]:
+                yield one.start(), one.end(), size
+
+
+def _comparisons(line: str, _: tuple[str, ...]) -> Iterator[Change]:
+    """A comparison with or without what is equal, and both conditions or one of them."""
+    for one in _COMPARED.finditer(line):
+        yield one.start(), one.end(), _OTHER[one[0]]
+    for one in re.finditer(r"&&|\|\|", line):
+        yield one.start(), one.end(), "||" if one[0] == "&&" else "&&"
+
+
+def _summands(line: str, _: tuple[str, ...]) -> Iterator[Change]:
+    """One summand of an index, or of a variable, left out."""
+    for one in re.finditer(r"\w+(?: \* \w+)? \+ (?=[\w(])|(?<=[\w)\]]) \+ \w+(?: \* \w+)?(?=[];)\]])", line):
+        yield one.start(), one.end(), ""

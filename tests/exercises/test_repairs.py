@@ -1,0 +1,47 @@
+"""A small change that makes a wrong kernel right: it is said only if it was tried, and few are tried."""
+
+from helpers.exercises.framework.repairs import MOST, explained
+
+SOLUTION = """
+__shared__ float As[T][T];
+const int row = blockIdx.y * T + threadIdx.y;
+As[y][x] = A[row * K + k0 + x];
+__syncthreads();
+sum += As[y][k];
+__syncthreads();
+"""
+
+
+def said(source, *right):
+    """What is said of a source, if these texts must be in a right one, once each."""
+    return explained(source, SOLUTION, lambda text: all(text.count(one) == 1 for one in right))
+
+
+def test_a_line_like_one_of_the_solution_is_made_that_one():
+    wrong = SOLUTION.replace("As[y][k]", "As[k][y]")
+    assert said(wrong, "sum += As[y][k];") == "In line 6, `As[k][y]`: with `As[y][k]` in its place the kernel is right."
+
+
+def test_two_wrong_lines_are_changed_together():
+    wrong = SOLUTION.replace("As[y][k]", "As[k][y]").replace("A[row * K + k0 + x]", "A[row * K + x]")
+    sentence = said(wrong, "sum += As[y][k];", "A[row * K + k0 + x]")
+    assert "`A[row * K + k0 + x]` for `A[row * K + x]`" in sentence and "in lines 4 and 6" in sentence
+
+
+def test_names_of_ones_own_are_no_obstacle():
+    wrong = SOLUTION.replace("row", "mine").replace("threadIdx.y", "threadIdx.x")
+    sentence = said(wrong, "mine = blockIdx.y * T + threadIdx.y;")
+    assert sentence.startswith("In line 3, `const int mine = blockIdx.y * T + threadIdx.x;`: with ")
+
+
+def test_a_missing_barrier_has_its_place():
+    wrong = SOLUTION.replace("sum += As[y][k];\n__syncthreads();\n", "sum += As[y][k];\n")
+    sentence = said(wrong, "sum += As[y][k];\n__syncthreads();")
+    assert sentence == "With __syncthreads(); behind line 6 the kernel is right."
+
+
+def test_nothing_is_said_if_nothing_passes_and_few_are_tried():
+    tried = []
+    wrong = SOLUTION.replace("row", "mine").replace("As[y]", "As[x + T * y]")
+    assert explained(wrong, SOLUTION, lambda text: tried.append(text) is not None) == ""
+    assert 0 < len(tried) == len(set(tried)) <= MOST

@@ -1,0 +1,75 @@
+"""The field's words in code: what a variable holds is in its name, and what a C function does fits on a screen."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HOLLOW = frozenset((
+    "found", "glance", "heard", "innocent", "looks", "nobody", "one", "place", "somebody", "suspect", "told", "who",
+    "whoever", "whom",
+))  # fmt: skip
+LEFT = ("helpers/exercises", "helpers/plan.py", "gemm_kernels/kernel.py", "gemm_kernels/rules.py",
+        "gemm_kernels/products/tiles.py")  # fmt: skip
+MOST_LETTERS, MOST_LINES = 120, 60
+
+
+def files(pattern: str, *folders: str) -> list[Path]:
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob(pattern))]
+    return [path for path in paths if "built" not in path.parts]
+
+
+def bound(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """The names that a module gives to something, and their lines."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name, node.lineno
+            case ast.FunctionDef(name=str(name)) | ast.ClassDef(name=str(name)):
+                yield name, node.lineno
+            case ast.MatchAs(name=str(name)) | ast.ExceptHandler(name=str(name)):
+                yield name, node.lineno
+
+
+def hollow(text: str) -> list[tuple[str, int]]:
+    return [(name, line) for name, line in bound(ast.parse(text)) if name.strip("_").lower() in HOLLOW]
+
+
+def test_hollow_names_are_recognised():
+    text = "def found(one):\n    for place, x in one:\n        self.told = place\n    n = found_at = [who for who in x]"
+    assert sorted(hollow(text)) == [("found", 1), ("one", 1), ("place", 2), ("told", 3), ("who", 4)]
+
+
+def test_names_say_what_they_hold():
+    every = files("*.py", "helpers", "gemm_kernels")
+    held = [path for path in every if not any(path.is_relative_to(ROOT / folder) for folder in LEFT)]
+    wrong = {str(path.relative_to(ROOT)): names for path in held if (names := hollow(path.read_text(encoding="utf-8")))}
+    assert len(held) > 300 and wrong == {}
+
+
+def functions(text: str) -> Iterator[tuple[str, int]]:
+    """Of the functions of a C source: the first line, and how many they have."""
+    lines, begin = text.splitlines(), None
+    for number, line in enumerate(lines):
+        if re.match(r"\w[^=;]*\)? ?\{$", line) and "(" in "".join(lines[max(0, number - 3) : number + 1]):
+            begin = number
+        elif line == "}" and begin is not None:
+            yield lines[begin], number - begin + 1
+            begin = None
+
+
+def test_long_functions_of_c_are_recognised():
+    body = "    x++;\n" * 70
+    assert [*functions(f"static int f(int a) {{\n{body}}}\nint g(void) {{\n}}\n")] == [
+        ("static int f(int a) {", 72), ("int g(void) {", 2),
+    ]  # fmt: skip
+
+
+def test_sources_in_c_are_read_without_scrolling():
+    native = [*files("*.[ch]", "helpers/gpusim/src/gpusim/native")]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in native}
+    wide = [(name, line) for name, text in texts.items() for line in text.splitlines() if len(line) > MOST_LETTERS]
+    counts = {name: [*functions(text)] for name, text in texts.items()}
+    long = [(name, *function) for name, all_ in counts.items() for function in all_ if function[1] > MOST_LINES]
+    assert sum(map(len, counts.values())) > 500 and (wide, long) == ([], [])
