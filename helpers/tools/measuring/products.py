@@ -30,7 +30,7 @@ from gemm_kernels.products import Plan, conv2d_plan, plan, tiles
 from gemm_kernels.products.formats import FORMATS
 from helpers import gpu
 from helpers.measure.tensor import COMPUTE_32F, COMPUTE_32I, COMPUTE_64F, CUDA_TYPES
-from helpers.tools.measuring import formats
+from helpers.tools.measuring import formats, instructions
 from helpers.tools.measuring.cublaslt import NoCublasLt, algorithms_of_eight_bits
 
 SHAPES = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (4096, 4096, 512), (1000, 1500, 700),
@@ -561,7 +561,7 @@ def record(out: Path, members: Sequence[str]) -> int:
 
     rows: list[dict[str, Any]] = []
     failed: list[str] = []
-    document = {"provenance": provenance(), "rows": rows, "failed": failed}
+    document = {"provenance": provenance(), "mma_sync": instructions.rates(), "rows": rows, "failed": failed}
     with ExitStack() as stack:
         makers = list(every(stack))
         compile_ahead([launch for make in makers for launch in _launches(make)])
