@@ -16,7 +16,8 @@ FORM = (
 )
 SOURCE = """
 extern "C" __global__ void multiply(const unsigned *operands, int turns, unsigned *never) {{
-    {sum} sums[{ROWS}][{COLS}][4] = {{}}, a[{ROWS}][4], b[{COLS}][2];
+    {sum} sums[{ROWS}][{COLS}][4] = {{}};
+    unsigned a[{ROWS}][4], b[{COLS}][2];
     for (int i = 0; i < {ROWS} * 4; ++i) a[i / 4][i % 4] = operands[threadIdx.x + 7 * i];
     for (int i = 0; i < {COLS} * 2; ++i) b[i / 2][i % 2] = operands[threadIdx.x + 5 * i + 999];
     #pragma unroll 1
@@ -51,7 +52,7 @@ def rates() -> dict[str, float]:
     from helpers.measure.timing import interleave
 
     sms = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    drawn = cupy.random.default_rng(1).integers(0, 2**32, OPERANDS, np.uint32) & np.uint32(0x3F3F3F3F)  # no NaN
+    drawn = cupy.random.default_rng(1).integers(0, 2**31, OPERANDS).astype(np.uint32) & np.uint32(0x3F3F3F3F)  # no NaN
     never = cupy.zeros(1, np.uint32)
     kernels = [cupy.RawKernel(source_of(kind), "multiply", options=("-std=c++17",)) for kind in KINDS]
     launches = [lambda kernel=kernel: kernel((sms,), (BLOCK,), (drawn, np.int32(TURNS), never)) for kernel in kernels]
