@@ -561,7 +561,7 @@ def record(out: Path, members: Sequence[str]) -> int:
 
     rows: list[dict[str, Any]] = []
     failed: list[str] = []
-    document = {"provenance": provenance(), "mma_sync": instructions.rates(), "rows": rows, "failed": failed}
+    document = {"provenance": provenance(), "rows": rows, "failed": failed}
     with ExitStack() as stack:
         makers = list(every(stack))
         compile_ahead([launch for make in makers for launch in _launches(make)])
@@ -575,6 +575,8 @@ def record(out: Path, members: Sequence[str]) -> int:
                 failed.append(f"{row.member} {row.kind} {row.shape}: {type(error).__name__}: {error}")
                 print(failed[-1], flush=True)
             out.write_text(json.dumps(document, indent=1) + "\n")
+    document["mma_sync"] = instructions.rates()
+    out.write_text(json.dumps(document, indent=1) + "\n")
     return len(failed)
 
 
