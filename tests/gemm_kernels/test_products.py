@@ -281,6 +281,11 @@ def test_large_products_are_copied_and_small_ones_are_not():
     assert not worth(64, 64, 64, 64 * 64, 2)
 
 
+def number_of(operands, size):
+    """Which of the candidates has this size."""
+    return [tile.size for tile in tiles.candidates(FORMATS[operands], True, 0)].index(size)
+
+
 @pytest.mark.parametrize(
     ("operands", "tensor_cores", "op", "place"),
     [("f32", True, "T", 0), ("f64", True, "N", 0), ("f64", False, "T", 0), ("f16", True, "T", 0), ("s8", True, "N", 0)],
@@ -310,8 +315,9 @@ def test_doubles_come_from_shared_memory_without_conflicts(ops):
     for K in (32, 64):
         A, B = (gpu.asarray(floats(64, K).astype(np.float64)) for _ in "AB")
         made = plan(
-            A if ops[0] == "N" else A.T.copy(), B.T.copy() if ops[1] == "N" else B, op_a=ops[0], op_b=ops[1], tile=3
-        )
+            A if ops[0] == "N" else A.T.copy(), B.T.copy() if ops[1] == "N" else B, op_a=ops[0], op_b=ops[1],
+            tile=number_of("f64", (64, 64, 32)),
+        )  # fmt: skip
         assert made.launch.entry.count(", 2>") == 2  # both matrices are copied by 16 bytes
         with gpusim.record(checks="off") as recording:
             made()
@@ -327,7 +333,7 @@ def test_doubles_are_stored_by_whole_sectors():
     import gpusim
 
     A, B = gpu.asarray(floats(64, 16).astype(np.float64)), gpu.asarray(floats(16, 64, seed=1).astype(np.float64))
-    made = plan(A, B, tile=3)
+    made = plan(A, B, tile=number_of("f64", (64, 64, 32)))
     with gpusim.record(checks="off") as recording:
         made()
     assert recording.counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == 64 * 64 * 8 / 32
@@ -340,7 +346,7 @@ def test_a_warp_outside_of_c_multiplies_nothing():
     found = {}
     for rows in (32, 33):
         A, B = gpu.asarray(floats(rows, 16)), gpu.asarray(floats(16, 32, seed=1))
-        made = plan(A, B, tile=[tile.size for tile in tiles.candidates(FORMATS["f32"], True, 0)].index((64, 64, 8)))
+        made = plan(A, B, tile=number_of("f32", (64, 64, 8)))
         with gpusim.record() as recording:
             made()
         found[rows] = recording.counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"]
@@ -561,6 +567,14 @@ def test_the_tile_is_the_one_whose_blocks_end_first():
     assert choose((256, 256), 4096) is small  # one block an SM: 0.4 beside 0.05
     with pytest.raises(Refused, match="no tile for f32 fits in 1,000 bytes"):
         tiles.chosen((large, small), operand, [(256, 256)], 64, 132, 1000)
+
+
+def test_a_last_round_with_few_blocks_costs_what_one_more_was_timed_to():
+    operand, tile = FORMATS["f32"], tiles.candidates(FORMATS["f32"], True, 0)[1]
+    assert tile.blocks == 2 and tile.size == (128, 128, 8)
+    times = {tile.key(operand): tiles.Times(10.0, 0.0, 3.0, 0.0, 4.0, 0.0, 6.0, 0.0)}
+    expected = lambda blocks: tiles.expected(tile, operand, {(128, 128): 132 * blocks}, 8, 132, times)  # noqa: E731
+    assert [expected(blocks) for blocks in (1, 2, 3, 4, 5)] == [6.0, 10.0, 13.0, 14.0, 17.0]
 
 
 def test_every_tile_fits_in_shared_memory_and_a_block():
