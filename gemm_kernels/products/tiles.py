@@ -12,7 +12,7 @@ from pathlib import Path
 from gemm_kernels.products.formats import Format
 from gemm_kernels.refused import Refused
 
-FMA, DMMA, MMA = "FmaTile", "DmmaTile", "MmaTile"
+FMA, DMMA, WIDE, MMA = "FmaTile", "DmmaTile", "WideDmmaTile", "MmaTile"
 SUM_BYTES = {"f32": 4, "f64": 8, "s32": 4}
 TIMES = Path(__file__).with_name("times.json")  # `python -m helpers.tools.measuring.products times` writes it
 
@@ -47,6 +47,9 @@ class Tile:
         width = SUM_BYTES[operand.sums]
         if self.kind == FMA:
             return max(self.stages * BK * (BM + BN + 2 * (16 // width)) * width, BM * BN * width)
+        if self.kind == WIDE:  # a row of a stage is padded by two doubles, along k by four
+            padded = sum(max(lines * (BK + 4), BK * (lines + 2)) for lines in (BM, BN))
+            return max(self.stages * padded, BM * (BN + 2)) * width
         return max(self.stages * BK * (BM + BN) * operand.size, BM * (BN + 8) * width)
 
     @property
@@ -55,7 +58,7 @@ class Tile:
 
     def cpp(self, panel_a: str, panel_b: str) -> str:
         """The C++ type."""
-        last = {MMA: (self.group,), DMMA: (self.step,), FMA: ()}[self.kind]
+        last = {MMA: (self.group,), DMMA: (self.step,), WIDE: (self.step,), FMA: ()}[self.kind]
         return f"{self.kind}<{panel_a}, {panel_b}, {', '.join(map(str, (*self._numbers, *last)))}>"
 
     def key(self, operand: Format) -> str:
@@ -117,16 +120,15 @@ _DOUBLE = _fma(
 )
 
 
-def _dmma(*rows: tuple) -> tuple[Tile, ...]:
-    return tuple(Tile(DMMA, size, warp, (), stages, blocks, step) for size, warp, stages, blocks, step in rows)
+def _dmma(kind: str, *rows: tuple) -> tuple[Tile, ...]:
+    return tuple(Tile(kind, size, warp, (), stages, blocks, step) for size, warp, stages, blocks, step in rows)
 
 
-_TENSOR_DOUBLE = _dmma(
-    ((128, 128, 16), (32, 64), 4, 1, 8),
-    ((128, 64, 16), (64, 32), 3, 2, 8),
-    ((64, 64, 32), (32, 32), 3, 2, 8),
-    ((64, 32, 32), (32, 32), 3, 3, 8),
-    ((32, 32, 32), (32, 32), 3, 4, 8),
+_TENSOR_DOUBLE = (
+    *_dmma(WIDE, ((128, 128, 16), (64, 32), 4, 1, 8), ((128, 64, 16), (64, 32), 3, 2, 8)),
+    *_dmma(
+        DMMA, ((64, 64, 32), (32, 32), 3, 2, 8), ((64, 32, 32), (32, 32), 3, 3, 8), ((32, 32, 32), (32, 32), 3, 4, 8)
+    ),
 )
 
 

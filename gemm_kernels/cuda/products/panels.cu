@@ -138,21 +138,21 @@ __device__ __forceinline__ void copy_chunks(unsigned char *to, Place place, cons
     static_assert(THREADS % CHUNKS == 0, "the threads must copy whole rows of a tile at a time");
     const int row = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
     constexpr int LINE_STEP = Panel::ALONG_K ? STEP : 0, K_STEP = Panel::ALONG_K ? 0 : STEP;
-    const int line = first_line + (Panel::ALONG_K ? row : chunk * CHUNK), k = first_k + (Panel::ALONG_K ? chunk * CHUNK : row);
+    int line = first_line + (Panel::ALONG_K ? row : chunk * CHUNK), k = first_k + (Panel::ALONG_K ? chunk * CHUNK : row);
     auto cursor = panel.cursor(line, k, LINE_STEP, K_STEP);
     #pragma unroll (UNROLLED)
-    for (int i = 0; i < COPIES; ++i, cursor.next()) {
+    for (int i = 0; i < COPIES; ++i, cursor.next(), line += LINE_STEP, k += K_STEP) {
         if (i * parts / COPIES != part) continue;
         if (TILE_ROWS % STEP != 0 && row + i * STEP >= TILE_ROWS) break;
         unsigned char *const shared = to + place(row + i * STEP, chunk);
         unsigned words[4] = {};
         #pragma unroll
         for (int n = 0; n < CHUNK; n += PIECE) {
-            const int more_lines = i * LINE_STEP + (Panel::ALONG_K ? 0 : n), more_k = i * K_STEP + (Panel::ALONG_K ? n : 0);
+            const int l = line + (Panel::ALONG_K ? 0 : n), at = k + (Panel::ALONG_K ? n : 0);
             const Stored *from;
-            bool valid = more_lines < lines - line && more_k < K - k;   // one comparison for each copy, and no sum
+            bool valid = l < lines && at < K;
             if (PIECE == CHUNK) valid = cursor.find(from) && valid;
-            else valid = panel.cursor(line + more_lines, k + more_k, 0, 0).find(from) && valid;
+            else valid = panel.cursor(l, at, 0, 0).find(from) && valid;
             if constexpr (PIECE * BYTES >= 4) copy_async<PIECE * BYTES>(shared + n * BYTES, from, valid);
             else {
                 const unsigned bits = valid ? unsigned(*from) & (BYTES == 1 ? 0xffu : 0xffffu) : 0u;
