@@ -438,11 +438,11 @@ def tile_times(plans: Sequence[tuple[int, int, Plan]]) -> dict[str, float]:
     lines = np.array([(shallow - (deep - shallow) / length * DEPTHS[0], (deep - shallow) / length)
                       for shallow, deep in times.reshape(4, 2)])  # fmt: skip
     first, one_more, rounds, alone = lines
-    found = {"": first, "more_": one_more - first, "later_": (rounds - first) / (ROUNDS - 1), "alone_": alone}
+    named = {"": first, "more_": one_more - first, "later_": (rounds - first) / (ROUNDS - 1), "alone_": alone}
     return {
-        f"{name}{what}": float(one)
-        for name, line in found.items()
-        for what, one in zip(("round", "k"), line, strict=True)
+        f"{name}{what}": float(seconds)
+        for name, line in named.items()
+        for what, seconds in zip(("round", "k"), line, strict=True)
     }
 
 
