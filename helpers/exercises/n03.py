@@ -76,7 +76,7 @@ def predict_gap() -> Prediction:
     more = square.sectors - line.sectors, square.tags - line.tags
     free = "no sector; one more line to look up"
     reasons = {
-        f"the {theme.thousands(gap - 1)} floats in between": "Nobody asked for them. Memory sends the sectors that a "
+        f"the {theme.thousands(gap - 1)} floats in between": "No lane asked for them. Memory sends the sectors that a "
         "lane asked for, and no others.",
         "one more sector": f"Each half of the warp has 16 neighbours, 64 bytes, which begin where a sector begins: two "
         f"whole sectors each, {square.sectors} in all, as many as in a (32, 1) block.",

@@ -103,9 +103,9 @@ LEAVES_EARLY = "Threads outside C must not leave before the loop is over: they l
 T = 16
 WHOLE_TILES = Case({"M": 2 * T, "N": 2 * T, "K": 3 * T})
 
-NOBODY_WAITS = (
-    "In each iteration of the loop, nobody waits between the last read of a tile and the next load over it. (A barrier "
-    "after the loop comes too late.)"
+NO_BARRIER_AFTER_READS = (
+    "In each iteration of the loop, no thread waits between the last read of a tile and the next load over it. (A "
+    "barrier after the loop comes too late.)"
 )
 
 BARRIERS = KernelExercise(
@@ -119,8 +119,8 @@ BARRIERS = KernelExercise(
             "The barrier between loading and multiplying is missing: a thread reads elements that others have not "
             "stored yet.",
         ),
-        Wrong("after_loop", NOBODY_WAITS),
-        Wrong("starter", NOBODY_WAITS),
+        Wrong("after_loop", NO_BARRIER_AFTER_READS),
+        Wrong("starter", NO_BARRIER_AFTER_READS),
         Wrong(
             "inside_branch",
             "Every thread of the block must reach the barrier, also those whose element lies outside C: keep the "
@@ -188,10 +188,10 @@ TWO_TILES = KernelExercise(
               "columns further."),
         Wrong("second_half_unloaded", "The second half of Bs is read, but no thread stores it."),
         Wrong("one_guard_for_both", "Both loads of B ask whether col is inside: the second one is at col + T."),
-        Wrong("one_barrier", "Nobody waits between the last read of the tiles and the next load over them."),
+        Wrong("one_barrier", "No thread waits between the last read of the tiles and the next load over them."),
         Wrong("first_acc_twice", "Both halves are added to the same sum, acc[0]."),
-        Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
-              "have not stored yet.", (("        __syncthreads();\n        // 2. Multiply\n", ""),)),
+        Wrong("no_first_barrier", "No thread waits between loading and multiplying: a thread reads elements that "
+              "others have not stored yet.", (("        __syncthreads();\n        // 2. Multiply\n", ""),)),
         Wrong("half_by_one", "The second half lies T columns further, in B and in C: col + half * T.",
               (("col + half * T", "col + half"),)),
         Wrong("stored_over", "Both halves of B are stored in the same place of Bs, the second over the first: it "
@@ -221,9 +221,9 @@ TILED = Blank(
     judged=Case({"M": 2 * T, "N": 2 * T, "K": 2 * T}),
     before="coalesced",
     wrong=(
-        Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
-              "have not stored yet."),
-        Wrong("no_second_barrier", "Nobody waits between the last read of a tile and the next load over it."),
+        Wrong("no_first_barrier", "No thread waits between loading and multiplying: a thread reads elements that "
+              "others have not stored yet."),
+        Wrong("no_second_barrier", "No thread waits between the last read of a tile and the next load over it."),
         Wrong("no_barriers", "There is no barrier at all: a tile must be whole before it is read, and read before it "
               "is overwritten."),
         Wrong("first_tile_only", slips.sentence("only_first_tile_of_k")),

@@ -128,6 +128,9 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "The registers belong to four schedulers, a quarter to each: the warps that they supply are a multiple of 4."),
         ("warps_rounded_down", [("math.ceil(threads / 32)", "max(threads // 32, 1)")],
          "The threads that are left over need a warp, too: round the warps of a block up."),
+        ("parts_of_warps", [("math.ceil(threads / 32)", "threads / 32")],
+         "You count parts of a warp. One that is not full takes the place of a whole one: round the warps of a block "
+         "up."),
         ("threads_for_warps", [("math.ceil(threads / 32)", "threads")],
          "You divide by the threads of a block where its warps are asked for: a warp is 32 threads."),
         ("reserved_missing", [("(shared_bytes + 1024)", "shared_bytes")],
@@ -261,6 +264,10 @@ TRADE_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "That is what one block could have if it were alone: all the blocks share the registers."),
         ("of_a_warp", [("min(registers_of_a_warp // 32, 255)", "registers_of_a_warp")],
          "Those are the registers of a warp. The function returns those of one thread."),
+        ("of_a_warp_capped", [("min(registers_of_a_warp // 32, 255)", "min(registers_of_a_warp, 255)")],
+         "Those are the registers of a warp. Its 32 threads share them: divide by 32."),
+        ("no_full_sm", [("warps > gpu.warps_per_sm", "warps >= gpu.warps_per_sm")],
+         "As many warps as the SM has room for do fit: only more of them do not."),
         ("no_most", [("min(registers_of_a_warp // 32, 255)", "registers_of_a_warp // 32")],
          "A thread can have at most 255 registers, however many are left."),
         ("no_room", [("warps > gpu.warps_per_sm or ", "")],
@@ -347,9 +354,9 @@ ROOM_AT_LAUNCH = Blank(
         Wrong("k_moves_by_1", "From tile to tile k0 moves on by 1: it must move on by T, the depth of a tile.",
               (("k0 += T", "++k0"),)),
         Wrong("row_of_Bs", "The sum needs column x of Bs, Bs[k * T + x]; Bs[x * T + k] is row x."),
-        Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
-              "have not stored yet."),
-        Wrong("no_second_barrier", "Nobody waits between the last read of a tile and the next load over it."),
+        Wrong("no_first_barrier", "No thread waits between loading and multiplying: a thread reads elements that "
+              "others have not stored yet."),
+        Wrong("no_second_barrier", "No thread waits between the last read of a tile and the next load over it."),
     ),
 )  # fmt: skip
 
@@ -403,7 +410,7 @@ DEEP_TILES = KernelExercise(
               "written."),
         Wrong("next_phase_too_early", "The tiles are DEPTH deep, and the next phase begins only T steps further: "
               "products are added more than once."),
-        Wrong("one_barrier", "Nobody waits between the last read of the tiles and the next load over them."),
+        Wrong("one_barrier", "No thread waits between the last read of the tiles and the next load over them."),
     ),
 )  # fmt: skip
 

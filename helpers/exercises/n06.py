@@ -63,10 +63,10 @@ def predict_speed() -> Prediction:
             "shared_memory is more than the peak of the GPU.",
             5: "That is about the factor between wavefronts per FMA, so it would be right if shared memory were still "
             "the limit. It is not: other things have become the slowest part.",
-            3: "Shared memory was the limit, and it gives way; before a factor of five is reached, others limit.",
-            1.5: "That is what the step from coalesced to shared_memory bought. Here the limit itself was moved.",
+            3.5: "Shared memory was the limit, and it gives way; before a factor of five is reached, others limit.",
+            1.4: "That is what the step from coalesced to shared_memory bought. Here the limit itself was moved.",
         },
-        answer=round(many / one),
+        answer=round(2 * many / one) / 2,
     )
 
 
@@ -220,7 +220,7 @@ STRIP = Blank(
         Wrong("rows_eight_apart", "Right, but the four elements of a thread lie BK rows apart. They should lie one "
               "below the other: thread y has rows y * TM to y * TM + 3.", (("y * TM + i", "y + BK * i"),)),
         Wrong("strips_overlap", "Thread y begins at row y, and so do its neighbours one row further down: their strips "
-              "overlap, and most rows of the tile belong to nobody. Thread y begins at row y * TM.",
+              "overlap, and most rows of the tile belong to no thread. Thread y begins at row y * TM.",
               (("y * TM + i", "y + i"),)),
         Wrong("stores_overlap", "The thread computes rows y * TM to y * TM + 3 and stores to rows y to y + 3, where "
               "its neighbours store, too.", (("tile_row + y * TM + i", "tile_row + y + i"),)),
@@ -247,7 +247,7 @@ PATCH = Blank(
               "x * TN."),
         Wrong("half_loaded", "256 threads load 256 elements of each tile, and a tile has 512: each thread must load "
               "two of each."),
-        Wrong("no_second_barrier", "Nobody waits between the last read of a tile and the next load over it."),
+        Wrong("no_second_barrier", "No thread waits between the last read of a tile and the next load over it."),
         Wrong("diagonal_alone", "Only the four products on the diagonal are there: each a[i] meets every b[j]."),
         Wrong("widths_swapped", "The A tile is stored as if it were BM wide; element i of it is at (i / BK, i % BK)."),
         Wrong("b_at_row", "The floats of Bs are taken from column `row`; the patch's columns begin at `col`."),
@@ -290,8 +290,8 @@ PATCH = Blank(
               "rows of C. Its columns begin at tile_col.", (("tile_col + i % BN]", "tile_row + i % BN]"),)),
         Wrong("k_moves_by_1", "From tile to tile k0 moves on by 1: it must move on by BK, the depth of a tile.",
               (("k0 += BK", "++k0"),)),
-        Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
-              "have not stored yet.",
+        Wrong("no_first_barrier", "No thread waits between loading and multiplying: a thread reads elements that "
+              "others have not stored yet.",
               (("__syncthreads();\n        for (int k = 0;", "for (int k = 0;"),)),
         Wrong("first_columns_of_Bs", "b[] holds the first columns of the tile for every thread: it begins at column "
               "col, Bs[k][col + j].", (("Bs[k][col + j]", "Bs[k][j]"),)),

@@ -69,7 +69,7 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("all_cycles", [(" - issued - closed", "")],
          "You share out all cycles. Those in which an instruction is issued are accounted for already."),
         ("issued_cycles", [("cycles - issued - closed", "issued")],
-         "You share out the cycles in which something is issued: nobody has to explain those."),
+         "You share out the cycles in which something is issued: those need no explanation."),
         ("closed_too", [(" - closed", "")],
          "The cycles in which the way into the core is closed are accounted for already: take them off, too."),
         ("only_closed", [(" - issued", "")],
@@ -132,7 +132,7 @@ SHARE = FunctionExercise(
 )
 
 
-# --- four kernels that nobody has seen
+# --- four unknown kernels
 
 UNKNOWN = profiled.source("unknown")
 
@@ -248,8 +248,7 @@ def predict_shrinking() -> Prediction:
             "each of these loads also had to wait for its place in a queue.",
             "waiting for shared memory": f"By {shared}: fewer loads, so the queue to shared memory is "
             "hardly ever full any more.",
-            "waiting for global memory": f"It does not shrink: it grows by {far}. The tiles come from the same place "
-            "as before, and there are fewer warps to fill the wait.",
+            "waiting for global memory": f"By {far} only: the tiles come from the same place as before.",
         },
         answer=max(GROUPS, key=saved),
         picture=patch_bars,
@@ -383,7 +382,7 @@ COLUMN_SUMS = Blank(
               "blockIdx.x * WIDE."),
         Wrong("all_rows", f"Every thread of a column adds up all of its rows, so each float is counted {TALL} times: "
               "thread y has every TALL-th row, from row y on."),
-        Wrong("neighbouring_rows", "M / TALL is rounded down, so the last rows of A belong to nobody."),
+        Wrong("neighbouring_rows", "M / TALL is rounded down, so the last rows of A belong to no thread."),
         Wrong("no_edge", "The last block has threads beyond column N, and they read past the end of A."),
         Wrong("step_by_width", "From one row of A to the next it is N floats, not M."),
         Wrong("one_row_each", "Each thread takes one row only. The rows from TALL on are missing: it needs a loop."),

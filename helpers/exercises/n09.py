@@ -169,7 +169,7 @@ WIDE = Blank(
               "float4 may not be read there."),
         Wrong("never_wide", "Right, but every float of B is loaded by an instruction of its own: where N % 4 == 0, one "
               "moves four."),
-        Wrong("one_of_four", "Where N is no multiple of 4, only the first of the four floats is loaded."),
+        Wrong("one_of_four", "Where the four floats are not loaded at once, only the first of them is loaded."),
         Wrong("same_float", "All four floats are the same one: float i is at column tile_col + c + i."),
         Wrong("rows_of_K", "Rows of B are N floats long, and so are those of C: the condition is about N, not "
               "about K."),

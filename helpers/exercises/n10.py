@@ -1,4 +1,4 @@
-"""Exercises of notebook 10, double buffering: what a second buffer hides, and copies that nobody waits for."""
+"""Exercises of notebook 10, double buffering: what a second buffer hides, and copies that no thread waits for."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ T = 16
 TILE_BYTES = 4 * T * T
 WHOLE_TILES = Case({"M": 2 * T, "N": 2 * T, "K": 3 * T})
 TILES = Tiles(BM=T, BN=T, BK=T)
-NEXT_LOAD = "Nobody waits between the last read of a tile and the next load over it."
+NEXT_LOAD = "No thread waits between the last read of a tile and the next load over it."
 
 
 def hides_nothing(j: Judged) -> str:
@@ -93,7 +93,7 @@ TWO_BUFFERS = KernelExercise(
               "the other buffer."),
         Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
               "happens to be in the buffer."),
-        Wrong("first_not_awaited", "Nobody waits for the first pair of tiles: the first iteration reads what other "
+        Wrong("first_not_awaited", "No thread waits for the first pair of tiles: the first iteration reads what other "
               "threads have not stored yet."),
         Wrong("same_tile_again", "Each iteration loads the tiles that it is just multiplying: the next ones begin at "
               "k0 + T."),
@@ -102,7 +102,7 @@ TWO_BUFFERS = KernelExercise(
         Wrong("nobody_waits", "Without the barrier a fast warp changes buffers and loads over tiles that others still "
               "multiply."),
         Wrong("two_barriers", "Right, but one of the two barriers in each iteration is not needed: with two buffers "
-              "nobody loads where others still read."),
+              "no warp loads where others still read."),
     ),
 )  # fmt: skip
 
@@ -111,7 +111,7 @@ TWO_BUFFERS = KernelExercise(
 READS = 10
 
 
-NOT_AWAITED = "The first pair of tiles is read before it is whole: nobody waits for it."
+NOT_AWAITED = "The first pair of tiles is read before it is whole: no thread waits for it."
 
 NEXT_TILE = Blank(
     **texts.of("10", "next_tile", reads=READS),
@@ -132,11 +132,11 @@ NEXT_TILE = Blank(
         Wrong("this_tile_again", "Each iteration loads the tile that it multiplies: the next one begins at k0 + T."),
         Wrong("beyond_the_end", "In the last iteration there is no next tile, and its loads leave the arrays: ask "
               "whether k0 + T < K."),
-        Wrong("nobody_waits", "Nobody waits at the end of an iteration: a warp reads a tile that others are still "
+        Wrong("nobody_waits", "No thread waits at the end of an iteration: a warp reads a tile that others are still "
               "storing."),
         Wrong("stored_at_once", "Right, but each float is stored where it is loaded, so the thread waits for it before "
               "the products: store it after them."),
-        Wrong("two_barriers", "Right, but one of the two barriers per tile is not needed: nobody reads the pair "
+        Wrong("two_barriers", "Right, but one of the two barriers per tile is not needed: no thread reads the pair "
               "that is stored to."),
     ),
 )  # fmt: skip
@@ -162,11 +162,11 @@ THREE_STAGES = Blank(
                ("Bs[tile % STAGES][k][x];\n", "Bs[tile % STAGES][k][x];\n        start(tile + 2);\n"))),
         Wrong("one_started", "Only one tile is started before the loop: tile 1 is never copied."),
         Wrong("waits_too_little", ARRIVED),
-        Wrong("never_waits", "Nobody waits for the copies: a barrier makes threads meet, it does not make copies "
+        Wrong("never_waits", "No thread waits for the copies: a barrier makes threads meet, it does not make copies "
               "arrive."),
         Wrong("no_barrier", "wait<1>() is about a thread's own copies; those of the other threads need a barrier."),
         Wrong("starts_too_early", "The new copies begin before the barrier: a slow warp still reads that stage."),
-        Wrong("barrier_first", "The barrier comes before the wait: then nobody knows of the copies of the others."),
+        Wrong("barrier_first", "The barrier comes before the wait: then no thread knows of the copies of the others."),
         Wrong("one_ahead", "The next tile is started again instead of the one after it: two tiles ahead is tile + 2."),
         Wrong("two_barriers", "Right, but with three stages one barrier per tile is enough: start the copies "
               "after it."),

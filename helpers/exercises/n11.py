@@ -144,7 +144,7 @@ def _wrong(launch: Launch) -> str:
     except WrongResult as error:
         missing = int(np.isnan(C).sum())
         if missing:
-            return f"{missing} elements of C are computed by nobody: each of the 32 lanes needs a place of its own."
+            return f"{missing} elements of C are computed by no lane: each of the 32 lanes needs a place of its own."
         return str(error)
     return ""
 

@@ -267,12 +267,12 @@ SLICES = Blank(
     wrong=(
         Wrong("all_of_k", "Every group adds up all of k: each product is counted four times."),
         Wrong("slices_of_SLICES", "A group's part has K / SLICES products, not SLICES."),
-        Wrong("rounded_down", "K / SLICES is rounded down, so the last products of K belong to nobody."),
+        Wrong("rounded_down", "K / SLICES is rounded down, so the last products of K belong to no group."),
         Wrong("beyond_k", "The last groups go beyond K: a part ends at K at the latest."),
         Wrong("one_short", "Each part loses its last k: the loop ends one step too early."),
         Wrong("nobody_waits", "The first group adds parts that others have not stored yet: a barrier belongs between."),
         Wrong("one_place", "All groups store to parts[0]: each of them needs a place of its own."),
-        Wrong("own_part", "Every group stores its own part in C, and the last one stays: nobody adds them."),
+        Wrong("own_part", "Every group stores its own part in C, and the last one stays: no thread adds them."),
         Wrong("first_part", "Only the first part is stored: the others must be added to it."),
         Wrong("everybody_adds", "All groups add to the same element of C at the same time, and only one of them stays. "
               "Let one thread add the parts."),
@@ -352,7 +352,7 @@ SHARES = Blank(
     picture=Drawn(_drawn_shares),
     wrong=(
         Wrong("rounded_down", "The number of iterations divided by the blocks is rounded down, so the last ones belong "
-              "to nobody: compute where a share begins as block * total / blocks."),
+              "to no block: compute where a share begins as block * total / blocks."),
         Wrong("rounded_apart", "total / blocks is rounded down by itself, so that a share ends before the next one "
               "begins: it ends where the next begins, at (block + 1) * total / blocks.",
               (("(block + 1) * total / blocks", "block * total / blocks + total / blocks"),)),

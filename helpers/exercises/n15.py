@@ -144,7 +144,7 @@ NOT_IN_CHUNKS = (
 IN_BYTES = "As counts elements, of which a chunk of 16 bytes has eight: place(…) * 8, and not * 16."
 K_IS_NO_CHUNK = "k counts elements, and eight of them are a chunk: the step at k begins with chunk k / 8."
 OWN_ELEMENTS = (
-    "You name what the lane will receive. A lane names a whole row of 16 bytes, whoever receives it, and the "
+    "You name what the lane will receive. A lane names a whole row of 16 bytes, whichever lane receives it, and the "
     "instruction hands its elements to the lanes."
 )
 LEAVES_THE_ROW = (
@@ -173,7 +173,7 @@ MATRIX_ROWS = Blank(
         Wrong("one_matrix", "All 32 lanes name rows of matrix 0. With .x4 lanes 8 to 15 name those of matrix 1, and so "
               "on."),
         Wrong("own_row", "You name the row that the lane will receive from. Lane i names row i % 8 of matrix i / 8, "
-              "whoever receives its elements."),
+              "whichever lane receives its elements."),
         Wrong("own_elements", OWN_ELEMENTS),
         Wrong("first_half", "Both steps multiply the first 16 k of the tile: chunk begins at k / 8."),
         Wrong("store_only", "The chunks are stored where place says, and looked for where they were before: the "

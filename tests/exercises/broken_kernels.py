@@ -30,7 +30,7 @@ FAULTS = {
     "a loop without end": "while (true) {{}}",
     # A loop that does nothing would be left out by the compiler.
     "a loop that never counts": "for (int i = 0; i < 2; ) ((volatile float *){out})[0] = 1.0f;",
-    "a wait that nobody ends": f"if ({FIRST}) while (((volatile float *){{out}})[0] != 1e30f) {{{{}}}}",
+    "a wait that no thread ends": f"if ({FIRST}) while (((volatile float *){{out}})[0] != 1e30f) {{{{}}}}",
     "a store before the array": f"if ({FIRST}) ((float *){{out}})[-1] = 1.0f;",
     "a store far away": f"if ({FIRST}) ((float *){{out}})[1 << 30] = 1.0f;",
     "a store through a null pointer": "*(float *)0 = 1.0f;",

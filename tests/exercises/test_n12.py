@@ -1,4 +1,4 @@
-"""Notebook 12's lanes: whoever leaves loads merged is told which load, in which half of the warp, and with whom."""
+"""Notebook 12's lanes: a map that leaves loads merged is answered by the load, the half of the warp and the partner."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def with_map(row: str, column: str = COLUMN) -> str:
         ("lane / 2 % 4 ^ lane % 2", "lane / 8 * 2 + lane % 2", "0 to 31", 2, "Bs[k][col]"),
     ],
 )
-def test_a_map_that_nobody_foresaw_is_told_which_load_is_merged_and_for_whom(row, column, lanes, partner, loaded):
+def test_an_unforeseen_map_is_answered_by_the_merged_load_and_its_lanes(row, column, lanes, partner, loaded):
     source = with_map(row, column)
     verdict = UNMERGED.check(source)
     assert verdict.passed is False

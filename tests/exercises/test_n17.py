@@ -73,7 +73,7 @@ def test_the_first_wrong_number_is_named_with_its_thread():
     assert slip.because in sentence and "the pair[thread 0, smallest, place] is 97, expected 193" in sentence
 
 
-def test_nobody_stores_c_and_the_time_is_that_of_the_product():
+def test_no_block_stores_c_and_the_time_is_that_of_the_product():
     verdict = n17.TWO_OF_ALL.check(n17.TWO_OF_ALL.solved)
     assert verdict.passed and "sectors stored: done" in verdict.sentence
     assert "times the product alone, predicted at M = N = K = 1024: done" in verdict.sentence

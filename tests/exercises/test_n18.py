@@ -47,7 +47,7 @@ def test_a_sum_within_rounding_is_right_and_another_is_not():
     assert wrong[0, 0] and wrong.sum() == 1
 
 
-def test_an_element_that_nobody_wrote_is_not_right():
+def test_an_element_that_no_thread_wrote_is_not_right():
     setup = n18.FUSED_STEPS.problem.prepare(n18.FUSED_STEPS.problem.cases[0])
     assert np.isnan(setup.left(setup.args)).all()
 

@@ -1,7 +1,7 @@
 """A blank: a kernel that the learner writes. The signature stands, numbered comments say the steps, the body is empty.
 
 A blank is checked as every exercise of a kernel is. What is accepted is kept (`kept`), and from then on the notebook's
-pictures and explorers show the learner's kernel. Nobody gets stuck: `skip()` goes on with the course's solution.
+pictures and explorers show the learner's kernel. No learner gets stuck: `skip()` goes on with the course's solution.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ LEARNER, SKIPPED, NOBODY = "yours", "the course's solution, which you chose to g
 class Plain:
     """A source shown whole, as the text that it is. title: of the fold that it is opened from, "" if it is open.
 
-    Behind a fold it is a page's: as text it is the title alone, so that nobody reads by accident what was folded away.
+    Behind a fold it is a page's: as text it is the title alone, so that what was folded away is not read by accident.
     """
 
     source: str
     title: str = ""
 
     def folded(self, title: str) -> Plain:
-        """The same behind a title, until somebody opens it."""
+        """The same behind a title, until it is opened."""
         return Plain(self.source, title)
 
     def html(self) -> str:

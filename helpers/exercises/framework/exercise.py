@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -221,7 +221,7 @@ class KernelExercise(Exercise):
         numbers = judge.has_wrong_numbers(found.outcomes)
         observed = () if numbers else reasons.of(*asked)
         if not observed:
-            if named := judge.library_slips(found.outcomes, self.problem) or self._known(found, source):
+            if named := judge.library_slips(found.outcomes, self.problem) or self._proven(found, source):
                 return named
             observed = (reasons.of(*asked) if numbers else ()) or reasons.of(*asked, reasons.LAST)
         return (*observed, *self._repaired(found, source)) or reasons.of_others(*asked)
@@ -253,15 +253,30 @@ class KernelExercise(Exercise):
             text = text.replace(before, after)
         return text
 
+    def _proven(self, found: Examination, source: str) -> tuple[str, ...]:
+        """The sentence of the known wrong solution that does exactly what was found, unless a change elsewhere makes
+        the source right: then the numbers are the same and the place is another one."""
+        passes = partial(self._is_right_with, found)
+        for known in self._doing_the_same(found, source):
+            due = Counter(code_of(self.solved)) - Counter(code_of(self.wrong_source(known)))
+            lines = [line for line in self.solved.splitlines() if line.split("//")[0].strip() in due]
+            if repairs.explained(source, self.solved, passes, lines):
+                return (known.because,)
+            return self._repaired(found, source) or (known.because,)
+        return ()
+
     def _known(self, found: Examination, source: str) -> tuple[str, ...]:
         """The sentence of the known wrong solution that does exactly what was found, if there is one."""
+        return next(((known.because,) for known in self._doing_the_same(found, source)), ())
+
+    def _doing_the_same(self, found: Examination, source: str) -> Iterator[Wrong]:
+        """The known wrong solutions that do exactly what was found."""
         for known in self.wrong:
             text = self.wrong_source(known)
             if not self._fits(known, source) or self._is_right_there(text, source):
                 continue
             if judge.does_the_same(text, found, self.problem, self.goals, self.judged):
-                return (known.because,)
-        return ()
+                yield known
 
     def _is_right_there(self, wrong: str, source: str) -> bool:
         """Whether a source has, as the solution has them, all the lines in which a wrong one is another: then its

@@ -188,12 +188,30 @@ def _hazard(finding: Finding, problem: Problem, source: str, advised: bool) -> s
     """A hazard's sentences. Where two threads meet at an element of the result, or store to one of a tile, they do
     without the advice to put a barrier between them, or to add by an atomic function, which no exercise on matrices
     asks for; and in no exercise a thread waits for a flag."""
-    message, sides = _OF_FLAGS.sub("", finding.message), frozenset(_SIDE.findall(finding.message))
+    message = _OF_FLAGS.sub("", _in_its_call(finding.message, source))
+    sides = frozenset(_SIDE.findall(message))
     advice = {frozenset(("writes",)): BOTH_STORE, frozenset(("writes", "updates")): ATOMIC_AND_STORE}.get(sides, "")
     if not advice and finding.kind == GLOBAL_RACE and isinstance(problem, Gemm | MatrixMap):
         advice = ONE_OWNER
     what, _, usual = message.rpartition("\n")
     return f"{what}\n{advice or _behind_loops(usual, source)}" if advised else what
+
+
+_CALL = re.compile(r"copies into (\w+)\[[^\n]*\n    called from line (\d+): (\w+)\(([^\n]*)")
+
+
+def _in_its_call(message: str, source: str) -> str:
+    """A hazard's sentences with the line that calls the function for the array that is named. Of calls of one inline
+    function the compiler may name the first one."""
+    found = _CALL.search(message)
+    if found is None or re.search(rf"\b{found[1]}\b", found[4]):
+        return message
+    lines = source.splitlines()
+    calls = [n for n, line in enumerate(lines, 1) if re.search(rf"\b{found[3]}\s*\([^;]*&\s*{found[1]}\b", line)]
+    if len(calls) != 1:
+        return message
+    wrong = message[found.start(2) : found.end()]
+    return message.replace(wrong, f"{calls[0]}: {lines[calls[0] - 1].strip()}")
 
 
 _AGAIN = re.compile(r"after line (\d+), before line (\d+) is reached again")

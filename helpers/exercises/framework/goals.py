@@ -368,7 +368,7 @@ def refused(impossible: Mapping[str, str]) -> Goal:
 
 
 def copies_under_way(at_least: float) -> Goal:
-    """Groups of asynchronous copies that nobody has waited for yet, the mean over all reads from shared memory.
+    """Groups of asynchronous copies that no thread has waited for yet, the mean over all reads from shared memory.
 
     Groups are counted in the order of the machine code, which in a loop is the order of each iteration. A wait that is
     executed less often than another one is left out: that is how the last iterations wait, in which nothing is left to

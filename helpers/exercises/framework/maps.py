@@ -121,7 +121,7 @@ class MatrixMap:
 
 
 def only(chosen: Callable[[MapInputs], np.ndarray], formula: Formula) -> Formula:
-    """A formula where `chosen` says so, and elements that nobody writes elsewhere."""
+    """A formula where `chosen` says so, and elements that are not written elsewhere."""
     return lambda i: np.where(chosen(i), formula(i), i.output)
 
 

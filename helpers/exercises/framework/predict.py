@@ -65,7 +65,7 @@ class Prediction(ipywidgets.VBox):
             self.picture.layout.display = ""
 
     def again(self) -> None:
-        """Take the commitment back, for whoever comes to the question a second time."""
+        """Take the commitment back, for a second try at the question."""
         self.committed = None
         self.remove_class(COMMITTED)
         self.options.disabled = False

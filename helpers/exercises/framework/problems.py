@@ -81,7 +81,7 @@ class Guess:
     """What a known slip would have left in the output.
 
     sentences: what the slips are, one, or two that came together.  result: case -> the output, None where the slip
-    would have left the arrays. Raises NotApplicable where nobody can have made it.
+    would have left the arrays. Raises NotApplicable where it cannot have been made.
     """
 
     sentences: tuple[str, ...]
@@ -89,7 +89,7 @@ class Guess:
 
 
 class NotApplicable(Exception):
-    """The kernel has no such tile, so nobody can have made this slip."""
+    """The kernel has no such tile, so this slip cannot have been made."""
 
 
 class Problem(Protocol):

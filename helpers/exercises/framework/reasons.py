@@ -368,8 +368,7 @@ def same_buffer(facts: Facts) -> str:
         if stored[0] == read[0]:
             return (
                 f"Line {stores[0]} stores into {one.array}[{stored[0]}], and line {reads[0]} reads "
-                f"{one.array}[{read[0]}]: "
-                "that is the tile which other threads still multiply. The next one belongs into another buffer."
+                f"{one.array}[{read[0]}]: that is one buffer. What is multiplied and what comes next must be in two."
             )
     return ""
 

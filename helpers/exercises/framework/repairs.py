@@ -10,9 +10,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from os.path import commonprefix
 
+PROVEN = "the kernel is right."  # the end of every sentence
 MOST = 16  # candidates that are compiled and launched
 NEAR, MOST_LINES = 0.6, 3  # how alike lines are that are compared, and how many are changed together
 _AXIS = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\.([xy])\b")
@@ -26,13 +27,14 @@ _BARRIER = "__syncthreads();"
 Change = tuple[int, int, str]  # where it begins and ends in the line, and the text in its place
 
 
-def explained(source: str, solution: str, passes: Callable[[str], bool]) -> str:
+def explained(source: str, solution: str, passes: Callable[[str], bool], towards: Collection[str] | None = None) -> str:
     """The sentence of the first candidate that passes, "" if none does.
 
-    passes: whether a source is right in all cases, and reaches the goals.
+    passes: whether a source is right in all cases, and reaches the goals.  towards: only candidates that have these
+    lines of the solution.
     """
     tried = {source}
-    for sentence, lines in _candidates(source.splitlines(), solution):
+    for sentence, lines in _candidates(source.splitlines(), solution, towards):
         changed = "\n".join([*lines, ""])
         if len(tried) > MOST:
             break
@@ -43,10 +45,12 @@ def explained(source: str, solution: str, passes: Callable[[str], bool]) -> str:
     return ""
 
 
-def _candidates(lines: list[str], solution: str) -> Iterator[tuple[str, list[str]]]:
+def _candidates(lines: list[str], solution: str, towards: Collection[str] | None) -> Iterator[tuple[str, list[str]]]:
     """(what is said of it, the lines with it), the likeliest first."""
     foreign, sizes = _foreign_lines(lines, solution), _sizes(solution)
-    yield from _as_in_the_solution(lines, foreign, solution)
+    yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
+    if towards is not None:
+        return
     for kind in (_axes, _indices, _lengths, _comparisons, _summands):
         for number in foreign:
             line = lines[number - 1]
@@ -57,14 +61,16 @@ def _candidates(lines: list[str], solution: str) -> Iterator[tuple[str, list[str
         for number in range(len(lines), 0, -1):
             line = lines[number - 1].split("//")[0].rstrip()
             if line.endswith((";", "}")) and not line.startswith("}"):  # behind a function there is no statement
-                said = f"With {_BARRIER} behind line {number} the kernel is right."
+                said = f"With {_BARRIER} behind line {number} {PROVEN}"
                 yield said, [*lines[:number], _BARRIER, *lines[number:]]
 
 
-def _as_in_the_solution(lines: list[str], foreign: list[int], solution: str) -> Iterator[tuple[str, list[str]]]:
+def _as_in_the_solution(
+    lines: list[str], foreign: list[int], solution: Collection[str]
+) -> Iterator[tuple[str, list[str]]]:
     """A line that is nearly one of the solution's, made that one; then all such lines together."""
     mine = {_code(line) for line in lines}
-    missing = [line for line in solution.splitlines() if _code(line) and _code(line) not in mine]
+    missing = [line for line in solution if _code(line) and _code(line) not in mine]
     pairs = []
     for number in foreign:
         near = difflib.get_close_matches(lines[number - 1], missing, n=1, cutoff=NEAR)
@@ -80,14 +86,14 @@ def _as_in_the_solution(lines: list[str], foreign: list[int], solution: str) -> 
         said = " and ".join(f"`{other}` for `{one}`" for one, other in parts)
         numbers = " and ".join(str(number) for number, _ in pairs)
         yield (
-            f"With {said} in lines {numbers} the kernel is right.",
+            f"With {said} in lines {numbers} {PROVEN}",
             [changed.get(number, line) for number, line in enumerate(lines, 1)],
         )
 
 
 def _sentence(number: int, line: str, other: str) -> str:
     before, after = _fragments(line, other)
-    return f"In line {number}, `{before}`: with `{after}` in its place the kernel is right."
+    return f"In line {number}, `{before}`: with `{after}` in its place {PROVEN}"
 
 
 def _fragments(line: str, other: str) -> tuple[str, str]:

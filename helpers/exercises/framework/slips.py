@@ -1,4 +1,4 @@
-"""Known slips of matrix multiplications, as formulas: what C would hold if somebody had made exactly this mistake.
+"""Known slips of matrix multiplications, as formulas: what C would hold after exactly this mistake.
 
 A slip is one of three: another product than A·B, another epilogue than alpha·P + beta·C, or a store that does not reach
 all of C. A diagnosis is a slip, or one of each of two kinds, that reproduces all of C in every launch, bit for bit. The
@@ -260,11 +260,11 @@ PRODUCTS: tuple[Slip, ...] = (
     Slip("Bs_read_transposed", "B's tile is stored in one order of its two indices and read in the other: k is the "
          "first one.",
          _in_tile(b=lambda row, col, k, side: (k - k % side + col % side, col - col % side + k % side))),
-    Slip("one_row_of_A", "All rows of a thread's patch use its first element of A: the index of A's fragment does not "
-         "move with y.",
+    Slip("one_row_of_A", "All rows of a thread's patch hold what belongs to the first one: an index does not move with "
+         "the row, where A is read or where the sums are stored.",
          _indexed(a=lambda i, row, col, k: (row - row % _needs(i.tiles.TM)) * i.K + k)),
-    Slip("one_column_of_B", "All columns of a thread's patch use its first element of B: the index of B's fragment "
-         "does not move with x.",
+    Slip("one_column_of_B", "All columns of a thread's patch hold what belongs to the first one: an index does not "
+         "move with the column, where B is read or where the sums are stored.",
          _indexed(b=lambda i, row, col, k: k * i.N + col - col % _needs(i.tiles.TN))),
 )  # fmt: skip
 
@@ -362,8 +362,8 @@ STORES: tuple[Slip, ...] = (
          _only(lambda i, row, col: row % _needs(i.tiles.TM) == 0)),
     Slip("one_column_of_patch", "Each thread writes only the first column of its patch.",
          _only(lambda i, row, col: col % _needs(i.tiles.TN) == 0)),
-    Slip("patch_flipped", "Each thread stores its patch with rows and columns traded: acc[y][x] belongs to row + y and "
-         "col + x.", _flipped_patch),
+    Slip("patch_flipped", "In each thread's patch rows and columns trade places, in its products or in its store.",
+         _flipped_patch),
 )  # fmt: skip
 
 ALL: dict[str, Slip] = {slip.name: slip for slip in (*PRODUCTS, *EPILOGUES, *STORES)}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -62,6 +62,15 @@ def predicted_ms(kernel: Kernel, problem: Problem) -> float | None:
     return None if found is None else found.ms
 
 
+@lru_cache(maxsize=4)
+def _of_solution(name: str) -> float | None:
+    """The predicted time of the course's solution of an exercise."""
+    from helpers import exercises
+
+    exercise = exercises.get(name)
+    return predicted_ms(run.simulated(exercise.solved, exercise.problem.entry), exercise.problem)
+
+
 def _prediction(kernel: Kernel, problem: Problem, case: Case) -> cycles.Prediction | None:
     try:
         with gpusim.capture() as caught:
@@ -93,7 +102,10 @@ def _beside(ms: float, like: bool, name: str, before: str) -> str:
     if earlier is None:
         return ""
     blocks = " × ".join(str(size) for size in earlier.block if size > 1)
-    told = f"{before}, the kernel before it, takes {_time(earlier.median_ms)} in blocks of {blocks} ({earlier.label})."
+    predicted = _of_solution(before)
+    also = f", predicted {_time(predicted)}" if predicted is not None else ""  # a prediction compares with its like
+    takes = f"takes {_time(earlier.median_ms)} in blocks of {blocks} ({earlier.label}{also})"
+    told = f"{before}, the kernel before it, {takes}."
     if own is None or (ms < earlier.median_ms) == (own.median_ms < earlier.median_ms):
         return told
     if not like:

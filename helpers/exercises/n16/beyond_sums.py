@@ -150,7 +150,7 @@ HISTOGRAM = Blank(
     goals=(_global_atomics(MOST_REQUESTS),),
     judged=Case({"n": 1000}),
     wrong=(
-        Wrong("not_zeroed", "Nobody sets mine to 0, and shared memory begins with anything.",
+        Wrong("not_zeroed", "No thread sets mine to 0, and shared memory begins with anything.",
               (("    for (int b = t; b < BINS; b += THREADS) mine[b] = 0;\n", ""),)),
         Wrong("half_zeroed", "A block has 128 threads and mine has 200 bins: each thread sets its bins to 0 in a loop.",
               (("for (int b = t; b < BINS; b += THREADS) mine[b] = 0", "mine[t] = 0"),)),
@@ -161,7 +161,7 @@ HISTOGRAM = Blank(
               (("mine[b] = 0;\n    __syncthreads();\n", "mine[b] = 0;\n"),)),
         Wrong("no_second_barrier", "Bins are added before all threads have counted.",
               (("1);\n    __syncthreads();\n", "1);\n"),)),
-        Wrong("no_barriers", "Nobody waits: neither for the zeros nor for the counts of others.",
+        Wrong("no_barriers", "No thread waits: neither for the zeros nor for the counts of others.",
               (("    __syncthreads();\n", ""),)),
         Wrong("plain_count", "Two threads may load the same bin and store the same number: counting needs "
                 "atomicAdd, in "

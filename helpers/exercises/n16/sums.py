@@ -65,8 +65,8 @@ BLOCK_TREE = Blank(
     wrong=(
         Wrong("no_first_barrier", "The first step reads floats that other warps may not have stored yet: a barrier "
               "belongs before the loop.", (("0.0f;\n    __syncthreads();\n", "0.0f;\n"),)),
-        Wrong("no_barrier", "From one step to the next nobody waits: a warp reads partial sums that another warp has "
-              "not stored yet.", (("+ half];\n        __syncthreads();\n", "+ half];\n"),)),
+        Wrong("no_barrier", "From one step to the next no thread waits: a warp reads partial sums that another warp "
+              "has not stored yet.", (("+ half];\n        __syncthreads();\n", "+ half];\n"),)),
         Wrong("no_identity", "Beyond n a thread stores nothing, and the others add what happens to be in s: it must "
               "store 0, which changes no sum.", (("s[t] = i < n ? x[i] : 0.0f;", "if (i < n) s[t] = x[i];"),)),
         Wrong("no_guard", "The last block has threads beyond n, and they read past the end of x.",
@@ -178,7 +178,7 @@ TWO_LEVELS = Blank(
               (("if (lane == 0) of_warp", "if (lane == 31) of_warp"),)),
         Wrong("one_place", "All warps store in of_warp[0]: each has its own float, of_warp[warp].",
               (("of_warp[warp] = v", "of_warp[0] = v"),)),
-        Wrong("two_barriers", "Right, but one of the two barriers is not needed: behind the first warp's sum nobody "
+        Wrong("two_barriers", "Right, but one of the two barriers is not needed: behind the first warp's sum no thread "
               "reads what others store.", (("        if (lane == 0) parts[blockIdx.x] = v;\n    }\n",
                                             "        if (lane == 0) parts[blockIdx.x] = v;\n    }\n"
                                             "    __syncthreads();\n"),)),
@@ -256,7 +256,7 @@ LOCKSTEP = KernelExercise(
               "it yet: __syncwarp() belongs before the loop and behind each step."),
         Wrong("only_in_the_loop", "The first step reads what other lanes have stored before the loop: they must meet "
               "there, too."),
-        Wrong("only_before", "Behind a step nobody waits: the next one reads partial sums that other lanes may not "
+        Wrong("only_before", "Behind a step no thread waits: the next one reads partial sums that other lanes may not "
                 "have "
               "stored yet.", ((SYNC_IN_LOOP, ""),)),
         Wrong("half_a_mask", "The mask names lanes 0 to 15, and all 32 come to it: without a mask __syncwarp() names "

@@ -93,7 +93,7 @@ def check_written(answer: int | None) -> Verdict:
         because=f"{theme.thousands(BLOCKS)} blocks leave {4 * PAIR_WORDS} bytes each. C would have had "
         f"{theme.thousands(4 * LARGE**2)}.",
         slips=(
-            Slip(4 * LARGE**2, "That is C, which nobody stores."),
+            Slip(4 * LARGE**2, "That is C, which is not stored."),
             Slip(BLOCKS, "So many blocks there are, and each leaves a pair."),
             Slip(4 * PAIR_WORDS, "That is one pair. Every block leaves one."),
             Slip(2 * PAIR_WORDS * BLOCKS, "That is one element of each block, a value and a place. It leaves two."),

@@ -24,7 +24,7 @@ from helpers.recordings.measurement import recorded_on
 PRODUCTS = "products"  # the suite of every kind of product beside cuBLAS
 FAMILY, SMALL, THOUSAND = "family", 64, 1000  # the suite of many small products, their side, how many
 LARGE = 4096  # M = N of the question about bytes
-VIEW = (512, 3072, 1024, 2, 5)  # rows and columns of X, the first column (and the width) of Q, and the element asked for
+VIEW = (512, 3072, 1024, 2, 5)  # rows and columns of X, the first column and the width of Q; row and column asked for
 LAYER = (56, 56, 64, 3)  # rows, columns, channels of images, and the side of the filters, of the question
 
 

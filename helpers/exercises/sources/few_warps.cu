@@ -5,7 +5,7 @@
 #define TN 8
 
 // The kernel of notebook 08 with patches of 8 x 8. A block has 8 x 8 threads, and an SM few warps: while they wait for a
-// tile, nobody multiplies.
+// tile, no warp multiplies.
 extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
     // <solution>
     __shared__ alignas(16) float As[2][BK][BM + 4];   // A tiles, transposed and padded: (buffer, k, row)

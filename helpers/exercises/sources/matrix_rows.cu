@@ -43,7 +43,7 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
     // <starter, solution>
     __shared__ __align__(16) __half As[16][32];   // A tile: (row, k), 64 bytes per row
     // <padded>
-    __shared__ __align__(16) __half As[16][40];   // A tile: (row, k), 64 bytes per row and 16 that nobody uses
+    __shared__ __align__(16) __half As[16][40];   // A tile: (row, k), 64 bytes per row and 16 that are not used
     // <end>
     const int tile_row = blockIdx.y * 16, tile_col = blockIdx.x * 8, lane = threadIdx.x;
     const int group = lane / 4, pair = lane % 4 * 2;

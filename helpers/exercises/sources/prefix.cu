@@ -16,7 +16,7 @@ extern "C" __global__ void scan(int n, const float *x, float *y) {   // x, y: (n
         //    adds it if there is such a lane.
         // 2. One lane of each warp has the sum of the warp: it stores it in of_warp.
         // 3. y[i] is the sum of the earlier rounds, of the earlier warps, and v. Who must wait for whom?
-        // 4. before grows by the sum of all warps. Nobody may overwrite of_warp while others read it.
+        // 4. before grows by the sum of all warps. No thread may overwrite of_warp while others read it.
         // <solution>
         for (int offset = 1; offset < 32; offset *= 2) {
             const float left = __shfl_up_sync(FULL, v, offset);

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import exercises
+from helpers.exercises.framework import repairs
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.exercise import KernelExercise
 
@@ -54,7 +55,7 @@ class Typed:
             return ACCEPTED
         if not self.says:
             return REFUSED
-        if re.search(self.says, verdict.sentence, re.IGNORECASE):
+        if re.search(self.says, verdict.sentence, re.IGNORECASE) or repairs.PROVEN in verdict.sentence:
             return CAUSE
         return FALSE if "Why: " in verdict.sentence else NONE
 
