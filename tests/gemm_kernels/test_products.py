@@ -309,15 +309,16 @@ def test_one_launch_gives_the_same_bits_again_and_in_any_tile():
 
 @pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
 @pytest.mark.parametrize("ops", ["NN", "TT"])
-def test_doubles_come_from_shared_memory_without_conflicts(ops):
+@pytest.mark.parametrize(("size", "wavefronts"), [((64, 64, 32), 2), ((128, 64, 16), 4)])  # 8 or 16 bytes a lane
+def test_doubles_come_from_shared_memory_without_conflicts(ops, size, wavefronts):
     import gpusim
 
     found = []
     for K in (32, 64):
-        A, B = (gpu.asarray(floats(64, K).astype(np.float64)) for _ in "AB")
+        A, B = (gpu.asarray(floats(128, K).astype(np.float64)) for _ in "AB")
         made = plan(
             A if ops[0] == "N" else A.T.copy(), B.T.copy() if ops[1] == "N" else B, op_a=ops[0], op_b=ops[1],
-            tile=number_of("f64", (64, 64, 32)),
+            tile=number_of("f64", size),
         )  # fmt: skip
         assert made.launch.entry.count(", 2>") == 2  # both matrices are copied by 16 bytes
         with gpusim.record(checks="off") as recording:
@@ -325,8 +326,8 @@ def test_doubles_come_from_shared_memory_without_conflicts(ops):
         found.append(recording.counters)
     more = lambda name: found[1][name] - found[0][name]  # noqa: E731
     assert more("smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_cache_access.sum") == 0
-    loads = more("smsp__sass_inst_executed_op_shared_ld.sum")  # of 8 bytes a lane: two wavefronts
-    assert more("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum") == 2 * loads > 0
+    loads = more("smsp__sass_inst_executed_op_shared_ld.sum")
+    assert more("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum") == wavefronts * loads > 0
 
 
 @pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
