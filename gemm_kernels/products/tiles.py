@@ -176,13 +176,13 @@ def expected(
     K = -(-K // BK) * BK  # the last tile along k is multiplied whole
     blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in shapes.items())
     most = -(-blocks // sms)
-    found, start = times[tile.key(operand)], min(one.alone_round for one in times.values())
-    whole = found.round - start + found.k * K
-    alone = found.alone_round - start + found.alone_k * K
+    timed, start = times[tile.key(operand)], min(other.alone_round for other in times.values())
+    whole = timed.round - start + timed.k * K
+    alone = timed.alone_round - start + timed.alone_k * K
     if most <= tile.blocks:
         return start + alone + (whole - alone) * (most - 1) / max(tile.blocks - 1, 1)
     rounds, rest = divmod(most, tile.blocks)
-    more, later = found.more_round + found.more_k * K, found.later_round + found.later_k * K
+    more, later = timed.more_round + timed.more_k * K, timed.later_round + timed.later_k * K
     last = more + (later - more) * (rest - 1) / max(tile.blocks - 1, 1) if rest else 0
     return start + whole + later * (rounds - 1) + last
 

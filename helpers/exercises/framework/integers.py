@@ -82,7 +82,7 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
     found: dict[str, Any] = dict(given)
     pending = list(_DEFINED.findall(source))
     for declaration in _DECLARED.findall(source):
-        pending += [(name.strip(), first) for name, _, first in (one.partition("=") for one in _parts(declaration))]
+        pending += [(name.strip(), first) for name, _, first in (one.partition("=") for one in parts(declaration))]
     pending = list(dict.fromkeys(pending))
     again = set(_SET_AGAIN.findall(_without_heads(source)))
     again |= set() if first_round else set(_LOOP_VARIABLE.findall(source))
@@ -107,7 +107,7 @@ def arrays(source: str) -> list[tuple[str, str]]:
     """The arrays that a source declares: ('As', '[BM][BK]'). Parameters are none."""
     found = []
     for declaration in re.findall(r"\b(?:float4?|double|int|__half)\s+([^;()]*\[[^;()]*);", source):
-        for one in _parts(declaration):
+        for one in parts(declaration):
             if array := re.match(r"\s*(\w+)\s*((?:\[[^][]+\])+)", one):
                 found.append((array[1], array[2]))
     return found
@@ -122,7 +122,7 @@ def _without_heads(source: str) -> str:
     return "".join([*kept, rest])
 
 
-def _parts(text: str) -> list[str]:
+def parts(text: str) -> list[str]:
     """A list of declarators, cut at the commas that stand outside of all brackets."""
     parts, depth, begin = [], 0, 0
     for place, character in enumerate(text):
