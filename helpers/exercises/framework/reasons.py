@@ -840,7 +840,7 @@ def _stores(facts: Facts, kernel: Any, each: bool = False) -> Iterator[tuple[Ind
     name, found = trial.output_name(kernel, setup), {}
     for trace in traces:
         if trace.space == "global" and trace.op != "ld" and trace.array == name:
-            found.setdefault(trace.block, []).append(trial.elements(trace))
+            found.setdefault(trace.block, []).append(trial.elements(trace, setup.output.itemsize))
     for block, places in found.items():
         linear = np.concatenate(places)
         index = np.unravel_index(linear if each else np.unique(linear), setup.output.shape)
