@@ -110,7 +110,7 @@ def table(gpu: str = devices.DEFAULT.name) -> Table:
 def _unseen(gpu: str) -> str:
     found = ratios(UNSEEN, gpu=gpu)
     return (
-        f"At {len(found.each)} others, drawn once and by which nothing is chosen, it is {found.mean:.2f}: "
+        f"At {len(found.each)} more, in no table above and by which nothing is chosen, it is {found.mean:.2f}: "
         f"faster at {found.faster}, at worst {min(found.each):.2f}."
     )
 
