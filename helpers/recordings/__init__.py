@@ -231,12 +231,12 @@ def replace_rows(
     """
     old = read(file)
     new = {(row["kernel"], row.get("size")): row for row in rows}
-    places = [(row["kernel"], row.get("size")) for row in old[where]]
-    if missing := dict.fromkeys(kernel for kernel, size in new if (kernel, size) not in places):
+    keys = [(row["kernel"], row.get("size")) for row in old[where]]
+    if missing := dict.fromkeys(kernel for kernel, size in new if (kernel, size) not in keys):
         raise NoRecording(f"{file.name} has no {where} of {_listed(missing)} to replace; record the whole suite.")
     about = dict(old["provenance"])
     about["later"] = about.get("later", {}) | {kernel: dict(provenance) for kernel, _ in new}
-    kept = [new.get(place, row) for place, row in zip(places, old[where], strict=True)]
+    kept = [new.get(key, row) for key, row in zip(keys, old[where], strict=True)]
     write(file, {**old, "provenance": about, where: kept})
     return file
 
