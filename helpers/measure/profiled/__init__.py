@@ -130,8 +130,8 @@ def _not_issued(kernels: Sequence[Kernel]) -> list[dict[str, Any]]:
 def launch(*names: str) -> None:
     """What ncu profiles: "small", the launches above, or kernels of the ladder by their names."""
     if names == ("small",):
-        for launch in launches():
-            _start(launch)()
+        for small in launches():
+            _start(small)()
     else:
         A, B, C = (gpu.asarray(matrix) for matrix in problem(SIZE, SIZE, SIZE))
         for name in names:
