@@ -59,4 +59,4 @@ def test_the_picture_shows_the_line_that_calls_ldmatrix_and_what_its_matrices_wa
     texts = [text.get_text() for axes in before.axes for text in axes.texts]
     assert "load_matrices(a, &As[row][place(row, chunk) * 8]);" in texts
     first, last = (one.caption.replace("\N{NO-BREAK SPACE}", " ") for one in (before, after))
-    assert "16 wavefronts where 4 would do" in first and "4 wavefronts, the fewest" in last
+    assert "16 wavefronts where 4 would do" in first and "4 wavefronts for 128 bits per lane" in last

@@ -83,7 +83,7 @@ def _as_in_the_solution(
     if 1 < len(pairs) <= MOST_LINES:
         changed = dict(pairs)
         parts = [_fragments(lines[number - 1], other) for number, other in pairs]
-        said = " and ".join(f"`{other}` for `{one}`" for one, other in parts)
+        said = " and ".join(f"`{other}` for `{mine}`" for mine, other in parts)
         numbers = " and ".join(str(number) for number, _ in pairs)
         yield (
             f"With {said} in lines {numbers} {PROVEN}",
@@ -102,11 +102,18 @@ def _fragments(line: str, other: str) -> tuple[str, str]:
     begin = len(commonprefix([line, other]))
     rest = [text[begin:][::-1] for text in (line, other)]
     same = len(commonprefix(rest))
-    found = [
-        next((one[0] for one in _ACCESS.finditer(text) if one.start() <= begin and len(text) - same <= one.end()), "")
+    accesses = [
+        next(
+            (
+                match[0]
+                for match in _ACCESS.finditer(text)
+                if match.start() <= begin and len(text) - same <= match.end()
+            ),
+            "",
+        )
         for text in (line, other)
     ]
-    return (found[0], found[1]) if all(found) else (line, other)
+    return (accesses[0], accesses[1]) if all(accesses) else (line, other)
 
 
 def _foreign_lines(lines: list[str], solution: str) -> list[int]:
@@ -126,45 +133,49 @@ def _sizes(solution: str) -> tuple[str, ...]:
 
 def _axes(line: str, _: tuple[str, ...]) -> Iterator[Change]:
     """x for y, everywhere in the line, or at one place."""
-    found = list(_AXIS.finditer(line))
+    axes = list(_AXIS.finditer(line))
     other = {"x": "y", "y": "x"}
-    if len(found) > 1:
-        begin, end = found[0].start(), found[-1].end()
-        yield begin, end, _AXIS.sub(lambda one: f"{one[1]}.{other[one[2]]}", line[begin:end])
-    for one in found:
-        yield one.start(), one.end(), f"{one[1]}.{other[one[2]]}"
+    if len(axes) > 1:
+        begin, end = axes[0].start(), axes[-1].end()
+        yield begin, end, _AXIS.sub(lambda axis: f"{axis[1]}.{other[axis[2]]}", line[begin:end])
+    for axis in axes:
+        yield axis.start(), axis.end(), f"{axis[1]}.{other[axis[2]]}"
 
 
 def _indices(line: str, _: tuple[str, ...]) -> Iterator[Change]:
     """The two indices of an element exchanged, in one access, or in all of the line."""
     pairs, products = list(_PAIRS.finditer(line)), list(_PRODUCT.finditer(line))
-    for one in pairs:
-        yield one.start(), one.end(), f"{one[1]}{one[3]}{one[2]}"
+    for pair in pairs:
+        yield pair.start(), pair.end(), f"{pair[1]}{pair[3]}{pair[2]}"
     if len(pairs) > 1:
         begin, end = pairs[0].start(), pairs[-1].end()
         yield begin, end, _PAIRS.sub(r"\1\3\2", line[begin:end])
-    for one in products:
-        last = one[3].strip()
-        yield one.start(), one.end(), f"[{f'({last})' if ' ' in last else last} * {one[2]} + {one[1].strip('()')}]"
+    for product in products:
+        last = product[3].strip()
+        yield (
+            product.start(),
+            product.end(),
+            f"[{f'({last})' if ' ' in last else last} * {product[2]} + {product[1].strip('()')}]",
+        )
 
 
 def _lengths(line: str, sizes: tuple[str, ...]) -> Iterator[Change]:
     """Another size as a factor."""
-    for one in re.finditer(r"(?<=\* )[A-Z][A-Z\d_]*\b|(?<=% )[A-Z][A-Z\d_]*\b|(?<=/ )[A-Z][A-Z\d_]*\b", line):
+    for match in re.finditer(r"(?<=\* )[A-Z][A-Z\d_]*\b|(?<=% )[A-Z][A-Z\d_]*\b|(?<=/ )[A-Z][A-Z\d_]*\b", line):
         for size in sizes:
-            if size != one[0]:
-                yield one.start(), one.end(), size
+            if size != match[0]:
+                yield match.start(), match.end(), size
 
 
 def _comparisons(line: str, _: tuple[str, ...]) -> Iterator[Change]:
     """A comparison with or without what is equal, and both conditions or one of them."""
-    for one in _COMPARED.finditer(line):
-        yield one.start(), one.end(), _OTHER[one[0]]
-    for one in re.finditer(r"&&|\|\|", line):
-        yield one.start(), one.end(), "||" if one[0] == "&&" else "&&"
+    for match in _COMPARED.finditer(line):
+        yield match.start(), match.end(), _OTHER[match[0]]
+    for match in re.finditer(r"&&|\|\|", line):
+        yield match.start(), match.end(), "||" if match[0] == "&&" else "&&"
 
 
 def _summands(line: str, _: tuple[str, ...]) -> Iterator[Change]:
     """One summand of an index, or of a variable, left out."""
-    for one in re.finditer(r"\w+(?: \* \w+)? \+ (?=[\w(])|(?<=[\w)\]]) \+ \w+(?: \* \w+)?(?=[];)\]])", line):
-        yield one.start(), one.end(), ""
+    for match in re.finditer(r"\w+(?: \* \w+)? \+ (?=[\w(])|(?<=[\w)\]]) \+ \w+(?: \* \w+)?(?=[];)\]])", line):
+        yield match.start(), match.end(), ""

@@ -41,25 +41,25 @@ def line(
     course: the exercise's own kernel.
     """
     case = _case(problem)
-    found = _prediction(kernel, problem, case)
-    told = [one for one in (_told(found), _measured(source, problem, case)) if one]
-    if not told:
+    prediction = _prediction(kernel, problem, case)
+    times = [words for words in (_predicted_words(prediction), _measured(source, problem, case)) if words]
+    if not times:
         return ""
     sizes = (
         " = ".join(case.sizes) + f" = {SIDE}"
         if _is_multiplication(problem)
         else ", ".join(f"{name} = {size}" for name, size in case.sizes.items())
     )
-    held = f" {found.range.reason}" if found is not None else ""
-    like = found is not None and course is not None and before != "" and _alike(found.ms, course, problem)
-    beside = f" {_beside(found.ms, like, name, before)}" if found is not None and before else ""
-    return f"\n{sizes}: {'; '.join(told)}.{held}{beside}"
+    held = f" {prediction.range.reason}" if prediction is not None else ""
+    like = prediction is not None and course is not None and before != "" and _alike(prediction.ms, course, problem)
+    beside = f" {_beside(prediction.ms, like, name, before)}" if prediction is not None and before else ""
+    return f"\n{sizes}: {'; '.join(times)}.{held}{beside}"
 
 
 def predicted_ms(kernel: Kernel, problem: Problem) -> float | None:
     """The predicted time of the launch that `line` speaks of; None where it cannot be predicted."""
-    found = _prediction(kernel, problem, _case(problem))
-    return None if found is None else found.ms
+    prediction = _prediction(kernel, problem, _case(problem))
+    return None if prediction is None else prediction.ms
 
 
 @lru_cache(maxsize=4)
@@ -80,11 +80,14 @@ def _prediction(kernel: Kernel, problem: Problem, case: Case) -> cycles.Predicti
         return None
 
 
-def _told(found: cycles.Prediction | None) -> str:
-    if found is None:
+def _predicted_words(prediction: cycles.Prediction | None) -> str:
+    if prediction is None:
         return ""
-    likely, (least, most) = _time(found.ms), (_time(ms, found.ms)[: -len(" ms")] for ms in found.range_ms)
-    return f"{likely} ({least} to {most}), {found.label}; {found.limiter_in_short}"
+    likely, (least, most) = (
+        _time(prediction.ms),
+        (_time(ms, prediction.ms)[: -len(" ms")] for ms in prediction.range_ms),
+    )
+    return f"{likely} ({least} to {most}), {prediction.label}; {prediction.limiter_in_short}"
 
 
 def _alike(ms: float, course: Kernel, problem: Problem) -> bool:
@@ -105,15 +108,15 @@ def _beside(ms: float, like: bool, name: str, before: str) -> str:
     predicted = _of_solution(before)
     also = f", predicted {_time(predicted)}" if predicted is not None else ""  # a prediction compares with its like
     takes = f"takes {_time(earlier.median_ms)} in blocks of {blocks} ({earlier.label}{also})"
-    told = f"{before}, the kernel before it, {takes}."
+    sentence = f"{before}, the kernel before it, {takes}."
     if own is None or (ms < earlier.median_ms) == (own.median_ms < earlier.median_ms):
-        return told
+        return sentence
     if not like:
-        return told  # another kernel than the course's: of this one nothing is recorded
+        return sentence  # another kernel than the course's: of this one nothing is recorded
     slower = own.median_ms > earlier.median_ms
     share = (own.median_ms / earlier.median_ms if slower else earlier.median_ms / own.median_ms) - 1
     return (
-        f"{told} The model puts the two in the wrong order: the course's own {name} was recorded at "
+        f"{sentence} The model puts the two in the wrong order: the course's own {name} was recorded at "
         f"{_time(own.median_ms)}, "
         f"{100 * share:.0f} % {'slower' if slower else 'faster'} than {before}. Go by the recording."
     )

@@ -52,11 +52,11 @@ def found_in(source: str) -> str | None:
     comma = re.search(r"\b\w+\s*\[[^][(){};]*,[^][(){};]*\]", text)
     if comma is not None:
         return f"Line {_line(text, comma)} has {comma[0]}.\nWhy: {COMMA_IN_INDEX}"
-    for found in re.finditer(r"\b(?:float|double|int|unsigned)\s+(\w+)\s*;", text):
-        name = re.escape(found[1])
+    for match in re.finditer(r"\b(?:float|double|int|unsigned)\s+(\w+)\s*;", text):
+        name = re.escape(match[1])
         if re.search(rf"\b{name}\s*\+=", text) and not re.search(rf"\b{name}\s*=[^=]|&\s*{name}\b", text):
-            line = _line(text, found)
-            return f"{found[1]}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
+            line = _line(text, match)
+            return f"{match[1]}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
     return _one_too_far(text)
 
 
@@ -64,8 +64,8 @@ def explanation(source: str) -> str:
     """Of a kernel that fails: what stands in its text and cannot be meant, with its line; "" if there is nothing."""
     text = _without_comments(source)
     for pattern, why in _PATTERNS:
-        if found := pattern.search(text):
-            return f"Line {_line(text, found)} has {' '.join(found[0].split())}{'' if why[0] == ':' else ' '}{why}"
+        if match := pattern.search(text):
+            return f"Line {_line(text, match)} has {' '.join(match[0].split())}{'' if why[0] == ':' else ' '}{why}"
     return (
         _in_conditions(text)
         or _two_axes(text)
@@ -81,17 +81,17 @@ def _without_comments(source: str) -> str:
     return "\n".join(raw.split("//")[0] for raw in source.splitlines())
 
 
-def _line(text: str, found: re.Match[str]) -> int:
+def _line(text: str, match: re.Match[str]) -> int:
     """The line in which what was found begins, without the spaces before it."""
-    return text.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
+    return text.count("\n", 0, match.start() + len(match[0]) - len(match[0].lstrip())) + 1
 
 
 def _in_conditions(text: str) -> str:
     """What cannot be meant in the brackets of an if or a for, or right behind them."""
-    for found in re.finditer(r"\b(if|for)\s*\(", text):
-        inside, behind = integers.bracketed(text[found.end() :])
-        has = f"Line {_line(text, found)} has {found[1]} ({' '.join(inside.split())})"
-        if found[1] == "for":
+    for match in re.finditer(r"\b(if|for)\s*\(", text):
+        inside, behind = integers.bracketed(text[match.end() :])
+        has = f"Line {_line(text, match)} has {match[1]} ({' '.join(inside.split())})"
+        if match[1] == "for":
             if behind.startswith(";") and re.search(
                 r";[^;]*;\s*(?:\+\+|--)?\w+(?:\+\+|--|\s*[-+]=\s*\w+)?\s*$", inside
             ):
@@ -115,10 +115,10 @@ _INDEX = (
 def _two_axes(text: str) -> str:
     """An index of the launch that is made of two axes."""
     for pattern in _INDEX:
-        for found in re.finditer(pattern, text):
-            if len({found["a"], found["b"], found["c"]}) > 1:
+        for match in re.finditer(pattern, text):
+            if len({match["a"], match["b"], match["c"]}) > 1:
                 return (
-                    f"Line {_line(text, found)} has {' '.join(found[0].split())}: x and y are mixed. An index is made "
+                    f"Line {_line(text, match)} has {' '.join(match[0].split())}: x and y are mixed. An index is made "
                     "of one axis, blockIdx.y * blockDim.y + threadIdx.y."
                 )
     return ""
@@ -145,10 +145,10 @@ def _thrown_away(text: str) -> str:
     """A statement that calls a function for its result, and does nothing with it."""
     own = re.findall(r"__device__\s+(?:__forceinline__\s+|inline\s+)*(?!void\b)\w+\s+(\w+)\s*\([^)&]*\)\s*\{", text)
     called = "|".join([*map(re.escape, own), r"__shfl\w*_sync", "__ballot_sync", "__popc"])
-    for found in re.finditer(rf"(?<=[;{{}}])\s*({called})\s*\([^;]*\)\s*;", text):
-        name = found[1]
+    for match in re.finditer(rf"(?<=[;{{}}])\s*({called})\s*\([^;]*\)\s*;", text):
+        name = match[1]
         return (
-            f"Line {_line(text, found)} calls {name} and does nothing with what it returns: assign it, v = {name}(…)."
+            f"Line {_line(text, match)} calls {name} and does nothing with what it returns: assign it, v = {name}(…)."
         )
     return ""
 
@@ -168,7 +168,7 @@ def _one_too_far(text: str) -> str | None:
         if re.search(r"\bif\b|\?", body):
             continue
         for array, sizes in integers.arrays(text):
-            declared = [_size(one, names) for one in re.findall(r"\[([^][]+)\]", sizes)]
+            declared = [_size(size, names) for size in re.findall(r"\[([^][]+)\]", sizes)]
             for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
                 for index, size in zip(re.findall(r"\[([^][]+)\]", used), declared, strict=False):
                     if index.strip() == loop[1] and size == last:
@@ -199,14 +199,14 @@ def _of_two_threads(text: str) -> tuple[dict[str, int], dict[str, int]]:
     return first, other
 
 
-def _in_loops(text: str, place: int, names: integers.Values) -> dict[str, int]:
+def _in_loops(text: str, end: int, names: integers.Values) -> dict[str, int]:
     """The names with what the variables of the loops before a place begin with, the last loop of each."""
-    found = dict(names)
-    for loop in re.finditer(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=([^;]*);", text[:place]):
-        found.pop(loop[1], None)
-        if (begins := integers.value(loop[2], found)) is not None:
-            found[loop[1]] = begins
-    return found
+    values = dict(names)
+    for loop in re.finditer(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=([^;]*);", text[:end]):
+        values.pop(loop[1], None)
+        if (begins := integers.value(loop[2], values)) is not None:
+            values[loop[1]] = begins
+    return values
 
 
 def _of_its_own(text: str) -> str:
@@ -220,8 +220,8 @@ def _of_its_own(text: str) -> str:
     ):
         name, line = declared[1], text.count("\n", 0, declared.start()) + 1
         for stored in re.finditer(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
-            one, two = (integers.value(stored[1], _in_loops(text, stored.start(), names)) for names in threads)
-            if one is not None and two is not None and one != two:
+            first, two = (integers.value(stored[1], _in_loops(text, stored.start(), names)) for names in threads)
+            if first is not None and two is not None and first != two:
                 return (
                     f"Line {line} declares {name} without __shared__: each thread has an array of its own, of which it "
                     f"fills a part, and what other threads load is not in it. Write __shared__ float {name}…"
@@ -233,8 +233,8 @@ def _set_by_one(text: str, threads: tuple[integers.Values, integers.Values]) -> 
     """A variable of each thread's own that thread 0 sets, and that all threads ask for behind a barrier."""
     for declared in re.finditer(r"(?m)^[ \t]*(bool|int|unsigned)\s+(\w+)\s*(?:=[^;]*)?;", text):
         name = declared[2]
-        for found in re.finditer(r"\bif\s*\(", text[declared.end() :]):
-            condition, rest = integers.bracketed(text[declared.end() + found.end() :])
+        for match in re.finditer(r"\bif\s*\(", text[declared.end() :]):
+            condition, rest = integers.bracketed(text[declared.end() + match.end() :])
             holds = [integers.value(condition, names) for names in threads]
             if None in holds or not holds[0] or holds[1]:
                 continue
@@ -311,8 +311,8 @@ def _declared_again(text: str) -> str:
 # --- what does not compile
 
 
-def _unknown_name(found: re.Match[str], source: str) -> str:
-    name, text = found[1], _without_comments(source)
+def _unknown_name(match: re.Match[str], source: str) -> str:
+    name, text = match[1], _without_comments(source)
     loop = re.search(rf"\bfor\s*\(\s*(?:unsigned\s+)?(?:int|size_t)\s+{re.escape(name)}\b", text)
     behind = integers.bracketed(text[text.index("(", loop.start()) + 1 :])[1] if loop else "{"
     if loop and behind.startswith(";"):
@@ -336,7 +336,7 @@ def _unknown_name(found: re.Match[str], source: str) -> str:
         return _out_of_scope(name, text, declared)
     names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", text)} - {name}
     near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
-    same = [one for one in names if one.lower() == name.lower()]
+    same = [word for word in names if word.lower() == name.lower()]
     return f"Did you mean {(same or near)[0]}?" if same or near else ""
 
 
@@ -365,13 +365,13 @@ def _out_of_scope(name: str, text: str, declared: re.Match[str]) -> str:
 
 
 def _define_with_semicolon(source: str) -> str:
-    found = re.search(r"(?m)^\s*#define\s+(\w+)\s+[^\n/]*;\s*(?://.*)?$", source)
-    if found is None:
+    match = re.search(r"(?m)^\s*#define\s+(\w+)\s+[^\n/]*;\s*(?://.*)?$", source)
+    if match is None:
         return ""
-    line = source.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
+    line = source.count("\n", 0, match.start() + len(match[0]) - len(match[0].lstrip())) + 1
     return (
-        f"No ; after #define: line {line} puts everything that follows {found[1]}, with its ;, in place of each "
-        f"{found[1]} below."
+        f"No ; after #define: line {line} puts everything that follows {match[1]}, with its ;, in place of each "
+        f"{match[1]} below."
     )
 
 
@@ -391,17 +391,17 @@ def _of_source(pattern: str, sentence: str) -> Callable[[re.Match[str], str], st
     return lambda _, source: sentence if re.search(pattern, source) else ""
 
 
-def _atomic(found: re.Match[str], _: str) -> str:
+def _atomic(match: re.Match[str], _: str) -> str:
     """What an atomic function was given in place of an address and a value."""
-    first, _, second = found[2].replace("const ", "").partition(", ")
+    first, _, second = match[2].replace("const ", "").partition(", ")
     if first.count("*") != 1:
         has = "a value" if "*" not in first else "the address of a pointer"
         return (
-            f"{found[1]} takes the address of what is changed, and then the value: the first argument is {has}. A "
+            f"{match[1]} takes the address of what is changed, and then the value: the first argument is {has}. A "
             "parameter float *total is an address itself; that of one element of it is &total[i]."
         )
     if "*" in second:
-        return f"{found[1]} takes an address and a value, and the second argument is an address: a float of x is x[i]."
+        return f"{match[1]} takes an address and a value, and the second argument is an address: a float of x is x[i]."
     return ""
 
 
@@ -453,6 +453,6 @@ def of_compiler(message: str, source: str) -> str:
     if "modifiable lvalue" in message and (sentence := explanation(source)):
         return sentence
     for pattern, explain in _COMPILER:
-        if (found := re.search(pattern, message)) and (sentence := explain(found, source)):
+        if (match := re.search(pattern, message)) and (sentence := explain(match, source)):
             return sentence
     return ""
