@@ -119,7 +119,7 @@ def staged_phases(recording: Recording, block: tuple[int, ...] = (0, 0, 0)) -> t
     if len(readers) > 1:
         raise CannotTell(
             "Some warps store more often than others before they read, so the picture cannot tell where a phase of the "
-            "block ends and the next one begins. Let all threads store equally often: for (i = thread; …; i += THREADS)."
+            "block ends and the next one begins. Let all threads store equally often: i = thread, and i += THREADS."
         )
     return tuple(Phase(tuple(loaded), tuple(reads)) for loaded, reads in phases)
 
