@@ -25,8 +25,8 @@ class ThreadMap:
 
     name: the kernel's.  grid, block: the launch.  owner_block, owner_thread: (M, N) linear numbers of the block in the
     grid and of the thread in its block, NO_THREAD where no thread stored.  writers: (M, N) how many threads stored it;
-    the owner is the last of them.  accessed: (blocks, threads) whether a thread accessed memory at all.  array: what is
-    stored.
+    the owner is the last of them.  accessed: (blocks, threads) whether a thread accessed memory at all.  array: what
+    is stored.
     """
 
     name: str
@@ -70,9 +70,9 @@ class ThreadMap:
     @cached_property
     def stored(self) -> np.ndarray:
         """(blocks, threads) whether an element is a thread's."""
-        owning, computed = np.zeros((self.blocks, self.threads), bool), self.writers > 0
-        owning[self.owner_block[computed], self.owner_thread[computed]] = True
-        return owning
+        owns, computed = np.zeros((self.blocks, self.threads), bool), self.writers > 0
+        owns[self.owner_block[computed], self.owner_thread[computed]] = True
+        return owns
 
     def block_index(self, block: int) -> tuple[int, int, int]:
         """(x, y, z) of a linear block number."""
@@ -104,7 +104,8 @@ def thread_map(recording: Recording, shape: tuple[int, int], name: str, array: s
         np.add.at(writers, np.unique(np.concatenate(pairs)) // len(threads), 1)
     accessed = np.zeros((int(np.prod(facts.grid)), len(threads)), bool)
     for (x, y, z), accesses in accesses_by_block(recording).items():
-        accessed[x + facts.grid[0] * (y + facts.grid[1] * z)] = np.any([access.active for access in accesses], axis=0)
+        active = np.any([access.active for access in accesses], axis=0)
+        accessed[x + facts.grid[0] * (y + facts.grid[1] * z)] = active
     owners = (values.reshape(shape) for values in (owner_block, owner_thread, writers))
     return ThreadMap(name, facts.grid, facts.block, *owners, accessed, array)
 
