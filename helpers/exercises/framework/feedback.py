@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, StepLimitExceeded, coordinates
-from helpers.exercises.framework import integers, trial
+from helpers.exercises.framework import integers, repairs, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination, Goal
@@ -156,6 +156,7 @@ def _failure(
             told_first = easiest(in_shared, block)
         more = _others(told_first, failure.report.findings)
         advised = not starter and all(_OF_ORDER.search(reason) for reason in because)
+        advised = advised and not any(repairs.PROVEN in reason for reason in because)  # that is the better advice
         return f"{launch}:\n{_hazard(told_first, problem, source, advised)}{more}{already}"
     return f"{launch}:\n{_first_wrong(examination, failure, problem)}{already}"
 
