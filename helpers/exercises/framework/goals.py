@@ -237,7 +237,7 @@ def reads_before_store(at_least: int, tile_bytes: int) -> Goal:
     """Reads from shared memory between a load and the store of its value, the mean over all rounds but the first."""
 
     def measure(j: Judged) -> float:
-        counts = reads_before_stores(events_of(j.recording, tile_bytes))[2:]
+        counts = reads_before_stores(events_of(j.recording, tile_bytes))
         return sum(counts) / max(1, len(counts))
 
     return Goal("reads between a load and its store, on average", measure, at_least, at_least=True)
