@@ -170,8 +170,7 @@ class KernelExercise(Exercise):
         timed = any(goal.predicted for goal in self.goals)
         from helpers.exercises.framework import speed  # a kernel that passed: now the model of its time is loaded
 
-        course = simulated(self.solved, self.problem.entry)
-        fast = "" if timed else speed.line(examination.kernel, text, self.problem, self.name, self.before, course)
+        fast = "" if timed else speed.line(examination.kernel, text, self.problem, self.name, self.before)
         more = f"{fast}{device.sentence}{self._remarks(examination)}"
         return feedback.verdict(examination, self.problem, self.goals, (), starter=False, more=more)
 

@@ -27,18 +27,15 @@ from helpers.recordings.measurement import MEASURED, Measurement
 SIDE = 2048  # M = N = K of a multiplication: one of those that the suite `plain` records
 SUITE = "plain"
 BUDGET_S = 0.1  # of measuring
+MUCH_SLOWER = 1.25  # times the course's predicted time: from there on it is said
 LIKE = 1.05  # at most so many times the course's predicted time: then what was recorded of its kernel concerns this one
 
 
-def line(
-    kernel: Kernel, source: str, problem: Problem, name: str = "", before: str = "", course: Kernel | None = None
-) -> str:
-    """'M = N = K = 2048: 1.1 ms (1.0 to 1.2), predicted for NVIDIA H200; the limit is latency. So wide a range held
-    53 of
-    67 such launches …' or '' where it cannot be predicted; on a GPU also '1.08 ms, measured here (NVIDIA H200)'.
+def line(kernel: Kernel, source: str, problem: Problem, name: str = "", before: str = "") -> str:
+    """'M = N = K = 2048: 1.1 ms (1.0 to 1.2), predicted for NVIDIA H200; the limit is latency. So wide a range held 53
+    of 67 such launches …' or '' where it cannot be predicted; on a GPU also '1.08 ms, measured here (NVIDIA H200)'.
 
     source: the kernel's.  name: of the exercise.  before: of the one whose kernel this one improves on, '' for none.
-    course: the exercise's own kernel.
     """
     case = _case(problem)
     prediction = _prediction(kernel, problem, case)
@@ -51,8 +48,7 @@ def line(
         else ", ".join(f"{name} = {size}" for name, size in case.sizes.items())
     )
     held = f" {prediction.range.reason}" if prediction is not None else ""
-    like = prediction is not None and course is not None and before != "" and _alike(prediction.ms, course, problem)
-    beside = f" {_beside(prediction.ms, like, name, before)}" if prediction is not None and before else ""
+    beside = f" {_beside(prediction.ms, name, before)}" if prediction is not None and before else ""
     return f"\n{sizes}: {'; '.join(times)}.{held}{beside}"
 
 
@@ -90,17 +86,9 @@ def _predicted_words(prediction: cycles.Prediction | None) -> str:
     return f"{likely} ({least} to {most}), {prediction.label}; {prediction.limiter_in_short}"
 
 
-def _alike(ms: float, course: Kernel, problem: Problem) -> bool:
-    """Whether the course's own kernel is predicted to take as long."""
-    own = predicted_ms(course, problem)
-    return own is not None and 1 / LIKE < ms / own < LIKE
-
-
-def _beside(ms: float, like: bool, name: str, before: str) -> str:
-    """'patch, the kernel before it, takes 0.988 ms (recorded).'; and what the recordings say where the model errs.
-
-    like: whether what was recorded of the course's own kernel concerns this one.
-    """
+def _beside(ms: float, name: str, before: str) -> str:
+    """'patch, the kernel before it, takes 0.988 ms (recorded).'; and what the recordings say where the model errs, or
+    how much faster the course's own kernel is predicted to be."""
     earlier, own = recorded(before), recorded(name)
     if earlier is None:
         return ""
@@ -109,9 +97,12 @@ def _beside(ms: float, like: bool, name: str, before: str) -> str:
     also = f", predicted {_time(predicted)}" if predicted is not None else ""  # a prediction compares with its like
     takes = f"takes {_time(earlier.median_ms)} in blocks of {blocks} ({earlier.label}{also})"
     sentence = f"{before}, the kernel before it, {takes}."
+    own_ms = _of_solution(name)
+    if own_ms is not None and ms > MUCH_SLOWER * own_ms:
+        return f"{sentence} The course's own {name} is predicted to take {_time(own_ms)}."
     if own is None or (ms < earlier.median_ms) == (own.median_ms < earlier.median_ms):
         return sentence
-    if not like:
+    if own_ms is None or not 1 / LIKE < ms / own_ms < LIKE:
         return sentence  # another kernel than the course's: of this one nothing is recorded
     slower = own.median_ms > earlier.median_ms
     share = (own.median_ms / earlier.median_ms if slower else earlier.median_ms / own.median_ms) - 1
