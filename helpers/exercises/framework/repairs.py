@@ -1,8 +1,8 @@
 """A cause that is proven by trying it: one small change of one line with which a wrong kernel is right.
 
 Each candidate undoes a usual slip at one place: x and y exchanged, the indices of an element, the length of a row, a
-comparison, a summand too many or too few, a barrier that is missing. Only lines that the solution does not have are
-changed. What is said of the one that passes is true whatever the learner meant: with it the kernel is right.
+comparison, a summand too many or too few, a line or a barrier that is missing. Only lines that the solution does not
+have are changed. What is said of the one that passes is true whatever the learner meant: with it the kernel is right.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ def _candidates(lines: list[str], solution: str, towards: Collection[str] | None
     yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
     if towards is not None:
         return
+    yield from _one_line_more(lines, solution.splitlines())
+    yield from _one_line_less(lines, foreign)
     for kind in (_axes, _indices, _lengths, _comparisons, _summands):
         for number in foreign:
             line = lines[number - 1]
@@ -89,6 +91,27 @@ def _as_in_the_solution(
             f"With {said} in lines {numbers} {PROVEN}",
             [changed.get(number, line) for number, line in enumerate(lines, 1)],
         )
+
+
+def _one_line_more(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """A line of the solution that is missing, in front of each line like the one that it stands before there."""
+    mine = [_code(line) for line in lines]
+    missing = Counter(map(_code, solution)) - Counter(mine)
+    for number, line in enumerate(solution):
+        code = _code(line)
+        following = next((other for other in map(_code, solution[number + 1 :]) if other), "")
+        if code and missing[code]:
+            text = line.split("//")[0].strip()
+            for at in (n for n, other in enumerate(mine) if other == following):
+                yield f"With `{text}` in front of line {at + 1} {PROVEN}", [*lines[:at], line, *lines[at:]]
+
+
+def _one_line_less(lines: list[str], foreign: list[int]) -> Iterator[tuple[str, list[str]]]:
+    """A line that the solution does not have, left out."""
+    for number in foreign:
+        text = lines[number - 1].split("//")[0].strip()
+        if text.endswith(";"):
+            yield f"Without line {number}, `{text}`, {PROVEN}", [*lines[: number - 1], "", *lines[number:]]
 
 
 def _sentence(number: int, line: str, other: str) -> str:
