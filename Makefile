@@ -1,7 +1,7 @@
 # Every target works from a fresh clone: set-up comes first, and returns at once when nothing changed.
 #
 #   make lab          set up, then JupyterLab at the first notebook     PORT=8888  ARGS="--no-browser"
-#   make test         set up, then every test, without a GPU            ARGS="-k coalescing"
+#   make test         set up, then every test, without a GPU            ARGS="-k coalescing"  ARGS=--whole
 #   make check        in a minute: the tests nearest to what was changed   ARGS="helpers/pictures/coalescing/figure.py"
 #   make test-gpu     the same tests on a GPU, notebooks with live numbers
 #   make notebooks    run every notebook in the simulator and store its outputs   NOTEBOOKS="notebooks/03-….ipynb"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -12,7 +13,7 @@ from types import MappingProxyType
 
 from gemm_kernels.launch import Launch
 from gemm_kernels.refused import Refused
-from gemm_kernels.rules import Params, Rule, Rules, broken, read
+from gemm_kernels.rules import Params, Rule, Rules, broken, instantiation, read
 
 CUDA_FOLDER = Path(__file__).parent / "cuda"
 
@@ -125,9 +126,9 @@ class Kernel:
 
     @property
     def source(self) -> str:
-        """The text of the CUDA source: complete, what a notebook shows is what is compiled."""
-        file = f"{CUDA_FOLDER}/{self.file}.cu"
-        return _text(file, os.stat(file).st_mtime_ns)
+        """The text of the CUDA source: complete, what a notebook shows is what is compiled. Where the file includes
+        headers beside it, their texts are in their places."""
+        return _complete(f"{self.file}.cu")
 
     @property
     def function(self) -> str:
@@ -136,12 +137,17 @@ class Kernel:
 
     @property
     def entry(self) -> str:
-        """What to ask the compiled module for: "sgemm_naive", or a template instantiation "sgemm_shared_memory<32>"."""
+        """What to ask the compiled module for: "sgemm_naive", or a template instantiation, "sgemm_shared_memory<32>",
+        or "sgemm_pinned<Params{.BM = 128, …}>" where the source has its parameters in a struct."""
         if not self.template:
             return self.function
-        arguments = [self.params[name] for name in self._read.parameters if name in self.params]
-        arguments += [self.widest] if self.widest else []
-        return f"{self.function}<{', '.join(map(str, arguments))}>"
+        return instantiation(self._read, self.function, self.params, [self.widest] if self.widest else [])
+
+    @property
+    def short(self) -> str:
+        """The kernel and its parameters' values in their order, as tables write them: "sliced_k<32, 64, …>"."""
+        values = [*self.params.values(), *([self.widest] if self.widest else [])]
+        return f"{self.name}<{', '.join(map(str, values))}>"
 
     @property
     def block(self) -> tuple[int, int, int]:
@@ -276,7 +282,31 @@ class Kernel:
         return changed
 
 
+_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
+
+
+def _complete(name: str) -> str:
+    """The text of a file of CUDA_FOLDER with those that it includes; read again when one of them has changed."""
+    modified = _modified(name)
+    included = _included(name, modified)
+    return _joined(name, modified, tuple(map(_modified, included))) if included else _text(name, modified)
+
+
+def _modified(name: str) -> int:
+    return os.stat(f"{CUDA_FOLDER}/{name}").st_mtime_ns
+
+
 @cache
-def _text(file: str, modified: int) -> str:
-    """The text of a file; read again when the file has changed."""
-    return Path(file).read_text(encoding="utf-8")
+def _text(name: str, modified: int) -> str:
+    return (CUDA_FOLDER / name).read_text(encoding="utf-8")
+
+
+@cache
+def _included(name: str, modified: int) -> tuple[str, ...]:
+    return tuple(_INCLUDE.findall(_text(name, modified)))
+
+
+@cache
+def _joined(name: str, modified: int, headers_modified: tuple[int, ...]) -> str:
+    times = iter(headers_modified)
+    return _INCLUDE.sub(lambda found: f"{_text(found[1], next(times))}\n", _text(name, modified))

@@ -28,7 +28,9 @@ class Rule:
 class Rules:
     """What a kernel's source says about its parameters.
 
-    parameters: the names of its template parameters, in order; empty for a kernel that is no template.
+    parameters: the names of its template parameters, in order, of one that is a struct those of its fields; empty for a
+        kernel that is no template.
+    struct: the type of the parameter that is a struct, or "".
     asserted: its `static_assert`s, in order, so that one may divide by what an earlier one has found to be at least 1.
     threads: the threads of a block that `__launch_bounds__` promises, or None without it.
     defaults: the values of those parameters that an instantiation need not name.
@@ -38,6 +40,7 @@ class Rules:
     asserted: tuple[Rule, ...] = ()
     threads: Callable[[Params], int] | None = None
     defaults: tuple[tuple[str, int], ...] = ()
+    struct: str = ""
 
 
 class Unreadable(ValueError):
@@ -53,12 +56,13 @@ def broken(rules: Sequence[Rule], params: Params) -> Rule | None:
 def read(source: str, function: str) -> Rules:
     """The rules of a kernel, by the name of its function. None at all if the source has no such kernel, or has parts
     that the preprocessor may leave out."""
-    found = _kernel(_tokens(source), function)
+    tokens = _tokens(source)
+    found = _kernel(tokens, function)
     if found is None:
         return Rules()
     before, head, body = found
-    parameters, defaults = _parameters(head)
-    names = {name: f"p[{name!r}]" for name in parameters}
+    parameters = _parameters(head, _structs(tokens))
+    names = {one.expression: f"p[{one.name!r}]" for one in parameters}
     for name, expression in [*_constants(before), *_constants(body)]:
         _define(names, name, expression)
     asserted = []
@@ -70,22 +74,53 @@ def read(source: str, function: str) -> Rules:
                 asserted.append(Rule(text or f"{' '.join(condition)} must hold", _function(_python(condition, names))))
             except Unreadable:
                 continue
-    return Rules(parameters, tuple(asserted), _threads(head, names), defaults)
+    return Rules(
+        tuple(one.name for one in parameters),
+        tuple(asserted),
+        _threads(head, names),
+        tuple((one.name, one.default) for one in parameters if one.default is not None),
+        next((one.struct for one in parameters if one.struct), ""),
+    )
 
 
 def of(source: str, entry: str) -> tuple[Rules, dict[str, int]]:
-    """The rules of an instantiation, and its parameters: `of(source, "sgemm<32, 8>")`.
+    """The rules of an instantiation, and its parameters: `of(source, "sgemm<32, 8>")`, or with names,
+    `of(source, "sgemm<Params{.BM = 32, .BK = 8}>")`.
 
     No rules if an argument of the template is no whole number, or is missing and has no default that is one.
     """
     function, _, arguments = entry.strip().partition("<")
     rules = read(source, function.strip())
-    values = [part.strip() for part in arguments.rstrip("> ").split(",")] if arguments else []
-    if len(values) > len(rules.parameters) or not all(re.fullmatch(r"-?\d+", value) for value in values):
-        return Rules(), {}
-    given = dict(zip(rules.parameters, map(int, values), strict=False))
+    given: dict[str, int] = {}
+    for named, value in _arguments(list(_lexed(arguments.rstrip("> "))), rules.struct):
+        name = named or next((name for name in rules.parameters if name not in given), "")
+        if name not in rules.parameters or not re.fullmatch(r"-?\d+", value):
+            return Rules(), {}
+        given[name] = int(value)
     params = dict(rules.defaults) | given if given else {}
     return (rules, params) if len(params) == len(rules.parameters) else (Rules(), {})
+
+
+def _arguments(tokens: Tokens, struct: str) -> Iterator[tuple[str, str]]:
+    """(name, value) of the arguments of a template; "" for the name of one that is not named."""
+    for part in _split(tokens, ",") if tokens else []:
+        if part[:2] == [struct, "{"]:
+            yield from _arguments(_inside(part, 1), struct)
+        elif part[:1] == ["."] and part[2:3] == ["="]:
+            yield part[1], "".join(part[3:])
+        else:
+            yield "", "".join(part)
+
+
+def instantiation(rules: Rules, function: str, params: Params, more: Sequence[int] = ()) -> str:
+    """A template's instantiation with these parameters, and with more arguments behind them: what `of` reads."""
+    given = {name: params[name] for name in rules.parameters if name in params}
+    if rules.struct:
+        named = ", ".join(f".{name} = {value}" for name, value in given.items())
+        arguments = [f"{rules.struct}{{{named}}}"]
+    else:
+        arguments = [str(value) for value in given.values()]
+    return f"{function}<{', '.join([*arguments, *map(str, more)])}>"
 
 
 # --- from text to tokens ----------------------------------------------------------------------------------------------
@@ -183,19 +218,47 @@ def kernels(source: str) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(named) if _kernel(tokens, name) is not None)
 
 
-def _parameters(head: Tokens) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
-    """The names of the template's parameters, and the defaults of those that have a whole number as one."""
+@dataclass(frozen=True)
+class _Parameter:
+    """expression: what the source calls it, "P.BM" for the field BM of a struct P.  default: a whole number, or None.
+    struct: the type of P, or ""."""
+
+    name: str
+    expression: str
+    default: int | None = None
+    struct: str = ""
+
+
+def _structs(tokens: Tokens) -> dict[str, list[str]]:
+    """The names of the fields of each struct that has nothing but whole numbers."""
+    found = {}
+    for place, (word, name, opening) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
+        if word == "struct" and opening == "{":
+            statements = [one for one in _split(_inside(tokens, place + 2), ";") if one]
+            if all(statement[0] == "int" for statement in statements):
+                found[name] = [part[0] for statement in statements for part in _split(statement[1:], ",")]
+    return found
+
+
+def _parameters(head: Tokens, structs: Mapping[str, Sequence[str]]) -> list[_Parameter]:
+    """The template's parameters, each field of a struct as one."""
     if "template" not in head:
-        return (), ()
+        return []
     start = head.index("template") + 1
     depth = 0
     for stop in range(start, len(head)):
         depth += (head[stop] == "<") - (head[stop] == ">")
         if depth == 0:
             break
-    parts = [_split(part, "=") for part in _split(head[start + 1 : stop], ",") if part]
-    defaults = [(name[-1], value) for name, *values in parts for value, *more in values if not more]
-    return tuple(name[-1] for name, *_ in parts), tuple((name, int(one)) for name, one in defaults if one.isdigit())
+    found = []
+    for declared, *default in (_split(part, "=") for part in _split(head[start + 1 : stop], ",") if part):
+        kind, name = declared[0], declared[-1]
+        if kind in structs:
+            found += [_Parameter(field, f"{name}.{field}", None, kind) for field in structs[kind]]
+        else:
+            value = "".join(default[0]) if default else ""
+            found.append(_Parameter(name, name, int(value) if value.isdigit() else None))
+    return found
 
 
 def _threads(head: Tokens, names: Mapping[str, str]) -> Callable[[Params], int] | None:
@@ -311,6 +374,8 @@ class _Reader:
         number = re.fullmatch(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[1-9][\d']*|0)[uUlL]*", token)
         if number:
             return str(int(number[1].replace("'", ""), 0))
+        if self.peek() == ".":
+            token += self.take() + self.take()  # a field of a struct
         found = _WORDS.get(token, self.names.get(token))
         if found is None:
             raise Unreadable(token)

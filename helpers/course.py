@@ -39,6 +39,7 @@ import gemm_kernels
 import gpusim
 from gemm_kernels import Launch, OwnKernel, get as get_kernel, launch_of
 from gemm_kernels.kernel import check_sizes
+from gemm_kernels.launch import OPTIONS
 from gpusim import compiler
 from gpusim.compiler import CompileError, nvrtc
 from gpusim.sentences import BadInput, NoSuchName, names_one_of
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
 
 nvrtc.prepare()  # the compiler gets ready while the rest of a first cell runs
 
-OPTIONS = ("-std=c++17",)
 WAY = {  # the kernels that stand for their notebooks where the course says where it leads
     "02": "naive", "03": "coalesced", "04": "shared_memory", "06": "block_tile_2d", "09": "vectorized",
     "11": "warptiled", "14": "stream_k",

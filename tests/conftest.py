@@ -166,7 +166,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="needs chromium (Debian, Ubuntu: apt install chromium)"))
 
 
-MOST_CASES = 8  # of a test, but where its mark `table(keep=60)` says another number
+@pytest.hookimpl(optionalhook=True)  # without xdist there are no workers
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    """All tests in a browser go to one worker: a browser with JupyterLab, its server and a kernel take a gigabyte."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneBrowser(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return BROWSER if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
+
+    return OneBrowser(config, log) if config.getoption("dist") == "loadscope" else None
+
+
+BROWSER = "tests/browser/"
+MOST_CASES = 6  # of a test, but where its mark `table(keep=60)` says another number
 
 
 def _left_out(items: list[pytest.Item], seed: int) -> list[pytest.Item]:

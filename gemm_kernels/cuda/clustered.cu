@@ -2,98 +2,18 @@
 // run at the same time and reach each other's shared memory. They add their sums there: no workspace, no counter, and no way
 // to the L2 cache and back.
 
-// The four neighbours in memory that start at `first`, as one float4
-__device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
+#include "moves.cuh"
+#include "copies.cuh"
 
-// Whether every row of a matrix with `columns` columns starts at a multiple of so many floats
-template <int WIDTH>
-__device__ __forceinline__ bool rows_aligned(const float *matrix, int columns) {
-    return reinterpret_cast<size_t>(matrix) % (4 * WIDTH) == 0 && columns % WIDTH == 0;
-}
-
-__device__ __forceinline__ unsigned shared_address(const float &element) {
-    return unsigned(__cvta_generic_to_shared(&element));
-}
-
-// Start the copy of WIDTH neighbours from global to shared memory, or of zeros if the matrix has no such elements.
-// cg: past the L1 cache, where no other thread would look for them
-template <int WIDTH>
-__device__ __forceinline__ void copy_async(float &shared, const float *global, bool valid) {
-    const int bytes = valid ? 4 * WIDTH : 0;   // to read
-    if constexpr (WIDTH == 4)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                     :: "r"(shared_address(shared)), "l"(global), "r"(bytes) : "memory");
-    else   // only copies of 16 bytes can pass it
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                     :: "r"(shared_address(shared)), "l"(global), "n"(4 * WIDTH), "r"(bytes) : "memory");
-}
-
-// The type that one instruction moves WIDTH floats as
-template <int WIDTH> struct VectorOf { using type = float; };
-template <> struct VectorOf<2> { using type = float2; };
-template <> struct VectorOf<4> { using type = float4; };
-template <int WIDTH> using Vector = typename VectorOf<WIDTH>::type;
-
-// WIDTH neighbours, in global or in shared memory
-template <int WIDTH>
-__device__ __forceinline__ void load(float (&to)[WIDTH], const float *from) {
-    reinterpret_cast<Vector<WIDTH> &>(to) = *reinterpret_cast<const Vector<WIDTH> *>(from);
-}
-
-template <int WIDTH>
-__device__ __forceinline__ void store(float *to, float (&from)[WIDTH]) {
-    *reinterpret_cast<Vector<WIDTH> *>(to) = reinterpret_cast<Vector<WIDTH> &>(from);
-}
-
-// Four floats of shared memory, loaded here: volatile, or the compiler would load them just before their use; memory, or it
-// could move the load across a barrier
-__device__ __forceinline__ void load_now(float *fragment, unsigned address) {
-    asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(fragment[0]), "=f"(fragment[1]), "=f"(fragment[2]), "=f"(fragment[3])
-                 : "r"(address)
-                 : "memory");
-}
-
-// Where a lane stands among the 32 of its warp, LANES_X of them along a row. Zigzag: neighbours share addresses, and their
-// loads are merged, for half of the wavefronts. Otherwise no two of i, i ^ 1 and i ^ 2 do, if a row has room for four
-template <int LANES_X, bool ZIGZAG>
-__device__ __forceinline__ unsigned lane_down(unsigned lane) {
-    constexpr int LANES_Y = 32 / LANES_X;
-    if (ZIGZAG || LANES_X < 4) return LANES_X == 1 ? lane : lane / 2 % LANES_Y;
-    return lane / 4 % LANES_Y ^ (lane ^ lane / 2) % 2 % LANES_Y;
-}
-template <int LANES_X, bool ZIGZAG>
-__device__ __forceinline__ unsigned lane_along(unsigned lane) {
-    constexpr int LANES_Y = 32 / LANES_X;
-    if (ZIGZAG || LANES_X < 4) return LANES_X == 1 ? 0 : lane / 2 / LANES_Y * 2 + lane % 2;
-    return lane % 4 + lane / 4 / LANES_Y * 4;
-}
-
-// n, but at least 1 and at most `most`
-constexpr int clamped(int n, int most) { return n < 1 ? 1 : n < most ? n : most; }
-
-// The largest power of two that divides n and is not above `most`, which is one itself
-constexpr int power_in(int n, int most) { return n % most == 0 ? most : power_in(n, most / 2); }
-
-// Which k of a tile are to be copied, and how many of the rows or columns that are left: all k, which the compiler then
-// knows; the first few; or all, if there are more tiles
-template <int BK>
-struct All {
-    static constexpr bool every = true;
-    static constexpr unsigned count = BK;
-    __device__ __forceinline__ int of(int left) const { return left; }
-};
-struct Some {
-    static constexpr bool every = false;
-    unsigned count;
-    __device__ __forceinline__ int of(int left) const { return left; }
-};
-template <int BK>
-struct AllIf {
-    static constexpr bool every = true;
-    static constexpr unsigned count = BK;
-    bool more;
-    __device__ __forceinline__ int of(int left) const { return more ? left : 0; }
+// What a kernel is compiled for: sgemm_clustered<Params{.BM = 128, .BN = 256, ...}>
+struct Params {
+    int BM, BN, BK;   // a block's tile of C, and the k of a tile of A or B
+    int WM, WN;       // a warp's tile of C
+    int TM, TN;       // the sums of a thread
+    int SLICES;       // parts of a tile's k, each with warps of its own
+    int STAGES;       // tiles of A, and of B, that a block holds at a time
+    int BLOCKS;       // that an SM has room for
+    int CLUSTER;      // blocks that share the k of a tile
 };
 
 // Four floats of another block's shared memory that lie where `address` is in one's own: of the block with that rank in the
@@ -114,10 +34,11 @@ __device__ __forceinline__ void sync_cluster() {
 
 // The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 or 2 if every row
 // starts at a multiple of so many, else 1
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int CLUSTER,
-          int WIDTH>
+template <Params P, int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                      float *C) {
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, CLUSTER = P.CLUSTER;
     constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
     constexpr int THREADS = 32 * WARPS * SLICES;
     constexpr int SLICE_K = BK / SLICES;          // k of a tile that are a slice's
@@ -316,11 +237,12 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     sync_cluster();   // no block ends before all have read its sums
 }
 
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int CLUSTER,
-          int WIDEST = 4>
-__global__ void __cluster_dims__(CLUSTER) __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
+template <Params P, int WIDEST = 4>
+__global__ void __cluster_dims__(P.CLUSTER) __launch_bounds__(32 * (P.BM / P.WM) * (P.BN / P.WN) * P.SLICES, P.BLOCKS)
 sgemm_clustered(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                 const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, BLOCKS = P.BLOCKS, CLUSTER = P.CLUSTER;
     constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
     constexpr int PAD = 4;                        // floats
     static_assert(BM >= 1 && BN >= 1 && BK >= 1 && WM >= 1 && WN >= 1 && TM >= 1 && TN >= 1 && SLICES >= 1,
@@ -347,9 +269,9 @@ sgemm_clustered(int M, int N, int K, float alpha, const float *A,   // A: (M, K)
     // Versions of everything, so that no loop has to ask how rows are aligned. None is wider than WIDEST: code that lies far
     // behind the entry comes from DRAM while warps wait for it
     if (WIDEST >= 4 && rows_aligned<4>(B, N) && rows_aligned<4>(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, CLUSTER, 4>(M, N, K, alpha, A, B, beta, C);
+        work<P, 4>(M, N, K, alpha, A, B, beta, C);
     else if (WIDEST >= 2 && rows_aligned<2>(B, N) && rows_aligned<2>(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, CLUSTER, 2>(M, N, K, alpha, A, B, beta, C);
+        work<P, 2>(M, N, K, alpha, A, B, beta, C);
     else
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, CLUSTER, 1>(M, N, K, alpha, A, B, beta, C);
+        work<P, 1>(M, N, K, alpha, A, B, beta, C);
 }

@@ -3,183 +3,28 @@
 // strips, which need no more of it than the tiles did. Everything exists three times: for rows of B and C that all start at
 // multiples of 16 bytes, of 8, and for others.
 
-// The four neighbours in memory that start at `first`, as one float4
-__device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
+#include "moves.cuh"
+#include "copies.cuh"
+#include "scheduler.cuh"
 
-// Whether every row of a matrix with `columns` columns starts at a multiple of so many floats
-template <int WIDTH>
-__device__ __forceinline__ bool rows_aligned(const float *matrix, int columns) {
-    return reinterpret_cast<size_t>(matrix) % (4 * WIDTH) == 0 && columns % WIDTH == 0;
-}
-
-__device__ __forceinline__ unsigned shared_address(const float &element) {
-    return unsigned(__cvta_generic_to_shared(&element));
-}
-
-// Start the copy of WIDTH neighbours from global to shared memory, or of zeros if the matrix has no such elements.
-// cg: past the L1 cache, where no other thread would look for them
-template <int WIDTH>
-__device__ __forceinline__ void copy_async(float &shared, const float *global, bool valid) {
-    const int bytes = valid ? 4 * WIDTH : 0;   // to read
-    if constexpr (WIDTH == 4)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                     :: "r"(shared_address(shared)), "l"(global), "r"(bytes) : "memory");
-    else   // only copies of 16 bytes can pass it
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                     :: "r"(shared_address(shared)), "l"(global), "n"(4 * WIDTH), "r"(bytes) : "memory");
-}
-
-// The type that one instruction moves WIDTH floats as
-template <int WIDTH> struct VectorOf { using type = float; };
-template <> struct VectorOf<2> { using type = float2; };
-template <> struct VectorOf<4> { using type = float4; };
-template <int WIDTH> using Vector = typename VectorOf<WIDTH>::type;
-
-// WIDTH neighbours, in global or in shared memory
-template <int WIDTH>
-__device__ __forceinline__ void load(float (&to)[WIDTH], const float *from) {
-    reinterpret_cast<Vector<WIDTH> &>(to) = *reinterpret_cast<const Vector<WIDTH> *>(from);
-}
-
-// The same from the L2 cache: another SM wrote them
-template <int WIDTH>
-__device__ __forceinline__ void load_fresh(float (&to)[WIDTH], const float *from) {
-    reinterpret_cast<Vector<WIDTH> &>(to) = __ldcg(reinterpret_cast<const Vector<WIDTH> *>(from));
-}
-
-template <int WIDTH>
-__device__ __forceinline__ void store(float *to, float (&from)[WIDTH]) {
-    *reinterpret_cast<Vector<WIDTH> *>(to) = reinterpret_cast<Vector<WIDTH> &>(from);
-}
-
-// Four floats of shared memory, loaded here: volatile, or the compiler would load them just before their use; memory, or it
-// could move the load across a barrier
-__device__ __forceinline__ void load_now(float *fragment, unsigned address) {
-    asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(fragment[0]), "=f"(fragment[1]), "=f"(fragment[2]), "=f"(fragment[3])
-                 : "r"(address)
-                 : "memory");
-}
-
-// Which thread of its block this is, asked again: what follows from it need not stay in registers since it was last asked
-__device__ __forceinline__ unsigned thread_again() {
-    unsigned thread;
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    return thread;
-}
-
-// Where a lane stands among the 32 of its warp, LANES_X of them along a row. Zigzag: neighbours share addresses, and their
-// loads are merged, for half of the wavefronts. Otherwise no two of i, i ^ 1 and i ^ 2 do, if a row has room for four
-template <int LANES_X, bool ZIGZAG>
-__device__ __forceinline__ unsigned lane_down(unsigned lane) {
-    constexpr int LANES_Y = 32 / LANES_X;
-    if (ZIGZAG || LANES_X < 4) return LANES_X == 1 ? lane : lane / 2 % LANES_Y;
-    return lane / 4 % LANES_Y ^ (lane ^ lane / 2) % 2 % LANES_Y;
-}
-template <int LANES_X, bool ZIGZAG>
-__device__ __forceinline__ unsigned lane_along(unsigned lane) {
-    constexpr int LANES_Y = 32 / LANES_X;
-    if (ZIGZAG || LANES_X < 4) return LANES_X == 1 ? 0 : lane / 2 / LANES_Y * 2 + lane % 2;
-    return lane % 4 + lane / 4 / LANES_Y * 4;
-}
-
-// A part of a product that one block computes: the tile, and which of its rounds of BK
-struct Work {
-    unsigned tile, first, count;
-};
-
-// Deals out the work. Whole tiles go to the blocks in turns. Of the tiles that would make an incomplete last turn, and of a
-// turn more if they are few, every block gets an equal share of all rounds, wherever in a tile it begins and ends
-template <bool SHARES>
-struct Scheduler {
-    unsigned rounds, tiles, blocks;   // of a tile; of C; of the launch
-    unsigned share, larger;           // rounds of a block's share; so many of the first blocks have one more
-    unsigned next_round, end_round;   // of my share
-    unsigned next_tile;               // of mine that are whole
-
-    __device__ __forceinline__ Scheduler(unsigned tiles, unsigned rounds)
-        : rounds(rounds), tiles(tiles), blocks(gridDim.x) {
-        unsigned shared_tiles = SHARES ? tiles % blocks : 0;
-        if (0 < shared_tiles && 2 * shared_tiles < blocks && blocks < tiles) shared_tiles += blocks;
-        const unsigned shared_rounds = shared_tiles * rounds, sharers = min(blocks, max(shared_rounds, 1));
-        share = shared_rounds / sharers, larger = shared_rounds % sharers;
-        next_round = first_round(min(blockIdx.x, sharers)), end_round = first_round(min(blockIdx.x + 1, sharers));
-        next_tile = shared_tiles + blockIdx.x;
-    }
-
-    // The first round of a block's share, counted through all shared tiles
-    __device__ __forceinline__ unsigned first_round(unsigned block) const { return block * share + min(block, larger); }
-
-    // The block in whose share a round is
-    __device__ __forceinline__ unsigned owner(unsigned round) const {
-        return round < larger * (share + 1) ? round / (share + 1) : larger + (round - larger * (share + 1)) / share;
-    }
-
-    // Whether there is more to do for this block, and what
-    __device__ __forceinline__ bool next(Work &work) {
-        if (SHARES && next_round < end_round) {
-            work.tile = next_round / rounds, work.first = next_round % rounds;
-            work.count = min(rounds - work.first, end_round - next_round);
-            next_round += work.count;
-            return true;
-        }
-        work.tile = next_tile, work.first = 0, work.count = rounds;
-        next_tile = SHARES ? next_tile + blocks : tiles;
-        return work.tile < tiles;
-    }
-};
-
-// The largest power of two that divides n and is not above `most`, or 1
-constexpr int rows_of(int n, int most) { return most < 2 || n % 2 != 0 ? 1 : 2 * rows_of(n / 2, most / 2); }
-
-// How many rows eight neighbouring lanes are in, which shared memory serves together when each moves 16 bytes
-template <int LANES_X, bool ZIGZAG>
-constexpr int rows_of_eight() {
-    constexpr int LANES_Y = 32 / LANES_X, MOST = LANES_X == 1 ? 8 : ZIGZAG || LANES_X < 4 ? 4 : 2;
-    return LANES_Y < MOST ? LANES_Y : MOST;
-}
-
-// Unused floats behind so many, so that so many of these pieces, one after the other, begin in different banks
-constexpr int pad_of(int floats, int rows) { return rows == 1 || floats / (32 / rows) % 2 != 0 ? 0 : 32 / rows; }
-
-// n, but at least 1 and at most `most`
-constexpr int clamped(int n, int most) { return n < 1 ? 1 : n < most ? n : most; }
-
-// The largest power of two that divides n and is not above `most`, which is one itself
-constexpr int power_in(int n, int most) { return n % most == 0 ? most : power_in(n, most / 2); }
-
-// How many of so many parts are added at a time: all, if they are few, or about as many as there are groups then
-__device__ __forceinline__ unsigned parts_of_a_group(unsigned parts, unsigned few) {
-    return parts <= few ? parts : 1u << (33 - __clz(parts - 1)) / 2;
-}
-
-// Which k of a tile are to be copied, and how many of the rows or columns that are left: all k, which the compiler then
-// knows; the first few; or all, if there are more tiles
-template <int BK>
-struct All {
-    static constexpr bool every = true;
-    static constexpr unsigned count = BK;
-    __device__ __forceinline__ int of(int left) const { return left; }
-};
-struct Some {
-    static constexpr bool every = false;
-    unsigned count;
-    __device__ __forceinline__ int of(int left) const { return left; }
-};
-template <int BK>
-struct AllIf {
-    static constexpr bool every = true;
-    static constexpr unsigned count = BK;
-    bool more;
-    __device__ __forceinline__ int of(int left) const { return more ? left : 0; }
+// What a kernel is compiled for: sgemm_persistent<Params{.BM = 128, .BN = 256, ...}>
+struct Params {
+    int BM, BN, BK;   // a block's tile of C, and the k of a tile of A or B
+    int WM, WN;       // a warp's tile of C
+    int TM, TN;       // the sums of a thread
+    int SLICES;       // parts of a tile's k, each with warps of its own
+    int STAGES;       // tiles of A, and of B, that a block holds at a time
+    int BLOCKS;       // that an SM has room for
+    int WORKERS;      // blocks that share out tiles; 0: one for every tile
 };
 
 // The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 or 2 if every row
 // starts at a multiple of so many, else 1
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS,
-          int WIDTH>
+template <Params P, int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                      float *C, float *workspace) {
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, BLOCKS = P.BLOCKS, WORKERS = P.WORKERS;
     constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
     constexpr int THREADS = 32 * WARPS * SLICES;
     constexpr int SLICE_K = BK / SLICES;          // k of a tile that are a slice's
@@ -479,12 +324,13 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     }
 }
 
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS,
-          int WIDEST = 4>
-__global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
+template <Params P, int WIDEST = 4>
+__global__ void __launch_bounds__(32 * (P.BM / P.WM) * (P.BN / P.WN) * P.SLICES, P.BLOCKS)
 sgemm_persistent(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                  const float *B, float beta, float *C,               // B: (K, N), C: (M, N)
                  float *workspace) {                                 // 2 * WORKERS * (BM * BN + 2) floats, 0 at first
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, BLOCKS = P.BLOCKS, WORKERS = P.WORKERS;
     constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
     constexpr int PAD = 4;                        // floats
     static_assert(BM >= 1 && BN >= 1 && BK >= 1 && WM >= 1 && WN >= 1 && TM >= 1 && TN >= 1 && SLICES >= 1,
@@ -510,9 +356,9 @@ sgemm_persistent(int M, int N, int K, float alpha, const float *A,   // A: (M, K
     // Versions of everything, so that no loop has to ask how rows are aligned. None is wider than WIDEST: code that lies far
     // behind the entry comes from DRAM while warps wait for it
     if (WIDEST >= 4 && rows_aligned<4>(B, N) && rows_aligned<4>(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 4>(M, N, K, alpha, A, B, beta, C, workspace);
+        work<P, 4>(M, N, K, alpha, A, B, beta, C, workspace);
     else if (WIDEST >= 2 && rows_aligned<2>(B, N) && rows_aligned<2>(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 2>(M, N, K, alpha, A, B, beta, C, workspace);
+        work<P, 2>(M, N, K, alpha, A, B, beta, C, workspace);
     else
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 1>(M, N, K, alpha, A, B, beta, C, workspace);
+        work<P, 1>(M, N, K, alpha, A, B, beta, C, workspace);
 }

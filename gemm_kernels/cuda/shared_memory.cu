@@ -18,12 +18,10 @@ sgemm_shared_memory(int M, int N, int K, float alpha, const float *A,   // A: (M
     B += size_t(y) * N + col;
 
     float acc = 0.0f;
-    #pragma unroll 8   // tiles a round, so that the compiler has a next load to move ahead of the barrier
     for (int left = K; left > 0; left -= T) {   // of the K products, those still to add
-        // 2. Load one element of each tile; what lies outside the matrix is 0 and adds nothing to the sum. __ldg: nobody
-        //    writes A or B meanwhile, so that the compiler may move a load ahead of the barrier above it, and it does
-        As[y][x] = row < M && x < left ? __ldg(A) : 0.0f;
-        Bs[y][x] = y < left && col < N ? __ldg(B) : 0.0f;
+        // 2. Load one element of each tile; what lies outside the matrix is 0 and adds nothing to the sum
+        As[y][x] = row < M && x < left ? *A : 0.0f;
+        Bs[y][x] = y < left && col < N ? *B : 0.0f;
         A += T;
         B += size_t(T) * N;
         __syncthreads();   // the tiles are whole before any thread reads what others loaded

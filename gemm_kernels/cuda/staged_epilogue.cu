@@ -1,6 +1,15 @@
 // Staged epilogue: the sums pass through shared memory on their way to C, so that a warp reads and writes whole rows of
 // it, and many loads of the old C are in flight at a time, where each waited for the store before it.
 
+// What a kernel is compiled for: sgemm_staged_epilogue<Params{.BM = 128, .BN = 256, ...}>
+struct Params {
+    int BM, BN, BK;   // a block's tile of C, and the k of a tile of A or B
+    int WM, WN;       // a warp's tile of C
+    int TM, TN;       // the sums of a thread
+    int STAGES;       // tiles of A, and of B, that a block holds at a time
+    int BLOCKS;       // that an SM has room for
+};
+
 // The four neighbours in memory that start at `first`, as one float4
 __device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
 
@@ -42,10 +51,12 @@ __device__ __forceinline__ void store4(float *p, float4 v, int valid, bool align
     }
 }
 
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int BLOCKS>
-__global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN), BLOCKS)
+template <Params P>
+__global__ void __launch_bounds__(32 * (P.BM / P.WM) * (P.BN / P.WN), P.BLOCKS)
 sgemm_staged_epilogue(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                       const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, STAGES = P.STAGES,
+                  BLOCKS = P.BLOCKS;
     constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     constexpr int PAD = 4;                        // floats
     constexpr int LANES_Y = WM / TM;              // lanes of a warp down its tile

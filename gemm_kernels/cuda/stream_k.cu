@@ -2,6 +2,18 @@
 // kernels before it left on the table: sums change places in pairs, so that the operands of an FMA come from both banks of
 // registers. Fragments are loaded where the code says, not later. Threads meet in the middle of a tile, not at its end.
 
+// What a kernel is compiled for: sgemm_stream_k<Params{.BM = 128, .BN = 256, ...}>
+struct Params {
+    int BM, BN, BK;   // a block's tile of C, and the k of a tile of A or B
+    int WM, WN;       // a warp's tile of C
+    int TM, TN;       // the sums of a thread
+    int SLICES;       // parts of a tile's k, each with warps of its own
+    int STAGES;       // tiles of A, and of B, that a block holds at a time
+    int BLOCKS;       // that an SM has room for
+    int WORKERS;      // blocks that share out tiles; 0: one for every tile
+    int LOOPS;        // main loops: 2 where copies have one of their own, 1 that asks each time
+};
+
 // The four neighbours in memory that start at `first`, as one float4
 __device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
 
@@ -50,19 +62,22 @@ __device__ __forceinline__ unsigned shared_address(const float &element) {
     return unsigned(__cvta_generic_to_shared(&element));
 }
 
-// Four floats of shared memory. volatile: the compiler would move the load to just before its use, to save registers
+// Four floats of shared memory, loaded here: volatile, or the compiler would load them just before their use; memory, or it
+// could move the load across a barrier
 __device__ __forceinline__ void load_now(float *fragment, unsigned address) {
     asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(fragment[0]), "=f"(fragment[1]), "=f"(fragment[2]), "=f"(fragment[3])
-                 : "r"(address));
+                 : "r"(address)
+                 : "memory");
 }
 
 // The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 if every row
 // starts at a multiple of 16 bytes, else 1
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int WORKERS, int LOOPS,
-          int WIDTH>
+template <Params P, int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                      float *C, float *workspace) {
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, WORKERS = P.WORKERS, LOOPS = P.LOOPS;
     constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
     constexpr int THREADS = 32 * WARPS * SLICES;
     constexpr int SLICE_K = BK / SLICES;          // k of a tile that are a slice's
@@ -306,12 +321,13 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     }
 }
 
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS,
-          int LOOPS>
-__global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
+template <Params P>
+__global__ void __launch_bounds__(32 * (P.BM / P.WM) * (P.BN / P.WN) * P.SLICES, P.BLOCKS)
 sgemm_stream_k(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                const float *B, float beta, float *C,               // B: (K, N), C: (M, N)
                float *workspace) {                                 // 2 * WORKERS * (BM * BN + 1) floats, 0 at first
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, BLOCKS = P.BLOCKS, WORKERS = P.WORKERS, LOOPS = P.LOOPS;
     constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
     constexpr int PAD = 4;                        // floats
     constexpr int A_ROWS = 4 * THREADS / 32;      // rows of the A tile that the warps load at a time, 8 k of each, and
@@ -351,7 +367,7 @@ sgemm_stream_k(int M, int N, int K, float alpha, const float *A,   // A: (M, K),
 
     // Two versions of everything, so that no loop has to ask how rows are aligned
     if (rows_aligned(B, N) && rows_aligned(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, LOOPS, 4>(M, N, K, alpha, A, B, beta, C, workspace);
+        work<P, 4>(M, N, K, alpha, A, B, beta, C, workspace);
     else
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, LOOPS, 1>(M, N, K, alpha, A, B, beta, C, workspace);
+        work<P, 1>(M, N, K, alpha, A, B, beta, C, workspace);
 }

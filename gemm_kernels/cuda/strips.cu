@@ -1,6 +1,16 @@
 // Strips: the sums pass through shared memory a few rows of each thread at a time, and not a whole tile of C at once. The
 // strips lie where the tiles were and need no more room than these did, so a block fits on every GPU, and two on an SM.
 
+// What a kernel is compiled for: sgemm_strips<Params{.BM = 128, .BN = 256, ...}>
+struct Params {
+    int BM, BN, BK;   // a block's tile of C, and the k of a tile of A or B
+    int WM, WN;       // a warp's tile of C
+    int TM, TN;       // the sums of a thread
+    int SLICES;       // parts of a tile's k, each with warps of its own
+    int STAGES;       // tiles of A, and of B, that a block holds at a time
+    int BLOCKS;       // that an SM has room for
+};
+
 // The four neighbours in memory that start at `first`, as one float4
 __device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
 
@@ -54,10 +64,12 @@ __device__ __forceinline__ void store4(float *p, float4 v, int valid, bool align
 // The largest power of two that divides n and is not above `most`, or 1
 constexpr int rows_of(int n, int most) { return most < 2 || n % 2 != 0 ? 1 : 2 * rows_of(n / 2, most / 2); }
 
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS>
-__global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
+template <Params P>
+__global__ void __launch_bounds__(32 * (P.BM / P.WM) * (P.BN / P.WN) * P.SLICES, P.BLOCKS)
 sgemm_strips(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
              const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, BLOCKS = P.BLOCKS;
     constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
     constexpr int THREADS = 32 * WARPS * SLICES;
     constexpr int SLICE_K = BK / SLICES;          // k of a tile that are a slice's

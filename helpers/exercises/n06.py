@@ -63,10 +63,10 @@ def predict_speed() -> Prediction:
             "shared_memory is more than the peak of the GPU.",
             5: "That is about the factor between wavefronts per FMA, so it would be right if shared memory were still "
             "the limit. It is not: other things have become the slowest part.",
-            3: "Shared memory was the limit, and it gives way; before a factor of five is reached, others limit.",
-            1.5: "That is what the step from coalesced to shared_memory bought. Here the limit itself was moved.",
+            3.5: "Shared memory was the limit, and it gives way; before a factor of five is reached, others limit.",
+            1.4: "That is what the step from coalesced to shared_memory bought. Here the limit itself was moved.",
         },
-        answer=round(many / single),
+        answer=round(2 * many / single) / 2,
     )
 
 

@@ -248,8 +248,7 @@ def predict_shrinking() -> Prediction:
             "each of these loads also had to wait for its place in a queue.",
             "waiting for shared memory": f"By {shared}: fewer loads, so the queue to shared memory is "
             "hardly ever full any more.",
-            "waiting for global memory": f"It does not shrink: it grows by {far}. The tiles come from the same place "
-            "as before, and there are fewer warps to fill the wait.",
+            "waiting for global memory": f"By {far} only: the tiles come from the same place as before.",
         },
         answer=max(GROUPS, key=saved),
         picture=patch_bars,

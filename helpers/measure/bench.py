@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gemm_kernels import Kernel
+from gemm_kernels import Kernel, Launch
 from gpusim.sentences import Sentence
 from helpers import gpu, run
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
 from helpers.measure.timing import interleave
 from helpers.recordings.measurement import MEASURED, Measurement, Timing
+
+MOST_PROCESSES = 16  # that compile at once: each has a context on the GPU
 
 
 class NoGpu(Sentence, Exception):
@@ -127,25 +130,28 @@ def bench_together(
     return measured, refused
 
 
-def compile_all(kernels: Sequence[Kernel], report: Callable[[int, int], None] = lambda done, total: None) -> None:
-    """Compile kernels into CuPy's disk cache on all cores, so that loading them one by one is quick. Needs a GPU.
+def compile_all(
+    kernels: Sequence[Kernel | Launch], report: Callable[[int, int], None] = lambda done, total: None
+) -> None:
+    """Compile kernels into CuPy's disk cache in a process for each core, so that loading them one by one is quick.
 
     report: called with the number of kernels done, and of all. What does not compile says so when it is loaded.
-    """
-    import cupy
 
+    NoGpu on the simulator.
+    """
     if gpu.backend() != "gpu":
         raise NoGpu(f"Compiling for a GPU through CuPy needs one. {gpu.reason()}")
-    device = cupy.cuda.Device().id
-
-    def compiled(kernel: Kernel) -> None:
-        with cupy.cuda.Device(device), contextlib.suppress(Exception):
-            run.module(kernel.source, kernel.entry).compile()
-
-    different = list({kernel.entry: kernel for kernel in kernels}.values())
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, _ in enumerate(pool.map(compiled, different), start=1):
+    different = list(dict.fromkeys((kernel.source, kernel.entry) for kernel in kernels))
+    count = min(len(different), os.cpu_count() or 1, MOST_PROCESSES)
+    with ProcessPoolExecutor(max(1, count), multiprocessing.get_context("spawn")) as pool:
+        for done, _ in enumerate(pool.map(_compiled, different), start=1):
             report(done, len(different))
+
+
+def _compiled(kernel: tuple[str, str]) -> None:
+    """Compile (source, entry) into CuPy's cache on disk; the load that follows says what is wrong."""
+    with contextlib.suppress(Exception):
+        run.module(*kernel).compile()
 
 
 def cublas_sgemm(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:

@@ -13,9 +13,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from gemm_kernels import LADDER, at_shape, get
+from gemm_kernels import LADDER, Kernel, at_shape, get
 from gpusim import devices
 from helpers import gpu, recordings, run
 from helpers.measure.bench import NoProfiler
@@ -87,10 +86,13 @@ def states(kernel: str, size: int, gpu: str = devices.DEFAULT.name) -> States:
     )
 
 
-def record_states(folder: Path = recordings.FOLDER, sizes: tuple[int, ...] = SIZES) -> Path:
-    """Profile the ladder and write states.json. Needs ncu and the permission to read counters: NoProfiler otherwise."""
-    launches = profiled(METRICS, "regex:sgemm_", __name__, [str(size) for size in sizes])
-    plan = [(kernel, size) for kernel in LADDER for size in sizes]
+def record_states(folder: Path = recordings.FOLDER, kernels: Sequence[Kernel] = LADDER) -> Path:
+    """Profile the ladder and write states.json. Needs ncu and the permission to read counters: NoProfiler otherwise.
+
+    kernels: all of the ladder, or those whose rows are replaced, see `recordings.replace_rows`.
+    """
+    launches = profiled(METRICS, "regex:sgemm_", __name__, [kernel.name for kernel in kernels])
+    plan = [(kernel, size) for kernel in kernels for size in SIZES]
     if len(launches) != len(plan):
         raise NoProfiler(f"ncu reported {len(launches)} launches, expected {len(plan)}.")
     rows = [
@@ -103,6 +105,8 @@ def record_states(folder: Path = recordings.FOLDER, sizes: tuple[int, ...] = SIZ
         for (kernel, size), metrics in zip(plan, launches, strict=True)
     ]
     file = recordings.path(gpu.name(), SUITE, folder)
+    if kernels != LADDER:
+        return recordings.replace_rows(file, provenance(), rows)
     recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
     return file
 
@@ -130,18 +134,14 @@ def launches(metrics: Sequence[str], kernels: str, module: str, arguments: Seque
     return list(csv.DictReader(io.StringIO(done.stdout[start:])))[1:]  # the first row holds the units
 
 
-def launch_all(sizes: list[int]) -> None:
+def launch_all(names: Sequence[str]) -> None:
     """Launch each kernel at each size once, in the order that `record_states` expects."""
-    for kernel in LADDER:
-        for size in sizes:
+    for name in names:
+        for size in SIZES:
             A, B, C = (gpu.asarray(matrix) for matrix in problem(size, size, size))
-            run.load(at_shape(get(kernel.name), size, size, size, gpu.name()))(size, size, size, ALPHA, A, B, BETA, C)
+            run.load(at_shape(get(name), size, size, size, gpu.name()))(size, size, size, ALPHA, A, B, BETA, C)
     gpu.synchronize()
 
 
-def main(arguments: list[Any]) -> None:
-    launch_all([int(size) for size in arguments])
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    launch_all(sys.argv[1:])

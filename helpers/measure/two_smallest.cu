@@ -7,6 +7,18 @@
 #define FULL 0xffffffffu
 #define INFINITY __int_as_float(0x7f800000)
 
+// What a kernel is compiled for: two_smallest<Params{.BM = 128, .BN = 256, ...}>
+struct Params {
+    int BM, BN, BK;   // a block's tile of C, and the k of a tile of A or B
+    int WM, WN;       // a warp's tile of C
+    int TM, TN;       // the sums of a thread
+    int SLICES;       // parts of a tile's k, each with warps of its own
+    int STAGES;       // tiles of A, and of B, that a block holds at a time
+    int BLOCKS;       // that an SM has room for
+    int WORKERS;      // blocks that share out tiles; 0: one for every tile
+    int LOOPS;        // main loops: 2 where copies have one of their own, 1 that asks each time
+};
+
 // --- two smallest elements of many, in ascending order. Place: unsigned for places in a tile, Wide for those in C
 
 using Wide = unsigned long long;
@@ -213,10 +225,11 @@ __device__ __forceinline__ float second_of_warp(float first) {
 }
 
 // The work of a block. WIDTH: floats of B that one copy moves: 4 if every row starts at a multiple of 16 bytes, else 1
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int WORKERS, int LOOPS,
-          int WIDTH>
+template <Params P, int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, const float *A, const float *B, float *values,
                                      long long *places, Found *found, float *workspace) {
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, WORKERS = P.WORKERS, LOOPS = P.LOOPS;
     constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
     constexpr int THREADS = 32 * WARPS * SLICES;
     constexpr int SLICE_K = BK / SLICES;          // k of a tile that are a slice's
@@ -491,12 +504,13 @@ __device__ __forceinline__ void work(int M, int N, int K, const float *A, const 
     take_grid(two, of_warp, found, values, places);
 }
 
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS,
-          int LOOPS>
-__global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
+template <Params P>
+__global__ void __launch_bounds__(32 * (P.BM / P.WM) * (P.BN / P.WN) * P.SLICES, P.BLOCKS)
 two_smallest(int M, int N, int K, const float *A, const float *B,   // A: (M, K), B: (K, N), row-major
              float *values, long long *places, Found *found,       // values, places: (2)
              float *workspace) {                                   // 2 * WORKERS * (BM * BN + 1) floats, 0 at first
+    constexpr int BM = P.BM, BN = P.BN, BK = P.BK, WM = P.WM, WN = P.WN, TM = P.TM, TN = P.TN, SLICES = P.SLICES,
+                  STAGES = P.STAGES, BLOCKS = P.BLOCKS, WORKERS = P.WORKERS, LOOPS = P.LOOPS;
     constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
     constexpr int PAD = 4;                        // floats
     constexpr int A_ROWS = 4 * THREADS / 32;      // rows of the A tile that the warps load at a time, 8 k of each, and
@@ -536,9 +550,9 @@ two_smallest(int M, int N, int K, const float *A, const float *B,   // A: (M, K)
 
     // Two versions of everything, so that no loop has to ask how rows are aligned
     if (rows_aligned(B, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, LOOPS, 4>(M, N, K, A, B, values, places, found,
+        work<P, 4>(M, N, K, A, B, values, places, found,
                                                                             workspace);
     else
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, LOOPS, 1>(M, N, K, A, B, values, places, found,
+        work<P, 1>(M, N, K, A, B, values, places, found,
                                                                             workspace);
 }

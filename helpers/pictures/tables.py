@@ -16,6 +16,8 @@ from helpers.pictures.coalescing.facts import WarpAccess
 FOLD = "⋮"
 _CELL = "padding: 3px 14px; text-align: right; font-variant-numeric: tabular-nums;"
 _WORDS = "padding: 3px 14px; text-align: left;"
+_SENTENCES = f"{_WORDS} min-width: 14em;"  # on a narrow page the table scrolls before these are a word wide
+_LONG = 48  # characters of a sentence
 _MARK = f"color: color-mix(in srgb, {theme.TROUBLE} 75%, currentcolor); font-weight: bold;"
 _RULE = f"border-top: 2px solid {theme.WASTE};"
 
@@ -67,7 +69,9 @@ class Table:
         return "".join(cells)
 
     def _style(self, column: int) -> str:
-        return _WORDS if column in self.words else _CELL
+        if column not in self.words:
+            return _CELL
+        return _SENTENCES if any(len(row[column]) > _LONG for row in self.rows) else _WORDS
 
     def text(self) -> str:
         """The table in columns of characters, marked cells with a star."""

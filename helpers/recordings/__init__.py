@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -218,6 +218,26 @@ def merge(
     by_key = {key(row): row for row in old["rows"]}
     by_key.update({key(row): {**row, "run": len(old["runs"])} for row in rows})
     _write_runs(file, gpu, [*old["runs"], dict(provenance)], list(by_key.values()))
+    return file
+
+
+def replace_rows(
+    file: Path, provenance: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], where: str = "rows"
+) -> Path:
+    """Put rows of a later run in the places of a suite's rows of the same kernels and sizes; all others stay.
+
+    The suite keeps its provenance, which says under "later" what kernels are from another run, and from which.
+    where: the list of the file that the rows are in.  NoRecording if one of them has no place there.
+    """
+    old = read(file)
+    new = {(row["kernel"], row.get("size")): row for row in rows}
+    places = [(row["kernel"], row.get("size")) for row in old[where]]
+    if missing := dict.fromkeys(kernel for kernel, size in new if (kernel, size) not in places):
+        raise NoRecording(f"{file.name} has no {where} of {_listed(missing)} to replace; record the whole suite.")
+    about = dict(old["provenance"])
+    about["later"] = about.get("later", {}) | {kernel: dict(provenance) for kernel, _ in new}
+    kept = [new.get(place, row) for place, row in zip(places, old[where], strict=True)]
+    write(file, {**old, "provenance": about, where: kept})
     return file
 
 

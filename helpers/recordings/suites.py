@@ -199,3 +199,4 @@ ALGORITHMS = "algorithms"  # of cuBLASLt (`helpers.tools.measuring.algorithms`)
 NAMED, EVERY = "named by the heuristic", "all algorithms"  # of which the best was timed there
 LOST, FETCHED = "lost", "fetched"  # for the log of the kernels: where `fastest` loses, and what fetching code costs
 SUITES = (*TIMED_SUITES, FASTEST, LOST, FETCHED, GOLDEN, "clocks", "occupancy", "counters", "correctness")
+SUITES += ("states", "profiled")  # by Nsight Compute

@@ -115,7 +115,7 @@ def test_sliders_lists_buttons_and_switches_redraw_by_keyboard_on_both_pages(pag
 
 
 @pytest.mark.browser
-def test_a_slider_of_a_learners_own_redraws_and_no_question_about_news_lies_over_the_notebook(page):
+def test_sliders_redraw_and_no_news_covers_the_notebook(page):
     cell = cell_of(page, "@interact")
     expect(cell.get_by_text("size 32000", exact=True)).to_be_visible()
     cell.get_by_role("slider").focus()

@@ -62,7 +62,7 @@ def turn(page: Page, scheme: str) -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("where", [".jp-RenderedImage img.jp-CoursePicture", ".widget-html img.jp-CoursePicture"])
-def test_a_picture_has_its_words_and_on_a_dark_page_the_colours_that_the_contrasts_are_computed_for(page, where):
+def test_pictures_have_words_and_colours_of_a_dark_page(page, where):
     picture = page.locator(where).first
     expect(picture).to_have_attribute("alt", "A caption that states 13 colours.")
     turn(page, "light")

@@ -91,6 +91,7 @@ def test_a_reason_that_quotes_code_is_not_given_for_another_text(exercise):
         assert not exercise._fits(wrong, "// <= && wait<0>\n"), wrong.version
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
 def test_the_solution_passes_everything(exercise):
     verdict = timed(lambda: exercise.check(rewritten(exercise.solved)))
@@ -151,7 +152,7 @@ def test_at_least_four_wrong_kernels_are_known_and_every_version_of_the_source_i
 
 @pytest.mark.table(keep=4)
 @pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
-def test_mistakes_that_cannot_be_told_apart_have_the_same_explanation(exercise):
+def test_indistinguishable_mistakes_share_an_explanation(exercise):
     because = {wrong.version: wrong.because for wrong in exercise.wrong}
     alike = defaultdict(set)
     in_text = (NEVER_SET, COMMA_IN_INDEX)  # found in the text alone

@@ -102,7 +102,7 @@ def test_a_function_without_a_body_waits_and_is_not_remembered():
     assert BLOCKS_THAT_FIT.judge(lambda *_: None).passed is None
 
 
-def test_the_cell_is_the_empty_function_and_its_check_and_the_hints_end_in_the_whole_function():
+def test_cell_is_an_empty_function_and_hints_end_in_it_whole():
     _, cell, _ = BLOCKS_THAT_FIT.cells()
     assert cell.startswith("def blocks_that_fit(gpu, ") and cell.endswith(
         "\n\n\noccupancy_function.check(blocks_that_fit)"

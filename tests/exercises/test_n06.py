@@ -11,7 +11,7 @@ def no_progress_of_the_user(tmp_path, monkeypatch):
     monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
-def test_a_thread_with_eight_elements_of_one_column_reads_nine_floats_and_every_other_option_is_explained():
+def test_eight_elements_read_nine_floats_options_are_explained():
     asked = n06.predict_loads()
     assert asked.answer == 9
     assert set(asked.reasons) == {16, 9, 8, 2}

@@ -3,7 +3,7 @@
 from helpers.exercises import n08
 
 
-def test_a_store_to_the_transposed_tile_takes_eight_wavefronts_and_every_other_option_is_explained():
+def test_transposed_store_takes_8_wavefronts_options_explained():
     prediction = n08.predict_store()
     assert prediction.answer == 8
     assert set(prediction.reasons) == {1, 4, 8, 32}

@@ -22,6 +22,7 @@ def test_one_warp_needs_the_barrier_before_its_fragments_and_mma_sync_is_the_one
     assert "mma_sync waits for all 32 lanes" in exercise.hints[0]
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("mistake", ["row = lane % 16 & ~1", "row = lane % 16 ^ lane % 2 * 2"])
 def test_rows_that_only_odd_lanes_name_wrong_are_found(mistake):
     exercise = get("matrix_rows")

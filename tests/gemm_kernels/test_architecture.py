@@ -20,7 +20,7 @@ def test_a_kernel_is_refused_where_the_compiler_refuses_it(name):
         compiler.compile(kernel.source, kernel.entry, arch="sm_75")
 
 
-def test_a_load_by_which_the_l2_cache_fetches_256_bytes_is_refused_where_the_compiler_refuses_it():
+def test_l2_fetch_of_256_bytes_is_refused_as_by_the_compiler():
     load = 'asm volatile("ld.global.nc.L2::256B.f32 %0, [%1];" : "=f"(*q) : "l"(p));'
     source = f'extern "C" __global__ void fetch(const float *p, float *q) {{ {load} }}'
     assert not refused(source, "sm_80")

@@ -39,7 +39,7 @@ class Reached:
 
 REACHED = {
     H100: Reached({2048: 0.82, 4096: 0.86, 6144: 0.88, 8192: 0.88}, 1.26, 0, 1.0, 1, 0.98),
-    devices.DEFAULT.name: Reached({2048: 0.82, 4096: 0.86, 6144: 0.88, 8192: 0.88}, 1.26, 4, 0.89, 3, 0.83),
+    devices.DEFAULT.name: Reached({2048: 0.82, 4096: 0.86, 6144: 0.88, 8192: 0.88}, 1.26, 1, 0.98, 2, 0.88),
 }
 SMALL = {"BM": 32, "BN": 64, "BK": 8, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "SLICES": 2, "STAGES": 4, "BLOCKS": 1}
 SHAPES = ((36, 68, 20), (35, 69, 51), (33, 70, 45), (1, 1, 1), (31, 61, 400))  # rows at 16 bytes, odd, at 8, tiny, deep
@@ -82,6 +82,7 @@ KERNELS = STEPS | {name: get("persistent", **params) for name, params in SETS.it
 KERNELS |= {name: get("producer", **params) for name, params in PRODUCERS.items()}
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_they_are_right_at_even_and_odd_shapes_with_c_and_without(kernel):
     for shape in SHAPES:
@@ -274,7 +275,7 @@ def recorded(gpu, group):
 
 
 @pytest.mark.parametrize("name", REACHED)
-def test_squares_are_faster_than_cublas_and_all_that_cublaslt_offers_and_large_ones_near_the_peak(name):
+def test_squares_beat_cublas_and_cublaslt_large_ones_near_peak(name):
     squares = {one.M: one for one in recorded(name, SQUARES)}
     assert tuple(squares) == FASTEST_SQUARES
     assert all(one.of_cublas > 1.08 for one in squares.values())

@@ -79,7 +79,7 @@ def test_parameters_that_the_rules_accept_compile_and_are_right(kernel):
 
 
 @pytest.mark.parametrize("kernel", [one for one in OWN_SOURCE if one.template], ids=lambda kernel: kernel.name)
-def test_parameters_that_the_rules_reject_do_not_compile_and_the_compiler_says_the_same_sentence(kernel):
+def test_rejected_parameters_get_the_compilers_same_sentence(kernel):
     for params in at_random(kernel, random.Random(f"rejected {kernel.name}"), False, REJECTED):
         entry = f"{kernel.function}<{', '.join(map(str, params.values()))}>"
         with pytest.raises(compiler.CompileError) as error:

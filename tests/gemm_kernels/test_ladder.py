@@ -67,7 +67,7 @@ def test_workers_are_launched_such_that_few_tiles_are_shared_out_evenly(workers,
 
 
 @pytest.mark.parametrize(("name", "rows", "columns"), [("vector_matrix", 1, 32), ("matrix_vector", 8, 1)])
-def test_every_strip_of_a_vector_has_equally_many_workers_and_never_more_than_there_is_room_for(name, rows, columns):
+def test_strips_of_a_vector_have_equal_workers_that_fit(name, rows, columns):
     kernel = get(name, WORKERS=10)
     tall = [kernel.grid(rows * tiles, columns)[0] for tiles in (1, 3, 4, 6, 10, 11, 40)]
     wide = [kernel.grid(rows, columns * tiles)[0] for tiles in (1, 3, 4, 6, 10, 11, 40)]
@@ -102,7 +102,7 @@ def test_kernels_with_other_parameters_are_other_keys_of_a_dictionary_and_have_o
     assert {tile: 1, other: 2}[again] == 1 and hash(tile) == hash(again) != hash(other)
 
 
-def test_the_order_in_which_parameters_are_given_changes_neither_the_hash_nor_the_entry_of_a_kernel():
+def test_order_of_parameters_changes_neither_hash_nor_entry():
     tile = get("stream_k")
     turned = dataclasses.replace(tile, params=dict(reversed(tile.params.items())))
     assert [*turned.params] != [*tile.params] and turned == tile
@@ -112,7 +112,10 @@ def test_the_order_in_which_parameters_are_given_changes_neither_the_hash_nor_th
 def test_get_takes_parameters_and_the_autotuned_kernel_those_of_a_search():
     assert get("shared_memory", T=8).entry == "sgemm_shared_memory<8>"
     found = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)
-    assert found.entry == "sgemm_sliced_k<128, 128, 16, 32, 64, 8, 8, 2, 2, 1>"
+    named = (
+        ".BM = 128, .BN = 128, .BK = 16, .WM = 32, .WN = 64, .TM = 8, .TN = 8, .SLICES = 2, .STAGES = 2, .BLOCKS = 1"
+    )
+    assert found.entry == f"sgemm_sliced_k<Params{{{named}}}>"
     assert found.source == get("sliced_k").source
     with pytest.raises(ValueError, match="WM / TM"):
         get("sliced_k", TM=16)

@@ -259,6 +259,7 @@ def test_alpha_and_beta_scale_the_product_and_what_was_in_c(name):
     assert error < 1e-5 * np.sqrt(23)
 
 
+@pytest.mark.table(keep=4)
 @every_kernel
 def test_the_defaults_compute_the_same_bits(name):
     A, B, C = random_matrices(130, 257, 19, seed=2)
@@ -287,7 +288,7 @@ def test_a_matrix_that_does_not_start_at_16_bytes_is_multiplied_right(name):
 
 @pytest.mark.table(keep=1)
 @pytest.mark.parametrize("name", ["clustered", "persistent", "reduce_scatter"])
-def test_a_kernel_that_is_compiled_for_some_rows_is_right_for_all_and_has_no_code_for_others(name):
+def test_kernel_compiled_for_some_rows_is_right_for_all(name):
     whole = get(name, **SMALLER["reduce_scatter" if name == "persistent" else name])
     kernels = [whole.for_rows(N) for N in (44, 42, 43)]
     assert kernels[0] == whole and [kernel.widest for kernel in kernels] == [0, 2, 1]
@@ -373,7 +374,7 @@ def test_rank_k_has_room_for_its_sums_where_they_need_more_than_the_tiles_that_w
     assert is_product(kernel, launched(kernel, A, B, C), A, B)
 
 
-def test_rank_k_copies_no_more_than_there_is_and_rows_of_b_sixteen_bytes_at_a_time_where_they_start_there():
+def test_rank_k_copies_only_what_exists_aligned_rows_by_16_bytes():
     kernel, copies = get("rank_k"), "smsp__sass_inst_executed_op_ldgsts_cache_{}.sum"
     even, odd = (recorded(kernel, 128, N, 17) for N in (128, 127))
     warps_of_a = 2 * 2 * 64 * 24 // 32  # four tiles, and lanes for three times eight k
@@ -459,7 +460,7 @@ IMPATIENT = ("PATIENCE = 200", "PATIENCE = 0")  # blocks that go at once if othe
 
 
 @pytest.mark.parametrize("lanes", [engine.LANES_PER_WAVE, 1], ids=["in step", "one by one"])
-def test_many_parts_are_added_by_teams_of_threads_and_by_the_last_block_alone_if_others_have_gone(lanes, monkeypatch):
+def test_many_parts_are_added_by_teams_or_the_last_block_alone(lanes, monkeypatch):
     """The same bits, though one does alone what each does a stretch of otherwise, and counters that are 0 again."""
     M, N, K = 60, 31, 700
     kernel = smaller("reduce_scatter").replace(WORKERS=40).for_rows(N)
@@ -496,6 +497,7 @@ def test_the_shapes_share_tiles_and_the_parts_cannot_be_seen_in_the_order_of_k_a
     assert not np.array_equal(products_in_order(kernel, A, B), products_in_order(kernel.replace(WORKERS=1), A, B))
 
 
+@pytest.mark.table(keep=3)
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [

@@ -281,6 +281,7 @@ def test_large_products_are_copied_and_small_ones_are_not():
     assert not worth(64, 64, 64, 64 * 64, 2)
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize(
     ("operands", "tensor_cores", "op", "place"),
     [("f32", True, "T", 0), ("f64", True, "N", 0), ("f64", False, "T", 0), ("f16", True, "T", 0), ("s8", True, "N", 0)],
@@ -388,6 +389,7 @@ def test_sixteen_bit_results_are_rounded_to_nearest():
     assert [hex(one) for one in bits.get()[0]] == ["0x3f80", "0x3f82", "0xc040"]  # to the even neighbour
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize(("operands", "group"), [("s8", 0), ("s8", 32), ("s8", 96), ("e4m3", 32), ("f16", 32)])
 def test_scales_multiply_tensors_rows_columns_and_groups(operands, group):
     rng = np.random.default_rng(group)

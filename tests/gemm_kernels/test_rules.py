@@ -11,6 +11,7 @@ import pytest
 
 from gemm_kernels import OwnKernel, rules
 from gemm_kernels.ladder import LADDER, SPECIALISTS
+from gemm_kernels.launch import OPTIONS
 from gpusim.compiler import nvrtc
 
 TEMPLATES = [kernel for kernel in LADDER + SPECIALISTS if kernel.template]
@@ -63,10 +64,9 @@ def compilers_verdicts(kernel, sets):
     errors = [""] * len(sets)
     for start in range(0, len(sets), ERRORS_SHOWN):
         part = sets[start : start + ERRORS_SHOWN]
-        names = [f"{kernel.function}<{', '.join(map(str, params.values()))}>" for params in part]
-        output = nvrtc.run(
-            kernel.source, "kernel.cu", ("-arch=compute_90", "--std=c++17", "-default-device"), names, {}
-        )
+        read = rules.read(kernel.source, kernel.function)
+        names = [rules.instantiation(read, kernel.function, params) for params in part]
+        output = nvrtc.run(kernel.source, "kernel.cu", ("-arch=compute_90", *OPTIONS, "-default-device"), names, {})
         for block in re.split(r"\n(?=kernel\.cu\()", output.log):
             # The last one is the kernel's, which a function that it calls was instantiated from.
             found = re.findall(r"\[with (.*?)\]|template arguments <(.*?)>", block)
@@ -197,6 +197,27 @@ def test_a_kernel_that_is_declared_with_defaults_and_without_a_sentence_is_read(
     source = source.replace("typename V = float", "int V = 3").replace("V *C", "float *C")
     assert rules.of(source, "mine<8>")[1] == {"T": 8, "V": 3}, "what is not given has its default"
     assert rules.of(source, "mine<8, 5>")[1] == {"T": 8, "V": 5} and rules.of(source, "mine<8, 5, 1>")[1] == {}
+
+
+def test_the_fields_of_a_struct_are_read_as_parameters():
+    source = """struct Other { float x; };  struct Params { int BM, BN; int BK; };
+        template <Params P, int WIDEST = 4> __global__ void __launch_bounds__(P.BM / 4) mine(float *C) {
+            constexpr int BM = P.BM, HALF = P.BN / 2;
+            static_assert(BM % 8 == 0 && HALF >= P.BK, "the sentence"); }"""
+    found = rules.read(source, "mine")
+    assert (found.parameters, found.struct) == (("BM", "BN", "BK", "WIDEST"), "Params")
+    assert found.defaults == (("WIDEST", 4),) and found.threads({"BM": 64}) == 16
+    params = {"BM": 64, "BN": 8, "BK": 4}
+    assert rules.instantiation(found, "mine", params, [2]) == "mine<Params{.BM = 64, .BN = 8, .BK = 4}, 2>"
+    for entry in ("mine<Params{.BM = 64, .BN = 8, .BK = 4}, 2>", "mine<Params{64, 8, 4}, 2>"):
+        assert rules.of(source, entry) == (found, params | {"WIDEST": 2})
+    assert rules.broken(found.asserted, params) is None and rules.broken(found.asserted, params | {"BK": 5})
+    for wrong in (
+        "mine<Params{.BM = 64, .BN = 8}>",
+        "mine<Params{.BM = 64, .XX = 8, .BK = 4}>",
+        "mine<Other{1, 2, 3}>",
+    ):
+        assert rules.of(source, wrong) == (rules.Rules(), {})
 
 
 def test_a_kernel_of_ones_own_that_breaks_its_static_assert_is_answered_with_the_sentence():

@@ -69,7 +69,7 @@ def test_c_is_right_at_every_shape_with_alpha_and_beta_and_without_a_hazard(kern
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_integers_are_multiplied_exactly_modulo_2_to_the_32_at_every_shape_and_without_a_hazard(shape):
+def test_integers_are_exact_modulo_2_to_the_32_without_a_hazard(shape):
     M, N, K = shape
     rng = np.random.default_rng(M + K)
     A, B = (rng.integers(-128, 128, sizes, dtype=np.int8) for sizes in ((M, K), (K, N)))
@@ -137,7 +137,7 @@ def test_infinity_and_nan_come_through_but_an_infinity_as_nan_where_it_meets_a_r
     assert (C[3:] == 16).all()
 
 
-def test_six_products_of_bfloat16_and_three_of_tf32_have_the_error_of_float32_and_three_of_bfloat16_that_of_16_bits():
+def test_bf16x6_and_3xtf32_have_float32s_error_bf16x3_16_bits():
     rng = np.random.default_rng(4)
     A, B = rng.uniform(-1, 1, (64, 512)).astype(np.float32), rng.uniform(-1, 1, (512, 64)).astype(np.float32)
     exact = A.astype(np.float64) @ B.astype(np.float64)
@@ -209,7 +209,7 @@ def rows(size, **wanted):
     return [row for row in found if row["size"] == size and all(row[key] == value for key, value in wanted.items())]
 
 
-def test_each_step_of_the_recorded_ladder_but_the_one_with_conflicts_is_faster_than_the_one_before():
+def test_recorded_steps_get_faster_but_that_with_conflicts():
     speed = [next(row["gflops"] for row in rows(4096, operands="bf16", kernel=kernel.name)) for kernel in TENSOR[:-1]]
     slower = [kernel.name for kernel, one, two in zip(TENSOR[1:], speed, speed[1:], strict=False) if two < one]
     assert slower == ["ldmatrix"]
@@ -257,7 +257,7 @@ def test_split_floats_are_no_further_from_float64_than_cublas_in_fp32_was_and_fa
         assert mine["gflops"] > faster * cublas["gflops"]
 
 
-def test_two_bfloat16_numbers_are_more_than_twice_as_fast_as_fp32_and_their_error_lies_between_tf32s_and_fp32s():
+def test_bf16x2_is_twice_as_fast_as_fp32_with_an_error_between():
     for size in (2048, 4096, 8192):
         (mine,) = rows(size, kernel="bf16x3", params=dict(get("bf16x3").params))
         fp32, tf32 = (rows(size, kernel=name, operands="f32")[0] for name in ("cublas", "cublas TF32"))
@@ -273,7 +273,7 @@ def test_the_recorded_integers_are_exact_and_the_chosen_parameters_the_fastest()
         assert best["params"] == dict(get("int8").params)
 
 
-def test_tf32_is_at_60_percent_of_cublas_and_its_parameters_are_the_fastest_that_were_recorded():
+def test_tf32_is_at_60_percent_of_cublas_with_best_parameters():
     for size in (4096, 8192):
         found = [row for row in rows(size, kernel="tf32") if not row["params"]["ROUND"]]
         best = max(found, key=lambda row: row["gflops"])
@@ -281,7 +281,7 @@ def test_tf32_is_at_60_percent_of_cublas_and_its_parameters_are_the_fastest_that
         assert best["gflops"] > 0.6 * rows(size, kernel="cublas TF32")[0]["gflops"]
 
 
-def test_in_turns_with_cublas_alone_mma_sync_is_at_two_thirds_at_4096_and_at_60_percent_at_8192():
+def test_mma_sync_is_at_two_thirds_of_cublas_60_percent_at_8192():
     recorded = json.loads(RECORDING.read_text())
     ceilings = {row["operands"]: row["gflops"] for row in recorded["ceilings"]}
     duels = {(row["kernel"], row["operands"], row["size"]): row["gflops"] for row in recorded["duels"]}

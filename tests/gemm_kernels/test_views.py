@@ -35,7 +35,7 @@ def view(matrix: np.ndarray, start: int) -> np.ndarray:
 
 @pytest.mark.table(keep=4)
 @pytest.mark.parametrize("name", NAMES)
-def test_views_that_start_anywhere_are_multiplied_right_and_nothing_beside_them_is_used(name, monkeypatch):
+def test_views_from_anywhere_are_right_and_use_nothing_beside(name, monkeypatch):
     """The simulator stops a launch that writes beside a view, or copies from an address that is not aligned."""
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
     launch = run.load(smallest(name))

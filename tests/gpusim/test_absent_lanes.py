@@ -217,6 +217,7 @@ def launched(module, number: int, level: str, threads: int, n: int, m: int) -> t
     return float(y[0]), float(x[:n].sum())
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize(("level", "arch"), LEVELS)
 def test_right_reductions_pass(modules, level, arch):
     wrong = []

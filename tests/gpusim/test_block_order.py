@@ -23,7 +23,7 @@ def test_a_block_comes_after_all_that_lead_to_it_but_the_end_of_its_loop(success
     assert meeting_order(successors) == order
 
 
-def test_the_order_of_the_text_is_kept_where_no_jump_goes_back_in_it_but_to_the_start_of_a_loop():
+def test_order_of_text_is_kept_unless_jumps_go_back():
     # Block 2 is the way out of the loop, in the middle of it; it would come after the loop, but nobody comes back.
     assert meeting_order([(1,), (2, 3), (4,), (1,), ()]) == [0, 1, 2, 3, 4]
 

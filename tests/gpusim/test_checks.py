@@ -73,11 +73,10 @@ def test_a_correct_kernel_is_not_blamed(planted, level):
     assert recording.checks.global_accesses > 0
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("name", [kernel.name for kernel in LADDER + SPECIALISTS + UPPER], scope="module")
-def test_no_kernel_of_the_ladder_is_blamed_and_the_compiled_engine_executes_each_with_and_without_checks(
-    monkeypatch, name, level
-):
+def test_ladder_has_no_false_positive_in_the_compiled_engine(monkeypatch, name, level):
     """At a shape whose rows are read as vectors, and at an odd one; with C empty."""
 
     def refuse(*_):
@@ -146,6 +145,7 @@ def test_without_the_fence_before_the_counter_the_parts_race(name, level):
     assert "workspace[" in findings[0].message and "_Z" not in findings[0].message
 
 
+@pytest.mark.table(keep=3)
 @pytest.mark.parametrize(
     ("name", "barrier"),
     [
@@ -170,6 +170,7 @@ def test_without_one_of_their_barriers_they_race_in_shared_memory(name, barrier)
     assert errors.SHARED_RACE in kinds or errors.ASYNC_COPY in kinds
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize(
     ("barrier", "sentence"),
     [
@@ -199,6 +200,7 @@ def test_warps_that_copy_and_warps_that_multiply_are_not_blamed(level):
         assert share(step, step.source, shape, level).findings == (), shape
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [

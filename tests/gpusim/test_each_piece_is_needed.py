@@ -244,6 +244,7 @@ def test_the_whole_program_is_right(name, level, monkeypatch):
     launched(re.sub(r"\[\[|\]\]", "", body), blocks, threads, level)
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_without_one_piece_it_is_a_race(name, level):

@@ -91,6 +91,7 @@ def test_an_endless_loop_is_named_in_a_second(body, engine, monkeypatch):
         assert "goes round a loop for ever: nothing changes any more" in str(caught.value)
 
 
+@pytest.mark.table(keep=3)
 @pytest.mark.parametrize("engine", ENGINES[:2])
 @pytest.mark.parametrize("body", COUNTS.values(), ids=COUNTS)
 def test_many_warps_that_count_without_an_end_are_named_in_a_second(body, engine, monkeypatch):
@@ -103,6 +104,7 @@ def test_many_warps_that_count_without_an_end_are_named_in_a_second(body, engine
     assert time.process_time() - started < 2
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("body", LONG.values(), ids=LONG)
 def test_a_loop_that_ends_after_many_rounds_is_not_taken_for_endless(body, engine, monkeypatch):
@@ -114,7 +116,7 @@ def test_a_loop_that_ends_after_many_rounds_is_not_taken_for_endless(body, engin
 
 
 @pytest.mark.parametrize("waits", WAITS.values(), ids=WAITS)
-def test_threads_that_count_how_often_they_look_give_way_to_those_of_their_warp_that_they_wait_for(waits, monkeypatch):
+def test_counting_pollers_give_way_to_lanes_they_wait_for(waits, monkeypatch):
     kernel, level = prepared(waits, "PTX", monkeypatch)
     x = np.zeros(64, np.int32)
     with gpusim.record(level=level, checks="off"):

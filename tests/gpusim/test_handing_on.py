@@ -65,7 +65,7 @@ PLACES = {"all global": ("data[0]", "flag"), "data in shared memory": ("shared_d
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("places", PLACES)
-def test_what_comes_before_a_fence_and_a_flag_is_known_to_who_polls_it_and_without_the_fence_not(level, places):
+def test_polled_flag_orders_data_only_behind_a_fence(level, places):
     who, fence = (LANES, BLOCK) if "all" in places else (WARPS, DEVICE)
     assert hand_on(level, who, *PLACES[places], fence, FLAGS["exchanged and added to"]) == 42
     with pytest.raises(errors.RaceError) as caught:
@@ -273,7 +273,7 @@ DATA = ("volatile int ring[4], full", "int ring[4]; __shared__ volatile int full
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("declared", DATA)
-def test_volatile_variables_in_shared_memory_hand_on_what_lies_before_a_fence_and_without_it_nothing(level, declared):
+def test_shared_volatile_flag_orders_data_only_behind_a_fence(level, declared):
     source = RING.replace(DATA[0], declared)
     assert through_a_ring(level, source) == [7, 8, 9, 10, 11]
     with pytest.raises(errors.RaceError, match="shared memory"):
@@ -382,7 +382,7 @@ def test_the_last_block_may_read_a_sum_to_which_its_own_threads_have_added_last(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_what_the_last_block_cannot_know_of_a_sum_is_told_with_the_line_and_what_to_write_behind_it(level):
+def test_sum_read_by_the_last_block_is_reported_with_its_repair(level):
     with pytest.raises(errors.RaceError, match="between blocks") as caught:
         summed(level, fence="")
     assert caught.value.lines == (4, 9)

@@ -106,7 +106,7 @@ def test_a_loop_of_a_fixed_number_of_rounds_is_found_too(level):
         launched(level, body.replace("LAST", "32"), 5)
 
 
-def test_the_array_of_a_pointer_that_a_function_was_given_is_known_where_the_function_is_inlined(level):
+def test_array_of_a_passed_pointer_is_known_if_inlined(level):
     before = "__device__ __forceinline__ int look(const int *p, int i) { return p[i]; }\n"
     body = TWO.replace("STATEMENT", "o[t] = look(b, w);\no[t] += look(a, n);")
     launched(level, body, 5, before=before)
@@ -279,7 +279,7 @@ def test_indices_that_stay_inside_are_not_blamed_and_both_levels_agree(seed):
 
 @pytest.mark.table(keep=1)
 @pytest.mark.parametrize("called", (False, True))
-def test_one_index_beyond_is_found_in_each_by_the_ptx_and_in_most_by_machine_code(called):
+def test_index_beyond_is_found_by_ptx_and_mostly_by_machine_code(called):
     """In machine code an array may be in registers, a line may have several that are not told apart, and functions of
     code for a debugger, and those that call themselves, keep more on the stack than arrays."""
     found = {

@@ -1,12 +1,16 @@
 """Several shared arrays on one source line: each access of the machine code is held to its own array."""
 
+import weakref
+
 import numpy as np
 import pytest
 
 import gpusim
+from gemm_kernels import get
 from gpusim import errors
 from gpusim.engine import accesses
 from gpusim.symbols import match_by_address
+from helpers.run import simulated
 
 # WRONG is one too many where the index runs out of its array into the neighbour, and 0 where it does not.
 SOURCE = """extern "C" __global__ void kernel(int n, const float *a, float *o) {
@@ -155,3 +159,19 @@ def test_accesses_that_meet_in_the_first_round_are_told_by_the_second():
     assert [array.name for array in kernel.shared_names("sass").arrays] == ["before", "behind"]
     with pytest.raises(errors.OutOfBounds, match=r"outside behind: behind\[-1\]\[0\]"):
         kernel((1,), (256,), (np.int32(0), np.ones(256, np.float32), np.zeros(256, np.float32)))
+
+
+def test_registers_of_passed_blocks_are_dropped(monkeypatch, prepared_afresh):
+    states, living = [], []
+    through = match_by_address.Reaches._through
+
+    def counted(self, block, state, reached):
+        states.append(weakref.ref(state))
+        living.append(sum(each() is not None for each in states))
+        return through(self, block, state, reached)
+
+    monkeypatch.setattr(match_by_address.Reaches, "_through", counted)
+    launch = get("block_tile_2d").launch(64, 64, 64)
+    program = simulated(launch.source, launch.entry, launch.options).forms.sass.program
+    match_by_address.Reaches(program, ())
+    assert len(program.blocks) > 300 and max(living) < 30

@@ -69,7 +69,7 @@ def test_a_counter_is_read_back_and_reset(level):
         assert int(total) == N == int(gpu.ndarray((1,), np.int32, module.get_global("total"))[0])
 
 
-def test_initial_values_are_there_before_any_kernel_is_compiled_and_modules_do_not_share_them():
+def test_initial_values_exist_before_compiling_one_per_module():
     module, other = (gpu.RawModule(code=CONVOLUTION) for _ in range(2))
     coefficients = gpu.ndarray((3, 3), np.float32, module.get_global("coefficients"))
     assert coefficients.get().tolist() == [[0, 0, 0], [0, 1, 0], [0, 0, 0]]

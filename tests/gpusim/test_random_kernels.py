@@ -13,12 +13,14 @@ BOTH = ("sass", "ptx")
 ARCHITECTURES = ("sm_75", "sm_90", "sm_120")
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_random_right_kernels_give_the_numbers_of_numpy(arch):
     seeds = tuple(range(ARCHITECTURES.index(arch), 12, 3))
     assert [one.outcome for one in trial.tried(Task(seeds, False, arch, BOTH, False))] == ["right"] * 8
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_planted_faults_are_found_at_both_levels(arch):
     seeds = tuple(range(ARCHITECTURES.index(arch), 12, 3))

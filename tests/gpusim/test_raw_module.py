@@ -88,7 +88,7 @@ def test_all_kernels_and_variables_of_a_module_take_one_compilation(compilations
     assert compilations == [("add", "read", "reset")]
 
 
-def test_a_kernel_that_is_left_out_or_lies_in_a_namespace_does_not_keep_others_from_being_compiled(compilations):
+def test_omitted_or_namespaced_kernels_let_others_compile(compilations):
     module = gpusim.RawModule(
         code="""
 #if 0
@@ -140,7 +140,7 @@ def test_an_array_in_another_byte_order_is_refused_in_a_sentence():
 
 @pytest.mark.usefixtures("only_what_a_test_makes")
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_kernel_that_nobody_refers_to_leaves_nothing_behind_once_it_is_forgotten(level):
+def test_forgotten_kernel_without_references_leaves_nothing(level):
     source = """
         extern "C" __global__ void turn(float *x) {
             __shared__ float s[64];
@@ -173,7 +173,7 @@ def test_prepared_code_is_dropped_though_its_kernel_is_held(monkeypatch):
     assert (x == 1 + 2 + 3).all()
 
 
-def test_who_compiles_the_same_kernel_again_runs_what_was_prepared_before():
+def test_recompiled_kernel_runs_what_was_prepared_before():
     source = 'extern "C" __global__ void one(int *x) { x[threadIdx.x] = 1; }'
     first, second = (gpusim.RawModule(code=source).get_function("one") for _ in range(2))
     assert first is not second and first.prepared("sass") is second.prepared("sass")

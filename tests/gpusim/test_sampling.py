@@ -75,6 +75,7 @@ def test_kinds_of_blocks_are_found_by_what_blocks_do(name, params, shape, level,
     assert executed in (None, sampling.executed)
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("name", SAME_CODE)
 def test_sampled_counters_at_1024_cubed_are_nsight_computes(name):
     rows = recordings.raw(devices.DEFAULT.name, "counters")["rows"]
@@ -177,7 +178,7 @@ def test_kernels_whose_blocks_share_work_are_refused_before_anything_runs(name, 
     assert np.array_equal(C, before)
 
 
-def test_an_atomic_counter_of_the_module_is_refused_and_one_that_is_only_read_or_stored_to_is_not():
+def test_atomic_module_counter_is_refused_plain_access_is_not():
     source = """__device__ unsigned tickets[4], other[4];
     extern "C" __global__ void kernel(unsigned *x) {
         unsigned mine = other[threadIdx.x % 4];

@@ -76,7 +76,7 @@ def test_a_function_may_wait_for_a_flag_and_another_may_raise_it(level):
 
 
 @pytest.mark.parametrize("level", ["ptx", "sass"])
-def test_variables_of_two_lines_that_the_machine_code_stores_at_once_are_no_neighbour_of_each_other(level):
+def test_variables_stored_at_once_are_no_neighbours(level):
     source = """
     extern "C" __global__ void kernel(int *o) {
         __shared__ int head, tail;

@@ -45,9 +45,7 @@ def test_blocks_are_dealt_out_to_the_multiprocessors_one_by_one():
 
 @pytest.mark.parametrize(("arch", "sms", "warps"), [("sm_75", 40, 32), ("sm_90", 132, 64), ("sm_120", 170, 48)])
 @pytest.mark.parametrize("level", ["sass", "ptx"])
-def test_a_kernel_may_ask_how_many_multiprocessors_and_warps_there_are_and_how_much_memory_it_was_given(
-    level, arch, sms, warps
-):
+def test_kernel_reads_its_counts_of_sms_warps_and_memory(level, arch, sms, warps):
     registers = ("%nsmid", "%nwarpid", "%warpid", "%dynamic_smem_size")
     asks = "".join(
         f'asm("mov.u32 %0, %{name};" : "=r"(n)); o[4 * threadIdx.x + {k}] = n;' for k, name in enumerate(registers)

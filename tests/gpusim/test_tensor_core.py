@@ -72,7 +72,7 @@ def test_every_product_of_a_tensor_core_is_bit_for_bit_the_one_of_an_h200(produc
 
 
 @pytest.mark.parametrize("product", golden.PRODUCTS, ids=lambda product: product.name)
-def test_each_form_has_a_million_recorded_sums_of_random_operands_and_all_but_one_are_held_to_as_many(product):
+def test_each_form_has_a_million_recorded_random_sums(product):
     digests = recording()[f"{product.name}|digests"]
     assert len(set(digests)) == len(digests) == len(golden.groups())
     assert len(digests) * sums_of_a_group(product) > 1_000_000
@@ -199,7 +199,7 @@ FRAGMENTS_OF_BITS = {
 
 
 @pytest.mark.parametrize(("words", "counts"), FRAGMENTS_OF_BITS.items(), ids=FRAGMENTS_OF_BITS)
-def test_fragments_of_a_few_bits_are_multiplied_alike_at_both_levels_with_and_without_an_instruction(words, counts):
+def test_few_bit_fragments_multiply_alike_at_both_levels(words, counts):
     shape, result, a, b, *more = words.split()
     limit, bits = (".satfinite" if "satfinite" in more else "", f".{more[0]}.popc" if a == "b1" else "")
     opcode = f"mma.sync.aligned.{shape}.row.col{limit}.{result}.{a}.{b}.{result}{bits}"

@@ -233,16 +233,14 @@ def solve(n: int, level: str, checks: bool = True, **parts: str) -> tuple[np.nda
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("checks", [True, False])
 @pytest.mark.parametrize("n", [3, 5, 6, 22])
-def test_the_compiler_may_load_four_numbers_beyond_the_end_of_an_array_for_a_loop_that_uses_fewer(
-    n, checks, level, monkeypatch
-):
+def test_unused_loads_beyond_an_arrays_end_are_no_error(n, checks, level, monkeypatch):
     monkeypatch.setattr(Launch, "run", lambda launch: pytest.fail("the engine in NumPy runs it, too"))
     for shared in ("extern __shared__ float w[];", f"__shared__ float w[{n}];"):
         x, expected = solve(n, level, checks, shared=shared)
         assert np.allclose(x, expected, atol=1e-5)
 
 
-def test_a_neighbour_that_others_write_meanwhile_does_not_matter_to_a_wide_load_that_ends_there():
+def test_wide_load_ignores_an_unused_neighbour_under_write():
     x, expected = solve(6, "sass", shared="__shared__ float w[6]; __shared__ int turns[6];",
                         meanwhile="if (t < 6) turns[t] = 1; if (t < 6 && turns[t] == n) break;")  # fmt: skip
     assert np.allclose(x, expected, atol=1e-5)

@@ -80,7 +80,7 @@ def chained(how, level, fence):
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", FLAGS)
-def test_a_flag_in_shared_memory_hands_on_what_lies_before_a_fence_without_the_engine_in_numpy(how, level, monkeypatch):
+def test_shared_flag_orders_data_without_the_numpy_engine(how, level, monkeypatch):
     monkeypatch.setattr(Launch, "run", lambda launch: pytest.fail("the engine in NumPy runs it, too"))
     assert chained(how, level, "__threadfence_block();").tolist() == [36] * 256
 

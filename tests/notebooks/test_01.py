@@ -52,7 +52,7 @@ def test_memory_is_the_limit_at_the_depth_that_is_said():
     assert [bound(ADA, K) for K in (2 * ada, ada)] == ["compute", "memory"] and bound(H200, h200) == "compute"
 
 
-def test_the_coalesced_kernel_is_faster_than_memory_could_move_what_it_asks_for_and_warptiled_passes_the_ridge():
+def test_coalesced_beats_its_requests_and_warptiled_the_ridge():
     naive, coalesced, warptiled = (
         point_of(get(name), H200, (4096, 4096, 4096)) for name in ("naive", "coalesced", "warptiled")
     )

@@ -73,7 +73,7 @@ def test_256_sums_do_not_fit_into_registers():
     assert run.compiled(kernel, H200.arch).local_bytes > 1024
 
 
-def test_up_to_1024_the_2d_tile_has_fewer_blocks_than_there_are_sms_and_a_simpler_kernel_wins():
+def test_up_to_1024_2d_tile_leaves_sms_idle_and_loses():
     (last,) = said("06", r"Up to (\d+) the 2-D tile has fewer blocks than the GPU has SMs")
     for size in (256, 512, 1024, 2048):
         blocks = TWO_D.grid(size, size)
@@ -110,9 +110,9 @@ def test_the_wavefronts_per_fma_and_the_operations_per_cycle_are_those_counted()
 
 def test_the_options_of_the_prediction_of_speed_are_what_their_reasons_say():
     found = speeds(4096)
-    assert round(found["block_tile_2d"] / found["shared_memory"]) == 3
+    assert round(2 * found["block_tile_2d"] / found["shared_memory"]) / 2 == 3.5
     assert 8 * found["shared_memory"] > H200.peak_fp32_gflops
-    assert round(found["shared_memory"] / found["coalesced"], 1) == 1.5
+    assert round(found["shared_memory"] / found["coalesced"], 1) == 1.4
     waves = {
         name: sum(counters(name)[WAVEFRONTS.format(op)] for op in ("ld", "st"))
         for name in ("shared_memory", "block_tile_2d")

@@ -102,12 +102,13 @@ def test_the_queue_to_shared_memory_is_full_most_of_the_time(bars):
 def test_the_predicted_bars_are_as_long_as_the_recorded_ones_and_err_where_the_text_says(bars, predictions):
     ours = {name: budget.predicted(found, name, (SIZE,) * 3) for name, found in predictions.items()}
     for name in NAMES:
-        assert ours[name].total == pytest.approx(bars[name].total, rel=0.10)
+        assert ours[name].total == pytest.approx(bars[name].total, rel=0.12)
         assert ours[name].waits["dispatch_stall"] == pytest.approx(bars[name].waits["dispatch_stall"], rel=0.25)
         assert ours[name].fma == pytest.approx(bars[name].fma) == budget.K_STEP
     mine, theirs = ours["shared_memory"].waits, bars["shared_memory"].waits
-    for reason in ("barrier", "mio_throttle", "short_scoreboard"):
+    for reason in ("mio_throttle", "short_scoreboard"):
         assert mine[reason] == pytest.approx(theirs[reason], rel=0.15)
+    assert 2 * theirs["barrier"] < mine["barrier"] < 2.5 * theirs["barrier"]
     mine, theirs = ours["block_tile_1d"].waits, bars["block_tile_1d"].waits
     assert 1.7 * theirs["barrier"] < mine["barrier"] < 2 * theirs["barrier"]
     assert mine["mio_throttle"] == pytest.approx(3 / 5 * theirs["mio_throttle"], rel=0.1)
@@ -128,7 +129,8 @@ def test_the_page_has_the_parts_of_the_bar_and_names_the_lines_that_cost_most():
 
 
 def test_what_the_answer_says_of_each_part_of_the_bar_is_so():
-    assert [n07.saved(group) > -0.5 for group in n07.GROUPS] == [True, True, True, False]
+    fmas, other, shared, far = map(n07.saved, n07.GROUPS)
+    assert fmas == pytest.approx(0, abs=0.5) and 0 < 5 * far < other < shared
 
 
 def test_of_the_three_changes_only_the_many_threads_per_column_help():
@@ -152,7 +154,7 @@ def test_the_kernel_that_was_recorded_as_mended_is_the_solution():
     )  # fmt: skip
 
 
-def test_the_four_kernels_are_told_by_their_largest_part_and_their_sources_come_after_the_answer():
+def test_four_kernels_are_known_by_their_largest_part():
     assert {one.name: n07.cure(one) for one in n07.unknown_profiles()} == n07.FOUR_KERNELS.solved
     codes = sources("07", "code")
     asked = next(n for n, text in enumerate(codes) if "four_kernels.check(" in text)

@@ -77,7 +77,7 @@ def test_transposing_loses_at_most_sizes_and_the_swizzle_is_ahead_of_padding_at_
     assert 1 < instructions["swizzled"] / instructions["padded"] < 1.1
 
 
-def test_the_repair_of_the_loads_saves_more_wavefronts_than_padding_and_buys_more_at_each_size():
+def test_repaired_loads_save_more_wavefronts_than_padding():
     def waves(name, op):
         return counters(name)[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"]
 

@@ -89,14 +89,14 @@ def test_the_blanks_cell_takes_its_solution_which_gains_what_the_prose_says():
         assert 100 * (course.speed("wide", size).gflops / course.speed("patch", size).gflops - 1) > least
 
 
-def test_the_two_changes_of_the_kernel_in_ptx_gain_together_where_rows_are_aligned_and_move_no_counter_of_traffic():
+def test_both_ptx_changes_gain_if_aligned_at_equal_traffic():
     assert all(gain("vectorized_ptx", "vectorized", size) > 0 for size in (1024, 2048, 4096))
     before, after = counters("vectorized"), counters("vectorized_ptx")
     traffic = [name for name in before if "requests" in name or "sectors" in name or "wavefronts" in name]
     assert traffic and all(before[name] == after[name] for name in traffic)
 
 
-def test_float4_leaves_the_share_of_issuing_cycles_as_it_was_and_takes_as_much_off_the_cycles_as_off_the_instructions():
+def test_float4_saves_cycles_as_it_saves_instructions():
     before, after = states("interleaved", 2048), states("vectorized", 2048)
     assert abs(after.issuing - before.issuing) < 0.01 and 0.64 < after.issuing < 0.69
     cycles = [found.metrics["smsp__cycles_active.avg"] for found in (before, after)]

@@ -33,7 +33,7 @@ def test_double_buffering_helps_most_where_a_block_is_alone_and_never_loses():
     assert min(gains[size] for size in alone) > 2 * max(gains[size] for size in SIZES if size not in alone)
 
 
-def test_at_2049_a_few_blocks_are_left_over_and_double_buffering_gains_three_quarters_of_what_it_gains_at_1024():
+def test_at_2049_double_buffering_gains_three_quarters():
     size, fit, blocks, alone, other = said(
         "10",
         r"At (\d+), (\d+) of the (\d+) blocks fit at once, and the other (\d+) then run alone: "
@@ -44,7 +44,7 @@ def test_at_2049_a_few_blocks_are_left_over_and_double_buffering_gains_three_qua
     assert 0.7 < here / there < 0.8
 
 
-def test_asynchronous_copies_lose_to_ping_pong_where_the_prose_says_so_and_win_where_rows_are_not_aligned():
+def test_async_copies_lose_to_ping_pong_but_win_unaligned():
     large = [(2048,), (4096,), (8192,), (8192, 1024, 4096), (4096, 4096, 128)]
     assert sum(gain("async_copy", "ping_pong", *shape) < 0 for shape in large) > len(large) / 2
     assert all(gain("async_copy", "ping_pong", size) > 0 for size in (2049, 4095))
@@ -75,7 +75,7 @@ def test_the_registers_for_two_three_and_four_blocks_are_what_the_prose_says():
     assert 85 // 8 * 8 == 80 and H200.register_allocation_unit == 256
 
 
-def test_asynchronous_copies_move_the_same_bytes_by_more_instructions_and_several_times_the_requests():
+def test_async_copies_move_the_same_bytes_by_more_requests():
     before, after = counters("ping_pong"), counters("async_copy")
     moved = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
     assert after[moved.format("sectors")] == before[moved.format("sectors")]
@@ -107,7 +107,7 @@ def test_ping_pong_gains_a_tenth_or_more_at_every_shape_of_the_table():
     assert min(gain("ping_pong", "double_buffered", *shape) for shape in shapes) > 0.095
 
 
-def test_the_second_buffer_of_the_plain_kernel_gains_little_and_three_stages_lose_as_the_prose_says():
+def test_second_buffer_gains_little_and_three_stages_lose():
     gained, lost = said("10", r"gains about (\d+) per cent, and three stages \*lose\* (\d+) per cent")
     for size in (1024, 2048, 4096):
         tiled, two, three = (course.speed(name, size).gflops for name in ("tiled", "next_tile", "three_stages"))

@@ -69,7 +69,7 @@ def test_the_other_lane_map_that_the_notebook_gives_away_passes():
     assert told and n11.check_lane_map(*told.groups()).passed
 
 
-def test_small_matrices_lose_where_blocks_are_fewer_than_sms_and_large_ones_gain_a_few_per_cent():
+def test_fewer_blocks_than_sms_lose_large_matrices_gain_a_little():
     for size in (256, 512, 1024, 2048, 4096, 8192):
         won = gain("warptiled", "async_copy", size)
         few = np.prod(get("warptiled").grid(size, size)) < 0.9 * H200.sms
@@ -77,7 +77,7 @@ def test_small_matrices_lose_where_blocks_are_fewer_than_sms_and_large_ones_gain
     assert counters("warptiled")[WAVES.format("ld")] * 2 == counters("async_copy")[WAVES.format("ld")]
 
 
-def test_loads_from_shared_memory_need_more_cycles_than_the_fmas_only_before_the_conflicts_are_gone():
+def test_shared_loads_outlast_fmas_only_with_conflicts():
     share = {}
     for name in ("block_tile_2d", "padded", "interleaved", "async_copy", "warptiled"):
         share[name] = counters(name)[WAVES.format("ld")] / (counters(name)[FMAS] / 32 / 4)
@@ -135,7 +135,7 @@ def test_the_learner_s_kernel_has_wavefronts_row_by_row():
     assert (loads["As"].each, loads["Bs"].each) == (2, 4)
 
 
-def test_the_two_loads_of_the_learner_s_kernel_take_six_wavefronts_as_the_folded_question_says():
+def test_learners_two_loads_take_six_wavefronts():
     (told,) = said("11", r"two loads take together at each k\?</summary>(\w+)\.")
     mine = levels_of(hierarchy.shown(course.kernel("warp_tile")))
     assert sum(loads.wavefronts for loads in mine.loads[0].values()) == told == 6

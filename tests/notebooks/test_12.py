@@ -38,7 +38,7 @@ def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check():
 # --- steps 1 and 6: the marks
 
 
-def test_numbers_too_small_for_a_normal_float_count_as_0_in_every_multiply_add_as_the_text_says():
+def test_subnormal_numbers_count_as_0_in_every_fma():
     (counts_as,) = said("12", r"numbers below 2⁻¹²⁶ count as (\d)")
     fmas = re.findall(r"\bFFMA[.\w]*", compiler.disassemble(run.compiled(get("stream_k"))))
     assert counts_as == 0 and len(fmas) > 1000 and set(fmas) == {"FFMA.FTZ"}
@@ -59,7 +59,7 @@ def test_c_is_right_where_it_was_not_changed_on_purpose():
 
 
 @pytest.mark.parametrize("name", ["warptiled", "serpentine", "stream_k"])
-def test_the_model_agrees_without_marks_to_a_few_per_cent_and_misses_a_tenth_of_a_cycle_with_them(name):
+def test_model_agrees_without_marks_and_misses_a_tenth_with_them(name):
     text = compiler.disassemble(run.compiled(get(name)))
     for change, shown in ((AS_COMPILED, text), (NO_REUSE, text.replace(".reuse", ""))):
         metrics = recorded(name, change).metrics
@@ -130,7 +130,7 @@ def test_the_nine_lines_of_the_notebook_are_the_model():
 # --- steps 4 and 5: what was measured
 
 
-def test_the_second_row_and_the_sixth_ask_one_bank_twice_each_time_and_take_one_cycle_and_two():
+def test_rows_two_and_six_ask_a_bank_twice_in_1_and_2_cycles():
     assert "second row of the table with the sixth" in prose("12")
     second, sixth = (list(registers.PATTERNS)[row] for row in (1, 5))
     for pattern, cycles in ((second, 1), (sixth, 2)):
@@ -148,7 +148,7 @@ def test_fewer_reads_gain_little_and_fewer_writes_more_than_twice_as_much():
     assert 0 < reads < 0.03 and writes > 2 * reads
 
 
-def test_a_merged_load_costs_the_same_whatever_bank_sums_go_to_and_another_only_where_they_go_to_one():
+def test_merged_load_costs_the_same_for_any_bank_of_sums():
     merged, others = ("zigzag, rows", "zigzag, columns"), ("unmerged, rows", "unmerged, columns", "each lane its own")
     for lanes in merged:
         cost = [registers.cost_of(lanes, sums) for sums in (BOTH_BANKS, ONE_BANK)]
@@ -185,7 +185,7 @@ def test_in_the_second_map_by_hand_partners_differ_in_row_and_column():
     assert moved == sorted(said("12", r"lanes (\d) and (\d) have moved down a row, and lanes (\d) and (\d) up"))
 
 
-def test_twice_the_wavefronts_make_the_large_kernel_faster_with_the_same_bits_and_the_small_one_slower():
+def test_twice_the_wavefronts_help_the_large_kernel_alone():
     merged, unmerged = recorded("stream_k"), recorded("stream_k, unmerged lanes")
     assert unmerged.metrics["wavefronts"] > 1.7 * merged.metrics["wavefronts"]
     assert unmerged.sha256 == merged.sha256 and 0.025 < gain(unmerged, merged) < 0.04

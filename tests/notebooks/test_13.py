@@ -62,7 +62,7 @@ def test_three_predictors_have_three_winners_and_the_one_with_the_fewest_reads_s
     assert max(best["occupancy"].params[name] for name in ("TM", "TN")) == 4, "Occupancy wants small patches"
 
 
-def test_the_model_sees_the_best_tile_where_intensity_does_which_cannot_tell_its_configurations_apart():
+def test_model_and_intensity_agree_on_the_best_tile():
     predicted = landscape.landscape_of(H200)
     by_hand = get(landscape.FIRST_GUESS).params
     assert (
@@ -279,7 +279,7 @@ def test_a_search_that_does_not_pass_is_replaced_by_ours_so_that_the_notebook_go
     assert n13.yours(other) is other
 
 
-def test_the_best_setting_at_4096_is_half_as_fast_again_as_the_numbers_of_notebook_06_in_the_same_template():
+def test_best_setting_at_4096_beats_notebook_06_by_half():
     assert "half as fast again as the same template" in prose("13")
     ours = said("13", r"numbers of notebook 06, `sgemm<(\d+), (\d+), (\d+), (\d+), (\d+)>`")
     patch = exercises.get("patch").solved

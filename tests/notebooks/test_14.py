@@ -137,7 +137,7 @@ def test_what_the_explorer_s_questions_should_have_found():
     assert all(len({*point.shape}) == 1 and point.shape[0] >= 4096 for point in fastest)
 
 
-def test_the_larger_tile_is_the_better_one_from_2048_on_and_odd_rows_cost_stream_k_less_than_cublas():
+def test_larger_tile_wins_from_2048_odd_rows_cost_stream_k_less():
     (first,) = said("14", r"From (\d+) on: it is the first size at which the larger tile")
     assert all(gain("serpentine", "ping_pong", size) < 0 for size in (256, 512, 1024))
     assert all(gain("serpentine", "ping_pong", size) > 0 for size in (first, 2 * first))

@@ -43,7 +43,7 @@ def test_an_mma_of_fp8_is_one_instruction_on_ada_and_fourteen_on_hopper():
     assert precisions.machine_code_of_fp8("sm_90") == {"F2FP": 12, "HMMA": 2}
 
 
-def test_in_the_small_example_every_lane_holds_what_the_table_says_and_lane_3_gets_what_is_worked_out():
+def test_lanes_of_the_small_example_hold_the_tables_values():
     a, b = np.zeros((4, 2), int), np.zeros((2, 4), int)
     element = r"\[(\d)\]\[(\d)\]"
     lanes = re.findall(rf"\| (\d) \| (\d), (\d) \| A{element} = (\d) \| B{element} = (\d) \| C{element}, C{element} \|",
@@ -65,7 +65,7 @@ def test_the_three_sums_come_out_as_the_prose_says():
     assert precisions.sums_of_four(2.0**24, 1.75) == (7.0, 8.0, 6.0)
 
 
-def test_the_last_kernel_is_at_about_two_thirds_of_cublas_and_ldmatrix_without_the_swizzle_is_slower():
+def test_last_kernel_is_at_two_thirds_of_cublas_swizzle_counts():
     rows = precisions.recorded().ladder(tensor.TENSOR, (4096, 8192))
     shares = [int(row[column].rstrip("%")) for row in rows[-1:] for column in (3, 5)]
     assert all(63 <= share <= 72 for share in shares)
@@ -80,7 +80,7 @@ def test_alone_with_cublas_the_last_kernels_are_at_half_to_two_thirds_of_it():
     assert shares["BF16", "8192"] < shares["BF16", "4096"]
 
 
-def test_all_but_fp32_draw_about_700_watts_and_cublas_gets_more_out_of_a_joule_and_out_of_a_cycle():
+def test_all_but_fp32_draw_700_watts_and_cublas_is_thriftier():
     rows = precisions.recorded().alone()
     assert [row[:2] for row in rows[:2]] == [("BF16", "last kernel"), ("BF16", "cuBLAS")] and len(rows) == 8
     for mine, cublas in zip(rows[0::2], rows[1::2], strict=True):
@@ -144,7 +144,7 @@ def test_errors_of_split_floats_are_where_the_prose_puts_them():
     assert two[-1] > 10 * two[0]
 
 
-def test_for_a_small_c_3xtf32s_error_is_below_float32s_at_every_k_and_that_of_bf16x6_not_where_k_is_large():
+def test_small_c_3xtf32s_error_is_below_float32s_at_every_k():
     rows = {row[0]: [float(cell) for cell in row[1:]] for row in precisions.recorded().errors(256)}
     single = rows["FP32, cuBLAS"]
     assert all(mine <= theirs for mine, theirs in zip(rows["3xTF32"], single, strict=True))
@@ -188,7 +188,7 @@ def test_the_prediction_is_what_the_rule_of_wavefronts_gives():
     assert n15.ONE_MATRIX.wavefronts == 4
 
 
-def test_a_matrix_of_bs_tile_takes_as_many_wavefronts_as_the_prose_says_and_both_make_up_what_is_counted():
+def test_matrices_of_bs_tile_add_up_to_counted_wavefronts():
     (row,) = precisions.counted(("ldmatrix",))
     _, instructions, counted, _, products = (int(cell.replace(" ", "")) for cell in row[1:])
     params = tensor.get("ldmatrix").params

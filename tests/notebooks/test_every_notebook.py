@@ -83,7 +83,7 @@ def test_every_link_to_a_file_leads_to_one(number):
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_the_idea_of_a_notebook_is_three_sentences_without_a_term_that_is_explained_in_it_or_later(number):
+def test_ideas_are_three_sentences_without_later_terms(number):
     sentences = plan.course().notebook(number).told.splitlines()
     assert len(sentences) == 3 and all(re.fullmatch(r"[A-Z].*\w\.", one) for one in sentences)
     assert all(len(re.findall(r"[.?!]( |$)", one)) == 1 for one in sentences), "one sentence on each line"
@@ -121,7 +121,7 @@ def test_every_link_of_a_term_leads_to_its_entry(number):
     assert targets and [target for target in targets if target not in anchors] == []
 
 
-def test_an_entry_whose_term_has_capitals_has_an_anchor_for_pages_that_know_small_letters_only():
+def test_terms_with_capitals_have_a_lower_case_anchor():
     text = (FOLDER / "glossary.md").read_text(encoding="utf-8")
     capitals = [one for one in glossary.entries() if one.terms[0] != one.terms[0].lower()]
     assert capitals and all(f'<a id="{one.anchor}"></a>\n\n### {one.terms[0]}\n' in text for one in capitals)

@@ -56,7 +56,7 @@ async def until(true):
             await asyncio.sleep(0.005)
 
 
-def test_an_input_is_drawn_while_the_note_of_the_one_before_is_worked_out_and_that_is_never_shown(slow):
+def test_new_input_is_drawn_and_the_old_note_never_shown(slow):
     async def play():
         slow.number.value = 1
         await until(lambda: slow.begun)

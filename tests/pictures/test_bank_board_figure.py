@@ -38,7 +38,7 @@ def test_a_cell_stands_at_its_bank_and_its_wavefront():
     assert lowest == picture.BOARD_TOP + 7 * 36
 
 
-def test_32_wavefronts_fit_on_the_board_of_an_explorer_and_make_a_still_one_higher_so_that_all_can_be_read():
+def test_32_wavefronts_fit_an_explorer_and_raise_a_still_board():
     still, explorer = (bank_board_figure(access(LANES * 32), "t", whole=whole) for whole in (False, True))
     for drawn, height in ((still, 32 * picture.LEAST_ROW), (explorer, picture.BOARD_HEIGHT)):
         waiting = cells(drawn, "words that wait")

@@ -43,7 +43,7 @@ def test_nothing_to_draw_is_said():
         gflops_figure([], "x", "y")
 
 
-def test_a_bar_that_is_not_told_yet_has_its_row_and_a_question_mark_and_no_part_in_the_caption():
+def test_hidden_bar_has_a_question_mark_and_no_caption():
     drawn = gflops_figure([*BARS, Bar("secret", None)], "Three", "measured here")
     (axes,) = drawn.axes
     assert len(axes.patches) == 2 and axes.texts[-1].get_text() == UNTOLD

@@ -36,7 +36,7 @@ def spread(per_kernel):
     return float(np.std(np.log(per_kernel)))
 
 
-def test_samples_without_an_issue_are_proportional_to_the_cycles_that_are_left_when_dispatch_stalls_are_taken_off():
+def test_samples_without_issue_follow_cycles_without_dispatch():
     large = [name for name in KERNELS if name != "naive"]  # whose sampler takes longer steps
     found = {name: budget.counted(name) for name in large}
     samples = np.array([sum(one.samples.values()) for one in found.values()])

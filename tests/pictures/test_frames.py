@@ -58,7 +58,7 @@ def moved_and_rested(explorer, value):
     asyncio.run(rest())
 
 
-def test_a_setting_that_was_shown_before_is_not_drawn_again_and_leaves_the_controls_as_drawing_did(explorer):
+def test_known_setting_is_not_drawn_again_controls_agree(explorer):
     explorer.first.value = 4
     assert explorer.second.max == 4
     explorer.first.value = 3

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gemm_kernels import UPPER
+from gemm_kernels import LADDER, UPPER
+from gemm_kernels.kernel import CUDA_FOLDER
 from helpers import recordings
 from helpers.pictures.ladder import steps
 from helpers.pictures.ladder.explorer import kinds
@@ -26,8 +27,13 @@ def test_the_ladder_ends_at_58_tflops_from_4096_on():
 
 
 def test_each_rung_but_the_last_is_a_small_change():
-    changes = {one.kernel.name: one.new for one in steps.steps(GPU)}
-    assert max(new for name, new in changes.items() if name != "persistent") < 80
+    marks = [[line.mark for line in steps.diff_of(kernel).lines] for kernel in UPPER[:-1]]
+    assert max(one.count("+") for one in marks) < 80
+
+
+def test_no_file_of_the_ladder_is_longer_than_400_lines():
+    lengths = {file.name: len(file.read_text(encoding="utf-8").splitlines()) for file in CUDA_FOLDER.glob("*.cu*")}
+    assert {f"{kernel.file}.cu" for kernel in LADDER + UPPER} <= {*lengths} and max(lengths.values()) <= 400
 
 
 def test_a_gpu_without_the_upper_rungs_has_no_button_for_them(monkeypatch):

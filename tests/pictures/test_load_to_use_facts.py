@@ -30,6 +30,6 @@ def test_loads_that_ptx_keeps_in_their_place_stand_further_from_their_use(median
 
 
 @pytest.mark.parametrize(("near", "far"), [("padded", "swizzled"), ("vectorized", "vectorized_ptx")])
-def test_where_a_load_stands_further_from_its_use_warps_wait_less_for_shared_memory_on_an_h200(near, far, median):
+def test_loads_further_from_their_use_wait_less_on_an_h200(near, far, median):
     one, other = (states(name, 2048).waiting("short_scoreboard") for name in (near, far))
     assert other < 0.7 * one and median[far] > median[near]

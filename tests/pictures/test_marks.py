@@ -23,7 +23,7 @@ def told(explorer) -> list[str]:
     return [one.words for one in marks.of(picture)]
 
 
-def test_a_mark_lies_where_its_box_is_drawn_and_a_length_of_words_that_does_not_fit_is_refused():
+def test_marks_lie_on_their_box_and_long_words_are_refused():
     drawn, axes = page.page(200, "title", "A caption.")
     marks.tell(axes, page.boxes([90, 450], 50, 45, 20), ["one", "two"])
     height = 100 * float(drawn.get_size_inches()[1])

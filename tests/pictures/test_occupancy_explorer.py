@@ -67,7 +67,7 @@ def test_the_static_twin_covers_all_limiters_of_the_ladder():
     assert drawn.caption.startswith("From")
 
 
-def test_a_recorded_kernel_shows_its_recorded_speed_a_learners_the_predicted_one_and_other_numbers_none():
+def test_recorded_kernels_show_recorded_learners_predicted_speed():
     assert "recorded on NVIDIA H200" in occupancy.explore(kernel="naive").later()()
     mine = OwnKernel(get("naive").source.replace("naive", "mine"), "sgemm_mine", (16, 16))
     explorer = occupancy.explore(mine)

@@ -72,7 +72,7 @@ def test_the_static_twin_compares_the_stages():
     assert "double\u00a0buffer" in pipeline.small_multiples((1, 2)).caption
 
 
-def test_stages_that_were_recorded_show_that_speed_others_a_predicted_one_and_too_few_the_rule():
+def test_recorded_stages_show_their_speed_others_a_prediction():
     explorer = pipeline.explore()
 
     def told():

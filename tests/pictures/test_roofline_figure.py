@@ -36,7 +36,7 @@ def test_the_roof_bends_where_memory_and_arithmetic_meet():
     assert y[1] == y[2] == H200.peak_fp32_gflops
 
 
-def test_a_kernel_stands_once_at_the_intensity_of_the_bytes_that_it_asks_for_and_the_axis_says_so():
+def test_kernel_stands_once_at_its_requested_intensity():
     drawn = roofline_figure(roof(point("k", 8, 9000)))
     assert line(drawn, "k").get_xydata().ravel() == pytest.approx([8, 9000])
     assert drawn.axes[1].get_xlabel() == "intensity: FLOP per byte fetched"
@@ -107,7 +107,7 @@ def test_a_measured_shape_says_how_much_of_its_roof_it_reaches_and_when_neither_
     assert drawn.caption.count("neither") == 1
 
 
-def test_the_roof_in_three_steps_is_what_memory_feeds_what_arithmetic_does_and_the_lower_of_the_two():
+def test_three_steps_are_memory_arithmetic_and_the_lower():
     drawn = steps_figure(H200, {"vector": (4096, 1, 4096), "matrix": (4096, 4096, 4096)})
     memory, arithmetic, both = drawn.axes[1:]
     ends = [

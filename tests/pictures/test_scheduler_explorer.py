@@ -41,7 +41,7 @@ def test_a_warps_row_shows_when_it_issues_waits_and_is_not_selected():
 
 
 @pytest.mark.parametrize("choice", [Choice(16, 1, 23), Choice(4, 2, 23), Choice(3, 1, 7), Choice(9, 1, 40)])
-def test_the_share_of_the_cycles_is_what_warps_times_independent_instructions_by_latency_gives(choice):
+def test_share_of_cycles_is_warps_times_ilp_by_latency(choice):
     issued = scheduler.timeline_of(choice).issued
     assert len([who for who in issued if who >= 0]) / len(issued) == choice.warps * choice.independent / choice.latency
 

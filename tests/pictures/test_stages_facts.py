@@ -29,7 +29,7 @@ def test_the_stages_of_double_buffered_are_predicted_within_a_tenth_of_an_iterat
 
 
 @pytest.mark.parametrize("kernel", stamps.KERNELS)
-def test_each_warp_goes_through_the_stages_in_order_and_no_warp_leaves_a_barrier_before_the_last_arrives(kernel):
+def test_warps_take_stages_in_order_and_leave_barriers_together(kernel):
     found = stages.recorded(kernel)
     assert (np.diff(found.begins, axis=1) > 0).all()
     for number in range(found.begins.shape[1] - 1):

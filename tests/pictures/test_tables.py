@@ -21,6 +21,13 @@ def test_a_lane_becomes_its_thread_row_column_index_and_gap():
     assert rows[31].index == 1039
 
 
+def test_a_column_of_sentences_is_never_a_word_wide():
+    page = Table(("name", "idea", "n"), (("a", "A sentence that is longer than a line of words may be.", "1"),), "All:",
+                 words=frozenset({0, 1})).html()  # fmt: skip
+    cells = re.findall(r'<td style="([^"]*)">', page)
+    assert ["min-width: 14em" in one for one in cells] == [False, True, False]
+
+
 def test_threads_of_a_later_warp_are_counted_on():
     rows = address_rows(store(14, 16, 1024, warp=7), (16, 16), 1024)
     assert (rows[0].thread, rows[31].thread) == ((0, 14), (15, 15))

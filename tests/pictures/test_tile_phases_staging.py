@@ -98,7 +98,7 @@ extern "C" __global__ void dense(int M, int N, int K, float alpha, const float *
 """
 
 
-def test_tiles_that_are_filled_in_one_line_are_told_apart_by_the_registers_of_the_machine_code():
+def test_tiles_filled_in_one_line_differ_by_registers():
     (phase,) = staged_phases(record_source(IN_ONE_LINE, "dense", (8, 4), 8, level="sass"))
     assert sorted(phase.read_by(3 * 8 + 5, "A").tolist()) == [8 * row + k for row in (6, 7) for k in range(4)]
     assert sorted(phase.read_by(3 * 8 + 5, "B").tolist()) == [8 * k + 5 for k in range(4)]

@@ -93,6 +93,7 @@ def simulate(kernel, M, N, K, beta):
     return recording
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
 def test_the_formula_gives_the_bytes_that_the_simulated_threads_ask_for(kernel):
     M, N, K = SHAPE

@@ -87,7 +87,7 @@ def test_only_gpus_that_can_run_the_kernel_are_offered():
         tuning.explore(device="Tesla T4")
 
 
-def test_a_best_configuration_that_nobody_measured_is_told_a_predicted_speed_and_a_measured_one_that(searched):
+def test_unmeasured_best_configuration_shows_a_prediction(searched):
     explorer = tuning.explore(measure="occupancy")
     explorer.size.value = 4096
     best = landscape.landscape_of(H200, 4096).best("occupancy")

@@ -7,6 +7,7 @@ from helpers.pictures.tree import explorer as tree
 from tests.pictures.driving import drive, living_figures
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize("explorer", [shuffle, tree], ids=["shuffle", "tree"])
 def test_every_setting_shows_a_picture(explorer, monkeypatch):
     before = living_figures()

@@ -43,6 +43,7 @@ def test_the_slow_kernel_of_a_pair_has_its_cause_and_no_other(pair: Pair):
     assert [(one.rule, one.line) for one in slow(pair.rule).causes] == [(pair.rule, pair.line)]
 
 
+@pytest.mark.table(keep=3)
 @pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.rule)
 def test_the_mended_kernel_of_a_pair_has_no_cause(pair: Pair):
     found = profile.profile(captured(pair.mended))
@@ -50,6 +51,7 @@ def test_the_mended_kernel_of_a_pair_has_no_cause(pair: Pair):
     assert found.prediction.ms < 0.75 * slow(pair.rule).prediction.ms
 
 
+@pytest.mark.table(keep=3)
 @pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.rule)
 def test_recorded_times_of_a_pair_are_as_the_page_says(pair: Pair):
     found = slow(pair.rule)

@@ -103,7 +103,7 @@ FIRST_WORD = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)  # imports
 def test_every_package_that_the_code_imports_is_declared():
     groups = (PROJECT["dependencies"], EXTRAS["gpu"], EXTRAS["tune"], EXTRAS["slides"])
     declared = {canonicalize_name(Requirement(one).name) for group in groups for one in group}
-    of_a_gpu = {"cupy": ["cupy-cuda12x"], "cupy_backends": ["cupy-cuda12x"], "nvmath": ["nvmath-python"]}
+    of_a_gpu = {"cupy": ["cupy-cuda12x"], "cupy_backends": ["cupy-cuda12x"]}
     distributions = of_a_gpu | metadata.packages_distributions()
     theirs = {top for top, names in distributions.items() if declared & {canonicalize_name(one) for one in names}}
     theirs |= {name.replace("-", "_") for name in declared}  # of extras that are not installed

@@ -57,7 +57,7 @@ def test_a_real_python_tells_its_version_and_one_that_does_not_start_none(tmp_pa
     assert setup.version_of("echo") is None
 
 
-def test_a_python_that_cannot_make_environments_is_told_with_the_debian_package_and_its_own_words(course):
+def test_python_without_venv_names_the_debian_package(course):
     python = course / "python"
     python.write_text("#!/bin/sh\necho 'No module named venv'; exit 1\n")
     python.chmod(0o755)

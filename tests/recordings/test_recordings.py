@@ -119,6 +119,21 @@ def test_a_file_has_one_row_a_line(tmp_path):
     assert sum('"kernel": "naive"' in line for line in file.read_text(encoding="utf-8").splitlines()) == 2
 
 
+def test_rows_of_changed_kernels_take_their_old_places(tmp_path):
+    file = tmp_path / "states.json"
+    old = [{"kernel": kernel, "size": size, "ms": 1} for kernel in ("naive", "padded", "swizzled") for size in (1, 2)]
+    recordings.write(file, {"provenance": {"date": "first"}, "rows": old})
+    for date in ("second", "third"):
+        again = [{"kernel": "padded", "size": size, "ms": date} for size in (2, 1)]
+        recordings.replace_rows(file, {"date": date}, again)
+    content = json.loads(file.read_text(encoding="utf-8"))
+    assert content["provenance"] == {"date": "first", "later": {"padded": {"date": "third"}}}
+    assert [(r["kernel"], r["size"]) for r in content["rows"]] == [(r["kernel"], r["size"]) for r in old]
+    assert [r["ms"] for r in content["rows"]] == [1, 1, "third", "third", 1, 1]
+    with pytest.raises(recordings.NoRecording, match=r"no rows of pinned to replace; record the whole suite"):
+        recordings.replace_rows(file, {}, [{"kernel": "pinned", "size": 1}])
+
+
 def test_what_is_not_there_is_answered_with_what_there_is(tmp_path):
     merge("now", [row()], tmp_path)
     with pytest.raises(recordings.NoRecording, match="no recording of 'GPU Y'; there are recordings of: GPU X"):
@@ -135,7 +150,7 @@ def test_what_is_not_there_is_answered_with_what_there_is(tmp_path):
         recordings.raw("GPU X", "search", tmp_path)
 
 
-def test_a_suite_lies_in_a_file_of_its_own_and_searches_are_not_among_the_measurements_of_all_suites(tmp_path):
+def test_suite_has_its_file_and_searches_stay_out_of_all(tmp_path):
     merge("now", [row(kernel="autotuned", ms=2)], tmp_path)
     merge("now", [row(kernel="autotuned", ms=1)], tmp_path, "finals")
     assert recordings.gpus(tmp_path) == ["GPU X"]

@@ -7,6 +7,7 @@ from helpers.tools.bench import explorers as bench
 pytestmark = pytest.mark.usefixtures("only_what_a_test_makes")
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize("name", ["thread_map", "occupancy", "tile_phases", "ladder"])
 def test_every_explorer_is_moved_and_timed(name):
     moves = list(bench.EXPLORERS[name](1))

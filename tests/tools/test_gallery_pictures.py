@@ -21,6 +21,7 @@ def test_every_picture_has_three_settings_and_a_name_of_its_own():
         assert picture.question.endswith("?")
 
 
+@pytest.mark.table(keep=4)
 @pytest.mark.parametrize("picture", gallery.PICTURES, ids=lambda picture: picture.name)
 def test_every_setting_is_drawn_with_all_letters_apart(picture):
     for label, draw_setting in picture.settings:

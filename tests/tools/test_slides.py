@@ -217,7 +217,7 @@ def test_a_film_whose_control_cannot_be_moved_is_refused():
         deck.slides(book(STEP), [film])
 
 
-def test_a_task_is_what_an_exercise_begins_with_and_code_what_stands_in_a_cell_of_the_step_or_before():
+def test_task_begins_an_exercise_and_code_is_in_a_cell_before():
     cell = new_code_cell('source = """\nint first;\nint second;\n"""')
     task, code = deck.slides(book(new_markdown_cell("## 1 · Question"), cell, STEP), [
         replace(SLIDE, kind="task", what="naive", how=("// 1", "}")),

@@ -21,7 +21,7 @@ from helpers.exercises.framework.blank import LEARNER, Blank
 from helpers.exercises.framework.exercise import code_of
 from helpers.exercises.framework.multiplications import LAST, SHOWN, kernel_of, rungs
 from helpers.exercises.framework.speed import SUITE, recorded
-from helpers.measure.bench import cublas_sgemm
+from helpers.measure.bench import compile_all, cublas_sgemm
 from helpers.measure.problem import Reference, problem
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import interleave
@@ -126,6 +126,7 @@ def timed(launches: Sequence[Launch], budget_s: float = 0.3) -> list[Measurement
     (M, N, K) = launches[0].shape
     A, B, _ = (gpu.asarray(matrix) for matrix in problem(M, N, K))
     reference = Reference.of(A, B)
+    compile_all(launches)
     starts: list[Callable[[], None]] = []
     errors = []
     for launch in launches:

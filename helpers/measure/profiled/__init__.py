@@ -9,7 +9,7 @@ are recorded that ncu's sampler took while a scheduler issued nothing: what thes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import LADDER, at_shape
+from gemm_kernels import LADDER, Kernel, at_shape, get
 from gpusim import devices
 from helpers import gpu, recordings, run
 from helpers.measure.problem import ALPHA, BETA, problem
@@ -99,33 +99,42 @@ def _start(launch: Launch) -> Any:
     return partial(function, launch.grid, launch.block, args)
 
 
-def record(folder: Path = recordings.FOLDER, budget_s: float = 2.0) -> Path:
-    """Time and profile everything. Needs a GPU and ncu."""
+def record(folder: Path = recordings.FOLDER, kernels: Sequence[Kernel] = LADDER, budget_s: float = 2.0) -> Path:
+    """Time and profile everything. Needs a GPU and ncu.
+
+    kernels: all of the ladder, or those that alone are sampled again, see `recordings.replace_rows`.
+    """
+    file = recordings.path(gpu.name(), SUITE, folder)
+    if kernels != LADDER:
+        return recordings.replace_rows(file, provenance(), _not_issued(kernels), "not_issued")
     plan = launches()
     times = interleave([_start(launch) for launch in plan], budget_s, flush=WRITE)
     timed = [Timing.of(times[:, column]) for column in range(len(plan))]
     names = "|".join(dict.fromkeys(launch.kernel for launch in plan))
     states = profiled(METRICS, f"regex:^({names})$", __name__, ["small"])
-    sampled = profiled([NOT_ISSUED.format(reason) for reason in SAMPLED], "regex:sgemm_", __name__, ["ladder"])
     rows = [
         {"name": launch.name, "ms": [time.median_ms, time.lower_ms, time.upper_ms, time.repeats], "metrics": metrics}
         for launch, time, metrics in zip(plan, timed, states, strict=True)
     ]
-    samples = [{"kernel": kernel.name, "samples": counted} for kernel, counted in zip(LADDER, sampled, strict=True)]
-    file = recordings.path(gpu.name(), SUITE, folder)
-    content = {"gpu": gpu.name(), "provenance": provenance(), "size": SIZE, "rows": rows, "not_issued": samples}
-    recordings.write(file, content)
+    about = {"gpu": gpu.name(), "provenance": provenance(), "size": SIZE}
+    recordings.write(file, {**about, "rows": rows, "not_issued": _not_issued(LADDER)})
     return file
 
 
-def launch(which: str) -> None:
-    """What ncu profiles: "small", the launches above, or "ladder", kernels of the ladder."""
-    if which == "small":
-        for launch in launches():
-            _start(launch)()
+def _not_issued(kernels: Sequence[Kernel]) -> list[dict[str, Any]]:
+    metrics = [NOT_ISSUED.format(reason) for reason in SAMPLED]
+    sampled = profiled(metrics, "regex:sgemm_", __name__, [kernel.name for kernel in kernels])
+    return [{"kernel": kernel.name, "samples": samples} for kernel, samples in zip(kernels, sampled, strict=True)]
+
+
+def launch(*names: str) -> None:
+    """What ncu profiles: "small", the launches above, or kernels of the ladder by their names."""
+    if names == ("small",):
+        for one in launches():
+            _start(one)()
     else:
         A, B, C = (gpu.asarray(matrix) for matrix in problem(SIZE, SIZE, SIZE))
-        for kernel in LADDER:
-            start = run.load(at_shape(kernel, SIZE, SIZE, SIZE, gpu.name()))
+        for name in names:
+            start = run.load(at_shape(get(name), SIZE, SIZE, SIZE, gpu.name()))
             start(SIZE, SIZE, SIZE, ALPHA, A, B, BETA, C)
     gpu.synchronize()

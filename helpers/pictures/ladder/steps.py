@@ -1,9 +1,8 @@
-"""The upper rungs one after another: how small each step is, and what it gains."""
+"""The upper rungs one after another: what each step changes, and what it gains."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from gemm_kernels import UPPER, Kernel, get
 from gpusim import devices
@@ -15,16 +14,6 @@ from helpers.pictures.tables import Table
 
 SIZES = (2048, 4095, 4096, 8192)  # M = N = K of the table
 CUBLAS_AT = 4096
-
-
-@dataclass(frozen=True)
-class Step:
-    """One rung: lines that are new in it, lines of the kernel before it that are gone, and its points by size."""
-
-    kernel: Kernel
-    new: int
-    gone: int
-    points: Mapping[int, Point]
 
 
 def recorded_on() -> str:
@@ -50,14 +39,6 @@ def diffs() -> list[Folded]:
     return [diff_of(kernel).folded() for kernel in UPPER[:-1]]
 
 
-def steps(gpu: str) -> Iterator[Step]:
-    """The rungs in their order. gpu: where they were recorded."""
-    points = points_of(gpu)
-    for kernel in UPPER:
-        marks = [line.mark for line in diff_of(kernel).lines]
-        yield Step(kernel, marks.count("+"), marks.count("-"), points[kernel.name])
-
-
 def points_of(gpu: str) -> Mapping[str, Mapping[int, Point]]:
     """Kernel -> M = N = K -> its point."""
     lines = ladder_of(gpu, UPPER_RUNGS).lines
@@ -69,15 +50,15 @@ def table() -> Table:
     gpu = recorded_on()
     points, source = points_of(gpu), ladder_of(gpu, "ladder").source
 
-    def line(name: str, what: str, size: str, here: Mapping[int, Point]) -> tuple[str, ...]:
+    def line(kernel: Kernel) -> tuple[str, ...]:
+        here = points[kernel.name]
         speeds = [f"{here[size].gflops / 1e3:.1f}" for size in SIZES]
-        return (name, what, size, *speeds, f"{here[CUBLAS_AT].of_cublas:.0%}")
+        return (kernel.name, kernel.idea, *speeds, f"{here[CUBLAS_AT].of_cublas:.0%}")
 
-    rows = [line("stream_k", get("stream_k").idea, "", points["stream_k"])]
-    rows += [line(step.kernel.name, step.kernel.idea, f"+{step.new} −{step.gone}", step.points) for step in steps(gpu)]
+    rows = [line(kernel) for kernel in (get("stream_k"), *UPPER)]
     cublas = [f"{points['stream_k'][size].cublas / 1e3:.1f}" for size in SIZES]
-    rows.append(("cuBLAS", "", "", *cublas, "100%"))
-    head = ("kernel", "its idea", "lines", *(shape_label((size,) * 3) for size in SIZES), f"of cuBLAS at {CUBLAS_AT}")
+    rows.append(("cuBLAS", "", *cublas, "100%"))
+    head = ("kernel", "its idea", *(shape_label((size,) * 3) for size in SIZES), f"of cuBLAS at {CUBLAS_AT}")
     return Table(head, tuple(rows), f"TFLOPS ({source}). Peak: {_peak(gpu)}", words=frozenset({1}))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from gemm_kernels import LADDER, Kernel, choices, get
 from gpusim.timing.series import FURTHER, SUITE
 from helpers import gpu, recordings, run
-from helpers.measure import states
+from helpers.measure import profiled, states
 from helpers.measure.bench import NoGpu, NoProfiler, Refusal, bench_together, compile_all
 from helpers.measure.clocks import record_clocks
 from helpers.pictures.tuning.search_space import KERNEL, space, suits
@@ -126,6 +126,9 @@ def _parser() -> argparse.ArgumentParser:
     choose.add_argument(
         "--missing", action="store_true", help="keep what was measured before, and add shapes and candidates to it"
     )
+    choose.add_argument(
+        "--vectors", action="store_true", help="compare the kernels for one row or column again, and keep all else"
+    )
     choose.add_argument("--gpus", type=_count, help="measure shapes on so many GPUs of one kind side by side")
     choose.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write what was measured")
     choose.add_argument("--choices", type=Path, default=choices.FOLDER, help="where to write the choice")
@@ -134,7 +137,6 @@ def _parser() -> argparse.ArgumentParser:
     calibrating = commands.add_parser(
         "calibrate", help="microbenchmarks of this GPU, and workloads, for helpers.cycles"
     )
-    calibrating.add_argument("--states", action="store_true", help="Nsight Compute's stall reasons of the ladder, too")
     calibrating.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write")
     calibrating.set_defaults(run=_calibrate)
 
@@ -210,8 +212,6 @@ def _calibrate(options: argparse.Namespace) -> int:
     print(f"{len(calibrate.calibrate(options.folder)['measured'])} microbenchmarks")
     for series in (SUITE, FURTHER):
         print(record_workloads(series, options.folder))
-    if options.states:
-        print(states.record_states(options.folder))
     return 0
 
 
@@ -312,22 +312,26 @@ def _choose(options: argparse.Namespace) -> int:
     if device is None:
         print(f"gpusim.devices does not know {gpu.name()!r}: add its specification there first.", file=sys.stderr)
         return 2
+    if options.vectors and (options.gpus or options.missing or options.size):
+        print(
+            "choose --vectors has its own shapes and one GPU: leave out --gpus, --missing and --size.", file=sys.stderr
+        )
+        return 2
     gpus = side_by_side.like_this_one(options.gpus) if options.gpus else []
-    kernels = choosing.candidates(device.sms)
-    before, earlier = choosing.measured_before(kernels, gpu.name(), options.folder) if options.missing else ([], [])
-    known = {row.shape: row for row in before}
-    plan = {
-        shape: choosing.wanting(kernels, shape, device.sms, known.get(shape))
-        for shape in options.size or choosing.shapes()
-    }
-    plan = {shape: which for shape, which in plan.items() if which}
-    tried = sorted({candidate for which in plan.values() for candidate in which})
-    print(f"{len(tried)} of {len(kernels)} candidates at {len(plan)} shapes; compiling", flush=True)
-    compile_all([kernels[candidate].for_rows(N) for (_, N, _), which in plan.items() for candidate in which], _progress)
-    about = choosing.about(kernels, earlier, gpus)
+    if options.vectors:
+        plan = choosing.plan_of_vectors(gpu.name(), device.sms, options.folder)
+    else:
+        before = options.folder if options.missing else None
+        plan = choosing.plan(options.size or choosing.shapes(), gpu.name(), device.sms, before, gpus)
+    kernels, known = plan.kernels, plan.known
+    tried = {candidate for which in plan.wanted.values() for candidate in which}
+    print(f"{len(tried)} of {len(kernels)} candidates at {len(plan.wanted)} shapes; compiling", flush=True)
+    compile_all(
+        [kernels[candidate].for_rows(N) for (_, N, _), which in plan.wanted.items() for candidate in which], _progress
+    )
     measured: list[choosing.Measured] = []
     refused: list[Refusal] = []
-    measuring = choosing.measure_each(kernels, plan, device.sms, gpus, budget_s=options.budget)
+    measuring = choosing.measure_each(kernels, plan.wanted, device.sms, gpus, budget_s=options.budget)
     with closing(measuring):  # after what was measured has been kept
         try:
             for shape, measure in measuring:
@@ -345,8 +349,10 @@ def _choose(options: argparse.Namespace) -> int:
         finally:
             if measured:
                 by_shape = known | {row.shape: row for row in measured}
-                every = [by_shape[shape] for shape in dict.fromkeys([*known, *plan]) if shape in by_shape]
-                file = choosing.keep(about, kernels, every, device.sms, options.folder, options.choices)
+                every = [by_shape[shape] for shape in dict.fromkeys([*known, *plan.wanted]) if shape in by_shape]
+                file = choosing.keep(
+                    plan.about, kernels, every, device.sms, options.folder, options.choices, plan.fitted
+                )
                 print(f"choice: {file}")
     return _tell(refused)
 
@@ -384,6 +390,10 @@ def _record_answers(suite: str, options: argparse.Namespace) -> Path:
     kernels = tuple(options.kernels) or LADDER
     if suite == "golden":
         return record_golden(kernels, options.folder)
+    if suite == states.SUITE:
+        return states.record_states(options.folder, kernels)
+    if suite == profiled.SUITE:
+        return profiled.record(options.folder, kernels)
     if suite == "occupancy":
         return record_occupancy(options.folder)
     if suite == "clocks":

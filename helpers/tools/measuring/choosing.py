@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import Kernel, by_shape, choices
+from gemm_kernels import Kernel, by_shape, choices, get
+from gemm_kernels.choices import Candidate
 from gemm_kernels.trees import Tree
 from helpers import gpu, recordings
 from helpers.measure.bench import Refusal, accept, cublas_sgemm
@@ -56,6 +57,12 @@ MORE_SHAPES = (
     *((7, 3001, 2000), (3001, 7, 2001), (32, 2048, 2048), (45, 900, 2500), (50, 10_001, 63)),
     # Deep.
     *((64, 64, 16_384), (257, 129, 6000), (500, 40, 8000), (160, 60, 5700), (75, 26, 3100), (140, 135, 1600)),
+)
+# One row or column again: of language models (a vocabulary, one token's layers), tall, short, with odd rows.
+VECTORS = (
+    *((1, 151_936, 2048), (1, 50_257, 768), (1, 4096, 14_336), (1, 14_336, 4096), (1, 4096, 11_008), (1, 8192, 1024)),
+    *((1, 1024, 8192), (1, 2048, 2048), (1, 768, 3072), (1, 257, 257), (1, 5003, 7001), (1, 100, 50_000)),
+    *((50_257, 1, 768), (4096, 1, 14_336), (2048, 1, 2048), (257, 1, 257)),
 )
 RANDOM_SEED, RANDOM_COUNT = 5, 320  # and so many shapes that nobody thought of
 RANDOM_SIZES, RANDOM_FLOPS = (12, 8192), (5e6, 2e11)  # of M, N, K; of 2·M·N·K
@@ -318,14 +325,27 @@ def trees(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> 
 def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[str, Any]:
     """What `gemm_kernels.fastest` reads: the candidates with their costs, what estimates by those are off by, and the
     number of the best at each shape."""
+    return _parts(kernels, every_cost(kernels, measured, sms), measured) | {
+        "trees": [to_row(tree) for tree in trees(kernels, measured, sms)],
+        "promising_short": by_shape.PROMISING_SHORT,
+    }
+
+
+def rechosen(kernels: Sequence[Kernel], measured: Sequence[Measured], fitted: Sequence[Candidate]) -> dict[str, Any]:
+    """The same of candidates of which the first were fitted before and the others are never estimated."""
+    costs = [candidate.costs for candidate in fitted] + [None] * (len(kernels) - len(fitted))
+    return _parts(kernels, costs, measured)
+
+
+def _parts(
+    kernels: Sequence[Kernel], costs: Sequence[Mapping[str, float] | None], measured: Sequence[Measured]
+) -> dict[str, Any]:
     return {
         "candidates": [
-            {"kernel": kernel.name, "params": dict(kernel.params)} | ({"seconds": cost} if cost else {})
-            for kernel, cost in zip(kernels, every_cost(kernels, measured, sms), strict=True)
+            {"kernel": kernel.name, "params": dict(kernel.params)} | ({"seconds": dict(cost)} if cost else {})
+            for kernel, cost in zip(kernels, costs, strict=True)
         ],
-        "trees": [to_row(tree) for tree in trees(kernels, measured, sms)],
         "fastest": [[*row.shape, min(row.times, key=row.score)] for row in measured],
-        "promising_short": by_shape.PROMISING_SHORT,
     }
 
 
@@ -362,6 +382,56 @@ def _without_near_ones(row: Measured, among: set[int]) -> Measured:
     times = row.as_the_suite_times
     near = {which for which in among if times[which] <= NEAR * min(times.values())}
     return _renumbered(row, {which: which for which in times if which not in near})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to compare, see `plan` and `plan_of_vectors`.
+
+    kernels: the candidates.  wanted: the numbers of those that are measured at each shape.
+    known: what was measured before.  about: see `about`.
+    fitted: the first of the candidates, where they keep the costs that they have, and the others have none.
+    """
+
+    kernels: Sequence[Kernel]
+    wanted: Mapping[Shape, Sequence[int]]
+    known: Mapping[Shape, Measured]
+    about: Mapping[str, Any]
+    fitted: Sequence[Candidate] = ()
+
+
+def plan(
+    shapes: Sequence[Shape], gpu_name: str, sms: int, folder: Path | None = None, gpus: Sequence[str] = ()
+) -> Plan:
+    """All candidates at these shapes; with a folder of recordings, what is missing there.  gpus: see `measure_each`."""
+    kernels = candidates(sms)
+    before, earlier = measured_before(kernels, gpu_name, folder) if folder else ([], [])
+    known = {row.shape: row for row in before}
+    wanted = {shape: wanting(kernels, shape, sms, known.get(shape)) for shape in shapes}
+    wanted = {shape: which for shape, which in wanted.items() if which}
+    return Plan(kernels, wanted, known, about(kernels, earlier, gpus))
+
+
+def plan_of_vectors(gpu_name: str, sms: int, folder: Path = recordings.FOLDER) -> Plan:
+    """Those candidates of the choice on this GPU, and of today, that are never estimated: they are for few rows or
+    columns. They are measured at VECTORS and wherever they suit a shape that was measured before.
+
+    This changes no fit: what is chosen for an unmeasured shape with more rows and columns than one stays.
+    """
+    fitted = choices.of(gpu_name, "fastest").candidates
+    kernels = [get(candidate.kernel, **candidate.params) for candidate in fitted]
+    today = (kernel for kernel in candidates(sms) if kernel.name not in by_shape.ESTIMATED)
+    kernels += [kernel for kernel in today if kernel not in kernels]
+    numbers = [which for which, kernel in enumerate(kernels) if kernel.name not in by_shape.ESTIMATED]
+    known = {row.shape: row for row in read_measured(gpu_name, folder)}
+    suiting = {
+        shape: [which for which in numbers if by_shape.suits(kernels[which], shape)]
+        for shape in dict.fromkeys([*VECTORS, *known])
+    }
+    last = dict(recordings.raw(gpu_name, CHOICES, folder)["provenance"])
+    here = about([kernels[which] for which in numbers], [*last.pop("earlier", []), last])
+    here["provenance"]["code_sha256"] = last["code_sha256"] | here["provenance"]["code_sha256"]
+    return Plan(kernels, {shape: which for shape, which in suiting.items() if which}, known, here, fitted)
 
 
 def wanting(kernels: Sequence[Kernel], shape: Shape, sms: int, before: Measured | None = None) -> list[int]:
@@ -409,16 +479,18 @@ def keep(
     sms: int,
     folder: Path = recordings.FOLDER,
     choices_folder: Path = choices.FOLDER,
+    fitted: Sequence[Candidate] = (),
 ) -> Path:
     """Write what was measured into the GPU's recordings, and the choice into its choices, whose file is returned.
 
-    about: see `about`.
+    about: see `about`.  fitted: see `Plan`.
     """
     if not measured:
         raise ValueError("There is nothing to keep: no shape was finished.")
     rows = {"candidates": [kernel.entry for kernel in kernels], "rows": [to_row(row) for row in measured]}
     recordings.write(recordings.path(about["gpu"], CHOICES, folder), dict(about) | rows)
-    return update_choices(about["gpu"], sms, choices_folder, **chosen(kernels, measured, sms))
+    parts = rechosen(kernels, measured, fitted) if fitted else chosen(kernels, measured, sms)
+    return update_choices(about["gpu"], sms, choices_folder, **parts)
 
 
 def _sources(kernels: Sequence[Kernel]) -> dict[str, str]:

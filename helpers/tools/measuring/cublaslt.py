@@ -70,22 +70,22 @@ class Algorithm:
 
 
 @cache
-def _library() -> Any:
-    """The library, loaded. NoCublasLt if CuPy's cuBLAS has not brought it along."""
+def library(name: str = "libcublasLt.so") -> Any:
+    """The library, as CuPy has loaded it. NoCublasLt if CuPy's cuBLAS has not brought it along."""
     import cupy
 
     cupy.cuda.device.get_cublas_handle()  # which loads it
     maps = Path("/proc/self/maps").read_text(encoding="utf-8").split()
-    library = next((word for word in maps if "libcublasLt" in word), None)
-    if library is None:
+    found = next((word for word in maps if name in word), None)
+    if found is None:
         raise NoCublasLt(
-            "cuBLASLt is not among the libraries that CuPy has loaded: set up again with `make setup GPU=yes`."
+            f"{name} is not among the libraries that CuPy has loaded: set up again with `make setup GPU=yes`."
         )
-    return ctypes.CDLL(library)
+    return ctypes.CDLL(found)
 
 
 def _call(name: str, *arguments: Any) -> None:
-    status = getattr(_library(), name)(*arguments)
+    status = getattr(library(), name)(*arguments)
     if status:
         raise NoCublasLt(f"{name} answered with status {status}; cuBLAS's documentation lists them as cublasStatus_t.")
 
@@ -146,7 +146,7 @@ class _Product:
         most, results, count = c_uint64(WORKSPACE_BYTES), (_Result * MOST)(), c_int()
         attribute = c_int(MAX_WORKSPACE_BYTES), byref(most), c_size_t(8)
         _call("cublasLtMatmulPreferenceSetAttribute", self.preference, *attribute)
-        status = _library().cublasLtMatmulAlgoGetHeuristic(
+        status = library().cublasLtMatmulAlgoGetHeuristic(
             self.handle, self.operation, b, a, c, c, self.preference, c_int(MOST), results, byref(count)
         )
         if status not in (SUCCESS, NOT_SUPPORTED):
@@ -161,7 +161,7 @@ class _Product:
         _call("cublasLtMatmulAlgoGetIds", self.handle, *types, c_int(MOST_IDS), ids, byref(count))
         for number in ids[: count.value]:
             known = (c_uint64 * 8)()
-            if _library().cublasLtMatmulAlgoInit(self.handle, *types, c_int(number), byref(known)) != SUCCESS:
+            if library().cublasLtMatmulAlgoInit(self.handle, *types, c_int(number), byref(known)) != SUCCESS:
                 continue
             for tile, stages in itertools.product(_numbers(known, TILES) or [0], _numbers(known, STAGES) or [0]):
                 plain = Algorithm(number, tile, stages, option=0, swizzle=0, split_k=1, reduction=0)
@@ -177,11 +177,11 @@ class _Product:
             (SET_TILE, wanted.tile), (SET_STAGES, wanted.stages), (SET_OPTION, wanted.option),
             (SET_SWIZZLE, wanted.swizzle), (SET_SPLIT_K, wanted.split_k), (SET_REDUCTION, wanted.reduction),
         ):  # fmt: skip
-            _library().cublasLtMatmulAlgoConfigSetAttribute(
+            library().cublasLtMatmulAlgoConfigSetAttribute(
                 byref(algorithm), c_int(attribute), byref(c_uint32(value)), c_size_t(4)
             )  # what cannot be set, AlgoCheck refuses
         b, a, c = self.layouts
-        status = _library().cublasLtMatmulAlgoCheck(
+        status = library().cublasLtMatmulAlgoCheck(
             self.handle, self.operation, b, a, c, c, byref(algorithm), byref(result)
         )
         return algorithm if status == result.state == SUCCESS and result.workspace_bytes <= WORKSPACE_BYTES else None
@@ -245,7 +245,7 @@ def _variants(plain: Algorithm, known: Any) -> Iterator[Algorithm]:
 
 def _number(algorithm: Any, attribute: int) -> int:
     value, written = c_uint32(), c_size_t()
-    status = _library().cublasLtMatmulAlgoCapGetAttribute(
+    status = library().cublasLtMatmulAlgoCapGetAttribute(
         byref(algorithm), c_int(attribute), byref(value), c_size_t(4), byref(written)
     )
     return value.value if status == SUCCESS else 0
@@ -253,7 +253,7 @@ def _number(algorithm: Any, attribute: int) -> int:
 
 def _numbers(algorithm: Any, attribute: int) -> list[int]:
     values, written = (c_uint32 * 512)(), c_size_t()
-    status = _library().cublasLtMatmulAlgoCapGetAttribute(
+    status = library().cublasLtMatmulAlgoCapGetAttribute(
         byref(algorithm), c_int(attribute), byref(values), c_size_t(ctypes.sizeof(values)), byref(written)
     )
     return values[: written.value // 4] if status == SUCCESS else []

@@ -162,7 +162,7 @@ def _in_graph(launches: Sequence[Callable[..., None]], inputs: Sequence[Any], bu
 
 
 def _of(kernel: Kernel, shape: Shape) -> dict[str, Any]:
-    return {"kernel": kernel.entry.removeprefix("sgemm_"), "shape": list(shape)}
+    return {"kernel": kernel.short, "shape": list(shape)}
 
 
 def _us(milliseconds: float) -> float:

@@ -2,20 +2,21 @@
 
 A launch costs the host some microseconds, as long as a small multiplication takes. Inside a graph it costs nearly
 nothing, so that kernels are compared and not their launches. CuPy refuses to call cuBLAS while a graph is captured, so
-that cuBLAS is called here by NVIDIA's own binding (nvmath-python, of the extra `gpu`). Needs a GPU.
+that its library is called here through ctypes. Needs a GPU.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import byref, c_float, c_size_t, c_void_p
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from helpers.measure.timing import WARM_UP_S, take_turns
+from helpers.tools.measuring.cublaslt import NoCublasLt, library
 
 LAUNCHES = 20  # of a graph
 SETS = 3  # of inputs and outputs, which the launches of a graph use in turn
@@ -70,46 +71,48 @@ def cublas_on(stream: Any) -> Iterator[Launch]:
     """
     import cupy
 
-    cublas, handle = _cublas()
+    cublas = Cublas()
     workspace = cupy.empty(WORKSPACE_BYTES, np.uint8)
     cupy.cuda.Device().synchronize()
     try:
-        cublas.set_stream(handle, stream.ptr)
-        cublas.set_workspace(handle, workspace.data.ptr, workspace.nbytes)
-        yield partial(sgemm, cublas, handle)
-    except cublas.cuBLASError as error:
-        raise NoCublas(
-            f"cuBLAS refused a call: {error}. If memory is short, end other programs on this GPU; if the status says "
-            "that something is not supported or not initialised, install a cuBLAS that fits the driver."
-        ) from error
+        cublas("SetStream", c_void_p(stream.ptr))
+        cublas("SetWorkspace", c_void_p(workspace.data.ptr), c_size_t(workspace.nbytes))
+        yield partial(sgemm, cublas)
     finally:
         cupy.cuda.Device().synchronize()  # the workspace is in use until then
-        cublas.destroy(handle)
+        cublas("Destroy")
 
 
-def _cublas() -> tuple[ModuleType, int]:
-    """The binding of cuBLAS and a handle, which loads the library. NoCublas if either cannot be had."""
-    try:
-        from nvmath.bindings import cublas
+class Cublas:
+    """A handle of the cuBLAS that CuPy has loaded. `cublas("SetStream", …)` calls a function with it.
 
-        return cublas, cublas.create()
-    except Exception as error:  # ImportError, an error of cuda-pathfinder, of nvmath-python or of cuBLAS
-        raise NoCublas(
-            f"cuBLAS could not be loaded ({error}): set the project up again with `make setup GPU=yes`, "
-            'or `pip install -e ".[gpu]"`.'
-        ) from error
+    NoCublas, with a sentence, if the library is not there or refuses a call.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self.library = library("libcublas.so")
+        except (NoCublasLt, OSError) as error:
+            raise NoCublas(f"cuBLAS could not be loaded: {error}") from error
+        self.handle = c_void_p()
+        self("Create", at=byref(self.handle))
+
+    def __call__(self, name: str, *arguments: Any, at: Any = None) -> None:
+        status = getattr(self.library, f"cublas{name}_v2")(at or self.handle, *arguments)
+        if status:
+            raise NoCublas(
+                f"cuBLAS refused cublas{name} with status {status} of cublasStatus_t. If memory is short, end other "
+                "programs on this GPU; if something is not supported or initialised, install a cuBLAS that fits the "
+                "driver."
+            )
 
 
-def sgemm(cublas: Any, handle: int, M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
+def sgemm(cublas: Cublas, M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
     """Row-major C = alpha·A·B + beta·C by cublasSgemm.
 
     cuBLAS takes matrices column by column, and so read, our arrays are Aᵀ, Bᵀ and Cᵀ: it computes Cᵀ = Bᵀ·Aᵀ.
     """
-    scalars = np.array([alpha, beta], np.float32)  # read before the call returns, also while a graph is captured
+    a, b, c = (c_void_p(matrix.data.ptr) for matrix in (A, B, C))
     as_they_are = 0  # CUBLAS_OP_N
-    cublas.sgemm(
-        handle, as_they_are, as_they_are, N, M, K,
-        scalars.ctypes.data, B.data.ptr, N,  # where, and the distance of its columns
-        A.data.ptr, K,
-        scalars.ctypes.data + scalars.itemsize, C.data.ptr, N,
-    )  # fmt: skip
+    one, other = c_float(alpha), c_float(beta)  # read before the call returns, also while a graph is captured
+    cublas("Sgemm", as_they_are, as_they_are, N, M, K, byref(one), b, N, a, K, byref(other), c, N)

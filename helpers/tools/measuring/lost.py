@@ -77,7 +77,7 @@ def rows_of(launched: Sequence[Mapping[str, str]], shapes: Sequence[Shape]) -> I
         raise NoProfiler(f"ncu reported these launches for {len(shapes)} shape(s), ours first at each: {names}")
     for shape, begin, end in zip(shapes, ours, ends, strict=True):
         kernel = gemm_kernels.fastest(*shape, gpu.name())
-        yield _row(shape, OURS, kernel.entry.removeprefix("sgemm_"), launched[begin])
+        yield _row(shape, OURS, kernel.short, launched[begin])
         for row in launched[begin + 1 : end]:
             match = _CUBLAS_NAME.search(row["Kernel Name"])
             yield _row(shape, CUBLAS, match[0] if match else row["Kernel Name"][:60], row)

@@ -11,11 +11,8 @@ Needs a GPU.
 from __future__ import annotations
 
 import argparse
-import concurrent.futures
 import ctypes
 import json
-import multiprocessing
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -25,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import epilogue
-from gemm_kernels.launch import OPTIONS
 from gemm_kernels.products import Plan, conv2d_plan, plan, tiles
 from gemm_kernels.products.formats import FORMATS
 from helpers import gpu
+from helpers.measure.bench import compile_all
 from helpers.measure.tensor import COMPUTE_32F, COMPUTE_32I, COMPUTE_64F, CUDA_TYPES
 from helpers.tools.measuring import formats
 from helpers.tools.measuring.cublaslt import NoCublasLt, algorithms_of_eight_bits
@@ -381,29 +378,6 @@ def every(stack: ExitStack) -> Iterator[Callable[[], Row]]:
 # --- measuring --------------------------------------------------------------------------------------------------------
 
 
-def _build(job: tuple[str, str]) -> str:
-    """Compile a kernel into CuPy's cache on disk; what the compiler said, or ""."""
-    import cupy
-
-    source, entry = job
-    try:
-        cupy.RawModule(code=source, options=OPTIONS, name_expressions=[entry]).get_function(entry)
-    except Exception as error:  # the row that needs it says so again
-        return f"{entry}: {error}"
-    return ""
-
-
-def compile_ahead(launches: Sequence[Any]) -> None:
-    """Compile all kernels at once, in processes of their own, which fill CuPy's cache."""
-    jobs = list(dict.fromkeys((launch.source, launch.entry) for launch in launches))
-    begin = time.perf_counter()
-    with concurrent.futures.ProcessPoolExecutor(12, multiprocessing.get_context("spawn")) as pool:
-        for said in pool.map(_build, jobs):
-            if said:
-                print(said)
-    print(f"{len(jobs)} kernels compiled in {time.perf_counter() - begin:.0f} s", flush=True)
-
-
 def _launches(make: Callable[[], Row]) -> list[Any]:
     plans = make().ours.values()
     return [launched.launch for each in plans for launched in (*each.before, each) if launched.launch is not None]
@@ -482,7 +456,7 @@ def record_times() -> None:
         for format_, tensor_cores, group in kinds
         for index, tile in enumerate(tiles.candidates(FORMATS[format_], tensor_cores, group))
     }
-    compile_ahead([product.launch for _, each in plans.values() for _, _, product in each])
+    compile_all([product.launch for _, each in plans.values() for _, _, product in each])
     passes = [{key: tile_times(each) for key, (_, each) in plans.items()} for _ in range(PASSES)]
     times_of = {}
     for key, (tile, _) in plans.items():
@@ -529,7 +503,7 @@ def compare_tiles(out: Path, rows: Sequence[tuple[str, str, tuple[int, ...]]] = 
     rows_: list[dict[str, Any]] = []
     document = {"provenance": provenance(), "rows": rows_}
     options = {row: tiles.candidates(FORMATS[row[1]], True, 0) for row in rows}
-    compile_ahead([_tiled(*row)[0](index).launch for row in rows for index in range(len(options[row]))])
+    compile_all([_tiled(*row)[0](index).launch for row in rows for index in range(len(options[row]))])
     for row in rows:
         make, rival = _tiled(*row)
         plans = [make(index) for index in range(len(options[row]))]
@@ -558,7 +532,7 @@ def record(out: Path, members: Sequence[str]) -> int:
     document = {"provenance": provenance(), "rows": rows, "failed": failed}
     with ExitStack() as stack:
         makers = list(every(stack))
-        compile_ahead([launch for make in makers for launch in _launches(make)])
+        compile_all([launch for make in makers for launch in _launches(make)])
         for make in makers:
             row = make()
             if members and row.member not in members:

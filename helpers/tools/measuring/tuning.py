@@ -87,7 +87,7 @@ def search(
     observer = _observer(observers.BenchmarkObserver, Reference.of(A, B), C, output, report, len(chosen))
     values, restrictions = kernel_tuner_space(chosen)
     rows, _ = kernel_tuner.tune_kernel(
-        f"{kernel.function}<{', '.join(SPACE)}>",
+        f"{kernel.function}<Params{{{', '.join(SPACE)}}}>",  # without names, which Kernel Tuner would replace, too
         kernel.source,
         (N, M),
         [np.int32(M), np.int32(N), np.int32(K), np.float32(ALPHA), A, B, np.float32(BETA), output],

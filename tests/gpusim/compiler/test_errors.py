@@ -343,7 +343,7 @@ extern "C" __global__ void kernel(float *o, unsigned long long given) {
 }"""
 
 
-def test_a_source_on_which_the_compiler_crashes_gets_a_sentence_and_the_session_goes_on():
+def test_crashing_source_gets_a_sentence_and_the_session_goes_on():
     with pytest.raises(compiler.CompileError, match="crashed on this source") as caught:
         compiler.compile(WGMMA.replace("DESCRIPTOR", "0ull"), "kernel", arch="sm_90a")
     assert "make descriptors at run time" in str(caught.value)

@@ -129,6 +129,7 @@ def test_parts_that_blocks_hand_over_by_a_fence_and_an_atomic_operation_need_no_
     assert gpu.asnumpy(sums).tolist() == [10] * 64
 
 
+@pytest.mark.table(keep=2)
 @pytest.mark.parametrize(
     "slip",
     [

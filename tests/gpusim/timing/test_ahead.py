@@ -61,7 +61,7 @@ def both(captured, monkeypatch):
 
 @pytest.mark.table(keep=2)
 @pytest.mark.parametrize(("name", "shape"), LAUNCHES)
-def test_a_loop_that_is_repeated_in_the_trace_issues_and_asks_for_the_same(name, shape, monkeypatch):
+def test_repeated_loop_issues_and_asks_for_the_same(name, shape, monkeypatch):
     executed = [0, 0]
 
     class Counting(trace._Tracer):
@@ -99,7 +99,7 @@ def test_other_blocks_are_traced_in_part_as_the_first_ones_were(monkeypatch):
 
 @pytest.mark.table(keep=1)
 @pytest.mark.parametrize("name", PERSISTENT)
-def test_a_persistent_kernel_that_is_traced_in_part_takes_as_long_as_one_that_is_executed_whole(name, monkeypatch):
+def test_persistent_kernel_traced_in_part_takes_as_long(name, monkeypatch):
     short, whole = both(cycles.captured(get(name).launch(512, 384, 1024)), monkeypatch)
     known = cycles.machine("NVIDIA H200")
     one, other = (prediction.predict(found, known) for found in (short, whole))
@@ -120,7 +120,7 @@ def test_a_loop_whose_sums_or_loads_lead_to_branches_behind_it_is_executed_whole
 
 
 @pytest.mark.parametrize(("n", "step"), [(999, 1), (3000, 3)])
-def test_a_loop_that_ends_at_an_equal_number_and_changes_in_the_middle_is_followed_to_its_end(n, step, monkeypatch):
+def test_loop_ending_at_equality_that_changes_is_followed(n, step, monkeypatch):
     kernel = run.simulated(COUNTED, "counted")
     with gpusim.capture() as caught:
         kernel((1,), (32,), (np.zeros(32 * n, np.float32), np.zeros(32, np.float32), np.int32(n), np.int32(step)))

@@ -23,7 +23,7 @@ def predicted_cycles(loop, rounds):
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_a_chain_of_instructions_takes_as_long_in_the_model_as_on_the_gpu_that_gave_the_constant(name):
+def test_chain_takes_as_long_in_the_model_as_on_its_gpu(name):
     measured = recordings.raw(devices.DEFAULT.name, recordings.MACHINE)["measured"]
     gpu = measured.get(f"{name} 1×32 /1") or measured[f"{name} all×32 /1"]
     of_loop = (predicted_cycles(LOOPS[name], 6) - predicted_cycles(LOOPS[name], 2)) / (4 * COPIES)

@@ -144,7 +144,7 @@ def test_lanes_update_one_word_in_turn_but_fail_at_once_where_a_loop_tries_again
     assert cycles.predict(recording).simulated.result.shared_wavefronts == wavefronts + 2  # and a store, and a load
 
 
-def test_floats_added_to_one_word_of_shared_memory_cost_as_many_tries_as_lanes_and_no_more_as_on_a_gpu(monkeypatch):
+def test_shared_float_atomics_cost_one_try_per_lane_as_on_gpu(monkeypatch):
     monkeypatch.setattr(calibrate, "COPIES", 8)
     loop = next(loop for loop, _ in calibrate._loops() if loop.name == "atoms_addf")
     kernel, gpu = run.simulated(loop.source, "loop_atoms_addf"), errors.LEARNT_ON
@@ -310,6 +310,7 @@ def test_a_warm_cache_that_cannot_hold_the_arrays_is_as_good_as_a_cold_one():
     assert "for a warm one does not hold the launch's arrays" in str(warm)
 
 
+@pytest.mark.table(keep=1)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("copy_float4 64M", "dram"), ("special_chain 264 × 1024", "xu"), ("fill 1M", "launch")],

@@ -1,16 +1,18 @@
 """`python -m helpers.tools.measuring`: its table, its arguments, and what it says without a GPU."""
 
 import json
+import shutil
 import sys
 from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
 
-from gemm_kernels import autotuned, by_shape, get
+from gemm_kernels import autotuned, by_shape, choices, get
 from helpers import gpu, recordings
 from helpers.measure import NoGpu, bench
 from helpers.measure.bench import Refusal
+from helpers.recordings.compared import GRAPH, way
 from helpers.run import LaunchFailed
 from helpers.tools.measuring import __main__ as command, choosing, side_by_side
 from helpers.tools.measuring.__main__ import main, summary, table_row
@@ -142,7 +144,9 @@ def an_h200_for_choosing(monkeypatch):
     """The command without its GPU: at every shape the second candidate that may be the fastest is."""
 
     def measured(kernels, shape, which, *, budget_s):
-        return choosing.Measured(shape, 1.0, None, dict.fromkeys(which, 2.0) | {which[1]: 0.8}, {}), []
+        times = dict.fromkeys(which, 2.0) | {which[1]: 0.8}
+        in_graph = (1.0, times) if way(*shape) == GRAPH else (None, {})
+        return choosing.Measured(shape, 1.0, in_graph[0], times, in_graph[1]), []
 
     dates = iter(["first", "second"])
     monkeypatch.setattr(gpu, "backend", lambda: "gpu")
@@ -216,9 +220,7 @@ def test_choose_keeps_what_was_measured_before_a_kernel_faulted(an_h200_for_choo
     assert [row.shape for row in choosing.read_measured("NVIDIA H200", tmp_path)] == [(64, 64, 64)]
 
 
-def test_choose_measures_a_candidate_that_was_added_beside_its_rivals_and_renumbers_the_others(
-    an_h200_for_choosing, monkeypatch, tmp_path, capsys
-):
+def test_choose_measures_an_added_candidate_and_renumbers(an_h200_for_choosing, monkeypatch, tmp_path, capsys):
     line = ["choose", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices"), "--size"]
     today = choosing.candidates(132)
     added = today.index(get("persistent", BM=96, BN=512, WM=96, WN=64, TM=24))
@@ -253,6 +255,28 @@ def test_choose_measures_again_what_was_near_the_fastest_with_other_code(
     assert {*now.times} == {*before.times}
     about = recordings.raw("NVIDIA H200", "choices", tmp_path)["provenance"]
     assert about["code_sha256"][changed] == "of another source" != about["earlier"][0]["code_sha256"][changed]
+
+
+def test_choose_vectors_changes_only_what_has_no_estimate(an_h200_for_choosing, tmp_path, capsys):
+    of_now = recordings.path("NVIDIA H200", "choices", tmp_path)
+    of_now.parent.mkdir()
+    shutil.copy(recordings.path("NVIDIA H200", "choices"), of_now)
+    line = ["choose", "--vectors", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices")]
+    assert main([*line, "--missing"]) == 2 and "leave out --gpus, --missing and --size" in capsys.readouterr().err
+    assert main(line) == 0
+    old, new = choices.of("NVIDIA H200"), json.loads((tmp_path / "choices" / "nvidia-h200.json").read_text("utf-8"))
+    for before, after in zip(old.candidates, new["candidates"], strict=False):
+        assert (before.kernel, before.costs) == (after["kernel"], after.get("seconds"))
+        assert before.params.items() <= after["params"].items()  # a parameter that came later has its default
+    fastest = {tuple(shape): which for *shape, which in new["fastest"]}
+    few = {shape for shape in fastest if min(shape[:2]) <= by_shape.FEW}
+    assert {*fastest} == {*old.fastest, *choosing.VECTORS}
+    chosen = {new["candidates"][fastest[shape]]["kernel"] for shape in choosing.VECTORS}
+    assert chosen == {"vector_matrix", "matrix_vector"}
+    assert all(fastest[shape] == which for shape, which in old.fastest.items() if shape not in few)
+    about = recordings.read(of_now)["provenance"]
+    sources, before = (one["code_sha256"] for one in (about, about["earlier"][-1]))
+    assert {name for name in sources if sources[name] != before[name]} <= {"vector_matrix", "matrix_vector"}
 
 
 def test_the_machine_code_of_named_kernels_is_written_without_a_gpu(tmp_path, capsys):

@@ -35,7 +35,7 @@ def test_the_kernel_that_the_course_shows_was_tried_at_every_shape_and_under_eve
 
 
 @pytest.mark.parametrize("kernel", SPECIALISTS, ids=lambda kernel: kernel.name)
-def test_the_kernels_for_special_shapes_were_tried_at_products_of_their_size_and_on_two_streams(kernel):
+def test_special_kernels_were_tried_at_size_and_on_two_streams(kernel):
     on, row = LATER.get(kernel.name, (GPU, ROWS.get(kernel.name, {"code_sha256": "none"})))
     assert row["code_sha256"] == code_sha256(kernel), (
         "run `python -m helpers.tools.measuring record --suite correctness`"

@@ -68,7 +68,7 @@ def fake(monkeypatch):
     empty = lambda count, kind: OnHost(np.empty(4, kind))  # noqa: E731
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, empty=empty))
     library = FakeLibrary()
-    monkeypatch.setattr(cublaslt, "_library", lambda: library)
+    monkeypatch.setattr(cublaslt, "library", lambda: library)
     return library
 
 

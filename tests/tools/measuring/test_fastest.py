@@ -367,43 +367,34 @@ class OnHost:
 
 
 class FakeCublas:
-    """nvmath.bindings.cublas with an SGEMM as its documentation states it, column by column, on the host's memory."""
-
-    class cuBLASError(Exception):
-        pass
+    """cuBLAS's library with an SGEMM as its documentation states it, column by column, on the host's memory."""
 
     def __init__(self):
-        self.calls = []
+        self.calls, self.status = [], 0
 
-    def create(self):
-        return 7
+    def cublasCreate_v2(self, handle):
+        handle._obj.value = 7
+        return self.status
 
-    def set_stream(self, handle, stream):
-        self.calls.append(("set_stream", handle, stream))
+    def cublasSetStream_v2(self, handle, stream):
+        self.calls.append(("SetStream", handle.value, stream.value))
 
-    def set_workspace(self, handle, workspace, size_in_bytes):
-        self.calls.append(("set_workspace", handle, workspace, size_in_bytes))
+    def cublasSetWorkspace_v2(self, handle, workspace, size_in_bytes):
+        self.calls.append(("SetWorkspace", handle.value, workspace.value, size_in_bytes.value))
 
-    def destroy(self, handle):
-        self.calls.append(("destroy", handle))
+    def cublasDestroy_v2(self, handle):
+        self.calls.append(("Destroy", handle.value))
 
-    def sgemm(self, handle, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc):
+    def cublasSgemm_v2(self, handle, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc):
         def matrix(pointer, rows, columns, distance):
             assert distance >= rows
             memory = ctypes.cast(pointer, ctypes.POINTER(ctypes.c_float))
             return np.ctypeslib.as_array(memory, (columns, distance))[:, :rows].T
 
-        assert (handle, transa, transb) == (7, 0, 0)
-        alpha, beta = (ctypes.c_float.from_address(where).value for where in (alpha, beta))
+        assert (handle.value, transa, transb) == (7, 0, 0)
         a, b, c = matrix(A, m, k, lda), matrix(B, k, n, ldb), matrix(C, m, n, ldc)
-        c[...] = alpha * (a @ b) + beta * c
-
-
-def test_row_major_matrices_are_multiplied_by_a_library_that_goes_down_columns():
-    A, B, C = problem(5, 7, 3)
-    expected = ALPHA * (A @ B) + BETA * C
-    graphs.sgemm(FakeCublas(), 7, 5, 7, 3, ALPHA, OnHost(A), OnHost(B), BETA, OnHost(C))
-    assert np.allclose(C, expected, atol=1e-6)
+        c[...] = alpha._obj.value * (a @ b) + beta._obj.value * c
+        return self.status
 
 
 @pytest.fixture
@@ -414,33 +405,34 @@ def fake_cublas(monkeypatch):
     device = SimpleNamespace(synchronize=lambda: cublas.calls.append(("synchronize",)))
     cupy = SimpleNamespace(empty=lambda size, dtype: workspace, cuda=SimpleNamespace(Device=lambda: device))
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setitem(sys.modules, "nvmath.bindings", SimpleNamespace(cublas=cublas))
+    monkeypatch.setattr(graphs, "library", lambda name: cublas)
     return cublas
 
 
 def test_cublas_gets_the_stream_and_memory_of_its_own_and_is_destroyed_when_it_is_idle(fake_cublas):
+    """Row-major matrices are multiplied by a library that goes down columns."""
     A, B, C = problem(5, 7, 3)
     expected = ALPHA * (A @ B) + BETA * C
     with graphs.cublas_on(SimpleNamespace(ptr=99)) as launch:
         launch(5, 7, 3, ALPHA, OnHost(A), OnHost(B), BETA, OnHost(C))
     assert np.allclose(C, expected, atol=1e-6)
-    settings = [("set_stream", 7, 99), ("set_workspace", 7, 4096, 32 * 2**20)]
-    assert fake_cublas.calls == [("synchronize",), *settings, ("synchronize",), ("destroy", 7)]
+    settings = [("SetStream", 7, 99), ("SetWorkspace", 7, 4096, 32 * 2**20)]
+    assert fake_cublas.calls == [("synchronize",), *settings, ("synchronize",), ("Destroy", 7)]
 
 
 def test_what_cublas_refuses_becomes_a_sentence(fake_cublas):
-    sentence = r"refused a call: ALLOC_FAILED\. If memory is short, end other programs"
-    with pytest.raises(graphs.NoCublas, match=sentence), graphs.cublas_on(SimpleNamespace(ptr=99)):
-        raise FakeCublas.cuBLASError("ALLOC_FAILED")
-    assert fake_cublas.calls[-1] == ("destroy", 7)
+    A, B, C = problem(5, 7, 3)
+    sentence = r"refused cublasSgemm with status 3 of cublasStatus_t\. If memory is short, end other programs"
+    with pytest.raises(graphs.NoCublas, match=sentence), graphs.cublas_on(SimpleNamespace(ptr=99)) as launch:
+        fake_cublas.status = 3
+        launch(5, 7, 3, ALPHA, OnHost(A), OnHost(B), BETA, OnHost(C))
+    assert fake_cublas.calls[-1] == ("Destroy", 7)
 
 
-def test_a_cublas_that_cannot_be_loaded_is_named_with_the_command_that_installs_it(fake_cublas, monkeypatch):
-    def cannot():
-        raise RuntimeError("no libcublas.so")
-
-    monkeypatch.setattr(fake_cublas, "create", cannot)
-    sentence = r"could not be loaded \(no libcublas\.so\): .*`make setup GPU=yes`"
+def test_a_cublas_that_cannot_be_loaded_is_named_with_the_command_that_installs_it(monkeypatch):
+    cuda = SimpleNamespace(device=SimpleNamespace(get_cublas_handle=lambda: 0))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    sentence = r"could not be loaded: libcublas\.so is not among the libraries .*`make setup GPU=yes`"
     with pytest.raises(graphs.NoCublas, match=sentence), graphs.cublas_on(SimpleNamespace(ptr=99)):
         pass
 

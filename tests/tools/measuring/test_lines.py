@@ -1,9 +1,12 @@
 """Samples by source line, and the predicted shares of the lines."""
 
+import json
+from collections import Counter
+
 import pytest
 
 from gemm_kernels import get
-from helpers import cycles, recordings
+from helpers import cycles, recordings, run
 from helpers.tools.measuring import lines
 
 
@@ -18,7 +21,7 @@ NO_WAIT = (lines.ISSUED, "selected", "dispatch_stall")
 
 @pytest.mark.table(keep=1)
 @pytest.mark.parametrize("kernel", ["shared_memory", "block_tile_2d", "double_buffered"])
-def test_the_hottest_line_of_a_kernel_is_the_predicted_one_with_as_large_a_share_of_the_waits(kernel):
+def test_hottest_line_is_predicted_with_its_share_of_waits(kernel):
     recorded = lines.by_line(kernel)
     predicted = cycles.predict(get(kernel).launch(*(lines.SIZE,) * 3)).by_line()
     hottest = max(recorded, key=lambda line: sum(recorded[line].values()))
@@ -29,6 +32,25 @@ def test_the_hottest_line_of_a_kernel_is_the_predicted_one_with_as_large_a_share
 
 def test_a_report_of_other_machine_code_is_left_out():
     assert lines.kept(line for _ in range(22) for line in ('"Kernel Name","sgemm"', '"Address","Source"')) == []
+
+
+def test_samples_of_one_kernel_are_kept_line_by_line(tmp_path):
+    """The page of a kernel of which each instruction was sampled once, while it waited for a barrier."""
+    kernel, file = get("naive"), tmp_path / "nvidia-h200" / "lines.json"
+    program = run.simulated(kernel.source, kernel.entry).prepared("sass").program
+    columns = ["stall_selected", *(f"stall_{column} (Not Issued)" for column in lines.COLUMNS.values())]
+    counts = ["1" if "barrier" in column else "0" for column in columns]
+    page = [["Kernel Name", "sgemm_naive"], ["Address", "Source", *columns]]
+    page += [["0", one.opcode, *counts] for one in program.instructions]
+    report = {"gpu": "NVIDIA H200", "provenance": {"date": "today"}, "kernels": ["naive"]}
+    report |= {"page": "\n".join(",".join(f'"{field}"' for field in fields) for fields in page)}
+    (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    rows = [{"kernel": "naive", "samples": {}}, {"kernel": "coalesced", "samples": {"1": {"wait": 2}}}]
+    recordings.write(file, {"gpu": "NVIDIA H200", "provenance": {}, "size": 2048, "rows": rows})
+    lines.keep(tmp_path / "report.json", tmp_path)
+    naive, coalesced = recordings.read(file)["rows"]
+    by_line = Counter(str(one.line) for one in program.instructions)
+    assert coalesced == rows[1] and naive["samples"] == {line: {"barrier": count} for line, count in by_line.items()}
 
 
 def test_a_kernel_without_samples_gets_a_sentence():

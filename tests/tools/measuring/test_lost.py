@@ -49,7 +49,7 @@ def test_a_row_is_kept_of_our_launch_and_of_each_that_cublas_makes():
     assert [row["who"] for row in rows] == ["ours", "cublas", "ours", "cublas", "cublas"]
     assert [tuple(row["shape"]) for row in rows] == [SHAPES[0]] * 2 + [SHAPES[1]] * 3
     assert [row["kernel"] for row in rows if row["who"] == "cublas"] == names
-    assert rows[0]["kernel"] == gemm_kernels.fastest(*SHAPES[0]).entry.removeprefix("sgemm_")
+    assert rows[0]["kernel"] == gemm_kernels.fastest(*SHAPES[0]).short
     assert (rows[0]["us"], rows[0]["sms_active"], rows[0]["blocks"]) == (16.5, 75.0, 1027)
 
 
@@ -116,8 +116,6 @@ def test_a_profiled_launch_says_how_often_warps_waited_for_instructions():
 def test_what_was_timed_in_turns_was_recorded_for_every_change():
     recorded = recordings.raw(devices.DEFAULT.name, "fetched")["in_turns"]
     wanted = {
-        (what, kernel.entry.removeprefix("sgemm_"), *shape)
-        for kernel, shape, changes in fetched.IN_TURNS
-        for what in (fetched.NOW, *changes)
+        (what, kernel.short, *shape) for kernel, shape, changes in fetched.IN_TURNS for what in (fetched.NOW, *changes)
     }
     assert {(row["what"], row["kernel"], *row["shape"]) for row in recorded} == wanted

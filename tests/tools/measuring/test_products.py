@@ -30,7 +30,7 @@ def test_a_tiles_times_are_those_of_a_line_through_two_depths(monkeypatch):
 
 
 def test_all_tiles_of_a_row_are_timed_and_the_chosen_one_named(cupy_of_the_course, monkeypatch, tmp_path):
-    monkeypatch.setattr(products, "compile_ahead", lambda launches: None)
+    monkeypatch.setattr(products, "compile_all", lambda launches: None)
     monkeypatch.setattr(products, "cublas", lambda *given: lambda: None)
     monkeypatch.setattr("helpers.measure.provenance.provenance", dict)
     monkeypatch.setattr(timing, "interleave", lambda launches, *given: np.arange(1.0, 1 + len(launches))[None])

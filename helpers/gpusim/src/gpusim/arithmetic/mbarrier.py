@@ -67,7 +67,7 @@ def arrive_at_ampere(old):
 
 
 def state_of(bits):
-    """What Hopper answers to who arrives, of the bits before: the upper word."""
+    """What Hopper returns to an arriving thread, of the bits before: the upper word."""
     return bits >> _WORD << _WORD
 
 

@@ -1,9 +1,8 @@
 """Atomic operations that one thread does for all of its warp that come to them together.
 
-Where threads of a warp update one place, ptxas lets one of them do it, once: all vote who is there (VOTEU.ANY of true),
-the last lane makes the fences and the atomic operation, and the others get their share by a shuffle. The source has
-them all make the fence and the operation, and so it is taken.
-"""
+Where threads of a warp update one place, ptxas lets one of them do it, once: a vote finds the active lanes (VOTEU.ANY
+of true), the last lane makes the fences and the atomic operation, and the others get their share by a shuffle. The
+source has them all make the fence and the operation, and so it is taken."""
 
 import numpy as np
 
@@ -15,7 +14,7 @@ NEAR = 64  # instructions from the vote to the operation
 
 
 class Aggregated:
-    """Knows for whom a fence or an atomic operation of a program is made."""
+    """Knows the threads on behalf of which a fence or an atomic operation is made."""
 
     def __init__(self, program: Program) -> None:
         block_of = {index: block.index for block in program.blocks for index in range(block.start, block.stop)}
@@ -44,7 +43,7 @@ class Aggregated:
 
 
 def votes_of(program: Program) -> dict[int, int]:
-    """By fence and atomic operation that a thread makes for others: the vote who these are."""
+    """By fence and atomic operation that a thread makes for others: the vote that found these."""
     instructions = program.instructions
     votes: dict[int, int] = {}
     for index, instruction in enumerate(instructions):

@@ -1,11 +1,10 @@
 """Copies in bulk that others do not wait for, and shared memory that they overwrite too early.
 
-A copy in bulk is done when the phase of the mbarrier has ended that counts its bytes, for those who have waited for
-that, or who meet a thread that has (PTX ISA, 'Asynchronous operations'). So it is kept what each thread knows: up to
-which time of each warp, and up to which phase of each mbarrier of the block. A thread that arrives at an
-mbarrier releases what it knows to it; one that finds a phase ended acquires what was released in it and before; those
-that meet at `__syncthreads()` or `__syncwarp()` join their clocks. A time of a warp ends where one of its lanes arrives
-somewhere.
+A copy in bulk is complete for a thread that has waited for the end of the phase of the mbarrier that counts its bytes,
+or has met such a thread (PTX ISA, 'Asynchronous operations'). So each thread has a vector clock: a time of each warp,
+and a phase of each mbarrier of the block. A thread that arrives at an mbarrier releases its clock to it; one that
+observes the end of a phase acquires what was released in it and before; threads that meet at `__syncthreads()` or
+`__syncwarp()` join their clocks. A time of a warp ends where one of its lanes arrives.
 
 Shared memory is watched in units of 16 bytes, as no copy is smaller. What blocks of a cluster copy to each other is
 only watched where they read it.
@@ -64,7 +63,7 @@ class BulkWatch:
             [] for _ in range(rows)
         ]  # under way: thread, unit, units, age, instruction
 
-    # ---- who meets whom
+    # ---- joins of vector clocks
     def _number(self, row: int, byte: int) -> int:
         numbers = self._numbers[row]
         return numbers.setdefault(byte, len(numbers) % MOST_BARRIERS)

@@ -350,8 +350,8 @@ class Checker(Observer):
             self.findings.warp_mask(wave, instruction, row, thread, write)
 
     def take_from(self, at_ptx: "Checker") -> None:
-        """Of what a watch at PTX level found, what shows there alone: masks that do not name who calls, and variables
-        that are never set."""
+        """Of what a watch at PTX level found, what shows there alone: masks that do not name the calling lanes, and
+        variables that are never set."""
         shown, findings = {Messages.not_named, NEVER_SET}, at_ptx.findings.by_key
         self.findings.by_key |= {key: finding for key, finding in findings.items() if not shown.isdisjoint(key)}
 
@@ -498,7 +498,7 @@ class Checker(Observer):
             self._bulk.put(event)
             return
         self._bulk.fetch(event)
-        if self._uninvolved is not None:  # who asks tells what it knows
+        if self._uninvolved is not None:  # testing a phase acquires
             (row, thread), barrier = event.thread, event.barrier
             is_far = row != barrier.row
             self._uninvolved.arrive(barrier.row, barrier.byte, np.full(1 - is_far, thread), is_far, 0)
@@ -535,7 +535,7 @@ class Checker(Observer):
                 self._uninvolved.found_ended(row, byte, threads)
 
     def _at_barriers(self, event: Arrived | PhaseFound) -> Iterator[tuple[int, int, np.ndarray, bool, int]]:
-        """(block, byte, the threads of that block who are there, whether others are, how many phases end), by
+        """(block, byte, the threads of that block that arrive, whether others do, how many phases end), by
         mbarrier."""
         if self._bulk is None and self._uninvolved is None:
             return

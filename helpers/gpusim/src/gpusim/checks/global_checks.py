@@ -17,8 +17,8 @@ Two accesses of one word, one of them a store, are in order if one thread does b
 Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
 Model'). Stores of the same value do not either, nor does the plain load with which an atomicCAS begins
 (`mark_cas_loads`): loops that build an atomic function from it begin with such a load (CUDA guide, 'Atomic
-Functions'). But who reads a sum to which several have added must know of all of them: that its own block was the last
-to do so is chance. Who was given the old value knows.
+Functions'). But a read of a sum must happen after all additions to it: that the own block's was the last one is chance.
+The result of an atomic operation acquires them.
 """
 
 from collections.abc import Callable
@@ -71,12 +71,13 @@ class GlobalHazard(NamedTuple):
 
 
 class Fences:
-    """What threads of a wave may hand on by fences, of the device or of any scope; all by thread, as times.
+    """The fences of a wave's threads, of the device or of any scope; all by thread, as times.
 
-    `last` is a thread's own last fence, and `reach` the last one of its warp before a `__syncwarp()`: that of another
-    thread covers what was before an earlier `__syncwarp()`. So what a thread did before `known` is known to who came
-    with it to the last one and makes an atomic operation, and before `known_to_block` to who came to the last
-    `__syncthreads()`.
+    Attributes:
+        last: the thread's own last fence.
+        reach: the last fence of its warp before a `__syncwarp()`, which covers what precedes an earlier `__syncwarp()`.
+        known: up to then its accesses are released by atomic operations of lanes that passed the last `__syncwarp()`.
+        known_to_block: the same by threads that passed the last `__syncthreads()`.
     """
 
     def __init__(self, shape: tuple[int, int]) -> None:
@@ -304,7 +305,7 @@ class Clock:
         self._release(np.minimum(self.released_in_block, met[:, None]))
 
     def _meet_at(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int) -> None:
-        """Warps leave at these words what they pass on, and hear what others have left there."""
+        """Warps release to the clocks of these words, and acquire from them."""
         lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
         words = np.broadcast_to(addresses, wave.shape)[lanes] >> 2
         rows, threads = np.nonzero(lanes)
@@ -410,9 +411,7 @@ class GlobalWatch:
     def _make(self, word: int) -> None:
         self._word = word
         words = -(-self.allocation.bytes_.size // word)
-        self.writer = _Accesses(
-            words
-        )  # the last one; and of those before it who updated in no order with who came after:
+        self.writer = _Accesses(words)  # the last one; and of concurrent updates before it:
         self.near = _Accesses(words)  # the last one of the same block
         self.far = _Accesses(words)  # the last one of another
         self.reader = _Accesses(words)  # the last one
@@ -508,8 +507,8 @@ class GlobalWatch:
             self._same_instruction(wave, words, marks, lost, new)
 
     def _keep_others(self, wave, words, marks) -> None:
-        """Threads update words by atomic operations that do not see what was there: of those who did so before, and
-        whom they do not know of, the last one of their block is kept, and the last one of another block."""
+        """Threads update words by atomic operations whose results are dead: of earlier updates that do not happen
+        before these, the last one of the same block is kept, and the last one of another block."""
         kept = [(others, *np.zeros((2, len(words)), np.int64)) for others in (self.near, self.far)]
         for before in (self.far, self.near, self.writer):
             if not before.used:

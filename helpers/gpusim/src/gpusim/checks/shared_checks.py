@@ -144,7 +144,7 @@ class SharedChecks:
 
     # ---- the life of a wave
     def begin(self, wave) -> None:
-        """A new wave of blocks, whose shared memory nobody has written."""
+        """A new wave of blocks, whose shared memory is uninitialised."""
         self._wave = wave
         self._size = wave.shared.size
         self._fenced = False

@@ -71,7 +71,8 @@ class Pending(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One of the accesses of a hazard: who did what where. `what`: "reads", "writes", "updates" or "copies"."""
+    """One of the accesses of a hazard: instruction, thread and kind. `what`: "reads", "writes", "updates" or
+    "copies"."""
 
     instruction: int
     row: int
@@ -287,7 +288,7 @@ class Epoch:
         if other.any():
             multiple[index[other]] = True
 
-    # ---- second look, in order: what is read before it is there, and who reads what others write?
+    # ---- second pass, in order: reads of uninitialised words, and reads of words that others write
     def _in_order(self, copies: Sequence[_Copy], flags: np.ndarray, multiple: np.ndarray) -> None:
         known = self.initialised.reshape(-1)
         pending = np.zeros(self.size, np.int32) if copies else None
@@ -381,7 +382,7 @@ class Epoch:
         pending[index] = 1 + number
 
     def _too_early(self, entry: Entry, index, position, copies, pending: np.ndarray) -> None:
-        """Somebody uses words while a copy into them is under way."""
+        """Threads use words while a copy into them is in flight."""
         copy = copies[int(pending[index[0]]) - 1]
         target, source = self._touched(copy.addresses, copy.lanes, copy.width)
         starter = source[int((target == index[0]).argmax())]
@@ -389,7 +390,7 @@ class Epoch:
         second = self._side(entry.instruction, position[0], _WHAT[entry.kind])
         self._add("pending", first, second, index[0], len(index))
 
-    # ---- races: who exactly?
+    # ---- races: the two accesses
     def _races(self, raced: np.ndarray, copies: Sequence[_Copy]) -> None:
         """Look at all accesses of the suspicious words, drop those that are in order, and name the others."""
         events = self._events(raced, copies)

@@ -1,11 +1,11 @@
-"""Who does not take part in a named barrier, or in a phase of an mbarrier, is in no order with those who do.
+"""Warps that take no part in a named barrier, or in a phase of an mbarrier, are not ordered by it.
 
-Elsewhere the sanitizer takes such a barrier for one of the whole block. Here each warp keeps count of what it knows of
-the others: a barrier hands on what those know who come to it, and an mbarrier what those know who arrive, to those who
-find that the phase has ended (PTX ISA, 'mbarrier': to arrive releases, to wait acquires). An access of shared memory
-that its warp does not know of may come before or after its own. (Within a warp, and between the barriers of a whole
-block, others look.) Warps that make strong accesses may hand on anything by these: whether they do, others look.
-The watch over global memory asks here, too, what a warp knows of another one.
+Elsewhere the sanitizer takes such a barrier for one of the whole block. Here each warp has a vector clock: a barrier
+joins the clocks of the warps that arrive at it, and an mbarrier is released to by arriving warps, and acquired by those
+that observe the end of its phase (PTX ISA, 'mbarrier'). An access of shared memory is concurrent with an earlier one
+that is not in the clock of its warp. (Lanes of one warp, and barriers of the whole block, are checked elsewhere.)
+Strong accesses release and acquire here without further conditions, which are checked elsewhere, too.
+The shadow memory of global memory reads these clocks.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,15 @@ READS, WRITES = ("ld", "ldsm"), ("st", "stsm")
 class UninvolvedWarps:
     """Watches the shared memory of one launch; `report(wave, hazard, times)` is called for what is found.
 
-    Times are those of the launch's clock, `tick()`. `known` holds, (blocks, warps, warps), up to when each warp knows
-    of each; `brought` is what came to a barrier that is not yet passed, (numbers, blocks, warps). By mbarrier, a block
-    and a byte, `released` is what came there, and `learnt` what those learn who find the phase ended; `posted`,
-    (blocks, warps), is what those know who have made strong accesses. `written` and `read` hold, by word and warp, 0
-    or the time of the last access, and with it 1 + the instruction and the lane.
+    Times are those of the launch's clock, `tick()`.
+
+    Attributes:
+        known: (blocks, warps, warps), the vector clock of each warp.
+        brought: (numbers, blocks, warps), the joined clocks at a barrier that is not yet passed.
+        released: by mbarrier, a block and a byte, the joined clocks of its arrivals.
+        learnt: by mbarrier the same as of the end of its last phase, which waiting warps acquire.
+        posted: (blocks, warps), the joined clocks of strong accesses.
+        written, read: by word and warp 0, or the time of the last access, with 1 + its instruction and its lane.
     """
 
     def __init__(self, report: Callable[[object, Hazard, int], None], tick: Callable[[], int]) -> None:

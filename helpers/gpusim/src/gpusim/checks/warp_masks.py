@@ -1,9 +1,10 @@
 """Lanes that a `_sync` function of a warp names and that do not come, at PTX level.
 
-There the lanes that are together carry such a function out, and none waits: so it is noted whom the mask names, too.
-These may come by another way to a call of their own. If instead they go on to what lies behind the call, they have gone
-past it. (At the level of machine code lanes do wait for each other, and `convergence` knows who is missed.) Between
-calls in different branches no values are exchanged at PTX level: a launch in which they would be stops with a sentence.
+There the lanes that are together carry such a function out, and none waits: so the lanes that the mask names are noted,
+too. These may come by another way to a call of their own. If instead they go on to what lies behind the call, they have
+gone past it. (At the level of machine code lanes do wait for each other, and `convergence` knows which are missing.)
+Between calls in different branches no values are exchanged at PTX level: a launch in which they would be stops with a
+sentence.
 
 Of a mask that is the same for all lanes nothing is left in machine code, as ptxas trusts it. A constant one stands in
 the PTX; one that a launch is given, as an argument or in memory, is known there only while it runs (`given_masks`).
@@ -102,7 +103,8 @@ class MissedLanes:
         if not lanes.any():
             return
         none = np.zeros_like(lanes)
-        asked = none if kind in ("shfl", "bar", "barrier") else lanes  # a shuffle says whom it asks: `taken`
+        # A shuffle names the lanes that it reads: `taken`.
+        asked = none if kind in ("shfl", "bar", "barrier") else lanes
         new = _Missed(lanes, none.copy(), np.where(lanes, active, np.uint32(0)), asked.copy())
         known = self._missed.setdefault((kind, instruction), new)
         if known is not new:

@@ -8,7 +8,7 @@ kernel of which anything is not known is printed by nvdisasm.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from gpusim.compiler import cubin, forms, line_table
 from gpusim.compiler.build import CompiledKernel
@@ -47,14 +47,14 @@ def without_nvdisasm(kernel: CompiledKernel) -> tuple[list[Row], dict[str, int]]
     rows: list[Row] = []
     own: tuple[int, ...] = ()
     shown: tuple[str, int] | None = None
+    is_own = cache(lambda file: given_name(file, names) == kernel.filename)  # of some files, asked for each line
     for index, text in enumerate(texts):
         if index in starts:
             own, shown = (), None
         location = lines.get(index * INSTRUCTION_BYTES)
-        if (
-            location is not None and (location.file, location.line) != shown
-        ):  # as nvdisasm prints it: not another call alone
-            own = tuple(each.line for each in location.chain() if given_name(each.file, names) == kernel.filename)
+        # As nvdisasm prints it: not another call alone.
+        if location is not None and (location.file, location.line) != shown:
+            own = tuple(each.line for each in location.chain() if is_own(each.file))
             shown = location.file, location.line
         rows.append(Row(index * INSTRUCTION_BYTES, text, own[0] if own else 0, own[1:]))
     return rows, labels

@@ -98,7 +98,7 @@ class Statement:
     """One PTX instruction: `@guard opcode operands;` and the source line it was compiled from (0: unknown).
 
     In a function that was inlined, `called_from` holds the lines of its call, of that function's call, and so on.
-    Operands are read when they are first asked for: who looks for pointers passes most of a kernel by.
+    Operands are parsed when they are first read: a search for pointers reads few of a kernel's.
     """
 
     __slots__ = ("_operands", "called_from", "guard", "line", "opcode", "text")

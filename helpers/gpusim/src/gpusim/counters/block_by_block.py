@@ -75,7 +75,7 @@ class Fingerprints(Observer):
         prints[rows] = prints[rows] * _STEP + numbers
 
     def executed(self, event: Executed) -> None:
-        """Note who executes a basic block."""
+        """Note the threads that execute a basic block."""
         wave, block = event.wave, event.block
         if wave.mask is None:
             self._add(slice(None), _number(block, self._all))

@@ -336,7 +336,7 @@ def execute(
 ) -> RecordedLaunch:
     """Execute some blocks of a launch and count for all.
 
-    facts: the launch's, which say that all blocks are executed.  checker, sectors: who else is to see the blocks that
+    facts: the launch's, which say that all blocks are executed.  checker, sectors: further observers of the blocks that
     are executed.  written: the parameters that the kernel may write through (None: any).
 
     Raises SimulatorError if blocks differ whose indices are equal modulo LARGEST_PERIOD.
@@ -348,7 +348,7 @@ def execute(
     try:
         start = _starts(launch, blocks)
     except KernelError as error:
-        # It may be due to what was left out. Who executes the block in earnest will see.
+        # It may be due to what was left out: the block is executed again, with all of it.
         start, suspects = None, [grid.number(error.block or (0, 0, 0))]
     counted = {} if start is None else start.guarded
     prints = np.zeros(blocks, np.uint64) if start is None else start.prints

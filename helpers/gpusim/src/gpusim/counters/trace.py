@@ -12,7 +12,7 @@ class Trace:
     """One instruction's accesses by one traced block.
 
     `step` numbers the accesses of a launch; `addresses` (threads,) are bytes in `space`, of which `array` begins at
-    `base`; `width` bytes per thread; `active` (threads,) tells who takes part, None if all do.
+    `base`; `width` bytes per thread; `active` (threads,) are those that take part, None if all do.
     """
 
     step: int

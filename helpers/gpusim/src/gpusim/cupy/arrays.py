@@ -209,7 +209,7 @@ def _several(result: Any) -> tuple:
 def empty(shape, dtype=float, order: str = "C") -> DeviceArray:
     """A device array whose contents are not defined until they are written.
 
-    The sanitizer reports who reads an element before. Of bools and 1- and 2-byte integers the last few bytes beyond a
+    The sanitizer reports reads of an element before. Of bools and 1- and 2-byte integers the last few bytes beyond a
     multiple of eight are not watched.
     """
     if not isinstance(order, str) or order not in "CF":

@@ -1,4 +1,4 @@
-"""One launch from the call to its results: geometry, memory, who watches, and what is done with what they saw."""
+"""One launch from the call to its results: geometry, memory, observers, and what is made of their events."""
 
 from __future__ import annotations
 
@@ -444,7 +444,7 @@ def _check_that_all_blocks_fit(kernel: Kernel, run: Launch) -> None:
 def _check_that_blocks_do_not_meet(kernel: Kernel) -> None:
     """SimulatorError if blocks meet at variables of the module or at an array, as those that share the work for a tile.
 
-    So they do in a cluster. Who comes last does more than the others, and what is there to do depends on all. (An
+    So they do in a cluster. The last one does more than the others, and what is there to do depends on all. (An
     array that is updated and not asked is rather a result, such as a histogram: `RecordedLaunch.sampling` says that it
     is incomplete.)
     """

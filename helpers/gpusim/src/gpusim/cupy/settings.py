@@ -149,7 +149,7 @@ def sanitize(checks: bool | str = "raise", *, max_instructions: int | None = Non
 
 @contextmanager
 def capture(level: str = "sass") -> Iterator[list[Captured]]:
-    """Execute none of the launches inside the `with`; yields the list of them, for those who execute parts of them.
+    """Execute none of the launches inside the `with`; yields the list of them, for callers that execute parts of them.
 
     They are to be measured, not checked: an index that runs from one __shared__ array into another is mostly found in a
     launch alone.

@@ -88,7 +88,8 @@ def _equal(old: tuple, new: tuple) -> bool:
 
 
 def _threads(wave) -> tuple:
-    """Where the threads are and who waits for whom. Which number a meeting has does not matter, but who is in it."""
+    """The program counters of threads and what they wait for. The number of a meeting does not matter, but its
+    members."""
     if wave.pcs is None:
         return wave.exited, None, None, None, None, None
     groups = wave.groups
@@ -102,7 +103,7 @@ def _threads(wave) -> tuple:
 
 
 def _stopped(wave) -> np.ndarray:
-    """The threads that have exited or wait, bool (blocks, threads); not those at a BSYNC, who go on alone in time."""
+    """The threads that have exited or wait, bool (blocks, threads); not those at a BSYNC, which go on alone in time."""
     stopped = ~wave.alive()
     if wave.waiting is not None:
         stopped = stopped | wave.waiting

@@ -1,4 +1,4 @@
-"""Clusters of blocks: who belongs together, their barrier, and the shared memory that they reach into.
+"""Clusters of blocks: their members, their barrier, and the shared memory that they reach into.
 
 The blocks of a cluster are on the device at the same time. `barrier.cluster` comes in two halves: a thread that has
 arrived goes on, and waits only where it needs what the others did before they arrived (PTX ISA, 'barrier.cluster').
@@ -44,8 +44,8 @@ def whole(grid: Sequence[int], cluster: Sequence[int], block_ids: np.ndarray) ->
 class ClusterBarrier:
     """The barrier of each cluster of a wave; arrays are (blocks, threads).
 
-    `arrived`: who has come to a barrier that others have not come to yet. `owes`: who has arrived and not waited.
-    `waiting`: who waits.
+    `arrived`: threads at a barrier that others have not come to yet. `owes`: those that have arrived and not waited.
+    `waiting`: those that wait.
     """
 
     def __init__(self, wave) -> None:

@@ -248,7 +248,7 @@ def describe_atomics(machine: Machine, program: Program) -> None:
     """Tell the machine what is to be known of atomic operations beside what they do.
 
     Whether the old value is live, by which loads a compare-and-swap begins, what plain loads may look at, and
-    for whom else a thread makes one.
+    on behalf of which others a thread makes one.
     """
     for index, _, op, _ in machine.requests:
         instruction = program.instructions[index]

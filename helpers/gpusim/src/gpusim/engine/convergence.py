@@ -15,7 +15,7 @@ import numpy as np
 from gpusim.devices import WARP
 
 LANE = np.arange(WARP, dtype=np.int8)
-WARPSYNC = 100  # what `waiting` holds at a WARPSYNC; 1 + n at BSYNC Bn, 0 for who runs
+WARPSYNC = 100  # what `waiting` holds at a WARPSYNC; 1 + n at BSYNC Bn, 0 for those that run
 ANYWHERE = -1  # where lanes resume that come to their ENDCOLLECTIVE by themselves
 NO_MEETING = -1  # the token of a thread that has left a meeting, or was never named
 NO_AGREEMENT = np.array(NO_MEETING)
@@ -44,7 +44,7 @@ class Convergence:
         self.left: dict[int, np.ndarray] = {}  # by barrier: the warps whose meeting goes on without some of the threads
         self._serial = 0
         self._at_first = self.living.copy()
-        self._agreed: dict[tuple[int, int], np.ndarray] = {}  # by barrier and serial: the tokens of who is to come
+        self._agreed: dict[tuple[int, int], np.ndarray] = {}  # by barrier and serial: the tokens of those to arrive
 
     # ---- shapes
     def rows(self, values: np.ndarray) -> np.ndarray:
@@ -95,7 +95,7 @@ class Convergence:
         return self.left[barrier] & (self.living & member).any(axis=1) & (self.living & ~member).any(axis=1)
 
     def of_which_some_are(self, mask: np.ndarray) -> np.ndarray:
-        """The threads of the groups of which some are set, bool (blocks, threads): who have met go on together,
+        """The threads of the groups of which some are set, bool (blocks, threads): those that have met go on together,
         though it was the turn of some of them only."""
         chosen = self.rows(mask)
         led = np.zeros(chosen.shape, bool)
@@ -290,7 +290,8 @@ class Convergence:
         return missing
 
     def _tokens_of(self, barrier: int, serial: int) -> np.ndarray:
-        """The tokens of who is to come to the meetings at Bn that began with this serial, NO_MEETING for all others."""
+        """The tokens of the lanes that are to arrive at the meetings at Bn that began with this serial, NO_MEETING for
+        all others."""
         if not serial and (barrier, 0) not in self._agreed:
             self._agreed[barrier, 0] = np.where(self._at_first, 0, NO_MEETING)
         return self._agreed.get((barrier, serial), NO_AGREEMENT)

@@ -98,7 +98,7 @@ class Instruction:
     called_from: tuple[int, ...] = ()
     barrier: int = -1
     uniform: frozenset[int] = frozenset()  # the slots among `writes` of registers that the lanes of a warp share
-    # What those who watch the execution want to know: it copies one register, or its answer depends on registers that
+    # Metadata for observers: it copies one register, or its answer depends on registers that
     # are `chosen` (see `isa.rules.Compute`); it is a load that may come from shared memory, a compare-and-swap,
     # the load with which one begins, a strong operation of the memory model; plain loads may look at what it changes.
     copies: bool = False

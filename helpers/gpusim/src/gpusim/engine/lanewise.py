@@ -47,9 +47,10 @@ class Part(NamedTuple):
     offset: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Computation:
-    """An instruction that reads registers and writes registers.
+    """An instruction that reads registers and writes registers. (Not frozen: that makes it three times as slow to make,
+    and a kernel has thousands.)
 
     Attributes:
         decoded: What it does. Where its operands are say the others.
@@ -97,20 +98,16 @@ class Computation:
     @property
     def reads(self) -> tuple[int, ...]:
         """The slots of registers that it reads."""
-        slots = {}
-        for source in self.sources:
-            for part in source:
-                if isinstance(part, Part) and part.row < RESULTS:
-                    slots[part.slot] = None
-        for slot in self.predicates_read:
-            slots[slot] = None
-        return tuple(slots)
+        parts = [part for source in self.sources for part in source if type(part) is Part and part.row < RESULTS]
+        return tuple(
+            dict.fromkeys([*(part.slot for part in parts), *(self.predicates_read if self.predicates else ())])
+        )
 
     @property
     def writes(self) -> tuple[int, ...]:
         """The slots that it writes."""
-        kept = (part.slot for part in self.targets if part.slot != DROPPED)
-        return tuple(dict.fromkeys((*kept, *self.predicates_written)))
+        kept = [part.slot for part in self.targets if part.slot != DROPPED]
+        return tuple(dict.fromkeys([*kept, *self.predicates_written] if self.predicates else kept))
 
     @property
     def copies(self) -> bool:

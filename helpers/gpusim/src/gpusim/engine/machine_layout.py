@@ -139,9 +139,11 @@ def pack(
     d: the first row that it writes.  block, length: the basic block that it begins, and how many instructions that has.
     memory: its row among requests.
     """
-    sources = (row if count else -1 for row, count in zip(decoded.source, decoded.counts, strict=True))
+    rows, counts = decoded.source, decoded.counts
     return PACKED.pack(
-        decoded.offset, operation, decoded.kind, d, *sources,
+        decoded.offset, operation, decoded.kind, d,
+        rows[0] if counts[0] else -1, rows[1] if counts[1] else -1,
+        rows[2] if counts[2] else -1, rows[3] if counts[3] else -1,
         *decoded.number, decoded.flags, decoded.target, block, length, memory, index,
         *decoded.mode, *decoded.width, decoded.d_width, decoded.guard,
         *decoded.p_out, *decoded.p_in, decoded.uniform, decoded.strong, decoded.is_strong, 0, 0, 0, 0, 0, 0,

@@ -453,7 +453,7 @@ def _is_widened(wave, memory, addresses: np.ndarray, width: int) -> bool:
     """Whether these loads, which read beyond their array, may be the compiler's work, and not the programmer's.
 
     It may load several neighbours at once, those beyond the array among them, and ask afterwards which of them there
-    are: of `for (j = 0; j < n; j++) sum += s[j]` the last three rounds begin so. Who uses what lies beyond is found by
+    are: of `for (j = 0; j < n; j++) sum += s[j]` the last three rounds begin so. Uses of what lies beyond are found by
     the sanitizer (`gpusim.checks.checks`).
     """
     start, stop = memory.limits(wave)

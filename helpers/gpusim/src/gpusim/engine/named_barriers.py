@@ -44,7 +44,7 @@ class NamedBarriers:
         for first in range(0, wave.threads, WARP):
             lanes = slice(first, first + WARP)
             here, living = active[:, lanes], alive[:, lanes]
-            leads = living & (np.cumsum(living, axis=1) == 1)  # who comes with the warp's absent lanes
+            leads = living & (np.cumsum(living, axis=1) == 1)  # arrives with the warp's absent lanes
             for which, wanted in set(
                 zip(number[:, lanes][here].tolist(), threads[:, lanes][here].tolist(), strict=True)
             ):

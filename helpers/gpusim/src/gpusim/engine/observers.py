@@ -1,4 +1,4 @@
-"""What the engine reports while a kernel runs, and to whom: recorders, the sanitizer, or several of them.
+"""The events that the engine reports while a kernel runs to its observers: recorders, the sanitizer, or several.
 
 In every event `wave` is the engine's Wave. Masks are bool, broadcastable to the wave's (blocks, threads), or None for
 all of its threads; addresses are bytes in their space. An access is reported after it was found to be legal and carried
@@ -283,7 +283,7 @@ class Observers:
                 self._handlers.setdefault(kind, []).append(handler)
 
     def tell(self, event: Any) -> None:
-        """Pass an event on to all who want to know of its type, in the order in which the observers were given."""
+        """Dispatch an event to the observers of its type, in the order in which the observers were given."""
         for handler in self._handlers.get(type(event), ()):
             handler(event)
 

@@ -1,10 +1,9 @@
-"""Who waits for a phase of an mbarrier to end. PTX ISA, 'mbarrier.test_wait, mbarrier.try_wait'.
+"""Threads that wait for a phase of an mbarrier to end. PTX ISA, 'mbarrier.test_wait, mbarrier.try_wait'.
 
 `mbarrier.try_wait` suspends the thread until the phase has ended or some time is over, on an H100 some 7,760 cycles:
 then it says that the phase goes on. Here no thread's time is over as long as any can run. If none can, all go on
-without success, which lets a thread do something else, that may end the phase; but who comes back to where they were,
-with nothing changed, wait for ever.
-"""
+without success, which lets a thread do something else, that may end the phase; but threads that come back to where they
+were, with nothing changed, wait for ever."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -72,7 +71,7 @@ class PhaseWaits:
         self._waiting = [waiting for waiting in self._waiting if waiting.lanes.any()]
 
     def give_up(self, wave) -> bool:
-        """The time is over of all who wait: whether they go on."""
+        """The time of all waiting threads is over. Returns whether they go on."""
         if not self._waiting:
             return False
         registers, memory = list(wave.registers), [wave.pcs.copy(), *(part.copy() for part in memory_of(wave))]
@@ -92,7 +91,7 @@ class PhaseWaits:
         waiting.lanes = waiting.lanes & ~lanes
 
     def refuse(self, wave) -> None:
-        """Raise BarrierError: those who wait do so for ever."""
+        """Raise BarrierError: the waiting threads do so for ever."""
         texts, lines, first = [], [], None
         for waiting in self._waiting:
             bits = waiting.bits(wave)

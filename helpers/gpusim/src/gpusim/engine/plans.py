@@ -1,6 +1,6 @@
 """What launches of a kernel have in common, made ready for the compiled engine once.
 
-Of what the C program is given, most follows from the kernel, the shape of the launch and who watches. A `Plan` holds
+Of what the C program is given, most follows from the kernel, the shape of the launch and the observers. A `Plan` holds
 that, and the memory that the C program works in; a launch fills in its parameters and its arrays. What requests cost is
 remembered there too, from one launch to the next (`helpers/gpusim/src/gpusim/native/engine/patterns.c`).
 """
@@ -367,7 +367,7 @@ def _images() -> np.ndarray:
 def _on_threads(c: CLaunch, runs: Sequence[Run], shares: Sequence[tuple[int, int]]) -> None:
     """Run the first share here and each other one on a thread of its own.
 
-    The C program comes back every few hundredths of a second, so that the main thread hears an interrupt.
+    The C program comes back every few hundredths of a second, so that the main thread handles an interrupt.
     (`threading.Thread` would wait until a thread has begun, which takes as long as a small launch.)
     """
     run_blocks = library().run_blocks

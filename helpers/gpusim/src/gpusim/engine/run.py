@@ -577,7 +577,7 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Launch:
-    """One execution of a kernel: geometry, memory, arguments and who watches.
+    """One execution of a kernel: geometry, memory, arguments and observers.
 
     `shared_bytes` of a block, static and dynamic; `parameters`, the bytes of the parameter block; `variables` of the
     module, as (register slot, address). `only_blocks` holds the linear numbers of the blocks to execute, None for all.
@@ -844,7 +844,7 @@ def _tell_missed(wave: Wave, prepared: Prepared, pc: int, gone: np.ndarray) -> N
 
 
 def _schedule(wave: Wave) -> int:
-    """Choose who goes on (`schedule`); join all threads again when the living ones are together."""
+    """Choose the threads that go on (`schedule`); join all threads again when the living ones are together."""
     if wave.phases is not None:
         wave.phases.release(wave)
     pcs, waiting = wave.pcs, wave.waiting
@@ -877,7 +877,7 @@ def _schedule(wave: Wave) -> int:
 
 
 def _goes_in_circles(wave: Wave, pc: int, runnable: np.ndarray, mask: np.ndarray) -> bool:
-    """Whether who runs now comes to the same place with the same registers again, while others are held up.
+    """Whether the running threads come to the same place with the same registers again, while others are held up.
 
     It is looked for now and then, for as long as a short loop takes.
     """
@@ -890,7 +890,7 @@ def _goes_in_circles(wave: Wave, pc: int, runnable: np.ndarray, mask: np.ndarray
     same = wave.seen is not None and wave.seen[0] == pc
     same = same and all(a is b or np.array_equal(a, b) for a, b in zip(wave.seen[1], wave.registers, strict=True))
     if same:
-        wave.looked = LOOKS_AFTER - LONGEST_CIRCLE  # the next who waits does so in the same loop
+        wave.looked = LOOKS_AFTER - LONGEST_CIRCLE  # the next waiting thread is in the same loop
     elif wave.looked == LOOKS_AFTER + LONGEST_CIRCLE:
         wave.looked = 0
     return same
@@ -969,7 +969,7 @@ def _named_barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -
 
 
 def _cluster_barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
-    """The second half of the barrier of a cluster: who has arrived waits for those that have not."""
+    """The second half of the barrier of a cluster: threads that have arrived wait for those that have not."""
     following = prepared.next[pc]
     taken = True if last.guard is None else _condition(wave, last)
     active = wave.alive() if wave.mask is None else np.broadcast_to(wave.mask, wave.shape)
@@ -986,7 +986,7 @@ def _cluster_barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int)
 
 
 def _phase_wait(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
-    """A wait for a phase of an mbarrier: who comes before it has ended goes on when it has."""
+    """A wait for a phase of an mbarrier: threads that come before its end go on behind it."""
     following = prepared.next[pc]
     taken = True if last.guard is None else _condition(wave, last)
     active = wave.alive() if wave.mask is None else np.broadcast_to(wave.mask, wave.shape)

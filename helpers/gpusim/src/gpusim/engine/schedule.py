@@ -1,8 +1,8 @@
 """Whose turn it is among threads that have gone different ways.
 
 Those with the lowest program counter go first, so that threads meet again as early as they can. That alone is not fair:
-a thread that goes round a loop until another one has done something would never let it. So who could run but has not
-for a while gets a turn, as on a GPU since Volta (CUDA guide, 'Independent Thread Scheduling').
+a thread that goes round a loop until another one has done something would never let it. So threads that could run but
+have not for a while get a turn, as on a GPU since Volta (CUDA guide, 'Independent Thread Scheduling').
 
 Nothing that is counted depends on whose turn it is: at PTX level warps get turns and their threads stay as they are; in
 machine code threads do, which wait for each other where the code says so (`convergence`). But threads that only compute
@@ -21,8 +21,8 @@ from gpusim.devices import WARP
 DONE = np.int32(2**31 - 1)  # the program counter of a thread that has exited, or that waits
 NEVER = np.int64(2**63 - 1)
 BELOW = 42  # bits of an order in which threads that run together may differ
-PATIENCE = 256  # steps in which it is not looked for who waits for a turn, and then in which it is watched who runs
-TURN = 64  # steps that the others get before it is looked again who has had none
+PATIENCE = 256  # steps without a search for starving threads, and then with a record of those that run
+TURN = 64  # steps for the others before the next search for starving threads
 LEAST = 16  # what PATIENCE becomes where threads wait again and again
 
 
@@ -39,8 +39,8 @@ class Turns:
         self._sees_others = sees_others
         self._patience = PATIENCE
         self._left = PATIENCE  # steps until something else is decided
-        self._ran: np.ndarray | None = None  # who has run while it is watched
-        self._saw: np.ndarray | None = None  # who may have seen others in this turn
+        self._ran: np.ndarray | None = None  # threads that have run since the record began
+        self._saw: np.ndarray | None = None  # threads that may have read what others wrote in this turn
         self._favoured: np.ndarray | None = None  # whose turn it is, None for everyone's
 
     def choose(self, pcs: np.ndarray, order: np.ndarray | None = None) -> tuple[int, np.ndarray]:
@@ -78,7 +78,7 @@ class Turns:
         return pc, (pcs == pc) & (order >> BELOW == order.reshape(-1)[first] >> BELOW)
 
     def _decide(self, pcs: np.ndarray) -> None:
-        """Begin to watch who runs; then favour who can run and has not, until there is none."""
+        """Begin to record the threads that run; then favour those that can and have not, until there is none."""
         if self._ran is None:
             self._watch(pcs.shape)
             self._left = self._patience

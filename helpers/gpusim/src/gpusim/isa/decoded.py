@@ -124,6 +124,9 @@ class NotDecoded(Exception):
     """A form of an instruction that the compiled engine does not execute; the message says which."""
 
 
+_FOUR, _NONE_WRITTEN, _NONE_READ = [0] * 4, [NEVER_KEPT] * 2, [ALWAYS] * 3
+
+
 @dataclass(slots=True)
 class Decoded:
     """One instruction; the fields are those of `Instruction` in machine.h, where they are explained."""
@@ -132,12 +135,12 @@ class Decoded:
     kind: int = COMPUTES
     d: int | None = None
     d_width: int = 0
-    source: list[int] = field(default_factory=lambda: [0] * 4)
-    width: list[int] = field(default_factory=lambda: [0] * 4)
-    mode: list[int] = field(default_factory=lambda: [0] * 4)
-    number: list[int] = field(default_factory=lambda: [0] * 4)
-    p_out: list[int] = field(default_factory=lambda: [NEVER_KEPT] * 2)
-    p_in: list[int] = field(default_factory=lambda: [ALWAYS] * 3)
+    source: list[int] = field(default_factory=_FOUR.copy)
+    width: list[int] = field(default_factory=_FOUR.copy)
+    mode: list[int] = field(default_factory=_FOUR.copy)
+    number: list[int] = field(default_factory=_FOUR.copy)
+    p_out: list[int] = field(default_factory=_NONE_WRITTEN.copy)
+    p_in: list[int] = field(default_factory=_NONE_READ.copy)
     guard: int = ALWAYS
     flags: int = 0
     offset: int = 0

@@ -421,7 +421,7 @@ def _shuffle(v: Values) -> Effect:
 
 
 def named_lanes(v: Values, execute: Execute) -> Execute:
-    """What the lanes do that a mask names, the last source if there is one: who takes part is who is there with the
+    """What the lanes do that a mask names, the last source if there is one: those take part that are there with the
     same mask; whether it names the right lanes, the sanitizer looks at."""
     if not v.decoded.width[3]:
         return execute

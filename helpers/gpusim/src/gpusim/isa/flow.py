@@ -257,7 +257,7 @@ def _leave_meeting(v: Values) -> Effect:
         if not leaving.any():
             return
         if wave.groups is None:
-            # Some leave while all still run together: from now on it matters who is in the meeting.
+            # Some leave while all still run together: from now on it matters which are in the meeting.
             living = np.ones(wave.shape, bool) if wave.exited is None else ~wave.exited
             if (leaving == living).all():
                 return

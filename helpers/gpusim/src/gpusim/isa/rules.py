@@ -103,7 +103,7 @@ class Barrier:
     """Waits for all threads of the block. `arrive(wave, registers, mask)` is carried out by those that come there.
 
     named: (number of the barrier, threads that it waits for, 0 for all of the block) if it is not `__syncthreads()`.
-    waits: False for who only lets the others know that it has come.
+    waits: False for threads that arrive and do not wait.
     passed: of a barrier with a number what `passed(registers, going)` does for the threads that go on.
     writes: the registers in which it leaves them something.
     """

@@ -9,7 +9,7 @@ used where a thread decides by it, and not where another condition decides alone
 load each register is followed by itself: of four floats at the end of an array two may be used.
 
 To store a value in shared memory again, as it was loaded in the same basic block (`u[0][t] = u[1][t]`), is no use: what
-was never written is not written there either (`Epoch`), and who reads it from there may use it.
+was never written is not written there either (`Epoch`), and a thread that reads it from there may use it.
 
 In code for a debugger (-G) local variables are in memory, so that a store there is a copy, too. It is not followed.
 The first bits of a word that are stored, a bit-field's, are put among the others, which was never written, and the one

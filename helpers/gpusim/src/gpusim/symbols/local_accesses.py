@@ -63,7 +63,7 @@ class Frame:
     start: int
     bytes: int
     in_machine: int  # where it begins in machine code that keeps nothing else there
-    in_ptx: int | None  # the same in PTX; None if that depends on who calls its function
+    in_ptx: int | None  # the same in PTX; None if that depends on the caller of its function
     is_kernels: bool = True
 
     def has(self, array: LocalArray) -> bool:

@@ -266,9 +266,8 @@ class Reaches:
         """Go through every basic block once: the states at the ends of loops, and where they are left. What accesses
         reach is put into `reached`.
 
-        A loop begins with what is behind its end in `before`, or else with what comes from outside. Who leaves a loop
-        at a block does so with the state of `left`.
-        """
+        A loop begins with what is behind its end in `before`, or else with what comes from outside. A thread that
+        leaves a loop at a block does so with the state of `left`."""
         ends: dict[int, _State] = {}
         for number in self._order:
             rounds = [before[end] for end, head in self._back if head == number and end in before]

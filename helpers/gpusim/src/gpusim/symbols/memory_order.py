@@ -3,8 +3,8 @@
 Those of `cuda::atomic_ref` and its like are *strong*: they do not race with each other, and threads hand on by them
 what they did before a fence. Those of volatile variables and pointers are, too (PTX ISA, 'Memory Consistency Model'),
 and so is a flag that another thread looks at again and again until it has changed. But `v[t] += v[t + 16]` on a
-volatile array depends on who comes first, and relies on a warp that runs in step, which no warp needs to do: such an
-*unpolled* load is ordered with the stores of other threads, or it is a race.
+volatile array depends on the order of threads, and relies on a warp that runs in step, which no warp needs to do: such
+an *unpolled* load is ordered with the stores of other threads, or it is a race.
 
 In a kernel in which no thread waits for others in shared memory, volatile orders nothing for anybody, and is taken for
 plain, as by racecheck.
@@ -47,7 +47,7 @@ def of_statements(
     """By the index of a statement how strong it is, where its opcode says more than load or store.
 
     in_shared: those that may reach shared memory, each with the variable that it reaches, None where that is not known.
-    starts: where the statements of called functions begin. Who calls one may wait for what it loads, unless it stores,
+    starts: where the statements of called functions begin. A caller may wait for what it loads, unless it stores,
     too, as one that relies on a warp that runs in step.
     """
     accesses = {index: function.statements[index] for index in in_shared}
@@ -62,7 +62,7 @@ def of_statements(
     function_of = {index: bisect(firsts, index) for index in volatile}
     stores = {0} | {function_of[index] for index in volatile.keys() - loads}
     polls = {index for index in loads if function_of[index] not in stores} | Waits(function).decided_by(loads)
-    # The compiler may look once before the loop of a line. And who waits may have looked what there is to change.
+    # The compiler may look once before the loop of a line. And a waiting thread may have read what it will change.
     lines, flags = {_source_location(loads[index]) for index in polls}, {in_shared[index] for index in polls} - {None}
     if not (polls or strengths or any(access.name in ATOMIC for access in accesses.values())):
         return dict.fromkeys(volatile, Strength.PLAIN)

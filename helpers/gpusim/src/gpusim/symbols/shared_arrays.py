@@ -227,16 +227,18 @@ def _constants(source: str, entry: str) -> dict[str, int]:
         header = re.search(rf"template\s*<([^<>]*)>[^;{{}}]*?\b{name}\s*\(", source)
         if header:
             names = [re.sub(r"=.*", "", piece).split()[-1] for piece in header[1].split(",") if piece.strip()]
-            for parameter, text in zip(names, given[2].split(","), strict=False):
-                value = _value(text, {})
-                if value is not None:
-                    values[parameter] = value
-    pattern = r"#\s*define\s+(\w+)[ \t]+([^\n]+)|\bconst(?:expr)?\s+(?:static\s+)?\w+\s+(\w+)\s*=\s*([^;]+);"
+            for parameter, text in zip(names, _at_top_level(given[2]), strict=False):
+                fields = re.findall(r"\.(\w+)\s*=\s*(-?\w+)", text)  # of a struct: Params{.BM = 32, .BN = 64}
+                for place, value in [(f"{parameter}.{field}", of) for field, of in fields] or [(parameter, text)]:
+                    if (number := _value(value, {})) is not None:
+                        values[place] = number
+    pattern = r"#\s*define\s+(\w+)[ \t]+([^\n]+)|\bconst(?:expr)?\s+(?:static\s+)?\w+\s+(\w+\s*=[^;]+);"
     for match in re.finditer(pattern, source):
-        name, text = (match[1], match[2]) if match[1] else (match[3], match[4])
-        value = _value(text, values)
-        if value is not None:
-            values.setdefault(name, value)
+        declared = _at_top_level(match[3]) if match[3] else [f"{match[1]}={match[2]}"]
+        for name, text in (piece.split("=", 1) for piece in declared if "=" in piece):
+            value = _value(text, values)
+            if value is not None:
+                values.setdefault(name.strip(), value)
     return values
 
 
@@ -251,8 +253,8 @@ def _value(text: str, constants: Mapping[str, int]) -> int | None:
 def _evaluate(node: ast.expr, constants: Mapping[str, int]) -> int:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
-    if isinstance(node, ast.Name):
-        return constants[node.id]
+    if isinstance(node, ast.Name | ast.Attribute):
+        return constants[ast.unparse(node)]
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
         return _OPERATIONS[type(node.op)](_evaluate(node.left, constants), _evaluate(node.right, constants))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):

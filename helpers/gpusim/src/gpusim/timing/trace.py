@@ -316,7 +316,7 @@ def _whole(wave, values, dtype: type = np.bool_) -> tuple[np.ndarray | None, int
     return whole, whole.ctypes.data
 
 
-# ---- who shares what
+# ---- sharing of sectors among SMs
 
 
 class _Enough(Exception):

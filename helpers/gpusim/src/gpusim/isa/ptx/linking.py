@@ -105,7 +105,7 @@ def link(module: Module, kernel: Function) -> Linked:
     reaches = {name: _closure(name, callees) for name in functions}
     linked = Linked(_beginning(kernel), pointed_at=tuple(name for name in pointed_at if name in functions))
     linked.function.registers |= {STACK: "b64", ORIGIN: "b32"}
-    linked.frames[""] = max(FRAME_ALIGNMENT, _aligned(local_layout(module, kernel)[1]))  # who is called is above 0
+    linked.frames[""] = max(FRAME_ALIGNMENT, _aligned(local_layout(module, kernel)[1]))  # a callee is above 0
     layouts = {name: _Layout(name, text, callees[name], reaches) for name, text in functions.items()}
     linked.frames |= {name: layout.size for name, layout in layouts.items()}
     for name, text in (("", kernel), *functions.items()):
@@ -123,7 +123,7 @@ def link(module: Module, kernel: Function) -> Linked:
     return linked
 
 
-# ---- who calls whom
+# ---- the call graph
 
 
 def _calls(text: Function) -> list[int]:

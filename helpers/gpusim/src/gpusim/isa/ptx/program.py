@@ -129,10 +129,10 @@ def _returning(text: Linked) -> dict[int, tuple[int, ...]]:
 
 
 def _order(program: Program, operands: Operands) -> Callable:
-    """Who goes first among diverged threads of a kernel that calls functions, as if these were inlined.
+    """The order of diverged threads of a kernel that calls functions, as if these were inlined.
 
-    That is who is at the lowest place of the kernel, where those in a function are at the call. Of these it is first
-    who has yet to call, then who is deepest, so that all return before one goes on.
+    First are those at the lowest place of the kernel, where threads in a function are at the call. Of these first are
+    those that have yet to call, then the deepest, so that all return before one goes on.
     """
     stack, origin = operands.slots[STACK], operands.slots[ORIGIN]
     block_of = np.zeros(len(program.instructions), np.int64)

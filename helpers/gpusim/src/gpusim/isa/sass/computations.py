@@ -15,6 +15,8 @@ from gpusim.isa.sass.operands import Operands
 from gpusim.isa.values import I4
 
 UNIFORM = 1 << 10  # the row of UR0
+PLAIN = ALWAYS, [ALWAYS] * 3, [NEVER_KEPT] * 2  # guard, predicates that are read, and written, of most instructions
+OF_MANY = ("pack predicates", "unpack predicates")
 ALWAYS_TRUE = frozenset((ALWAYS, UNIFORM_PREDICATES + ALWAYS))
 
 
@@ -70,7 +72,10 @@ def _parts(t: Operands, decoder: Decoder, row: int | tuple[str, int], count: int
     if isinstance(row, tuple):
         return tuple([_register(t, UNIFORM + row[1] + distance) for distance in range(count)])
     if row >= 0:
-        return tuple([_register(t, number) for number in range(row, row + count)])
+        parts = t.parts.get((row, count))
+        if parts is None:  # thousands of operands are few different ones
+            parts = t.parts[row, count] = tuple([_register(t, number) for number in range(row, row + count)])
+        return parts
     words = decoder.words.all[-1 - row : count - 1 - row]
     return tuple([
         word.value
@@ -81,19 +86,17 @@ def _parts(t: Operands, decoder: Decoder, row: int | tuple[str, int], count: int
 
 
 def _register(t: Operands, row: int) -> Part:
-    """A register of a thread, or from UNIFORM on of a warp; thousands of operands are few different ones."""
-    part = t.parts.get(row)
-    if part is None:
-        name = f"R{row}" if row < UNIFORM else f"UR{row - UNIFORM}"
-        part = t.parts[row] = Part(row, t.slot(name))
-    return part
+    """A register of a thread, or from UNIFORM on of a warp."""
+    return Part(row, t.slot(f"R{row}" if row < UNIFORM else f"UR{row - UNIFORM}"))
 
 
 def _predicates(t: Operands, decoded: Decoded) -> dict[int, int]:
     """The slots of the predicates by their numbers."""
+    if (decoded.guard, decoded.p_in, decoded.p_out) == PLAIN and decoded.operation not in OF_MANY:
+        return {}
     numbers = {which & ~NEGATED for which in (decoded.guard, *decoded.p_in)}
     numbers |= {which for which in decoded.p_out if which != NEVER_KEPT}
-    if decoded.operation in ("pack predicates", "unpack predicates"):
+    if decoded.operation in OF_MANY:
         wanted, _, first, _ = decoded.number
         numbers |= {first + bit for bit in range(7) if wanted >> bit & 1}
     numbers -= ALWAYS_TRUE

@@ -5,7 +5,7 @@ of registers and constants. Here they are put together; what constants are in a 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import numpy as np
 
@@ -29,10 +29,11 @@ from gpusim.isa.sass.operands import Code, Operands
 STACK_RESERVE = 1024
 # What stands for an address that the linker puts in, with -G: a word of LINKED_BANK
 FOR_THE_LINKER = re.compile(r"32@(lo|hi)\(([.$\w]+)\)$")
-CHECKS_STACK = sass.Special("SR_LMEMHIOFF")  # only code for a debugger does
+CHECKS_STACK = "SR_LMEMHIOFF"  # only code for a debugger does
 BANK_4, ADDRESS_OF_BANK_4 = "[0x4][", re.compile(r"\[0x4\]\[(?:U?RZ\+?)?(0x[0-9a-f]+)?\]")
 # `__syncwarp()`, what all lanes of a warp execute together, and the fence behind the beginning of an mbarrier, which
 # ptxas lets the whole warp begin: it leaves NOPs for them
+WORDS_OF_SYNCS = ("bar.warp.", "fence.mbarrier_init", "mma.", "matrix.")  # a search for the pattern takes milliseconds
 SYNCS_WARPS = re.compile(r"\bbar\.warp\.sync\b|\bfence\.mbarrier_init\b|\b(?:wmma|mma|ldmatrix|stmatrix)\.[\w.]*sync\b")
 UNKNOWN = "?"  # the opcode of an instruction that is not modelled
 NEAR = 16  # instructions
@@ -59,14 +60,15 @@ def translate(kernel: CompiledKernel) -> Program:
     function = listing.parse(kernel)
     image = cubin.read(kernel.cubin)
     linked = _link_variables(function)
-    translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel))
+    bases = {statement.base for statement in function.statements}
+    translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel, bases))
     instructions = [_instruction(translator, statement, kind, kernel.entry) for statement in function.statements]
     _reachable_only(instructions)
     # Without it an index below a local array is outside; what the compiler states is enough where no other is called.
-    reserve = STACK_RESERVE if not kernel.local_bytes or any(s.base == "CALL" for s in function.statements) else 0
-    local_bytes = kernel.local_bytes + reserve if kernel.local_bytes or _uses_stack(function) else 0
-    checks_stack = any(CHECKS_STACK in s.operands for s in function.statements)
-    if checks_stack or any(s.base == "CALL" for s in function.statements):
+    reserve = STACK_RESERVE if not kernel.local_bytes or "CALL" in bases else 0
+    local_bytes = kernel.local_bytes + reserve if kernel.local_bytes or bases & {"LDL", "STL"} else 0
+    checks_stack = any(CHECKS_STACK in s.text for s in function.statements)
+    if checks_stack or "CALL" in bases:
         local_bytes = -(-local_bytes // 16) * 16  # functions expect their part of the stack to begin so
     program = Program(
         name=kernel.entry,
@@ -90,7 +92,8 @@ def translate(kernel: CompiledKernel) -> Program:
     program.blocks = basic_blocks(instructions)
     if any(instruction.swaps for instruction in instructions):
         mark_cas_loads(program, _swaps_of_source(kernel, instructions))
-    _mark_counts_of_copies(instructions)
+    if "ARRIVES" in bases:
+        _mark_counts_of_copies(instructions)
     addresses = _read(instructions, image.addresses(4, kernel.lowered_name))
     symbols = {symbol.name: symbol for symbol in image.symbols}
     linked = {offset: (symbols[name], 0) for name, offset in linked.items() if name in symbols}
@@ -163,18 +166,14 @@ def _mark_counts_of_copies(instructions: list[Instruction]) -> None:
                     before.is_observed = True
 
 
-def _uses_stack(function: sass.Function) -> bool:
-    return any(statement.base in ("LDL", "STL") for statement in function.statements)
-
-
-def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -> Code:
+def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel, bases: Collection[str]) -> Code:
     statements = function.statements
     calls = [
         i + 1
-        for i, s in enumerate(statements)
+        for i, s in enumerate(statements if "CALL" in bases else ())
         if s.base == "CALL" and any(isinstance(o, sass.Label) for o in s.operands)
     ]
-    copies, ends = _collectives(function)
+    copies, ends = _collectives(function) if "ENDCOLLECTIVE" in bases else ({}, {})
     return Code(
         labels=function.labels,
         addresses={s.address: i for i, s in enumerate(statements)},
@@ -183,11 +182,11 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -
         collective_copies=copies,
         functions=tuple(dict.fromkeys(at for name, at in function.labels.items() if at and not name.startswith("."))),
         branch_targets=image.branch_targets(kernel.lowered_name),
-        reductions=_reductions(statements),
+        reductions=_reductions(statements) if "B2R" in bases else {},
         clusters=product(kernel.cluster or ()) > 1,
         debug=kernel.debug,
         binary=image.code(kernel.lowered_name),
-        syncs_warps=SYNCS_WARPS.search(kernel.ptx) is not None,
+        syncs_warps=any(word in kernel.ptx for word in WORDS_OF_SYNCS) and bool(SYNCS_WARPS.search(kernel.ptx)),
     )
 
 

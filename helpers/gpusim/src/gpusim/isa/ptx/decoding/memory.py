@@ -43,7 +43,7 @@ def is_strong(s: Statement) -> bool:
 
 
 def scope_of(s: Statement) -> str:
-    """Who sees the memory in order: the threads of the "block", of the "device" or of the "system"."""
+    """The scope of a fence: the threads of the "block", of the "device" or of the "system"."""
     return next((SCOPES[part] for part in s.opcode[1:] if part in SCOPES), "block")
 
 

@@ -6,7 +6,7 @@ from gpusim.compiler import sass
 from gpusim.isa import decoded as form
 from gpusim.isa.decoded import Decoded, NotDecoded
 from gpusim.isa.sass.decoding.bits import whole_register
-from gpusim.isa.sass.decoding.decoder import Decoder
+from gpusim.isa.sass.decoding.decoder import CHANGEABLE, Decoder
 from gpusim.isa.sass.decoding.floating import rounding_of
 from gpusim.isa.sass.operands import chosen, is_zero
 
@@ -20,7 +20,7 @@ def _converted(t: Decoder, i: Decoded, operand: sass.Operand, format_: str) -> N
     elif format_ == "F32":
         t.read(i, 0, operand, "f")
     else:
-        modifiers = operand.modifiers if isinstance(operand, sass.Register | sass.Constant) else ()
+        modifiers = operand.modifiers if isinstance(operand, CHANGEABLE) else ()
         part = next((m for m in modifiers if m[0] in "BH" and m[1:2].isdigit()), None)
         if part is not None:
             i.number[3] = int(part[1]) * (8 if part[0] == "B" else 16)

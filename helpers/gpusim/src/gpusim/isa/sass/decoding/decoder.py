@@ -20,6 +20,8 @@ from gpusim.isa.decoded import ALWAYS, NEGATED, NEVER_KEPT, NOWHERE, Decoded, No
 from gpusim.isa.sass import operands as operand_rules
 from gpusim.isa.sass.operands import Code, float_immediate, is_nan, is_predicate, is_register, is_zero
 
+CHANGEABLE = (sass.Register, sass.Constant)
+
 
 class Decoder:
     """Decodes the statements of one kernel."""
@@ -43,7 +45,8 @@ class Decoder:
         if operand.number is None:
             return -1
         if operand.file == "R":
-            self.registers = max(self.registers, operand.number + count)
+            if operand.number + count > self.registers:
+                self.registers = operand.number + count
             return operand.number
         if operand.file != "UR":
             raise NotDecoded(f"a register of file {operand.file}")
@@ -73,18 +76,17 @@ class Decoder:
     def read(self, into: Decoded, position: int, operand: sass.Operand, kind: str = "i") -> None:
         """An operand as source `position`. kind: "i" integer, "f" float32, "w" and "d" the same in 64 bits, "h" a pair
         of 16-bit floats, "b" bits as they are."""
-        wide = kind in "wd"
-        into.width[position] = 2 if wide else 1
-        if isinstance(operand, sass.Immediate):
+        count = into.width[position] = 2 if kind in "wd" else 1
+        if is_register(operand):
+            into.source[position] = self.row(operand, count)
+        elif isinstance(operand, sass.Immediate):
             into.source[position] = self.words.row(*self._immediate(operand, kind))
-        elif is_register(operand):
-            into.source[position] = self.row(operand, 2 if wide else 1)
         elif isinstance(operand, sass.Constant) and operand.register is None:
-            words = tuple(Word(operand.bank, operand.offset + 4 * k) for k in range(2 if wide else 1))
+            words = tuple(Word(operand.bank, operand.offset + 4 * k) for k in range(count))
             into.source[position] = self.words.row(*words)
         else:
             raise NotDecoded("an operand that is neither a register nor a constant")
-        if isinstance(operand, sass.Register | sass.Constant) and operand.is_changed:
+        if isinstance(operand, CHANGEABLE) and operand.is_changed:
             into.mode[position] = self._mode(operand, kind, [m for m in operand.modifiers if m != "64"])
 
     def read_all(self, into: Decoded, operands: Sequence[sass.Operand], count: int, kind: str = "i") -> None:
@@ -159,8 +161,10 @@ class Decoder:
     def settle(self, decoded: Sequence[Decoded]) -> None:
         """Give uniform registers their rows, now that it is known how many registers there are."""
         for instruction in decoded:
-            instruction.d = self._settled(instruction.d)
-            instruction.source = [self._settled(row) for row in instruction.source]
+            if instruction.d == NOWHERE or type(instruction.d) is tuple:
+                instruction.d = self._settled(instruction.d)
+            if tuple in map(type, instruction.source) or NOWHERE in instruction.source:
+                instruction.source = [self._settled(row) for row in instruction.source]
 
     def _settled(self, row):
         return self.registers + row[1] if isinstance(row, tuple) else self.nowhere if row == NOWHERE else row

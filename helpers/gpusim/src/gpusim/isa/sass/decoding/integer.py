@@ -9,12 +9,12 @@ from gpusim.compiler import sass
 from gpusim.isa import decoded as form
 from gpusim.isa.decoded import ALWAYS, NEGATED, NEVER_KEPT, Decoded, NotDecoded
 from gpusim.isa.sass import operands as operand_rules
-from gpusim.isa.sass.decoding.decoder import Decoder, is_false, number_of
+from gpusim.isa.sass.decoding.decoder import CHANGEABLE, Decoder, is_false, number_of
 from gpusim.isa.sass.operands import chosen, is_predicate, is_zero
 
 
 def _negated(operand: sass.Operand) -> bool:
-    return isinstance(operand, sass.Register | sass.Constant) and operand.negated
+    return isinstance(operand, CHANGEABLE) and operand.negated
 
 
 def _addition(s: sass.Statement):

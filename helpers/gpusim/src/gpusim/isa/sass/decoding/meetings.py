@@ -36,7 +36,7 @@ def leave_meeting(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def move_meeting(t: Decoder, s: sass.Statement) -> Decoded:
-    """BMOV.32{.CLEAR} R, B0 keeps who meets at B0 in a register; BMOV.32 B0, R brings it back.
+    """BMOV.32{.CLEAR} R, B0 keeps the lanes that meet at B0 in a register; BMOV.32 B0, R brings it back.
 
     Code of sm_87 begins with `BMOV.32 B0, 0xffffffff; BMOV.32.CLEAR B1, B0; …`, when there is no meeting: it stays so.
     """
