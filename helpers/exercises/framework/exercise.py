@@ -231,7 +231,11 @@ class KernelExercise(Exercise):
 
     def _repaired(self, examination: Examination, source: str) -> tuple[str, ...]:
         """The one change with which a source is right, if there is one."""
-        sentence = repairs.explained(source, self.solved, partial(self._is_right_with, examination))
+        failed = examination.first_failure
+        findings = failed.report.findings if failed is not None else ()
+        racing = next((finding.lines for finding in findings if finding.kind == SHARED_RACE), ())
+        passes = partial(self._is_right_with, examination)
+        sentence = repairs.explained(source, self.solved, passes, racing=racing)
         return (sentence,) if sentence else ()
 
     def _is_right_with(self, examination: Examination, source: str) -> bool:

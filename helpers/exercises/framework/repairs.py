@@ -10,11 +10,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from os.path import commonprefix
 
 PROVEN = "the kernel is right."  # the end of every sentence
 MOST = 16  # candidates that are compiled and launched
+AFTER = 4  # lines behind those that race, in which a barrier may belong
 NEAR, MOST_LINES = 0.6, 3  # how alike lines are that are compared, and how many are changed together
 _AXIS = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\.([xy])\b")
 _PAIRS = re.compile(r"\b(\w+)(\[(?:[^][]|\[[^][]*\])*\])(\[(?:[^][]|\[[^][]*\])*\])")
@@ -27,14 +28,20 @@ _BARRIER = "__syncthreads();"
 Change = tuple[int, int, str]  # where it begins and ends in the line, and the text in its place
 
 
-def explained(source: str, solution: str, passes: Callable[[str], bool], towards: Collection[str] | None = None) -> str:
+def explained(
+    source: str,
+    solution: str,
+    passes: Callable[[str], bool],
+    towards: Collection[str] | None = None,
+    racing: Collection[int] = (),
+) -> str:
     """The sentence of the first candidate that passes, "" if none does.
 
     passes: whether a source is right in all cases, and reaches the goals.  towards: only candidates that have these
-    lines of the solution.
+    lines of the solution.  racing: the lines that race for shared memory, between which a barrier may be missing.
     """
     tried = {source}
-    for sentence, lines in _candidates(source.splitlines(), solution, towards):
+    for sentence, lines in _candidates(source.splitlines(), solution, towards, racing):
         changed = "\n".join([*lines, ""])
         if len(tried) > MOST:
             break
@@ -45,9 +52,14 @@ def explained(source: str, solution: str, passes: Callable[[str], bool], towards
     return ""
 
 
-def _candidates(lines: list[str], solution: str, towards: Collection[str] | None) -> Iterator[tuple[str, list[str]]]:
+def _candidates(
+    lines: list[str], solution: str, towards: Collection[str] | None, racing: Collection[int]
+) -> Iterator[tuple[str, list[str]]]:
     """(what is said of it, the lines with it), the likeliest first."""
     foreign, sizes = _foreign_lines(lines, solution), _sizes(solution)
+    barrier_missing = sum(_BARRIER in line.split("//")[0] for line in lines) < solution.count(_BARRIER)
+    if racing and towards is None and barrier_missing:
+        yield from _with_barrier(lines, range(min(racing), min(max(racing) + AFTER, len(lines))))
     yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
     if towards is not None:
         return
@@ -59,12 +71,16 @@ def _candidates(lines: list[str], solution: str, towards: Collection[str] | None
             for begin, end, other in kind(line.split("//")[0], sizes):
                 changed = line[:begin] + other + line[end:]
                 yield _sentence(number, line, changed), [*lines[: number - 1], changed, *lines[number:]]
-    if sum(_BARRIER in line.split("//")[0] for line in lines) < solution.count(_BARRIER):
-        for number in range(len(lines), 0, -1):
-            line = lines[number - 1].split("//")[0].rstrip()
-            if line.endswith((";", "}")) and not line.startswith("}"):  # behind a function there is no statement
-                said = f"With {_BARRIER} behind line {number} {PROVEN}"
-                yield said, [*lines[:number], _BARRIER, *lines[number:]]
+    if barrier_missing:
+        yield from _with_barrier(lines, range(len(lines), 0, -1))
+
+
+def _with_barrier(lines: list[str], numbers: Iterable[int]) -> Iterator[tuple[str, list[str]]]:
+    """A barrier behind the statements that end in some lines."""
+    for number in numbers:
+        line = lines[number - 1].split("//")[0].rstrip()
+        if line.endswith((";", "}")) and not line.startswith("}"):  # behind a function there is no statement
+            yield f"With {_BARRIER} behind line {number} {PROVEN}", [*lines[:number], _BARRIER, *lines[number:]]
 
 
 def _as_in_the_solution(
