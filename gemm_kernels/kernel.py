@@ -253,9 +253,9 @@ class Kernel:
                     smaller[pair] = smaller[name]
                 if smaller in tried or broken(self.rules, smaller):
                     continue
-                found = self.replace(**smaller)
-                if found.shared_bytes <= shared_bytes:
-                    return found
+                smaller_kernel = self.replace(**smaller)
+                if smaller_kernel.shared_bytes <= shared_bytes:
+                    return smaller_kernel
                 tried.append(smaller)
         raise Refused(
             f"{self.name} needs {self.shared_bytes:,} bytes of shared memory for each block, and there are "
@@ -309,4 +309,4 @@ def _included(name: str, modified: int) -> tuple[str, ...]:
 @cache
 def _joined(name: str, modified: int, headers_modified: tuple[int, ...]) -> str:
     times = iter(headers_modified)
-    return _INCLUDE.sub(lambda found: f"{_text(found[1], next(times))}\n", _text(name, modified))
+    return _INCLUDE.sub(lambda match: f"{_text(match[1], next(times))}\n", _text(name, modified))

@@ -57,29 +57,29 @@ def read(source: str, function: str) -> Rules:
     """The rules of a kernel, by the name of its function. None at all if the source has no such kernel, or has parts
     that the preprocessor may leave out."""
     tokens = _tokens(source)
-    found = _kernel(tokens, function)
-    if found is None:
+    kernel = _kernel(tokens, function)
+    if kernel is None:
         return Rules()
-    before, head, body = found
+    before, head, body = kernel
     parameters = _parameters(head, _structs(tokens))
-    names = {one.expression: f"p[{one.name!r}]" for one in parameters}
+    names = {parameter.expression: f"p[{parameter.name!r}]" for parameter in parameters}
     for name, expression in [*_constants(before), *_constants(body)]:
         _define(names, name, expression)
     asserted = []
-    for place, token in enumerate(body):
-        if token == "static_assert" and body[place + 1 : place + 2] == ["("]:
-            condition, *sentence = _split(_inside(body, place + 1), ",")
+    for index, token in enumerate(body):
+        if token == "static_assert" and body[index + 1 : index + 2] == ["("]:
+            condition, *sentence = _split(_inside(body, index + 1), ",")
             text = "".join(part[1:-1] for part in (sentence[0] if sentence else ()) if part.startswith('"'))
             try:
                 asserted.append(Rule(text or f"{' '.join(condition)} must hold", _function(_python(condition, names))))
             except Unreadable:
                 continue
     return Rules(
-        tuple(one.name for one in parameters),
+        tuple(parameter.name for parameter in parameters),
         tuple(asserted),
         _threads(head, names),
-        tuple((one.name, one.default) for one in parameters if one.default is not None),
-        next((one.struct for one in parameters if one.struct), ""),
+        tuple((parameter.name, parameter.default) for parameter in parameters if parameter.default is not None),
+        next((parameter.struct for parameter in parameters if parameter.struct), ""),
     )
 
 
@@ -162,10 +162,10 @@ def _inside(tokens: Tokens, opening: int) -> Tokens:
     """What stands between the bracket at `opening` and the one that closes it."""
     start, stop = tokens[opening], _CLOSING[tokens[opening]]
     depth = 0
-    for place in range(opening, len(tokens)):
-        depth += (tokens[place] == start) - (tokens[place] == stop)
+    for index in range(opening, len(tokens)):
+        depth += (tokens[index] == start) - (tokens[index] == stop)
         if depth == 0:
-            return tokens[opening + 1 : place]
+            return tokens[opening + 1 : index]
     return tokens[opening + 1 :]
 
 
@@ -184,16 +184,16 @@ def _split(tokens: Tokens, separator: str) -> list[Tokens]:
 
 def _outermost(tokens: Tokens) -> Tokens:
     """The tokens that stand in no braces, a semicolon in place of each pair of them."""
-    found, depth = [], 0
+    kept, depth = [], 0
     for token in tokens:
         depth += token == "{"
         if depth == 0:
-            found.append(token)
+            kept.append(token)
         elif token == "}":
             depth -= 1
             if depth == 0:
-                found.append(";")
-    return found
+                kept.append(";")
+    return kept
 
 
 # --- what stands in a kernel ------------------------------------------------------------------------------------------
@@ -201,13 +201,13 @@ def _outermost(tokens: Tokens) -> Tokens:
 
 def _kernel(tokens: Tokens, function: str) -> tuple[Tokens, Tokens, Tokens] | None:
     """What stands before a kernel, its head up to its name, and its body, both without what stands in braces there."""
-    for place, token in enumerate(tokens):
-        if token != function or tokens[place + 1 : place + 2] != ["("]:
+    for index, token in enumerate(tokens):
+        if token != function or tokens[index + 1 : index + 2] != ["("]:
             continue
-        begin = max((at for at in range(place) if tokens[at] in ";}"), default=-1) + 1
-        after = place + 3 + len(_inside(tokens, place + 1))
-        if "__global__" in tokens[begin:place] and tokens[after : after + 1] == ["{"]:
-            return _outermost(tokens[:begin]), tokens[begin:place], _outermost(_inside(tokens, after))
+        begin = max((at for at in range(index) if tokens[at] in ";}"), default=-1) + 1
+        after = index + 3 + len(_inside(tokens, index + 1))
+        if "__global__" in tokens[begin:index] and tokens[after : after + 1] == ["{"]:
+            return _outermost(tokens[:begin]), tokens[begin:index], _outermost(_inside(tokens, after))
     return None
 
 
@@ -231,13 +231,13 @@ class _Parameter:
 
 def _structs(tokens: Tokens) -> dict[str, list[str]]:
     """The names of the fields of each struct that has nothing but whole numbers."""
-    found = {}
-    for place, (word, name, opening) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
+    fields_of = {}
+    for index, (word, name, opening) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
         if word == "struct" and opening == "{":
-            statements = [one for one in _split(_inside(tokens, place + 2), ";") if one]
+            statements = [words for words in _split(_inside(tokens, index + 2), ";") if words]
             if all(statement[0] == "int" for statement in statements):
-                found[name] = [part[0] for statement in statements for part in _split(statement[1:], ",")]
-    return found
+                fields_of[name] = [part[0] for statement in statements for part in _split(statement[1:], ",")]
+    return fields_of
 
 
 def _parameters(head: Tokens, structs: Mapping[str, Sequence[str]]) -> list[_Parameter]:
@@ -250,22 +250,22 @@ def _parameters(head: Tokens, structs: Mapping[str, Sequence[str]]) -> list[_Par
         depth += (head[stop] == "<") - (head[stop] == ">")
         if depth == 0:
             break
-    found = []
+    parameters = []
     for declared, *default in (_split(part, "=") for part in _split(head[start + 1 : stop], ",") if part):
         kind, name = declared[0], declared[-1]
         if kind in structs:
-            found += [_Parameter(field, f"{name}.{field}", None, kind) for field in structs[kind]]
+            parameters += [_Parameter(field, f"{name}.{field}", None, kind) for field in structs[kind]]
         else:
             value = "".join(default[0]) if default else ""
-            found.append(_Parameter(name, name, int(value) if value.isdigit() else None))
-    return found
+            parameters.append(_Parameter(name, name, int(value) if value.isdigit() else None))
+    return parameters
 
 
 def _threads(head: Tokens, names: Mapping[str, str]) -> Callable[[Params], int] | None:
-    place = head.index("__launch_bounds__") + 1 if "__launch_bounds__" in head else len(head)
-    if head[place : place + 1] != ["("]:
+    at = head.index("__launch_bounds__") + 1 if "__launch_bounds__" in head else len(head)
+    if head[at : at + 1] != ["("]:
         return None
-    promised, *_ = _split(_inside(head, place), ",")
+    promised, *_ = _split(_inside(head, at), ",")
     try:
         return _function(_python(promised, names))
     except Unreadable:
@@ -274,9 +274,9 @@ def _threads(head: Tokens, names: Mapping[str, str]) -> Callable[[Params], int] 
 
 def _constants(tokens: Tokens) -> Iterator[tuple[str, Tokens]]:
     """(name, expression) of constants: `constexpr int NAME = expression;`. What is no integer has no expression."""
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token in ("constexpr", "const"):
-            statement = list(itertools.takewhile(lambda one: one != ";", tokens[place:]))
+            statement = list(itertools.takewhile(lambda word: word != ";", tokens[index:]))
             for part in _split(statement, ","):
                 declared, *value = _split(part, "=")
                 if declared and len(value) == 1:
@@ -304,7 +304,7 @@ def _python(tokens: Tokens, names: Mapping[str, str]) -> str:
     """A C++ expression of integers as a Python expression. Raises Unreadable."""
     reader = _Reader(tokens, names)
     text = reader.conditional()
-    if reader.place != len(tokens):
+    if reader.position != len(tokens):
         raise Unreadable(" ".join(tokens))
     return text
 
@@ -313,16 +313,16 @@ class _Reader:
     """Reads an expression from left to right, by precedence."""
 
     def __init__(self, tokens: Tokens, names: Mapping[str, str]) -> None:
-        self.tokens, self.names, self.place = tokens, names, 0
+        self.tokens, self.names, self.position = tokens, names, 0
 
     def peek(self) -> str:
-        return self.tokens[self.place] if self.place < len(self.tokens) else ""
+        return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def take(self, wanted: str = "") -> str:
         token = self.peek()
         if not token or wanted and token != wanted:
             raise Unreadable(" ".join(self.tokens))
-        self.place += 1
+        self.position += 1
         return token
 
     def conditional(self) -> str:
@@ -376,10 +376,10 @@ class _Reader:
             return str(int(number[1].replace("'", ""), 0))
         if self.peek() == ".":
             token += self.take() + self.take()  # a field of a struct
-        found = _WORDS.get(token, self.names.get(token))
-        if found is None:
+        value = _WORDS.get(token, self.names.get(token))
+        if value is None:
             raise Unreadable(token)
-        return found
+        return value
 
 
 def _function(expression: str) -> Callable[[Params], int]:

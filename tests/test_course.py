@@ -270,7 +270,7 @@ SCALE = """extern "C" __global__ void scale(float *A, int N, float c) {
         (lambda: scheduler.explore(3), "choice is 3; it must be a Choice, as choice=Choice(…)."),
     ],
 )
-def test_a_wrong_input_to_a_public_verb_is_answered_by_its_sentence_without_a_traceback(asked, said):
+def test_wrong_input_to_a_public_verb_gets_a_sentence(asked, said):
     with pytest.raises(Exception, match=re.escape(said)) as told:
         asked()
     shown = told.value._render_traceback_()

@@ -73,7 +73,7 @@ def test_every_notebook_in_the_folder_is_in_the_plan_and_every_planned_one_is_th
     assert sorted(path.name for path in plan.FOLDER.glob("*.ipynb")) == [one.file for one in plan.course().notebooks]
 
 
-def test_every_planned_notebook_has_a_module_of_exercises_and_no_module_is_left_over():
+def test_planned_notebooks_and_exercise_modules_correspond():
     assert tuple(exercises.PREDICTIONS) == tuple(exercises.QUESTIONS) == plan.course().numbers
 
 

@@ -170,9 +170,9 @@ def expected(
     K = -(-K // BK) * BK  # the last tile along k is multiplied whole
     blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in shapes.items())
     most = -(-blocks // sms)
-    found, start = times[tile.key(operand)], min(one.alone_round for one in times.values())
-    whole = (found.round - start + found.k * K) / ROUNDS
-    alone = found.alone_round - start + found.alone_k * K
+    timed, start = times[tile.key(operand)], min(other.alone_round for other in times.values())
+    whole = (timed.round - start + timed.k * K) / ROUNDS
+    alone = timed.alone_round - start + timed.alone_k * K
     if most > tile.blocks:
         return start + whole * most / tile.blocks
     return start + alone + (whole - alone) * (most - 1) / max(tile.blocks - 1, 1)

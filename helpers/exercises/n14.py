@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import Drawn, ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
-from helpers.exercises.framework.problems import Case, Guess, Setup
+from helpers.exercises.framework.problems import Case, Guess, NotApplicable, Setup
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
 from helpers.pictures import theme
@@ -247,9 +248,6 @@ RASTER = Blank(
               "group."),
         Wrong("number_by_threads", "A row of the grid has gridDim.x blocks; blockDim.x is the threads of a block.",
               (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.y * blockDim.x + blockIdx.x"),)),
-        Wrong("number_down_columns", "Blocks start along x first, so blocks that start one after the other have "
-              "neighbouring numbers by blockIdx.y * tiles_x + blockIdx.x. Yours go down the columns of the grid.",
-              (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.x * tiles_y + blockIdx.y"),)),
         Wrong("group_of_blocks", "A group has GROUP * tiles_x blocks, not GROUP."),
         Wrong("group_unscaled", "A group begins GROUP rows after the one before, not one."),
         Wrong("traded", "The remainder by the number of rows is the row of a tile, the quotient is its column."),
@@ -320,14 +318,43 @@ class Shares:
         return output
 
     def guesses(self) -> Iterator[Guess]:
-        return iter(())
+        for begins, sentence in OTHER_SHARES:
+            yield Guess((sentence,), partial(self._noted, begins))
+
+    def _noted(self, begins: Begins, case: Case) -> np.ndarray:
+        """What the blocks note if their shares begin elsewhere. NotApplicable if P has no room for it."""
+        tiles, steps, blocks = (case.sizes[name] for name in ("tiles", "steps", "blocks"))
+        P = self.prepare(case).output
+        for block in range(blocks):
+            for number, piece in enumerate(_share(tiles, steps, blocks, block, begins)):
+                if number >= P.shape[1]:
+                    raise NotApplicable
+                P[block, number] = piece.tile, piece.first, piece.last
+        return P
 
 
-def _share(tiles: int, steps: int, blocks: int, block: int) -> tuple[schedule.Piece, ...]:
-    """The pieces of a block's share: from block · total / blocks on, cut where a tile ends."""
-    total = tiles * steps
-    begin, end = block * total // blocks, (block + 1) * total // blocks
-    cuts = sorted({begin, end, *(tile * steps for tile in range(tiles) if begin < tile * steps < end)})
+Begins = Callable[[int, int, int], int]  # (block, iterations of all tiles, blocks) -> where its share begins
+EQUAL = "Shares that begin at block * total / blocks differ by one iteration at most."
+OTHER_SHARES: tuple[tuple[Begins, str], ...] = (
+    (lambda block, total, blocks: min(block * -(-total // blocks), total),
+     f"total / blocks is rounded up, so that the last blocks get less than the others, or nothing. {EQUAL}"),
+    (lambda block, total, blocks: block * -(-total // blocks),
+     f"total / blocks is rounded up, so that the last shares go beyond the last iteration. {EQUAL}"),
+    (lambda block, total, blocks: block * (total // blocks) if block < blocks else total,
+     f"total / blocks is rounded down, and the last block takes all that is left. {EQUAL}"),
+    (lambda block, total, blocks: block * (total // blocks) + min(block, total % blocks),
+     "Your shares are as equal, but the first blocks get the longer ones. Here they begin at block * total / blocks."),
+)  # fmt: skip
+
+
+def _equal(block: int, total: int, blocks: int) -> int:
+    return block * total // blocks
+
+
+def _share(tiles: int, steps: int, blocks: int, block: int, begins: Begins = _equal) -> tuple[schedule.Piece, ...]:
+    """The pieces of a block's share, up to where the next block's begins, cut where a tile ends."""
+    begin, end = (begins(one, tiles * steps, blocks) for one in (block, block + 1))
+    cuts = sorted({begin, end, *range(-(-begin // steps) * steps, end, steps)})
     return tuple(
         schedule.Piece(begin // steps, begin % steps, begin % steps + other - begin)
         for begin, other in zip(cuts, cuts[1:], strict=False)
@@ -358,24 +385,16 @@ SHARES = Blank(
         Wrong("rounded_apart", "total / blocks is rounded down by itself, so that a share ends before the next one "
               "begins: it ends where the next begins, at (block + 1) * total / blocks.",
               (("(block + 1) * total / blocks", "block * total / blocks + total / blocks"),)),
-        Wrong("rounded_up", "total / blocks is rounded up, so the last blocks get less than the others, or nothing: "
-              "compute where a share begins as block * total / blocks.",
-              (("int next = block * total / blocks;", "int next = block * ((total + blocks - 1) / blocks);"),
-               ("const int end = (block + 1) * total / blocks;",
-                "const int end = min(total, next + (total + blocks - 1) / blocks);"))),
-        Wrong("rest_to_the_last", "total / blocks is rounded down, and the last block takes all the rest: compute "
-              "where a share begins as block * total / blocks, so that no two differ by more than one.",
-              (("int next = block * total / blocks;", "int next = total / blocks * block;"),
-               ("const int end = (block + 1) * total / blocks;",
-                "const int end = block == blocks - 1 ? total : total / blocks * (block + 1);"))),
-        Wrong("end_of_the_share", "`end` is counted in the long row of all iterations, `last` inside of a tile: what "
-              "is left of the share is end - next.",
-              (("first + left < steps ? first + left : steps", "end < steps ? end : steps"),)),
+        Wrong("end_in_its_tile", "`end` is counted in the long row of all iterations, `last` inside of its tile: the "
+              "piece ends at first + left, or at steps.",
+              (("first + left < steps ? first + left : steps", "min(steps, end)"),)),
         Wrong("whole_tiles", "These are whole tiles dealt out in turns, no equal shares: the busiest block still "
               "decides when all is done."),
         Wrong("one_piece", "Only the first piece of each share is multiplied: a share may reach into several tiles."),
         Wrong("tile_not_left", "A piece ends with the tile or with the share, whichever comes first; here it always "
               "goes on to the end of its tile."),
+        Wrong("share_not_cut", "A piece ends with the tile or with the share, whichever comes first; here it always "
+              "goes on to the end of the share.", (("first + left < steps ? first + left : steps", "first + left"),)),
         Wrong("not_moved", "`next` never moves on, so the loop notes the same piece again and again and never ends: "
               "add what the piece took, last - first.", (("next += last - first;", ""),)),
         Wrong("moved_by_one", "`next` moves on by one iteration, but the piece took last - first of them.",

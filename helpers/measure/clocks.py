@@ -19,7 +19,7 @@ from gpusim import devices
 from helpers import gpu, recordings, run
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance, sm_clock
-from helpers.measure.timing import WARM_UP_S, flusher
+from helpers.measure.timing import READ, WARM_UP_S, WRITE, flusher
 from helpers.recordings.measurement import Timing, recorded_on
 from helpers.recordings.rows import from_row, to_row
 
@@ -82,6 +82,11 @@ def recorded_label(gpu_name: str = devices.DEFAULT.name) -> str:
     return recorded_on(recordings.raw(gpu_name, SUITE)["gpu"])
 
 
+def filled_by(gpu_name: str = devices.DEFAULT.name) -> str:
+    """How the right clock fills the L2 with other data: "reading", or "writing", as all did before it was recorded."""
+    return {READ: "reading", WRITE: "writing"}[recordings.raw(gpu_name, SUITE).get("flush", WRITE)]
+
+
 # --- on a GPU ---------------------------------------------------------------------------------------------------------
 
 
@@ -89,14 +94,14 @@ def record_clocks(folder: Path = recordings.FOLDER) -> Path:
     """Time everything, and write it. Needs a GPU."""
     rows = [to_row(clocked) for clocked in measured()]
     file = recordings.path(gpu.name(), SUITE, folder)
-    recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
+    recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "flush": READ, "rows": rows})
     return file
 
 
 def measured() -> Sequence[Clocked]:
     """Every wrong clock beside the right one, on the GPU at hand."""
     large, small, vector = (_started(shape) for shape in (LARGE, SMALL, VECTOR))
-    flush = flusher()
+    flush = flusher(READ)
     rows = [*_cold(small)]
     right = _events(large, flush)
     rows += [
@@ -104,9 +109,9 @@ def measured() -> Sequence[Clocked]:
         Clocked(NO_SYNC, NO_SYNC, KERNEL, LARGE, _unsynchronised(large)),
         Clocked(RIGHT, COLD, KERNEL, SMALL, _events(small, flush)),
         Clocked(RIGHT, WARM, "fastest", VECTOR, _events(vector, flush)),
-        Clocked(WARM, WARM, "fastest", VECTOR, _events(vector)),
+        Clocked(WARM, WARM, "fastest", VECTOR, _events(vector, _again(vector, flush))),
     ]
-    return [*rows, *_zeros()]
+    return [*rows, *_zeros(flush)]
 
 
 def _launch(shape: tuple[int, int, int]) -> Launch:
@@ -127,15 +132,28 @@ def _warm(start: Callable[[], None], seconds: float = WARM_UP_S) -> None:
         gpu.synchronize()
 
 
-def _events(start: Callable[[], None], before: Callable[[], None] | None = None, rounds: int = ROUNDS) -> Timing:
-    """Between two events around each launch, on a GPU that is warm. before: queued ahead of each, not timed."""
+def _again(start: Callable[[], None], flush: Callable[[], None]) -> Callable[[], None]:
+    """A function that leaves in the L2 what a launch leaves there. Another kernel goes ahead: a short launch alone ends
+    before Python has queued the next one, and the time between two events is then the host's."""
+
+    def before() -> None:
+        for _ in range(4):
+            flush()
+        start()
+
+    return before
+
+
+def _events(start: Callable[[], None], before: Callable[[], None], rounds: int = ROUNDS) -> Timing:
+    """Between two events around each launch, on a GPU that is warm. before: queued ahead of each, not timed; it
+    keeps the GPU busy while the events are queued."""
     import cupy
 
     _warm(start)
     milliseconds = []
     for _ in range(rounds):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-        (before or start)()  # keeps the GPU busy while the events are queued
+        before()
         begin.record()
         start()
         end.record()
@@ -176,7 +194,7 @@ def _cold(start: Callable[[], None]) -> Sequence[Clocked]:
     return [Clocked(COLD, COLD, KERNEL, SMALL, Timing.of(milliseconds))]
 
 
-def _zeros() -> Sequence[Clocked]:
+def _zeros(flush: Callable[[], None]) -> Sequence[Clocked]:
     """Random numbers and zeros in turns: our kernel in FP32, and cuBLAS on tensor cores in FP16."""
     import cupy
 
@@ -198,24 +216,25 @@ def _zeros() -> Sequence[Clocked]:
             for which, start in enumerate(starts):
                 _warm(start, BURST_S)
                 clocks[which] = _sm_clock(start)
-                times[which] += _burst(start)
+                times[which] += _burst(start, flush)
         for clock, some, mhz in zip((RIGHT, ZEROS), times, clocks, strict=True):
             rows.append(Clocked(clock, ZEROS, what, shape, Timing.of(some), mhz))
     return rows
 
 
-def _burst(start: Callable[[], None], launches: int = 40) -> list[float]:
-    """Milliseconds of launches that follow each other without a pause."""
+def _burst(start: Callable[[], None], flush: Callable[[], None], launches: int = 40) -> list[float]:
+    """Milliseconds of launches between which the GPU does nothing but flush its L2, so that clock and power stay."""
     import cupy
 
-    events = [cupy.cuda.Event() for _ in range(launches + 1)]
+    events = [(cupy.cuda.Event(), cupy.cuda.Event()) for _ in range(launches)]
     start()
-    for event in events[:-1]:
-        event.record()
+    for begin, end in events:
+        flush()
+        begin.record()
         start()
-    events[-1].record()
+        end.record()
     gpu.synchronize()
-    return [cupy.cuda.get_elapsed_time(*two) for two in zip(events, events[1:], strict=False)]
+    return [cupy.cuda.get_elapsed_time(*two) for two in events]
 
 
 def _sm_clock(start: Callable[[], None]) -> int:

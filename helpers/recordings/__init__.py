@@ -236,7 +236,7 @@ def replace_rows(
         raise NoRecording(f"{file.name} has no {where} of {_listed(missing)} to replace; record the whole suite.")
     about = dict(old["provenance"])
     about["later"] = about.get("later", {}) | {kernel: dict(provenance) for kernel, _ in new}
-    kept = [new.get(place, row) for place, row in zip(places, old[where], strict=True)]
+    kept = [new.get(key, row) for key, row in zip(places, old[where], strict=True)]
     write(file, {**old, "provenance": about, where: kept})
     return file
 

@@ -56,7 +56,7 @@ def colour(piece: Locator) -> str:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_cuda_cell_has_the_colours_of_cpp_and_line_numbers_and_a_python_cell_keeps_its_own(page, scheme):
+def test_cuda_cells_have_cpp_colours_python_cells_their_own(page, scheme):
     page.emulate_media(color_scheme=scheme)
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true" if scheme == "light" else "false")
     cuda, python = cell_with(page, "%%cuda wrong"), cell_with(page, "# a comment of Python")

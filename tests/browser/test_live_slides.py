@@ -41,7 +41,7 @@ def begin(page: Page, number: int = 0) -> None:
 
 
 @pytest.mark.browser
-def test_a_slide_fills_the_screen_in_letters_for_a_room_and_keeps_its_notes_to_itself(page):
+def test_slides_fill_the_screen_and_hide_their_notes(page):
     begin(page)
     assert page.locator(".jp-CourseShow").bounding_box() == {"x": 0, "y": 0, "width": 1280, "height": 900}
     title, stage = page.locator(".course-slide h1"), page.locator(".course-slide").bounding_box()

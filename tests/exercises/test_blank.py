@@ -60,7 +60,7 @@ def test_an_empty_body_waits_whatever_stands_in_its_comments():
     assert progress.states() == {}
 
 
-def test_skipping_goes_on_with_the_solution_and_says_so_but_never_replaces_ones_own_kernel():
+def test_skipping_takes_the_solution_but_keeps_an_own_kernel():
     assert NAIVE.skip().source == NAIVE.solved
     assert NAIVE.written.by == SKIPPED
     kept.forget("naive")

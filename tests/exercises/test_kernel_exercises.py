@@ -280,7 +280,7 @@ def test_a_kernel_that_passed_learns_what_it_would_take_and_a_wrong_one_does_not
     assert "predicted" not in BETA.check(BETA.wrong_source(BETA.wrong[0])).sentence
 
 
-def test_the_verdict_says_the_sizes_of_its_prediction_and_leaves_it_to_a_goal_that_predicts():
+def test_verdict_says_its_predictions_sizes_unless_a_goal_does():
     assert "N = 150: " in exercises.get("scale").check(exercises.get("scale").solved).sentence
     column_sums = exercises.get("column_sums")
     assert column_sums.check(column_sums.solved).sentence.count("predicted") == 1

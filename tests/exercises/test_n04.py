@@ -64,6 +64,6 @@ def test_a_barrier_in_a_branch_is_no_mask_of_a_warp():
     assert "mask" not in told and "_sync function" not in told
 
 
-def test_a_store_that_the_compiler_moved_to_the_line_of_another_array_is_not_outside_of_that():
+def test_store_moved_to_another_arrays_line_is_in_bounds():
     told = known("returns_after_a_tile")
     assert "outside Bs" not in told and "outside As" not in told and "shapes of 8 are right" in told

@@ -85,7 +85,7 @@ def test_a_function_that_ends_with_an_error_or_returns_no_number_gets_a_sentence
     assert "without brackets" in BLOCKS_THAT_FIT.check(8).sentence
 
 
-def test_a_function_that_forgets_the_reserved_bytes_is_told_so_however_it_is_written():
+def test_forgotten_reserved_bytes_are_named_in_any_spelling():
     def mine(gpu, threads, registers, shared_bytes):
         units = -(-shared_bytes // 128)
         return min(BLOCKS_THAT_FIT.solved(gpu, threads, registers, 0), gpu.shared_bytes_per_sm // (units * 128))

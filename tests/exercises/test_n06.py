@@ -17,7 +17,7 @@ def test_eight_elements_read_nine_floats_options_are_explained():
     assert set(asked.reasons) == {16, 9, 8, 2}
 
 
-def test_a_float_of_Bs_in_each_product_is_read_once_by_the_machine_code_as_the_notebook_says():
+def test_machine_code_reads_each_float_of_Bs_once():
     once = n06.STRIP.solved
     four_times = once.replace("            const float b = Bs[k][x];\n", "").replace("[k] * b", "[k] * Bs[k][x]")
     assert once.count("Bs[k][x]") == four_times.count("Bs[k][x]") == 1 and once != four_times

@@ -14,7 +14,7 @@ def folder_of_a_learner(tmp_path, monkeypatch):
     monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, str(tmp_path))
 
 
-def test_one_warp_needs_the_barrier_before_its_fragments_and_mma_sync_is_the_one_behind_them():
+def test_one_warp_needs_a_barrier_before_fragments_alone():
     exercise = get("warp_product")
     first, second, behind = exercise.solved.split("__syncthreads();")
     assert not exercise.check(f"{first}{second}__syncthreads();{behind}").passed
@@ -45,7 +45,7 @@ def matrices_of_warp_0(version):
     return [access for _, access in shared_accesses(recording) if access.op == "ldsm"]
 
 
-def test_the_permutation_takes_a_quarter_of_the_wavefronts_that_ldmatrix_takes_without_it():
+def test_permutation_quarters_the_wavefronts_of_ldmatrix():
     plain, swizzled = (matrices_of_warp_0(version) for version in ("plain", "solution"))
     assert [access.wavefronts for access in plain] == [16] * 4
     assert [access.wavefronts for access in swizzled] == [4] * 4
@@ -54,7 +54,7 @@ def test_the_permutation_takes_a_quarter_of_the_wavefronts_that_ldmatrix_takes_w
     )
 
 
-def test_the_picture_shows_the_line_that_calls_ldmatrix_and_what_its_matrices_wait_for():
+def test_picture_shows_ldmatrix_line_and_its_waits():
     exercise = get("matrix_rows")
     before, after = (exercise.show(exercise.marked.version(version)) for version in ("plain", "solution"))
     texts = [text.get_text() for axes in before.axes for text in axes.texts]

@@ -6,12 +6,14 @@ from helpers import recordings
 from helpers.exercises import objections
 from helpers.measure import conditions
 from helpers.measure.frozen import frozen_shapes
+from helpers.recordings.suites import FASTEST
 
 
 def test_the_unseen_shapes_are_the_frozen_ones():
     rows = recordings.raw("NVIDIA H200", conditions.SUITE)["rows"]
     unseen = {(row["M"], row["N"], row["K"]) for row in rows if row["group"] == conditions.UNSEEN}
     assert unseen == set(frozen_shapes())
+    assert not unseen & {one.shape for gpu in recordings.gpus(suites=(FASTEST,)) for one in recordings.fastest(gpu)}
     found = objections.ratios(conditions.UNSEEN)
     assert len(found.each) == 40 and found.faster < 40  # shapes that are lost are told, too
 

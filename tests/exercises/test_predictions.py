@@ -40,7 +40,7 @@ def asked(number: str, make) -> Prediction:
 
 
 @pytest.mark.parametrize(("number", "make"), NAMED, ids=[f"{number} {make.__name__}" for number, make in NAMED])
-def test_a_prediction_reveals_its_answer_all_reasons_and_its_picture_when_it_is_committed(number, make):
+def test_committed_prediction_reveals_answer_reasons_picture(number, make):
     question = asked(number, make)
     assert len(question.reasons) >= 3
     assert len(set(question.reasons.values())) == len(question.reasons)

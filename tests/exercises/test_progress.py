@@ -57,7 +57,7 @@ def test_a_damaged_file_counts_as_empty_and_is_replaced(file, text):
     assert json.loads(file.read_text()) == {"one": "solved"}
 
 
-def test_where_nothing_can_be_written_progress_is_kept_in_memory_and_the_map_says_so(tmp_path, monkeypatch):
+def test_unwritable_progress_stays_in_memory_and_the_map_says_so(tmp_path, monkeypatch):
     blocker = tmp_path / "a file"
     blocker.write_text("")
     monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(blocker / "progress.json"))

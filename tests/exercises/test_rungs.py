@@ -29,7 +29,7 @@ def test_the_rungs_are_the_multiplications_of_the_course_in_its_order():
 
 @pytest.mark.parametrize("size", rungs.SIZES)
 @pytest.mark.parametrize("name", NAMES)
-def test_the_speed_of_every_plain_kernel_was_recorded_for_the_text_that_the_course_shows(name, size):
+def test_plain_kernels_speeds_are_of_the_shown_text(name, size):
     rows = recordings.raw(devices.DEFAULT.name, rungs.SUITE)["rows"]
     (row,) = (row for row in rows if (row["kernel"], row["M"]) == (name, size))
     assert row["sha256"] == rungs.sha256(get(name)), "run `python -m helpers.exercises --record` on a GPU"
@@ -52,7 +52,7 @@ def test_an_open_blank_shows_the_courses_kernel_and_its_recorded_speed():
     assert first.sectors == pytest.approx(4.5, abs=4.0) and first.loads == 0
 
 
-def test_an_accepted_kernel_is_counted_itself_and_its_speed_is_predicted_without_a_gpu():
+def test_accepted_kernel_is_counted_and_predicted_without_gpu():
     slower = get("coalesced").solved.replace("B[k * N + col];", "B[k * N + col] + 0.0f * A[row * K];")
     assert get("coalesced").check(slower.replace("sum", "total")).passed is True
     rung = next(one for one in rungs.my_rungs() if one.blank.name == "coalesced")

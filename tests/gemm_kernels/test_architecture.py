@@ -30,7 +30,7 @@ def test_l2_fetch_of_256_bytes_is_refused_as_by_the_compiler():
 
 
 @pytest.mark.parametrize("name", ["clustered", "vector_matrix"])
-def test_blocks_that_reach_each_others_shared_memory_are_refused_where_there_are_no_clusters(name):
+def test_distributed_shared_memory_is_refused_without_clusters(name):
     kernel = get(name)
     assert not refused(kernel.source, "sm_90")
     assert refused(kernel.source, "sm_89") == "uses mapa, which needs sm_90 or newer"
@@ -38,7 +38,7 @@ def test_blocks_that_reach_each_others_shared_memory_are_refused_where_there_are
         compiler.compile(kernel.source, kernel.entry, arch="sm_89")
 
 
-def test_an_instruction_is_one_that_the_code_has_and_not_one_of_which_a_comment_speaks():
+def test_instructions_in_comments_do_not_count():
     assert refused("// cp.async would hide this latency\nx = A[i];", "sm_75") == ""
     assert refused('asm("cp.async.bulk.commit_group;");', "sm_89").startswith("uses cp.async.bulk")
 

@@ -242,7 +242,7 @@ def test_smaller_tiles_keep_the_kernels_rules_and_say_what_does_not_fit():
         get("sliced_k").within(100)
 
 
-def test_a_block_that_wants_more_shared_memory_than_there_is_is_answered_with_a_sentence(monkeypatch):
+def test_too_much_shared_memory_is_answered_by_a_sentence(monkeypatch):
     monkeypatch.setattr(gpu, "shared_bytes_per_block", lambda: 101_376)
     with pytest.raises(run.LaunchFailed, match=r"unmerged needs 131,072 bytes .* at most 101,376\. .*within\(101376\)"):
         run.launcher(get("unmerged"), SimpleNamespace(max_dynamic_shared_size_bytes=49_152))
@@ -286,7 +286,7 @@ def test_squares_beat_cublas_and_cublaslt_large_ones_near_peak(name):
 
 
 @pytest.mark.parametrize("name", REACHED)
-def test_other_shapes_are_faster_than_cublas_on_average_and_the_log_names_those_that_are_not(name):
+def test_other_shapes_beat_cublas_on_average_log_names_the_rest(name):
     others = recorded(name, OTHERS)
     assert len(others) >= 60
     assert geometric_mean([one.of_cublas for one in others]) > REACHED[name].others

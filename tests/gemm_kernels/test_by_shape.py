@@ -118,7 +118,7 @@ def test_the_loops_are_those_for_the_rows_of_b():
 
 
 @pytest.mark.parametrize("shape", VECTOR_SHAPES)
-def test_one_row_gets_a_vector_times_a_matrix_and_one_column_a_matrix_times_a_vector(shape):
+def test_one_row_or_column_gets_the_vector_kernels(shape):
     M, N, _ = shape
     assert fastest(*shape).name in ("vector_matrix", "matrix_vector")
     assert fastest(*shape).name == "vector_matrix" or N == 1
@@ -151,7 +151,7 @@ def test_a_gpu_that_nobody_measured_on_is_answered_with_what_to_do(choose):
     assert choices.gpus() == (H100, GPU) and "GPU Y" not in choices.gpus()
 
 
-def test_for_a_gpu_that_nobody_measured_on_those_are_named_whose_choice_can_be_taken():
+def test_unmeasured_gpu_names_those_with_choices():
     assert choices.gpus("searched") == choices.gpus("stream_k") == (GPU,) and len(choices.gpus("fastest")) == 2
     for choose in (stream_k, autotuned):
         with pytest.raises(ValueError, match=r"take the choice for another GPU: 'NVIDIA H200'\.$"):
@@ -289,7 +289,7 @@ FAMILIES = {*by_shape.ESTIMATED}
 
 
 @pytest.mark.parametrize(("gpu", "come_and_gone"), [(GPU, FAMILIES | {"vector_matrix"}), (H100, set())])
-def test_the_recording_has_every_shape_and_the_candidates_in_the_order_of_their_numbers(gpu, come_and_gone):
+def test_recording_has_every_shape_and_ordered_candidates(gpu, come_and_gone):
     content = recordings.raw(gpu, "choices")
     kernels = compared(gpu)
     assert content["candidates"] == [kernel.entry for kernel in kernels]

@@ -124,7 +124,7 @@ def test_asynchronous_copies_go_past_the_registers():
     assert count(prefetched, r"LDGSTS.*") == 0 and count(prefetched, r"STS.*") > 0
 
 
-def test_wide_copies_move_four_floats_of_b_by_one_copy_and_one_float_where_they_must():
+def test_wide_copies_move_four_floats_of_b_or_one_if_unaligned():
     narrow, wide = instructions("serpentine"), instructions("wide_copies")
     assert count(narrow, r"LDGSTS.*128.*") == 0
     assert count(wide, r"LDGSTS\.E\.BYPASS\.128.*") > 0 and count(wide, r"LDGSTS\.E") > 0
@@ -166,6 +166,6 @@ def test_naive_and_coalesced_are_the_same_machine_code_but_for_the_axes():
     assert instructions("naive") == instructions("coalesced")
 
 
-def test_a_fragment_s_registers_do_not_depend_on_where_its_rows_are_in_shared_memory():
+def test_fragment_registers_do_not_depend_on_shared_rows():
     """With A transposed a fragment is read one k at a time; without, four k at once wait in registers."""
     assert compiled("transposed").registers < compiled("block_tile_2d").registers

@@ -81,7 +81,7 @@ def test_a_block_obeys_the_launch_limits(kernel):
     assert kernel.threads == x * y * z <= 1024
 
 
-def test_x_runs_down_the_rows_in_the_naive_kernel_and_along_the_columns_in_the_coalesced_one():
+def test_x_runs_down_rows_in_naive_along_columns_in_coalesced():
     naive = get("naive").replace(block_x=64, block_y=4)
     coalesced = get("coalesced").replace(block_x=64, block_y=4)
     assert naive.block == coalesced.block == (64, 4, 1)
@@ -97,7 +97,7 @@ def test_replace_gives_a_new_kernel_and_leaves_the_old_one_alone():
     assert new.source == old.source
 
 
-def test_kernels_with_other_parameters_are_other_keys_of_a_dictionary_and_have_other_hashes():
+def test_kernels_with_other_parameters_have_other_hashes():
     tile, again, other = get("stream_k"), get("stream_k"), get("stream_k", WORKERS=0)
     assert {tile: 1, other: 2}[again] == 1 and hash(tile) == hash(again) != hash(other)
 

@@ -366,7 +366,7 @@ def recorded(kernel, M, N, K):
     return recording.counters
 
 
-def test_rank_k_has_room_for_its_sums_where_they_need_more_than_the_tiles_that_were_there():
+def test_rank_k_has_room_for_sums_larger_than_its_tiles():
     """16 x 32 sums are 512 floats, four k of the tiles 208: a block that had only those would write beyond its memory,
     at every shape, because all threads store their sums, those beyond an edge of C, too."""
     kernel = get("rank_k", BM=16, BN=32, BK=4, TM=4, TN=4, BLOCKS=2)
@@ -490,7 +490,7 @@ def test_the_last_block_adds_everything_if_others_have_gone():
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_the_shapes_share_tiles_and_the_parts_cannot_be_seen_in_the_order_of_k_alone(name):
+def test_shapes_share_tiles_and_parts_differ_from_the_order_of_k(name):
     """Else the test above would be none of the sharing."""
     kernel = smaller(name)
     A, B, _ = random_matrices(*SHARED[name][0], seed=6)
@@ -512,7 +512,7 @@ def test_the_shapes_share_tiles_and_the_parts_cannot_be_seen_in_the_order_of_k_a
         ("reduce_scatter", ("2 * blockIdx.x + (mine.tile > first_tile)", "2 * blockIdx.x")),
     ],
 )
-def test_a_part_that_is_forgotten_or_a_counter_that_is_not_reset_gives_another_result(name, wrong, monkeypatch):
+def test_forgotten_part_or_stale_counter_changes_the_result(name, wrong, monkeypatch):
     M, N, K = SHARED[name][0]
     kernel = smaller(name).for_rows(N)
     assert kernel.source.count(wrong[0]) == 1

@@ -164,7 +164,7 @@ def test_constants_of_the_kernel_of_the_file_and_of_the_preprocessor_are_known()
     assert holds("X == 3", inside="struct Stage { static constexpr int X = 2; };", T=1) is None
 
 
-def test_what_is_said_twice_conditionally_or_of_other_kernels_is_left_to_the_compiler():
+def test_ambiguous_declarations_are_left_to_the_compiler():
     source = '__global__ void mine() { static_assert(1 > 2, "never"); if constexpr (1) { static_assert(0, "inner"); } }'
     assert [rule.sentence for rule in rules.read(source, "mine").asserted] == ["never"]
     assert rules.read(f"#if 1\n#endif\n{source}", "mine") == rules.Rules()
@@ -220,7 +220,7 @@ def test_the_fields_of_a_struct_are_read_as_parameters():
         assert rules.of(source, wrong) == (rules.Rules(), {})
 
 
-def test_a_kernel_of_ones_own_that_breaks_its_static_assert_is_answered_with_the_sentence():
+def test_failing_static_assert_of_an_own_kernel_is_quoted():
     source = """template <int T> __global__ void __launch_bounds__(T * T)
         mine(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C) {
             static_assert(T * T <= 1024, "T * T must be at most 1024, the most threads a block can have");

@@ -123,7 +123,7 @@ def test_a_parameter_that_breaks_a_rule_is_refused_with_the_sentence_of_the_sour
 
 
 @pytest.mark.parametrize("name", ["tf32", "tf32x3", "bf16x3", "bf16x6"])
-def test_infinity_and_nan_come_through_but_an_infinity_as_nan_where_it_meets_a_rest_of_zero(name):
+def test_infinity_and_nan_pass_infinity_times_zero_is_nan(name):
     kernel = small(get(name, **({"ROUND": 1} if name == "tf32" else {})))
     A, B = np.ones((16, 16), np.float32), np.ones((16, 16), np.float32)
     A[0, 3], A[1, 5], A[2, 0] = np.inf, np.nan, -np.inf
@@ -182,7 +182,7 @@ def test_the_swizzle_leaves_no_bank_conflict_of_ldmatrix():
     assert conflicts["ldmatrix_swizzled"] == 0
 
 
-def test_a_sum_of_3xtf32_starts_from_zero_every_256_k_and_its_error_hardly_grows_with_k():
+def test_3xtf32_restarts_every_256_k_and_keeps_its_error():
     kernel = small(get("tf32x3"))
     for K in (256, 257, 512, 513, 700):  # A's last column alone is not zero: whatever run it falls in, it is added once
         A, B, C = np.zeros((40, K), np.float32), np.ones((K, 36), np.float32), np.full((40, 36), np.nan, np.float32)
@@ -240,7 +240,7 @@ def simulated_error(kernel, K):
 @pytest.mark.parametrize(
     ("name", "way", "faster", "sizes"), [("tf32x3", "3xTF32", 1.3, (256, 2048)), ("bf16x6", "BF16x6", 1.2, (2048,))]
 )
-def test_split_floats_are_no_further_from_float64_than_cublas_in_fp32_was_and_faster(name, way, faster, sizes):
+def test_split_floats_are_as_exact_as_cublas_fp32_and_faster(name, way, faster, sizes):
     recorded = json.loads(RECORDING.read_text())
     for size in sizes:  # of a small C cuBLAS splits the sums, and its error is smaller
         by_depth = {

@@ -48,7 +48,7 @@ def test_views_from_anywhere_are_right_and_use_nothing_beside(name, monkeypatch)
 
 
 @pytest.mark.parametrize("kernel", [kernel for kernel in EVERY if kernel.name == "rank_k"], ids=lambda one: one.entry)
-def test_every_candidate_of_rank_k_is_right_with_few_k_and_with_more_than_it_copies_at_once(kernel, monkeypatch):
+def test_rank_k_candidates_are_right_with_few_and_many_k(kernel, monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
     launch, depth = run.load(kernel), kernel.params["BK"]
     for shape in ((131, 67, 19), (65, 68, depth), (70, 45, depth + 3)):

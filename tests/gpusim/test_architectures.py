@@ -97,7 +97,7 @@ def test_what_only_some_architectures_have_gives_the_same_there(arch, what, leve
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80"])
-def test_lanes_that_wait_in_a_function_of_the_compiler_are_named_with_the_line_that_calls_it(arch):
+def test_lanes_in_compiler_functions_are_named_by_the_call(arch):
     source = """extern "C" __global__ void kernel(const float *x, float *out) {
     if (threadIdx.x < 16)
         out[threadIdx.x] = __shfl_down_sync(~0u, x[threadIdx.x], 1);

@@ -86,7 +86,7 @@ STATES = {
 
 
 @pytest.mark.parametrize(("threads", "size"), STATES)
-def test_the_state_of_a_barrier_tells_threads_and_bytes_that_are_to_come_as_on_the_gpu(threads, size, level):
+def test_mbarrier_state_counts_threads_and_bytes_as_on_the_gpu(threads, size, level):
     out = np.zeros(16, np.uint64)
     kernel = gpusim.RawModule(code=kernel_launches.source_of("bulk"), arch="sm_90").get_function("barrier_bits")
     with gpusim.record(level=level, checks="off"):

@@ -410,7 +410,7 @@ def test_reading_shared_memory_that_nobody_wrote_names_the_element():
     assert caught.value.report.findings[0].count == 8
 
 
-def test_each_launch_counts_what_it_finds_like_the_first_though_narrow_accesses_follow():
+def test_each_launch_counts_findings_like_the_first():
     function = kernel(
         "int *y",
         "__shared__ int s[64];\ns[threadIdx.x] = 1;\ny[threadIdx.x] = s[63 - threadIdx.x];\n__syncthreads();\n"
@@ -596,7 +596,7 @@ def test_narrow_integers_that_nobody_wrote_are_found(dtype):
 
 
 @pytest.mark.parametrize("dtype", ("float32", "int32", "float64", "int8", "uint16", "bool"))
-def test_what_the_host_wrote_counts_as_written_even_if_it_has_the_bits_that_empty_left_there(dtype):
+def test_host_writes_count_even_with_the_bits_of_empty(dtype):
     type_ = {**NARROW, "float32": "float", "int32": "int", "float64": "double"}[dtype]
     function = kernel("const TYPE *x, TYPE *y".replace("TYPE", type_), "y[threadIdx.x] = x[threadIdx.x];")
     x, y = gpusim.empty((8, 16), dtype), np.zeros(128, dtype)
@@ -740,9 +740,7 @@ MISSING = {  # what lanes do that are missed: those of a branch inside of a bran
 @pytest.mark.parametrize("arch", ("sm_75", "sm_80", "sm_90"))
 @pytest.mark.parametrize("body", MISSING.values(), ids=MISSING)
 @pytest.mark.parametrize("statement, is_barrier", MISSED.values(), ids=MISSED)
-def test_a_barrier_that_lanes_miss_is_told_from_a_function_of_a_warp_on_the_same_line(
-    statement, is_barrier, body, arch
-):
+def test_missed_barrier_differs_from_a_warp_function_on_its_line(statement, is_barrier, body, arch):
     source = "#define MEET __syncthreads()\n__device__ void meet() { __syncthreads(); }\n"
     source += 'extern "C" __global__ void kernel(int *o, int *x) {\nint t = threadIdx.x;\n'
     source += body.replace("STATEMENT", statement) + "}"
@@ -812,7 +810,7 @@ def test_a_view_may_be_read_around_and_written_whole_and_two_make_one():
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("view", [slice(0, 7), slice(2, 5), slice(3, 4)])
-def test_halves_of_words_are_compared_and_swapped_up_to_the_end_of_an_array_and_not_beyond(view, level):
+def test_cas_of_half_words_stays_within_its_array(view, level):
     function = gpusim.RawModule(
         code="""extern "C" __global__ void swap(unsigned short *o, int beyond) {
         int t = threadIdx.x;

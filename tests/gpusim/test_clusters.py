@@ -281,7 +281,7 @@ def test_the_largest_of_64_bits_in_another_block_may_be_lost():
         launched(body)
 
 
-def test_the_old_value_of_a_sum_of_64_bits_is_answered_in_global_memory_and_in_shared(level):
+def test_atomic_64_bit_sum_gives_the_old_value_everywhere(level):
     body = """__shared__ unsigned long long own;
         if (threadIdx.x == 0) own = 5;
         __syncthreads();

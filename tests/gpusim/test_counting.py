@@ -310,7 +310,7 @@ def copies_of_a_warp(name: str) -> tuple[np.ndarray, np.ndarray]:
     return read, WRITTEN[written]
 
 
-def test_copies_of_a_word_take_the_recorded_wavefronts_whatever_banks_they_read_and_write():
+def test_copies_of_a_word_take_recorded_wavefronts_in_any_bank():
     found = {}
     for name in COPIES["wavefronts"]:
         read, written = copies_of_a_warp(name)

@@ -75,7 +75,7 @@ def test_a_raw_kernel_is_compiled_at_its_launch():
     assert squares.kernel.num_regs > 0
 
 
-def test_a_kernel_from_one_expression_computes_every_element_and_is_recorded_like_any_other():
+def test_expression_kernel_is_right_and_recorded():
     scaled = gpu.ElementwiseKernel("float32 x, float32 c", "float32 y", "y = c * x + i", "scaled")
     x = gpu.arange(300, dtype=np.float32)
     with gpusim.record() as recording:
@@ -116,7 +116,7 @@ def test_a_reduction_makes_one_of_all_elements_or_of_those_along_an_axis(shape):
     assert length(x, axis=-1, keepdims=True).shape == (*shape[:-1], 1)
 
 
-def test_a_reduction_may_have_several_inputs_another_type_and_a_place_for_its_output():
+def test_reduction_takes_several_inputs_types_and_an_output():
     dot = gpu.ReductionKernel("T x, T y, float32 c", "float64 z", "c * x * y", "a + b", "z = a", "0", "dot")
     x, out = gpu.arange(4, dtype=np.int32), gpu.zeros((), np.float64)
     assert dot(x, x, np.float32(0.5), out) is out and out == 7

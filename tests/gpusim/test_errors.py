@@ -5,6 +5,7 @@ import pytest
 
 import gpusim
 from gpusim import errors
+from gpusim.symbols.source_lines import line_of_access
 
 F32, I32 = np.float32, np.int32
 SOURCE = """extern "C" __global__ void scale(int n, float a, const float *x, float *y) {
@@ -537,3 +538,52 @@ def test_elements_of_a_shared_array_of_structs_are_counted(level):
     message = r"outside nodes: nodes\[8\], but nodes has 8 elements"
     with gpusim.record(level=level), pytest.raises(errors.OutOfBounds, match=message):
         gpusim.RawModule(code=source).get_function("k")(1, 8, (np.zeros(8, F32), I32(8)))
+
+
+# The load is the same in every round: the compiler moves it out of the loop, and gives it no line.
+MOVED = """extern "C" __global__ void dot(int K, const float *a, const float *b, float *y) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < K; ++k) sum += a[i * K] * b[k];
+    y[i] = sum;
+}"""
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+def test_a_load_moved_out_of_its_loop_has_the_line_that_reads(level):
+    with gpusim.record(level=level), pytest.raises(errors.OutOfBounds) as caught:
+        gpusim.RawModule(code=MOVED).get_function("dot")(1, 8, (I32(4), x(8), x(4), x(8)))
+    assert caught.value.line == 4 and "  line 4: for (int k" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "found"),
+    [
+        (("int i = x * y;", "s += a[i];"), 1, 2),
+        (("int i = x * y;", "s += a[i];", "t += a[i];"), 1, 1),  # one of two
+        (("s = *p;", "s += a[i];"), 1, 1),
+        (("s = look_up(p);", "s += a[i];"), 1, 1),
+        (("s = b[0];", "s += a[i];"), 1, 1),
+        (("const float *p = a;", "s += a[i];"), 1, 1),
+        (("int i = 0;", "}", "void g() {", "s += a[i];"), 1, 1),  # in another function
+        (("for (int i = 0; i < n; ++i)", "s += a[i];  // b[i]"), 1, 2),
+    ],
+)
+def test_a_line_without_an_access_gives_way_to_the_one_that_has_it(lines, line, found):
+    source = ("void f() {", *lines, "}")
+    assert line_of_access(source, line + 1, "a") == found + 1
+    assert line_of_access(source, line + 1, "") == line + 1
+
+
+def test_static_arrays_are_not_said_to_need_room_at_the_launch():
+    source = """extern "C" __global__ void k(float *x, int n) {
+        __shared__ float s[8], t[8];
+        s[threadIdx.x] = t[threadIdx.x] = 1;
+        __syncthreads();
+        const float *p = x[0] > 0 ? s : t;
+        x[threadIdx.x] = p[threadIdx.x + n];
+    }"""
+    with pytest.raises(errors.OutOfBounds) as caught:
+        gpusim.RawModule(code=source).get_function("k")(1, 8, (np.zeros(8, F32), I32(100)))
+    assert "of shared memory, which has 64 bytes" in str(caught.value)
+    assert str(caught.value).endswith("\nCheck the index into the __shared__ array.")

@@ -58,7 +58,7 @@ def test_a_kernel_runs_as_machine_code_with_every_option_that_nvrtc_knows(option
 
 
 @pytest.mark.parametrize("level", ("sass", "ptx"))
-def test_code_for_a_debugger_gives_the_same_bits_as_optimised_code_that_is_not_fused(level):
+def test_debug_code_gives_the_bits_of_unfused_code(level):
     assert launch("-G", level=level)[0].tobytes() == launch("-fmad=false", level=level)[0].tobytes()
 
 
@@ -96,7 +96,7 @@ def test_a_tiled_kernel_of_the_course_runs_with_other_options(options):
     multiply_with("block_tile_2d", *options)
 
 
-def test_arrays_of_a_thread_that_are_read_by_fours_must_be_aligned_where_they_are_in_memory():
+def test_local_arrays_read_by_fours_must_be_aligned():
     with pytest.raises(errors.Misaligned, match=r"of its local memory(.|\n)*alignas\(16\)") as caught:
         multiply_with("async_copy", "-G")
     assert "as_float4(a_frag" in str(caught.value)
@@ -132,7 +132,7 @@ extern "C" __global__ void kernel(int *out, int n) {
 }"""
 
 
-def test_functions_of_code_for_a_debugger_may_call_themselves_until_their_stack_is_full():
+def test_recursion_in_debug_code_ends_at_a_full_stack():
     kernel = gpusim.RawModule(code=DEEP, options=("-G",)).get_function("kernel")
     out = {level: np.zeros(8, np.int32) for level in ("sass", "ptx")}
     for level, found in out.items():

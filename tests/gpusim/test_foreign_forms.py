@@ -88,7 +88,7 @@ def test_bytes_are_permuted_at_ptx_level_in_every_mode_as_the_ptx_manual_says(mo
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_quotients_and_roots_of_doubles_are_rounded_in_the_direction_that_is_asked_for(level):
+def test_double_quotients_and_roots_round_as_asked(level):
     source = """
     extern "C" __global__ void kernel(const double* a, const double* b, double* out) {
         const int i = threadIdx.x;
@@ -131,7 +131,7 @@ extern "C" __global__ void kernel(const float* x, float* out) {
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_matrix_that_is_loaded_on_the_line_of_another_arrays_element_is_not_blamed(level):
+def test_matrix_loaded_on_another_arrays_line_is_not_reported(level):
     body = """wmma::load_matrix_sync(a, s, 16); wmma::load_matrix_sync(b, s, 16); wmma::mma_sync(c, a, b, c); \
 wmma::store_matrix_sync(o, c, 16, wmma::mem_row_major); __syncwarp(); \
 for (int i = threadIdx.x; i < 256; i += 32) out[i] = o[i];"""
@@ -147,7 +147,7 @@ def test_an_array_that_matrices_are_stored_to_counts_as_written():
     assert pointers.find(kernel.compiled).written == {"out"}
 
 
-def test_tiles_of_two_warps_are_refused_in_a_sentence_and_other_kernels_of_their_module_run():
+def test_tiles_of_two_warps_are_refused_other_kernels_run():
     source = """
     #include <cooperative_groups.h>
     #include <cooperative_groups/reduce.h>
@@ -192,7 +192,7 @@ def test_fences_between_proxies_leave_values_and_uniform_predicates_as_they_are(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_function_may_be_given_a_reference_to_a_parameter_that_is_a_constant_of_the_grid(level):
+def test_functions_take_references_to_grid_constants(level):
     source = """
     struct Filter { float weights[5]; int shift; char last; };
     __device__ __noinline__ float picked(const Filter &f, int k) { return f.weights[k] + f.shift; }

@@ -198,7 +198,7 @@ def test_arrays_are_told_apart_in_a_kernel_that_calls_functions_and_in_these(lev
         launched(level, body.replace("a + 5, n", "a + 20, n"), 5, before=CALLED)
 
 
-def test_a_function_that_is_given_one_of_two_arrays_may_go_through_both_and_not_beyond(level):
+def test_function_given_one_of_two_arrays_stays_within_both(level):
     body = TWO.replace("STATEMENT", "o[t] = sum(a, n) + sum(b, n + w);")
     launched(level, body, 12, before=CALLED)
     launched(level, body.replace("sum(a, n)", "sum(a, n + 20)"), 5, before=CALLED)

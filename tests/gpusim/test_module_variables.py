@@ -235,7 +235,7 @@ def test_the_attributes_of_a_kernel_are_those_that_cupy_gives():
     assert wide["num_regs"] > 248 and wide["max_threads_per_block"] == 256
 
 
-def test_a_raw_kernel_has_the_attributes_of_its_kernel_and_may_be_allowed_more_shared_memory():
+def test_raw_kernel_has_attributes_and_allows_more_shared_memory():
     kernel = gpu.RawKernel(ATTRIBUTES, "bound")
     assert kernel.attributes == kernel.kernel.attributes
     kernel.max_dynamic_shared_size_bytes = 100_000

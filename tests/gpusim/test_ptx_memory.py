@@ -316,7 +316,7 @@ def test_a_sum_of_several_floats_updates_each_by_itself(level):
 
 
 @pytest.mark.parametrize(("space", "expected"), [("global", 0), ("shared", 5)])
-def test_float_sums_flush_subnormal_numbers_in_global_memory_and_keep_them_in_shared_memory(space, expected):
+def test_float_atomics_flush_subnormals_in_global_memory_alone(space, expected):
     """PTX ISA, 'atom': atom.add.f32 on global memory flushes them to zero, on shared memory it does not."""
     place = "cell" if space == "global" else "__cvta_generic_to_shared(cell)"
     source = f"""

@@ -48,7 +48,7 @@ def test_parts_of_a_register_are_at_the_level_of_ptx_what_the_machine_code_compu
 
 
 @pytest.mark.parametrize("count", PARTS)
-def test_parts_of_a_register_are_compared_at_the_level_of_ptx_as_by_the_machine_code(count):
+def test_register_parts_compare_alike_at_both_levels(count):
     comparisons = ("eq", "ne", "lt", "le", "gt", "ge")
     pairs = ("u32.u32", "s32.s32", "u32.s32")
     texts = [f"vset{count}.{types}.{how}{add}" for types in pairs for how in comparisons for add in ("", ".add")]
@@ -121,7 +121,7 @@ LIMITS = ("vmin", "vmax")
 
 
 @pytest.mark.parametrize("name", ("vadd", "vsub", "vabsdiff", *LIMITS, "vshl", "vshr", "vset", "vmad"))
-def test_one_number_of_each_register_is_at_the_level_of_ptx_what_the_machine_code_computes(name):
+def test_one_number_of_each_register_agrees_at_both_levels(name):
     texts = forms_of_one(name)
     for text, ptx, sass in zip(texts, run(texts, "ptx"), run(texts, "sass"), strict=True):
         assert np.array_equal(ptx, sass), text

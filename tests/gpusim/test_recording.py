@@ -165,7 +165,7 @@ def test_a_thread_that_records_itself_has_its_own_recording():
     assert (own[0].level, len(own[0].launches), len(recording.launches)) == ("ptx", 1, 0)
 
 
-def test_neither_a_recording_nor_a_kernel_is_pickled_and_both_say_what_to_do_instead():
+def test_recordings_and_kernels_refuse_pickling_with_advice():
     module = gpusim.RawModule(code=ADD)
     add = module.get_function("add")
     with gpusim.record() as recording:

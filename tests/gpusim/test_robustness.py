@@ -71,7 +71,7 @@ def test_each_thread_records_its_own_launches_and_a_recording_without_any_says_s
         _ = ours.counters
 
 
-def test_the_host_may_write_between_launches_and_two_modules_of_one_source_do_not_mix(module):
+def test_host_writes_between_launches_and_modules_stay_apart(module):
     other, x = gpusim.RawModule(code=SOURCE), gpu.zeros(40, F32)
     for one in (module, other, module):
         add(one, x)

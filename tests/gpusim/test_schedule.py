@@ -388,7 +388,7 @@ def test_a_clock_shows_the_same_in_both_engines(level, monkeypatch):
 
 @pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
 @pytest.mark.parametrize("level", LEVELS)
-def test_threads_meet_again_behind_a_long_loop_through_shared_memory_that_changes_nothing(level):
+def test_threads_reconverge_behind_a_long_loop_without_effect(level):
     source = """extern "C" __global__ void kernel(const int *lengths, int *sums) {
         __shared__ int x[12000];
         for (int i = threadIdx.x; i < 12000; i += 32) x[i] = i;
@@ -542,7 +542,7 @@ def test_a_waiting_loop_that_counts_is_reported_in_a_second():
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_blocks_that_read_what_others_wrote_meet_at_a_barrier_of_the_grid_with_checks(level):
+def test_grid_barrier_orders_blocks_with_checks(level):
     # More threads than the NumPy engine otherwise takes at once, and reads that make the checks look twice.
     source = """extern "C" __global__ void kernel(int *count, int *a, int *out) {
         const int at = blockIdx.x * blockDim.x + threadIdx.x;

@@ -38,7 +38,7 @@ def shown(shell, cell: str) -> str:
     return captured.stdout + captured.stderr
 
 
-def test_an_error_of_a_kernel_shows_its_sentence_and_the_line_of_the_cell_and_no_traceback(shell):
+def test_kernel_error_shows_sentence_and_line_no_traceback(shell):
     text = shown(shell, START + LAUNCH)
     assert "OutOfBounds: fill: thread (40, 0, 0) of block (0, 0, 0) wrote 4 bytes" in text
     assert "x[threadIdx.x] = 1.0f;" in text

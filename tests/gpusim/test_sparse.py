@@ -50,7 +50,7 @@ def test_every_sparse_product_is_bit_for_bit_the_one_of_an_h100(product):
     assert not wrong, "\n".join(wrong)
 
 
-def test_every_group_of_every_form_was_recorded_and_is_held_to_its_recording_by_some_form():
+def test_every_group_of_forms_is_held_to_its_recording():
     for product in sparse.PRODUCTS:
         digests = recording()[f"{product.name}|digests"]
         assert len(set(digests)) == len(digests) == len(sparse.groups())
@@ -118,7 +118,7 @@ MULTIPLY = """extern "C" __global__ void kernel(const unsigned *A, const unsigne
 
 
 @pytest.mark.parametrize("level", ("sass", "ptx"))
-def test_two_elements_of_each_four_are_multiplied_by_those_of_b_that_they_stand_beside(level):
+def test_sparse_pairs_multiply_their_neighbours_of_b(level):
     random = np.random.default_rng(3)
     dense = np.zeros((16, 8, 4))
     pairs = np.array([(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)])[random.integers(0, 6, (16, 8))]

@@ -69,7 +69,7 @@ def test_every_thread_has_memory_of_its_own_from_the_heap(get):
     assert np.array_equal(sums, 4 * np.arange(64) + 6)
 
 
-def test_freed_memory_is_given_again_so_that_a_loop_of_new_and_delete_does_not_run_out():
+def test_loop_of_new_and_delete_does_not_run_out():
     last = np.zeros(1, np.int32)
     body = """
         for (int i = 0; i < 40; ++i) {

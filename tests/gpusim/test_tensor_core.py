@@ -285,7 +285,7 @@ def test_the_sum_is_cut_toward_zero_and_not_rounded():
     assert product_of([1.0], [-1.0 - 2.0**-1], -(2.0**24)) == -(2.0**24)
 
 
-def test_a_small_product_that_a_larger_one_cuts_away_does_not_come_back_when_they_cancel():
+def test_truncated_product_does_not_return_after_cancellation():
     assert product_of([2.0**15, 2.0**15, 2.0**-4], [2.0**12, -(2.0**12), 2.0**-4], 0.0) == 0.0
 
 

@@ -170,7 +170,7 @@ def test_volatile_does_not_keep_the_lanes_of_a_warp_in_step(level, what):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_look_at_what_others_count_by_atomic_operations_is_no_race_if_it_is_volatile(level):
+def test_volatile_read_of_an_atomic_counter_is_no_race(level):
     source = """
 extern "C" __global__ void kernel(const int *x, int *out) {
     __shared__ int count;
@@ -240,7 +240,7 @@ extern "C" __global__ void kernel(const int *x, int *out) {{
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_flag_alone_needs_no_fence_and_what_all_look_at_behind_a_barrier_needs_another_one(level):
+def test_flag_alone_needs_no_fence_shared_polls_need_a_barrier(level):
     source = """
 extern "C" __global__ void kernel(const int *x, int *out) {
     __shared__ volatile int flag, rounds;
@@ -344,7 +344,7 @@ def test_a_flag_is_one_where_a_function_that_is_called_raises_it_or_waits(how, l
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_search_that_ends_when_others_have_found_something_is_no_race_after_it_is_unrolled(level):
+def test_unrolled_search_with_early_end_is_no_race(level):
     source = """
     extern "C" __global__ void kernel(const int *x, int *out) {
         __shared__ volatile int found;

@@ -18,7 +18,7 @@ def test_every_wrong_clock_has_its_right_counterpart_at_the_same_shape():
         assert (right.clock, right.what, right.shape, right.twin) == (RIGHT, wrong.what, wrong.shape, wrong.clock)
 
 
-def test_no_right_clock_exceeds_the_peak_in_fp32_and_the_one_that_does_not_wait_does():
+def test_only_the_clock_that_does_not_wait_exceeds_the_peak():
     for _, right in clocks.pairs():
         assert right.gflops < PEAK or "FP16" in right.what
     wrong, _ = clocks.pair(NO_SYNC)

@@ -14,7 +14,7 @@ def test_a_profile_has_the_limits_under_the_models_names_and_says_where_it_is_fr
     assert found.label == "recorded on NVIDIA H200 by Nsight Compute"
 
 
-def test_a_shape_or_parameters_that_were_not_profiled_are_answered_with_those_that_were():
+def test_unprofiled_shape_is_answered_with_profiled_ones():
     with pytest.raises(NoRecording, match="naive was not profiled at 7×7×7; the recorded shapes are: 256×256×32"):
         profile(get("naive"), 7, 7, 7)
     with pytest.raises(NoRecording, match="none with these parameters"):

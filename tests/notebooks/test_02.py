@@ -71,7 +71,7 @@ def test_the_error_of_an_open_exercise_quotes_no_line_of_its_solution():
     assert "line 9 of the course's kernel\n" in cell.outputs[0].text and "sum +=" not in cell.outputs[0].text
 
 
-def test_the_launches_at_the_end_reach_a_few_percent_and_the_best_block_a_tenth_of_cublas():
+def test_last_launches_reach_a_few_percent_best_block_a_tenth():
     naive = recordings.gflops(course.usual("naive"), 2048, 2048, 2048)
     assert naive.of_cublas < course.speed("naive").of_cublas < 0.05
     assert 0.09 < recordings.gflops(get("naive", block_x=2, block_y=64), 2048, 2048, 2048).of_cublas < 0.12

@@ -63,7 +63,7 @@ def test_a_tile_of_64_would_need_too_many_threads_and_32_is_below_the_ridge():
     assert f"it takes {ridge:.1f}, the ridge" in prose("04") and ridge > 32 / 4
 
 
-def test_an_sm_does_four_fmas_of_a_warp_in_a_cycle_and_an_fma_needs_more_than_one_wavefront():
+def test_sm_starts_4_fmas_a_cycle_each_of_several_wavefronts():
     (fmas,) = said("04", r"in one cycle the SM could do (\w+) FMAs of a warp")
     assert H200.fp32_lanes_per_sm == fmas * 32
     assert per_fma("wavefronts", "ld") > 1

@@ -141,7 +141,7 @@ def test_the_room_of_the_small_case_is_divided_as_the_text_says():
     assert place == again == offset == row * side + col and found == start + place
 
 
-def test_the_same_kernel_fills_the_sm_with_every_tile_and_not_with_room_that_nobody_uses():
+def test_unused_room_alone_keeps_the_kernel_from_filling_the_sm():
     registers = resources_of(course.kernel("room_at_launch"), H200.arch).registers
     full = [occupancy(H200, T * T, registers, 8 * T * T).warps for T in (8, 16, 32)]
     assert full == [H200.warps_per_sm] * 3 and "fill the SM with 64 warps" in prose("05")

@@ -55,7 +55,7 @@ def test_tiled_takes_a_quarter_of_a_request_for_a_and_one_for_b():
     assert recording.total("requests", "shared", "ld") / (recording.counters[FFMA] / 32) == 1.25
 
 
-def test_from_8_by_8_to_16_by_8_the_floats_fall_by_a_quarter_and_the_registers_nearly_double():
+def test_16_by_8_saves_a_quarter_and_doubles_registers():
     before, after = said("06", r"fall by only a quarter, and the registers nearly double, from (\d+) to (\d+)\.")
     assert shared_loads_per_fma(16, 8) == 0.75 * shared_loads_per_fma(8, 8)
     assert [run.compiled(one, H200.arch).registers for one in (TWO_D, TWO_D.replace(TM=16))] == [before, after]

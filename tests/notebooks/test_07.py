@@ -40,7 +40,7 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert terms <= linked_terms("07")
 
 
-def test_a_k_step_has_the_multiply_adds_the_fmas_and_the_cycles_that_the_question_says():
+def test_k_step_has_the_questions_fmas_and_cycles():
     side, other, lanes, fmas, each = said(
         "07", r"It has (\d+) · (\d+) multiply-adds\. A warp executes (\d+) .* they are (\d+) instructions, (\d+) for"
     )
@@ -87,7 +87,7 @@ def test_waits_of_all_sixteen_cycles_would_be_shared_differently():
         assert small.rows[0][cycle] == "long_scoreboard" and small.issued[cycle] != warp_states.AWAY
 
 
-def test_shared_memory_waits_for_its_queue_most_and_block_tile_2d_for_its_way_into_the_core(bars):
+def test_shared_memory_waits_for_its_queue_2d_tile_for_the_core(bars):
     first, last = bars["shared_memory"], bars["block_tile_2d"]
     assert first.largest == "mio_throttle" and last.largest == "dispatch_stall"
     assert last.waits["mio_throttle"] < 0.05 * first.waits["mio_throttle"] and last.other < first.other / 4
@@ -99,7 +99,7 @@ def test_the_queue_to_shared_memory_is_full_most_of_the_time(bars):
     assert one.waits["mio_throttle"] > max(value for name, value in one.parts.items() if name != "mio_throttle")
 
 
-def test_the_predicted_bars_are_as_long_as_the_recorded_ones_and_err_where_the_text_says(bars, predictions):
+def test_predicted_bars_match_recorded_but_where_the_text_says(bars, predictions):
     ours = {name: budget.predicted(found, name, (SIZE,) * 3) for name, found in predictions.items()}
     for name in NAMES:
         assert ours[name].total == pytest.approx(bars[name].total, rel=0.12)

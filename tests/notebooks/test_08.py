@@ -33,7 +33,7 @@ def test_the_banks_of_the_tables_by_hand_are_those_of_their_words():
         assert said("08", rf"`As\[{table}\]`: word{eight} \| \| bank{eight}")[8:] == tuple(one % 8 for one in found)
 
 
-def test_two_floats_of_padding_and_the_exclusive_or_spread_eight_lanes_over_eight_banks():
+def test_padding_and_xor_spread_8_lanes_over_8_banks():
     stored = [divmod(lane, 4) for lane in range(8)]
     two = r"(\d+), (\d+), (\d+) and (\d+)"
     assert said("08", rf"Lanes 0 to 3 store words {two}") == tuple(10 * k for k in range(4))
@@ -42,7 +42,7 @@ def test_two_floats_of_padding_and_the_exclusive_or_spread_eight_lanes_over_eigh
     assert (9 * 1 + 0) % 8 == (9 * 0 + 1) % 8 == 1  # rows of 9: lanes 1 and 4
 
 
-def test_the_first_banks_of_eight_neighbours_and_of_two_groups_are_as_the_table_says():
+def test_first_banks_of_neighbours_are_as_the_table_says():
     row = r"[^|]*\| (\d+) \| (\d+) \| (\d+) \| (\d+) \| … \| (\d+)"
     threads = (0, 1, 2, 3, 7)
     assert said("08", rf"first bank of its first four {row}") == tuple(8 * x % 32 for x in threads)
@@ -86,7 +86,7 @@ def test_repaired_loads_save_more_wavefronts_than_padding():
     assert all(gain("interleaved", "padded", size) > gain("padded", "transposed", size) for size in SIZES)
 
 
-def test_padding_wins_back_what_transposing_lost_from_2048_on_and_a_part_of_it_below():
+def test_padding_regains_transposings_loss_from_2048_on():
     (first,) = said("08", r"Padding wins that back and more from (\d+) on, but only a part of it at the small sizes")
     assert min(SIZES) < first
     for size in SIZES:
@@ -130,7 +130,7 @@ def test_rows_of_132_floats_are_good_and_rows_of_129_are_not():
     assert taken == [8, 1, 4] and (good % 4, bad % 4) == (0, 1) and good == long + 4
 
 
-def test_the_tile_of_notebook_04_has_no_conflict_and_costs_one_and_a_half_wavefronts():
+def test_tile_of_notebook_04_costs_1_5_wavefronts_no_conflict():
     found = places(bank_board.shown(get("shared_memory")))
     loads = {place.name[-2:]: accesses for place, accesses in found.items() if place.op == "ld"}
     assert all(one.wavefronts == one.needed for accesses in loads.values() for one in accesses)

@@ -110,7 +110,7 @@ def test_loads_that_stay_in_their_place_cost_half_as_many_cycles():
     assert after["long_scoreboard"] < before["long_scoreboard"]
 
 
-def test_of_the_two_changes_in_vectorized_ptx_one_is_predicted_to_help_and_the_other_to_cost():
+def test_vectorized_ptx_gains_by_one_change_and_loses_by_one():
     neither, far, near, both = n09.taken_apart().values()
     assert far.total > neither.total > near.total
     assert far.parts["long_scoreboard"] > neither.parts["long_scoreboard"] > near.parts["long_scoreboard"]
@@ -128,7 +128,7 @@ def test_each_change_alone_keeps_the_inline_ptx_of_its_own_loads(changed, kept):
     assert source.count("asm volatile") == 1 and f'asm volatile("{kept}' in source
 
 
-def test_a_question_for_each_row_would_save_requests_where_every_second_row_is_aligned():
+def test_asking_each_row_saves_requests_if_half_are_aligned():
     few, one, many, four, together, taken = said(
         "09", r"(\d+) · (\d+) \+ (\d+) · (\d+) = (\d+) requests, and not (\d+)"
     )
@@ -154,6 +154,6 @@ def test_a_float4_in_shared_memory_is_stored_by_one_instruction():
     assert "st.shared" not in get("vectorized_ptx").source
 
 
-def test_restrict_makes_the_sum_in_memory_three_times_as_fast_and_vectorized_no_faster():
+def test_restrict_triples_the_sum_in_memory_not_vectorized():
     plain, promised, one, other = (row.gflops for row in pairs.speeds(*list(pairs.launches())[:4]))
     assert promised > 3 * plain and other == pytest.approx(one, rel=0.01)

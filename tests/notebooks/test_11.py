@@ -100,7 +100,7 @@ def test_serpentine_moves_what_warptiled_moves_and_is_faster():
     assert gain("serpentine", "warptiled", 4096) > 0.01
 
 
-def test_a_thread_of_the_largest_tile_reads_six_times_the_floats_of_its_warp_for_an_fma():
+def test_thread_of_the_largest_tile_reads_six_times_its_warp():
     sides = said("11", r"\((\d+) \+ (\d+)\) / \(64 · 64\) for the warp; \((\d+) \+ (\d+)\) / \(16 · 8\) for the thread")
     p = get("warptiled").params
     thread, warp = ((p[a] + p[b]) / (p[a] * p[b]) for a, b in (("TM", "TN"), ("WM", "WN")))
@@ -171,7 +171,7 @@ def test_stores_to_the_unpadded_tile_of_a_take_the_wavefronts_that_the_text_says
     assert stores and {one.wavefronts for one in stores} == {told}
 
 
-def test_the_rule_of_merging_in_the_notebook_holds_for_lanes_that_differ_in_one_half_only():
+def test_merging_rule_holds_for_lanes_that_differ_in_one_half():
     names: dict = {}
     (code,) = (source for source in sources("11", "code") if source.startswith("def busiest("))
     exec(code, names)

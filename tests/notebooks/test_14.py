@@ -1,6 +1,7 @@
 """Notebook 14: what its prose says of wins, losses and steps is so in the recordings and the counters."""
 
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from helpers.pictures.ladder.facts import UPPER_RUNGS, ladder_of
 from helpers.pictures.raster import facts as raster
 from helpers.pictures.strassen import facts as strassen
 from helpers.pictures.tuning.search_space import busy
+from helpers.recordings.suites import FASTEST
 from tests.notebooks.support import (
     H200,
     answered,
+    cells,
     counters,
     gain,
     linked_terms,
@@ -59,6 +62,19 @@ def test_the_shapes_that_are_lost_are_the_four_that_the_notebook_explains():
     vector, squares = said("14", r"\*\*(\d+) × (\d+) × (\d+)\*\*"), said("14", r"\*\*(\d+)\*\* and \*\*(\d+)\*\*")
     assert {vector, *((size,) * 3 for size in squares)} < lost
     assert not {shape for shape in lost if shape in SQUARES.shapes}
+
+
+def test_how_often_the_ladder_wins_is_not_printed_before_it_is_asked():
+    printed = [str(output) for cell in cells("13") for output in cell.get("outputs", ())]
+    assert any("of rasterized's" in text for text in printed) and not any("of cuBLAS" in text for text in printed)
+
+
+def test_persistent_is_what_fastest_chooses_most_often():
+    for gpu in recordings.gpus(suites=(FASTEST,)):
+        found = recordings.fastest(gpu)
+        for group in {one.group for one in found}:
+            ((most, _),) = Counter(one.kernel for one in found if one.group == group).most_common(1)
+            assert most == "persistent", (gpu, group)
 
 
 def test_the_lost_squares_come_out_uneven_and_the_flat_one_does_not():
@@ -124,7 +140,7 @@ def test_rasterization_buys_about_a_per_cent():
     assert gain("rasterized", "staged_epilogue", 2048) == pytest.approx(gains[0], abs=0.003), "all blocks at once"
 
 
-def test_a_kernel_that_is_good_at_4096_is_at_less_than_half_the_speed_of_cublas_at_512():
+def test_good_kernel_at_4096_is_below_half_of_cublas_at_512():
     for name in ("serpentine", "rasterized"):
         assert SQUARES.at((4096,) * 3)[name].of_cublas > 0.95 and SQUARES.at((512,) * 3)[name].of_cublas < 0.5
 

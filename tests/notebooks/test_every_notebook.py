@@ -54,7 +54,7 @@ def test_a_term_of_the_glossary_that_stands_in_bold_is_a_link(number):
     assert [term for term in bold if singulars(term) & TERMS] == []
 
 
-def test_the_glossary_is_in_alphabetical_order_and_each_row_is_a_sentence_with_its_notebook():
+def test_glossary_is_sorted_with_a_sentence_and_notebook_a_row():
     names = [row[0].lower() for row in ROWS]
     assert names == sorted(names) and len(set(names)) == len(names)
     for term, sentence, number in ROWS:

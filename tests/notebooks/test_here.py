@@ -37,7 +37,7 @@ def test_the_picture_stands_at_the_end_where_it_gives_nothing_away(number):
     assert len(places) == 1 and places[0] >= len(cells(number)) - LAST_STEP
 
 
-def test_small_matrices_make_fewer_blocks_than_there_are_sms_where_autotuning_begins():
+def test_small_matrices_leave_sms_idle_where_autotuning_begins():
     now = plan.course().notebook("13").now
     assert now.place == "lanes" and "fewer blocks than there are SMs" in now.why
     assert all(np.prod(get("serpentine").grid(size, size)) < H200.sms for size in (128, 256, 512, 1024))

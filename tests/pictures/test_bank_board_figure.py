@@ -128,7 +128,7 @@ def test_small_boards_tell_the_worst_and_count_the_good_ones():
         bank_boards_figure([], "none")
 
 
-def test_words_that_wait_are_framed_for_those_who_cannot_tell_their_colour_from_that_of_b():
+def test_waiting_words_are_framed_for_the_colour_blind():
     conflict = transposed(128)
     for drawn in (bank_board_figure(conflict, "t"), bank_boards_figure([("t", conflict)], "boards")):
         framed, waiting = cells(drawn, "frames of words that wait"), cells(drawn, "words that wait")

@@ -40,7 +40,7 @@ def test_without_the_second_barrier_the_next_tile_may_come_before_the_last_read(
 
 
 @pytest.mark.parametrize("race", [RACE, NEXT])
-def test_with_the_barrier_the_events_come_in_order_and_without_it_the_other_way_round(race):
+def test_barrier_orders_the_events_that_swap_without_it(race):
     first, second, late, early = events(race_figure(race, "a kernel", BLOCK))
     assert first < second and early < late
 

@@ -51,7 +51,7 @@ def test_a_kernel_that_was_not_profiled_gets_a_sentence():
         budget.counted("matrix_vector")
 
 
-def test_a_prediction_has_the_fmas_of_the_multiplication_and_lasts_as_long_as_predicted():
+def test_prediction_has_the_products_fmas_and_duration():
     found = cycles.predict(get("coalesced").launch(512, 512, 512))
     whole = budget.predicted(found, "coalesced")
     clock = found.machine.constants["clock_mhz"]

@@ -129,7 +129,7 @@ def test_a_move_settles_the_other_controls_and_draws_once():
     assert explorer.stage.note.value == "a note"
 
 
-def test_a_setting_that_cannot_be_shown_is_answered_by_its_sentence_and_the_next_draws_again():
+def test_impossible_setting_gets_a_sentence_the_next_is_drawn():
     explorer = Numbers()
     explorer.number.value = 3
     assert shown(explorer) == "sentence" and "Three cannot be shown" in explorer.stage.sentence.value

@@ -27,7 +27,7 @@ def test_a_trip_moves_on_by_nothing_a_column_or_a_row(innermost, floats):
     ("innermost", "lines"),
     [("k", {"A": 1, "B": 16, "C": 1}), ("row", {"A": 16, "B": 1, "C": 16}), ("col", {"A": 1, "B": 1, "C": 1})],
 )
-def test_sixteen_iterations_touch_the_lines_that_are_said_however_large_the_matrices(innermost, lines, size):
+def test_sixteen_iterations_touch_the_same_lines_at_any_size(innermost, lines, size):
     assert loop_order.lines(innermost) == lines
     assert {array: walk(array, innermost, 16, size, size, size).lines for array in "ABC"} == lines
 

@@ -59,7 +59,7 @@ def test_the_text_has_a_star_at_trouble_and_folds_what_became_no_instruction(sou
     assert lines[-1].split() == ["9", "}"]
 
 
-def test_cells_are_the_darker_the_larger_their_line_s_part_and_trouble_has_its_colour(source):
+def test_cells_darken_with_their_lines_part_trouble_is_coloured(source):
     html = source.html()
     assert f"background: {theme.TROUBLE}99; font-weight: bold;" in html  # all sectors, 0.6 opaque
     assert html.count(theme.TROUBLE) == 2  # the sectors of line 5, the wavefronts of line 6

@@ -97,7 +97,7 @@ def test_no_number_of_the_columns_lies_on_a_bar_or_on_the_mark_of_cublas(data):
         assert all(not right - 55 < end <= right for end in ends)
 
 
-def test_kernels_of_one_group_have_one_colour_and_the_group_is_named_once_beside_the_plot():
+def test_groups_have_one_colour_and_are_named_once():
     rows = [cube(name, size, speed * size, 4000) for size in (256, 512) for name, speed in
             (("naive", 1), ("coalesced", 2), ("transposed", 3), ("padded", 4), ("stream_k", 5))]  # fmt: skip
     drawn = ladder_figure(ladder(rows, "a GPU", 8000), (512,) * 3, "stream_k")

@@ -15,7 +15,7 @@ def forgotten(monkeypatch):
 
 
 @pytest.mark.parametrize("explorer", [occupancy.explore, roofline.explore], ids=["page", "axes and turned letters"])
-def test_a_picture_has_the_same_bytes_as_with_matplotlibs_own_letters_first_and_later(forgotten, explorer):
+def test_pictures_have_the_bytes_of_matplotlibs_letters(forgotten, explorer):
     explorer = explorer()
     plain = explorer.draw()[0]
     FigureCanvasAgg(plain)

@@ -39,7 +39,7 @@ def test_a_slider_leaves_the_kernels_numbers():
     assert explorer.choice.name == explorer.kernel.label == "these numbers"
 
 
-def test_a_kernel_with_more_shared_memory_than_the_gpu_has_is_answered_in_a_sentence():
+def test_kernel_beyond_shared_memory_is_answered_by_a_sentence():
     explorer = occupancy.explore(kernel="naive")
     explorer.device.value = devices.get("Tesla T4")
     explorer.shared.value = explorer.shared.max

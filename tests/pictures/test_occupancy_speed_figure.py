@@ -15,7 +15,7 @@ def test_the_caption_sets_the_fastest_against_the_fullest():
     )
 
 
-def test_every_kernel_is_a_dot_and_the_named_ones_and_those_of_the_caption_have_names():
+def test_every_kernel_is_a_dot_and_captioned_ones_have_names():
     axes = occupancy_speed_figure(DOTS, "three", "here", named=("lean",)).axes[0]
     (dots,) = axes.get_lines()
     assert sorted(zip(dots.get_xdata(), dots.get_ydata(), strict=True)) == [(12.5, 4000), (100, 800), (100, 900)]

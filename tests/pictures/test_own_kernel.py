@@ -189,7 +189,7 @@ def test_a_kernel_that_multiplies_nothing_is_shown_or_answered(name):
             assert shown(explored(name, own)) == "picture"
 
 
-def test_a_transposition_is_mapped_by_what_it_stores_and_its_arrays_stay_as_they_were():
+def test_transposition_is_mapped_by_stores_and_keeps_arrays():
     IN[:] = np.arange(IN.size).reshape(IN.shape)
     explorer = thread_map.explore(FLIP)
     assert explorer.controls == (explorer.block, explorer.thread) and explorer.block.max == 8

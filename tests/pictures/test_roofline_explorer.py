@@ -23,7 +23,7 @@ def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
     assert living_figures() <= before
 
 
-def test_a_kernel_has_its_recorded_speed_on_the_gpu_that_recorded_it_and_none_elsewhere():
+def test_recorded_speed_is_shown_on_its_gpu_alone():
     kernel = get("shared_memory")
     here, there = (roofline.point_of(kernel, devices.get(name), (4096,) * 3) for name in ("H200", "A100 40GB"))
     assert here.gflops == recordings.find(kernel, 4096, 4096, 4096).gflops

@@ -98,7 +98,7 @@ def test_shapes_side_by_side_each_have_their_intensity():
         rooflines_figure([], "none")
 
 
-def test_a_measured_shape_says_how_much_of_its_roof_it_reaches_and_when_neither_roof_limits():
+def test_measured_shape_says_its_part_of_the_limiting_roof():
     shapes = {(1, 4096, 4096): 1200.0, (128, 128, 128): 672.0, (4096, 4096, 4096): 53000.0}
     panels = [Roofline(H200, shape, (KernelPoint("k", 1.0, 1, 1, speed, "x"),)) for shape, speed in shapes.items()]
     drawn = rooflines_figure(panels, "three")
@@ -121,7 +121,7 @@ def test_three_steps_are_memory_arithmetic_and_the_lower():
     assert "vector 2.4\u00a0TFLOPS at 0.5 FLOP per byte, matrix 66.9\u00a0TFLOPS at 683" in drawn.caption
 
 
-def test_a_learners_long_name_ends_before_the_picture_and_the_ladders_names_are_whole():
+def test_long_names_end_before_the_picture_the_ladders_are_whole():
     assert [name for one in LADDER if (name := one.name) != picture._fitted(name, theme.TEXT)] == []
     shown = picture._fitted("sgemm_shared_mem_block_of_somebody", theme.TEXT)
     assert shown.startswith("sgemm_share") and shown.endswith("…")

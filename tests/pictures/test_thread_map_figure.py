@@ -110,7 +110,7 @@ def test_small_multiples_tell_the_distance_from_lane_to_lane(tall):
     assert drawn.caption == "From lane to lane – along: 1\u00a0float, and 49 at a jump; down: 64\u00a0floats."
 
 
-def test_elements_that_two_warps_compute_instead_of_others_are_not_blamed_on_the_grid():
+def test_doubly_computed_elements_are_not_laid_to_the_grid():
     shown = exercises.get("warp_place").show()
     assert "No thread computes 4\u202f096" in shown.caption and "grid too small" not in shown.caption
 

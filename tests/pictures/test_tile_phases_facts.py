@@ -6,7 +6,7 @@ from gemm_kernels import get
 from helpers.pictures.tile_phases.facts import phases_of
 
 
-def test_a_tile_of_side_t_loads_each_element_a_tth_as_often_as_a_kernel_without_tiles():
+def test_tile_of_side_t_loads_a_tth_as_often():
     for side in (2, 4, 8, 16, 32):
         data = phases_of(get("shared_memory", T=side).launch(64, 64, 64))
         assert data.bytes_loaded() / len(data.tile) == 2 * 64 * 4 / side

@@ -46,7 +46,7 @@ def test_dots_have_the_colour_of_their_limiter_and_the_height_of_their_speed():
     assert all(abs(x / 16 - 1) < 0.04 or abs(x / 32 - 1) < 0.04 for line in dots.lines for x in line.get_xdata())
 
 
-def test_the_caption_of_a_search_names_the_best_and_compares_it_with_the_first_guess():
+def test_search_caption_compares_the_best_with_the_first_guess():
     assert plain(picture.caption(MEASURED, "gflops")) == (
         "4 configurations were measured; the best reaches 3 000 GFLOPS, 3 times the first guess "
         "(recorded on a GPU): BM 64, WM 64."

@@ -195,7 +195,7 @@ def test_where_no_warp_is_there_the_page_says_why():
     assert "the launch begins or ends (" in row and "the grid has only 16 blocks for 132 SMs (" in row
 
 
-def test_a_grid_of_many_waves_is_not_said_to_wait_for_what_only_the_first_wave_waits_for(tmp_path):
+def test_later_waves_do_not_wait_for_the_first_waves_cause(tmp_path):
     source = """
     __global__ void stencil(const float *from, float *to, int rows, int columns) {
         const int column = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
@@ -246,7 +246,7 @@ def test_the_page_says_in_which_blocks_hazards_were_looked_for(
     assert json.loads(capsys.readouterr().out)["checked_blocks"] == checked
 
 
-def test_a_block_that_waits_for_others_is_not_taken_for_endless_where_hazards_are_looked_for():
+def test_waiting_block_is_not_endless_with_checks():
     source = """__global__ void last(volatile int *ready) {
         if (blockIdx.x == 999) while (!*ready) { }
         if (blockIdx.x == 0) *ready = 1;

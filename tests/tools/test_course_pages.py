@@ -141,7 +141,7 @@ def test_a_route_is_a_table_with_a_clock_whose_minutes_are_sums(tmp_path):
     )
 
 
-def test_a_route_through_a_step_without_minutes_or_a_notebook_that_is_not_there_is_refused(tmp_path):
+def test_route_without_minutes_or_notebook_is_refused(tmp_path):
     folder = written(tmp_path)
     with pytest.raises(ValueError, match=r"00_start\.ipynb: step 3 of a route has no note for the speaker"):
         steps.stop_minutes(Stop("00", (1, 3), ""), COURSE, folder)

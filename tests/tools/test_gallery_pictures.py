@@ -32,7 +32,7 @@ def test_every_setting_is_drawn_with_all_letters_apart(picture):
             assert "<" in drawn.html(), label
 
 
-def test_every_figure_function_of_the_course_is_drawn_by_the_explorers_or_the_gallery():
+def test_every_figure_is_drawn_by_explorers_or_gallery():
     folder = Path(gallery.__file__).parent
     house = Path(pictures.__file__).parents[1]
     explorers = [*(house / "pictures").glob("*/explorer.py"), *(house / "pictures").glob("*.py")]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,6 +17,7 @@ import numpy as np
 from gpusim.compiler import CompileError
 from gpusim.errors import SHARED_RACE, SimulatorError
 from helpers.exercises.framework import (
+    compiler_errors,
     convergence,
     feedback,
     judge,
@@ -135,12 +138,17 @@ class KernelExercise(Exercise):
         if problem:
             return problem
         try:
-            return picture(simulated(source or self.starter, self.problem.entry), self.problem)
+            with _without_advice_on_launches():
+                return picture(simulated(source or self.starter, self.problem.entry), self.problem)
         except (CompileError, SimulatorError, LookupError, ValueError) as error:
             return Verdict(False, str(error))
 
     def check(self, source: str | None = None) -> Verdict:
         """Is it right, for every shape, without races, and are the goals reached? None: the starter."""
+        with _without_advice_on_launches():
+            return self._checked(source)
+
+    def _checked(self, source: str | None) -> Verdict:
         problem = _not_a_source(source)
         if problem:
             return problem
@@ -170,8 +178,15 @@ class KernelExercise(Exercise):
         timed = any(goal.predicted for goal in self.goals)
         from helpers.exercises.framework import speed  # a kernel that passed: now the model of its time is loaded
 
-        fast = "" if timed else speed.line(examination.kernel, text, self.problem, self.name, self.before)
-        more = f"{fast}{device.sentence}{self._remarks(examination)}"
+        assert examination.kernel is not None
+        course = simulated(self.solved, self.problem.entry)
+        both = (
+            judge.measured(examination.kernel, self.problem, self.judged),
+            judge.known_launch(course, self.problem, self.judged),
+        )
+        unpredicted = timed or _far_more_work(*both)
+        fast = "" if unpredicted else speed.line(examination.kernel, text, self.problem, self.name, self.before)
+        more = f"{fast}{device.sentence}{self._remarks(*both)}"
         return feedback.verdict(examination, self.problem, self.goals, (), starter=False, more=more)
 
     def _draws(self, examination: Examination) -> bool:
@@ -184,14 +199,10 @@ class KernelExercise(Exercise):
         shown = trial.run(examination.kernel, self.problem, self.picture.case)  # type: ignore[attr-defined]
         return any(finding.kind == SHARED_RACE for finding in shown.report.findings)
 
-    def _remarks(self, examination: Examination) -> str:
+    def _remarks(self, own: Judged, course: Judged) -> str:
         """What an accepted kernel still lacks, each remark in a line of its own."""
-        assert examination.kernel is not None
-        own = judge.measured(examination.kernel, self.problem, self.judged)
-        course = judge.known_launch(simulated(self.solved, self.problem.entry), self.problem, self.judged)
-        return "".join(
-            f"\n{sentence}" for sentence in (self.remark(own), *(remark(own, course) for remark in REMARKS)) if sentence
-        )
+        remarks = (self.remark(own), *(remark(own, course) for remark in REMARKS))
+        return "".join(f"\n{remark}" for remark in remarks if remark)
 
     def examine(self, source: str) -> Examination:
         """Everything that `check` finds out in the simulator."""
@@ -205,7 +216,7 @@ class KernelExercise(Exercise):
         was stopped, many slips leave the same: there the text is asked first.
         """
         if examination.kernel is None:
-            why = text_slips.of_compiler(examination.message, source)
+            why = compiler_errors.explanation(examination.message, source, self.solved)
             return (why,) if why else ()
         same_text = [
             known for known in self.wrong if self._fits(known, source) and alike(self.wrong_source(known), source)
@@ -305,6 +316,15 @@ class KernelExercise(Exercise):
         return head, f"%%cuda {self.name}{self.starter}".rstrip("\n"), f"{self.name}.hint()"
 
 
+@contextmanager
+def _without_advice_on_launches() -> Iterator[None]:
+    """Without the simulator's warning about the launch of a kernel with several extern __shared__ arrays: the launch is
+    the exercise's, and the verdict says what is wrong."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* has several arrays of dynamic shared memory")
+        yield
+
+
 MANY_SECTORS = 1.5  # times as many as the course's solution needs for a request
 
 
@@ -364,8 +384,22 @@ def _more_barriers(own: Judged, course: Judged) -> str:
     )
 
 
+MANY_INSTRUCTIONS = 8  # times the instructions of the course's solution: at large sizes such a launch is not predicted
+
+
+def _far_more_work(own: Judged, course: Judged) -> str:
+    """That a right kernel executes many times the instructions of the course's solution; "" if it does not."""
+    times = own.recording.instructions() / course.recording.instructions()
+    if times <= MANY_INSTRUCTIONS:
+        return ""
+    return (
+        f"Right, but its threads execute {times:.0f} times the instructions of the course's solution: see which loop "
+        "does again what other threads do. For large matrices its time is not predicted."
+    )
+
+
 # What a right kernel still lacks, beside the course's solution.
-REMARKS = (_scattered, _in_double, _stored_again, _more_barriers)
+REMARKS = (_scattered, _in_double, _stored_again, _more_barriers, _far_more_work)
 
 
 def alike(source: str, other: str) -> bool:

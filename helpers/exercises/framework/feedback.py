@@ -50,7 +50,8 @@ def verdict(
     exercise begins with: no cross for it.  more: what to add for a kernel that passed.
     """
     if examination.kernel is None:
-        return Verdict(False, "\n".join([examination.message, *(f"Why: {sentence}" for sentence in because)]))
+        message = _OF_LAUNCH.sub("", examination.message)
+        return Verdict(False, "\n".join([message, *(f"Why: {sentence}" for sentence in because)]))
     failure = examination.first_failure
     picture = None
     if failure is not None:
@@ -142,10 +143,7 @@ def _failure(
     if failure.error is not None:
         guarded = re.search(r"\bif\s*\([^;]*[<>]", source)
         advised = not because and not guarded and not _whole_tiles(examination, problem)
-        message = _stopped(failure.error, source, advised)
-        if because and isinstance(failure.error, StepLimitExceeded):
-            message = message.rpartition("\n")[0]  # it need not be a loop without end
-        return f"{launch}:\n{message}{already}"
+        return f"{launch}:\n{_stopped(failure.error, bool(because), advised)}{already}"
     if failure.report.findings:
         block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
         in_shared = [finding for finding in failure.report.findings if finding.kind == SHARED_RACE]
@@ -162,30 +160,22 @@ def _failure(
 
 
 _OF_ORDER = re.compile(r"barrier|wait|__sync|fence", re.IGNORECASE)
-_LONGER = re.compile(r" If the work is really that long.*", re.DOTALL)  # an exercise's is not
-_ROOM = "; dynamic shared memory needs shared_mem=… in the launch"  # the exercise's launch gives it
-_OF_ARRAY = re.compile(r"index -?\d+ of (\w+)")
+# What the simulator advises about a launch, which in an exercise is not the learner's.
+_OF_LAUNCH = re.compile(
+    r"; dynamic shared memory needs shared_mem=… in the launch(?=\.)"
+    r"| Shared memory alone may get its size at the launch:[^\n]*shared_mem=…\."
+    r"| If the work is really that long, use a smaller problem, or gpusim\.record\(max_instructions=…\)\."
+)
+MUCH_WORK = " If it does, each thread does far more than its part of the work."
 
 
-def _stopped(error: SimulatorError, source: str, advised: bool) -> str:
-    """What stopped the kernel. advised: with the advice to guard an index, which is none where the reason is known,
-    where every thread has an element, or where the kernel has a guard."""
-    message = _LONGER.sub("", _in_its_line(str(error), source)).replace(_ROOM, "")
-    what, _, advice = message.rpartition("\n")
-    return what if advice.startswith(GUARD) and not advised else message
-
-
-def _in_its_line(message: str, source: str) -> str:
-    """A message that names the line of an access to an array. The compiler may count instructions of an access to
-    another line: where only one line of the source has the array, it is that one."""
-    array, quoted = _OF_ARRAY.search(message), re.search(r"^  line \d+: (.*)$", message, re.MULTILINE)
-    if array is None or quoted is None or re.search(rf"\b{array[1]}\s*\[", quoted[1]):
-        return message
-    lines = source.splitlines()
-    having = [n for n, line in enumerate(lines, 1) if re.search(rf"\b{array[1]}\s*\[", line.split("//")[0])]
-    if len(having) != 1:
-        return message
-    return message.replace(quoted[0], f"  line {having[0]}: {lines[having[0] - 1].strip()}")
+def _stopped(error: SimulatorError, explained: bool, advised: bool) -> str:
+    """What stopped the kernel. explained: the reason is known.  advised: with the advice to guard an index, which is
+    none where the reason is known, where every thread has an element, or where the kernel has a guard."""
+    what, _, advice = str(error).rpartition("\n")
+    if isinstance(error, StepLimitExceeded):
+        return what if explained else _OF_LAUNCH.sub(MUCH_WORK, str(error))
+    return what if advice.startswith(GUARD) and not advised else _OF_LAUNCH.sub("", str(error))
 
 
 _OF_FLAGS = re.compile(r" Where one waits for a flag[^.]*\.")

@@ -82,7 +82,7 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
     values: dict[str, Any] = dict(given)
     pending = list(_DEFINED.findall(source))
     for declaration in _DECLARED.findall(source):
-        pending += [(name.strip(), first) for name, _, first in (part.partition("=") for part in _parts(declaration))]
+        pending += [(name.strip(), first) for name, _, first in (part.partition("=") for part in parts(declaration))]
     pending = list(dict.fromkeys(pending))
     again = set(_SET_AGAIN.findall(_without_heads(source)))
     again |= set() if first_round else set(_LOOP_VARIABLE.findall(source))
@@ -105,12 +105,12 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
 
 def arrays(source: str) -> list[tuple[str, str]]:
     """The arrays that a source declares: ('As', '[BM][BK]'). Parameters are none."""
-    parts = []
+    declared = []
     for declaration in re.findall(r"\b(?:float4?|double|int|__half)\s+([^;()]*\[[^;()]*);", source):
-        for part in _parts(declaration):
+        for part in parts(declaration):
             if array := re.match(r"\s*(\w+)\s*((?:\[[^][]+\])+)", part):
-                parts.append((array[1], array[2]))
-    return parts
+                declared.append((array[1], array[2]))
+    return declared
 
 
 def _without_heads(source: str) -> str:
@@ -122,7 +122,7 @@ def _without_heads(source: str) -> str:
     return "".join([*kept, rest])
 
 
-def _parts(text: str) -> list[str]:
+def parts(text: str) -> list[str]:
     """A list of declarators, cut at the commas that stand outside of all brackets."""
     parts, depth, begin = [], 0, 0
     for at, character in enumerate(text):

@@ -17,8 +17,18 @@ import numpy as np
 
 from gpusim import SharedNames
 from gpusim.devices import unravel
-from gpusim.errors import GLOBAL_RACE, SHARED_RACE, KernelError, OutOfBounds, SimulatorError, StepLimitExceeded
-from helpers.exercises.framework import contents, convergence, feedback, integers, overall, products, slips, trial
+from gpusim.errors import GLOBAL_RACE, SHARED_RACE, KernelError, OutOfBounds, SimulatorError
+from helpers.exercises.framework import (
+    contents,
+    convergence,
+    endless,
+    feedback,
+    integers,
+    overall,
+    products,
+    slips,
+    trial,
+)
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.probes import CannotProbe, Probe
@@ -261,6 +271,26 @@ def leaves_the_room(facts: Facts) -> str:
                 return (
                     f"In line {error.line}, {name}[{text}]: `{text}` is {int(index)} for thread {_where(error.thread)} "
                     f"({_known(text, names)}), and the launch gives room for {int(said[2]) // 4} floats."
+                )
+            if told := _other_rows(facts, name, text, names):
+                return told
+    return ""
+
+
+def _other_rows(facts: Facts, name: str, read: str, names: Mapping[str, Any]) -> str:
+    """That an array in one line is stored to with rows of another length than the line that went wrong has."""
+    line, split = facts.failure.error.line, _row_and_column(read)  # type: ignore[union-attr]
+    for number in range(1, len(facts.lines) + 1) if split else ():
+        for (text,) in (one for one in facts.accesses(number, name) if len(one) == 1 and number != line):
+            other = _row_and_column(text)
+            stores = re.search(rf"\b{name}\s*\[{re.escape(text)}\]\s*=[^=]", facts.lines[number - 1])
+            if other is None or not stores:
+                continue
+            here, there = integers.value(split[1], names), integers.value(other[1], names)  # type: ignore[index]
+            if None not in (here, there) and here != there:
+                return (
+                    f"In line {line}, {name}[{read}] takes the rows of {name} to be `{split[1]}` = {here} floats long; "  # type: ignore[index]
+                    f"in line {number}, {name}[{text}] stores rows of `{other[1]}` = {there}."
                 )
     return ""
 
@@ -545,20 +575,6 @@ def not_the_launched_tile(facts: Facts) -> str:
         if name in due and size != due[name] and across == down == due[name]:
             line = facts.text.count("\n", 0, match.start(3)) + 1
             return f"{name} is {size} in line {line}, and the exercise launches blocks of {across} × {down} threads."
-    return ""
-
-
-def goes_through_all(facts: Facts) -> str:
-    """That every thread of a kernel without end goes through all rows and all columns, as a program of one thread."""
-    if not isinstance(facts.failure.error, StepLimitExceeded) or not isinstance(facts.problem, Gemm):
-        return ""
-    loops = dict(re.findall(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+\w+\s*=\s*0\s*;\s*(\w+)\s*<\s*(\w+)\s*;", facts.text))
-    across = {size: name for name, size in loops.items()}
-    if "M" in across and "N" in across:
-        return (
-            f"Every thread goes through all rows ({across['M']} < M) and all columns ({across['N']} < N) of C. Without "
-            "these two loops each thread computes the one element of its own row and col."
-        )
     return ""
 
 
@@ -911,8 +927,8 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
 BY_TEXT: tuple[Detector, ...] = (
-    convergence.explained, same_in_every_block, of_another_block_size, not_the_launched_tile, leaves_its_row,
-    leaves_the_room, same_buffer, reads_another_element, goes_through_all, not_sent_home,
+    endless.explained, convergence.explained, same_in_every_block, of_another_block_size, not_the_launched_tile,
+    leaves_its_row, leaves_the_room, same_buffer, reads_another_element, not_sent_home,
 )  # fmt: skip
 DETECTORS: tuple[Detector, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,

@@ -1,11 +1,8 @@
-"""Slips that stand in the text of a kernel: it compiles, and may run right by luck, but cannot be what is meant; or it
-does not compile, and the compiler's words do not say why."""
+"""Slips that stand in the text of a kernel: it compiles, and may run right by luck, but cannot be what is meant."""
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable
 
 from helpers.exercises.framework import integers
 
@@ -15,9 +12,7 @@ COMMA_IN_INDEX = (
     "is A[k]. An array that the kernel was given has one index, A[row * K + k]; one that is declared with two sizes "
     "has two pairs of brackets, As[y][k]."
 )
-BUILT_IN = (
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__syncwarp", "__shared__", "reinterpret_cast",
-)  # fmt: skip
+COMPARED = "== compares, and the result is thrown away; = assigns."
 
 # A part of a condition, and what may stand in any place, with why it cannot be meant. {1} and so on are groups.
 _CONDITIONS = (
@@ -39,8 +34,7 @@ _PATTERNS = (
      ": an index into a pointer to float4 counts groups of four, and this one counts floats. Divide it by 4."),
     (re.compile(r"(?:\*\s*(\w+)|(\w+\s*\[[^][]*\]))\s*=\s*atomic\w+\s*\(\s*(?:\1\b|&\s*\2)[^;]*"),
      ": the function returns what was there before, and = stores that over the new number. Call it alone."),
-    (re.compile(r"(?<=[;{})])\s*(\w+)(?:\[[^][]*\])?\s*==[^=;()]*;"),
-     "== compares, and the result is thrown away; = assigns."),
+    (re.compile(r"(?:(?<=[;{}])|\belse\b)\s*(\w+)(?:\[[^][]*\])?\s*==[^=;]*;"), COMPARED),
 )  # fmt: skip
 EMPTY_LOOP = "The ; behind for (…) is its whole body: the loop does nothing, and what follows runs once."
 EMPTY_IF = "The ; behind if (…) is all that depends on the condition: what follows is done in any case."
@@ -48,24 +42,24 @@ EMPTY_IF = "The ; behind if (…) is all that depends on the condition: what fol
 
 def found_in(source: str) -> str | None:
     """The sentence of the first slip that makes a kernel right by luck alone, with its line; None if there is none."""
-    text = _without_comments(source)
+    text = without_comments(source)
     comma = re.search(r"\b\w+\s*\[[^][(){};]*,[^][(){};]*\]", text)
     if comma is not None:
         return f"Line {_line(text, comma)} has {comma[0]}.\nWhy: {COMMA_IN_INDEX}"
-    for match in re.finditer(r"\b(?:float|double|int|unsigned)\s+(\w+)\s*;", text):
-        name = re.escape(match[1])
+    for found in re.finditer(r"\b(?:float|double|int|unsigned)\s+(\w+)\s*;", text):
+        name = re.escape(found[1])
         if re.search(rf"\b{name}\s*\+=", text) and not re.search(rf"\b{name}\s*=[^=]|&\s*{name}\b", text):
-            line = _line(text, match)
-            return f"{match[1]}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
+            line = _line(text, found)
+            return f"{found[1]}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
     return _one_too_far(text)
 
 
 def explanation(source: str) -> str:
     """Of a kernel that fails: what stands in its text and cannot be meant, with its line; "" if there is nothing."""
-    text = _without_comments(source)
+    text = without_comments(source)
     for pattern, why in _PATTERNS:
-        if match := pattern.search(text):
-            return f"Line {_line(text, match)} has {' '.join(match[0].split())}{'' if why[0] == ':' else ' '}{why}"
+        if found := pattern.search(text):
+            return f"Line {_line(text, found)} has {' '.join(found[0].split())}{'' if why[0] == ':' else ' '}{why}"
     return (
         _in_conditions(text)
         or _two_axes(text)
@@ -74,28 +68,42 @@ def explanation(source: str) -> str:
         or _of_its_own(text)
         or _cut_to_int(text)
         or _declared_again(text)
+        or _same_memory(text)
     )
 
 
-def _without_comments(source: str) -> str:
+def without_comments(source: str) -> str:
     return "\n".join(raw.split("//")[0] for raw in source.splitlines())
 
 
-def _line(text: str, match: re.Match[str]) -> int:
+def _line(text: str, found: re.Match[str]) -> int:
     """The line in which what was found begins, without the spaces before it."""
-    return text.count("\n", 0, match.start() + len(match[0]) - len(match[0].lstrip())) + 1
+    return text.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
+
+
+# The head of a loop whose variable goes away from the number at which the loop ends.
+_AWAY = re.compile(
+    r"(?P<name>\w+)\s*=[^;]*;\s*(?P=name)\s*(?:(?P<less><=?)[^;]*;\s*(?:--(?P=name)|(?P=name)\s*--)"
+    r"|>=?[^;]*;\s*(?:\+\+(?P=name)|(?P=name)\s*\+\+))\s*$"
+)
 
 
 def _in_conditions(text: str) -> str:
     """What cannot be meant in the brackets of an if or a for, or right behind them."""
-    for match in re.finditer(r"\b(if|for)\s*\(", text):
-        inside, behind = integers.bracketed(text[match.end() :])
-        has = f"Line {_line(text, match)} has {match[1]} ({' '.join(inside.split())})"
-        if match[1] == "for":
+    for found in re.finditer(r"\b(if|for)\s*\(", text):
+        inside, behind = integers.bracketed(text[found.end() :])
+        has = f"Line {_line(text, found)} has {found[1]} ({' '.join(inside.split())})"
+        if thrown_away := re.match(r"\s*(\w+(?:\[[^][]*\])?\s*==[^=;]*;)", behind):
+            line = text.count("\n", 0, len(text) - len(behind) + thrown_away.start(1)) + 1
+            return f"Line {line} has {thrown_away[1]} {COMPARED}"
+        if found[1] == "for":
             if behind.startswith(";") and re.search(
                 r";[^;]*;\s*(?:\+\+|--)?\w+(?:\+\+|--|\s*[-+]=\s*\w+)?\s*$", inside
             ):
                 return f"{has}; {EMPTY_LOOP}"
+            if away := _AWAY.search(inside):
+                name, way, back = away["name"], *(("down", "++") if away["less"] else ("up", "--"))
+                return f"{has}: {name} goes {way}, away from where the loop ends. Write {back}{name}."
             continue
         if behind.startswith(";") and not behind[1:].lstrip().startswith("else"):
             return f"{has}; {EMPTY_IF}"
@@ -115,10 +123,10 @@ _INDEX = (
 def _two_axes(text: str) -> str:
     """An index of the launch that is made of two axes."""
     for pattern in _INDEX:
-        for match in re.finditer(pattern, text):
-            if len({match["a"], match["b"], match["c"]}) > 1:
+        for found in re.finditer(pattern, text):
+            if len({found["a"], found["b"], found["c"]}) > 1:
                 return (
-                    f"Line {_line(text, match)} has {' '.join(match[0].split())}: x and y are mixed. An index is made "
+                    f"Line {_line(text, found)} has {' '.join(found[0].split())}: x and y are mixed. An index is made "
                     "of one axis, blockIdx.y * blockDim.y + threadIdx.y."
                 )
     return ""
@@ -145,10 +153,10 @@ def _thrown_away(text: str) -> str:
     """A statement that calls a function for its result, and does nothing with it."""
     own = re.findall(r"__device__\s+(?:__forceinline__\s+|inline\s+)*(?!void\b)\w+\s+(\w+)\s*\([^)&]*\)\s*\{", text)
     called = "|".join([*map(re.escape, own), r"__shfl\w*_sync", "__ballot_sync", "__popc"])
-    for match in re.finditer(rf"(?<=[;{{}}])\s*({called})\s*\([^;]*\)\s*;", text):
-        name = match[1]
+    for found in re.finditer(rf"(?<=[;{{}}])\s*({called})\s*\([^;]*\)\s*;", text):
+        name = found[1]
         return (
-            f"Line {_line(text, match)} calls {name} and does nothing with what it returns: assign it, v = {name}(…)."
+            f"Line {_line(text, found)} calls {name} and does nothing with what it returns: assign it, v = {name}(…)."
         )
     return ""
 
@@ -168,7 +176,7 @@ def _one_too_far(text: str) -> str | None:
         if re.search(r"\bif\b|\?", body):
             continue
         for array, sizes in integers.arrays(text):
-            declared = [_size(size, names) for size in re.findall(r"\[([^][]+)\]", sizes)]
+            declared = [_size(one, names) for one in re.findall(r"\[([^][]+)\]", sizes)]
             for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
                 for index, size in zip(re.findall(r"\[([^][]+)\]", used), declared, strict=False):
                     if index.strip() == loop[1] and size == last:
@@ -199,14 +207,14 @@ def _of_two_threads(text: str) -> tuple[dict[str, int], dict[str, int]]:
     return first, other
 
 
-def _in_loops(text: str, end: int, names: integers.Values) -> dict[str, int]:
+def _in_loops(text: str, place: int, names: integers.Values) -> dict[str, int]:
     """The names with what the variables of the loops before a place begin with, the last loop of each."""
-    values = dict(names)
-    for loop in re.finditer(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=([^;]*);", text[:end]):
-        values.pop(loop[1], None)
-        if (begins := integers.value(loop[2], values)) is not None:
-            values[loop[1]] = begins
-    return values
+    found = dict(names)
+    for loop in re.finditer(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=([^;]*);", text[:place]):
+        found.pop(loop[1], None)
+        if (begins := integers.value(loop[2], found)) is not None:
+            found[loop[1]] = begins
+    return found
 
 
 def _of_its_own(text: str) -> str:
@@ -220,8 +228,8 @@ def _of_its_own(text: str) -> str:
     ):
         name, line = declared[1], text.count("\n", 0, declared.start()) + 1
         for stored in re.finditer(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
-            first, two = (integers.value(stored[1], _in_loops(text, stored.start(), names)) for names in threads)
-            if first is not None and two is not None and first != two:
+            one, two = (integers.value(stored[1], _in_loops(text, stored.start(), names)) for names in threads)
+            if one is not None and two is not None and one != two:
                 return (
                     f"Line {line} declares {name} without __shared__: each thread has an array of its own, of which it "
                     f"fills a part, and what other threads load is not in it. Write __shared__ float {name}…"
@@ -233,8 +241,8 @@ def _set_by_one(text: str, threads: tuple[integers.Values, integers.Values]) -> 
     """A variable of each thread's own that thread 0 sets, and that all threads ask for behind a barrier."""
     for declared in re.finditer(r"(?m)^[ \t]*(bool|int|unsigned)\s+(\w+)\s*(?:=[^;]*)?;", text):
         name = declared[2]
-        for match in re.finditer(r"\bif\s*\(", text[declared.end() :]):
-            condition, rest = integers.bracketed(text[declared.end() + match.end() :])
+        for found in re.finditer(r"\bif\s*\(", text[declared.end() :]):
+            condition, rest = integers.bracketed(text[declared.end() + found.end() :])
             holds = [integers.value(condition, names) for names in threads]
             if None in holds or not holds[0] or holds[1]:
                 continue
@@ -308,151 +316,15 @@ def _declared_again(text: str) -> str:
     return ""
 
 
-# --- what does not compile
-
-
-def _unknown_name(match: re.Match[str], source: str) -> str:
-    name, text = match[1], _without_comments(source)
-    loop = re.search(rf"\bfor\s*\(\s*(?:unsigned\s+)?(?:int|size_t)\s+{re.escape(name)}\b", text)
-    behind = integers.bracketed(text[text.index("(", loop.start()) + 1 :])[1] if loop else "{"
-    if loop and behind.startswith(";"):
-        return f"Line {_line(text, loop)}: {EMPTY_LOOP} {name} ends with it."
-    if loop and not behind.lstrip().startswith("{"):
-        line = _line(text, loop)
-        next_statement = behind.partition(";")[2].partition(";")[0]
-        braces = (
-            " Put braces round all that is to be repeated."
-            if re.search(rf"\b{name}\b", next_statement)
-            else " Behind that there is none."
-        )
-        return (
-            f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
-            f"the loop.{braces}"
-        )
-    declared = re.search(
-        rf"\b(?:float4?|double|int|unsigned|bool|auto)\s+(?:\w+\s*=[^;,]*,\s*)*{re.escape(name)}\b", text
-    )
-    if declared is not None:
-        return _out_of_scope(name, text, declared)
-    names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", text)} - {name}
-    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
-    same = [word for word in names if word.lower() == name.lower()]
-    return f"Did you mean {(same or near)[0]}?" if same or near else ""
-
-
-def _out_of_scope(name: str, text: str, declared: re.Match[str]) -> str:
-    """Why a name that is declared somewhere is not known where it is used: it is used above, or it has ended."""
-    line, used = _line(text, declared), re.search(rf"\b{re.escape(name)}\b", text)
-    if used is not None and used.start() < declared.start():
-        above = (
-            f"{name} is used in line {_line(text, used)}, above line {line}, which declares it: C++ reads from above."
-        )
-        sized = re.search(rf"\bextern\s+__shared__[^;]*\[[^;]*\b{re.escape(name)}\b[^;]*\]", text)
-        return f"{above} And an extern array has no size, []: the launch gives it." if sized else above
-    if re.search(r"(?:\)|\belse)\s*(?:const\s+)?$", text[: declared.start()]):
-        return (
-            f"Line {line} declares {name} as the one statement that depends on the if (…) or for (…) in front of it, "
-            f"and {name} ends with that statement."
-        )
-    scope = integers.bracketed(text[declared.end() :], "{}")[0]
-    last = text.rfind(name)
-    if last < declared.end() + len(scope) and "{" not in text[: declared.start()]:
+def _same_memory(text: str) -> str:
+    """Several arrays that are extern __shared__: each of them is the whole of what the launch gives."""
+    arrays = list(re.finditer(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\d+\s*\)\s*)?\w+\s+(\w+)\s*\[\s*\]", text))
+    names = list(dict.fromkeys(one[1] for one in arrays))
+    if len(names) < 2:
         return ""
+    first, second = names[:2]
+    lines = f"{_line(text, arrays[0])} and {_line(text, arrays[1])}"
     return (
-        f"{name} is declared in line {line}, inside of braces, and ends with them. Declare it in front of the {{ that "
-        "begins them."
+        f"{first} and {second} (lines {lines}) are the same memory: every array that is extern __shared__ begins where "
+        f"the memory of the launch begins. Declare one, and let {second} be a pointer behind the elements of {first}."
     )
-
-
-def _define_with_semicolon(source: str) -> str:
-    match = re.search(r"(?m)^\s*#define\s+(\w+)\s+[^\n/]*;\s*(?://.*)?$", source)
-    if match is None:
-        return ""
-    line = source.count("\n", 0, match.start() + len(match[0]) - len(match[0].lstrip())) + 1
-    return (
-        f"No ; after #define: line {line} puts everything that follows {match[1]}, with its ;, in place of each "
-        f"{match[1]} below."
-    )
-
-
-def _comment_in_formula(source: str) -> str:
-    for number, line in enumerate(source.splitlines(), 1):
-        code, slashes, rest = line.partition("//")
-        if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;\s*$", rest) and "=" in code:
-            return (
-                f"// begins a comment in C++: what follows it in line {number} is not read. Whole numbers are divided "
-                "by /."
-            )
-    return ""
-
-
-def _of_source(pattern: str, sentence: str) -> Callable[[re.Match[str], str], str]:
-    """The sentence for sources that have a pattern."""
-    return lambda _, source: sentence if re.search(pattern, source) else ""
-
-
-def _atomic(match: re.Match[str], _: str) -> str:
-    """What an atomic function was given in place of an address and a value."""
-    first, _, second = match[2].replace("const ", "").partition(", ")
-    if first.count("*") != 1:
-        has = "a value" if "*" not in first else "the address of a pointer"
-        return (
-            f"{match[1]} takes the address of what is changed, and then the value: the first argument is {has}. A "
-            "parameter float *total is an address itself; that of one element of it is &total[i]."
-        )
-    if "*" in second:
-        return f"{match[1]} takes an address and a value, and the second argument is an address: a float of x is x[i]."
-    return ""
-
-
-_FLOAT4_BY_VALUE = _of_source(
-    r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>",
-    "Four neighbouring floats are read through a pointer: take the address of the first, cast it, and follow it, "
-    "*reinterpret_cast<const float4 *>(&B[i]).",
-)
-# What the compiler says, and the sentence for a source about which it says that; "" where it does not follow.
-_COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
-    (r'identifier "(\w+)" is undefined', _unknown_name),
-    (r'no operator "[^"]*" matches[^\n]*(?:\n[^\n]*){0,3}?(?:dim3|uint3)', _of_source(
-        r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\b(?!\s*\.)",
-        "threadIdx, blockIdx, blockDim and gridDim have three parts each: write .x, .y or .z behind the name.",
-    )),
-    (r"return value type does not match the function type", _of_source(
-        r"__global__",
-        "A kernel is void: it returns nothing, and stores its result in an array, B[index] = …;",
-    )),
-    (r'incomplete type "\w+ \[\]" is not allowed', _of_source(
-        r"__shared__\s+\w+\s+\w+\s*\[\s*\]",
-        "An array in shared memory without a size gets its room from the launch: it is declared extern __shared__.",
-    )),
-    (r"must have arithmetic", _of_source(
-        r"float\s*\*",
-        "The name of an array alone is a pointer, the place where its floats begin; one of its floats has an index, "
-        "as in B[i].",
-    )),
-    (r'invalid type conversion|cast to type "float4" is not allowed', _FLOAT4_BY_VALUE),
-    (r"no suitable (?:constructor|conversion)[^\n]*float4", _FLOAT4_BY_VALUE),
-    (r'function "(atomic\w+)" matches[^\n]*\n\s*argument types are: \((.*)\)', _atomic),
-    (r'"nvcuda::wmma::mma_sync" matches', _of_source(
-        r"mma_sync\s*\(",
-        "mma_sync takes the sums, the fragment of A, the fragment of B and the sums again, in this order.",
-    )),
-    (r'no operator "(?:\+=|\+|\*|-)" matches', _of_source(
-        "float4",
-        "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "
-        "v.w.",
-    )),
-)  # fmt: skip
-
-
-def of_compiler(message: str, source: str) -> str:
-    """The sentence that explains why a source does not compile, "" where the compiler's words are all there is."""
-    for sentence in (_define_with_semicolon(source), _comment_in_formula(source)):
-        if sentence:
-            return sentence
-    if "modifiable lvalue" in message and (sentence := explanation(source)):
-        return sentence
-    for pattern, explain in _COMPILER:
-        if (match := re.search(pattern, message)) and (sentence := explain(match, source)):
-            return sentence
-    return ""

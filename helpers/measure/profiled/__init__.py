@@ -130,8 +130,8 @@ def _not_issued(kernels: Sequence[Kernel]) -> list[dict[str, Any]]:
 def launch(*names: str) -> None:
     """What ncu profiles: "small", the launches above, or kernels of the ladder by their names."""
     if names == ("small",):
-        for one in launches():
-            _start(one)()
+        for launch in launches():
+            _start(launch)()
     else:
         A, B, C = (gpu.asarray(matrix) for matrix in problem(SIZE, SIZE, SIZE))
         for name in names:

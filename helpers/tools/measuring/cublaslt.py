@@ -76,12 +76,12 @@ def library(name: str = "libcublasLt.so") -> Any:
 
     cupy.cuda.device.get_cublas_handle()  # which loads it
     maps = Path("/proc/self/maps").read_text(encoding="utf-8").split()
-    found = next((word for word in maps if name in word), None)
-    if found is None:
+    path = next((word for word in maps if name in word), None)
+    if path is None:
         raise NoCublasLt(
             f"{name} is not among the libraries that CuPy has loaded: set up again with `make setup GPU=yes`."
         )
-    return ctypes.CDLL(found)
+    return ctypes.CDLL(path)
 
 
 def _call(name: str, *arguments: Any) -> None:

@@ -114,5 +114,5 @@ def sgemm(cublas: Cublas, M: int, N: int, K: int, alpha: float, A: Any, B: Any, 
     """
     a, b, c = (c_void_p(matrix.data.ptr) for matrix in (A, B, C))
     as_they_are = 0  # CUBLAS_OP_N
-    one, other = c_float(alpha), c_float(beta)  # read before the call returns, also while a graph is captured
-    cublas("Sgemm", as_they_are, as_they_are, N, M, K, byref(one), b, N, a, K, byref(other), c, N)
+    factor, other = c_float(alpha), c_float(beta)  # read before the call returns, also while a graph is captured
+    cublas("Sgemm", as_they_are, as_they_are, N, M, K, byref(factor), b, N, a, K, byref(other), c, N)

@@ -51,14 +51,28 @@ def lost_shapes(gpu_name: str, folder: Path = recordings.FOLDER) -> list[Shape]:
 
 
 def record_lost(folder: Path = recordings.FOLDER) -> Path:
-    """Profile both sides at the shapes that are lost, and write lost.json. NoProfiler without ncu or its permission."""
+    """Profile both sides at the shapes that are lost, and write lost.json. NoProfiler without ncu or its permission.
+
+    What was profiled at other shapes before stays: it says which kernels cuBLAS has there.
+    """
     shapes = lost_shapes(gpu.name(), folder)
     arguments = ["x".join(map(str, shape)) for shape in shapes]
     rows = list(rows_of(launches(METRICS, "regex:.", __name__, arguments) if shapes else [], shapes))
-    about = provenance() | {"ncu": ncu_version()}
     file = recordings.path(gpu.name(), LOST, folder)
-    recordings.write(file, {"gpu": gpu.name(), "provenance": about, "about": ABOUT, "rows": rows})
+    recordings.write(file, with_earlier(file, gpu.name(), provenance() | {"ncu": ncu_version()}, rows))
     return file
+
+
+def with_earlier(
+    file: Path, gpu_name: str, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The content of the file with these rows, and its own rows of other shapes before them."""
+    old = recordings.read(file) if file.exists() else {"provenance": {}, "rows": []}
+    again = [row["shape"] for row in rows]
+    kept = [row for row in old["rows"] if row["shape"] not in again]
+    last = dict(old["provenance"])
+    earlier = {"earlier": [*last.pop("earlier", []), last]} if kept else {}
+    return {"gpu": gpu_name, "provenance": {**about, **earlier}, "about": ABOUT, "rows": [*kept, *rows]}
 
 
 def rows_of(launched: Sequence[Mapping[str, str]], shapes: Sequence[Shape]) -> Iterator[dict[str, Any]]:

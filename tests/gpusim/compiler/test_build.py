@@ -179,7 +179,7 @@ def test_options_are_cupys_in_cupys_order_but_for_the_folders_of_headers():
     assert build.full_options("sm_90", ("-DBM=8",))[: len(cupys)] == cupys
 
 
-def test_a_source_that_includes_nothing_is_compiled_by_the_same_options_on_every_machine(monkeypatch):
+def test_source_without_includes_has_the_same_options_everywhere(monkeypatch):
     given = []
     run = nvrtc.run
     monkeypatch.setattr(nvrtc, "run", lambda *arguments: given.append(arguments[2]) or run(*arguments))

@@ -27,7 +27,7 @@ def test_an_error_shows_the_compilers_words_the_line_and_a_caret():
     )
 
 
-def test_the_caret_is_under_the_right_letter_after_tabs_and_letters_of_several_bytes():
+def test_caret_is_right_after_tabs_and_multibyte_letters():
     source = "__global__ void k(int *x) {\n\t\tx[0] = /* größe → */ \tsize;\n}\n"
     text, caret = message(source).split("\n")[1:]
     assert text == "    2 | \t\tx[0] = /* größe → */ \tsize;"

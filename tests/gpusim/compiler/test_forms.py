@@ -83,7 +83,7 @@ def test_a_kernel_is_listed_without_nvdisasm_as_with_it(name, arch):
 
 
 @pytest.mark.parametrize("entry", ["one", "other"])
-def test_lines_calls_and_labels_of_two_kernels_in_a_module_are_those_that_nvdisasm_prints(entry):
+def test_two_kernels_of_a_module_have_nvdisasms_lines_and_labels(entry):
     compiled = compiler.compile_module(SOURCE, ("one", "other"))[entry]
     rows, labels = listing.without_nvdisasm(compiled)
     printed, every_label = as_printed(compiled)
@@ -125,13 +125,13 @@ def test_a_branch_to_where_lanes_meet_is_told_from_one_to_the_same_place_on_turi
 
 
 @pytest.mark.parametrize(("source", "entry", "arch"), [(PRINTS, "tells", "sm_90"), (SOURCE, "one", "sm_103")])
-def test_nvdisasm_is_asked_about_addresses_for_the_linker_and_architectures_without_forms(source, entry, arch):
+def test_nvdisasm_prints_linker_addresses_and_unknown_archs(source, entry, arch):
     compiled = compiler.compile(source, entry, arch=arch)
     assert listing.without_nvdisasm(compiled) is None
     assert listing.read(compiled) == as_printed(compiled)
 
 
-def test_an_instruction_without_a_form_has_no_text_and_its_kernel_is_printed_by_nvdisasm(monkeypatch):
+def test_unknown_encoding_is_printed_by_nvdisasm(monkeypatch):
     compiled = compiler.compile(SOURCE, "one")
     listing._module.cache_clear()
     fewer = [line for line in forms.stored()[ARCH] if "}EXIT" not in line]

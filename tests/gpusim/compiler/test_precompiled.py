@@ -29,7 +29,7 @@ def seconds_of_compiler() -> float:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="no times of other processes here")
-def test_from_the_third_kernel_on_headers_take_a_part_of_the_time_and_the_code_is_the_same(monkeypatch):
+def test_precompiled_headers_save_time_and_keep_the_code(monkeypatch):
     seconds, kernels = [], []
     nvrtc.build()
     for number in (2, 3, 4):

@@ -20,7 +20,7 @@ HELD_BY = {
         "test_ptx_forms.py::test_what_is_not_modelled_is_refused_in_a_sentence_with_its_line",
     "W9 relu of NaN was 0": "test_nan_and_zeros.py::test_relu_makes_negative_numbers_zero_and_keeps_nan",
     "W10 atomic sums kept subnormal numbers":
-        "test_ptx_memory.py::test_float_sums_flush_subnormal_numbers_in_global_memory_and_keep_them_in_shared_memory",
+        "test_ptx_memory.py::test_float_atomics_flush_subnormals_in_global_memory_alone",
     "W11 the sign of zero in fmin of doubles":
         "test_nan_and_zeros.py::test_of_two_zeros_of_float64_the_negative_one_is_the_smaller",
     "W12 big-endian arrays were read wrongly":
@@ -34,7 +34,7 @@ HELD_BY = {
     "F4 atom.acq_rel": "test_ptx_forms.py::test_an_atomic_with_a_memory_order_is_a_fence",
     "F5 a plain read beside atomicMin is a race; what the message advises runs": KERNELS,
     "F6 bits that empty leaves":
-        "test_checks.py::test_what_the_host_wrote_counts_as_written_even_if_it_has_the_bits_that_empty_left_there",
+        "test_checks.py::test_host_writes_count_even_with_the_bits_of_empty",
     "F7 an exchange whose old value nobody uses":
         "test_unused_values.py::test_an_exchange_is_a_store_where_nobody_uses_what_was_there",
     "M1 wrong masks": "test_checks.py::test_a_wrong_mask_is_found_at_its_line",
@@ -53,7 +53,7 @@ HELD_BY = {
     "F9 a counter that ptxas lets one thread increase for its warp":
         "test_handing_on.py::test_a_thread_that_counts_for_its_warp_hands_on_what_all_of_them_did",
     "F10 a 16-bit atomicCAS at the end of an array":
-        "test_checks.py::test_halves_of_words_are_compared_and_swapped_up_to_the_end_of_an_array_and_not_beyond",
+        "test_checks.py::test_cas_of_half_words_stays_within_its_array",
     "M7 another variable than the flag":
         "test_handing_on.py::test_a_variable_that_only_one_of_two_blocks_uses_orders_nothing",
     "W14 64-bit exchanges through a pointer to shared memory": KERNELS,

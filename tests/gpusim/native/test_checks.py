@@ -123,7 +123,7 @@ def arrays() -> tuple[object, ...]:
 
 
 @pytest.mark.usefixtures("alone")
-def test_parts_that_blocks_hand_over_by_a_fence_and_an_atomic_operation_need_no_second_look():
+def test_parts_ordered_by_fence_and_atomic_need_no_second_run():
     parts, arrived, sums = arrays()
     watched(HANDS_OVER, 4, 64, parts, arrived, sums)
     assert gpu.asnumpy(sums).tolist() == [10] * 64
@@ -229,7 +229,7 @@ def test_a_word_in_another_blocks_line_is_a_race_and_one_in_its_own_is_none(writ
 
 
 @pytest.mark.usefixtures("alone", "two_cores")
-def test_blocks_that_share_a_line_but_no_word_of_it_need_no_second_look_on_two_cores():
+def test_blocks_sharing_a_line_but_no_word_need_no_second_run():
     source = """
         extern "C" __global__ void k(unsigned* words) {
             words[blockIdx.x * 16 + threadIdx.x] = 1 + blockIdx.x;

@@ -272,9 +272,7 @@ def test_both_engines_do_the_same_with_memory_and_other_lanes(monkeypatch, group
 
 
 @pytest.mark.parametrize(("shape", "type_", "element", "total"), WMMA, ids=lambda value: str(value).replace(" ", ""))
-def test_tiles_of_wmma_are_multiplied_by_the_compiled_engine_and_counted_as_by_numpy(
-    monkeypatch, shape, type_, element, total
-):
+def test_wmma_runs_in_the_compiled_engine_counted_as_by_numpy(monkeypatch, shape, type_, element, total):
     kernel = tiles_of_wmma().get_function(tile_of_wmma(shape, type_, element, total, ORDERS[0]))
     prepared = kernel.prepared("ptx")
     assert prepared.machine is not None, prepared.not_decoded

@@ -7,7 +7,7 @@ from gpusim.timing.machine_code import NUMBER
 from helpers import cycles
 
 
-def test_whoever_uses_a_loaded_register_first_waits_for_the_scoreboard_that_the_load_sets():
+def test_first_use_of_a_load_waits_for_its_scoreboard():
     trace = cycles.traced(get("naive").launch(32, 32, 32))
     rows, code = trace.instructions, trace.program.instructions
     waited = 0

@@ -234,7 +234,7 @@ def test_stalls_and_selection_account_for_every_cycle_of_every_warp():
     assert 0 < lost < spent
 
 
-def test_a_wait_costs_nothing_while_other_warps_issue_and_all_cycles_are_issued_or_lost():
+def test_waits_are_free_while_others_issue_cycles_add_up():
     found = cycles.predict(get("block_tile_2d").launch(512, 512, 512))
     by_line = found.by_line()
     issued = sum(reasons["selected"] for reasons in by_line.values())
@@ -387,7 +387,7 @@ PARTS = """extern "C" __global__ void store(float *to) {
     to[(blockIdx.x * blockDim.x + threadIdx.x) * 8] = threadIdx.x; }"""
 
 
-def test_parts_of_sectors_cost_reads_of_dram_only_where_l2_cannot_put_off_its_writes():
+def test_partial_sectors_cost_dram_reads_only_if_l2_must_write():
     def predicted(mib, cold):
         with gpusim.capture() as caught:
             threads = mib * 2**20 // 32

@@ -24,7 +24,7 @@ def held(launches, kernel, seen):
 
 
 @pytest.mark.parametrize("seen", [True, False])
-def test_of_kernels_that_had_no_part_in_their_range_it_holds_the_share_that_it_is_made_for(seen):
+def test_ranges_hold_their_share_of_unseen_kernels(seen):
     launches = machine(GPU).compared
     kernels = {one.kernel for one in launches if one.seen == seen}
     inside, all_ = (sum(pair) for pair in zip(*(held(launches, one, seen) for one in kernels), strict=True))
@@ -42,7 +42,7 @@ def test_the_sentence_says_how_many_were_held_and_of_which_kernels(kind):
     assert unseen.inside < unseen.launches  # a range that holds all of them promises more than was seen
 
 
-def test_ranges_of_unseen_kernels_come_from_the_launches_that_were_held_back_and_are_wider():
+def test_unseen_kernels_have_wider_ranges_from_test_launches():
     rows = recordings.raw(GPU, "cycles")["launches"]
     launches = machine(GPU).compared
     assert sum(not one.seen for one in launches) == sum(row[0] == "held back" for row in rows)

@@ -78,7 +78,7 @@ def test_what_several_gpus_measure_comes_back_as_if_one_had(monkeypatch):
 
 
 @pytest.mark.parametrize(("N", "widest"), [(64, 0), (66, 2), (67, 1)])
-def test_candidates_are_measured_with_the_code_that_such_rows_run_and_keep_their_numbers(monkeypatch, N, widest):
+def test_candidates_are_measured_with_their_rows_code(monkeypatch, N, widest):
     """Without a GPU: kernels are accepted or refused by their numbers, and timed by them."""
     which = [number for number, kernel in enumerate(KERNELS) if kernel.name in ("persistent", "clustered")][:5]
     seen = []

@@ -170,9 +170,7 @@ def test_choose_adds_the_missing_shapes_to_what_was_measured_before(an_h200_for_
     assert [shape for *shape, _ in kept["fastest"]] == [[64] * 3, [128] * 3, [256] * 3]
 
 
-def test_choose_on_several_gpus_keeps_the_shapes_in_their_order_whichever_ends_first(
-    an_h200_for_choosing, monkeypatch, tmp_path
-):
+def test_choose_on_several_gpus_keeps_the_order_of_shapes(an_h200_for_choosing, monkeypatch, tmp_path):
     def backwards(function, tasks, gpus):
         assert gpus == ["0", "2", "3"]
         for task in reversed(tasks):

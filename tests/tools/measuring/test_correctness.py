@@ -23,7 +23,7 @@ LATER = {  # on other GPUs that run the same machine code, kernels that have cha
 
 
 @pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
-def test_the_kernel_that_the_course_shows_was_tried_at_every_shape_and_under_every_tool(kernel):
+def test_shown_kernel_was_tried_at_every_shape_and_tool(kernel):
     row = ROWS.get(kernel.name, {"code_sha256": "none"})
     assert row["code_sha256"] == code_sha256(kernel), (
         "run `python -m helpers.tools.measuring record --suite correctness`"
@@ -76,7 +76,7 @@ def test_the_random_shapes_are_always_the_same_and_of_every_kind():
     assert any(N % 4 == 0 for _, N, _ in shapes) and sum(N % 4 != 0 for _, N, _ in shapes) > 50
 
 
-def test_the_autotuned_kernel_was_tried_with_every_set_of_parameters_that_was_chosen():
+def test_autotuned_was_tried_with_every_chosen_parameters():
     assert ROWS["autotuned"]["parameter_sets"] == len(by_shape.variants(get("autotuned")))
 
 

@@ -104,7 +104,7 @@ def test_simulated_global_traffic_and_arithmetic_are_nsight_computes(index):
     [index for index in SPECIAL if ROWS[index]["kernel"] not in BY_TIME],
     ids=[IDS[index] for index in SPECIAL if ROWS[index]["kernel"] not in BY_TIME],
 )
-def test_the_machine_code_of_kernels_for_special_shapes_counts_what_nsight_compute_does(index):
+def test_special_kernels_count_what_nsight_compute_does(index):
     row = ROWS[index]
     M, N, K = row["M"], row["N"], row["K"]
     A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))

@@ -409,7 +409,7 @@ def fake_cublas(monkeypatch):
     return cublas
 
 
-def test_cublas_gets_the_stream_and_memory_of_its_own_and_is_destroyed_when_it_is_idle(fake_cublas):
+def test_cublas_has_its_stream_and_memory_and_is_destroyed_idle(fake_cublas):
     """Row-major matrices are multiplied by a library that goes down columns."""
     A, B, C = problem(5, 7, 3)
     expected = ALPHA * (A @ B) + BETA * C

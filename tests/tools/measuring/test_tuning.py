@@ -23,7 +23,7 @@ def space():
     return parameters(H200)
 
 
-def test_the_space_is_legal_without_repetition_and_nothing_in_it_is_predicted_to_spill(space):
+def test_space_is_legal_distinct_and_predicted_not_to_spill(space):
     assert len({tuple(one.values()) for one in space}) == len(space) > 500
     for params in space[:: len(space) // 50]:
         kernel = get("autotuned", **params)  # ValueError if it were not legal
@@ -118,7 +118,7 @@ def test_of_some_shapes_the_whole_search_is_kept_good_and_bad():
         assert len(speeds) > 50 and max(speeds) > 1.5 * min(speeds)
 
 
-def test_the_autotuned_kernel_beats_cublas_on_most_recorded_shapes_and_by_the_geometric_mean():
+def test_autotuned_beats_cublas_on_most_shapes_and_on_average():
     from helpers.measure import geometric_mean
 
     rows = [one for one in recordings.load() if one.kernel == "autotuned"]

@@ -110,8 +110,7 @@ class _Copier:
                 f"copies {size} bytes in bulk {'to' if writes else 'from'}" if unit == UNIT else "has its mbarrier at"
             )
             self._fail(OutOfBounds, f"{what} byte {byte} of shared memory, which has {wave.shared.size} bytes",
-                       "Check the index into the __shared__ array; dynamic shared memory needs shared_mem=… in the "
-                       "launch.")  # fmt: skip
+                       wave.shared.advise(wave, byte))  # fmt: skip
         if unit == UNIT:
             self._check_array(byte, size, writes)
             self._check_multiple(byte, wave.shared.where(wave, byte), "to" if writes else "from")

@@ -303,7 +303,7 @@ class GlobalMemory:
 
     def refuse(self, wave, address: int, width: int, verb: str, block: int, thread: int) -> None:
         """Raise OutOfBounds for an address that no array has."""
-        allocation = self.find(address)
+        allocation, array = self.find(address), ""
         behind = bisect_right(self._bases, address)
         following = self.allocations[behind] if behind < len(self.allocations) else None
         if following is not None and (allocation is None or following.base - address < address - allocation.end):
@@ -315,10 +315,10 @@ class GlobalMemory:
             where = f"address {address & (2**64 - 1):#x}, which is far from every array of this launch"
             advice = "Is the index too large for an int, or computed from values that were never set? Try size_t."
         else:
-            where = allocation.element(address)
+            where, array = allocation.element(address), allocation.name
             asked = "row < M && col < N" if len(allocation.shape) == 2 else "index < N"
             advice = f"{GUARD}, for example `if ({asked})`."
-        wave.fail(OutOfBounds, f"{verb} {width} bytes outside the arrays: {where}", advice, block, thread)
+        wave.fail(OutOfBounds, f"{verb} {width} bytes outside the arrays: {where}", advice, block, thread, array=array)
 
     def store(self, wave, addresses, mask, values) -> None:
         """Write a tuple of values to consecutive elements. Of two lanes with one address, the later lane wins."""
@@ -504,9 +504,10 @@ class SharedMemory:
         return wave.launch.shared_names.outside(wave.instruction.index, address, self.size)
 
     def advise(self, wave, address: int) -> str:
-        """What to try where an address is outside the limits; of room that the launch gives only where no array with a
-        size of its own is concerned."""
-        if self.outside(wave, address).startswith("outside "):
+        """What to try where an address is outside the limits; of room that the launch gives only where the kernel has
+        such an array, and no array with a size of its own is concerned."""
+        arrays = wave.launch.shared_names.arrays
+        if self.outside(wave, address).startswith("outside ") or (arrays and all(array.bytes for array in arrays)):
             return self.advice.partition(";")[0] + "."
         return self.advice
 

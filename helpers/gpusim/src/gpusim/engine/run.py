@@ -55,6 +55,7 @@ from gpusim.errors import BarrierError, KernelError, StepLimitExceeded, coordina
 from gpusim.symbols.constant_arrays import NO_CONSTANTS, ConstantArrays
 from gpusim.symbols.local_arrays import NO_ARRAYS, LocalArrays
 from gpusim.symbols.shared_arrays import NO_NAMES, SharedNames
+from gpusim.symbols.source_lines import line_of_access
 
 LANES_PER_WAVE = 16384
 MEETS_OTHERS = ("ATOM", "RED", "MEMBAR", "SYNCS", "NANOSLEEP", "YIELD")
@@ -208,9 +209,14 @@ class Wave:
             return f"byte {address}"
         return f"byte {address - allocation.base} of {allocation.name}, {allocation.element(address)}"
 
-    def fail(self, error: type[KernelError], what: str, advice: str, block: int, thread: int) -> None:
-        """Raise `error` for the current instruction with its source line, block and thread."""
+    def fail(
+        self, error: type[KernelError], what: str, advice: str, block: int, thread: int, *, array: str = ""
+    ) -> None:
+        """Raise `error` for the current instruction with its source line, block and thread. array: what it accesses,
+        "" where that is not known."""
         lines = (self.instruction.line, *self.instruction.called_from) if self.instruction else (0,)
+        if len(lines) == 1:
+            lines = (line_of_access(self.program.source_lines, lines[0], array),)
         where_block, where_thread = self.block_index(block), self.thread_index(thread)
         thread_name = lane_name(where_block, where_thread)
         raise error(

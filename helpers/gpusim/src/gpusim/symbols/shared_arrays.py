@@ -229,9 +229,9 @@ def _constants(source: str, entry: str) -> dict[str, int]:
             names = [re.sub(r"=.*", "", piece).split()[-1] for piece in header[1].split(",") if piece.strip()]
             for parameter, text in zip(names, _at_top_level(given[2]), strict=False):
                 fields = re.findall(r"\.(\w+)\s*=\s*(-?\w+)", text)  # of a struct: Params{.BM = 32, .BN = 64}
-                for place, value in [(f"{parameter}.{field}", of) for field, of in fields] or [(parameter, text)]:
+                for constant, value in [(f"{parameter}.{field}", of) for field, of in fields] or [(parameter, text)]:
                     if (number := _value(value, {})) is not None:
-                        values[place] = number
+                        values[constant] = number
     pattern = r"#\s*define\s+(\w+)[ \t]+([^\n]+)|\bconst(?:expr)?\s+(?:static\s+)?\w+\s+(\w+\s*=[^;]+);"
     for match in re.finditer(pattern, source):
         declared = _at_top_level(match[3]) if match[3] else [f"{match[1]}={match[2]}"]

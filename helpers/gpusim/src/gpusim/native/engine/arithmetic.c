@@ -14,25 +14,6 @@ enum {
 
 /* ---- sources and destinations */
 
-__attribute__((noinline)) Lanes modified(Lanes value, uint32_t mode) {
-    if (mode & OF_FLOAT) {
-        uint32_t lane[WARP];
-        memcpy(lane, &value, sizeof lane);
-        for (int k = 0; k < WARP; k++) lane[k] = half_of(as_float(lane[k]), TO_NEAREST) * 0x10001u;
-        memcpy(&value, lane, sizeof value);
-    }
-    if (mode & LOW_TWICE) value = (value & 0xffffu) | value << 16;
-    if (mode & HIGH_TWICE) value = (value >> 16) | (value & 0xffff0000u);
-    if (mode & NEGATE_HIGH) value ^= broadcast(0x80000000u);
-    if (mode & HALF_ABSOLUTE) value &= broadcast(0x7fff7fffu);
-    if (mode & HALF_NEGATE) value ^= broadcast(0x80008000u);
-    if (mode & FLOAT_ABSOLUTE) value &= broadcast(0x7fffffffu);
-    if (mode & FLOAT_NEGATE) value ^= broadcast(0x80000000u);
-    if (mode & INVERT) value = ~value;
-    if (mode & NEGATE) value = -value;
-    return value;
-}
-
 void sources_of_lanes(const Warp *warp, const Instruction *i, int k, uint64_t value[WARP]) {
     uint32_t mode = i->mode[k];
     if (i->width[k] < 2) {

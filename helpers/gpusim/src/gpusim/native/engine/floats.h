@@ -1,6 +1,6 @@
 /* Arithmetic of single numbers as a GPU does it: each result is the exact value, rounded once.
  *
- * The rules are those of simulator/arithmetic; a test holds each instruction against them. */
+ * The rules are those of gpusim/arithmetic; a test holds each instruction against them. */
 #ifndef FLOATS_H
 #define FLOATS_H
 

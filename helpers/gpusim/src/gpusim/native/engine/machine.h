@@ -1,7 +1,14 @@
 /* The simulated machine: decoded instructions, warps, blocks and the memory that they reach.
  *
  * Python decodes machine code and PTX into Instructions (isa/sass/decoding, isa/ptx/decoding) and fills in a Launch;
- * `run_blocks` executes some of its blocks, warp by warp. Layouts here are those of engine/machine_layout.py. */
+ * `run_blocks` executes some of its blocks, warp by warp. Layouts here are those of engine/machine_layout.py.
+ *
+ * Who may call whom, from above: blocks.c schedules blocks, and calls warp.c, which schedules the groups of a warp and
+ * executes their instructions by the operations of arithmetic.c, typed.c, exchange.c, textures.c, memory.c and bulk.c;
+ * clock.c says which warp is next. memory.c and bulk.c call patterns.c, which counts requests by counting.c, and
+ * checks.c, the race detector, which calls bulk_checks.c, uninvolved.c and shadow.c. machine.c and floats.c serve all.
+ * Two calls go up: bulk.c ends a phase (`end_phase`), and clock.c asks for polls (`sees_nothing_new`), both of warp.c.
+ * lanewise.c executes runs of instructions for Python alone, traces.c merges what was traced. */
 #ifndef MACHINE_H
 #define MACHINE_H
 

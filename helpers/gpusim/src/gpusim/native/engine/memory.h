@@ -1,4 +1,4 @@
-/* Where accesses go, and whether they may. */
+/* Address translation and bounds of accesses, and their records; called by memory.c and bulk.c. */
 #ifndef MEMORY_H
 #define MEMORY_H
 

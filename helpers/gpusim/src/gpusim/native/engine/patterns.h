@@ -1,4 +1,4 @@
-/* Requests that look like one before. */
+/* Requests with the pattern of an earlier one, which are counted once; called by memory.c and bulk.c. */
 #ifndef PATTERNS_H
 #define PATTERNS_H
 

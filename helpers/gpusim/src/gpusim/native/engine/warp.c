@@ -20,16 +20,6 @@ enum { SOME_PARTINGS = 3 };
 
 static Operation *const *operations(void);
 
-void fail(Warp *warp, const Instruction *i, int fault, int lane, int64_t address) {
-    Results *results = warp->results;
-    if (results->fault) return;
-    results->fault = fault;
-    results->fault_instruction = i->index;
-    results->fault_block = warp->block->id;
-    results->fault_thread = warp->number * WARP + lane;
-    results->fault_address = address;
-}
-
 /* ---- groups */
 
 static void add_group(Warp *warp, uint32_t mask, int32_t pc) {

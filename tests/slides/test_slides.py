@@ -304,7 +304,7 @@ def test_jupyterlab_is_told_the_same_slides_and_which_cells_are_alive():
     assert live.slides("99_nothing.ipynb").data == {"shows": []}
 
 
-def test_jupyterlab_is_told_what_each_workshop_shows_of_a_notebook_and_where_it_goes_on():
+def test_jupyterlab_knows_each_workshops_cells_and_next_step():
     course = plan.course()
     for workshop in course.routes:
         books = list(dict.fromkeys(stop.notebook for stop in workshop.stops if isinstance(stop, plan.Stop)))
@@ -420,7 +420,7 @@ def test_each_key_shows_the_next_frame_of_a_film_and_a_dark_page_has_dark_slides
 
 
 @pytest.mark.browser
-def test_the_speakers_window_shows_the_notes_which_the_slides_do_not_and_without_a_network(browser, tmp_path):
+def test_speakers_window_alone_shows_notes_without_network(browser, tmp_path):
     examined(browser, tmp_path, replace(PICTURE, notes="<p><b>Say</b> it slowly.</p>"))
     context = browser.new_context(offline=True)
     shown = context.new_page()

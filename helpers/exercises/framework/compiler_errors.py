@@ -1,0 +1,342 @@
+"""Why a kernel does not compile, where the compiler's words do not say it: proven by the text of the kernel."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from helpers.exercises.framework import integers, text_slips
+
+BUILT_IN = (
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__syncwarp", "__shared__", "reinterpret_cast",
+)  # fmt: skip
+Span = tuple[int, int]  # a part of the text: where it begins, and where it ends
+
+
+def explanation(message: str, source: str, solution: str = "") -> str:
+    """The sentence that explains why a source does not compile, "" where the compiler's words are all there is.
+
+    solution: the exercise's, which says whether its launch gives shared memory.
+    """
+    for sentence in (_define_with_semicolon(source), _comment_in_formula(source)):
+        if sentence:
+            return sentence
+    if "modifiable lvalue" in message and (sentence := text_slips.explanation(source)):
+        return sentence
+    if sentence := _sized_at_launch(message, source, solution):
+        return sentence
+    for pattern, explain in _COMPILER:
+        if (found := re.search(pattern, message)) and (sentence := explain(found, source)):
+            return sentence
+    return ""
+
+
+# --- names and the part of the text in which they hold
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A declaration of a variable.
+
+    place: where its name is.  scope: the part of the text in which it holds.  owner: the head, `if (…)`, whose only
+    statement it is, with its place; None where it stands in braces.
+    """
+
+    place: int
+    scope: Span
+    owner: tuple[str, int] | None
+
+
+_TYPE = re.compile(r"\b(?:float[24]?|double|int|unsigned|bool|auto|size_t|long|char|half|__half)\b(?!\s*[(>*]\s*[)>])")
+
+_QUALIFIERS = re.compile(r"(?:\b(?:const|static|constexpr|unsigned|extern|__shared__)\s*)+$")
+
+
+def _declarations(text: str, name: str) -> Iterator[Declared]:
+    """Where a name is declared, but for parameters and the variables of loops."""
+    for found in _TYPE.finditer(text):
+        before = text[: found.start()]
+        if before.count("(") > before.count(")"):
+            continue
+        statement = text[found.end() :].partition(";")[0]
+        place = found.end()
+        for part in integers.parts(statement):
+            declared = re.match(rf"[\s*]*(?:__restrict__\s+)?{re.escape(name)}\b(?=\s*(?:[=\[]|$))", part)
+            if declared:
+                at = place + declared.end() - len(name)
+                owner = _head_before(
+                    re.sub(r"(?:\b(?:const|static|constexpr|unsigned|extern|__shared__)\s*)+$", "", before)
+                )
+                end = found.end() + len(statement)
+                yield Declared(at, (at, end) if owner else _braces_around(text, at), owner)
+            place += len(part) + 1
+
+
+def _head_before(text: str) -> tuple[str, int] | None:
+    """The if (…), for (…), while (…) or else with which a text ends, and its place."""
+    text = text.rstrip()
+    if found := re.search(r"\belse$", text):
+        return "else", found.start()
+    if not text.endswith(")"):
+        return None
+    depth = 0
+    for place in range(len(text) - 1, -1, -1):
+        depth += (text[place] == ")") - (text[place] == "(")
+        if depth == 0:
+            found = re.search(r"\b(?:if|for|while)\s*$", text[:place])
+            return (" ".join(text[found.start() :].split()), found.start()) if found else None
+    return None
+
+
+def _braces_around(text: str, place: int) -> Span:
+    """The braces that hold a place, and end after it; the whole text outside of all."""
+    depth = 0
+    for begin in range(place - 1, -1, -1):
+        depth += (text[begin] == "}") - (text[begin] == "{")
+        if depth < 0:
+            return begin, len(text) - len(integers.bracketed(text[begin + 1 :], "{}")[1])
+    return 0, len(text)
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+def _use(message: str, text: str, name: str) -> int:
+    """The place at which the compiler does not know a name; where the message has no line, the first one."""
+    said = re.search(rf':(\d+): error: identifier "{name}" is undefined', message)
+    begin = sum(len(line) + 1 for line in text.split("\n")[: int(said[1]) - 1]) if said else 0
+    found = re.search(rf"(?<![\w.]){name}\b", text[begin:])
+    return begin + found.start() if found else begin
+
+
+def _unknown_name(found: re.Match[str], source: str) -> str:
+    """Why a name is not known where it is used: its loop is over, it is declared below, it ended with its braces, or
+    it is another name."""
+    name, text = found[1], text_slips.without_comments(source)
+    use = _use(found.string, text, name)
+    return (
+        _of_a_loop(text, name, use)
+        or _of_a_declaration(text, name, use)
+        or _other_spelling(text, name)
+    )  # fmt: skip
+
+
+def _of_a_loop(text: str, name: str, use: int) -> str:
+    """That a name is the variable of a loop that is over."""
+    loops = [
+        one
+        for one in re.finditer(rf"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+{name}\b", text)
+        if one.start() < use
+    ]
+    if not loops:
+        return ""
+    loop = loops[-1]
+    line, opened = _line(text, loop.start()), text.index("(", loop.start()) + 1
+    inside, behind = integers.bracketed(text[opened:])
+    if behind.lstrip().startswith(";"):
+        return f"Line {line} has for ({' '.join(inside.split())}); {text_slips.EMPTY_LOOP}"
+    if behind.lstrip().startswith("{"):
+        return f"{name} belongs to the loop in line {line}, and ends with its braces. Declare it in front of the loop."
+    next_statement = behind.partition(";")[2].partition(";")[0]
+    braces = (
+        " Put braces round all that is to be repeated."
+        if re.search(rf"\b{name}\b", next_statement)
+        else " Behind that there is none."
+    )
+    return (
+        f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
+        f"the loop.{braces}"
+    )
+
+
+def _of_a_declaration(text: str, name: str, use: int) -> str:
+    """That a name is declared too late, or in a part of the text that is over."""
+    declared = list(_declarations(text, name))
+    below = [one for one in declared if one.place > use and one.scope[0] < use < one.scope[1] and one.owner is None]
+    if below:
+        line, due = _line(text, below[0].place), _line(text, use)
+        where = f"behind its use in line {due}" if line == due else f"below line {due}, where it is used"
+        return f"{name} is declared in line {line}, {where}: C++ reads from top to bottom. Declare it first."
+    above = [one for one in declared if one.place < use]
+    if not above:
+        return ""
+    last = above[-1]
+    line = _line(text, last.place)
+    if last.owner is not None:
+        return _swallowed(text, name, line, *last.owner)
+    return (
+        f"{name} is declared in line {line}, inside of braces, and ends with them. Declare it in front of the {{ that "
+        "begins them."
+    )
+
+
+def _swallowed(text: str, name: str, line: int, head: str, place: int) -> str:
+    """That a declaration is the only statement of an if, a loop or an else."""
+    at = _line(text, place)
+    told = f"The declaration of {name} in line {line} is all that `{head}` in line {at} has, and {name} ends with it."
+    if head.startswith("if") and re.search(r">=?", head) and at < line:
+        return f"{told} If these threads are to leave, return; is missing behind the condition."
+    return f"{told} Declare {name} before, and set it there."
+
+
+def _other_spelling(text: str, name: str) -> str:
+    """A name of the text, or of CUDA, that is spelled much like one that is not known."""
+    names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", text)} - {name}
+    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
+    same = [one for one in sorted(names) if one.lower() == name.lower()]
+    return f"Did you mean {(same or near)[0]}?" if same or near else ""
+
+
+# --- what is a triple, what returns nothing, what has its size at the launch
+
+
+def _without_component(_: re.Match[str], source: str) -> str:
+    """threadIdx, blockIdx, blockDim or gridDim where one of its three numbers is needed."""
+    text = text_slips.without_comments(source)
+    found = re.search(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b(?!\s*\.)", text)
+    if found is None:
+        return ""
+    begin = max(text.rfind(one, 0, found.start()) for one in ";{},") + 1
+    part = re.split("[;,]", text[begin:])[0]  # of a list of declarations the one
+    axes = set(re.findall(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.([xyz])", part))
+    one = f"{found[1]}.{axes.pop()}" if len(axes) == 1 else f"{found[1]}.x, .y or .z"
+    return (
+        f"Line {_line(text, found.start())} has {found[1]} alone, and that is three numbers, one along each axis. Here "
+        f"one is needed: {one}."
+    )
+
+
+def _returns_a_value(found: re.Match[str], source: str) -> str:
+    """That a kernel cannot give its result back."""
+    text = text_slips.without_comments(source)
+    said = re.search(r":(\d+): error: return value type does not match", found.string)
+    place = sum(len(line) + 1 for line in text.split("\n")[: int(said[1])]) if said else len(text)
+    functions = re.findall(r"__(?:global|device)__", text[:place])
+    if not functions or functions[-1] != "__global__":
+        return ""
+    head = text[text.rindex("__global__", 0, place) :].partition("{")[0]
+    results = re.findall(r"(?<!const )\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head)
+    into = f" into {results[-1]}: {results[-1]}[…] = …;" if results else "."
+    return f"A kernel returns nothing, it is void. Each thread stores its result{into}"
+
+
+def _is_of_launch(text: str, name: str) -> bool:
+    """Whether a variable is set to what only the launch says: a size of its grid or block, or a parameter."""
+    first = re.search(rf"\b{name}\s*=([^=;,][^;,]*)", text)
+    parameters = re.findall(r"\b(?:int|unsigned|size_t)\s+(\w+)\s*[,)]", text)
+    words = re.findall(r"[A-Za-z_]\w*", first[1]) if first else [name]
+    return any(one in ("blockDim", "gridDim", *parameters) for one in words)
+
+
+_SHARED_ARRAY = re.compile(
+    r"\b(?P<extern>extern\s+)?__shared__\s+(?:__align__\s*\([^)]*\)\s*)?(?P<type>\w+)\s+(?P<arrays>[^;]*\[[^;]*);"
+)
+
+
+def _sized_at_launch(message: str, source: str, solution: str) -> str:
+    """That an array in shared memory has no size, or one that the compiler does not know."""
+    text = text_slips.without_comments(source)
+    for found in _SHARED_ARRAY.finditer(text):
+        line, kind = _line(text, found.start()), found["type"]
+        name = re.match(r"\w+", found["arrays"])[0]  # type: ignore[index]
+        sizes = " ".join(re.findall(r"\[([^][]*)\]", found["arrays"])).strip()
+        unsized = f"extern __shared__ {kind} {name}[];"
+        in_line = re.search(rf":{line}: error: (?:incomplete type|expression must have a constant|identifier)", message)
+        if not in_line:
+            continue
+        if not found["extern"] and not sizes and "incomplete type" in message:
+            return (
+                f"Line {line} declares {name} without a size. Only memory that the launch gives has none, and extern "
+                f"says so: {unsized}"
+            )
+        late = [one for one in re.findall(r"[A-Za-z_]\w*", sizes) if _is_of_launch(text, one)]
+        if late and (found["extern"] or "extern __shared__" in solution):
+            return (
+                f"{late[0]} is known at the launch alone, and so is the size of {name}: the launch gives the memory. "
+                f"Then extern stands before the array, and no size behind it: {unsized}"
+            )
+        if late and "constant value" in message:
+            return (
+                f"{late[0]} is known at the launch alone, and the size of {name} must be known when the kernel is "
+                f"compiled. Make {late[0]} a number: #define {late[0]} …, or constexpr int {late[0]} = …;"
+            )
+    return ""
+
+
+# --- what else the compiler's words leave open
+
+
+def _define_with_semicolon(source: str) -> str:
+    found = re.search(r"(?m)^\s*#define\s+(\w+)\s+[^\n/]*;\s*(?://.*)?$", source)
+    if found is None:
+        return ""
+    line = source.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
+    return (
+        f"No ; after #define: line {line} puts everything that follows {found[1]}, with its ;, in place of each "
+        f"{found[1]} below."
+    )
+
+
+def _comment_in_formula(source: str) -> str:
+    for number, line in enumerate(source.splitlines(), 1):
+        code, slashes, rest = line.partition("//")
+        if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;\s*$", rest) and "=" in code:
+            return (
+                f"// begins a comment in C++: what follows it in line {number} is not read. Whole numbers are divided "
+                "by /."
+            )
+    return ""
+
+
+def _of_source(pattern: str, sentence: str) -> Callable[[re.Match[str], str], str]:
+    """The sentence for sources that have a pattern."""
+    return lambda _, source: sentence if re.search(pattern, source) else ""
+
+
+def _atomic(found: re.Match[str], _: str) -> str:
+    """What an atomic function was given in place of an address and a value."""
+    first, _, second = found[2].replace("const ", "").partition(", ")
+    if first.count("*") != 1:
+        has = "a value" if "*" not in first else "the address of a pointer"
+        return (
+            f"{found[1]} takes the address of what is changed, and then the value: the first argument is {has}. A "
+            "parameter float *total is an address itself; that of one element of it is &total[i]."
+        )
+    if "*" in second:
+        return f"{found[1]} takes an address and a value, and the second argument is an address: a float of x is x[i]."
+    return ""
+
+
+_FLOAT4_BY_VALUE = _of_source(
+    r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>",
+    "Four neighbouring floats are read through a pointer: take the address of the first, cast it, and follow it, "
+    "*reinterpret_cast<const float4 *>(&B[i]).",
+)
+
+
+# What the compiler says, and the sentence for a source about which it says that; "" where it does not follow.
+_COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
+    (r'identifier "(\w+)" is undefined', _unknown_name),
+    (r"\b(?:dim3|uint3)\b", _without_component),
+    (r"return value type does not match", _returns_a_value),
+    (r"must have arithmetic", _of_source(
+        r"float\s*\*",
+        "The name of an array alone is a pointer, the place where its floats begin; one of its floats has an index, "
+        "as in B[i].",
+    )),
+    (r'invalid type conversion|cast to type "float4" is not allowed', _FLOAT4_BY_VALUE),
+    (r"no suitable (?:constructor|conversion)[^\n]*float4", _FLOAT4_BY_VALUE),
+    (r'function "(atomic\w+)" matches[^\n]*\n\s*argument types are: \((.*)\)', _atomic),
+    (r'"nvcuda::wmma::mma_sync" matches', _of_source(
+        r"mma_sync\s*\(",
+        "mma_sync takes the sums, the fragment of A, the fragment of B and the sums again, in this order.",
+    )),
+    (r'no operator "(?:\+=|\+|\*|-)" matches', _of_source(
+        "float4",
+        "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "
+        "v.w.",
+    )),
+)  # fmt: skip

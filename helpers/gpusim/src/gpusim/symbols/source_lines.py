@@ -1,0 +1,40 @@
+"""The source line of an access, where the compiler's line table names another one.
+
+NVRTC gives the code that it moves out of a loop no line of its own, so that in the table it has the line of whatever
+stands before it: a load of `A[row * K + col]`, the same in every round, is in the line that computes `row`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+# An index, a member of what a pointer shows, or a * that is no multiplication.
+_ACCESS = re.compile(r"\[|->|(?:^|[-+=(,;{}!&|?:<>/%*]|\breturn)\s*\*\s*\(?\s*[A-Za-z_]")
+_CALL = re.compile(r"\b(?!(?:for|if|while|switch|return|sizeof)\b)[A-Za-z_]\w*\s*(?:<[^<>;]*>)?\s*\(")
+
+
+def line_of_access(lines: Sequence[str], line: int, array: str) -> int:
+    """The line, from 1, of an access to an array that the line table puts into `line`: this one, but where nothing in
+    it can be an access, and one other line of its function alone names the array with an index."""
+    if not 1 <= line <= len(lines) or not array:
+        return line
+    code = [text.partition("//")[0] for text in lines]
+    here = code[line - 1]
+    if _ACCESS.search(here) or _CALL.search(here) or re.search(rf"\b{re.escape(array)}\b", here):
+        return line
+    first, last = _function_around(code, line)
+    indexed = [n for n in range(first, last + 1) if re.search(rf"\b{re.escape(array)}\s*\[", code[n - 1])]
+    return indexed[0] if len(indexed) == 1 else line
+
+
+def _function_around(code: Sequence[str], line: int) -> tuple[int, int]:
+    """The first and the last line of the braces at the top of a source that hold a line."""
+    depth, first = 0, 1
+    for number, text in enumerate(code, 1):
+        depth += text.count("{") - text.count("}")
+        if depth == 0:
+            if number >= line:
+                return first, number
+            first = number + 1
+    return first, len(code)

@@ -1,0 +1,114 @@
+"""Why a kernel does not compile is proven by its text: the order, the braces, the statement that an if swallowed."""
+
+import pytest
+
+from helpers import exercises
+from helpers.exercises.framework import compiler_errors, text_slips
+from tests.exercises.typed import CAUSE, slips
+
+UNDEFINED = 'kernel.cu:{}: error: identifier "{}" is undefined'
+
+
+def said(line: int, name: str, *lines: str) -> str:
+    return compiler_errors.explanation(UNDEFINED.format(line, name), "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "lines", "told"),
+    [
+        (2, "y", ("{", "int row = y;", "const int x = 1, y = 2;", "}"), "y is declared in line 3, below line 2"),
+        (2, "s", ("{", "s[0] = 1;", "__shared__ float r[8], s[8];", "}"), "s is declared in line 3, below line 2"),
+        (2, "a", ("{", "b = a; int a = 1;", "}"), "a is declared in line 2, behind its use in line 2"),
+        (4, "a", ("{", "{ int a = 1; f(a);", "}", "b = a;", "}"), "a is declared in line 2, inside of braces"),
+        (4, "a", ("{", "if (n >= 8)", "const float a = 1;", "b = a;", "}"), "all that `if (n >= 8)` in line 2 has"),
+        (3, "a", ("{", "if (n) b = 1; else float a = 2;", "b = a;", "}"), "all that `else` in line 2 has"),
+        (3, "i", ("{", "for (int i = 0; i < n; ++i) { f(i); }", "b = i;", "}"), "ends with its braces"),
+        (3, "k", ("{", "for (int k = 0; k < K; ++k);", "b = k;", "}"), text_slips.EMPTY_LOOP),
+        (3, "k", ("{", "for (int k = 0; k < K; ++k)", "f(1); b = k;", "}"), "Put braces round all"),
+        (2, "blockidx", ("{", "int x = blockidx.x;", "}"), "Did you mean blockIdx?"),
+    ],
+)
+def test_an_unknown_name_is_explained_by_where_it_stands(line, name, lines, told):
+    assert told in said(line, name, *lines)
+
+
+def test_only_a_condition_of_an_edge_misses_its_return():
+    edge, other = (said(4, "a", "{", f"if ({one})", "float a = 1;", "b = a;", "}") for one in ("r >= M", "b != 0"))
+    assert "return; is missing behind the condition" in edge and "return" not in other
+    assert "Declare a before, and set it there." in other
+
+
+def test_a_parameter_is_no_declaration_that_comes_too_late():
+    assert said(1, "n", "{ a = n; }", "__device__ void f(int n) { }") == ""
+
+
+SIZED = "kernel.cu:3: error: expression must have a constant value\n    3 |     __shared__ float As[T][T];"
+
+
+@pytest.mark.parametrize(
+    ("first", "solution", "told"),
+    [
+        (
+            "const int T = blockDim.x;",
+            "extern __shared__ float s[];",
+            "no size behind it: extern __shared__ float As[];",
+        ),
+        ("const int T = blockDim.x;", "__shared__ float s[16];", "Make T a number: #define T …"),
+        ("int T = 16;", "__shared__ float s[16];", ""),
+    ],
+)
+def test_a_size_of_the_launch_is_told_from_one_of_the_text(first, solution, told):
+    source = f"__global__ void f() {{\n    {first}\n    __shared__ float As[T][T];\n}}"
+    found = compiler_errors.explanation(SIZED, source, solution)
+    assert told in found and bool(told) == bool(found)
+
+
+def test_the_axis_of_a_triple_is_that_of_its_expression():
+    message = 'kernel.cu:1: error: no suitable conversion function from "const uint3" to "const int" exists'
+    alone = compiler_errors.explanation(message, "const int x = threadIdx, y = threadIdx.y;")
+    assert alone.startswith("Line 1 has threadIdx alone") and alone.endswith("one is needed: threadIdx.x, .y or .z.")
+    assert compiler_errors.explanation(message, "dim3 b = 1; int y = threadIdx.y;") == ""
+
+
+def test_a_value_returned_by_a_function_is_not_the_kernels():
+    message = "kernel.cu:2: error: return value type does not match the function type"
+    kernel = "__global__ void f(const float *x, float *y) {\n    return 1.0f;\n}"
+    assert compiler_errors.explanation(message, kernel).endswith("stores its result into y: y[…] = …;")
+    assert compiler_errors.explanation(message, kernel.replace("__global__", "__device__")) == ""
+
+
+@pytest.mark.parametrize(
+    "line", ["if (a) b == c;", "for (int i = 0; i < n; ++i) s[i] == 0;", "if (a) b = c; else b == d;"]
+)
+def test_a_comparison_behind_a_condition_is_no_assignment(line):
+    assert text_slips.COMPARED in text_slips.explanation(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["if (a) b = c == d;", "for (int k = K - 1; k >= 0; --k) f(k);", "for (int i = 0; i < n; i += 2) f(i);",
+     "extern __shared__ float room[];", "while (half > 0) half == 1 ? f(1) : f(0);"],
+)  # fmt: skip
+def test_loops_and_conditions_that_are_meant_are_left_alone(line):
+    assert text_slips.explanation(line) == ""
+
+
+def test_the_memory_of_a_launch_is_not_two_arrays():
+    text = "extern __shared__ float As[];\nextern __shared__ float Bs[];\n"
+    assert text_slips.explanation(text).startswith("As and Bs (lines 1 and 2) are the same memory")
+
+
+@pytest.mark.filterwarnings("error")
+def test_two_arrays_of_one_memory_are_answered_without_a_warning():
+    found = [one for one in slips() if one.exercise == "room_at_launch" and "are the same memory" in one.says]
+    assert [one.kind(one.check()) for one in found] == [CAUSE]
+
+
+def test_what_the_simulator_advises_on_launches_is_left_out():
+    exercise = exercises.get("room_at_launch")
+    sized = exercise.solved.replace("extern __shared__ float room[]", "__shared__ float room[2 * T * T]")
+    longer = exercise.solved.replace("Bs[k * T + x]", "Bs[k * N + x]")
+    for source in (sized.replace("const int T = blockDim.x;", ""), longer):
+        sentence = exercise.check(source).sentence
+        assert "shared_mem" not in sentence, sentence
+    assert "Bs[k * N + x] takes the rows of Bs to be `N` = 32 floats long" in sentence

@@ -1,0 +1,70 @@
+"""A launch that does not end is explained by its loops: one that changes nothing, or two that go over all of C."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gpusim.errors import OutOfBounds, StepLimitExceeded
+from helpers import exercises
+from helpers.exercises.framework import endless, feedback
+
+NAIVE = exercises.get("naive")
+
+
+def said(text: str, error: Exception | None = None) -> str:
+    failure = SimpleNamespace(error=error or StepLimitExceeded("still running"))
+    return endless.explained(SimpleNamespace(text=text, failure=failure, problem=NAIVE.problem))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("\nfor (int k = 0; k < K; ) s += a[k];", "Line 2 has for (int k = 0; k < K;): nothing in the loop changes k"),
+        ("for (int k = 0; k < K; k + 1) s += a[k];", "`k + 1` is a number that is stored nowhere: k += 1."),
+        ("for (int k = 0; k < T; ++k0) s += a[k];", "`++k0` changes something else."),
+        ("while (k < K) s += a[k];", "What makes it end belongs into its body: ++k."),
+        ("while (half > 0) { s += a[half]; }", "What makes it end belongs into its body."),
+        ("for (int k0 = 0; k0 < K; k0 + T) { for (int k = 0; k < T; ++k) s += k0; }", "nothing in the loop changes k0"),
+    ],
+)
+def test_a_loop_that_changes_nothing_is_named(text, told):
+    assert told in said(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["while (*flag == 0) s += 1;", "while (flag[0] == 0) s += 1;", "while (atomicCAS(lock, 0, 1)) s += 1;",
+     "while (k < K) { if (s) break; }", "for (int half = 64; half > 0; half /= 2) s += half;",
+     "while (n-- > 0) s += 1;", "while (k < K) next(&k);",
+     "for (int k = 0; k < K;) { s += a[k]; k += 2; }", "while (true) s += 1;"],
+)  # fmt: skip
+def test_a_loop_that_may_end_is_not_accused(text):
+    assert said(text) == ""
+
+
+def test_loops_over_rows_and_columns_are_the_work_of_all_threads():
+    body = "{ float s = 0; for (int k = 0; k < K; ++k) s += 1; C[i * N + j] = s; }"
+    both = f"\nfor (int i = 0; i < M; i++)\n    for (int j = 0; j < N; j++) {body}"
+    assert "The loops in lines 2 and 3 go over all rows and all columns" in said(both)
+    assert said(f"for (int i = 0; i < M; i++) {body}\nfor (int j = 0; j < N; j++) {body}") == ""
+    assert said(f"for (int i = y; i < M; i += 8)\n    for (int j = x; j < N; j += 8) {body}") == ""
+    assert said(both, OutOfBounds("read 4 bytes outside the arrays")) == ""
+
+
+def test_a_learner_is_not_advised_on_the_launch_of_the_check():
+    advice = "Does the loop end? If the work is really that long, use a smaller problem, or "
+    error = StepLimitExceeded(
+        f"k: still running.\n  line 2: while (f()) {{\n{advice}gpusim.record(max_instructions=…)."
+    )
+    without = feedback._stopped(error, explained=False, advised=True)
+    assert without.endswith(f"\nDoes the loop end?{feedback.MUCH_WORK}") and "max_instructions" not in without
+    assert feedback._stopped(error, explained=True, advised=True) == "k: still running.\n  line 2: while (f()) {"
+
+
+def test_the_work_of_a_whole_row_is_remarked_and_not_predicted():
+    loop = "for (int col = 0; col < N; ++col) {\n        float sum = 0.0f;"
+    source = NAIVE.solved.replace("const int col = blockIdx.y * blockDim.y + threadIdx.y;", "")
+    source = source.replace("float sum = 0.0f;", loop).replace("= sum;", "= sum;\n    }")
+    verdict = NAIVE.check(source)
+    assert verdict.passed and "times the instructions of the course's solution" in verdict.sentence
+    assert "predicted for" not in verdict.sentence
