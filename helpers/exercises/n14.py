@@ -353,7 +353,7 @@ def _equal(block: int, total: int, blocks: int) -> int:
 
 def _share(tiles: int, steps: int, blocks: int, block: int, begins: Begins = _equal) -> tuple[schedule.Piece, ...]:
     """The pieces of a block's share, up to where the next block's begins, cut where a tile ends."""
-    begin, end = (begins(one, tiles * steps, blocks) for one in (block, block + 1))
+    begin, end = (begins(part, tiles * steps, blocks) for part in (block, block + 1))
     cuts = sorted({begin, end, *range(-(-begin // steps) * steps, end, steps)})
     return tuple(
         schedule.Piece(begin // steps, begin % steps, begin % steps + other - begin)

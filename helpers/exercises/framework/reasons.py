@@ -272,8 +272,8 @@ def leaves_the_room(facts: Facts) -> str:
                     f"In line {error.line}, {name}[{text}]: `{text}` is {int(index)} for thread {_where(error.thread)} "
                     f"({_known(text, names)}), and the launch gives room for {int(said[2]) // 4} floats."
                 )
-            if told := _other_rows(facts, name, text, names):
-                return told
+            if sentence := _other_rows(facts, name, text, names):
+                return sentence
     return ""
 
 
@@ -281,7 +281,7 @@ def _other_rows(facts: Facts, name: str, read: str, names: Mapping[str, Any]) ->
     """That an array in one line is stored to with rows of another length than the line that went wrong has."""
     line, split = facts.failure.error.line, _row_and_column(read)  # type: ignore[union-attr]
     for number in range(1, len(facts.lines) + 1) if split else ():
-        for (text,) in (one for one in facts.accesses(number, name) if len(one) == 1 and number != line):
+        for (text,) in (access for access in facts.accesses(number, name) if len(access) == 1 and number != line):
             other = _row_and_column(text)
             stores = re.search(rf"\b{name}\s*\[{re.escape(text)}\]\s*=[^=]", facts.lines[number - 1])
             if other is None or not stores:
