@@ -46,7 +46,7 @@ from gpusim.sentences import BadInput, NoSuchName, names_one_of
 from helpers import gpu, plan, run
 from helpers.exercises.framework import catalogue, kept
 from helpers.exercises.framework.answers import Verdict
-from helpers.exercises.framework.blank import LEARNER, NOBODY, Blank, Plain
+from helpers.exercises.framework.blank import COURSE, LEARNER, Blank, Plain
 from helpers.exercises.framework.exercise import Exercise, KernelExercise
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.multiplications import LAST, SHOWN, kernel_of
@@ -142,7 +142,7 @@ def whose(name: str) -> str:
 def is_open(name: str) -> bool:
     """Whether a notebook goes on with a solution that the learner has neither written nor asked for."""
     exercise = _exercise(name)
-    return isinstance(exercise, Blank) and exercise.written.by == NOBODY
+    return isinstance(exercise, Blank) and exercise.written.by == COURSE
 
 
 def message(name: str, error: object) -> str:
@@ -418,7 +418,7 @@ def _keep(name: str, text: str) -> None:
     others = [exercise.name for exercise in catalogue.EXERCISES if isinstance(exercise, KernelExercise)]
     near = difflib.get_close_matches(name, others, 1, 0.8)
     asked = f"No exercise is called {name}; did you mean {near[0]}? Compiled only, not checked." if near else ""
-    where = "" if path is None else short(path) if kept.told(path) else f"my/{path.name}"
+    where = "" if path is None else short(path) if kept.where_kept(path) else f"my/{path.name}"
     display(Verdict(None if near else True, str(Compiled(names, warnings, where, asked))))
 
 

@@ -30,7 +30,7 @@ def factor(wrong: Clocked, right: Clocked) -> float:
 
 def _numbers(wrong: Clocked, right: Clocked) -> str:
     """'15.7 µs instead of 17.8 µs'"""
-    return " instead of ".join(f"{theme.thousands(1000 * one.time.median_ms, 1)} µs" for one in (wrong, right))
+    return " instead of ".join(f"{theme.thousands(1000 * clocked.time.median_ms, 1)} µs" for clocked in (wrong, right))
 
 
 def predict_unsynchronised() -> Prediction:

@@ -116,11 +116,11 @@ def rival_steps(layer: Layer) -> dict[str, Callable[[], Any]]:
 
     handle, sizes, W, a = device.get_cublas_handle(), layer.sizes, layer.given, layer.made
     numbers = np.array([1.0, layer.scale, 0.0], np.float32)
-    one, scale, zero = (numbers.ctypes.data + 4 * n for n in range(3))
+    unit, scale, zero = (numbers.ctypes.data + 4 * n for n in range(3))
 
     def product(A: Any, B: Any, C: Any, keep: Any = numbers) -> None:
         (M, K), N = A.shape, B.shape[1]
-        library.sgemm(handle, 0, 0, N, M, K, one, B.data.ptr, N, A.data.ptr, K, zero, C.data.ptr, N)
+        library.sgemm(handle, 0, 0, N, M, K, unit, B.data.ptr, N, A.data.ptr, K, zero, C.data.ptr, N)
 
     def batched(A: Any, B: Any, C: Any, op_b: int, alpha: int, keep: Any = numbers) -> None:
         # Views (batch, heads, rows, columns): heads are a strided batch; texts are a loop, for they have another step.
@@ -148,7 +148,7 @@ def rival_steps(layer: Layer) -> dict[str, Callable[[], Any]]:
         "Q, K, V": partial(product, W["X"], W["QKV"], a["QKV"]),
         "scores": partial(batched, Q, K, a["scores"], 1, scale),
         NO_PRODUCT: layer.softmax,
-        "values": partial(batched, a["scores"], V, layer.heads(a["values"]), 0, one),
+        "values": partial(batched, a["scores"], V, layer.heads(a["values"]), 0, unit),
         "output": partial(with_residual, a["values"], W["output"], a["Y"], W["X"]),
         "gate": partial(product, a["Y"], W["gate"], a["gate"]),
         "up": up,
@@ -202,7 +202,7 @@ def _written(names: Iterable[str], milliseconds: np.ndarray) -> dict[str, list[f
 
 
 def _timings(times: Mapping[str, list[float]]) -> dict[str, Timing]:
-    return {name: Timing(*one) for name, one in times.items()}
+    return {name: Timing(*times_of) for name, times_of in times.items()}
 
 
 @cache
@@ -221,20 +221,20 @@ def small_times() -> tuple[Mapping[int, Mapping[str, Timing]], str]:
     """(side -> name of a way -> its time, where): measured now where a GPU is, else as recorded. NoRecording."""
     if gpu.backend() == "gpu":
         return {side: _timings(small(side, 0.2)["times"]) for side in SIDES}, MEASURED
-    found = recorded(recordings.shown(SUITE))
-    return found.small, found.label
+    measured = recorded(recordings.shown(SUITE))
+    return measured.small, measured.label
 
 
 def small_table() -> Table:
     """By size: µs of a thousand products in one launch, in a loop and in a graph, by `gemm` and by cuBLAS."""
     heads = ("size", "one launch, µs", "a loop, µs", "a graph, µs", "gemm, µs", "cuBLAS, µs")
     try:
-        found, label = small_times()
+        measured, label = small_times()
     except recordings.NoRecording:
         return not_recorded(heads)
     rows = tuple(
         (f"{side} × {side} × {side}", *(theme.thousands(1e3 * times[name].median_ms) for name in WAYS))
-        for side, times in found.items()
+        for side, times in measured.items()
     )
     return Table(heads, rows, f"{COUNT} products by gemm_batch in three ways, by gemm and by cuBLAS ({label})")
 
@@ -249,24 +249,25 @@ def layer_table() -> Table:
     """By part: shape, the roof, and the time of ours and of cuBLAS with CuPy kernels."""
     heads = ("part", "member", "products", "roof, µs", "ours, µs", "of the roof", "cuBLAS + CuPy, µs", "ratio")
     try:
-        found = recorded(recordings.shown(SUITE))
+        measured = recorded(recordings.shown(SUITE))
     except recordings.NoRecording:
         return not_recorded(heads)
     device = devices.DEFAULT
-    known = {part.name: part for part in parts(found.sizes)}
+    known = {part.name: part for part in parts(measured.sizes)}
     rows = []
-    for names in comparable(found.layer):
-        ours, rival = (sum(found.layer[name][one].median_ms for name in names) for one in (OURS, RIVAL))
+    for names in comparable(measured.layer):
+        ours, rival = (sum(measured.layer[name][which].median_ms for name in names) for which in (OURS, RIVAL))
         cells, products = ("", "", "", ""), [known[name] for name in names if name in known]
         if products:
-            roof = sum(one.roof_ms(peaks.of(device).tflops["FP32"], device.memory_gb_per_s) for one in products)
-            count, shape = sum(one.count for one in products), " × ".join(map(str, products[0].shape))
+            roof = sum(product.roof_ms(peaks.of(device).tflops["FP32"], device.memory_gb_per_s) for product in products)
+            count, shape = sum(product.count for product in products), " × ".join(map(str, products[0].shape))
             many = f"{count} × " if count > 1 else ""
-            member = "; ".join(one.member for one in products)
+            member = "; ".join(product.member for product in products)
             cells = (member, f"{many}({shape})", theme.thousands(1e3 * roof), f"{roof / ours:.0%}")
         rows.append((", ".join(names), *cells[:3], theme.thousands(1e3 * ours), cells[3], theme.thousands(1e3 * rival),
                      f"{rival / ours:.2f}"))  # fmt: skip
-    return Table(heads, tuple(rows), f"{found.sizes.rows} tokens, float32 ({found.label}); above 1 ours is faster",
+    caption = f"{measured.sizes.rows} tokens, float32 ({measured.label}); above 1 ours is faster"
+    return Table(heads, tuple(rows), caption,
                  words=frozenset({0, 1}))  # fmt: skip
 
 
@@ -287,8 +288,8 @@ def main() -> None:
     if gpu.backend() != "gpu":
         raise SystemExit(f"Measuring needs a GPU. {gpu.reason()}")
     print(record())
-    found = recorded(gpu.name())
-    for rows in (found.small, found.layer):
+    measured = recorded(gpu.name())
+    for rows in (measured.small, measured.layer):
         for name, times in rows.items():
             print(name, {way: time.median_ms for way, time in times.items()})
 

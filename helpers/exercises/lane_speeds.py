@@ -32,7 +32,7 @@ def tflops() -> tuple[dict[str, float], str]:
     if gpu.backend() != "gpu":
         return {name: registers.recorded(name, kind="own").tflops for name in MAPS}, registers.label()
     measured = rungs.timed(list(launches().values()), budget_s=0.5)
-    return {name: one.gflops / 1e3 for name, one in zip(MAPS, measured, strict=True)}, measured[0].label
+    return {name: measurement.gflops / 1e3 for name, measurement in zip(MAPS, measured, strict=True)}, measured[0].label
 
 
 if __name__ == "__main__":

@@ -107,13 +107,13 @@ def _judge_order(order: Any) -> Verdict:
         )
     innermost = order[-1]
     each = loop_order.lines(innermost)
-    found = f"With {innermost} innermost {loop_order.STEPS} iterations touch {sum(each.values())} lines"
+    count = f"With {innermost} innermost {loop_order.STEPS} iterations touch {sum(each.values())} lines"
     if sum(each.values()) == min(sum(loop_order.lines(loop).values()) for loop in loop_order.LOOPS):
         return Verdict(
-            True, f"{found}, the fewest possible: B and C are read along their rows, and A stays at one element."
+            True, f"{count}, the fewest possible: B and C are read along their rows, and A stays at one element."
         )
     worst = [array for array, lines in each.items() if lines == loop_order.STEPS]
-    return Verdict(False, f"{found}: every iteration touches a new line of {' and of '.join(worst)}.")
+    return Verdict(False, f"{count}: every iteration touches a new line of {' and of '.join(worst)}.")
 
 
 ORDER_OF_LOOPS = ValueExercise(

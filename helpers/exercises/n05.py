@@ -52,20 +52,20 @@ PUBLISHED: Mapping[str, float] = {"blocks": 24, "warps": 6, "registers": 2, "sha
 
 def predict_blocks() -> Prediction:
     """How many blocks of the worked example does an SM of an A6000 hold? The answer is the model's."""
-    found = occupancy(A6000, WORKED.threads, WORKED.registers, WORKED.shared_bytes)
-    limits, warps = found.limits, A6000.registers_per_sm // found.registers_per_warp
+    worked = occupancy(A6000, WORKED.threads, WORKED.registers, WORKED.shared_bytes)
+    limits, warps = worked.limits, A6000.registers_per_sm // worked.registers_per_warp
     by_registers = (
-        f"{WORKED.registers} · {WARP} = {WORKED.registers * WARP}, rounded up to {found.registers_per_warp} for a "
+        f"{WORKED.registers} · {WARP} = {WORKED.registers * WARP}, rounded up to {worked.registers_per_warp} for a "
         f"warp: {warps} warps, in fours {warps // 4 * 4}, {limits['registers']} block"
     )
     return predict(
         f"Blocks of {WORKED.threads} threads with {WORKED.registers} registers each, and {WORKED.shared_bytes} bytes "
         f"of shared memory, that fit on an SM of the {A6000.short}:",
         reasons={
-            1: f"{found.warps_per_block} warps per block, and room for {A6000.warps_per_sm}: {limits['warps']} "
+            1: f"{worked.warps_per_block} warps per block, and room for {A6000.warps_per_sm}: {limits['warps']} "
             f"block. Registers: {by_registers}. Shared memory has room for {limits['shared']}, and there are "
-            f"{limits['blocks']} slots. {found.warps} of {A6000.warps_per_sm} warps are "
-            f"{theme.percent(found.fraction)}.",
+            f"{limits['blocks']} slots. {worked.warps} of {A6000.warps_per_sm} warps are "
+            f"{theme.percent(worked.fraction)}.",
             2: f"Those are {2 * WORKED.threads} threads. The SM has room for {A6000.threads_per_sm}.",
             limits[
                 "shared"
@@ -73,7 +73,7 @@ def predict_blocks() -> Prediction:
             A6000.blocks_per_sm: "That is the number of block slots. But each resource sets a limit, and the "
             "smallest one decides.",
         },
-        answer=found.blocks,
+        answer=worked.blocks,
         picture=lambda: occupancy_figure(
             filling(A6000, A6000.name, "the published kernel", WORKED.threads, WORKED.registers, WORKED.shared_bytes)
         ),
@@ -169,10 +169,16 @@ TELLING = (
 def function_cases() -> tuple[functions.Case, ...]:
     """Telling blocks first, answered by the model, then all that a driver was asked about."""
     _, answers = profiles.driver_answers(H200.name)
-    asked = [(Block(one.threads, one.registers, one.shared_bytes), one.blocks) for one in answers if one.blocks]
-    told = [(gpu, block, occupancy(gpu, block.threads, block.registers, block.shared_bytes)) for gpu, block in TELLING]
+    asked = [
+        (Block(answer.threads, answer.registers, answer.shared_bytes), answer.blocks)
+        for answer in answers
+        if answer.blocks
+    ]
+    telling = [
+        (gpu, block, occupancy(gpu, block.threads, block.registers, block.shared_bytes)) for gpu, block in TELLING
+    ]
     return (
-        *(_case(gpu, block, found.blocks, "fit") for gpu, block, found in told),
+        *(_case(gpu, block, fitting.blocks, "fit") for gpu, block, fitting in telling),
         *(_case(H200, block, blocks, "fit, says the driver") for block, blocks in asked),
     )
 
@@ -370,8 +376,8 @@ def asked_three_times() -> dict[str, dict[str, float]]:
     compiled = resources_of(get("transposed"), ADA.arch)
     columns: dict[str, dict[str, float]] = {}
     for name, taken in (("estimated", ESTIMATED), ("compiled", compiled)):
-        found = occupancy(ADA, taken.threads, taken.registers, taken.shared_bytes)
-        columns[f"{name}: {taken.registers} registers"] = {**found.limits, SHARE: 100 * found.fraction}
+        fitting = occupancy(ADA, taken.threads, taken.registers, taken.shared_bytes)
+        columns[f"{name}: {taken.registers} registers"] = {**fitting.limits, SHARE: 100 * fitting.fraction}
     return {**columns, "Nsight Compute": dict(PUBLISHED)}
 
 

@@ -54,7 +54,7 @@ def predict_loads() -> Prediction:
 def predict_speed() -> Prediction:
     """How many times as fast the 2-D block tile is as the kernel with one element per thread, as recorded."""
     kernels = (get("shared_memory"), get("block_tile_2d"))
-    one, many = (recordings.gflops(kernel, 4096, 4096, 4096).gflops for kernel in kernels)
+    single, many = (recordings.gflops(kernel, 4096, 4096, 4096).gflops for kernel in kernels)
     return predict(
         "block_tile_2d with 8 × 8 patches reads an eighth of the floats per FMA. At M = N = K = 4096 it is faster than "
         "shared_memory by a factor of about",
@@ -66,7 +66,7 @@ def predict_speed() -> Prediction:
             3.5: "Shared memory was the limit, and it gives way; before a factor of five is reached, others limit.",
             1.4: "That is what the step from coalesced to shared_memory bought. Here the limit itself was moved.",
         },
-        answer=round(2 * many / one) / 2,
+        answer=round(2 * many / single) / 2,
     )
 
 

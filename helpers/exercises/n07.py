@@ -106,8 +106,8 @@ def share_cases() -> tuple[functions.Case, ...]:
         ("the sixteen cycles of step 2", small.cycles, small.cycles - small.idle, 0, small.waits_while_idle)
     ]
     for name in (BEFORE, "block_tile_1d", AFTER):
-        one = budget.counted(name)
-        asked.append((name, one.cycles, one.issued, one.dispatch, dict(one.samples)))
+        counted = budget.counted(name)
+        asked.append((name, counted.cycles, counted.issued, counted.dispatch, dict(counted.samples)))
     cases = []
     for name, cycles_, issued, closed, samples in asked:
         for reason in ("long_scoreboard", "barrier"):
@@ -156,8 +156,8 @@ def cure(profile: Budget) -> str:
 
 
 def _drawn_unknown(_: object) -> theme.Figure:
-    found = unknown_profiles()
-    return budgets_figure(found, "Four kernels", f"Each bar is the whole time of a launch ({found[0].label}).")
+    profiles = unknown_profiles()
+    return budgets_figure(profiles, "Four kernels", f"Each bar is the whole time of a launch ({profiles[0].label}).")
 
 
 def _judge_cures(answer: object) -> Verdict:
@@ -168,14 +168,14 @@ def _judge_cures(answer: object) -> Verdict:
         return Verdict(False, f"Each letter is one of the capitals {', '.join(CURES)}, in quotation marks.")
     if None in answer.values():
         return Verdict(None, "Not answered yet: put a letter in place of each None and run the cell again.")
-    for one in unknown_profiles():
-        if answer[one.name] != cure(one):
-            words, reasons = CURES[answer[one.name]]
-            gained = sum(one.waits.get(reason, 0) for reason in reasons)
-            told = " and ".join(TITLES[reason] for reason in reasons)
+    for profile in unknown_profiles():
+        if answer[profile.name] != cure(profile):
+            words, reasons = CURES[answer[profile.name]]
+            gained = sum(profile.waits.get(reason, 0) for reason in reasons)
+            titles = " and ".join(TITLES[reason] for reason in reasons)
             return Verdict(
-                False, f"{one.name}: {answer[one.name]}, {words}, touches {told}, and these are {gained:.0f} % of its "
-                f"time. Most of what {one.name} waits for is {TITLES[one.largest]}."
+                False, f"{profile.name}: {answer[profile.name]}, {words}, touches {titles}, and these are "
+                f"{gained:.0f} % of its time. Most of what {profile.name} waits for is {TITLES[profile.largest]}."
             )  # fmt: skip
     return Verdict(True, "Right, all four: what is largest, and what makes it smaller.")
 
@@ -221,19 +221,19 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 def saved(group: str) -> float:
     """Cycles of a k-step by which a part shrinks from BEFORE to AFTER, as recorded."""
-    one, other = (budget.k_step(name).parts for name in (BEFORE, AFTER))
-    return sum(one.get(name, 0) - other.get(name, 0) for name in GROUPS[group])
+    before, other = (budget.k_step(name).parts for name in (BEFORE, AFTER))
+    return sum(before.get(name, 0) - other.get(name, 0) for name in GROUPS[group])
 
 
 def patch_bars() -> theme.Figure:
     """A k-step of the kernels from BEFORE to AFTER, as recorded."""
-    found = [budget.k_step(name) for name in (BEFORE, "block_tile_1d", AFTER)]
-    first, *_, last = found
+    steps = [budget.k_step(name) for name in (BEFORE, "block_tile_1d", AFTER)]
+    first, *_, last = steps
     caption = (
         f"A k-step of {last.name} takes {last.total:.0f} cycles, one of {first.name} {first.total:.0f}; the FMAs take "
         f"{budget.K_STEP} in each ({last.label})."
     )
-    return budgets_figure(found, "Where the cycles of a k-step go", caption, budget.K_STEP)
+    return budgets_figure(steps, "Where the cycles of a k-step go", caption, budget.K_STEP)
 
 
 def predict_shrinking() -> Prediction:
@@ -275,9 +275,9 @@ def caught(source: str, block: tuple[int, ...]) -> gpusim.Captured:
     """
     kernel = run.simulated(source, "column_sums")
     A, sums = np.zeros((M, N), np.float32), np.zeros(N, np.float32)
-    with gpusim.capture() as found:
+    with gpusim.capture() as captured:
         run.call(kernel, (blocks(N, block[0]),), block, (np.int32(M), np.int32(N), A, sums), 0)
-    return found[0]
+    return captured[0]
 
 
 @cache
@@ -288,8 +288,8 @@ def predicted(source: str, block: tuple[int, ...]) -> cycles.Prediction:
 
 def microseconds(source: str, block: tuple[int, ...], name: str) -> Budget:
     """The same as parts of its time."""
-    found = predicted(source, block)
-    return budget.predicted(found, name).scaled(found.ms * 1e3, "microseconds")
+    prediction = predicted(source, block)
+    return budget.predicted(prediction, name).scaled(prediction.ms * 1e3, "microseconds")
 
 
 def changes() -> tuple[Budget, ...]:
@@ -298,10 +298,10 @@ def changes() -> tuple[Budget, ...]:
 
 
 def _drawn_changes() -> theme.Figure:
-    found = changes()
-    slow, *_, mended = found
+    predictions = changes()
+    slow, *_, mended = predictions
     return budgets_figure(
-        found,
+        predictions,
         f"Column sums of a {SIZES} matrix",
         f"{SHARED_OUT.capitalize()}: {mended.total:.0f} µs in place of {slow.total:.0f} µs ({slow.label}).",
     )
@@ -320,7 +320,7 @@ def predict_change() -> Prediction:
             SHARED_OUT: f"{mended.total:.0f} µs: 32 times as many threads, so 32 times as many loads are on the way "
             "while each of them waits.",
         },
-        answer=min((LARGE_BLOCKS, large), (EIGHT, eight), (SHARED_OUT, mended), key=lambda one: one[1].total)[0],
+        answer=min((LARGE_BLOCKS, large), (EIGHT, eight), (SHARED_OUT, mended), key=lambda pair: pair[1].total)[0],
         picture=_drawn_changes,
     )
 
@@ -403,10 +403,10 @@ COLUMN_SUMS = Blank(
 
 def timelines() -> theme.Figure:
     """The seven steps of a multiplication in two ways, as recorded."""
-    one, several = map(host_timeline.recorded, (host_timeline.ONE_STREAM, host_timeline.SEVERAL_STREAMS))
-    lengths, kernel = f"From {one.length:.0f} to {several.length:.1f} ms", f"{_of_kernel(one):.1f} ms"
-    caption = f"{lengths}, although the kernel alone takes {kernel} ({one.label})."
-    return timelines_figure([one, several], "The seven steps of a multiplication", caption)
+    single, several = map(host_timeline.recorded, (host_timeline.ONE_STREAM, host_timeline.SEVERAL_STREAMS))
+    lengths, kernel = f"From {single.length:.0f} to {several.length:.1f} ms", f"{_of_kernel(single):.1f} ms"
+    caption = f"{lengths}, although the kernel alone takes {kernel} ({single.label})."
+    return timelines_figure([single, several], "The seven steps of a multiplication", caption)
 
 
 def _of_kernel(timeline: host_timeline.Recorded) -> float:
@@ -415,20 +415,22 @@ def _of_kernel(timeline: host_timeline.Recorded) -> float:
 
 def predict_faster_kernel() -> Prediction:
     """What a kernel twice as fast saves of the seven steps in one stream. The answer was recorded."""
-    one = host_timeline.recorded(host_timeline.ONE_STREAM)
-    kernel = _of_kernel(one)
+    single = host_timeline.recorded(host_timeline.ONE_STREAM)
+    kernel = _of_kernel(single)
     options = {
-        f"{one.length / 2:.0f} ms": "That would be so if the kernel were all of it. What else happens between "
+        f"{single.length / 2:.0f} ms": "That would be so if the kernel were all of it. What else happens between "
         "two NumPy arrays?",
-        f"{0.75 * one.length:.0f} ms": "That needs a kernel that takes half of the time. The copies take most of it.",
-        f"{one.length - kernel / 2:.0f} ms": f"The kernel takes {kernel:.1f} of {one.length:.0f} ms; half of that is "
-        "saved. Nearly all of the time is copying.",
+        f"{0.75 * single.length:.0f} ms": "That needs a kernel that takes half of the time. The copies take most of "
+        "it.",
+        f"{single.length - kernel / 2:.0f} ms": f"The kernel takes {kernel:.1f} of {single.length:.0f} ms; half of "
+        "that is saved. Nearly all of the time is copying.",
     }
     return predict(
         f"Two {host_timeline.SIZE} × {host_timeline.SIZE} matrices are copied to the GPU, multiplied, and the product "
-        f"is copied back: {one.length:.0f} ms with ordinary NumPy arrays. With a kernel twice as fast it takes about",
+        f"is copied back: {single.length:.0f} ms with ordinary NumPy arrays. With a kernel twice as fast it takes "
+        "about",
         reasons=options,
-        answer=f"{one.length - kernel / 2:.0f} ms",
+        answer=f"{single.length - kernel / 2:.0f} ms",
         picture=timelines,
     )
 

@@ -223,8 +223,8 @@ def predict_store() -> Prediction:
     launch = bank_board.shown(
         OwnKernel(TURNED.solved, problem.entry, problem.block, problem.tile, problem.tiles.BK or 1, scaled=False)
     )
-    found = places(launch)
-    store = next(place for place in found if place.name == "store to As")
+    accesses = places(launch)
+    store = next(access for access in accesses if access.name == "store to As")
     return predict(
         "Wavefronts for one store of a warp to the transposed A tile:",
         reasons={
@@ -233,7 +233,7 @@ def predict_store() -> Prediction:
             8: "All rows begin in bank 0, because 64 is a multiple of 32: each of four banks has 8 words to store.",
             32: "That needs all words to lie in one bank, but the four floats of a row lie in four banks.",
         },
-        answer=found[store][0].wavefronts,
+        answer=accesses[store][0].wavefronts,
         picture=lambda: bank_board.picture_of(launch, store),
     )
 

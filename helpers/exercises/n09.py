@@ -59,7 +59,7 @@ def with_one_change(changed: str) -> str:
     """
     source = get("vectorized_ptx").source
     plain = {"load4_read_only": ("ld.global.nc", "p"), "load4_shared": ("ld.shared", "&first")}
-    ((start, address),) = (one for name, one in plain.items() if name != changed)
+    ((start, address),) = (operand for name, operand in plain.items() if name != changed)
     before, rest = source.split(f'    float4 v;\n    asm volatile("{start}')
     _, after = rest.split("    return v;\n", 1)
     return f"{before}    return *reinterpret_cast<const float4 *>({address});\n{after}"
@@ -76,7 +76,7 @@ def taken_apart() -> dict[str, Budget]:
         "PTX for shared memory alone": launch.with_source(with_one_change("load4_shared")),
         "vectorized_ptx: both": launch,
     }
-    return {name: budget.predicted(cycles.predict(one), name, shape) for name, one in launches.items()}
+    return {name: budget.predicted(cycles.predict(launch), name, shape) for name, launch in launches.items()}
 
 
 def _scaled(i: MapInputs) -> np.ndarray:

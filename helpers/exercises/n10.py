@@ -207,8 +207,8 @@ def copy_map(kernel: OwnKernel, thread: tuple[int, int] = (5, 2)) -> theme.Figur
     written = kernel.launch(T, T, 4 * T)
     for launch in (written, written.with_source(THREE_STAGES.solved)):
         with suppress(CannotTell):
-            found = stage_copies(run.record(launch), {"A": 4 * T, "B": T}, T * T, "A")
-            return copies_figure(found, thread, "Which thread copies which element into which stage")
+            copies = stage_copies(run.record(launch), {"A": 4 * T, "B": T}, T * T, "A")
+            return copies_figure(copies, thread, "Which thread copies which element into which stage")
     raise AssertionError("the course's solution copies single floats")
 
 

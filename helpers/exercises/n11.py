@@ -63,10 +63,10 @@ def check_floats(WM: int | None, WN: int | None) -> Verdict:
     if lanes != 32:
         return Verdict(False, f"({WM} / {TM}) · ({WN} / {TN}) = {lanes} threads, but a warp has 32 lanes.")
     fewest = min(TM * down + TN * (32 // down) for down in (1, 2, 4, 8, 16, 32))
-    told = f"{WM} × {WN}: {WM} + {WN} = {WM + WN} floats for {WM * WN} FMAs."
+    counted = f"{WM} × {WN}: {WM} + {WN} = {WM + WN} floats for {WM * WN} FMAs."
     if fewest == WM + WN:
-        return Verdict(True, f"{told} No warp tile with patches of {TM} × {TN} needs fewer.")
-    return Verdict(False, f"{told} Another one needs fewer: the nearer to a square, the shorter its edges.")
+        return Verdict(True, f"{counted} No warp tile with patches of {TM} × {TN} needs fewer.")
+    return Verdict(False, f"{counted} Another one needs fewer: the nearer to a square, the shorter its edges.")
 
 
 @question("own_lane_map", "A lane map of your own")
@@ -77,9 +77,9 @@ def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
     """
     if not isinstance(lane_y, str) or not isinstance(lane_x, str):
         return Verdict(False, 'Give both formulas as text, such as "lane / LANES_X".')
-    told = _cannot_be(lane_y, lane_x, kernel)
-    if told:
-        return Verdict(False, told)
+    refusal = _cannot_be(lane_y, lane_x, kernel)
+    if refusal:
+        return Verdict(False, refusal)
     line = f"lane_y = {lane_y}, lane_x = {lane_x}"
     launch = hierarchy.shown(kernel)
     launch = launch.with_source(launch.source.replace(hierarchy.LANE_MAP, line))
@@ -91,13 +91,15 @@ def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
     except (CompileError, SimulatorError, CannotTell) as error:
         return Verdict(False, str(error).split("\n\n")[0])
     loads = data.loads[0]
-    told = f"C is right. The loads of A take {_each(loads['As'])} wavefronts each, those of B {_each(loads['Bs'])}."
+    counted = f"C is right. The loads of A take {_each(loads['As'])} wavefronts each, those of B {_each(loads['Bs'])}."
     if _places(lane_y, lane_x, kernel) == _places(*_ZIGZAG_FORMULAS, kernel):
-        return Verdict(False, f"{told} But that is our zigzag: every lane stands where it stands there. Find another.")
+        return Verdict(
+            False, f"{counted} But that is our zigzag: every lane stands where it stands there. Find another."
+        )
     if loads["As"].each == loads["Bs"].each == 2:
-        return Verdict(True, f"{told} Both are merged.")
+        return Verdict(True, f"{counted} Both are merged.")
     which = "Lanes i and i ^ 1, or else i and i ^ 2, must all read the same floats for a load to be merged."
-    return Verdict(None if line == _ROW_BY_ROW else False, f"{told} {which}")
+    return Verdict(None if line == _ROW_BY_ROW else False, f"{counted} {which}")
 
 
 _ROW_BY_ROW = hierarchy.LANE_MAPS["row by row"]
@@ -111,10 +113,10 @@ def _cannot_be(lane_y: str, lane_x: str, kernel: Kernel) -> str:
     for name, formula, size in (("lane_y", lane_y, down), ("lane_x", lane_x, across)):
         if "//" in formula:
             return f"{name} = {formula}: in C++ // begins a comment. Whole numbers are divided by /."
-        found = integers.value(formula, {"lane": np.arange(32), "LANES_Y": down, "LANES_X": across})
-        outside = [] if found is None else np.flatnonzero((found := np.broadcast_to(found, 32)) // size != 0)
+        lanes = integers.value(formula, {"lane": np.arange(32), "LANES_Y": down, "LANES_X": across})
+        outside = [] if lanes is None else np.flatnonzero((lanes := np.broadcast_to(lanes, 32)) // size != 0)
         if len(outside):
-            return f"{name} must be 0 … {size - 1}, and {formula} is {int(found[outside[0]])} for lane {outside[0]}."
+            return f"{name} must be 0 … {size - 1}, and {formula} is {int(lanes[outside[0]])} for lane {outside[0]}."
     return ""
 
 
@@ -123,10 +125,10 @@ def _places(lane_y: str, lane_x: str, kernel: Kernel) -> list[object]:
     sizes = kernel.params
     down, across = sizes["WM"] // sizes["TM"], sizes["WN"] // sizes["TN"]
     names = {"lane": np.arange(32), "LANES_Y": down, "LANES_X": across}
-    found = [integers.value(one, names) for one in (lane_y, lane_x)]
+    lanes = [integers.value(formula, names) for formula in (lane_y, lane_x)]
     return [
-        text if one is None else np.broadcast_to(one, 32).tolist()
-        for text, one in zip((lane_y, lane_x), found, strict=True)
+        text if value is None else np.broadcast_to(value, 32).tolist()
+        for text, value in zip((lane_y, lane_x), lanes, strict=True)
     ]
 
 

@@ -42,7 +42,7 @@ def fmas_of(order: Order) -> tuple[Fma, ...]:
 
 def steps_of(fmas: Sequence[Fma]) -> tuple[Step, ...]:
     """What the two banks do with FMAs."""
-    return queue(asked_of(one.text for one in fmas))
+    return queue(asked_of(fma.text for fma in fmas))
 
 
 def show_order(order: Order, title: str = "Your order, in the two queues") -> theme.Figure:
@@ -69,7 +69,7 @@ def predict_without_reuse() -> Prediction:
         "a third": "Nearly every FMA now reads three registers, from two banks, and that takes more than a cycle.",
         "two thirds": "That would be three cycles for each FMA, one for each register. But there are two banks.",
     }
-    answer = min(zip(options, (0, 0.1, 1 / 3, 2 / 3), strict=True), key=lambda one: abs(one[1] - lost))[0]
+    answer = min(zip(options, (0, 0.1, 1 / 3, 2 / 3), strict=True), key=lambda pair: abs(pair[1] - lost))[0]
     bars = {"with its marks": before, "without marks": after}
     return predict(
         "Clear all marks. How much of its speed does the kernel lose?",
@@ -90,7 +90,7 @@ def predict_in_turn() -> Prediction:
         2.0: "That is what it takes if all of them ask the same bank. Here the other bank has time to catch up.",
         3.0: "Three cycles would be three operands from one bank, each time.",
     }
-    answer = min(options, key=lambda one: abs(one - cycles_of(IN_TURN)))
+    answer = min(options, key=lambda cycles: abs(cycles - cycles_of(IN_TURN)))
     pattern = PATTERNS[IN_TURN][:8]
     return predict(
         "Cycles per FMA, if all FMAs ask one bank for two operands, the even one and the odd one in turn:",
@@ -139,7 +139,7 @@ def predict_own() -> Prediction:
 
 def _bars(rows: Mapping[str, registers.Changed], title: str) -> theme.Figure:
     """Recorded speeds, one bar for each name."""
-    return gflops_figure([Bar(name, 1000 * one.tflops) for name, one in rows.items()], title, registers.label())
+    return gflops_figure([Bar(name, 1000 * row.tflops) for name, row in rows.items()], title, registers.label())
 
 
 LOAD_AT, SHOWN_FMAS = 4, 14
@@ -219,7 +219,7 @@ def _judge_order(function: Any) -> Verdict:
     try:
         given = function()
         order = [] if given is None else [tuple(pair) for pair in given]
-    except Exception as error:  # whatever a learner's function raises is told in a sentence
+    except Exception as error:  # whatever a learner's function raises is answered by a sentence
         return Verdict(False, f"Your function ends with {type(error).__name__}: {error}.")
     if given is None:
         return Verdict(None, "Your function returns None: end it with return and the list.")
@@ -239,8 +239,8 @@ def _judge_order(function: Any) -> Verdict:
     lost = sum(step.lost for step in steps)
     picture = queues_figure(fmas, steps, "Your order, in the two queues")
     if order == row_by_row():
-        told = f"These are the two nested loops: {theme.plural(lost, 'cycle')} lost. The red rows show where."
-        return Verdict(None, told, picture)
+        sentence = f"These are the two nested loops: {theme.plural(lost, 'cycle')} lost. The red rows show where."
+        return Verdict(None, sentence, picture)
     if not lost:
         return Verdict(True, f"All 32 FMAs in {len(order)} cycles: done, the goal is 32.", picture)
     number = next(number for number, step in enumerate(steps) if step.lost)
@@ -271,10 +271,10 @@ FMA_ORDER = FunctionExercise(
 
 JUDGED = Case({"M": 64, "N": 64, "K": 16})
 LOADS = 3  # of a lane at each k: two of As, one of Bs
-_PLACE = "lane / 4 % 4 ^ (lane ^ lane / 2) % 2"
+_LANE_MAP = "lane / 4 % 4 ^ (lane ^ lane / 2) % 2"
 
 UNMERGED_LANES = Blank(
-    **texts.of("12", "unmerged_lanes", place=_PLACE),
+    **texts.of("12", "unmerged_lanes", place=_LANE_MAP),
     difficulty=2,
     problem=Gemm("sgemm", (128,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),

@@ -36,9 +36,9 @@ OCCUPANCY, FLOATS = 0.25, 0.10  # goals of `check_configuration`
 def predict_legal() -> Prediction:
     """How much of the space obeys the kernel's rules. The answer is counted."""
     every = landscape.space()
-    share = sum(not one.broken for one in every) / len(every)
+    share = sum(not point.broken for point in every) / len(every)
     (lanes,) = (rule for rule in get(landscape.KERNEL).rules if "the lanes of a warp" in rule.sentence)
-    alone = sum(not broken((lanes,), one.params) for one in every) / len(every)
+    alone = sum(not broken((lanes,), point.params) for point in every) / len(every)
     options = {
         "nearly all": "The rules are many, and most of them say that one number divides another.",
         "about a half": f"A single rule, 32 lanes in a warp's tile, forbids {1 - alone:.0%}.",
@@ -56,20 +56,24 @@ def check_configuration(**params: int) -> Verdict:
         kernel = get(landscape.KERNEL).replace(**params)
     except ValueError as error:
         return Verdict(None if params == START else False, str(error))
-    found = predicted(DEVICE, kernel)
-    told = f"Legal. Predicted: {found.occupancy:.1%} of the warps, {found.floats_a_fma:.3f} floats per FMA, "
-    told += f"limited by {found.limiter}."
-    if found.spills:
-        return Verdict(False, f"{told} Registers spill: smaller patches need fewer.")
-    if found.occupancy < OCCUPANCY:
+    prediction = predicted(DEVICE, kernel)
+    sentence = (
+        f"Legal. Predicted: {prediction.occupancy:.1%} of the warps, {prediction.floats_a_fma:.3f} floats per FMA, "
+    )
+    sentence += f"limited by {prediction.limiter}."
+    if prediction.spills:
+        return Verdict(False, f"{sentence} Registers spill: smaller patches need fewer.")
+    if prediction.occupancy < OCCUPANCY:
         taken = run.compiled(kernel, DEVICE.arch)
         fits = occupancy(DEVICE, kernel.threads, taken.registers, kernel.shared_bytes).fraction
         if fits < OCCUPANCY or taken.local_bytes:
-            return Verdict(False, f"{told} At least {OCCUPANCY:.0%} of the warps are wanted.")
-        told += f" But the compiler takes {taken.registers} registers, not {found.registers}: {fits:.1%} fit."
-    if found.floats_a_fma > FLOATS:
-        return Verdict(False, f"{told} At most {FLOATS:.2f} floats per FMA are wanted: larger warp tiles read less.")
-    return Verdict(True, told)
+            return Verdict(False, f"{sentence} At least {OCCUPANCY:.0%} of the warps are wanted.")
+        sentence += f" But the compiler takes {taken.registers} registers, not {prediction.registers}: {fits:.1%} fit."
+    if prediction.floats_a_fma > FLOATS:
+        return Verdict(
+            False, f"{sentence} At most {FLOATS:.2f} floats per FMA are wanted: larger warp tiles read less."
+        )
+    return Verdict(True, sentence)
 
 
 START = {"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 64, "TM": 8, "TN": 8, "SLICES": 1, "STAGES": 2, "BLOCKS": 1}
@@ -211,11 +215,11 @@ def keep_cases() -> tuple[functions.Case, ...]:
 
     Each limit is met exactly: 132 tiles for as many SMs at 1400, and 15 of 25 places, 60 %, at 300.
     """
-    cases: list[tuple[Params, int, int]] = [(one, HAND_SIZE, DEVICE.sms) for one in BY_HAND]
-    legal = [one.params for one in landscape.space() if not one.broken]
+    cases: list[tuple[Params, int, int]] = [(params, HAND_SIZE, DEVICE.sms) for params in BY_HAND]
+    legal = [point.params for point in landscape.space() if not point.broken]
     others = ((1400, DEVICE.sms), (2049, DEVICE.sms), (4096, 108), (300, 25), (700, 20), (1500, 8))
-    cases += [(one, size, sms) for size, sms in others for one in legal]
-    return tuple(_keep_case(*one) for one in cases)
+    cases += [(params, size, sms) for size, sms in others for params in legal]
+    return tuple(_keep_case(*case) for case in cases)
 
 
 def _keep_case(params: Params, size: int, sms: int) -> functions.Case:
@@ -231,21 +235,21 @@ def _keep_case(params: Params, size: int, sms: int) -> functions.Case:
 @question("keep", "Write it: what is worth measuring")
 def check_keep(keep: Keep) -> Verdict:
     """A function of (params, size, sms) that says whether a configuration is worth measuring."""
-    cases, found = keep_cases(), []
+    cases, decisions = keep_cases(), []
     for case in cases:
         try:
-            found.append(keep(*case.arguments))
+            decisions.append(keep(*case.arguments))
         except Exception as error:
             return Verdict(False, f"{type(error).__name__}: {error}, for {written(_short(case.arguments[0]))}.")
-    if None in found:
+    if None in decisions:
         return EMPTY
-    answers = tuple(map(bool, found))
+    answers = tuple(map(bool, decisions))
     for case, kept in zip(cases, answers, strict=True):
         if kept != case.expected:
             known = functions.explained(answers, cases, KEEP_MISTAKES)
             because = "".join(f"\nWhy: {why}" for why in known)
-            told = f"{case.words}: your function {'keeps' if kept else 'drops'} it, but {case.right}"
-            return Verdict(False, f"{told}{because}")
+            sentence = f"{case.words}: your function {'keeps' if kept else 'drops'} it, but {case.right}"
+            return Verdict(False, f"{sentence}{because}")
     return Verdict(True, f"Right for {len(cases)} configurations, {sum(answers)} of which are worth measuring.")
 
 
@@ -305,9 +309,9 @@ def check_search(search: Search) -> Verdict:
             return speeds[candidate]
 
         try:
-            found = search(list(candidates), measure, budget)
+            result = search(list(candidates), measure, budget)
         except Exception as error:
-            because = _why_it_ended(error, [speeds[one] for one in asked])
+            because = _why_it_ended(error, [speeds[candidate] for candidate in asked])
             return Verdict(False, f"{type(error).__name__}: {error}. The case: {about}.{because}")
         if not asked:
             return EMPTY
@@ -320,9 +324,9 @@ def check_search(search: Search) -> Verdict:
             return Verdict(
                 False, f"Measure in the order of the candidates: their order is what a predictor is for. {case}"
             )
-        if found != best:
-            because = _why_it_found(found, candidates, speeds, budget, asked)
-            return Verdict(False, f"It gives {found!r}, expected {best!r}. {case}{because}")
+        if result != best:
+            because = _why_it_found(result, candidates, speeds, budget, asked)
+            return Verdict(False, f"It gives {result!r}, expected {best!r}. {case}{because}")
     return Verdict(
         True, f"Right in {len(SEARCHES)} cases: budget, order, repeated candidates and wrong results included."
     )
@@ -338,23 +342,23 @@ def _why_it_ended(error: Exception, measured: Sequence[float | None]) -> str:
 
 
 def _why_it_found(
-    found: object, candidates: Sequence[str], speeds: Mapping[str, float | None], budget: int, asked: Sequence[str]
+    answer: object, candidates: Sequence[str], speeds: Mapping[str, float | None], budget: int, asked: Sequence[str]
 ) -> str:
     """The slip by which a search gives another candidate than the fastest that it may measure, if it is a known one."""
-    right = [one for one in asked if speeds[one] is not None]
+    right = [candidate for candidate in asked if speeds[candidate] is not None]
     if len(asked) < min(budget, len(set(candidates))):
         why = (
             f"It measures only {len(asked)}: a candidate that is known costs nothing, and a wrong result ends nothing."
         )
-    elif found in speeds.values() and found is not None:
+    elif answer in speeds.values() and answer is not None:
         why = "That is a speed. Return the candidate that reached it."
-    elif found in asked and found not in right:
+    elif answer in asked and answer not in right:
         why = "Its result was wrong: None is no speed, and must not win."
-    elif right and found == min(right, key=speeds.__getitem__) and len(right) > 1:
+    elif right and answer == min(right, key=speeds.__getitem__) and len(right) > 1:
         why = "That is the slowest of those that were measured."
-    elif found == asked[-1]:
+    elif answer == asked[-1]:
         why = "That is the candidate that was measured last, not the fastest."
-    elif found is None:
+    elif answer is None:
         why = "Some results were right: return the fastest of them."
     else:
         return ""
@@ -400,8 +404,8 @@ TUNABLE = Blank(
     problem=_problem(FIRST),
     picture=ThreadMapOf("C", Case({"M": 32, "N": 64, "K": 8}), "your kernel", thread=9),
     goals=(
-        goals.refused({entry_of(one): why for one, why in IMPOSSIBLE.items()}),
-        *(goals.right_with(_problem(one)) for one in OTHERS),
+        goals.refused({entry_of(params): why for params, why in IMPOSSIBLE.items()}),
+        *(goals.right_with(_problem(params)) for params in OTHERS),
     ),
     judged=Case({"M": 32, "N": 64, "K": 16}),
     wrong=(

@@ -50,14 +50,14 @@ def shares() -> dict[tuple[int, int, int], float]:
 
     What comes after it was made for what these lose, and has a step of its own in the notebook.
     """
-    found = {}
+    shapes = {}
     for _, suite in ladder.SUITES:
         data = ladder_of(DEVICE.name, suite)
         for shape in data.shapes:
             points = (point for name, point in data.at(shape).items() if name in COMPARED)
             best = max(points, key=lambda point: point.gflops)
-            found[shape] = best.gflops / best.cublas
-    return found
+            shapes[shape] = best.gflops / best.cublas
+    return shapes
 
 
 LARGE, ALIGNED = 1024, 4  # the side from which on a shape is large; floats of a float4
@@ -74,10 +74,10 @@ def class_of(shape: tuple[int, int, int]) -> str:
 
 def classes() -> dict[str, list[tuple[int, int, int]]]:
     """The shapes of `shares` by class."""
-    found: dict[str, list[tuple[int, int, int]]] = {}
+    shapes: dict[str, list[tuple[int, int, int]]] = {}
     for shape in shares():
-        found.setdefault(class_of(shape), []).append(shape)
-    return found
+        shapes.setdefault(class_of(shape), []).append(shape)
+    return shapes
 
 
 def mean_of(ratios: Iterable[float]) -> float:
@@ -89,10 +89,10 @@ def fastest_by_group() -> Table:
     """What `gemm_kernels.fastest` reached on each GPU, a line for each group of shapes."""
     rows = []
     for gpu in recordings.gpus(suites=(FASTEST,)):
-        for one in compared.summaries(found := recordings.fastest(gpu)):
-            used = Counter(row.kernel for row in found if row.group == one.group).most_common(3)
-            means = (f"{one.faster} of {one.shapes}", f"{one.of_cublas:.2f}", f"{one.of_best:.2f}")
-            rows.append((devices.get(gpu).short, one.group, *means, ", ".join(f"{name} {n}" for name, n in used)))
+        for summary in compared.summaries(recorded_rows := recordings.fastest(gpu)):
+            used = Counter(row.kernel for row in recorded_rows if row.group == summary.group).most_common(3)
+            means = (f"{summary.faster} of {summary.shapes}", f"{summary.of_cublas:.2f}", f"{summary.of_best:.2f}")
+            rows.append((devices.get(gpu).short, summary.group, *means, ", ".join(f"{name} {n}" for name, n in used)))
     head = ("GPU", "shapes", "faster than cuBLAS", "geometric mean", "of the best of cuBLASLt", "kernels chosen most")
     return Table(
         head,
@@ -105,37 +105,37 @@ def fastest_by_group() -> Table:
 def found_by_search() -> dict[tuple[int, int, int], float]:
     """Shape -> the best share of cuBLAS at the squares that only the search of notebook 13 has timed."""
     known = shares()
-    found: dict[tuple[int, int, int], float] = {}
-    for one in recordings.load(DEVICE.name, "finals"):
-        shape = (one.M, one.N, one.K)
+    rates: dict[tuple[int, int, int], float] = {}
+    for row in recordings.load(DEVICE.name, "finals"):
+        shape = (row.M, row.N, row.K)
         if shape not in known:
-            found[shape] = max(one.of_cublas, found.get(shape, 0.0))
-    return found
+            rates[shape] = max(row.of_cublas, rates.get(shape, 0.0))
+    return rates
 
 
 def predict_wins() -> Prediction:
     """At how many of the recorded shapes the fastest kernel of the ladder beats cuBLAS. The recordings answer."""
     won_by = shares()
-    found = list(won_by.values())
-    won = sum(share > 1 for share in found) / len(found)
+    wins_by = list(won_by.values())
+    won = sum(share > 1 for share in wins_by) / len(wins_by)
     options = ("at none", "at a few", "at less than half, but more than a few", "at most of them")
     answer = options[0 if not won else 1 if won <= FEW else 2 if won <= MOST else 3]
     best = max(won_by, key=won_by.__getitem__)
     small = [share for (M, N, _), share in won_by.items() if M * N < SMALL**2]
     large = [share for (M, N, _), share in won_by.items() if M * N >= SMALL**2]
-    wins = [sum(share > 1 for share in some) for some in (found, small, large)]
-    told = f"It is {wins[0]} of {len(found)} in the recordings."
+    wins = [sum(share > 1 for share in some) for some in (wins_by, small, large)]
+    sentence = f"It is {wins[0]} of {len(wins_by)} in the recordings."
     reasons = (
         f"A library chooses by rules among kernels for every purpose: at {shape_label(best)} the best of the ladder is "
         f"{won_by[best]:.2f} times as fast.",
         f"Small matrices are easy prey, {wins[1]} of the {len(small)} with fewer than {SMALL}² elements in C. Of the "
         f"{len(large)} others it is {wins[2]}.",
-        told,
-        f"{told} Each shape has its own kernel and its own parameters, found by measuring; one kernel for all would "
-        "not do it.",
+        sentence,
+        f"{sentence} Each shape has its own kernel and its own parameters, found by measuring; one kernel for all "
+        "would not do it.",
     )
     return predict(
-        f"At how many of the {len(found)} recorded shapes is a kernel of the ladder faster than cuBLAS?",
+        f"At how many of the {len(wins_by)} recorded shapes is a kernel of the ladder faster than cuBLAS?",
         reasons=dict(zip(options, reasons, strict=True)),
         answer=answer,
         picture=ladder.small_multiples,
@@ -204,14 +204,16 @@ def check_group(rows: int | None) -> Verdict:
         return Verdict(None, "Not answered yet: put your number in place of None and run the cell again.")
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= TILES[0]:
         return Verdict(False, f"{rows!r} is not a number of rows of tiles: C has 1 to {TILES[0]} of them.")
-    counted = {one: floats_a_step(one) for one in range(1, TILES[0] + 1)}
+    counted = {number: floats_a_step(number) for number in range(1, TILES[0] + 1)}
     fewest = min(counted.values())
-    told = (
+    sentence = (
         f"{rows} rows together: {counted[rows]} different floats at each k, where one row at a time needs {counted[1]}."
     )
     if counted[rows] <= CLOSE * fewest:
-        return Verdict(True, f"{told} The fewest of all numbers is {fewest}.")
-    return Verdict(False, f"{told} Another number needs fewer: the running blocks should form nearly a square of C.")
+        return Verdict(True, f"{sentence} The fewest of all numbers is {fewest}.")
+    return Verdict(
+        False, f"{sentence} Another number needs fewer: the running blocks should form nearly a square of C."
+    )
 
 
 # --- which block takes which tile
@@ -222,9 +224,11 @@ COUNTED = Case({"M": 64, "N": 128, "K": 1})  # whose rows and columns the goal c
 
 def _drawn_order(kernel: Kernel, problem: Gemm, title: str) -> theme.Figure:
     """The order of the grid beside the learner's, with the panels that the first blocks need."""
-    found = raster.recorded(trial.record(kernel, problem.prepare(COUNTED)), problem.tile, RUNNING, title)
-    down, along = found.tiles
-    return rasters_figure((raster.grouped(1, down, along, RUNNING), found), "In which order do blocks take the tiles?")
+    recorded = raster.recorded(trial.record(kernel, problem.prepare(COUNTED)), problem.tile, RUNNING, title)
+    down, along = recorded.tiles
+    return rasters_figure(
+        (raster.grouped(1, down, along, RUNNING), recorded), "In which order do blocks take the tiles?"
+    )
 
 
 RASTER = Blank(
@@ -238,9 +242,8 @@ RASTER = Blank(
     wrong=(
         Wrong("last_group", "The last group may have fewer than GROUP rows of tiles, and its blocks leave C: divide by "
               "the rows that it has."),
-        Wrong("whole_columns", "Right, but the blocks go down whole columns of C: only GROUP rows belong together."),
-        Wrong("number_by_columns", "Blocks start row by row of the grid, so the number of a block is blockIdx.y * "
-              "tiles_x + blockIdx.x.", (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.x * tiles_y + blockIdx.y"),)),
+        Wrong("whole_columns", "Right, but the blocks go down whole columns of C: only GROUP rows belong together.",
+              text=r"% tiles_y\b"),
         Wrong("along_rows", "Right, but inside a group the blocks still go along the rows: go down the columns of the "
               "group."),
         Wrong("number_by_threads", "A row of the grid has gridDim.x blocks; blockDim.x is the threads of a block.",
@@ -350,11 +353,11 @@ def _equal(block: int, total: int, blocks: int) -> int:
 
 def _share(tiles: int, steps: int, blocks: int, block: int, begins: Begins = _equal) -> tuple[schedule.Piece, ...]:
     """The pieces of a block's share, up to where the next block's begins, cut where a tile ends."""
-    begin, end = (begins(one, tiles * steps, blocks) for one in (block, block + 1))
+    begin, end = (begins(part, tiles * steps, blocks) for part in (block, block + 1))
     cuts = sorted({begin, end, *range(-(-begin // steps) * steps, end, steps)})
     return tuple(
-        schedule.Piece(one // steps, one % steps, one % steps + other - one)
-        for one, other in zip(cuts, cuts[1:], strict=False)
+        schedule.Piece(begin // steps, begin % steps, begin % steps + other - begin)
+        for begin, other in zip(cuts, cuts[1:], strict=False)
     )
 
 

@@ -45,7 +45,7 @@ class Ratios:
     @property
     def faster(self) -> int:
         """At how many shapes ours is faster."""
-        return sum(one > 1 for one in self.each)
+        return sum(ratio > 1 for ratio in self.each)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def ratios(group: str, condition: str = USUAL, kernel: str = FASTEST, gpu: str =
     for row in recordings.raw(gpu, SUITE)["rows"]:
         if (row["group"], row["condition"]) == (group, condition):
             times.setdefault((row["M"], row["N"], row["K"]), {})[row["kernel"]] = row["median_ms"]
-    return Ratios(tuple(one[CUBLAS] / one[kernel] for one in times.values() if kernel in one))
+    return Ratios(tuple(row[CUBLAS] / row[kernel] for row in times.values() if kernel in row))
 
 
 def at_work(kernel: str, way: str, data: str = USUAL, gpu: str = devices.DEFAULT.name) -> AtWork:
@@ -108,10 +108,10 @@ def table(gpu: str = devices.DEFAULT.name) -> Table:
 
 
 def _unseen(gpu: str) -> str:
-    found = ratios(UNSEEN, gpu=gpu)
+    unseen = ratios(UNSEEN, gpu=gpu)
     return (
-        f"At {len(found.each)} more, in no table above and by which nothing is chosen, it is {found.mean:.2f}: "
-        f"faster at {found.faster}, at worst {min(found.each):.2f}."
+        f"At {len(unseen.each)} more, in no table above and by which nothing is chosen, it is {unseen.mean:.2f}: "
+        f"faster at {unseen.faster}, at worst {min(unseen.each):.2f}."
     )
 
 
@@ -128,7 +128,7 @@ def best_algorithms(gpu: str = devices.DEFAULT.name) -> Ratios:
     """The time of the fastest of all of cuBLASLt's algorithms over ours, at each large square."""
     rows = [row for row in recordings.raw(gpu, ALGORITHMS)["rows"] if (row["M"], row["N"], row["K"]) in CLASSES[LARGE]]
     times = [{name: row[name]["median_ms"] for name in (CUBLAS, NAMED, EVERY, FASTEST)} for row in rows]
-    return Ratios(tuple(min(one.values()) / ours for one in times if (ours := one.pop(FASTEST))))
+    return Ratios(tuple(min(row.values()) / ours for row in times if (ours := row.pop(FASTEST))))
 
 
 def _guesses(gpu: str) -> str:
@@ -165,9 +165,9 @@ def _sustained(gpu: str) -> str:
 
 
 def _layouts(gpu: str) -> str:
-    found = layouts(gpu)
-    best = max(LAYOUTS, key=lambda letters: found[CUBLAS, letters])
+    times = layouts(gpu)
+    best = max(LAYOUTS, key=lambda letters: times[CUBLAS, letters])
     return (
-        f"Yes, row by row (NN). cuBLAS is fastest with {best}, {found[CUBLAS, best]:.1f} TFLOPS at 8192³, with NN "
-        f"{found[CUBLAS, 'NN']:.1f}; fastest has {found[FASTEST, 'NN']:.1f}."
+        f"Yes, row by row (NN). cuBLAS is fastest with {best}, {times[CUBLAS, best]:.1f} TFLOPS at 8192³, with NN "
+        f"{times[CUBLAS, 'NN']:.1f}; fastest has {times[FASTEST, 'NN']:.1f}."
     )

@@ -107,8 +107,8 @@ class FmaExplorer(LiveExplorer):
         most = devices.DEFAULT.peak_fp32_gflops / (1 + lost / len(fmas))
         note = f"With FMAs alone {theme.speed(most)} would be the most (predicted for the {devices.DEFAULT.short})"
         if choice.lanes in MAPS:
-            found = registers.recorded(choice.lanes, kind="own")
-            note += f"; the kernel with these lanes: {found.tflops:.1f} TFLOPS at 4096³, {registers.label()}"
+            recorded = registers.recorded(choice.lanes, kind="own")
+            note += f"; the kernel with these lanes: {recorded.tflops:.1f} TFLOPS at 4096³, {registers.label()}"
         return picture_of(choice), f"{note}."
 
 

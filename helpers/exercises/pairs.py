@@ -44,7 +44,7 @@ def restricted(source: str) -> str:
 def in_a_line(source: str) -> str:
     """The source of a kernel of 16 × 16 threads for 256 threads along x: only their numbering changes."""
     parts = {"threadIdx.x": "(threadIdx.x % 16)", "threadIdx.y": "(threadIdx.x / 16)", "blockDim.x": "16"}
-    return re.sub("|".join(map(re.escape, parts)), lambda found: parts[found.group()], source)
+    return re.sub("|".join(map(re.escape, parts)), lambda match: parts[match.group()], source)
 
 
 @cache
@@ -55,13 +55,13 @@ def launches(size: int = SIZE) -> dict[str, Launch]:
     vectorized = get("vectorized").launch(*shape)
     patch = rungs.kernel_of(exercise("patch"), exercise("patch").solved).launch(*shape)
     flat = replace(patch.with_source(in_a_line(patch.source)), block=(256, 1, 1))
-    found = {SUM_IN_C: in_place, RESTRICTED.format(SUM_IN_C): in_place.with_source(restricted(in_place.source))}
-    found |= {
+    kernels = {SUM_IN_C: in_place, RESTRICTED.format(SUM_IN_C): in_place.with_source(restricted(in_place.source))}
+    kernels |= {
         VECTORIZED: vectorized,
         RESTRICTED.format(VECTORIZED): vectorized.with_source(restricted(vectorized.source)),
     }
-    found |= {PATCH: patch, IN_A_LINE: flat}
-    return {name: replace(launch, name=name) for name, launch in found.items()}
+    kernels |= {PATCH: patch, IN_A_LINE: flat}
+    return {name: replace(launch, name=name) for name, launch in kernels.items()}
 
 
 def speeds(*names: str) -> list[Measurement]:
@@ -69,8 +69,8 @@ def speeds(*names: str) -> list[Measurement]:
     if gpu.backend() == "gpu":
         return rungs.timed([launches()[name] for name in names])
     rows = {row["kernel"]: row for row in recordings.raw(devices.DEFAULT.name, SUITE)["rows"]}
-    found = [{key: value for key, value in rows[name].items() if key != "sha256"} for name in names]
-    return [Measurement.from_row(row, devices.DEFAULT.name) for row in found]
+    measured = [{key: value for key, value in rows[name].items() if key != "sha256"} for name in names]
+    return [Measurement.from_row(row, devices.DEFAULT.name) for row in measured]
 
 
 def sha256(launch: Launch) -> str:

@@ -152,14 +152,14 @@ def _halving(name: str, source: str, entry: str, threads: int, x: Any) -> _Runne
 def _sums(x: Any) -> list[_Runner]:
     n, sms = np.int32(x.size), _sms()
     total, few = gpu.zeros(1, np.float32), 8 * sms
-    one = run.function(ONE_ATOMIC.solved, "sum")
+    kernel = run.function(ONE_ATOMIC.solved, "sum")
     levels, last = run.function(TWO_LEVELS.solved, "block_sums"), run.function(LAST_BLOCK.solved, "sum")
     parts, arrived = gpu.zeros(32 * sms, np.float32), gpu.zeros(1, np.uint32)
     first = parts[:few]
 
     def one_atomic() -> None:
         total.data.memset_async(0, 4)
-        one((-(-x.size // 128),), (128,), (n, x, total))
+        kernel((-(-x.size // 128),), (128,), (n, x, total))
 
     def two_levels() -> None:
         levels((few,), (256,), (n, x, first))
@@ -173,14 +173,14 @@ def _sums(x: Any) -> list[_Runner]:
         quick((3 * sms,), (FAST_THREADS,), (n, x, parts, arrived, total))
 
     quick = fast(SUM)
-    found = lambda: float(total[0])  # noqa: E731
+    total_of = lambda: float(total[0])  # noqa: E731
     return [
-        _Runner(SUM, ONE_ATOMIC.name, 1, x.nbytes, one_atomic, found),
+        _Runner(SUM, ONE_ATOMIC.name, 1, x.nbytes, one_atomic, total_of),
         _halving(BLOCK_TREE.name, BLOCK_TREE.solved, "block_sums", 128, x),
         _halving(WARP_TREE.name, WARP_TREE.solved, "warp_sums", 32, x),
-        _Runner(SUM, TWO_LEVELS.name, 2, x.nbytes, two_levels, found),
-        _Runner(SUM, LAST_BLOCK.name, 1, x.nbytes, last_block, found),
-        _Runner(SUM, "sum at memory speed", 1, x.nbytes, fastest, found),
+        _Runner(SUM, TWO_LEVELS.name, 2, x.nbytes, two_levels, total_of),
+        _Runner(SUM, LAST_BLOCK.name, 1, x.nbytes, last_block, total_of),
+        _Runner(SUM, "sum at memory speed", 1, x.nbytes, fastest, total_of),
     ]
 
 
@@ -212,7 +212,7 @@ def scans(n: int = N, budget_s: float = 2.0) -> dict[str, tuple[float, float]]:
     starts = [lambda: y.data.copy_from_device_async(x.data, x.nbytes), *(runner.start for runner in runners)]
     times = take_turns(starts, cupy.cuda.get_current_stream(), budget_s, flusher())
     copy, *others = np.median(times, axis=0).tolist()
-    return {one.name: (copy / ms, error) for one, ms, error in zip(runners, others, errors, strict=True)}
+    return {runner.name: (copy / ms, error) for runner, ms, error in zip(runners, others, errors, strict=True)}
 
 
 def _others(x: Any, y: Any, numbers: Any, few: Any) -> list[_Runner]:
@@ -267,16 +267,16 @@ def _library(x: Any, y: Any, numbers: Any) -> list[_Runner]:
 
 def _error(runner: _Runner, x: np.ndarray, exact: np.ndarray, numbers: np.ndarray, few: np.ndarray) -> float:
     """How far the result is from that of float64. exact: the running sums."""
-    found = runner.result()
+    result = runner.result()
     if runner.task == SUM:
-        return abs(found / exact[-1] - 1)
+        return abs(result / exact[-1] - 1)
     if runner.task == SCAN:
-        return float(np.abs(found - exact).max() / abs(exact[-1]))
+        return float(np.abs(result - exact).max() / abs(exact[-1]))
     if runner.task == ARGMIN:
-        return float(found != int(x.argmin()))
+        return float(result != int(x.argmin()))
     if runner.task == COUNTS:
         wanted = np.bincount(few, minlength=BINS) if runner.name == HISTOGRAM.name else np.bincount(numbers)
-        return float(np.count_nonzero(found != wanted))
+        return float(np.count_nonzero(result != wanted))
     return 0.0
 
 
@@ -304,8 +304,8 @@ def measured(n: int = N, budget_s: float = 2.0) -> Measured:
     starts = [runner.start for runner in runners]
     times = take_turns(starts, cupy.cuda.get_current_stream(), budget_s, flusher())
     ways = tuple(
-        Way(one.task, one.name, one.launches, one.bytes, Timing.of(times[:, column]), error)
-        for column, (one, error) in enumerate(zip(runners, errors, strict=True))
+        Way(runner.task, runner.name, runner.launches, runner.bytes, Timing.of(times[:, column]), error)
+        for column, (runner, error) in enumerate(zip(runners, errors, strict=True))
     )
     return Measured(ways, bits(x), MEASURED)
 
@@ -321,15 +321,15 @@ def bits(x: Any) -> dict[str, tuple[str, ...]]:
     atomics = run.function(TWO_LEVELS.solved.replace(store, "atomicAdd(parts, v)"), "block_sums")
     last = run.function(LAST_BLOCK.solved, "sum")
     parts, arrived = gpu.zeros(32 * sms, np.float32), gpu.zeros(1, np.uint32)
-    found: dict[str, list[str]] = {ATOMIC_PARTS: [], LAST_BLOCK.name: []}
+    bits_of: dict[str, list[str]] = {ATOMIC_PARTS: [], LAST_BLOCK.name: []}
     for _ in range(AGAIN):
         total = gpu.zeros(1, np.float32)
         atomics((8 * sms,), (256,), (n, x, total))
-        found[ATOMIC_PARTS].append(hex_of(float(total[0])))
+        bits_of[ATOMIC_PARTS].append(hex_of(float(total[0])))
         total = gpu.zeros(1, np.float32)
         last((32 * sms,), (64,), (n, x, parts, arrived, total))
-        found[LAST_BLOCK.name].append(hex_of(float(total[0])))
-    return {name: tuple(ones) for name, ones in found.items()}
+        bits_of[LAST_BLOCK.name].append(hex_of(float(total[0])))
+    return {name: tuple(ones) for name, ones in bits_of.items()}
 
 
 def hex_of(value: float) -> str:
@@ -348,8 +348,8 @@ def recorded(gpu_name: str = devices.DEFAULT.name) -> Measured:
             Timing(row["median_ms"], row["lower_ms"], row["upper_ms"], row["repeats"]), row["error"])
         for row in content["rows"]
     )  # fmt: skip
-    found = {name: tuple(ones) for name, ones in content["bits"].items()}
-    return Measured(ways, found, recorded_on(content["gpu"]))
+    bits = {name: tuple(ones) for name, ones in content["bits"].items()}
+    return Measured(ways, bits, recorded_on(content["gpu"]))
 
 
 @cache
@@ -360,47 +360,47 @@ def speeds() -> Measured:
     return recorded(recordings.shown(SUITE))
 
 
-def table(tasks: Sequence[str], found: Measured | None = None) -> Table:
+def table(tasks: Sequence[str], measured: Measured | None = None) -> Table:
     """The ways to do these tasks beside the copy: launches, time, bandwidth, share of the copy's, error."""
     head = ("way", "launches", "µs", "GB/s", "of the copy", "error")
     try:
-        found = found or speeds()
+        measured = measured or speeds()
     except recordings.NoRecording:
         return not_recorded(head)
     rows, lost = [], set()
-    for number, way in enumerate(one for one in found.ways if one.name == COPY or one.task in tasks):
+    for number, way in enumerate(way_of for way_of in measured.ways if way_of.name == COPY or way_of.task in tasks):
         error = "–" if way.name == COPY else f"{way.error:.0e}" if way.error else "0"
         lost |= {(number, 5)} if way.error > 1e-4 else set()
         rows.append((way.name, str(way.launches or "–"), theme.thousands(1e3 * way.time.median_ms),
-                     theme.thousands(way.bandwidth), f"{found.of_copy(way):.0%}", error))  # fmt: skip
-    return Table(head, tuple(rows), f"{theme.thousands(N)} elements, in turns ({found.label})", frozenset(lost))
+                     theme.thousands(way.bandwidth), f"{measured.of_copy(way):.0%}", error))  # fmt: skip
+    return Table(head, tuple(rows), f"{theme.thousands(N)} elements, in turns ({measured.label})", frozenset(lost))
 
 
 def bits_table() -> Table:
     """How many different results the same sum gave, launch by launch, and their bits."""
     head = ("way", "launches", "different results", "the bits of the first of them, as hexadecimal digits")
     try:
-        found = speeds()
+        measured = speeds()
     except recordings.NoRecording:
         return not_recorded(head, frozenset({3}))
     rows = [
         (name, str(len(ones)), str(len(set(ones))), ", ".join(list(dict.fromkeys(ones))[:4]))
-        for name, ones in found.bits.items()
+        for name, ones in measured.bits.items()
     ]
-    return Table(head, tuple(rows), f"{theme.thousands(N)} floats ({found.label})", words=frozenset({3}))
+    return Table(head, tuple(rows), f"{theme.thousands(N)} floats ({measured.label})", words=frozenset({3}))
 
 
 def record(folder: Path = recordings.FOLDER, budget_s: float = 5.0) -> Path:
     """Measure on the GPU at hand, and write reductions.json."""
-    found = measured(budget_s=budget_s)
+    timings = measured(budget_s=budget_s)
     rows = [
         {"task": way.task, "name": way.name, "launches": way.launches, "bytes": way.bytes, **vars(way.time),
          "error": way.error}
-        for way in found.ways
+        for way in timings.ways
     ]  # fmt: skip
     content = {
         "gpu": gpu.name(), "provenance": provenance(), "n": N, "rows": rows,
-        "bits": {name: list(ones) for name, ones in found.bits.items()},
+        "bits": {name: list(ones) for name, ones in timings.bits.items()},
     }  # fmt: skip
     file = recordings.path(gpu.name(), SUITE, folder)
     recordings.write(file, content)

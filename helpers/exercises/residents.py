@@ -84,8 +84,8 @@ def observe() -> Residents:
     run.call(run.function(changed.source, changed.entry), launch.grid, launch.block, arguments)
     gpu.synchronize()
     on_sm, began, ended = map(gpu.asnumpy, outputs)
-    found = tuple(map(int, together(on_sm, began, ended)))
-    return Residents(found, int(on_sm[0]), len(np.unique(on_sm)), MEASURED)
+    together_with = tuple(map(int, together(on_sm, began, ended)))
+    return Residents(together_with, int(on_sm[0]), len(np.unique(on_sm)), MEASURED)
 
 
 def residents(gpu_name: str = devices.DEFAULT.name) -> Residents:
@@ -102,16 +102,16 @@ def picture(kernel: OwnKernel) -> theme.Figure:
 
     kernel: the tiled one of the learner or of the course, whose recorded addresses say what its warps compute.
     """
-    found = residents()
+    resident = residents()
     launch = kernel.launch(PLACED, PLACED, PLACED)
-    taken = seats(launch, found.blocks)
+    taken = seats(launch, resident.blocks)
     warps = sum(len(seat.rows) for seat in taken)
-    told = (
-        f"SM {found.sm} ran {theme.plural(len(taken), 'block')} at the same time, {theme.plural(warps, 'warp')} in all "
-        f"({found.label}). The launch has {theme.plural(int(np.prod(launch.grid)), 'block')} for {found.used} SMs, and "
-        "those of one SM lie far apart."
+    sentence = (
+        f"SM {resident.sm} ran {theme.plural(len(taken), 'block')} at the same time, {theme.plural(warps, 'warp')} in "
+        f"all ({resident.label}). The launch has {theme.plural(int(np.prod(launch.grid)), 'block')} for "
+        f"{resident.used} SMs, and those of one SM lie far apart."
     )
-    return seats_figure(taken, launch.shape[:2], f"SM {found.sm}", "Which blocks sit on one SM together?", told)
+    return seats_figure(taken, launch.shape[:2], f"SM {resident.sm}", "Which blocks sit on one SM together?", sentence)
 
 
 def tiled() -> Launch:
@@ -133,7 +133,7 @@ def speeds(rooms: Sequence[tuple[int, int]] = ROOMS, gpu_name: str = devices.DEF
     written = ROOM_AT_LAUNCH.written
     launches = [room(T, shared_bytes, written.source) for T, shared_bytes in rooms]
     if gpu.backend() == "gpu":
-        return [f"{theme.thousands(one.gflops)} GFLOPS, {one.label}" for one in rungs.timed(launches)]
+        return [f"{theme.thousands(timing.gflops)} GFLOPS, {timing.label}" for timing in rungs.timed(launches)]
     known = {} if written.by == rungs.LEARNER else _recorded(gpu_name)
     return [
         f"{theme.thousands(known[key].gflops)} GFLOPS, {known[key].label}" if key in known else _predicted(launch)
@@ -146,24 +146,32 @@ def _recorded(gpu_name: str) -> dict[tuple[int, int], Measurement]:
         rows = recordings.raw(gpu_name, SUITE)["rows"]
     except recordings.NoRecording:
         return {}
-    found = [Measurement.from_row(row, gpu_name) for row in rows]
-    return {(one.params["T"], one.params["shared_bytes"]): one for one in found}
+    measurements = [Measurement.from_row(row, gpu_name) for row in rows]
+    return {(measurement.params["T"], measurement.params["shared_bytes"]): measurement for measurement in measurements}
 
 
 def _predicted(launch: Launch) -> str:
-    found, flops = cycles.predict(launch), 2e-6 * np.prod(launch.shape, dtype=float)
-    slow, likely, fast = (theme.thousands(flops / ms) for ms in (found.range_ms[1], found.ms, found.range_ms[0]))
-    return f"{likely} GFLOPS ({slow} to {fast}), {found.label}"
+    prediction, flops = cycles.predict(launch), 2e-6 * np.prod(launch.shape, dtype=float)
+    slow, likely, fast = (
+        theme.thousands(flops / ms) for ms in (prediction.range_ms[1], prediction.ms, prediction.range_ms[0])
+    )
+    return f"{likely} GFLOPS ({slow} to {fast}), {prediction.label}"
 
 
 def record(folder: Path = recordings.FOLDER) -> Path:
     """Observe and time on the GPU at hand, and write residents.json."""
-    found = observe()
-    placed = {"kernel": TILED.name, "size": PLACED, "sm": found.sm, "used": found.used, "blocks": list(found.blocks)}
+    observed = observe()
+    placed = {
+        "kernel": TILED.name,
+        "size": PLACED,
+        "sm": observed.sm,
+        "used": observed.used,
+        "blocks": list(observed.blocks),
+    }
     timed = rungs.timed([room(T, shared_bytes, ROOM_AT_LAUNCH.solved) for T, shared_bytes in ROOMS], budget_s=4.0)
     rows = [
-        replace(one, params={"T": T, "shared_bytes": shared_bytes}).row()
-        for one, (T, shared_bytes) in zip(timed, ROOMS, strict=True)
+        replace(timing, params={"T": T, "shared_bytes": shared_bytes}).row()
+        for timing, (T, shared_bytes) in zip(timed, ROOMS, strict=True)
     ]
     file = recordings.path(gpu.name(), SUITE, folder)
     content = {"gpu": gpu.name(), "provenance": provenance(), "placed": placed, "rows": rows}

@@ -88,8 +88,8 @@ def measure_at(size: int) -> Measure:
     """With a GPU the learner's accepted template (or ours), compiled, checked and timed there; else as recorded."""
     if gpu.backend() == "gpu":
         return Measure(size, {}, f"{MEASURED} on {gpu.name()}", (FEW,))
-    found = speeds(size)
-    return Measure(size, dict(found), recorded_on(devices.DEFAULT.name), (FEW, len(found)))
+    measured = speeds(size)
+    return Measure(size, dict(measured), recorded_on(devices.DEFAULT.name), (FEW, len(measured)))
 
 
 # --- the explorer
@@ -106,7 +106,7 @@ def _shown(setting: Setting) -> Launch:
 
 
 class SettingsExplorer(LiveExplorer):
-    """Controls for the five parameters of the template, the size whose speed is told, and a warp and a lane."""
+    """Controls for the five parameters of the template, the size whose speed is shown, and a warp and a lane."""
 
     def __init__(self, setting: Setting, size: int) -> None:
         options = zip(SPACE.items(), setting, strict=True)
@@ -120,9 +120,9 @@ class SettingsExplorer(LiveExplorer):
     @property
     def setting(self) -> Setting:
         """What the sliders say. Raises CannotShow where the block would be too small or too large."""
-        BM, BN, BK, TM, TN = found = tuple(slider.value for slider in self.sizes.values())
+        BM, BN, BK, TM, TN = sizes = tuple(slider.value for slider in self.sizes.values())
         threads = BM // TM * (BN // TN)
-        if found not in set(settings()):
+        if sizes not in set(settings()):
             raise CannotShow(f"{BM} × {BN} in patches of {TM} × {TN} makes {threads} threads; a block has 32 to 1024.")
         return BM, BN, BK, TM, TN
 
@@ -157,7 +157,7 @@ class SettingsExplorer(LiveExplorer):
 
 
 def explore(setting: Setting = (64, 64, 8, 4, 4), size: int = SIZES[-1]) -> SettingsExplorer:
-    """The explorer, beginning with this setting; size: M = N = K of the speed that is told."""
+    """The explorer, beginning with this setting; size: M = N = K of the speed that is shown."""
     return SettingsExplorer(setting, size)
 
 
@@ -167,7 +167,9 @@ def record() -> str:
     for size in SIZES:
         every = list(settings())
         for setting, measured in zip(
-            every, rungs.timed([kernel_of(one).launch(size, size, size) for one in every], budget_s=3.0), strict=True
+            every,
+            rungs.timed([kernel_of(setting).launch(size, size, size) for setting in every], budget_s=3.0),
+            strict=True,
         ):
             rows.append({"setting": list(setting), "size": size, "gflops": round(measured.gflops, 1),
                          "time": [measured.time.median_ms, measured.time.lower_ms, measured.time.upper_ms,

@@ -63,9 +63,9 @@ def pair_of(C: np.ndarray) -> Pair:
     if len(numbers) > 2:
         second = np.partition(flat[numbers], 1)[1]
         numbers = numbers[flat[numbers] <= second]
-    found = numbers[np.argsort(flat[numbers], kind="stable")][:2]
-    values, places = flat[found].tolist(), found.tolist()
-    missing = 2 - len(found)
+    two = numbers[np.argsort(flat[numbers], kind="stable")][:2]
+    values, places = flat[two].tolist(), two.tolist()
+    missing = 2 - len(two)
     return Pair(tuple(values + [np.inf] * missing), tuple(places + [NOWHERE] * missing))
 
 
@@ -75,10 +75,10 @@ def pair_of(C: np.ndarray) -> Pair:
 def kernel_for(M: int, N: int, K: int, gpu_name: str = devices.DEFAULT.name) -> Kernel:
     """The kernel of the ladder whose main loop the fused one has, with the parameters for a shape."""
     try:
-        found = by_shape.stream_k(M, N, K, gpu_name)
+        kernel = by_shape.stream_k(M, N, K, gpu_name)
     except NoChoice:
-        found = by_shape.stream_k(M, N, K)
-    return found if found.shared_bytes + STATIC_BYTES <= MOST_SHARED else get("stream_k")
+        kernel = by_shape.stream_k(M, N, K)
+    return kernel if kernel.shared_bytes + STATIC_BYTES <= MOST_SHARED else get("stream_k")
 
 
 class Fused:
@@ -93,18 +93,18 @@ class Fused:
         self._compiled = (function or run.function)(SOURCE.read_text(encoding="utf-8"), self.entry)
         self._zeros = np.zeros if on_host else gpu.zeros
         self._parts = self._zeros(max(kernel.workspace_bytes or 0, 4) // 4, np.float32)
-        self._found: dict[int, Any] = {}
+        self._results: dict[int, Any] = {}
 
     def arguments(self, M: int, N: int, K: int, A: Any, B: Any, values: Any, places: Any) -> tuple[Any, ...]:
         """(grid, block, arguments, bytes of shared memory) of a launch."""
         grid = self.kernel.grid(M, N)
-        if grid[0] not in self._found:
-            self._found[grid[0]] = self._zeros(HEAD_BYTES + PAIR_BYTES * grid[0], np.uint8)
+        if grid[0] not in self._results:
+            self._results[grid[0]] = self._zeros(HEAD_BYTES + PAIR_BYTES * grid[0], np.uint8)
         sizes = tuple(map(np.int32, (M, N, K)))
         return (
             grid,
             self.kernel.block,
-            (*sizes, A, B, values, places, self._found[grid[0]], self._parts),
+            (*sizes, A, B, values, places, self._results[grid[0]], self._parts),
             (self.kernel.shared_bytes),
         )
 
@@ -119,10 +119,10 @@ class OfArray:
     def __init__(self, blocks: int, function: Callable[[str, str], Any] | None = None, on_host: bool = False):
         self._compiled = (function or run.function)(SOURCE.read_text(encoding="utf-8"), "two_of_array")
         self._blocks = blocks
-        self._found = (np.zeros if on_host else gpu.zeros)(HEAD_BYTES + PAIR_BYTES * blocks, np.uint8)
+        self._results = (np.zeros if on_host else gpu.zeros)(HEAD_BYTES + PAIR_BYTES * blocks, np.uint8)
 
     def __call__(self, C: Any, values: Any, places: Any) -> None:
-        arguments = (np.uint64(C.size), C, values, places, self._found)
+        arguments = (np.uint64(C.size), C, values, places, self._results)
         run.call(self._compiled, (self._blocks,), (ARRAY_THREADS,), arguments, 0)
 
 
@@ -167,10 +167,10 @@ def verify(kernel: Kernel, kind: str, shape: tuple[int, int, int]) -> dict[str, 
     expected, fused, of_array = pair_of(stored), Fused(kernel), OfArray(7)
     for name, way in ((FUSED, partial(fused, M, N, K, A, B)), (FUSED, partial(fused, M, N, K, A, B)),
                       (TWO_KERNELS, partial(of_array, C))):  # fmt: skip
-        found = _ask(way)
-        if found != expected:
-            raise Wrong(f"{name}, {kernel.entry}, {kind}, M, N, K = {shape}: {found}, expected {expected}")
-    rows, columns = np.divmod(np.array([place for place in expected.places if place != NOWHERE], np.int64), N)
+        answer = _ask(way)
+        if answer != expected:
+            raise Wrong(f"{name}, {kernel.entry}, {kind}, M, N, K = {shape}: {answer}, expected {expected}")
+    rows, columns = np.divmod(np.array([row_of for row_of in expected.places if row_of != NOWHERE], np.int64), N)
     exact = np.einsum("ek,ke->e", host[0][rows].astype(np.float64), host[1][:, columns].astype(np.float64))
     error = float(np.abs(exact - np.array(expected.values)[: len(exact)]).max(initial=0.0))
     return {"M": M, "N": N, "K": K, "inputs": kind, "params": dict(kernel.params), "error": error}
@@ -184,9 +184,9 @@ def verify_long(M: int = 65_537, N: int = 65_536) -> dict[str, Any]:
     best = np.argsort(-B[0], kind="stable")[:2]
     expected = Pair(tuple((-2.0 * B[0, best]).tolist()), tuple(((M - 1) * N + best).tolist()))
     fused = Fused(kernel_for(4096, 4096, 64))
-    found = _ask(partial(fused, M, N, 1, *map(gpu.asarray, (A, B))))
-    if found != expected:
-        raise Wrong(f"M, N, K = {M, N, 1}: {found}, expected {expected}")
+    answer = _ask(partial(fused, M, N, 1, *map(gpu.asarray, (A, B))))
+    if answer != expected:
+        raise Wrong(f"M, N, K = {M, N, 1}: {answer}, expected {expected}")
     return {"M": M, "N": N, "K": 1, "inputs": "places above 2^32", "params": dict(fused.kernel.params), "error": 0.0}
 
 
@@ -298,7 +298,7 @@ class Measured:
 
     def at(self, K: int) -> Timed:
         """The ways at one K of SHAPES."""
-        return next(one for one in self.timed if one.shape[2] == K)
+        return next(timed_shape for timed_shape in self.timed if timed_shape.shape[2] == K)
 
 
 def recorded(gpu_name: str = devices.DEFAULT.name) -> Measured:
@@ -322,13 +322,13 @@ def speeds() -> Measured:
 def _table(head: tuple[str, ...], caption: str, rows: Callable[[Measured], Iterator[tuple[str, ...]]]) -> Table:
     """What is known, in rows; one that says so where it is not."""
     try:
-        found = speeds()
-        known = tuple(rows(found))
+        measured = speeds()
+        known = tuple(rows(measured))
     except (recordings.NoRecording, KeyError):  # an older recording lacks a way
         known = ()
     if not known:
         return not_recorded(head)
-    return Table(head, known, f"{caption} ({found.label})")
+    return Table(head, known, f"{caption} ({measured.label})")
 
 
 def table() -> Table:
@@ -336,8 +336,8 @@ def table() -> Table:
     names = (FUSED, TWO_KERNELS, LIBRARY)
     return _table(
         ("K", f"{ALONE}, µs", *names), f"M = N = {SHAPES[0][0]}: time as a multiple of that of the product alone",
-        lambda found: ((str(one.shape[2]), theme.thousands(1e3 * one.times[ALONE].median_ms),
-                        *(f"{one.ratio(name):.3f} ×" for name in names)) for one in found.timed),
+        lambda measured: ((str(timed_shape.shape[2]), theme.thousands(1e3 * timed_shape.times[ALONE].median_ms),
+                        *(f"{timed_shape.ratio(name):.3f} ×" for name in names)) for timed_shape in measured.timed),
     )  # fmt: skip
 
 
@@ -345,8 +345,8 @@ def steps_table() -> Table:
     """The same for the notebook's own steps, and for the product that is given there."""
     return _table(
         ("K", f"{PLAIN}, µs", STEPS), f"M = N = {SHAPES[0][0]}: time as a multiple of that of the plain product alone",
-        lambda found: ((str(one.shape[2]), theme.thousands(1e3 * one.times[PLAIN].median_ms),
-                        f"{one.ratio(STEPS, PLAIN):.3f} ×") for one in found.timed),
+        lambda measured: ((str(timed_shape.shape[2]), theme.thousands(1e3 * timed_shape.times[PLAIN].median_ms),
+                        f"{timed_shape.ratio(STEPS, PLAIN):.3f} ×") for timed_shape in measured.timed),
     )  # fmt: skip
 
 
@@ -355,15 +355,15 @@ def bytes_table() -> Table:
     M, N, K = PROFILED_SHAPE
     return _table(
         ("kernel", "MB written to memory", "MB read from memory"), f"M = N = {M}, K = {K}, counted by Nsight Compute",
-        lambda found: ((name, *(theme.thousands(counted[what] / 1e6, 1) for what in ("written", "read")))
-                       for name, counted in found.bytes_.items()),
+        lambda measured: ((name, *(theme.thousands(counted[what] / 1e6, 1) for what in ("written", "read")))
+                       for name, counted in measured.bytes_.items()),
     )  # fmt: skip
 
 
 def record(folder: Path = recordings.FOLDER, budget_s: float = 2.0) -> Path:
     """Verify, measure and profile on the GPU at hand, and write smallest.json."""
     rows = list(verified())
-    found = [timed(shape, budget_s) for shape in SHAPES]
+    timings = [timed(shape, budget_s) for shape in SHAPES]
     try:
         written = profiled()
     except NoProfiler as missing:
@@ -371,8 +371,9 @@ def record(folder: Path = recordings.FOLDER, budget_s: float = 2.0) -> Path:
         written = {}
     content = {
         "gpu": gpu.name(), "provenance": provenance(), "verified": rows, "bytes": written,
-        "timed": [{"shape": list(one.shape), "params": dict(kernel_for(*one.shape, gpu.name()).params),
-                   "times": {name: list(vars(time).values()) for name, time in one.times.items()}} for one in found],
+        "timed": [{"shape": list(timing.shape), "params": dict(kernel_for(*timing.shape, gpu.name()).params),
+                   "times": {name: list(vars(time).values()) for name, time in timing.times.items()}}
+                  for timing in timings],
     }  # fmt: skip
     file = recordings.path(gpu.name(), SUITE, folder)
     recordings.write(file, content)
@@ -385,8 +386,8 @@ def main(arguments: Sequence[str]) -> None:
         launch_once()
         return
     print(record())
-    for one in recorded(gpu.name()).timed:
-        print(one.shape, {name: time.median_ms for name, time in one.times.items()})
+    for timing in recorded(gpu.name()).timed:
+        print(timing.shape, {name: time.median_ms for name, time in timing.times.items()})
     print(recorded(gpu.name()).bytes_)
 
 

@@ -110,8 +110,8 @@ def exact(sizes: Sizes, given: Mapping[str, np.ndarray]) -> np.ndarray:
     W = {name: array.astype(np.float64) for name, array in given.items()}
     X = W["X"]
     Q, K, V = (
-        one.transpose(0, 2, 1, 3)
-        for one in np.moveaxis((X @ W["QKV"]).reshape(sizes.batch, sizes.tokens, 3, sizes.heads, sizes.head), 2, 0)
+        part.transpose(0, 2, 1, 3)
+        for part in np.moveaxis((X @ W["QKV"]).reshape(sizes.batch, sizes.tokens, 3, sizes.heads, sizes.head), 2, 0)
     )
     scores = Q @ K.swapaxes(2, 3) / np.sqrt(sizes.head)
     powers = np.exp(scores - scores.max(axis=3, keepdims=True))
@@ -168,12 +168,12 @@ class Layer:
     @property
     def steps(self) -> dict[str, Callable[[], Any]]:
         """What is launched, in order: the parts, and the softmax behind the scores."""
-        found: dict[str, Callable[[], Any]] = {}
-        for name, one in self.plans.items():
-            found[name] = one
+        plans: dict[str, Callable[[], Any]] = {}
+        for name, part in self.plans.items():
+            plans[name] = part
             if name == "scores":
-                found[NO_PRODUCT] = self.softmax
-        return found
+                plans[NO_PRODUCT] = self.softmax
+        return plans
 
     def __call__(self) -> Any:
         """The whole layer; returns its result."""

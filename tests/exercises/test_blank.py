@@ -7,7 +7,7 @@ from matplotlib.text import Text
 
 from helpers.exercises import EXERCISES, get
 from helpers.exercises.framework import kept, progress, text_slips
-from helpers.exercises.framework.blank import LEARNER, NOBODY, SKIPPED, Blank, Plain
+from helpers.exercises.framework.blank import COURSE, LEARNER, SKIPPED, Blank, Plain
 from helpers.exercises.framework.pictures import LEARNERS
 from helpers.exercises.framework.text_slips import COMMA_IN_INDEX, NEVER_SET
 
@@ -38,7 +38,7 @@ def test_at_least_six_wrong_solutions_are_known_for_a_blank(blank):
 
 
 def test_an_accepted_kernel_is_kept_and_the_course_goes_on_with_it(folder_of_a_learner):
-    assert NAIVE.written.by == NOBODY and NAIVE.written.source == NAIVE.solved
+    assert NAIVE.written.by == COURSE and NAIVE.written.source == NAIVE.solved
     assert NAIVE.check(MINE).passed is True
     assert (folder_of_a_learner / "naive.cu").read_text() == MINE
     assert (NAIVE.written.source, NAIVE.written.by) == (MINE, LEARNER)

@@ -60,4 +60,4 @@ def test_picture_shows_ldmatrix_line_and_its_waits():
     texts = [text.get_text() for axes in before.axes for text in axes.texts]
     assert "load_matrices(a, &As[row][place(row, chunk) * 8]);" in texts
     first, last = (one.caption.replace("\N{NO-BREAK SPACE}", " ") for one in (before, after))
-    assert "16 wavefronts where 4 would do" in first and "4 wavefronts, the fewest" in last
+    assert "16 wavefronts where 4 would do" in first and "4 wavefronts for 128 bits per lane" in last

@@ -45,3 +45,12 @@ def test_nothing_is_said_if_nothing_passes_and_few_are_tried():
     wrong = SOLUTION.replace("row", "mine").replace("As[y]", "As[x + T * y]")
     assert explained(wrong, SOLUTION, lambda text: tried.append(text) is not None) == ""
     assert 0 < len(tried) == len(set(tried)) <= MOST
+
+
+def test_a_line_that_is_missing_or_too_many_is_named():
+    without = SOLUTION.replace("As[y][x] = A[row * K + k0 + x];\n", "")
+    sentence = said(without, "A[row * K + k0 + x];\n__syncthreads();")
+    assert sentence == "With `As[y][x] = A[row * K + k0 + x];` in front of line 4 the kernel is right."
+    twice = SOLUTION.replace("sum +=", "sum = 0.0f;\nsum +=")
+    sentence = explained(twice, SOLUTION, lambda text: "sum = 0.0f" not in text)
+    assert sentence == "Without line 6, `sum = 0.0f;`, the kernel is right."

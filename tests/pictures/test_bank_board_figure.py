@@ -57,7 +57,7 @@ def test_wide_accesses_are_served_in_phases():
     assert one.phases == tuple(tuple(range(8 * n, 8 * n + 8)) for n in range(4))
     assert {cell.span for cell in one.cells} == {4}
     assert plain(picture.caption(one)) == (
-        "Load from Bs: 4 wavefronts, the fewest for 128 bits per lane: one for each quarter of the warp."
+        "Load from Bs: 4 wavefronts for 128 bits per lane, one for each quarter of the warp."
     )
     drawn = bank_board_figure(one, "t")
     assert len([a for a in drawn.axes[0].collections if a.get_label() == "phases"]) == 3

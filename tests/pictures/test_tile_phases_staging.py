@@ -112,3 +112,26 @@ def test_a_kernel_without_shared_memory_is_answered_in_a_sentence():
 def test_an_edge_of_the_matrix_is_answered_in_a_sentence():
     with pytest.raises(CannotTell, match="multiples of the tile"):
         staged_phases(record(get("shared_memory").replace(T=8), 12))
+
+
+UNEQUAL = """
+extern "C" __global__ void uneven(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
+                                  float *C) {
+    __shared__ float As[128];
+    float sum = 0;
+    for (int k0 = 0; k0 < 256; k0 += 128) {
+        for (int i = threadIdx.x; i < 128; i += 8) As[i] = A[k0 + i];
+        __syncthreads();
+        for (int k = 0; k < 128; ++k) sum += As[k];
+        __syncthreads();
+    }
+    C[threadIdx.x] = sum;
+}
+"""
+
+
+def test_warps_that_store_unequally_often_are_answered_in_a_sentence():
+    with pytest.raises(CannotTell, match="Some warps store more often than others"):
+        staged_phases(record_source(UNEQUAL, "uneven", (64, 1), 16))
+    evenly = record_source(UNEQUAL.replace("i += 8", "i += 64"), "uneven", (64, 1), 16)
+    assert len(staged_phases(evenly)) == 2

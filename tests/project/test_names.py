@@ -10,7 +10,7 @@ HOLLOW = frozenset((
     "found", "glance", "heard", "innocent", "looks", "nobody", "one", "place", "somebody", "suspect", "told", "who",
     "whoever", "whom",
 ))  # fmt: skip
-LEFT = ("helpers/exercises", "helpers/plan.py")  # the last for keys of notebooks/course.toml
+LEFT = ("helpers/plan.py",)  # the last for keys of notebooks/course.toml
 MOST_LETTERS, MOST_LINES = 120, 60
 
 

@@ -17,7 +17,7 @@ from helpers.exercises.framework.exercise import KernelExercise, code_of
 from helpers.pictures import theme
 
 BY_SKIP = "// Kept by skip()"  # the last line of a solution that the learner did not write
-LEARNER, SKIPPED, NOBODY = "yours", "the course's solution, which you chose to go on with", "the course's solution"
+LEARNER, SKIPPED, COURSE = "yours", "the course's solution, which you chose to go on with", "the course's solution"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Blank(KernelExercise):
             return Verdict(None, "The body is still empty: write it between the braces, and run the cell again.")
         verdict = super().check(source)
         if verdict.passed:
-            where = kept.told(kept.keep(self.name, source))
+            where = kept.where_kept(kept.keep(self.name, source))
             return replace(verdict, sentence=f"{verdict.sentence} {where}") if where else verdict
         return verdict
 
@@ -72,7 +72,7 @@ class Blank(KernelExercise):
         """As of every kernel; where the notebook goes on with the course's solution, the picture says whose it is."""
         written = self.written
         if source == written.source and written.by != LEARNER and hasattr(self.picture, "title"):
-            title = self.picture.title.replace(LEARNERS, NOBODY)
+            title = self.picture.title.replace(LEARNERS, COURSE)
             return self._drawn(source, replace(self.picture, title=title))  # type: ignore[type-var]
         return super().show(source)
 
@@ -91,5 +91,5 @@ class Blank(KernelExercise):
         """The learner's accepted kernel; where there is none, the solution, so that every notebook runs to its end."""
         source = kept.source(self.name)
         if source is None:
-            return Written(self.solved, NOBODY)
+            return Written(self.solved, COURSE)
         return Written(source, SKIPPED if source.rstrip().endswith(BY_SKIP) else LEARNER)

@@ -39,7 +39,7 @@ def _name(number: str) -> str:
 @cache
 def _numbers() -> tuple[str, ...]:
     """The notebooks that have such a module."""
-    names = (found.name for found in pkgutil.iter_modules([str(FOLDER)]))
+    names = (module.name for module in pkgutil.iter_modules([str(FOLDER)]))
     return tuple(sorted(name[1:] for name in names if re.fullmatch(r"n\d\d", name)))
 
 
@@ -52,9 +52,11 @@ def __getattr__(name: str) -> Any:
     if name not in ("EXERCISES", "PREDICTIONS", "QUESTIONS"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     by_notebook = {number: getattr(_module(number), name) for number in _numbers()}
-    found = tuple(one for some in by_notebook.values() for one in some) if name == "EXERCISES" else by_notebook
-    globals()[name] = found
-    return found
+    listed = (
+        tuple(exercise for some in by_notebook.values() for exercise in some) if name == "EXERCISES" else by_notebook
+    )
+    globals()[name] = listed
+    return listed
 
 
 def get(name: str) -> Exercise:
@@ -79,5 +81,9 @@ def progress_map() -> progress.ProgressMap:
     """What is open, tried and solved: a row for each notebook, its questions before its exercises."""
     asked = {number: (*_module(number).QUESTIONS, *of_notebook(number)) for number in _numbers()}
     return progress.progress_map(
-        [progress.Row(number, tuple((one.name, one.title) for one in some)) for number, some in asked.items() if some]
+        [
+            progress.Row(number, tuple((exercise.name, exercise.title) for exercise in some))
+            for number, some in asked.items()
+            if some
+        ]
     )

@@ -28,7 +28,7 @@ def explanation(message: str, source: str, solution: str = "") -> str:
     if sentence := _sized_at_launch(message, source, solution):
         return sentence
     for pattern, explain in _COMPILER:
-        if (found := re.search(pattern, message)) and (sentence := explain(found, source)):
+        if (match := re.search(pattern, message)) and (sentence := explain(match, source)):
             return sentence
     return ""
 
@@ -40,11 +40,11 @@ def explanation(message: str, source: str, solution: str = "") -> str:
 class Declared:
     """A declaration of a variable.
 
-    place: where its name is.  scope: the part of the text in which it holds.  owner: the head, `if (…)`, whose only
-    statement it is, with its place; None where it stands in braces.
+    position: where its name is.  scope: the part of the text in which it holds.  owner: the head, `if (…)`, whose only
+    statement it is, with its position; None where it stands in braces.
     """
 
-    place: int
+    position: int
     scope: Span
     owner: tuple[str, int] | None
 
@@ -56,67 +56,67 @@ _QUALIFIERS = re.compile(r"(?:\b(?:const|static|constexpr|unsigned|extern|__shar
 
 def _declarations(text: str, name: str) -> Iterator[Declared]:
     """Where a name is declared, but for parameters and the variables of loops."""
-    for found in _TYPE.finditer(text):
-        before = text[: found.start()]
+    for match in _TYPE.finditer(text):
+        before = text[: match.start()]
         if before.count("(") > before.count(")"):
             continue
-        statement = text[found.end() :].partition(";")[0]
-        place = found.end()
+        statement = text[match.end() :].partition(";")[0]
+        position = match.end()
         for part in integers.parts(statement):
             declared = re.match(rf"[\s*]*(?:__restrict__\s+)?{re.escape(name)}\b(?=\s*(?:[=\[]|$))", part)
             if declared:
-                at = place + declared.end() - len(name)
+                at = position + declared.end() - len(name)
                 owner = _head_before(
                     re.sub(r"(?:\b(?:const|static|constexpr|unsigned|extern|__shared__)\s*)+$", "", before)
                 )
-                end = found.end() + len(statement)
+                end = match.end() + len(statement)
                 yield Declared(at, (at, end) if owner else _braces_around(text, at), owner)
-            place += len(part) + 1
+            position += len(part) + 1
 
 
 def _head_before(text: str) -> tuple[str, int] | None:
     """The if (…), for (…), while (…) or else with which a text ends, and its place."""
     text = text.rstrip()
-    if found := re.search(r"\belse$", text):
-        return "else", found.start()
+    if match := re.search(r"\belse$", text):
+        return "else", match.start()
     if not text.endswith(")"):
         return None
     depth = 0
-    for place in range(len(text) - 1, -1, -1):
-        depth += (text[place] == ")") - (text[place] == "(")
+    for at in range(len(text) - 1, -1, -1):
+        depth += (text[at] == ")") - (text[at] == "(")
         if depth == 0:
-            found = re.search(r"\b(?:if|for|while)\s*$", text[:place])
-            return (" ".join(text[found.start() :].split()), found.start()) if found else None
+            match = re.search(r"\b(?:if|for|while)\s*$", text[:at])
+            return (" ".join(text[match.start() :].split()), match.start()) if match else None
     return None
 
 
-def _braces_around(text: str, place: int) -> Span:
+def _braces_around(text: str, position: int) -> Span:
     """The braces that hold a place, and end after it; the whole text outside of all."""
     depth = 0
-    for begin in range(place - 1, -1, -1):
+    for begin in range(position - 1, -1, -1):
         depth += (text[begin] == "}") - (text[begin] == "{")
         if depth < 0:
             return begin, len(text) - len(integers.bracketed(text[begin + 1 :], "{}")[1])
     return 0, len(text)
 
 
-def _line(text: str, place: int) -> int:
-    return text.count("\n", 0, place) + 1
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
 
 
 def _use(message: str, text: str, name: str) -> int:
     """The place at which the compiler does not know a name; where the message has no line, the first one."""
     said = re.search(rf':(\d+): error: identifier "{name}" is undefined', message)
     begin = sum(len(line) + 1 for line in text.split("\n")[: int(said[1]) - 1]) if said else 0
-    found = re.search(rf"(?<![\w.]){name}\b", text[begin:])
-    return begin + found.start() if found else begin
+    match = re.search(rf"(?<![\w.]){name}\b", text[begin:])
+    return begin + match.start() if match else begin
 
 
-def _unknown_name(found: re.Match[str], source: str) -> str:
+def _unknown_name(match: re.Match[str], source: str) -> str:
     """Why a name is not known where it is used: its loop is over, it is declared below, it ended with its braces, or
     it is another name."""
-    name, text = found[1], text_slips.without_comments(source)
-    use = _use(found.string, text, name)
+    name, text = match[1], text_slips.without_comments(source)
+    use = _use(match.string, text, name)
     return (
         _of_a_loop(text, name, use)
         or _of_a_declaration(text, name, use)
@@ -127,9 +127,11 @@ def _unknown_name(found: re.Match[str], source: str) -> str:
 def _of_a_loop(text: str, name: str, use: int) -> str:
     """That a name is the variable of a loop that is over."""
     loops = [
-        one
-        for one in re.finditer(rf"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+{name}\b", text)
-        if one.start() < use
+        match
+        for match in re.finditer(
+            rf"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+{name}\b", text
+        )
+        if match.start() < use
     ]
     if not loops:
         return ""
@@ -155,16 +157,18 @@ def _of_a_loop(text: str, name: str, use: int) -> str:
 def _of_a_declaration(text: str, name: str, use: int) -> str:
     """That a name is declared too late, or in a part of the text that is over."""
     declared = list(_declarations(text, name))
-    below = [one for one in declared if one.place > use and one.scope[0] < use < one.scope[1] and one.owner is None]
+    below = [
+        part for part in declared if part.position > use and part.scope[0] < use < part.scope[1] and part.owner is None
+    ]
     if below:
-        line, due = _line(text, below[0].place), _line(text, use)
+        line, due = _line(text, below[0].position), _line(text, use)
         where = f"behind its use in line {due}" if line == due else f"below line {due}, where it is used"
         return f"{name} is declared in line {line}, {where}: C++ reads from top to bottom. Declare it first."
-    above = [one for one in declared if one.place < use]
+    above = [part for part in declared if part.position < use]
     if not above:
         return ""
     last = above[-1]
-    line = _line(text, last.place)
+    line = _line(text, last.position)
     if last.owner is not None:
         return _swallowed(text, name, line, *last.owner)
     return (
@@ -173,20 +177,21 @@ def _of_a_declaration(text: str, name: str, use: int) -> str:
     )
 
 
-def _swallowed(text: str, name: str, line: int, head: str, place: int) -> str:
+def _swallowed(text: str, name: str, line: int, head: str, position: int) -> str:
     """That a declaration is the only statement of an if, a loop or an else."""
-    at = _line(text, place)
-    told = f"The declaration of {name} in line {line} is all that `{head}` in line {at} has, and {name} ends with it."
+    at = _line(text, position)
+    declared = f"The declaration of {name} in line {line}"
+    sentence = f"{declared} is all that `{head}` in line {at} has, and {name} ends with it."
     if head.startswith("if") and re.search(r">=?", head) and at < line:
-        return f"{told} If these threads are to leave, return; is missing behind the condition."
-    return f"{told} Declare {name} before, and set it there."
+        return f"{sentence} If these threads are to leave, return; is missing behind the condition."
+    return f"{sentence} Declare {name} before, and set it there."
 
 
 def _other_spelling(text: str, name: str) -> str:
     """A name of the text, or of CUDA, that is spelled much like one that is not known."""
     names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", text)} - {name}
     near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
-    same = [one for one in sorted(names) if one.lower() == name.lower()]
+    same = [word for word in sorted(names) if word.lower() == name.lower()]
     return f"Did you mean {(same or near)[0]}?" if same or near else ""
 
 
@@ -196,28 +201,28 @@ def _other_spelling(text: str, name: str) -> str:
 def _without_component(_: re.Match[str], source: str) -> str:
     """threadIdx, blockIdx, blockDim or gridDim where one of its three numbers is needed."""
     text = text_slips.without_comments(source)
-    found = re.search(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b(?!\s*\.)", text)
-    if found is None:
+    match = re.search(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b(?!\s*\.)", text)
+    if match is None:
         return ""
-    begin = max(text.rfind(one, 0, found.start()) for one in ";{},") + 1
+    begin = max(text.rfind(part, 0, match.start()) for part in ";{},") + 1
     part = re.split("[;,]", text[begin:])[0]  # of a list of declarations the one
     axes = set(re.findall(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.([xyz])", part))
-    one = f"{found[1]}.{axes.pop()}" if len(axes) == 1 else f"{found[1]}.x, .y or .z"
+    single = f"{match[1]}.{axes.pop()}" if len(axes) == 1 else f"{match[1]}.x, .y or .z"
     return (
-        f"Line {_line(text, found.start())} has {found[1]} alone, and that is three numbers, one along each axis. Here "
-        f"one is needed: {one}."
+        f"Line {_line(text, match.start())} has {match[1]} alone, and that is three numbers, one along each axis. Here "
+        f"one is needed: {single}."
     )
 
 
-def _returns_a_value(found: re.Match[str], source: str) -> str:
+def _returns_a_value(match: re.Match[str], source: str) -> str:
     """That a kernel cannot give its result back."""
     text = text_slips.without_comments(source)
-    said = re.search(r":(\d+): error: return value type does not match", found.string)
-    place = sum(len(line) + 1 for line in text.split("\n")[: int(said[1])]) if said else len(text)
-    functions = re.findall(r"__(?:global|device)__", text[:place])
+    said = re.search(r":(\d+): error: return value type does not match", match.string)
+    at = sum(len(line) + 1 for line in text.split("\n")[: int(said[1])]) if said else len(text)
+    functions = re.findall(r"__(?:global|device)__", text[:at])
     if not functions or functions[-1] != "__global__":
         return ""
-    head = text[text.rindex("__global__", 0, place) :].partition("{")[0]
+    head = text[text.rindex("__global__", 0, at) :].partition("{")[0]
     results = re.findall(r"(?<!const )\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head)
     into = f" into {results[-1]}: {results[-1]}[…] = …;" if results else "."
     return f"A kernel returns nothing, it is void. Each thread stores its result{into}"
@@ -228,7 +233,7 @@ def _is_of_launch(text: str, name: str) -> bool:
     first = re.search(rf"\b{name}\s*=([^=;,][^;,]*)", text)
     parameters = re.findall(r"\b(?:int|unsigned|size_t)\s+(\w+)\s*[,)]", text)
     words = re.findall(r"[A-Za-z_]\w*", first[1]) if first else [name]
-    return any(one in ("blockDim", "gridDim", *parameters) for one in words)
+    return any(word in ("blockDim", "gridDim", *parameters) for word in words)
 
 
 _SHARED_ARRAY = re.compile(
@@ -239,21 +244,21 @@ _SHARED_ARRAY = re.compile(
 def _sized_at_launch(message: str, source: str, solution: str) -> str:
     """That an array in shared memory has no size, or one that the compiler does not know."""
     text = text_slips.without_comments(source)
-    for found in _SHARED_ARRAY.finditer(text):
-        line, kind = _line(text, found.start()), found["type"]
-        name = re.match(r"\w+", found["arrays"])[0]  # type: ignore[index]
-        sizes = " ".join(re.findall(r"\[([^][]*)\]", found["arrays"])).strip()
+    for match in _SHARED_ARRAY.finditer(text):
+        line, kind = _line(text, match.start()), match["type"]
+        name = re.match(r"\w+", match["arrays"])[0]  # type: ignore[index]
+        sizes = " ".join(re.findall(r"\[([^][]*)\]", match["arrays"])).strip()
         unsized = f"extern __shared__ {kind} {name}[];"
         in_line = re.search(rf":{line}: error: (?:incomplete type|expression must have a constant|identifier)", message)
         if not in_line:
             continue
-        if not found["extern"] and not sizes and "incomplete type" in message:
+        if not match["extern"] and not sizes and "incomplete type" in message:
             return (
                 f"Line {line} declares {name} without a size. Only memory that the launch gives has none, and extern "
                 f"says so: {unsized}"
             )
-        late = [one for one in re.findall(r"[A-Za-z_]\w*", sizes) if _is_of_launch(text, one)]
-        if late and (found["extern"] or "extern __shared__" in solution):
+        late = [part for part in re.findall(r"[A-Za-z_]\w*", sizes) if _is_of_launch(text, part)]
+        if late and (match["extern"] or "extern __shared__" in solution):
             return (
                 f"{late[0]} is known at the launch alone, and so is the size of {name}: the launch gives the memory. "
                 f"Then extern stands before the array, and no size behind it: {unsized}"
@@ -270,13 +275,13 @@ def _sized_at_launch(message: str, source: str, solution: str) -> str:
 
 
 def _define_with_semicolon(source: str) -> str:
-    found = re.search(r"(?m)^\s*#define\s+(\w+)\s+[^\n/]*;\s*(?://.*)?$", source)
-    if found is None:
+    match = re.search(r"(?m)^\s*#define\s+(\w+)\s+[^\n/]*;\s*(?://.*)?$", source)
+    if match is None:
         return ""
-    line = source.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
+    line = source.count("\n", 0, match.start() + len(match[0]) - len(match[0].lstrip())) + 1
     return (
-        f"No ; after #define: line {line} puts everything that follows {found[1]}, with its ;, in place of each "
-        f"{found[1]} below."
+        f"No ; after #define: line {line} puts everything that follows {match[1]}, with its ;, in place of each "
+        f"{match[1]} below."
     )
 
 
@@ -296,17 +301,17 @@ def _of_source(pattern: str, sentence: str) -> Callable[[re.Match[str], str], st
     return lambda _, source: sentence if re.search(pattern, source) else ""
 
 
-def _atomic(found: re.Match[str], _: str) -> str:
+def _atomic(match: re.Match[str], _: str) -> str:
     """What an atomic function was given in place of an address and a value."""
-    first, _, second = found[2].replace("const ", "").partition(", ")
+    first, _, second = match[2].replace("const ", "").partition(", ")
     if first.count("*") != 1:
         has = "a value" if "*" not in first else "the address of a pointer"
         return (
-            f"{found[1]} takes the address of what is changed, and then the value: the first argument is {has}. A "
+            f"{match[1]} takes the address of what is changed, and then the value: the first argument is {has}. A "
             "parameter float *total is an address itself; that of one element of it is &total[i]."
         )
     if "*" in second:
-        return f"{found[1]} takes an address and a value, and the second argument is an address: a float of x is x[i]."
+        return f"{match[1]} takes an address and a value, and the second argument is an address: a float of x is x[i]."
     return ""
 
 

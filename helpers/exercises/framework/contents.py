@@ -61,7 +61,7 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
     def launches(kernel: Any) -> Callable[[np.ndarray], float]:
         return lambda values: _launched(kernel, facts, number, np.broadcast_to(values, shape))[first]
 
-    mine, needed = launches(facts.found.kernel), launches(solution)
+    mine, needed = launches(facts.examination.kernel), launches(solution)
     zeros, ones = np.zeros(1), np.ones(1)
     if needed(zeros) != 0:
         return ""
@@ -81,26 +81,28 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
         return f"{name} is subtracted, and it must be added."
     if all_mine / unit != round(all_mine / unit) or all_mine < 0:
         return f"{element} has {name} {all_mine / all_needed:g} times, and once is needed." if counted == 1 else ""
-    found = []
+    along_axes = []
     for axis, size in enumerate(shape):
         if size > MOST_COUNTED:
             return ""
-        both = [_counts(one, shape, axis, unit) for one in (mine, needed)]
+        both = [_counts(launch, shape, axis, unit) for launch in (mine, needed)]
         if both[0] is None or both[1] is None:
             return ""
-        found.append(both)
-    if all(one.sum() == 1 for both in found for one in both):
-        at, wanted = (", ".join(str(int(np.flatnonzero(one)[0])) for one in ones) for ones in zip(*found, strict=True))
+        along_axes.append(both)
+    if all(counts.sum() == 1 for both in along_axes for counts in both):
+        at, wanted = (
+            ", ".join(str(int(np.flatnonzero(counts)[0])) for counts in ones) for ones in zip(*along_axes, strict=True)
+        )
         return "" if at == wanted else f"{element} is made of {name}[{at}], and {name}[{wanted}] is needed."
-    for axis, (has, due) in enumerate(found):
+    for axis, (has, due) in enumerate(along_axes):
         if (has != due).any():
             return _difference(element, name, has, due, _words(name, axis, len(shape)), len(shape) > 1)
-    return f"{element} is made of other elements of {name} than it should be." if _moved(found) else ""
+    return f"{element} is made of other elements of {name} than it should be." if _moved(along_axes) else ""
 
 
-def _moved(found: list[list[np.ndarray]]) -> bool:
+def _moved(along_axes: list[list[np.ndarray]]) -> bool:
     """Whether an input of several dimensions has the right rows and the right columns, so that it is their pairs."""
-    return len(found) > 1
+    return len(along_axes) > 1
 
 
 def _unit(facts: Facts, all_needed: float) -> float:
@@ -110,21 +112,21 @@ def _unit(facts: Facts, all_needed: float) -> float:
 
 
 def _counts(launch: Callable[[np.ndarray], float], shape: tuple[int, ...], axis: int, unit: float) -> np.ndarray | None:
-    """How many elements of each row (axis 0), or column, are in the output's element; None if they cannot be told."""
-    found = np.zeros(shape[axis], int)
+    """How many elements of each row (axis 0), or column, are in the output's element; None if that is no count."""
+    often = np.zeros(shape[axis], int)
     for begin in range(0, shape[axis], DIGITS):
         chosen = range(begin, min(begin + DIGITS, shape[axis]))
         values = np.zeros(shape[axis])
-        values[list(chosen)] = [float(BASE) ** place for place in range(len(chosen))]
-        left = launch(values.reshape([-1 if one == axis else 1 for one in range(len(shape))])) / unit
+        values[list(chosen)] = [float(BASE) ** digit for digit in range(len(chosen))]
+        left = launch(values.reshape([-1 if dimension == axis else 1 for dimension in range(len(shape))])) / unit
         if left < 0 or left != round(left):
             return None
         left = int(left)
-        for place in chosen:
-            found[place], left = left % BASE, left // BASE
+        for index in chosen:
+            often[index], left = left % BASE, left // BASE
         if left:
             return None
-    return found
+    return often
 
 
 def _words(name: str, axis: int, dimensions: int) -> Callable[[np.ndarray], str]:

@@ -46,7 +46,7 @@ def kept(exercise: Exercise) -> Kept:
 
     solved = timed(lambda: exercise.check(exercise.solved)).passed is True
     waits = timed(exercise.check).passed is None
-    verdicts = [(because, timed(lambda one=answer: exercise.check(one))) for answer, because in wrong(exercise)]
+    verdicts = [(because, timed(lambda typed=answer: exercise.check(typed))) for answer, because in wrong(exercise)]
     diagnosed = sum(verdict.passed is False and because in verdict.sentence for because, verdict in verdicts)
     return Kept(exercise, len(verdicts), diagnosed, solved, waits, max(times))
 
@@ -54,12 +54,12 @@ def kept(exercise: Exercise) -> Kept:
 def wrong(exercise: Exercise) -> Iterator[tuple[object, str]]:
     """(answer, reason) of the known wrong solutions; the starter, which is met first and is no mistake, is left out."""
     if isinstance(exercise, KernelExercise):
-        for one in exercise.wrong:
-            if one.version != "starter":
-                yield exercise.wrong_source(one), one.because
+        for known in exercise.wrong:
+            if known.version != "starter":
+                yield exercise.wrong_source(known), known.because
     elif isinstance(exercise, ValueExercise):
-        for one in exercise.wrong:
-            yield one.answer, one.because
+        for known in exercise.wrong:
+            yield known.answer, known.because
     else:
         raise TypeError(f"{exercise.name} is a {type(exercise).__name__}, of which no wrong solutions are known")
 

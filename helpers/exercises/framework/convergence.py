@@ -37,14 +37,14 @@ def explained(facts: Facts) -> str:
             parts = np.split(holds, range(size, len(holds), size))
             first = next((part for part in parts if 0 < part.sum() < len(part)), None)
             if first is not None:
-                who, all_ = ("thread", "block") if pattern == BARRIER else ("lane", "warp")
+                unit, all_ = ("thread", "block") if pattern == BARRIER else ("lane", "warp")
                 some = f"{'' if first.sum() == 1 else 's'} {theme.runs(np.flatnonzero(first).tolist())}"
                 does = (
-                    f"{what[0].upper()}{what[1:]} comes behind `if ({condition}) return` in line {line}, by which {who}"
-                    f"{some} of a {all_} have left"
+                    f"{what[0].upper()}{what[1:]} comes behind `if ({condition}) return` in line {line}, by which "
+                    f"{unit}{some} of a {all_} have left"
                     if returns
-                    else f"{what[0].upper()}{what[1:]} stands under `{condition}` in line {line}, which holds for {who}"
-                    f"{some} of a {all_} and not for the others"
+                    else f"{what[0].upper()}{what[1:]} stands under `{condition}` in line {line}, which holds for "
+                    f"{unit}{some} of a {all_} and not for the others"
                 )
                 return (
                     f"{does}: all of them must come to it, and what happens if they do not is not defined, even where "
@@ -55,53 +55,53 @@ def explained(facts: Facts) -> str:
 
 def _conditions(text: str) -> Iterator[tuple[int, str, str, bool]]:
     """(line, condition, what depends on it, whether that is because the others go on) of each if."""
-    for found in re.finditer(r"\bif\s*\(", text):
-        condition, rest = integers.bracketed(text[found.end() :])
+    for match in re.finditer(r"\bif\s*\(", text):
+        condition, rest = integers.bracketed(text[match.end() :])
         rest = rest.lstrip()
         body = integers.bracketed(rest[1:], "{}")[0] if rest.startswith("{") else rest.partition(";")[0] + ";"
-        line, condition = text.count("\n", 0, found.start()) + 1, " ".join(condition.split())
+        line, condition = text.count("\n", 0, match.start()) + 1, " ".join(condition.split())
         yield line, condition, body, False
         if re.match(r"\s*return\s*;", body):
-            yield line, condition, _rest_of_function(text, found.start()), True
+            yield line, condition, _rest_of_function(text, match.start()), True
 
 
 _LAMBDA = re.compile(r"\]\s*\([^()]*\)\s*(?:->\s*\w+\s*)?$")
 
 
-def _rest_of_function(text: str, place: int) -> str:
+def _rest_of_function(text: str, begin: int) -> str:
     """What follows a place, to the end of the function, or of the lambda, in which it stands."""
     opened: list[int] = []
-    for at, character in enumerate(text[:place]):
+    for at, character in enumerate(text[:begin]):
         if character == "{":
             opened.append(at)
         elif character == "}" and opened:
             opened.pop()
     inside = next((n for n in reversed(range(len(opened))) if _LAMBDA.search(text[: opened[n]])), 0)
     depth = len(opened) - inside
-    for at, character in enumerate(text[place:], place):
+    for at, character in enumerate(text[begin:], begin):
         depth += (character == "{") - (character == "}")
         if depth == 0:
-            return text[place:at]
-    return text[place:]
+            return text[begin:at]
+    return text[begin:]
 
 
 def _calling(text: str, pattern: str) -> list[str]:
     """Patterns of the calls of those functions of the source in which a pattern is."""
-    found: list[str] = []
+    conditions: list[str] = []
     for function in re.finditer(r"__device__[^;{}]*?\b(\w+)\s*\([^)]*\)\s*\{", text):
-        if re.search("|".join([pattern, *found]), integers.bracketed(text[function.end() :], "{}")[0]):
-            found.append(rf"\b{function[1]}\s*\(")
-    return found
+        if re.search("|".join([pattern, *conditions]), integers.bracketed(text[function.end() :], "{}")[0]):
+            conditions.append(rf"\b{function[1]}\s*\(")
+    return conditions
 
 
 def _holds(facts: Facts, condition: str) -> np.ndarray | None:
     """Bool for each thread of the first and of the last block, None if the text does not say."""
     grid, block = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
     threads = unravel(np.arange(int(np.prod(block))), block)
-    found = []
+    conditions = []
     for where in ((0, 0, 0), tuple(size - 1 for size in grid)):
         value = integers.value(condition, facts.values(where, threads, first_round=True))
         if value is None or np.ndim(value) == 0:
             return None
-        found.append(np.asarray(value, bool))
-    return np.concatenate(found)
+        conditions.append(np.asarray(value, bool))
+    return np.concatenate(conditions)

@@ -39,22 +39,22 @@ class Loop:
     @property
     def goes_to(self) -> str:
         """'M' for (int row = 0; row < M; ++row); "" for a loop that does not begin at 0, or goes by more than 1."""
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"for \((?:(?:const|unsigned) )*\w+ (\w+)\s*=\s*0\s*;\s*\1\s*<\s*(\w+)\s*;"
             r"\s*(?:\+\+\1|\1\s*\+\+|\1\s*\+=\s*1)\s*\)",
             self.head,
         )
-        return found[2] if found else ""
+        return match[2] if match else ""
 
 
 def _loops(text: str) -> Iterator[Loop]:
     """The loops of a text, outer ones first."""
-    for found in re.finditer(r"\b(for|while)\s*\(", text):
-        inside, behind = integers.bracketed(text[found.end() :])
+    for match in re.finditer(r"\b(for|while)\s*\(", text):
+        inside, behind = integers.bracketed(text[match.end() :])
         parts = inside.split(";")
         condition, step = (parts[1], parts[2]) if len(parts) == 3 else (inside, "")
-        head = f"{found[1]} ({' '.join(inside.split())})"
-        yield Loop(text.count("\n", 0, found.start()) + 1, head, condition.strip(), step.strip(), _statement(behind))
+        head = f"{match[1]} ({' '.join(inside.split())})"
+        yield Loop(text.count("\n", 0, match.start()) + 1, head, condition.strip(), step.strip(), _statement(behind))
 
 
 def _statement(text: str) -> str:
@@ -93,10 +93,10 @@ def _unchanged(loop: Loop) -> str:
     if re.search(r"[\w)\]]\s*[(\[]|->|(?:^|[=<>(&|!])\s*\*", loop.condition):
         return ""  # what it asks for may be changed by another thread, or by a function
     names = dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", loop.condition))
-    asked, changing = [one for one in names if one not in _NO_NAMES], f"{loop.step};{loop.body};{loop.condition}"
+    asked, changing = [name for name in names if name not in _NO_NAMES], f"{loop.step};{loop.body};{loop.condition}"
     if not asked or re.search(r"\b(?:break|return|goto)\b", loop.body):
         return ""
-    if any(_sets(one, changing) for one in asked):
+    if any(_sets(part, changing) for part in asked):
         return ""
     first = asked[0]
     lost = re.fullmatch(rf"{first}\s*([-+*/])\s*(\w+)", loop.step)
@@ -106,8 +106,8 @@ def _unchanged(loop: Loop) -> str:
     elif loop.step:
         why = f"`{loop.step}` changes something else."
     else:
-        place = "into the third part of for (…)" if loop.head.startswith("for") else "into its body"
-        why = f"What makes it end belongs {place}{on}."
+        at = "into the third part of for (…)" if loop.head.startswith("for") else "into its body"
+        why = f"What makes it end belongs {at}{on}."
     return f"Line {loop.line} has {loop.head}: nothing in the loop changes {first}, so it never ends. {why}"
 
 

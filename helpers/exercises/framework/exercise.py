@@ -48,7 +48,7 @@ Picture = Callable[["Kernel", Problem], "theme.Figure"]
 class Wrong:
     """A known wrong solution.
 
-    version: its name; without changes a version of the marked source.  because: what the learner is told about it.
+    version: its name; without changes a version of the marked source.  because: the sentence that explains it.
     changes: (text, other text), made to the solution.  text: a pattern that the learner's source must have, for a
     reason that speaks of certain code.
     """
@@ -158,15 +158,15 @@ class KernelExercise(Exercise):
         if slip is not None:
             progress.note(self.name, solved=False)
             return Verdict(False, slip, alone=True)
-        found = self.examine(text)
-        if not feedback.passed(found, self.goals):
+        examination = self.examine(text)
+        if not feedback.passed(examination, self.goals):
             because: tuple[str, ...] = ()  # the starter is there to be understood by its learner
             if not untouched:
-                because = self._because(found, text)
+                because = self._because(examination, text)
                 progress.note(self.name, solved=False)
-            said = feedback.verdict(found, self.problem, self.goals, because, starter=untouched)
-            return replace(said, alone=not untouched and not self._draws(found))
-        facts = reasons.Facts(text, found, found.outcomes[0], self.problem, self.solved)
+            said = feedback.verdict(examination, self.problem, self.goals, because, starter=untouched)
+            return replace(said, alone=not untouched and not self._draws(examination))
+        facts = reasons.Facts(text, examination, examination.outcomes[0], self.problem, self.solved)
         apart = convergence.explained(facts)
         if apart:
             progress.note(self.name, solved=False)
@@ -175,80 +175,87 @@ class KernelExercise(Exercise):
         if not device.passed:
             return Verdict(False, device.sentence)
         progress.note(self.name, solved=True)
-        told = any(goal.predicted for goal in self.goals)
+        timed = any(goal.predicted for goal in self.goals)
         from helpers.exercises.framework import speed  # a kernel that passed: now the model of its time is loaded
 
-        assert found.kernel is not None
+        assert examination.kernel is not None
         course = simulated(self.solved, self.problem.entry)
         both = (
-            judge.measured(found.kernel, self.problem, self.judged),
+            judge.measured(examination.kernel, self.problem, self.judged),
             judge.known_launch(course, self.problem, self.judged),
         )
-        unpredicted = told or _far_more_work(*both)
-        fast = "" if unpredicted else speed.line(found.kernel, text, self.problem, self.name, self.before, course)
+        unpredicted = timed or _far_more_work(*both)
+        fast = "" if unpredicted else speed.line(examination.kernel, text, self.problem, self.name, self.before)
         more = f"{fast}{device.sentence}{self._remarks(*both)}"
-        return feedback.verdict(found, self.problem, self.goals, (), starter=False, more=more)
+        return feedback.verdict(examination, self.problem, self.goals, (), starter=False, more=more)
 
-    def _draws(self, found: Examination) -> bool:
+    def _draws(self, examination: Examination) -> bool:
         """Whether the picture shows what is wrong: it is made from a launch of its own, in which another case's failure
         need not be seen."""
-        if found.first_failure is None:
+        if examination.first_failure is None:
             return True
-        if found.kernel is None or not getattr(self.picture, "draws_races", False):
+        if examination.kernel is None or not getattr(self.picture, "draws_races", False):
             return False
-        shown = trial.run(found.kernel, self.problem, self.picture.case)  # type: ignore[attr-defined]
-        return any(one.kind == SHARED_RACE for one in shown.report.findings)
+        shown = trial.run(examination.kernel, self.problem, self.picture.case)  # type: ignore[attr-defined]
+        return any(finding.kind == SHARED_RACE for finding in shown.report.findings)
 
     def _remarks(self, own: Judged, course: Judged) -> str:
         """What an accepted kernel still lacks, each remark in a line of its own."""
-        return "".join(f"\n{one}" for one in (self.remark(own), *(remark(own, course) for remark in REMARKS)) if one)
+        remarks = (self.remark(own), *(remark(own, course) for remark in REMARKS))
+        return "".join(f"\n{remark}" for remark in remarks if remark)
 
     def examine(self, source: str) -> Examination:
         """Everything that `check` finds out in the simulator."""
         return judge.examine(source, self.problem, self.goals, self.judged)
 
-    def _because(self, found: Examination, source: str) -> tuple[str, ...]:
+    def _because(self, examination: Examination, source: str) -> tuple[str, ...]:
         """Why a source fails, as far as it is proven: it is a known wrong one, or it leaves the very numbers that a
         slip leaves, or its text and its launches show it; else what its missed goals can tell.
 
         Numbers tell slips apart where there are any. Where elements are merely not written, or NaN, or where the kernel
         was stopped, many slips leave the same: there the text is asked first.
         """
-        if found.kernel is None:
-            why = compiler_errors.explanation(found.message, source, self.solved)
+        if examination.kernel is None:
+            why = compiler_errors.explanation(examination.message, source, self.solved)
             return (why,) if why else ()
-        same_text = [one for one in self.wrong if self._fits(one, source) and alike(self.wrong_source(one), source)]
+        same_text = [
+            known for known in self.wrong if self._fits(known, source) and alike(self.wrong_source(known), source)
+        ]
         if same_text:
             return (same_text[0].because,)
-        if found.first_failure is None:
-            if found.message:
+        if examination.first_failure is None:
+            if examination.message:
                 return ()
-            return self._known(found, source) or found.explained or self._repaired(found, source)
+            return self._known(examination, source) or examination.explained or self._repaired(examination, source)
         in_text = text_slips.explanation(source)
-        by_text = (in_text,) if in_text else reasons.of(source, found, self.problem, self.solved, reasons.BY_TEXT)
+        by_text = (in_text,) if in_text else reasons.of(source, examination, self.problem, self.solved, reasons.BY_TEXT)
         if by_text:
             return by_text
-        asked = (source, found, self.problem, self.solved)
-        numbers = judge.has_wrong_numbers(found.outcomes)
+        asked = (source, examination, self.problem, self.solved)
+        numbers = judge.has_wrong_numbers(examination.outcomes)
         observed = () if numbers else reasons.of(*asked)
         if not observed:
-            if named := judge.library_slips(found.outcomes, self.problem) or self._proven(found, source):
+            if named := judge.library_slips(examination.outcomes, self.problem) or self._proven(examination, source):
                 return named
             observed = (reasons.of(*asked) if numbers else ()) or reasons.of(*asked, reasons.LAST)
-        return (*observed, *self._repaired(found, source)) or reasons.of_others(*asked)
+        return (*observed, *self._repaired(examination, source)) or reasons.of_others(*asked)
 
-    def _repaired(self, found: Examination, source: str) -> tuple[str, ...]:
+    def _repaired(self, examination: Examination, source: str) -> tuple[str, ...]:
         """The one change with which a source is right, if there is one."""
-        sentence = repairs.explained(source, self.solved, partial(self._is_right_with, found))
+        failed = examination.first_failure
+        findings = failed.report.findings if failed is not None else ()
+        racing = next((finding.lines for finding in findings if finding.kind == SHARED_RACE), ())
+        passes = partial(self._is_right_with, examination)
+        sentence = repairs.explained(source, self.solved, passes, racing=racing)
         return (sentence,) if sentence else ()
 
-    def _is_right_with(self, found: Examination, source: str) -> bool:
+    def _is_right_with(self, examination: Examination, source: str) -> bool:
         """Whether a changed source passes; the case in which the learner's failed is tried first."""
         try:
             kernel = simulated(source, self.problem.entry)
         except (CompileError, SimulatorError):
             return False
-        failed = found.first_failure
+        failed = examination.first_failure
         if failed is not None and not trial.run(kernel, self.problem, failed.case).passed:
             return False
         return feedback.passed(self.examine(source), self.goals)
@@ -264,29 +271,29 @@ class KernelExercise(Exercise):
             text = text.replace(before, after)
         return text
 
-    def _proven(self, found: Examination, source: str) -> tuple[str, ...]:
+    def _proven(self, examination: Examination, source: str) -> tuple[str, ...]:
         """The sentence of the known wrong solution that does exactly what was found, unless a change elsewhere makes
         the source right: then the numbers are the same and the place is another one."""
-        passes = partial(self._is_right_with, found)
-        for known in self._doing_the_same(found, source):
+        passes = partial(self._is_right_with, examination)
+        for known in self._doing_the_same(examination, source):
             due = Counter(code_of(self.solved)) - Counter(code_of(self.wrong_source(known)))
             lines = [line for line in self.solved.splitlines() if line.split("//")[0].strip() in due]
             if repairs.explained(source, self.solved, passes, lines):
                 return (known.because,)
-            return self._repaired(found, source) or (known.because,)
+            return self._repaired(examination, source) or (known.because,)
         return ()
 
-    def _known(self, found: Examination, source: str) -> tuple[str, ...]:
+    def _known(self, examination: Examination, source: str) -> tuple[str, ...]:
         """The sentence of the known wrong solution that does exactly what was found, if there is one."""
-        return next(((known.because,) for known in self._doing_the_same(found, source)), ())
+        return next(((known.because,) for known in self._doing_the_same(examination, source)), ())
 
-    def _doing_the_same(self, found: Examination, source: str) -> Iterator[Wrong]:
+    def _doing_the_same(self, examination: Examination, source: str) -> Iterator[Wrong]:
         """The known wrong solutions that do exactly what was found."""
         for known in self.wrong:
             text = self.wrong_source(known)
             if not self._fits(known, source) or self._is_right_there(text, source):
                 continue
-            if judge.does_the_same(text, found, self.problem, self.goals, self.judged):
+            if judge.does_the_same(text, examination, self.problem, self.goals, self.judged):
                 yield known
 
     def _is_right_there(self, wrong: str, source: str) -> bool:
@@ -324,7 +331,7 @@ MANY_SECTORS = 1.5  # times as many as the course's solution needs for a request
 def _scattered(own: Judged, course: Judged) -> str:
     """Which array a right kernel loads in many more sectors per request than the course's solution does; "" if none."""
     for mine, theirs in zip(own.kernel.compiled.parameters, course.kernel.compiled.parameters, strict=False):
-        sectors = [_sectors(one.recording, parameter.name) for one, parameter in ((own, mine), (course, theirs))]
+        sectors = [_sectors(judged.recording, parameter.name) for judged, parameter in ((own, mine), (course, theirs))]
         if sectors[0] > MANY_SECTORS * sectors[1] > 0:
             return (
                 f"Right, but a load request to {mine.name} fetches {sectors[0]:.1f} sectors on average, where "
@@ -348,7 +355,7 @@ def _in_double(own: Judged, course: Judged) -> str:
 
 def _stored_again(own: Judged, course: Judged) -> str:
     """That block (0, 0, 0) stores to an element more often than the course's solution does; "" if it does not."""
-    often = [_stores_per_element(one) for one in (own, course)]
+    often = [_stores_per_element(judged) for judged in (own, course)]
     if often[0] <= often[1]:
         return ""
     return f"Right, but a block stores each element {often[0]:.3g} times on average, and {often[1]:.3g} would do."
@@ -356,8 +363,8 @@ def _stored_again(own: Judged, course: Judged) -> str:
 
 def _stores_per_element(judged: Judged) -> float:
     """Stores of threads of block (0, 0, 0) for each element of global memory that it stores to; 0 without a store."""
-    stores = (one for one in judged.recording.launches[-1].traces if (one.space, one.op) == ("global", "st"))
-    places = np.concatenate([np.zeros(0, int), *(trial.elements(one) for one in stores)])
+    stores = (trace for trace in judged.recording.launches[-1].traces if (trace.space, trace.op) == ("global", "st"))
+    places = np.concatenate([np.zeros(0, int), *(trial.elements(store) for store in stores)])
     return len(places) / max(1, len(np.unique(places)))
 
 
@@ -395,9 +402,9 @@ def _far_more_work(own: Judged, course: Judged) -> str:
 REMARKS = (_scattered, _in_double, _stored_again, _more_barriers, _far_more_work)
 
 
-def alike(one: str, other: str) -> bool:
+def alike(source: str, other: str) -> bool:
     """Whether two sources are the same but for comments, spaces and the names of their variables."""
-    return _tokens(one) == _tokens(other)
+    return _tokens(source) == _tokens(other)
 
 
 def _tokens(source: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, StepLimitExceeded, coordinates
-from helpers.exercises.framework import integers, trial
+from helpers.exercises.framework import integers, repairs, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination, Goal
@@ -36,7 +36,7 @@ ONE_OWNER = (
 
 
 def verdict(
-    found: Examination,
+    examination: Examination,
     problem: Problem,
     goals: Sequence[Goal],
     because: Sequence[str],
@@ -44,24 +44,24 @@ def verdict(
     starter: bool,
     more: str = "",
 ) -> Verdict:
-    """What a learner is told.
+    """The answer to a source.
 
     because: the sentences of the slips that explain the failure.  starter: the source is still the one that the
     exercise begins with: no cross for it.  more: what to add for a kernel that passed.
     """
-    if found.kernel is None:
-        message = _OF_LAUNCH.sub("", found.message)
+    if examination.kernel is None:
+        message = _OF_LAUNCH.sub("", examination.message)
         return Verdict(False, "\n".join([message, *(f"Why: {sentence}" for sentence in because)]))
-    failure = found.first_failure
+    failure = examination.first_failure
     picture = None
     if failure is not None:
-        text = _failure(found, failure, problem, because, starter)
-        picture = _picture(found, failure, problem)
+        text = _failure(examination, failure, problem, because, starter)
+        picture = _picture(examination, failure, problem)
     else:
-        text = _checked(found, problem)
-        text += f"\n{found.message}" if found.message else _measured(found, goals)
-    text += _printed(failure or found.outcomes[0], problem)
-    done = failure is None and not found.message and _reached(found, goals)
+        text = _checked(examination, problem)
+        text += f"\n{examination.message}" if examination.message else _measured(examination, goals)
+    text += _printed(failure or examination.outcomes[0], problem)
+    done = failure is None and not examination.message and _reached(examination, goals)
     if done:
         return Verdict(True, f"{text}{more}")
     if starter:
@@ -71,42 +71,47 @@ def verdict(
     return Verdict(False, "\n".join([*reasons, text] if first else [text, *reasons]), picture)
 
 
-def passed(found: Examination, goals: Sequence[Goal]) -> bool:
+def passed(examination: Examination, goals: Sequence[Goal]) -> bool:
     """Right for every case, and every goal reached."""
-    return found.kernel is not None and found.first_failure is None and not found.message and _reached(found, goals)
+    return (
+        examination.kernel is not None
+        and examination.first_failure is None
+        and not examination.message
+        and _reached(examination, goals)
+    )
 
 
-def _reached(found: Examination, goals: Sequence[Goal]) -> bool:
-    return all(goal.reached(value) for goal, value in zip(goals, found.measures, strict=True))
+def _reached(examination: Examination, goals: Sequence[Goal]) -> bool:
+    return all(goal.reached(value) for goal, value in zip(goals, examination.measures, strict=True))
 
 
-def _checked(found: Examination, problem: Problem) -> str:
+def _checked(examination: Examination, problem: Problem) -> str:
     """'C is right for 8 shapes, … 12 345 accesses none is out of bounds, and no race can change a value.'"""
-    outcomes = found.outcomes
+    outcomes = examination.outcomes
     text = f"{problem.output} is right for {theme.plural(len(outcomes), 'shape')}"
-    if not _whole_tiles(found, problem):
+    if not _whole_tiles(examination, problem):
         wide = any(outcome.expected.ndim == 2 and 1 in outcome.expected.shape for outcome in outcomes)
         text += ", tails and single rows and columns included" if wide else ", tails included"
     twice = any(outcome.case.launches > 1 for outcome in outcomes)
     text += ", also when launched twice" if twice else ""
     accesses = sum(outcome.report.shared_accesses + outcome.report.global_accesses for outcome in outcomes)
-    told = "none is out of bounds, and no race can change a value."  # stores of equal values are no finding
-    return f"{text}. In {theme.plural(accesses, 'access', 'es')} {told}"
+    rest = "none is out of bounds, and no race can change a value."  # stores of equal values are no finding
+    return f"{text}. In {theme.plural(accesses, 'access', 'es')} {rest}"
 
 
-def _whole_tiles(found: Examination, problem: Problem) -> bool:
+def _whole_tiles(examination: Examination, problem: Problem) -> bool:
     """Whether every output consists of whole tiles, so that no thread is without an element."""
-    shapes = (problem.as_matrix(outcome.expected).shape for outcome in found.outcomes)
+    shapes = (problem.as_matrix(outcome.expected).shape for outcome in examination.outcomes)
     pairs = (pair for shape in shapes for pair in zip(shape[-2:], problem.tile[-len(shape) :], strict=True))
     return not any(size % tile for size, tile in pairs)
 
 
-def _measured(found: Examination, goals: Sequence[Goal]) -> str:
+def _measured(examination: Examination, goals: Sequence[Goal]) -> str:
     """' 2.5 sectors per load request: done, the goal is at most 2.6.'"""
     lines = []
-    for goal, value in zip(goals, found.measures, strict=True):
+    for goal, value in zip(goals, examination.measures, strict=True):
         done = "done" if goal.reached(value) else "not there yet"
-        lines.append(f"\n{goal.found(value)}: {done}, the goal is {goal.wanted}.")
+        lines.append(f"\n{goal.stated(value)}: {done}, the goal is {goal.wanted}.")
     return "".join(lines)
 
 
@@ -124,31 +129,34 @@ def _printed(outcome: Outcome, problem: Problem) -> str:
 UNWRITTEN = "which no thread has written"
 
 
-def _failure(found: Examination, failure: Outcome, problem: Problem, because: Sequence[str], starter: bool) -> str:
+def _failure(
+    examination: Examination, failure: Outcome, problem: Problem, because: Sequence[str], starter: bool
+) -> str:
     """What went wrong in a launch. Advice comes with it only where the reasons are not known, or are about the order
     of accesses; none to a starter, which is there to be understood."""
-    source = found.kernel.compiled.source  # type: ignore[union-attr]
-    right = sum(outcome.passed for outcome in found.outcomes)
+    source = examination.kernel.compiled.source  # type: ignore[union-attr]
+    right = sum(outcome.passed for outcome in examination.outcomes)
     already = ""
     if right:
         already = f"\n{theme.plural(right, 'shape')} of {len(problem.cases)} {'is' if right == 1 else 'are'} right."
     launch = failure.case.label(problem.scalars)
     if failure.error is not None:
         guarded = re.search(r"\bif\s*\([^;]*[<>]", source)
-        advised = not because and not guarded and not _whole_tiles(found, problem)
+        advised = not because and not guarded and not _whole_tiles(examination, problem)
         return f"{launch}:\n{_stopped(failure.error, bool(because), advised)}{already}"
     if failure.report.findings:
         block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
-        in_shared = [one for one in failure.report.findings if one.kind == SHARED_RACE]
+        in_shared = [finding for finding in failure.report.findings if finding.kind == SHARED_RACE]
         told_first = (in_shared or failure.report.findings)[
             0
         ]  # what a block computes comes before what blocks exchange
         if in_shared and block:
             told_first = easiest(in_shared, block)
         more = _others(told_first, failure.report.findings)
-        advised = not starter and all(_OF_ORDER.search(one) for one in because)
+        advised = not starter and all(_OF_ORDER.search(reason) for reason in because)
+        advised = advised and not any(repairs.PROVEN in reason for reason in because)  # that is the better advice
         return f"{launch}:\n{_hazard(told_first, problem, source, advised)}{more}{already}"
-    return f"{launch}:\n{_first_wrong(found, failure, problem)}{already}"
+    return f"{launch}:\n{_first_wrong(examination, failure, problem)}{already}"
 
 
 _OF_ORDER = re.compile(r"barrier|wait|__sync|fence", re.IGNORECASE)
@@ -193,14 +201,14 @@ _CALL = re.compile(r"copies into (\w+)\[[^\n]*\n    called from line (\d+): (\w+
 def _in_its_call(message: str, source: str) -> str:
     """A hazard's sentences with the line that calls the function for the array that is named. Of calls of one inline
     function the compiler may name the first one."""
-    found = _CALL.search(message)
-    if found is None or re.search(rf"\b{found[1]}\b", found[4]):
+    match = _CALL.search(message)
+    if match is None or re.search(rf"\b{match[1]}\b", match[4]):
         return message
     lines = source.splitlines()
-    calls = [n for n, line in enumerate(lines, 1) if re.search(rf"\b{found[3]}\s*\([^;]*&\s*{found[1]}\b", line)]
+    calls = [n for n, line in enumerate(lines, 1) if re.search(rf"\b{match[3]}\s*\([^;]*&\s*{match[1]}\b", line)]
     if len(calls) != 1:
         return message
-    wrong = message[found.start(2) : found.end()]
+    wrong = message[match.start(2) : match.end()]
     return message.replace(wrong, f"{calls[0]}: {lines[calls[0] - 1].strip()}")
 
 
@@ -209,40 +217,40 @@ _AGAIN = re.compile(r"after line (\d+), before line (\d+) is reached again")
 
 def _behind_loops(advice: str, source: str) -> str:
     """Advice on a barrier with its place behind the loops that its first line is in and its second one is not."""
-    found = _AGAIN.search(advice)
-    if found is None:
+    again = _AGAIN.search(advice)
+    if again is None:
         return advice
     text = "\n".join(line.split("//")[0] for line in source.splitlines())
-    ends = [0, *(one.end() for one in re.finditer("$", text, re.MULTILINE))]
-    last, first = (ends[int(line)] for line in found.groups())
+    ends = [0, *(match.end() for match in re.finditer("$", text, re.MULTILINE))]
+    last, first = (ends[int(line)] for line in again.groups())
     loops = [line for line, start, end, _ in integers.loops(text) if start <= last <= end and not start <= first <= end]
-    if not loops or str(loops[0]) == found[1]:
+    if not loops or str(loops[0]) == again[1]:
         return advice
-    return advice.replace(f"after line {found[1]},", f"after the loop of line {loops[0]},")
+    return advice.replace(f"after line {again[1]},", f"after the loop of line {loops[0]},")
 
 
-def _others(told: Finding, findings: Sequence[Finding]) -> str:
+def _others(shown: Finding, findings: Sequence[Finding]) -> str:
     """What else the sanitizer found: the other arrays with the same trouble, else how many findings there are."""
-    others = [one for one in findings if one is not told]
+    others = [finding for finding in findings if finding is not shown]
     if not others:
         return ""
-    arrays = sorted({one.array for one in others} - {told.array})
-    if arrays and all(one.kind == told.kind for one in others):
+    arrays = sorted({other.array for other in others} - {shown.array})
+    if arrays and all(other.kind == shown.kind for other in others):
         return f"\n(The same happens to {' and '.join(arrays)}.)"
     return f"\n({len(others)} more of this kind.)"
 
 
-def _first_wrong(found: Examination, failure: Outcome, problem: Problem) -> str:
+def _first_wrong(examination: Examination, failure: Outcome, problem: Problem) -> str:
     """'C[0, 32] is −3.125, expected 7.5. Thread (0, 0) of block (2, 0) wrote it in line 24.'"""
     index = tuple(int(i) for i in np.argwhere(failure.wrong)[0])
     got, expected = failure.output[index], failure.expected[index]  # type: ignore[index]
     element = int(np.ravel_multi_index(index, failure.expected.shape))
-    who = trial.writer(found.kernel, problem, failure.case, element)  # type: ignore[arg-type]
-    place = f"{problem.output}[{', '.join(map(str, problem.index(index)))}]"
-    if who is None:
-        return f"{place} was not written by any thread; expected {_number(expected)}."
-    writes = f"Thread {_short(who.thread)} of block {_short(who.block)} wrote it in line {who.line}."
-    return f"{place} is {_number(got)}, expected {_number(expected)}. {writes}"
+    writer = trial.writer(examination.kernel, problem, failure.case, element)  # type: ignore[arg-type]
+    element_of = f"{problem.output}[{', '.join(map(str, problem.index(index)))}]"
+    if writer is None:
+        return f"{element_of} was not written by any thread; expected {_number(expected)}."
+    writes = f"Thread {_short(writer.thread)} of block {_short(writer.block)} wrote it in line {writer.line}."
+    return f"{element_of} is {_number(got)}, expected {_number(expected)}. {writes}"
 
 
 def _number(value: np.floating | np.integer) -> str:
@@ -263,7 +271,7 @@ def _tile(problem: Problem, case: Case) -> tuple[int, int]:
     return problem.tile
 
 
-def _picture(found: Examination, failure: Outcome, problem: Problem) -> theme.Figure | None:
+def _picture(examination: Examination, failure: Outcome, problem: Problem) -> theme.Figure | None:
     """The map of the errors; none where a single element, or the sentence alone, says as much."""
     if failure.output is None or failure.expected.ndim != 2 or not failure.wrong.any():
         return None
@@ -272,7 +280,7 @@ def _picture(found: Examination, failure: Outcome, problem: Problem) -> theme.Fi
     from helpers.pictures.error_map.figure import ErrorMap, error_map_figure  # the first picture loads matplotlib
 
     wrong = failure.wrong
-    unwritten = wrong & ~trial.stored(found.kernel, problem, failure.case)  # type: ignore[arg-type]
+    unwritten = wrong & ~trial.stored(examination.kernel, problem, failure.case)  # type: ignore[arg-type]
     shown = [problem.as_matrix(array) for array in (wrong, unwritten)]
     first = problem.index(tuple(int(i) for i in np.argwhere(wrong)[0]))
     data = ErrorMap(problem.output, shown[0], shown[1], first, _tile(problem, failure.case))

@@ -61,7 +61,7 @@ class Case:
     """One call of a learner's function.
 
     arguments: of the call.  expected: what it should return.  words: what is asked.  right: the expected answer in
-    words.  help: told to whom no known mistake explains the answer.
+    words.  help: said where no known mistake explains the answer.
     """
 
     arguments: tuple[Any, ...]
@@ -72,9 +72,9 @@ class Case:
 
 
 def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Version, str]], right: str) -> Verdict:
-    """A learner's function against all cases. The first wrong answer is told, and the mistake that gives all of them.
+    """A learner's function against all cases. The first wrong answer is named, and the mistake that gives all of them.
 
-    mistakes: known wrong functions and what is told about them.  right: the sentence for a function that is right.
+    mistakes: known wrong functions and what explains each.  right: the sentence for a function that is right.
     """
     if not callable(function):
         return Verdict(False, f"Give check the function itself, by its name and without brackets; found {function!r}.")
@@ -114,7 +114,7 @@ def explained(
             if wrong is None:
                 continue
             if all(_same(answer, _answer(wrong, case)) for answer, case in zip(answers, cases, strict=True)):
-                return tuple(why for one, why in chosen if of is None or _counts(one, chosen, of))
+                return tuple(why for version, why in chosen if of is None or _counts(version, chosen, of))
     return ()
 
 
@@ -128,7 +128,7 @@ def _together(chosen: Sequence[tuple[Version, str]]) -> Version | None:
 
 def _counts(mistake: Version, chosen: Sequence[tuple[Version, str]], case: Case) -> bool:
     """Whether the answer in a case would be another one without this mistake."""
-    others = [one for one in chosen if one[0] is not mistake]
+    others = [pair for pair in chosen if pair[0] is not mistake]
     without = _together(others) if others else None
     expected = case.expected if without is None else _answer(without, case)
     return not _same(_answer(_together(chosen), case), expected)  # type: ignore[arg-type]
@@ -156,7 +156,7 @@ def answers_of(function: Callable[..., Any], cases: Sequence[Case]) -> tuple[Any
 def _answer(function: Callable[..., Any], case: Case) -> Any:
     try:
         return function(*case.arguments)
-    except Exception as error:  # whatever a learner's function raises is told in a sentence
+    except Exception as error:  # whatever a learner's function raises is answered by a sentence
         return Raised(type(error).__name__, str(error))
 
 

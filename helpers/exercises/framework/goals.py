@@ -62,9 +62,14 @@ def floats_loaded(at_most: int) -> Goal:
 
     def measure(j: Judged) -> float:
         traces = j.all_blocks().launches[-1].traces
-        return sum(len(trial.elements(one)) for one in traces if (one.space, one.op) == ("global", "ld"))
+        return sum(len(trial.elements(trace)) for trace in traces if (trace.space, trace.op) == ("global", "ld"))
 
-    return Goal("floats loaded from global memory", measure, at_most)
+    def explain(j: Judged) -> str:
+        if j.recording.total("requests", "shared", "ld"):
+            return ""
+        return "No thread reads shared memory: every product takes its two floats from global memory."
+
+    return Goal("floats loaded from global memory", measure, at_most, explain=explain)
 
 
 def stored_once(at_most: float = 1) -> Goal:
@@ -72,7 +77,9 @@ def stored_once(at_most: float = 1) -> Goal:
 
     def stores(j: Judged) -> np.ndarray:
         traces = j.all_blocks().launches[-1].traces
-        places = np.concatenate([trial.elements(one) for one in traces if (one.space, one.op) == ("global", "st")])
+        places = np.concatenate(
+            [trial.elements(trace) for trace in traces if (trace.space, trace.op) == ("global", "st")]
+        )
         return np.unique(places, return_counts=True)[1]
 
     def explain(j: Judged) -> str:
@@ -116,8 +123,8 @@ def conflicts(op: str | None = None, at_most: int = 0) -> Goal:
 
 def _most_conflicts(j: Judged, op: str | None) -> str:
     """The request of warp 0 of block (0, 0, 0) that loses most wavefronts."""
-    requests = [(line, one) for line, one in shared_accesses(j.recording) if op in (None, one.op)]
-    line, worst = max(requests, key=lambda one: one[1].wavefronts - one[1].needed, default=(0, None))
+    requests = [(line, access) for line, access in shared_accesses(j.recording) if op in (None, access.op)]
+    line, worst = max(requests, key=lambda pair: pair[1].wavefronts - pair[1].needed, default=(0, None))
     if worst is None or worst.wavefronts == worst.needed:  # then another warp loses them
         return ""
     return (
@@ -203,12 +210,18 @@ def loads_behind_count(loaded: int, counted: int, name: str) -> Goal:
     """
 
     def measure(j: Judged) -> float:
-        names = [one.name for one in j.kernel.compiled.parameters]
+        names = [parameter.name for parameter in j.kernel.compiled.parameters]
         launch = j.all_blocks().launches[-1]
-        found = {(one.instruction, one.op, one.array) for one in launch.traces if one.space == "global"}
-        counts = [at for at, op, array in found if op in ("atom", "red") and array == names[counted]]
-        emptied = [one.index for one in launch.program.instructions if one.opcode.startswith(EMPTIES_L1)]
-        loads = (at for at, op, array in found if op == "ld" and array == names[loaded])
+        global_loads = {
+            (trace.instruction, trace.op, trace.array) for trace in launch.traces if trace.space == "global"
+        }
+        counts = [at for at, op, array in global_loads if op in ("atom", "red") and array == names[counted]]
+        emptied = [
+            instruction.index
+            for instruction in launch.program.instructions
+            if instruction.opcode.startswith(EMPTIES_L1)
+        ]
+        loads = (at for at, op, array in global_loads if op == "ld" and array == names[loaded])
         weak = (at for at in loads if not launch.program.instructions[at].strong)
         return sum(
             any(count < at for count in counts) and not any(max(counts) < e < at for e in emptied) for at in weak
@@ -229,8 +242,8 @@ def reads_before_store(at_least: int, tile_bytes: int) -> Goal:
     """Reads from shared memory between a load and the store of its value, the mean over all rounds but the first."""
 
     def measure(j: Judged) -> float:
-        found = reads_before_stores(events_of(j.recording, tile_bytes))[2:]
-        return sum(found) / max(1, len(found))
+        counts = reads_before_stores(events_of(j.recording, tile_bytes))
+        return sum(counts) / max(1, len(counts))
 
     return Goal("reads between a load and its store, on average", measure, at_least, at_least=True)
 
@@ -243,11 +256,11 @@ def rows_and_columns_of_tiles(blocks: int, tile: tuple[int, int], at_most: int) 
 
     def order(j: Judged) -> tuple[tuple[int, ...], ...]:
         """(y, x of a block, row, column of a tile that it stores to), sorted."""
-        found = set()
+        stored = set()
         for launch, trace in _stores(j.all_blocks(), blocks):
             x, y, _ = trace.block
-            found |= {(y, x, *place) for place in np.transpose(_stored(trace, launch, tile)).tolist()}
-        return tuple(sorted(found))
+            stored |= {(y, x, *element) for element in np.transpose(_stored(trace, launch, tile)).tolist()}
+        return tuple(sorted(stored))
 
     def rows_and_columns(j: Judged) -> list[set[int]]:
         return [set(numbers) for numbers in zip(*order(j), strict=True)][2:]
@@ -269,8 +282,8 @@ def rows_and_columns_of_a_warp(tile: tuple[int, int], at_most: int) -> Goal:
     """
 
     def measure(j: Judged) -> float:
-        found = [_stored(trace, launch, (1, 1), tile, lanes=32) for launch, trace in _stores(j.recording, 1)]
-        return sum(len(np.unique(np.concatenate(ones))) for ones in zip(*found, strict=True))
+        stored = [_stored(trace, launch, (1, 1), tile, lanes=32) for launch, trace in _stores(j.recording, 1)]
+        return sum(len(np.unique(np.concatenate(ones))) for ones in zip(*stored, strict=True))
 
     return Goal("rows and columns of C for warp 0", measure, at_most)
 
@@ -355,7 +368,11 @@ def refused(impossible: Mapping[str, str]) -> Goal:
 
     def accepted(j: Judged) -> list[str]:
         stated = {entry: rules.of(j.kernel.compiled.source, entry) for entry in impossible}
-        return [entry for entry, (one, params) in stated.items() if rules.broken(one.asserted, params) is None]
+        return [
+            entry
+            for entry, (entry_rules, params) in stated.items()
+            if rules.broken(entry_rules.asserted, params) is None
+        ]
 
     def explain(j: Judged) -> str:
         return " ".join(f"No rule refuses {entry}: {impossible[entry]}." for entry in accepted(j))
@@ -377,18 +394,21 @@ def copies_under_way(at_least: float) -> Goal:
 
     def measure(j: Judged) -> float:
         closed, started, reads, under_way = 0, False, 0, 0
-        executed = [one for one in j.recording.by_instruction() if one.predicated_on]
-        usual = max((one.predicated_on for one in executed if one.opcode.startswith("DEPBAR")), default=0)
-        for one in executed:
-            if one.opcode.startswith("LDGSTS"):
+        executed = [instruction for instruction in j.recording.by_instruction() if instruction.predicated_on]
+        usual = max(
+            (instruction.predicated_on for instruction in executed if instruction.opcode.startswith("DEPBAR")),
+            default=0,
+        )
+        for instruction in executed:
+            if instruction.opcode.startswith("LDGSTS"):
                 started = True
-            elif one.opcode.startswith("LDGDEPBAR"):
+            elif instruction.opcode.startswith("LDGDEPBAR"):
                 closed, started = closed + 1, False
-            elif one.opcode.startswith("DEPBAR"):
-                closed = min(closed, _pending(one.text)) if one.predicated_on == usual else closed
-            elif one.opcode.startswith("LDS"):
-                reads += one.warps
-                under_way += one.warps * (closed + started)
+            elif instruction.opcode.startswith("DEPBAR"):
+                closed = min(closed, _pending(instruction.text)) if instruction.predicated_on == usual else closed
+            elif instruction.opcode.startswith("LDS"):
+                reads += instruction.warps
+                under_way += instruction.warps * (closed + started)
         return under_way / max(1, reads)
 
     return Goal("groups of copies under way during the products", measure, at_least, at_least=True, digits=1)
@@ -396,8 +416,8 @@ def copies_under_way(at_least: float) -> Goal:
 
 def _pending(text: str) -> int:
     """How many groups DEPBAR leaves under way: 1 for 'DEPBAR.LE SB0, 0x1', 0 for a form that waits for all."""
-    found = re.search(r"SB0, (0x[0-9a-f]+)", text)
-    return int(found[1], 16) if found else 0
+    match = re.search(r"SB0, (0x[0-9a-f]+)", text)
+    return int(match[1], 16) if match else 0
 
 
 def _stores(recording: Recording, blocks: int) -> Iterator[tuple[RecordedLaunch, Trace]]:

@@ -79,10 +79,10 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
     A name that is declared twice with different values, or set again, is left out: what it is depends on the line. So
     is the variable of a loop, unless the first round is asked for: then it has the value with which the loop begins.
     """
-    found: dict[str, Any] = dict(given)
+    values: dict[str, Any] = dict(given)
     pending = list(_DEFINED.findall(source))
     for declaration in _DECLARED.findall(source):
-        pending += [(name.strip(), first) for name, _, first in (one.partition("=") for one in parts(declaration))]
+        pending += [(name.strip(), first) for name, _, first in (part.partition("=") for part in parts(declaration))]
     pending = list(dict.fromkeys(pending))
     again = set(_SET_AGAIN.findall(_without_heads(source)))
     again |= set() if first_round else set(_LOOP_VARIABLE.findall(source))
@@ -92,60 +92,60 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
     for _ in pending:
         left = []
         for name, first in pending:
-            known = value(first, found)
+            known = value(first, values)
             if known is None:
                 left.append((name, first))
             else:
-                found[name] = known
+                values[name] = known
         if len(left) == len(pending):
             break
         pending = left
-    return found
+    return values
 
 
 def arrays(source: str) -> list[tuple[str, str]]:
     """The arrays that a source declares: ('As', '[BM][BK]'). Parameters are none."""
-    found = []
+    declared = []
     for declaration in re.findall(r"\b(?:float4?|double|int|__half)\s+([^;()]*\[[^;()]*);", source):
-        for one in parts(declaration):
-            if array := re.match(r"\s*(\w+)\s*((?:\[[^][]+\])+)", one):
-                found.append((array[1], array[2]))
-    return found
+        for part in parts(declaration):
+            if array := re.match(r"\s*(\w+)\s*((?:\[[^][]+\])+)", part):
+                declared.append((array[1], array[2]))
+    return declared
 
 
 def _without_heads(source: str) -> str:
     """A source without what stands in the brackets of its loops."""
     kept, rest = [], source
-    while found := re.search(r"\bfor\s*\(", rest):
-        kept.append(rest[: found.start()])
-        rest = ";" + bracketed(rest[found.end() :])[1]
+    while match := re.search(r"\bfor\s*\(", rest):
+        kept.append(rest[: match.start()])
+        rest = ";" + bracketed(rest[match.end() :])[1]
     return "".join([*kept, rest])
 
 
 def parts(text: str) -> list[str]:
     """A list of declarators, cut at the commas that stand outside of all brackets."""
     parts, depth, begin = [], 0, 0
-    for place, character in enumerate(text):
+    for at, character in enumerate(text):
         depth += (character in "([{") - (character in ")]}")
         if character == "," and depth == 0:
-            parts.append(text[begin:place])
-            begin = place + 1
+            parts.append(text[begin:at])
+            begin = at + 1
     return [*parts, text[begin:]]
 
 
 def loops(text: str) -> Iterator[tuple[int, int, int, str]]:
     """(line, where its body begins and ends, the body) of each for loop."""
-    for found in re.finditer(r"\bfor\s*\(", text):
-        rest = bracketed(text[found.end() :])[1].lstrip()
+    for match in re.finditer(r"\bfor\s*\(", text):
+        rest = bracketed(text[match.end() :])[1].lstrip()
         body, behind = bracketed(rest[1:], "{}") if rest.startswith("{") else rest.partition(";")[::2]
-        yield text.count("\n", 0, found.start()) + 1, len(text) - len(rest), len(text) - len(behind), body
+        yield text.count("\n", 0, match.start()) + 1, len(text) - len(rest), len(text) - len(behind), body
 
 
 def bracketed(text: str, pair: str = "()") -> tuple[str, str]:
     """What stands inside of the brackets that were just opened, and what follows them."""
     depth = 1
-    for place, character in enumerate(text):
+    for at, character in enumerate(text):
         depth += (character == pair[0]) - (character == pair[1])
         if depth == 0:
-            return text[:place].strip(), text[place + 1 :]
+            return text[:at].strip(), text[at + 1 :]
     return text, ""

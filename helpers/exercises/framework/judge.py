@@ -58,7 +58,7 @@ class Goal:
 
     what: "sectors per load request", as it follows a number.  measure: the number.  limit: at most, or at least, this.
     digits: after the decimal point.  percent: shown as a percentage.  predicted: it is a predicted time.
-    explain: why it is not reached, told to those whom no known wrong solution explains it; "" where there is nothing to
+    explain: why it is not reached, said where no known wrong solution explains it; "" where there is nothing to
     say.  detail: what kernels have in common, besides the number, that miss it for the same reason.
     """
 
@@ -76,7 +76,7 @@ class Goal:
         """Whether a measured value will do."""
         return value >= self.limit if self.at_least else value <= self.limit
 
-    def found(self, value: float) -> str:
+    def stated(self, value: float) -> str:
         """'2.5 sectors per load request'"""
         return f"{self._number(value)} {self.what}"
 
@@ -109,8 +109,8 @@ class Examination:
     def first_failure(self) -> Outcome | None:
         """Of the cases that are not passed one with wrong values or a hazard, if there is one, else the first."""
         failed = [outcome for outcome in self.outcomes if not outcome.passed]
-        told = [outcome for outcome in failed if outcome.report.findings]
-        return (told or failed or [None])[0]
+        with_findings = [outcome for outcome in failed if outcome.report.findings]
+        return (with_findings or failed or [None])[0]
 
     @property
     def signature(self) -> tuple[Any, ...]:
@@ -145,13 +145,13 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
     if not goals or not all(outcome.passed for outcome in outcomes):
         return Examination(kernel, tuple(outcomes))
     try:
-        found = measured(kernel, problem, judged)
+        launch = measured(kernel, problem, judged)
     except SimulatorError as error:
         return Examination(kernel, tuple(outcomes), message=str(error))
-    measures = tuple(goal.measure(found) for goal in goals)
+    measures = tuple(goal.measure(launch) for goal in goals)
     missed = (goal for goal, value in zip(goals, measures, strict=True) if not goal.reached(value))
-    explained = tuple(filter(None, (goal.explain(found) for goal in missed)))
-    return Examination(kernel, tuple(outcomes), measures, _traffic(found, goals), explained=explained)
+    explained = tuple(filter(None, (goal.explain(launch) for goal in missed)))
+    return Examination(kernel, tuple(outcomes), measures, _traffic(launch, goals), explained=explained)
 
 
 def measured(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
@@ -166,18 +166,18 @@ def measured(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
     )  # fmt: skip
 
 
-def _traffic(found: Judged, goals: Sequence[Goal]) -> frozenset[tuple[Any, ...]]:
+def _traffic(launched: Judged, goals: Sequence[Goal]) -> frozenset[tuple[Any, ...]]:
     """What a launch asked of memory, alike for kernels that are slow for the same reason, whatever they call things.
 
     For each kind of access its requests, sectors and wavefronts; how often blocks waited; the very addresses of
     block (0, 0, 0), in whatever order; and the details of the goals.
     """
-    names = {parameter.name: number for number, parameter in enumerate(found.kernel.compiled.parameters)}
-    launch = found.recording.launches[-1]
+    names = {parameter.name: number for number, parameter in enumerate(launched.kernel.compiled.parameters)}
+    launch = launched.recording.launches[-1]
     kinds = {(space, op, array) for _, space, op, array in launch.counts}
     totals = {
         (space, op, names.get(array, -1))
-        + tuple(found.recording.total(what, space, op, array) for what in ("requests", "sectors", "wavefronts"))
+        + tuple(launched.recording.total(what, space, op, array) for what in ("requests", "sectors", "wavefronts"))
         for space, op, array in kinds
     }
     addresses = Counter(
@@ -188,9 +188,9 @@ def _traffic(found: Judged, goals: Sequence[Goal]) -> frozenset[tuple[Any, ...]]
         )
         for trace in launch.traces
     )  # fmt: skip
-    details = {(goal.what, goal.detail(found)) for goal in goals}
+    details = {(goal.what, goal.detail(launched)) for goal in goals}
     return frozenset(
-        totals | details | {("barriers", found.barriers), ("addresses", hash(frozenset(addresses.items())))}
+        totals | details | {("barriers", launched.barriers), ("addresses", hash(frozenset(addresses.items())))}
     )
 
 
@@ -198,8 +198,8 @@ def has_wrong_numbers(outcomes: Sequence[Outcome]) -> bool:
     """Whether a case left numbers that are wrong: then they tell which slip it was. NaN, what was not written, and a
     kernel that was stopped do not."""
     return any(
-        one.output is not None and not one.report.findings and np.isfinite(one.output[one.wrong]).any()
-        for one in outcomes
+        outcome.output is not None and not outcome.report.findings and np.isfinite(outcome.output[outcome.wrong]).any()
+        for outcome in outcomes
     )
 
 
@@ -232,21 +232,23 @@ def _reproduces(outcome: Outcome, result: np.ndarray | None) -> bool:
 
 
 def does_the_same(
-    source: str, found: Examination, problem: Problem, goals: tuple[Goal, ...], judged: Case | None
+    source: str, examination: Examination, problem: Problem, goals: tuple[Goal, ...], judged: Case | None
 ) -> bool:
     """Whether a known wrong source has the very outcomes and measures that were found."""
     # Small cases first: one launch tells most sources apart. A single element tells little.
-    outcomes = sorted(found.outcomes, key=lambda one: (one.passed, one.expected.size < 2, one.expected.size))
+    outcomes = sorted(
+        examination.outcomes, key=lambda outcome: (outcome.passed, outcome.expected.size < 2, outcome.expected.size)
+    )
     try:
         kernel = simulated(source, problem.entry)
-        if any(_outcome(kernel, problem, one.case).signature != one.signature for one in outcomes):
+        if any(_outcome(kernel, problem, outcome.case).signature != outcome.signature for outcome in outcomes):
             return False
-        if not found.measures:
+        if not examination.measures:
             return True
         # What a launch asked of memory is known at once; a goal may take launches of its own.
-        return _traffic(known_launch(kernel, problem, judged), goals) == found.traffic and all(
+        return _traffic(known_launch(kernel, problem, judged), goals) == examination.traffic and all(
             _known_measure(kernel, problem, judged, goal) == value
-            for goal, value in zip(goals, found.measures, strict=True)
+            for goal, value in zip(goals, examination.measures, strict=True)
         )
     except (CompileError, SimulatorError):
         return False

@@ -30,20 +30,20 @@ def folder() -> Path | None:
     return FOLDER if _writable(FOLDER) else progress.data_folder() / "my"
 
 
-def _writable(place: Path) -> bool:
-    return os.access(place if place.exists() else place.parent, os.W_OK)
+def _writable(directory: Path) -> bool:
+    return os.access(directory if directory.exists() else directory.parent, os.W_OK)
 
 
-def told(place: Path | None) -> str:
+def where_kept(directory: Path | None) -> str:
     """Where a kernel is kept, in a sentence; "" where that is the course's folder, or the one that was asked for.
 
-    place: as `keep` returns it.
+    directory: as `keep` returns it.
     """
     wanted = folder()
-    if place is not None and (place.parent == FOLDER or os.environ.get(ENVIRONMENT_VARIABLE)):
+    if directory is not None and (directory.parent == FOLDER or os.environ.get(ENVIRONMENT_VARIABLE)):
         return ""
-    if place is not None:
-        return f"Kept in {progress.short(place)}, since the course's own folder cannot be written."
+    if directory is not None:
+        return f"Kept in {progress.short(directory)}, since the course's own folder cannot be written."
     if wanted is None:
         return ""
     return f"{progress.short(wanted)} cannot be written: the kernel is kept until this notebook's kernel ends."
@@ -51,16 +51,16 @@ def told(place: Path | None) -> str:
 
 def keep(name: str, source: str) -> Path | None:
     """Keep the source of a kernel as my/<name>.cu, complete or not at all; None where no file could be written."""
-    place = folder()
-    if place is not None:
+    directory = folder()
+    if directory is not None:
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=place, prefix=f".{name}-")
+            directory.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=directory, prefix=f".{name}-")
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(source)
-            os.replace(temporary, place / f"{name}.cu")
+            os.replace(temporary, directory / f"{name}.cu")
             _memory.pop(name, None)
-            return place / f"{name}.cu"
+            return directory / f"{name}.cu"
         except OSError:
             pass
     _memory[name] = source
@@ -78,17 +78,17 @@ def source(name: str) -> str | None:
         return None
     if name in _memory:
         return _memory[name]
-    place = folder()
-    if place is not None:
+    directory = folder()
+    if directory is not None:
         with contextlib.suppress(OSError, ValueError):  # ValueError: no text, or a name that no system encodes
-            return (place / f"{name}.cu").read_text(encoding="utf-8")
+            return (directory / f"{name}.cu").read_text(encoding="utf-8")
     return None
 
 
 def forget(name: str) -> None:
     """Drop what was kept under this name. Nothing kept: nothing to do."""
     _memory.pop(name, None)
-    place = folder()
-    if place is not None:
+    directory = folder()
+    if directory is not None:
         with contextlib.suppress(OSError):
-            (place / f"{name}.cu").unlink(missing_ok=True)
+            (directory / f"{name}.cu").unlink(missing_ok=True)

@@ -74,7 +74,7 @@ class MatrixMap:
 
     def prepare(self, case: Case) -> Setup:
         inputs = self._inputs(case)
-        sources = tuple(self._in_memory(case, one) for one in (inputs.source, inputs.second)[: self.inputs])
+        sources = tuple(self._in_memory(case, matrix) for matrix in (inputs.source, inputs.second)[: self.inputs])
         output = self._in_memory(case, inputs.output)
         sizes = tuple(np.int32(size) for size in case.sizes.values())
         alpha = (np.float32(case.alpha),) if self.scaled else ()

@@ -14,8 +14,8 @@ LAST = "11"  # the last notebook whose kernel is a rung; those of notebook 14 sh
 def rungs() -> tuple[Blank, ...]:
     """The blanks that multiply matrices, in the order of the course. One with alpha and beta, or with another room for
     its tiles, completes the rung before it, and is none of its own."""
-    blanks = (one for one in catalogue.EXERCISES if isinstance(one, Blank) and one.notebook <= LAST)
-    return tuple(one for one in blanks if type(one.problem) is Gemm and not one.problem.scaled)
+    blanks = (exercise for exercise in catalogue.EXERCISES if isinstance(exercise, Blank) and exercise.notebook <= LAST)
+    return tuple(blank for blank in blanks if type(blank.problem) is Gemm and not blank.problem.scaled)
 
 
 def kernel_of(blank: Blank, source: str) -> OwnKernel:

@@ -38,21 +38,21 @@ def factor_or_constant(facts: Facts) -> str:
     outcomes = _ended(facts)
     if not outcomes:
         return ""
-    due = np.concatenate([one.expected.reshape(-1) for one in outcomes]).astype(float)
-    found = np.concatenate([one.output.reshape(-1) for one in outcomes]).astype(float)  # type: ignore[union-attr]
+    due = np.concatenate([outcome.expected.reshape(-1) for outcome in outcomes]).astype(float)
+    left = np.concatenate([outcome.output.reshape(-1) for outcome in outcomes]).astype(float)  # type: ignore[union-attr]
     kept = np.isnan(due)  # what keeps its old value
-    due, found = due[~kept], found[~kept]
-    if len(due) < FEWEST or not np.isfinite(found).all():
+    due, left = due[~kept], left[~kept]
+    if len(due) < FEWEST or not np.isfinite(left).all():
         return ""
     name = facts.problem.output
-    more = np.unique(found - due)
+    more = np.unique(left - due)
     if len(more) == 1:
         return f"Every element of {name} is {abs(more[0]):g} {'more' if more[0] > 0 else 'less'} than it should be."
     some = due != 0
-    factors = np.unique(found[some] / due[some])
-    if len(factors) != 1 or factors[0] == 0 or len(np.unique(due[some])) < FEWEST or found[~some].any():
+    factors = np.unique(left[some] / due[some])
+    if len(factors) != 1 or factors[0] == 0 or len(np.unique(due[some])) < FEWEST or left[~some].any():
         return ""
-    blocks = {int(np.prod(facts.problem.prepare(one.case).grid)) for one in outcomes}
+    blocks = {int(np.prod(facts.problem.prepare(outcome.case).grid)) for outcome in outcomes}
     as_blocks = ", as many times as the launch has blocks" if blocks == {factors[0]} else ""
     return f"Every element of {name} is {factors[0]:g} times what it should be{as_blocks}."
 
@@ -64,7 +64,7 @@ def other_formula(facts: Facts) -> str:
         return ""
     for when, concerned in _by_beta(outcomes):
         for sum_, old, cut in _formulas():
-            if all(_becomes(facts.problem, one, sum_, old, cut) for one in concerned):
+            if all(_becomes(facts.problem, outcome, sum_, old, cut) for outcome in concerned):
                 if cut:
                     return f"The old C is cut to whole numbers: C becomes {sum_}{old} of those."
                 due = "alpha * sum" if concerned[0].case.beta == 0 and when else "alpha * sum + beta * C"
@@ -75,9 +75,11 @@ def other_formula(facts: Facts) -> str:
 def _by_beta(outcomes: list[Outcome]) -> Iterator[tuple[str, list[Outcome]]]:
     """All outcomes; and those with beta = 0, or all others, where the rest of them is right."""
     yield "", outcomes
-    zero, other = ([one for one in outcomes if (one.case.beta == 0) == is_zero] for is_zero in (True, False))
+    zero, other = (
+        [outcome for outcome in outcomes if (outcome.case.beta == 0) == is_zero] for is_zero in (True, False)
+    )
     for when, concerned, rest in (("Where beta is 0, ", zero, other), ("Where beta is not 0, ", other, zero)):
-        if len(concerned) > 1 and rest and all(one.passed for one in rest):
+        if len(concerned) > 1 and rest and all(outcome.passed for outcome in rest):
             yield when, concerned
 
 
@@ -100,8 +102,12 @@ def _becomes(problem: Gemm, outcome: Outcome, sum_: str, old: str, cut: bool) ->
 
 def _ended(facts: Facts) -> list[Outcome]:
     """The outcomes of all cases, [] unless all ran to their end without a hazard and wrote what they had to."""
-    outcomes = list(facts.found.outcomes)
-    for one in outcomes:
-        if one.output is None or one.report.findings or (np.isnan(one.output) & ~np.isnan(one.expected)).any():
+    outcomes = list(facts.examination.outcomes)
+    for outcome in outcomes:
+        if (
+            outcome.output is None
+            or outcome.report.findings
+            or (np.isnan(outcome.output) & ~np.isnan(outcome.expected)).any()
+        ):
             return []
     return outcomes

@@ -57,8 +57,8 @@ class SectorsOf:
     def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
         recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
         names = kernel.compiled.parameters
-        found = [warp_access(recording, names[parameter].name, op) for parameter, op in self.accesses]
-        return sectors_figure(found, f"{self.title}: warp 0")
+        accesses = [warp_access(recording, names[parameter].name, op) for parameter, op in self.accesses]
+        return sectors_figure(accesses, f"{self.title}: warp 0")
 
 
 FIRST_BLOCK = (0, 0, 0)
@@ -100,9 +100,13 @@ class TilePhasesOf:
 
 def _race(recording: Recording, data: TilePhases, kernel: Kernel) -> Race | None:
     """The race for a tile that the sanitizer found, if there is one that the picture can show."""
-    found = [one for one in recording.checks.findings if one.kind == SHARED_RACE and one.other_thread is not None]
+    findings = [
+        finding
+        for finding in recording.checks.findings
+        if finding.kind == SHARED_RACE and finding.other_thread is not None
+    ]
     try:
-        race = race_in(found, data, kernel.compiled.source, 1)
+        race = race_in(findings, data, kernel.compiled.source, 1)
     except LookupError:  # none, or one whose lines the picture cannot tell apart
         return None
     return replace(race, missing="a barrier between them")
@@ -151,10 +155,10 @@ class BankBoardOf:
 
     def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
         recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
-        found = [(line, access) for line, access in shared_accesses(recording) if access.op == self.op]
-        if not found:
+        accesses = [(line, access) for line, access in shared_accesses(recording) if access.op == self.op]
+        if not accesses:
             raise LookupError(f"Warp 0 makes no {NAMES[self.op]} shared memory.")
-        line, access = max(found, key=lambda pair: pair[1].wavefronts)
+        line, access = max(accesses, key=lambda pair: pair[1].wavefronts)
         line = _calling(recording, line)
         return bank_board_figure(access, f"{self.title}, line {line}: warp 0", recording.source.splitlines()[line - 1])
 
@@ -162,7 +166,9 @@ class BankBoardOf:
 def _calling(recording: Recording, line: int) -> int:
     """The kernel's line that called the function with this line, if one line alone did; else the line itself."""
     instructions = recording.launches[-1].program.instructions
-    lines = {(one.line, *one.called_from)[-1] for one in instructions if one.line == line}
+    lines = {
+        (instruction.line, *instruction.called_from)[-1] for instruction in instructions if instruction.line == line
+    }
     return lines.pop() if len(lines) == 1 else line
 
 
@@ -194,12 +200,14 @@ class PortsOf:
 
     def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
         recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
-        found = [one for _, one in shared_accesses(recording) if one.op == "ld" and one.width == 16][-self.loads :]
-        if not found:
+        loads = [access for _, access in shared_accesses(recording) if access.op == "ld" and access.width == 16][
+            -self.loads :
+        ]
+        if not loads:
             raise LookupError("The kernel makes no 128-bit load from shared memory that could be drawn.")
-        every = self.fmas // len(found)
-        begins = {1 + number * every: one.needed < one.usual for number, one in enumerate(found)}
-        each = [f"{one.name.removeprefix('load from ')} {one.wavefronts}" for one in found]
+        every = self.fmas // len(loads)
+        begins = {1 + number * every: load.needed < load.usual for number, load in enumerate(loads)}
+        each = [f"{load.name.removeprefix('load from ')} {load.wavefronts}" for load in loads]
         words = f"Wavefronts of the loads of one k: {', '.join(each)}"
         panels = [(words, cycles([n % 2 for n in range(self.fmas)], begins))]
         return ports_figure(panels, f"The loads of {self.title} return to registers")

@@ -93,7 +93,7 @@ class Prediction(ipywidgets.VBox):
         options = "".join(f"<li>{html.escape(str(option))}</li>" for option in self.reasons)
         reasons = "".join(
             f"<li>{'✔' if option == self.answer else '✘'} {html.escape(f'{option}: {reason}')}</li>"
-            for option, reason in sorted(self.reasons.items(), key=lambda one: one[0] != self.answer)
+            for option, reason in sorted(self.reasons.items(), key=lambda pair: pair[0] != self.answer)
         )
         return (
             f"<p><b>Predict.</b> {html.escape(self.question)}</p><ul>{options}</ul>"

@@ -99,13 +99,13 @@ class Probe:
         written = ~self.unwritten & (self._ones != 0)
         if not written.any():
             raise CannotProbe
-        found = []
+        probed = []
         for doubled in ((2 * A, B), (A, 2 * B)):
             factors = np.unique((self._launch(*doubled) / np.where(self._ones == 0, 1, self._ones))[written])
             if len(factors) != 1 or factors[0] not in (1, 2, 4):
                 raise CannotProbe
-            found.append(float(np.log2(factors[0])))
-        return found[0], found[1]
+            probed.append(float(np.log2(factors[0])))
+        return probed[0], probed[1]
 
     @cached_property
     def values(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -127,7 +127,7 @@ class Probe:
         M, N, K = self.shape
         if K > MOST_K:
             return None
-        found = np.zeros((M, N, K))
+        counts = np.zeros((M, N, K))
         for first in range(0, K, DIGITS):
             chosen = range(first, min(first + DIGITS, K))
             weights = np.zeros(ROOM * K)
@@ -137,11 +137,11 @@ class Probe:
             else:
                 left = self._launch(np.ones((ROOM * M, K)), np.tile(weights[:, None], (1, N)))
             for k in chosen:
-                found[:, :, k] = left % DIGIT
+                counts[:, :, k] = left % DIGIT
                 left = left // DIGIT
             if left.any():
                 return None
-        return found
+        return counts
 
     def of_A(self, k: int) -> Taken:
         """The elements of A that row k of B is multiplied by."""
@@ -168,8 +168,8 @@ class Probe:
         C = np.full(2 * setup.output.size, before, np.float32)
         arrays = iter((_in_memory(A, self.problem), _in_memory(B, self.problem)))
         args = tuple(
-            C if place == position else next(arrays) if isinstance(arg, np.ndarray) else arg
-            for place, arg in enumerate(setup.args)
+            C if number == position else next(arrays) if isinstance(arg, np.ndarray) else arg
+            for number, arg in enumerate(setup.args)
         )
         try:
             trial.record(self.kernel, Setup(setup.grid, setup.block, setup.shared_bytes, args, C, C), blocks=())

@@ -19,7 +19,7 @@ Index = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
-class Place:
+class Point:
     """Where an element of C lies, and the k of a product: arrays that broadcast to (M, N).
 
     row, col: in C.  y, x: in the block's tile.  in_tile: k inside the tile along k; for kernels without tiles y, x and
@@ -52,7 +52,7 @@ class Pattern:
     """Another element than the one that is needed. index: (row, column) of the matrix, for a place."""
 
     sentence: str
-    index: Callable[[Place], Index]
+    index: Callable[[Point], Index]
 
 
 TRADED = (
@@ -199,19 +199,19 @@ def _patterns(probe: Probe, wrong: np.ndarray, tiles: Tiles) -> tuple[str, ...]:
     if len(chosen) < 2:
         return ()
     row, col, k = chosen[:, 0][:, None], chosen[:, 1][:, None], np.arange(K)[None, :]
-    place = Place(M, N, K, row, col, k, tiles)
+    point = Point(M, N, K, row, col, k, tiles)
     of_A = [(Pattern("", lambda p: (p.row, p.k)), A[row, k])]
     of_B = [(Pattern("", lambda p: (p.k, p.col)), B[k, col])]
     for patterns, matrix, known in ((OF_A, A, of_A), (OF_B, B, of_B)):
-        for one in patterns:
-            rows, cols = (np.broadcast_to(index, (len(chosen), K)) for index in one.index(place))
+        for pattern in patterns:
+            rows, cols = (np.broadcast_to(index, (len(chosen), K)) for index in pattern.index(point))
             if rows.max() < len(matrix) and cols.max() < matrix.shape[1]:
-                known.append((one, matrix[rows, cols]))
+                known.append((pattern, matrix[rows, cols]))
     wanted = C[row[:, 0], col[:, 0]]
-    for a, left in sorted(of_A, key=lambda one: one[0].sentence != ""):
+    for a, left in sorted(of_A, key=lambda pair: pair[0].sentence != ""):
         for b, right in of_B:
             if ((left * right).sum(axis=1) == wanted).all():
-                return tuple(one.sentence for one in (a, b) if one.sentence)
+                return tuple(pattern.sentence for pattern in (a, b) if pattern.sentence)
     return ()
 
 
@@ -222,12 +222,12 @@ def _at(first: tuple[int, ...], taken: Taken) -> str:
 def _moved(probe: Probe, wrong: np.ndarray, with_B: list[Taken], with_A: list[Taken], first: tuple[int, ...]) -> str:
     """Wrong elements that hold the whole sum of another element."""
     M, N, K = probe.shape
-    if (probe.count[wrong] != K).any() or any((one.count[wrong] != 1).any() for one in (*with_B, *with_A)):
+    if (probe.count[wrong] != K).any() or any((factor.count[wrong] != 1).any() for factor in (*with_B, *with_A)):
         return ""
     rows, cols = with_B[0].row, with_A[0].col
-    if any((one.row[wrong] != rows[wrong]).any() or (one.col[wrong] != one.k).any() for one in with_B):
+    if any((factor.row[wrong] != rows[wrong]).any() or (factor.col[wrong] != factor.k).any() for factor in with_B):
         return ""
-    if any((one.col[wrong] != cols[wrong]).any() or (one.row[wrong] != one.k).any() for one in with_A):
+    if any((factor.col[wrong] != cols[wrong]).any() or (factor.row[wrong] != factor.k).any() for factor in with_A):
         return ""
     row, col = int(rows[first]), int(cols[first])
     if (row, col) == first:
@@ -260,7 +260,7 @@ def _missing(uses: np.ndarray, first: tuple[int, ...], K: int, tiles: Tiles, sam
     if len(missing):
         parts.append(f"lacks the products with k = {runs(missing.tolist())}{_tiles(missing, K, tiles)}")
     if len(often):
-        times = sorted({int(one) for one in uses[often]})
+        times = sorted({int(use) for use in uses[often]})
         parts.append(f"has those with k = {runs(often.tolist())}{_tiles(often, K, tiles)} "
                      f"{' or '.join('twice' if n == 2 else f'{n} times' for n in times)}")  # fmt: skip
     return f"{where} {' and '.join(parts)}."

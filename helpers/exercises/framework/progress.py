@@ -44,11 +44,11 @@ def data_folder() -> Path:
 
 def states() -> dict[str, str]:
     """Exercise -> "tried" or "solved". A file that cannot be read counts as empty."""
-    place = path()
+    file = path()
     kept: Any = None
-    if place is not None:
+    if file is not None:
         with contextlib.suppress(OSError, ValueError):
-            kept = json.loads(place.read_text(encoding="utf-8"))
+            kept = json.loads(file.read_text(encoding="utf-8"))
     known = kept if isinstance(kept, dict) else {}
     valid = {name: state for name, state in known.items() if isinstance(name, str) and state in (TRIED, SOLVED)}
     return {**valid, **_memory}
@@ -68,26 +68,26 @@ def note(name: str, *, solved: bool) -> None:
 def reset() -> str:
     """Forget everything."""
     _memory.clear()
-    place = path()
-    if place is not None:
+    file = path()
+    if file is not None:
         with contextlib.suppress(OSError):
-            place.unlink(missing_ok=True)
-        if place.exists():
-            return f"{place} cannot be deleted; delete it by hand to begin anew."
+            file.unlink(missing_ok=True)
+        if file.exists():
+            return f"{file} cannot be deleted; delete it by hand to begin anew."
     return "Your progress is forgotten: all exercises are open again."
 
 
 def _write(now: Mapping[str, str]) -> bool:
     """Replace the file as a whole, so that a notebook that reads it never sees half of it."""
-    place = path()
-    if place is None:
+    target = path()
+    if target is None:
         return False
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=".progress-")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".progress-")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             json.dump(dict(sorted(now.items())), file, indent=1)
-        os.replace(temporary, place)
+        os.replace(temporary, target)
     except OSError:
         return False
     return True
@@ -137,12 +137,12 @@ class ProgressMap:
         return {"text/html": page, "text/plain": self.text()}
 
 
-def short(place: Path) -> str:
+def short(file: Path) -> str:
     """The file as its owner writes it: ~ for the home folder."""
     try:
-        return f"~/{place.relative_to(Path.home()).as_posix()}"
+        return f"~/{file.relative_to(Path.home()).as_posix()}"
     except (ValueError, RuntimeError):  # elsewhere, or a user without a home
-        return str(place)
+        return str(file)
 
 
 def _linked(notebook: str) -> str:
@@ -153,10 +153,10 @@ def _linked(notebook: str) -> str:
 
 def progress_map(rows: Sequence[Row]) -> ProgressMap:
     """The map of these exercises as it stands."""
-    place = path()
+    file = path()
     kept = "It is not kept here."  # switched off, as where notebooks are run to be stored
-    if place is not None:
-        kept = f"It is kept in {short(place)}; progress.reset() forgets it."
+    if file is not None:
+        kept = f"It is kept in {short(file)}; progress.reset() forgets it."
     if _memory:
         kept = "Progress cannot be written here, so it is kept until this notebook's kernel ends."
     return ProgressMap(tuple(rows), states(), kept)

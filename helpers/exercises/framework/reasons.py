@@ -38,7 +38,7 @@ from helpers.pictures import theme
 from helpers.run import simulated
 
 Index = tuple[int, int, int]
-Look = Callable[["Facts"], str | tuple[str, ...]]
+Detector = Callable[["Facts"], str | tuple[str, ...]]
 _SUBSCRIPTS = r"((?:\[(?:[^][]|\[[^][]*\])*\])+)"  # with brackets in them, one level deep
 _PART = re.compile(r"\[((?:[^][]|\[[^][]*\])*)\]")
 _OUTSIDE = re.compile(r"index (-?\d+) of (\w+)")
@@ -50,7 +50,7 @@ class Facts:
     """A learner's source and one case in which it fails."""
 
     source: str
-    found: Examination
+    examination: Examination
     failure: Outcome
     problem: Problem
     solution: str
@@ -71,7 +71,13 @@ class Facts:
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
         """The kernel's parameters, as the learner calls them, and their arguments."""
-        return dict(zip((one.name for one in self.found.kernel.compiled.parameters), self.setup.args, strict=False))
+        return dict(
+            zip(
+                (parameter.name for parameter in self.examination.kernel.compiled.parameters),
+                self.setup.args,
+                strict=False,
+            )
+        )
 
     def values(self, block: Any, thread: Any, first_round: bool = False) -> dict[str, Any]:
         """The names of the source for a thread, or for arrays of threads, as far as the text says what they are.
@@ -80,7 +86,7 @@ class Facts:
         """
         given = {name: arg.item() for name, arg in self.parameters.items() if isinstance(arg, np.number)}
         for name, index in (("blockIdx", block), ("threadIdx", thread)):
-            given |= {f"{name}.{axis}": one for axis, one in zip("xyz", index, strict=True)}
+            given |= {f"{name}.{axis}": number for axis, number in zip("xyz", index, strict=True)}
         for name, sizes in (("blockDim", self.setup.block), ("gridDim", self.setup.grid)):
             given |= {f"{name}.{axis}": (*sizes, 1, 1)[n] for n, axis in enumerate("xyz")}
         return integers.names_in(self.text, given, first_round)
@@ -97,8 +103,8 @@ class Facts:
         """The indices of an array in a line, as they are written."""
         if not 0 < line <= len(self.lines):
             return []
-        found = re.findall(rf"\b{re.escape(name)}\s*{_SUBSCRIPTS}", self.lines[line - 1])
-        return [tuple(_PART.findall(one)) for one in found]
+        written = re.findall(rf"\b{re.escape(name)}\s*{_SUBSCRIPTS}", self.lines[line - 1])
+        return [tuple(_PART.findall(indices)) for indices in written]
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The sizes with which an array is declared in the kernel, () if it is not, or if they are not known."""
@@ -107,50 +113,54 @@ class Facts:
         )
         if declared is None:
             return ()
-        sizes = [integers.value(one, self.values((0, 0, 0), (0, 0, 0))) for one in _PART.findall(declared[1])]
+        sizes = [integers.value(size, self.values((0, 0, 0), (0, 0, 0))) for size in _PART.findall(declared[1])]
         return () if None in sizes else tuple(sizes)
 
 
 def of(
-    source: str, found: Examination, problem: Problem, solution: str, looks: Sequence[Look] | None = None
+    source: str, examination: Examination, problem: Problem, solution: str, detectors: Sequence[Detector] | None = None
 ) -> tuple[str, ...]:
     """The reasons for the first failure, one or two that belong together; () if none is proven.
 
-    looks: for what; None for all that prove a cause.
+    detectors: of what; None for all that prove a cause.
     """
-    looks = LOOKS if looks is None else looks
-    failure = found.first_failure
-    if failure is None or found.kernel is None:
+    detectors = DETECTORS if detectors is None else detectors
+    failure = examination.first_failure
+    if failure is None or examination.kernel is None:
         return ()
-    return _told(Facts(source, found, failure, problem, solution), looks)
+    return _first_reason(Facts(source, examination, failure, problem, solution), detectors)
 
 
-def of_others(source: str, found: Examination, problem: Problem, solution: str) -> tuple[str, ...]:
+def of_others(source: str, examination: Examination, problem: Problem, solution: str) -> tuple[str, ...]:
     """The reasons for another failure than the first one, which says more; () if there is none."""
-    failure = found.first_failure
-    if failure is None or found.kernel is None or SHARED_RACE in {one.kind for one in failure.report.findings}:
+    failure = examination.first_failure
+    if (
+        failure is None
+        or examination.kernel is None
+        or SHARED_RACE in {finding.kind for finding in failure.report.findings}
+    ):
         return ()
-    for other in found.outcomes:  # a case with wrong numbers may say more than one with a hazard
+    for other in examination.outcomes:  # a case with wrong numbers may say more than one with a hazard
         if other is not failure and other.wrong.any() and other.output is not None and not other.report.findings:
-            told = _told(Facts(source, found, other, problem, solution), (*LOOKS, *LAST))
-            if told:
-                return tuple(f"With {other.case.label(problem.scalars)}: {one}" for one in told)
+            sentences = _first_reason(Facts(source, examination, other, problem, solution), (*DETECTORS, *LAST))
+            if sentences:
+                return tuple(f"With {other.case.label(problem.scalars)}: {sentence}" for sentence in sentences)
     return ()
 
 
-def _told(facts: Facts, looks: Sequence[Look]) -> tuple[str, ...]:
-    for look in looks:
+def _first_reason(facts: Facts, detectors: Sequence[Detector]) -> tuple[str, ...]:
+    for detector in detectors:
         try:
-            told = look(facts)
+            sentences = detector(facts)
         except (LookupError, TypeError, ValueError, SimulatorError):  # a text like none before it: then it is not this
             continue
-        if told:
-            return (told,) if isinstance(told, str) else told
+        if sentences:
+            return (sentences,) if isinstance(sentences, str) else sentences
     return ()
 
 
 def _probe(facts: Facts) -> Probe:
-    return Probe(facts.found.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
+    return Probe(facts.examination.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
 
 
 def _where(thread: Index) -> str:
@@ -167,11 +177,11 @@ def _concerned(facts: Facts) -> Iterator[tuple[int, str, Index, Index, tuple[int
     if isinstance(error, KernelError) and error.thread is not None and error.block is not None:
         for name in dict.fromkeys(re.findall(r"\b(\w+)\s*\[", facts.lines[error.line - 1] if error.line else "")):
             yield error.line, name, error.block, error.thread, _said_index(facts, name)
-    for one in facts.failure.report.findings:
-        for line in one.lines:
-            yield line, one.array, one.block, one.thread, one.index
-            if one.other_thread is not None:
-                yield line, one.array, one.other_block or one.block, one.other_thread, one.index
+    for finding in facts.failure.report.findings:
+        for line in finding.lines:
+            yield line, finding.array, finding.block, finding.thread, finding.index
+            if finding.other_thread is not None:
+                yield line, finding.array, finding.other_block or finding.block, finding.other_thread, finding.index
 
 
 def leaves_its_row(facts: Facts) -> str:
@@ -187,16 +197,16 @@ def leaves_its_row(facts: Facts) -> str:
             indices = (
                 _indices_of(facts.text, written, names, said, shape)
                 if said
-                else [integers.value(one, names) for one in written]
+                else [integers.value(text, names) for text in written]
             )
-            for place, (text, size) in enumerate(zip(written, shape, strict=True)):
-                index = indices[place]
+            for dimension, (text, size) in enumerate(zip(written, shape, strict=True)):
+                index = indices[dimension]
                 if index is None or 0 <= index < size:
                     continue
-                what = _axis(place, len(shape))
-                declared = name + "".join(f"[{one}]" for one in shape)
+                what = _axis(dimension, len(shape))
+                declared = name + "".join(f"[{size}]" for size in shape)
                 return (
-                    f"In line {line}, {name}{''.join(f'[{one}]' for one in written)}: `{text}` is {int(index)} for "
+                    f"In line {line}, {name}{''.join(f'[{part}]' for part in written)}: `{text}` is {int(index)} for "
                     f"thread "
                     f"{_where(thread)}, but {declared} has {size} {what}."
                 )
@@ -217,16 +227,18 @@ def _indices_of(
 ) -> list[int | None]:
     """The indices of an access, which may depend on loops, if they lead to an element as it is named; else all are
     None: it is another access of the line, or another round."""
-    indices = [integers.value(one, names) for one in written]
-    unknown = [place for place, one in enumerate(indices) if one is None]
-    steps = [int(np.prod(shape[place + 1 :])) for place in range(len(shape))]
+    indices = [integers.value(text, names) for text in written]
+    unknown = [dimension for dimension, index in enumerate(indices) if index is None]
+    steps = [int(np.prod(shape[dimension + 1 :])) for dimension in range(len(shape))]
     left = sum(map(operator.mul, said, steps)) - sum(
-        one * step for one, step in zip(indices, steps, strict=True) if one is not None
+        index * step for index, step in zip(indices, steps, strict=True) if index is not None
     )
     if len(unknown) == 1 and left % steps[unknown[0]] == 0:
         indices[unknown[0]] = left // steps[unknown[0]]
-    elif len(unknown) > 1 and all(one in (None, other) for one, other in zip(indices, said, strict=True)):
-        return [one if _comes_to(source, text, one, names) else None for one, text in zip(said, written, strict=True)]
+    elif len(unknown) > 1 and all(index in (None, other) for index, other in zip(indices, said, strict=True)):
+        return [
+            index if _comes_to(source, text, index, names) else None for index, text in zip(said, written, strict=True)
+        ]
     elif unknown or left:
         return [None] * len(indices)
     return indices
@@ -238,8 +250,8 @@ def _said_index(facts: Facts, name: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"-?\d+", said[1]))) if said else ()
 
 
-def _axis(place: int, of: int) -> str:
-    return "elements" if of == 1 else "columns" if place == of - 1 else "rows" if place == of - 2 else "tiles"
+def _axis(dimension: int, of: int) -> str:
+    return "elements" if of == 1 else "columns" if dimension == of - 1 else "rows" if dimension == of - 2 else "tiles"
 
 
 _IN_ROOM = re.compile(r"at byte (\d+) of shared memory, which has (\d+) bytes")
@@ -253,15 +265,15 @@ def leaves_the_room(facts: Facts) -> str:
         return ""
     names = facts.values(error.block, error.thread, first_round=True)
     for name in dict.fromkeys(re.findall(r"\b(\w+)\s*\[", facts.lines[error.line - 1])):
-        for (text,) in (one for one in facts.accesses(error.line, name) if len(one) == 1):
+        for (text,) in (access for access in facts.accesses(error.line, name) if len(access) == 1):
             index = integers.value(text, names)
             if index is not None and 4 * int(index) == int(said[1]):
                 return (
                     f"In line {error.line}, {name}[{text}]: `{text}` is {int(index)} for thread {_where(error.thread)} "
                     f"({_known(text, names)}), and the launch gives room for {int(said[2]) // 4} floats."
                 )
-            if told := _other_rows(facts, name, text, names):
-                return told
+            if sentence := _other_rows(facts, name, text, names):
+                return sentence
     return ""
 
 
@@ -269,7 +281,7 @@ def _other_rows(facts: Facts, name: str, read: str, names: Mapping[str, Any]) ->
     """That an array in one line is stored to with rows of another length than the line that went wrong has."""
     line, split = facts.failure.error.line, _row_and_column(read)  # type: ignore[union-attr]
     for number in range(1, len(facts.lines) + 1) if split else ():
-        for (text,) in (one for one in facts.accesses(number, name) if len(one) == 1 and number != line):
+        for (text,) in (access for access in facts.accesses(number, name) if len(access) == 1 and number != line):
             other = _row_and_column(text)
             stores = re.search(rf"\b{name}\s*\[{re.escape(text)}\]\s*=[^=]", facts.lines[number - 1])
             if other is None or not stores:
@@ -285,8 +297,10 @@ def _other_rows(facts: Facts, name: str, read: str, names: Mapping[str, Any]) ->
 
 def _known(text: str, names: Mapping[str, Any]) -> str:
     """'row is 8, N is 32': the names of an expression that are one number each."""
-    known = sorted({one for one in re.findall(r"\b[a-zA-Z_]\w*\b", text) if one in names and np.ndim(names[one]) == 0})
-    return ", ".join(f"{one} is {names[one]:g}" for one in known)
+    known = sorted(
+        {word for word in re.findall(r"\b[a-zA-Z_]\w*\b", text) if word in names and np.ndim(names[word]) == 0}
+    )
+    return ", ".join(f"{name} is {names[name]:g}" for name in known)
 
 
 _WIDE = re.compile(r"accessed (\d+) bytes at an address that is not a multiple of \d+ \(byte (\d+) of (\w+)")
@@ -304,19 +318,23 @@ def not_a_multiple(facts: Facts) -> str:
     for written in facts.accesses(error.line, name):
         if index % floats and (in_shared or len(written) == 1):
             return (
-                f"In line {error.line}, {name}{''.join(f'[{one}]' for one in written)}: `{written[-1]}` is {index} for "
-                f"thread {_where(error.thread)}, and {floats} floats at once begin at a multiple of {floats}."
+                f"In line {error.line}, {name}{''.join(f'[{part}]' for part in written)}: `{written[-1]}` is {index} "
+                f"for thread {_where(error.thread)}, and {floats} floats at once begin at a multiple of {floats}."
             )
     return ""
 
 
 def no_barrier_in_loop(facts: Facts) -> str:
     """A line of a loop without a barrier in which a thread reads what another one stores in the round before."""
-    for one in facts.failure.report.findings:
-        if one.kind != SHARED_RACE or len(set(one.lines)) != 1 or len(facts.accesses(one.line, one.array)) < 2:
+    for finding in facts.failure.report.findings:
+        if (
+            finding.kind != SHARED_RACE
+            or len(set(finding.lines)) != 1
+            or len(facts.accesses(finding.line, finding.array)) < 2
+        ):
             continue
-        place = sum(len(line) + 1 for line in facts.lines[: one.line]) - 1  # the end of the line
-        bodies = [(line, body) for line, start, end, body in integers.loops(facts.text) if start <= place <= end]
+        end_of_line = sum(len(line) + 1 for line in facts.lines[: finding.line]) - 1  # the end of the line
+        bodies = [(line, body) for line, start, end, body in integers.loops(facts.text) if start <= end_of_line <= end]
         if bodies and not re.search(convergence.BARRIER + r"|__syncwarp\s*\(", bodies[-1][1]):
             return (
                 f"No barrier is in the loop of line {bodies[-1][0]}: in its next round a thread reads what another one "
@@ -327,7 +345,9 @@ def no_barrier_in_loop(facts: Facts) -> str:
 
 def never_stored(facts: Facts) -> str:
     """What a block reads of an array in shared memory and stores nowhere, as whole rows or columns."""
-    finding = next((one for one in facts.failure.report.findings if feedback.UNWRITTEN in one.message), None)
+    finding = next(
+        (finding for finding in facts.failure.report.findings if feedback.UNWRITTEN in finding.message), None
+    )
     if finding is None:
         return ""
     stored, read = (_touched(facts, finding.array, finding.block, op) for op in ("st", "ld"))
@@ -335,11 +355,11 @@ def never_stored(facts: Facts) -> str:
         return ""
     name, dimensions = finding.array, read.shape[1]
     for axis in range(dimensions):
-        of_stores, of_reads = (sorted(set(one[:, axis].tolist())) for one in (stored, read))
+        of_stores, of_reads = (sorted(set(touched[:, axis].tolist())) for touched in (stored, read))
         if not set(of_reads) <= set(of_stores):
             some, others = (
-                f"{_axis(axis, dimensions)[: -1 if len(one) == 1 else None]} {theme.runs(one)}"
-                for one in (of_stores, of_reads)
+                f"{_axis(axis, dimensions)[: -1 if len(numbers) == 1 else None]} {theme.runs(numbers)}"
+                for numbers in (of_stores, of_reads)
             )
             return f"Block {_where(finding.block)} stores {some} of {name}, and reads {others}."
     return f"Block {_where(finding.block)} stores {len(stored)} elements of {name}, and reads others, too."
@@ -348,7 +368,7 @@ def never_stored(facts: Facts) -> str:
 def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
     """(elements, dimensions): what the threads of a block access of an array in shared memory. Stores are only those
     that put something new there: what a line reads of the array and stores again was there before."""
-    kernel = facts.found.kernel
+    kernel = facts.examination.kernel
     arrays = SharedNames(kernel.pointers.shared_arrays, {}, kernel.compiled.source, kernel.name)  # type: ignore[union-attr]
     launch = trial.record(kernel, facts.problem.prepare(facts.failure.case), blocks=(block,)).launches[-1]  # type: ignore[arg-type]
     touched: dict[str, dict[int, set]] = {"ld": {}, "st": {}}  # op -> line -> elements
@@ -360,22 +380,22 @@ def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
                 array, index, _ = arrays.locate(trace.instruction, byte)
                 touched[trace.op].setdefault(line, set()).update({index} if array == name else ())
     again = {line for line, elements in touched["ld"].items() if elements} if op == "st" else set()
-    return np.array(sorted(set().union(*(found for line, found in touched[op].items() if line not in again))))
+    return np.array(sorted(set().union(*(elements for line, elements in touched[op].items() if line not in again))))
 
 
 def reads_another_element(facts: Facts) -> str:
     """That a thread reads the old value of another element of the output than it stores."""
-    name = trial.output_name(facts.found.kernel, facts.setup)  # type: ignore[arg-type]
-    if not any(one.kind == GLOBAL_RACE and one.array == name for one in facts.failure.report.findings):
+    name = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
+    if not any(finding.kind == GLOBAL_RACE and finding.array == name for finding in facts.failure.report.findings):
         return ""
     stores = _store_lines(facts.lines, name)
     if len(stores) != 1 or len(facts.accesses(stores[0], name)) != 1:
         return ""
     ((stored,),) = facts.accesses(stores[0], name)
     for number in range(1, len(facts.lines) + 1):
-        for (read,) in (one for one in facts.accesses(number, name) if number not in stores and len(one) == 1):
+        for (read,) in (access for access in facts.accesses(number, name) if number not in stores and len(access) == 1):
             values = [integers.value(text, facts.all_threads) for text in (read, stored)]
-            if None not in [one if one is None else 0 for one in values] and not np.array_equal(*values):
+            if None not in [value if value is None else 0 for value in values] and not np.array_equal(*values):
                 return (
                     f"Line {number} reads {name}[{read}], and line {stores[0]} stores {name}[{stored}]: the old value "
                     "must be that of the element which the thread stores."
@@ -385,20 +405,22 @@ def reads_another_element(facts: Facts) -> str:
 
 def same_buffer(facts: Facts) -> str:
     """Of several tiles in one array, the one that is read is stored to."""
-    for one in facts.failure.report.findings:
-        shape = facts.shape(one.array)
-        if one.kind != SHARED_RACE or len(shape) != 3 or len(one.lines) < 2:
+    for finding in facts.failure.report.findings:
+        shape = facts.shape(finding.array)
+        if finding.kind != SHARED_RACE or len(shape) != 3 or len(finding.lines) < 2:
             continue
-        lines = [line for line in one.lines if facts.accesses(line, one.array)]
-        stores = [line for line in lines if re.search(rf"\b{one.array}\s*{_SUBSCRIPTS}\s*=[^=]", facts.lines[line - 1])]
+        lines = [line for line in finding.lines if facts.accesses(line, finding.array)]
+        stores = [
+            line for line in lines if re.search(rf"\b{finding.array}\s*{_SUBSCRIPTS}\s*=[^=]", facts.lines[line - 1])
+        ]
         reads = [line for line in lines if line not in stores]
         if not stores or not reads:
             continue
-        stored, read = facts.accesses(stores[0], one.array)[0], facts.accesses(reads[0], one.array)[0]
+        stored, read = facts.accesses(stores[0], finding.array)[0], facts.accesses(reads[0], finding.array)[0]
         if stored[0] == read[0]:
             return (
-                f"Line {stores[0]} stores into {one.array}[{stored[0]}], and line {reads[0]} reads "
-                f"{one.array}[{read[0]}]: that is one buffer. What is multiplied and what comes next must be in two."
+                f"Line {stores[0]} stores into {finding.array}[{stored[0]}], and line {reads[0]} reads "
+                f"{finding.array}[{read[0]}]: that is one buffer. What is multiplied and what is next must be in two."
             )
     return ""
 
@@ -423,7 +445,7 @@ def leaves_the_matrix(facts: Facts) -> str:
     sizes = {value: key for key, value in facts.failure.case.sizes.items()}
     written = facts.accesses(error.line, name)
     lines = [error.line] if written else range(1, len(facts.lines) + 1)  # the compiler may name another line
-    for line, text in ((at, one[0]) for at in lines for one in facts.accesses(at, name) if len(one) == 1):
+    for line, text in ((at, access[0]) for at in lines for access in facts.accesses(at, name) if len(access) == 1):
         split = _row_and_column(text)
         if split is None:
             continue
@@ -469,7 +491,7 @@ def _along(facts: Facts, text: str, due: str) -> str:
 
     def moves(along: str) -> bool:
         ends = [(0, 0, 0), (int(along == "x"), int(along == "y"), 0)]
-        first, second = (integers.value(text, facts.values(one, one)) for one in ends)
+        first, second = (integers.value(text, facts.values(end, end)) for end in ends)
         return first is not None and first != second
 
     if moves(other[axis]) and not moves(axis):
@@ -494,11 +516,11 @@ def _row_and_column(text: str) -> tuple[str, str, str] | None:
 
 def _summands(text: str) -> list[str]:
     parts, depth, begin = [], 0, 0
-    for place, character in enumerate(text):
+    for at, character in enumerate(text):
         depth += (character in "([") - (character in ")]")
         if character == "+" and depth == 0:
-            parts.append(text[begin:place].strip())
-            begin = place + 1
+            parts.append(text[begin:at].strip())
+            begin = at + 1
     return [*parts, text[begin:].strip()]
 
 
@@ -524,15 +546,15 @@ _BLOCK_BEGINS = re.compile(
 
 def of_another_block_size(facts: Facts) -> str:
     """That a block's number is multiplied by another number than the launch has threads in a block."""
-    for found in _BLOCK_BEGINS.finditer(facts.text):
-        axis, size = found["a"] or found["b"], found["before"] or found["behind"]
+    for match in _BLOCK_BEGINS.finditer(facts.text):
+        axis, size = match["a"] or match["b"], match["before"] or match["behind"]
         threads = dict(zip("xyz", (*facts.setup.block, 1, 1), strict=False))[axis]
         value = integers.value(size, facts.all_threads)
         due = f"blockIdx.{axis} * blockDim.{axis}"
-        if axis == found["c"] and value not in (None, threads) and np.ndim(value) == 0 and due in facts.solution:
-            line = facts.text.count("\n", 0, found.start()) + 1
+        if axis == match["c"] and value not in (None, threads) and np.ndim(value) == 0 and due in facts.solution:
+            line = facts.text.count("\n", 0, match.start()) + 1
             return (
-                f"Line {line} has {found[0]}, and a block of this launch has {threads} threads along {axis}, not "
+                f"Line {line} has {match[0]}, and a block of this launch has {threads} threads along {axis}, not "
                 f"{int(value)}: blockDim.{axis}."  # type: ignore[arg-type]
             )
     return ""
@@ -546,12 +568,12 @@ _NAMED_SIZE = re.compile(
 
 def not_the_launched_tile(facts: Facts) -> str:
     """That a name which is the side of the launch's blocks in the solution is another number here."""
-    due = {one[1] or one[2]: int(one[3]) for one in _NAMED_SIZE.finditer(facts.solution)}
+    due = {match[1] or match[2]: int(match[3]) for match in _NAMED_SIZE.finditer(facts.solution)}
     across, down = (*facts.setup.block, 1)[:2]
-    for found in _NAMED_SIZE.finditer(facts.text):
-        name, size = found[1] or found[2], int(found[3])
+    for match in _NAMED_SIZE.finditer(facts.text):
+        name, size = match[1] or match[2], int(match[3])
         if name in due and size != due[name] and across == down == due[name]:
-            line = facts.text.count("\n", 0, found.start(3)) + 1
+            line = facts.text.count("\n", 0, match.start(3)) + 1
             return f"{name} is {size} in line {line}, and the exercise launches blocks of {across} × {down} threads."
     return ""
 
@@ -565,22 +587,22 @@ def sent_home(facts: Facts) -> str:
     output = facts.failure.output
     if output is None or facts.setup.output.size > MOST_THREADS:
         return ""
-    name = trial.output_name(facts.found.kernel, facts.setup)  # type: ignore[arg-type]
+    name = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
     unwritten = facts.failure.wrong & trial.same(output, facts.setup.output)
     if not unwritten.any():
         return ""
     element = int(np.flatnonzero(unwritten)[0])
-    if trial.writer(facts.found.kernel, facts.problem, facts.failure.case, element) is not None:  # type: ignore[arg-type]
+    if trial.writer(facts.examination.kernel, facts.problem, facts.failure.case, element) is not None:  # type: ignore[arg-type]
         return ""
     stores, due = _store_lines(facts.lines, name), _owner_line(facts, element)
     for number in [stores[due]] if due is not None and due < len(stores) else stores[: len(stores) == 1]:
-        for (text,) in (one for one in facts.accesses(number, name) if len(one) == 1):
+        for (text,) in (access for access in facts.accesses(number, name) if len(access) == 1):
             index = integers.value(text, facts.all_threads)
             if index is None:
                 continue
             index = np.broadcast_to(index, _threads(facts))
-            if told := _of_other_length(facts, number, text):
-                return told
+            if other_length := _of_other_length(facts, number, text):
+                return other_length
             owners = np.argwhere(index == element)
             where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
             if len(owners) == 0:
@@ -607,7 +629,7 @@ def _store_lines(lines: Sequence[str], name: str) -> list[int]:
 def _owner_line(facts: Facts, element: int) -> int | None:
     """Which of the solution's lines that store to the output stores an element, counted from 0; None if a source stores
     in another number of lines than the solution, or if no line does."""
-    kernels = facts.found.kernel, simulated(facts.solution, facts.problem.entry)
+    kernels = facts.examination.kernel, simulated(facts.solution, facts.problem.entry)
     sources = facts.lines, [line.split("//")[0] for line in facts.solution.splitlines()]
     mine, due = (
         _store_lines(lines, trial.output_name(kernel, facts.setup))  # type: ignore[arg-type]
@@ -647,18 +669,20 @@ def _out_of_reach(facts: Facts, line: int, text: str, number: int, element: str)
     start = f"No thread's index in line {line} is that of {element}"
     split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
     reached = [integers.value(part, facts.all_threads) for part in (split[0], split[2])] if split else [None]
-    if None in [one if one is None else 0 for one in reached]:
+    if None in [reach if reach is None else 0 for reach in reached]:
         values = theme.runs(np.unique(integers.value(text, facts.all_threads)).tolist())
         return f"{start}: `{text}` is {values}, and there are {facts.failure.expected.size} elements."
-    sets = [np.unique(one).tolist() for one in reached]
-    told = " and ".join(f"`{part}` is {theme.runs(one)}" for part, one in zip((split[0], split[2]), sets, strict=True))  # type: ignore[index]
+    sets = [np.unique(reach).tolist() for reach in reached]
+    ranges = " and ".join(
+        f"`{part}` is {theme.runs(numbers)}" for part, numbers in zip((split[0], split[2]), sets, strict=True)
+    )  # type: ignore[index]
     sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
     row, col = facts.problem.index(np.unravel_index(number, facts.failure.expected.shape))[-2:]
     if len(shape) == 2 and row in sets[0] and col in sets[1]:
-        return f"{start}: {told}, but no thread has `{split[0]}` = {row} and `{split[2]}` = {col} at once."  # type: ignore[index]
-    swapped = len(shape) == 2 and shape[0] != shape[1] and [len(one) for one in sets] == [shape[1], shape[0]]
+        return f"{start}: {ranges}, but no thread has `{split[0]}` = {row} and `{split[2]}` = {col} at once."  # type: ignore[index]
+    swapped = len(shape) == 2 and shape[0] != shape[1] and [len(numbers) for numbers in sets] == [shape[1], shape[0]]
     why = " Row and column trade places: see which of them x is." if swapped else ""
-    return f"{start}: {told}, and there are {sizes}.{why}"
+    return f"{start}: {ranges}, and there are {sizes}.{why}"
 
 
 def _of_other_length(facts: Facts, line: int, text: str) -> str:
@@ -688,15 +712,15 @@ def _kept_away(facts: Facts, block: int, thread: int) -> str:
     where = _indices(facts, block, thread)
     names = facts.values(*where)
     for number, line in enumerate(facts.lines, 1):
-        for found in re.finditer(r"\bif\s*\(", line):
-            condition, rest = integers.bracketed(line[found.end() :])
+        for match in re.finditer(r"\bif\s*\(", line):
+            condition, rest = integers.bracketed(line[match.end() :])
             holds = integers.value(condition, names)
             if holds is None or bool(holds) != rest.lstrip(" {").startswith("return"):
                 continue
-            told = _known(condition, names)
+            values = _known(condition, names)
             does = "holds, so it returns" if bool(holds) else "does not hold"
-            who = f"thread {_where(where[1])} of block {_where(where[0])}"
-            return f"For {who}, `{condition}` in line {number} {does} ({told})."
+            thread_of_block = f"thread {_where(where[1])} of block {_where(where[0])}"
+            return f"For {thread_of_block}, `{condition}` in line {number} {does} ({values})."
     return ""
 
 
@@ -707,19 +731,19 @@ def not_sent_home(facts: Facts) -> str:
         return ""
     names = facts.values(error.block, error.thread)
     for number, line in enumerate(facts.lines, 1):
-        for found in re.finditer(r"\bif\s*\(", line):
-            condition, rest = integers.bracketed(line[found.end() :])
+        for match in re.finditer(r"\bif\s*\(", line):
+            condition, rest = integers.bracketed(line[match.end() :])
             leaves = rest.lstrip(" {").startswith("return")
             holds = integers.value(condition, names)
             if holds is None or bool(holds) == leaves or re.search(r">\s*0\b(?!\.)", condition):  # nothing ends at 0
                 continue
             for better, why in _better(condition, leaves):
                 if better != condition and bool(integers.value(better, names)) == leaves:
-                    told = _known(condition, names)
+                    values = _known(condition, names)
                     does = "does not hold, so it goes on" if leaves else "holds, so it goes on"
                     return (
                         f"For thread {_where(error.thread)} of block {_where(error.block)}, `{condition}` in line "
-                        f"{number} {does} ({told}): {why}."
+                        f"{number} {does} ({values}): {why}."
                     )
     return ""
 
@@ -743,10 +767,10 @@ def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
 
 def wrong_products(facts: Facts) -> tuple[str, ...]:
     """Which products of a multiplication are wrong."""
-    findings = {one.kind for one in facts.failure.report.findings}
+    findings = {finding.kind for finding in facts.failure.report.findings}
     if not isinstance(facts.problem, Gemm) or findings - {GLOBAL_RACE}:
         return ()
-    passed = (one.case.sizes.values() for one in facts.found.outcomes if one.passed)
+    passed = (outcome.case.sizes.values() for outcome in facts.examination.outcomes if outcome.passed)
     if facts.failure.error is not None and any(min(sizes) > 1 for sizes in passed):
         return ()  # the products are right where every thread has an element
     inputs = facts.problem._inputs(facts.failure.case)
@@ -758,7 +782,7 @@ def reads_old(facts: Facts) -> str:
     output, name = facts.failure.output, facts.problem.output
     if output is None or not np.isnan(output).any():
         return ""
-    written = trial.output_name(facts.found.kernel, facts.setup)  # type: ignore[arg-type]
+    written = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
     added = re.search(rf"\b{written}\s*\[[^;=]*\]\s*\+=|\batomicAdd\s*\(\s*&?\s*{written}\b", facts.text)
     if isinstance(facts.problem, Gemm):
         try:
@@ -766,9 +790,12 @@ def reads_old(facts: Facts) -> str:
                 return ""
         except CannotProbe:
             return ""
-    elif not added or not np.isnan(output[trial.stored(facts.found.kernel, facts.problem, facts.failure.case)]).any():  # type: ignore[arg-type]
+    elif (
+        not added
+        or not np.isnan(output[trial.stored(facts.examination.kernel, facts.problem, facts.failure.case)]).any()
+    ):  # type: ignore[arg-type]
         return ""
-    right = any(one.passed and one.case.beta for one in facts.found.outcomes)
+    right = any(outcome.passed and outcome.case.beta for outcome in facts.examination.outcomes)
     if added and not (facts.problem.scalars and right):  # where beta is not 0, adding may be what is meant
         line = facts.text.count("\n", 0, added.start()) + 1
         instead = ": the result must replace it (=)" if isinstance(facts.problem, Gemm) else ""
@@ -786,16 +813,16 @@ def of_another_element(facts: Facts) -> str:
     values, places, often = np.unique(expected, return_index=True, return_counts=True)
     if wrong.sum() < 16 or len(values) < 16 or (often > 1).mean() > 0.1:
         return ""
-    found = np.searchsorted(values, output[wrong])
-    if (found >= len(values)).any() or (values[np.minimum(found, len(values) - 1)] != output[wrong]).any():
+    at = np.searchsorted(values, output[wrong])
+    if (at >= len(values)).any() or (values[np.minimum(at, len(values) - 1)] != output[wrong]).any():
         return ""
-    here, there = np.argwhere(wrong), np.argwhere(np.ones(expected.shape))[places[found]]
-    names = [[facts.problem.index(tuple(int(n) for n in one))[-1] for one in cells] for cells in (here, there)]
-    if any(isinstance(one, str) and one != same for one, same in zip(*names, strict=True)):
+    here, there = np.argwhere(wrong), np.argwhere(np.ones(expected.shape))[places[at]]
+    names = [[facts.problem.index(tuple(int(n) for n in cell))[-1] for cell in cells] for cells in (here, there)]
+    if any(isinstance(name, str) and name != same for name, same in zip(*names, strict=True)):
         return ""  # numbers of two kinds that happen to be equal
     first, other = (
-        f"{facts.problem.output}[{', '.join(map(str, facts.problem.index(tuple(int(n) for n in one))))}]"
-        for one in (np.argwhere(wrong)[0], np.unravel_index(int(places[found[0]]), expected.shape))
+        f"{facts.problem.output}[{', '.join(map(str, facts.problem.index(tuple(int(n) for n in element))))}]"
+        for element in (np.argwhere(wrong)[0], np.unravel_index(int(places[at[0]]), expected.shape))
     )
     return f"{first} holds the value of {other}, and every wrong element that of another one."
 
@@ -808,7 +835,7 @@ def of_another_block(facts: Facts) -> str:
     across = 0 if problem.rows_along == "y" else 1
     down, wide = problem.tile if not facts.failure.case.block else facts.failure.case.block[::-1]
     mine, right = ({block: places for block, places in _stores(facts, kernel)} for kernel in (
-        facts.found.kernel, simulated(facts.solution, problem.entry)
+        facts.examination.kernel, simulated(facts.solution, problem.entry)
     ))  # fmt: skip
     for block, (rows, cols) in sorted(mine.items()):
         first = down * block[1 - across], wide * block[across]
@@ -816,8 +843,8 @@ def of_another_block(facts: Facts) -> str:
             return ""  # an exercise that gives blocks other tiles
         inside = (rows // down == block[1 - across]) & (cols // wide == block[across])
         if not inside.all():
-            own_rows, own_cols = (theme.runs(np.unique(one).tolist()) for one in right[block])
-            its_rows, its_cols = (theme.runs(np.unique(one).tolist()) for one in (rows, cols))
+            own_rows, own_cols = (theme.runs(np.unique(numbers).tolist()) for numbers in right[block])
+            its_rows, its_cols = (theme.runs(np.unique(numbers).tolist()) for numbers in (rows, cols))
             return (
                 f"Block {_where(block)} stores to rows {its_rows} and columns {its_cols} of C. Its tile is rows "
                 f"{own_rows} "
@@ -825,7 +852,7 @@ def of_another_block(facts: Facts) -> str:
             )
     for block, (rows, cols) in sorted(right.items()):
         if block not in mine and mine and (rows.min(), cols.min()) == (down * block[1 - across], wide * block[across]):
-            own_rows, own_cols = (theme.runs(np.unique(one).tolist()) for one in (rows, cols))
+            own_rows, own_cols = (theme.runs(np.unique(numbers).tolist()) for numbers in (rows, cols))
             return f"Block {_where(block)} stores nothing. Its tile is rows {own_rows} and columns {own_cols} of C."
     return ""
 
@@ -837,11 +864,11 @@ def _stores(facts: Facts, kernel: Any, each: bool = False) -> Iterator[tuple[Ind
         traces = trial.record(kernel, setup).launches[-1].traces
     except SimulatorError:
         return
-    name, found = trial.output_name(kernel, setup), {}
+    name, stores = trial.output_name(kernel, setup), {}
     for trace in traces:
         if trace.space == "global" and trace.op != "ld" and trace.array == name:
-            found.setdefault(trace.block, []).append(trial.elements(trace, setup.output.itemsize))
-    for block, places in found.items():
+            stores.setdefault(trace.block, []).append(trial.elements(trace, setup.output.itemsize))
+    for block, places in stores.items():
         linear = np.concatenate(places)
         index = np.unravel_index(linear if each else np.unique(linear), setup.output.shape)
         yield block, index if each else facts.problem.index(index)  # type: ignore[arg-type, misc]
@@ -852,7 +879,7 @@ def stored_twice(facts: Facts) -> str:
     if facts.failure.output is None:
         return ""
     stores = np.zeros(facts.failure.expected.size, int)
-    for _, index in _stores(facts, facts.found.kernel, each=True):
+    for _, index in _stores(facts, facts.examination.kernel, each=True):
         np.add.at(stores, np.ravel_multi_index(index, facts.failure.expected.shape), 1)
     due = ~trial.same(facts.failure.expected, facts.setup.output)  # what keeps its old value need not be stored
     if not (due & (stores.reshape(due.shape) == 0)).any():
@@ -862,7 +889,7 @@ def stored_twice(facts: Facts) -> str:
     name = facts.problem.output
     tiles = _tiles(stores, facts.problem.tile) if due.all() and due.ndim > 1 else None
     if tiles is not None and (tiles == tiles[:1]).all():
-        sets = [_rows_and_columns(one) for one in (tiles[0] == 0, tiles[0] > 1)]
+        sets = [_rows_and_columns(chosen) for chosen in (tiles[0] == 0, tiles[0] > 1)]
         more = f", and several threads store {sets[1]}" if sets[1] else ""
         if not stores.any():
             return ""
@@ -871,7 +898,7 @@ def stored_twice(facts: Facts) -> str:
             return f"In every tile of {name} no thread stores {sets[0]}{more}{why}."
     if not len(several):
         return ""
-    first, other = (f"{name}[{', '.join(map(str, one[0].tolist()[-due.ndim :]))}]" for one in (none, several))
+    first, other = (f"{name}[{', '.join(map(str, elements[0].tolist()[-due.ndim :]))}]" for elements in (none, several))
     return (
         f"No thread stores {first}, and several threads store {other}: the places that they compute are not their own."
     )
@@ -891,21 +918,21 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
     if not len(rows) or not chosen[np.ix_(rows, cols)].all():
         return ""
     words = [
-        f"{what}{'' if len(one) == 1 else 's'} {theme.runs(one.tolist())}"
-        for what, one, size in (("row", rows, chosen.shape[0]), ("column", cols, chosen.shape[1]))
-        if len(one) < size
+        f"{what}{'' if len(numbers) == 1 else 's'} {theme.runs(numbers.tolist())}"
+        for what, numbers, size in (("row", rows, chosen.shape[0]), ("column", cols, chosen.shape[1]))
+        if len(numbers) < size
     ]
     return " of ".join(words) or "any element"
 
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
-BY_TEXT: tuple[Look, ...] = (
+BY_TEXT: tuple[Detector, ...] = (
     endless.explained, convergence.explained, same_in_every_block, of_another_block_size, not_the_launched_tile,
     leaves_its_row, leaves_the_room, same_buffer, reads_another_element, not_sent_home,
 )  # fmt: skip
-LOOKS: tuple[Look, ...] = (
+DETECTORS: tuple[Detector, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
     overall.factor_or_constant, contents.explained, of_another_element, of_another_block,
 )  # fmt: skip
 # What was seen, and not why: only where nothing else explains it.
-LAST: tuple[Look, ...] = (no_barrier_in_loop, stored_twice, never_stored)
+LAST: tuple[Detector, ...] = (no_barrier_in_loop, stored_twice, never_stored)

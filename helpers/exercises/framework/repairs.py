@@ -1,8 +1,8 @@
 """A cause that is proven by trying it: one small change of one line with which a wrong kernel is right.
 
 Each candidate undoes a usual slip at one place: x and y exchanged, the indices of an element, the length of a row, a
-comparison, a summand too many or too few, a barrier that is missing. Only lines that the solution does not have are
-changed. What is said of the one that passes is true whatever the learner meant: with it the kernel is right.
+comparison, a summand too many or too few, a line or a barrier that is missing. Only lines that the solution does not
+have are changed. What is said of the one that passes is true whatever the learner meant: with it the kernel is right.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from os.path import commonprefix
 
 PROVEN = "the kernel is right."  # the end of every sentence
 MOST = 16  # candidates that are compiled and launched
+AFTER = 4  # lines behind those that race, in which a barrier may belong
 NEAR, MOST_LINES = 0.6, 3  # how alike lines are that are compared, and how many are changed together
 _AXIS = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\.([xy])\b")
 _PAIRS = re.compile(r"\b(\w+)(\[(?:[^][]|\[[^][]*\])*\])(\[(?:[^][]|\[[^][]*\])*\])")
@@ -27,14 +28,20 @@ _BARRIER = "__syncthreads();"
 Change = tuple[int, int, str]  # where it begins and ends in the line, and the text in its place
 
 
-def explained(source: str, solution: str, passes: Callable[[str], bool], towards: Collection[str] | None = None) -> str:
+def explained(
+    source: str,
+    solution: str,
+    passes: Callable[[str], bool],
+    towards: Collection[str] | None = None,
+    racing: Collection[int] = (),
+) -> str:
     """The sentence of the first candidate that passes, "" if none does.
 
     passes: whether a source is right in all cases, and reaches the goals.  towards: only candidates that have these
-    lines of the solution.
+    lines of the solution.  racing: the lines that race for shared memory, between which a barrier may be missing.
     """
     tried = {source}
-    for sentence, lines in _candidates(source.splitlines(), solution, towards):
+    for sentence, lines in _candidates(source.splitlines(), solution, towards, racing):
         changed = "\n".join([*lines, ""])
         if len(tried) > MOST:
             break
@@ -45,24 +52,35 @@ def explained(source: str, solution: str, passes: Callable[[str], bool], towards
     return ""
 
 
-def _candidates(lines: list[str], solution: str, towards: Collection[str] | None) -> Iterator[tuple[str, list[str]]]:
+def _candidates(
+    lines: list[str], solution: str, towards: Collection[str] | None, racing: Collection[int]
+) -> Iterator[tuple[str, list[str]]]:
     """(what is said of it, the lines with it), the likeliest first."""
     foreign, sizes = _foreign_lines(lines, solution), _sizes(solution)
+    barrier_missing = sum(_BARRIER in line.split("//")[0] for line in lines) < solution.count(_BARRIER)
+    if racing and towards is None and barrier_missing:
+        yield from _with_barrier(lines, range(min(racing), min(max(racing) + AFTER, len(lines))))
     yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
     if towards is not None:
         return
+    yield from _one_line_more(lines, solution.splitlines())
+    yield from _one_line_less(lines, foreign)
     for kind in (_axes, _indices, _lengths, _comparisons, _summands):
         for number in foreign:
             line = lines[number - 1]
             for begin, end, other in kind(line.split("//")[0], sizes):
                 changed = line[:begin] + other + line[end:]
                 yield _sentence(number, line, changed), [*lines[: number - 1], changed, *lines[number:]]
-    if sum(_BARRIER in line.split("//")[0] for line in lines) < solution.count(_BARRIER):
-        for number in range(len(lines), 0, -1):
-            line = lines[number - 1].split("//")[0].rstrip()
-            if line.endswith((";", "}")) and not line.startswith("}"):  # behind a function there is no statement
-                said = f"With {_BARRIER} behind line {number} {PROVEN}"
-                yield said, [*lines[:number], _BARRIER, *lines[number:]]
+    if barrier_missing:
+        yield from _with_barrier(lines, range(len(lines), 0, -1))
+
+
+def _with_barrier(lines: list[str], numbers: Iterable[int]) -> Iterator[tuple[str, list[str]]]:
+    """A barrier behind the statements that end in some lines."""
+    for number in numbers:
+        line = lines[number - 1].split("//")[0].rstrip()
+        if line.endswith((";", "}")) and not line.startswith("}"):  # behind a function there is no statement
+            yield f"With {_BARRIER} behind line {number} {PROVEN}", [*lines[:number], _BARRIER, *lines[number:]]
 
 
 def _as_in_the_solution(
@@ -83,12 +101,33 @@ def _as_in_the_solution(
     if 1 < len(pairs) <= MOST_LINES:
         changed = dict(pairs)
         parts = [_fragments(lines[number - 1], other) for number, other in pairs]
-        said = " and ".join(f"`{other}` for `{one}`" for one, other in parts)
+        said = " and ".join(f"`{other}` for `{mine}`" for mine, other in parts)
         numbers = " and ".join(str(number) for number, _ in pairs)
         yield (
             f"With {said} in lines {numbers} {PROVEN}",
             [changed.get(number, line) for number, line in enumerate(lines, 1)],
         )
+
+
+def _one_line_more(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """A line of the solution that is missing, in front of each line like the one that it stands before there."""
+    mine = [_code(line) for line in lines]
+    missing = Counter(map(_code, solution)) - Counter(mine)
+    for number, line in enumerate(solution):
+        code = _code(line)
+        following = next((other for other in map(_code, solution[number + 1 :]) if other), "")
+        if code and missing[code]:
+            text = line.split("//")[0].strip()
+            for at in (n for n, other in enumerate(mine) if other == following):
+                yield f"With `{text}` in front of line {at + 1} {PROVEN}", [*lines[:at], line, *lines[at:]]
+
+
+def _one_line_less(lines: list[str], foreign: list[int]) -> Iterator[tuple[str, list[str]]]:
+    """A line that the solution does not have, left out."""
+    for number in foreign:
+        text = lines[number - 1].split("//")[0].strip()
+        if text.endswith(";"):
+            yield f"Without line {number}, `{text}`, {PROVEN}", [*lines[: number - 1], "", *lines[number:]]
 
 
 def _sentence(number: int, line: str, other: str) -> str:
@@ -102,11 +141,18 @@ def _fragments(line: str, other: str) -> tuple[str, str]:
     begin = len(commonprefix([line, other]))
     rest = [text[begin:][::-1] for text in (line, other)]
     same = len(commonprefix(rest))
-    found = [
-        next((one[0] for one in _ACCESS.finditer(text) if one.start() <= begin and len(text) - same <= one.end()), "")
+    accesses = [
+        next(
+            (
+                match[0]
+                for match in _ACCESS.finditer(text)
+                if match.start() <= begin and len(text) - same <= match.end()
+            ),
+            "",
+        )
         for text in (line, other)
     ]
-    return (found[0], found[1]) if all(found) else (line, other)
+    return (accesses[0], accesses[1]) if all(accesses) else (line, other)
 
 
 def _foreign_lines(lines: list[str], solution: str) -> list[int]:
@@ -126,45 +172,49 @@ def _sizes(solution: str) -> tuple[str, ...]:
 
 def _axes(line: str, _: tuple[str, ...]) -> Iterator[Change]:
     """x for y, everywhere in the line, or at one place."""
-    found = list(_AXIS.finditer(line))
+    axes = list(_AXIS.finditer(line))
     other = {"x": "y", "y": "x"}
-    if len(found) > 1:
-        begin, end = found[0].start(), found[-1].end()
-        yield begin, end, _AXIS.sub(lambda one: f"{one[1]}.{other[one[2]]}", line[begin:end])
-    for one in found:
-        yield one.start(), one.end(), f"{one[1]}.{other[one[2]]}"
+    if len(axes) > 1:
+        begin, end = axes[0].start(), axes[-1].end()
+        yield begin, end, _AXIS.sub(lambda axis: f"{axis[1]}.{other[axis[2]]}", line[begin:end])
+    for axis in axes:
+        yield axis.start(), axis.end(), f"{axis[1]}.{other[axis[2]]}"
 
 
 def _indices(line: str, _: tuple[str, ...]) -> Iterator[Change]:
     """The two indices of an element exchanged, in one access, or in all of the line."""
     pairs, products = list(_PAIRS.finditer(line)), list(_PRODUCT.finditer(line))
-    for one in pairs:
-        yield one.start(), one.end(), f"{one[1]}{one[3]}{one[2]}"
+    for pair in pairs:
+        yield pair.start(), pair.end(), f"{pair[1]}{pair[3]}{pair[2]}"
     if len(pairs) > 1:
         begin, end = pairs[0].start(), pairs[-1].end()
         yield begin, end, _PAIRS.sub(r"\1\3\2", line[begin:end])
-    for one in products:
-        last = one[3].strip()
-        yield one.start(), one.end(), f"[{f'({last})' if ' ' in last else last} * {one[2]} + {one[1].strip('()')}]"
+    for product in products:
+        last = product[3].strip()
+        yield (
+            product.start(),
+            product.end(),
+            f"[{f'({last})' if ' ' in last else last} * {product[2]} + {product[1].strip('()')}]",
+        )
 
 
 def _lengths(line: str, sizes: tuple[str, ...]) -> Iterator[Change]:
     """Another size as a factor."""
-    for one in re.finditer(r"(?<=\* )[A-Z][A-Z\d_]*\b|(?<=% )[A-Z][A-Z\d_]*\b|(?<=/ )[A-Z][A-Z\d_]*\b", line):
+    for match in re.finditer(r"(?<=\* )[A-Z][A-Z\d_]*\b|(?<=% )[A-Z][A-Z\d_]*\b|(?<=/ )[A-Z][A-Z\d_]*\b", line):
         for size in sizes:
-            if size != one[0]:
-                yield one.start(), one.end(), size
+            if size != match[0]:
+                yield match.start(), match.end(), size
 
 
 def _comparisons(line: str, _: tuple[str, ...]) -> Iterator[Change]:
     """A comparison with or without what is equal, and both conditions or one of them."""
-    for one in _COMPARED.finditer(line):
-        yield one.start(), one.end(), _OTHER[one[0]]
-    for one in re.finditer(r"&&|\|\|", line):
-        yield one.start(), one.end(), "||" if one[0] == "&&" else "&&"
+    for match in _COMPARED.finditer(line):
+        yield match.start(), match.end(), _OTHER[match[0]]
+    for match in re.finditer(r"&&|\|\|", line):
+        yield match.start(), match.end(), "||" if match[0] == "&&" else "&&"
 
 
 def _summands(line: str, _: tuple[str, ...]) -> Iterator[Change]:
     """One summand of an index, or of a variable, left out."""
-    for one in re.finditer(r"\w+(?: \* \w+)? \+ (?=[\w(])|(?<=[\w)\]]) \+ \w+(?: \* \w+)?(?=[];)\]])", line):
-        yield one.start(), one.end(), ""
+    for match in re.finditer(r"\w+(?: \* \w+)? \+ (?=[\w(])|(?<=[\w)\]]) \+ \w+(?: \* \w+)?(?=[];)\]])", line):
+        yield match.start(), match.end(), ""

@@ -56,8 +56,8 @@ def my_rungs(size: int = SHOWN, until: str = LAST) -> tuple[Rung, ...]:
 
     until: the last notebook whose kernels are in it.
     """
-    found = []
-    for blank in (one for one in rungs() if one.notebook <= until):
+    climbed = []
+    for blank in (rung for rung in rungs() if rung.notebook <= until):
         written = blank.written
         own = written.by == LEARNER
         recording = run.record(kernel_of(blank, written.source).launch(*COUNTED))
@@ -65,8 +65,8 @@ def my_rungs(size: int = SHOWN, until: str = LAST) -> tuple[Rung, ...]:
         loads = recording.total("requests", "shared", "ld") / fmas
         speed = _speed(blank, written.source, own, size)
         predicted = _predicted(blank, written.source, size) if own and speed is None else None
-        found.append(Rung(blank, own, sectors_per_request(recording), loads, speed, predicted))
-    return tuple(found)
+        climbed.append(Rung(blank, own, sectors_per_request(recording), loads, speed, predicted))
+    return tuple(climbed)
 
 
 def _predicted(blank: Blank, source: str, size: int) -> cycles.Prediction | None:

@@ -165,10 +165,10 @@ def _or_zero(matrix: np.ndarray, row: np.ndarray, col: np.ndarray) -> np.ndarray
 
 def _sum_cut_to_integer(i: Inputs) -> np.ndarray:
     """The sum after each product without what follows its point."""
-    found = np.zeros((i.M, i.N))
+    sums = np.zeros((i.M, i.N))
     for k in range(i.K):
-        found = np.trunc(found + i.A[:, k, None] * i.B[None, k])
-    return found
+        sums = np.trunc(sums + i.A[:, k, None] * i.B[None, k])
+    return sums
 
 
 def _sum_of_elements(i: Inputs) -> np.ndarray:
@@ -371,7 +371,7 @@ RIGHT = Slip("", "", product), Slip("", "", epilogue), Slip("", "", store)
 
 
 def sentence(name: str) -> str:
-    """What the learner is told about a slip."""
+    """The sentence that explains a slip."""
     return ALL[name].sentence
 
 
@@ -398,7 +398,7 @@ def combinations(scaled: bool, row_major: bool) -> Iterator[tuple[Slip, Slip, Sl
     """
     right_product, right_epilogue, right_store = RIGHT
     finishes = EPILOGUES if scaled else ()
-    products, stores = ([one for one in some if row_major or not one.row_major] for some in (PRODUCTS, STORES))
+    products, stores = ([slip for slip in some if row_major or not slip.row_major] for some in (PRODUCTS, STORES))
     for slip in products:
         yield slip, right_epilogue, right_store
     for slip in finishes:

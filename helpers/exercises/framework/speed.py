@@ -27,39 +27,35 @@ from helpers.recordings.measurement import MEASURED, Measurement
 SIDE = 2048  # M = N = K of a multiplication: one of those that the suite `plain` records
 SUITE = "plain"
 BUDGET_S = 0.1  # of measuring
+MUCH_SLOWER = 1.25  # times the course's predicted time: from there on it is said
 LIKE = 1.05  # at most so many times the course's predicted time: then what was recorded of its kernel concerns this one
 
 
-def line(
-    kernel: Kernel, source: str, problem: Problem, name: str = "", before: str = "", course: Kernel | None = None
-) -> str:
-    """'M = N = K = 2048: 1.1 ms (1.0 to 1.2), predicted for NVIDIA H200; the limit is latency. So wide a range held
-    53 of
-    67 such launches …' or '' where it cannot be predicted; on a GPU also '1.08 ms, measured here (NVIDIA H200)'.
+def line(kernel: Kernel, source: str, problem: Problem, name: str = "", before: str = "") -> str:
+    """'M = N = K = 2048: 1.1 ms (1.0 to 1.2), predicted for NVIDIA H200; the limit is latency. So wide a range held 53
+    of 67 such launches …' or '' where it cannot be predicted; on a GPU also '1.08 ms, measured here (NVIDIA H200)'.
 
     source: the kernel's.  name: of the exercise.  before: of the one whose kernel this one improves on, '' for none.
-    course: the exercise's own kernel.
     """
     case = _case(problem)
-    found = _prediction(kernel, problem, case)
-    told = [one for one in (_told(found), _measured(source, problem, case)) if one]
-    if not told:
+    prediction = _prediction(kernel, problem, case)
+    times = [words for words in (_predicted_words(prediction), _measured(source, problem, case)) if words]
+    if not times:
         return ""
     sizes = (
         " = ".join(case.sizes) + f" = {SIDE}"
         if _is_multiplication(problem)
         else ", ".join(f"{name} = {size}" for name, size in case.sizes.items())
     )
-    held = f" {found.range.reason}" if found is not None else ""
-    like = found is not None and course is not None and before != "" and _alike(found.ms, course, problem)
-    beside = f" {_beside(found.ms, like, name, before)}" if found is not None and before else ""
-    return f"\n{sizes}: {'; '.join(told)}.{held}{beside}"
+    held = f" {prediction.range.reason}" if prediction is not None else ""
+    beside = f" {_beside(prediction.ms, name, before)}" if prediction is not None and before else ""
+    return f"\n{sizes}: {'; '.join(times)}.{held}{beside}"
 
 
 def predicted_ms(kernel: Kernel, problem: Problem) -> float | None:
     """The predicted time of the launch that `line` speaks of; None where it cannot be predicted."""
-    found = _prediction(kernel, problem, _case(problem))
-    return None if found is None else found.ms
+    prediction = _prediction(kernel, problem, _case(problem))
+    return None if prediction is None else prediction.ms
 
 
 @lru_cache(maxsize=4)
@@ -80,24 +76,19 @@ def _prediction(kernel: Kernel, problem: Problem, case: Case) -> cycles.Predicti
         return None
 
 
-def _told(found: cycles.Prediction | None) -> str:
-    if found is None:
+def _predicted_words(prediction: cycles.Prediction | None) -> str:
+    if prediction is None:
         return ""
-    likely, (least, most) = _time(found.ms), (_time(ms, found.ms)[: -len(" ms")] for ms in found.range_ms)
-    return f"{likely} ({least} to {most}), {found.label}; {found.limiter_in_short}"
+    likely, (least, most) = (
+        _time(prediction.ms),
+        (_time(ms, prediction.ms)[: -len(" ms")] for ms in prediction.range_ms),
+    )
+    return f"{likely} ({least} to {most}), {prediction.label}; {prediction.limiter_in_short}"
 
 
-def _alike(ms: float, course: Kernel, problem: Problem) -> bool:
-    """Whether the course's own kernel is predicted to take as long."""
-    own = predicted_ms(course, problem)
-    return own is not None and 1 / LIKE < ms / own < LIKE
-
-
-def _beside(ms: float, like: bool, name: str, before: str) -> str:
-    """'patch, the kernel before it, takes 0.988 ms (recorded).'; and what the recordings say where the model errs.
-
-    like: whether what was recorded of the course's own kernel concerns this one.
-    """
+def _beside(ms: float, name: str, before: str) -> str:
+    """'patch, the kernel before it, takes 0.988 ms (recorded).'; and what the recordings say where the model errs, or
+    how much faster the course's own kernel is predicted to be."""
     earlier, own = recorded(before), recorded(name)
     if earlier is None:
         return ""
@@ -105,15 +96,18 @@ def _beside(ms: float, like: bool, name: str, before: str) -> str:
     predicted = _of_solution(before)
     also = f", predicted {_time(predicted)}" if predicted is not None else ""  # a prediction compares with its like
     takes = f"takes {_time(earlier.median_ms)} in blocks of {blocks} ({earlier.label}{also})"
-    told = f"{before}, the kernel before it, {takes}."
+    sentence = f"{before}, the kernel before it, {takes}."
+    own_ms = _of_solution(name)
+    if own_ms is not None and ms > MUCH_SLOWER * own_ms:
+        return f"{sentence} The course's own {name} is predicted to take {_time(own_ms)}."
     if own is None or (ms < earlier.median_ms) == (own.median_ms < earlier.median_ms):
-        return told
-    if not like:
-        return told  # another kernel than the course's: of this one nothing is recorded
+        return sentence
+    if own_ms is None or not 1 / LIKE < ms / own_ms < LIKE:
+        return sentence  # another kernel than the course's: of this one nothing is recorded
     slower = own.median_ms > earlier.median_ms
     share = (own.median_ms / earlier.median_ms if slower else earlier.median_ms / own.median_ms) - 1
     return (
-        f"{told} The model puts the two in the wrong order: the course's own {name} was recorded at "
+        f"{sentence} The model puts the two in the wrong order: the course's own {name} was recorded at "
         f"{_time(own.median_ms)}, "
         f"{100 * share:.0f} % {'slower' if slower else 'faster'} than {before}. Go by the recording."
     )

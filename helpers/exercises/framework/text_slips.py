@@ -46,11 +46,11 @@ def found_in(source: str) -> str | None:
     comma = re.search(r"\b\w+\s*\[[^][(){};]*,[^][(){};]*\]", text)
     if comma is not None:
         return f"Line {_line(text, comma)} has {comma[0]}.\nWhy: {COMMA_IN_INDEX}"
-    for found in re.finditer(r"\b(?:float|double|int|unsigned)\s+(\w+)\s*;", text):
-        name = re.escape(found[1])
+    for match in re.finditer(r"\b(?:float|double|int|unsigned)\s+(\w+)\s*;", text):
+        name = re.escape(match[1])
         if re.search(rf"\b{name}\s*\+=", text) and not re.search(rf"\b{name}\s*=[^=]|&\s*{name}\b", text):
-            line = _line(text, found)
-            return f"{found[1]}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
+            line = _line(text, match)
+            return f"{match[1]}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
     return _one_too_far(text)
 
 
@@ -58,8 +58,8 @@ def explanation(source: str) -> str:
     """Of a kernel that fails: what stands in its text and cannot be meant, with its line; "" if there is nothing."""
     text = without_comments(source)
     for pattern, why in _PATTERNS:
-        if found := pattern.search(text):
-            return f"Line {_line(text, found)} has {' '.join(found[0].split())}{'' if why[0] == ':' else ' '}{why}"
+        if match := pattern.search(text):
+            return f"Line {_line(text, match)} has {' '.join(match[0].split())}{'' if why[0] == ':' else ' '}{why}"
     return (
         _in_conditions(text)
         or _two_axes(text)
@@ -76,9 +76,9 @@ def without_comments(source: str) -> str:
     return "\n".join(raw.split("//")[0] for raw in source.splitlines())
 
 
-def _line(text: str, found: re.Match[str]) -> int:
+def _line(text: str, match: re.Match[str]) -> int:
     """The line in which what was found begins, without the spaces before it."""
-    return text.count("\n", 0, found.start() + len(found[0]) - len(found[0].lstrip())) + 1
+    return text.count("\n", 0, match.start() + len(match[0]) - len(match[0].lstrip())) + 1
 
 
 # The head of a loop whose variable goes away from the number at which the loop ends.
@@ -90,13 +90,13 @@ _AWAY = re.compile(
 
 def _in_conditions(text: str) -> str:
     """What cannot be meant in the brackets of an if or a for, or right behind them."""
-    for found in re.finditer(r"\b(if|for)\s*\(", text):
-        inside, behind = integers.bracketed(text[found.end() :])
-        has = f"Line {_line(text, found)} has {found[1]} ({' '.join(inside.split())})"
+    for match in re.finditer(r"\b(if|for)\s*\(", text):
+        inside, behind = integers.bracketed(text[match.end() :])
+        has = f"Line {_line(text, match)} has {match[1]} ({' '.join(inside.split())})"
         if thrown_away := re.match(r"\s*(\w+(?:\[[^][]*\])?\s*==[^=;]*;)", behind):
             line = text.count("\n", 0, len(text) - len(behind) + thrown_away.start(1)) + 1
             return f"Line {line} has {thrown_away[1]} {COMPARED}"
-        if found[1] == "for":
+        if match[1] == "for":
             if behind.startswith(";") and re.search(
                 r";[^;]*;\s*(?:\+\+|--)?\w+(?:\+\+|--|\s*[-+]=\s*\w+)?\s*$", inside
             ):
@@ -123,10 +123,10 @@ _INDEX = (
 def _two_axes(text: str) -> str:
     """An index of the launch that is made of two axes."""
     for pattern in _INDEX:
-        for found in re.finditer(pattern, text):
-            if len({found["a"], found["b"], found["c"]}) > 1:
+        for match in re.finditer(pattern, text):
+            if len({match["a"], match["b"], match["c"]}) > 1:
                 return (
-                    f"Line {_line(text, found)} has {' '.join(found[0].split())}: x and y are mixed. An index is made "
+                    f"Line {_line(text, match)} has {' '.join(match[0].split())}: x and y are mixed. An index is made "
                     "of one axis, blockIdx.y * blockDim.y + threadIdx.y."
                 )
     return ""
@@ -153,10 +153,10 @@ def _thrown_away(text: str) -> str:
     """A statement that calls a function for its result, and does nothing with it."""
     own = re.findall(r"__device__\s+(?:__forceinline__\s+|inline\s+)*(?!void\b)\w+\s+(\w+)\s*\([^)&]*\)\s*\{", text)
     called = "|".join([*map(re.escape, own), r"__shfl\w*_sync", "__ballot_sync", "__popc"])
-    for found in re.finditer(rf"(?<=[;{{}}])\s*({called})\s*\([^;]*\)\s*;", text):
-        name = found[1]
+    for match in re.finditer(rf"(?<=[;{{}}])\s*({called})\s*\([^;]*\)\s*;", text):
+        name = match[1]
         return (
-            f"Line {_line(text, found)} calls {name} and does nothing with what it returns: assign it, v = {name}(…)."
+            f"Line {_line(text, match)} calls {name} and does nothing with what it returns: assign it, v = {name}(…)."
         )
     return ""
 
@@ -176,7 +176,7 @@ def _one_too_far(text: str) -> str | None:
         if re.search(r"\bif\b|\?", body):
             continue
         for array, sizes in integers.arrays(text):
-            declared = [_size(one, names) for one in re.findall(r"\[([^][]+)\]", sizes)]
+            declared = [_size(part, names) for part in re.findall(r"\[([^][]+)\]", sizes)]
             for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
                 for index, size in zip(re.findall(r"\[([^][]+)\]", used), declared, strict=False):
                     if index.strip() == loop[1] and size == last:
@@ -207,14 +207,14 @@ def _of_two_threads(text: str) -> tuple[dict[str, int], dict[str, int]]:
     return first, other
 
 
-def _in_loops(text: str, place: int, names: integers.Values) -> dict[str, int]:
+def _in_loops(text: str, position: int, names: integers.Values) -> dict[str, int]:
     """The names with what the variables of the loops before a place begin with, the last loop of each."""
-    found = dict(names)
-    for loop in re.finditer(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=([^;]*);", text[:place]):
-        found.pop(loop[1], None)
-        if (begins := integers.value(loop[2], found)) is not None:
-            found[loop[1]] = begins
-    return found
+    match = dict(names)
+    for loop in re.finditer(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=([^;]*);", text[:position]):
+        match.pop(loop[1], None)
+        if (begins := integers.value(loop[2], match)) is not None:
+            match[loop[1]] = begins
+    return match
 
 
 def _of_its_own(text: str) -> str:
@@ -228,8 +228,8 @@ def _of_its_own(text: str) -> str:
     ):
         name, line = declared[1], text.count("\n", 0, declared.start()) + 1
         for stored in re.finditer(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
-            one, two = (integers.value(stored[1], _in_loops(text, stored.start(), names)) for names in threads)
-            if one is not None and two is not None and one != two:
+            part, two = (integers.value(stored[1], _in_loops(text, stored.start(), names)) for names in threads)
+            if part is not None and two is not None and part != two:
                 return (
                     f"Line {line} declares {name} without __shared__: each thread has an array of its own, of which it "
                     f"fills a part, and what other threads load is not in it. Write __shared__ float {name}…"
@@ -241,8 +241,8 @@ def _set_by_one(text: str, threads: tuple[integers.Values, integers.Values]) -> 
     """A variable of each thread's own that thread 0 sets, and that all threads ask for behind a barrier."""
     for declared in re.finditer(r"(?m)^[ \t]*(bool|int|unsigned)\s+(\w+)\s*(?:=[^;]*)?;", text):
         name = declared[2]
-        for found in re.finditer(r"\bif\s*\(", text[declared.end() :]):
-            condition, rest = integers.bracketed(text[declared.end() + found.end() :])
+        for match in re.finditer(r"\bif\s*\(", text[declared.end() :]):
+            condition, rest = integers.bracketed(text[declared.end() + match.end() :])
             holds = [integers.value(condition, names) for names in threads]
             if None in holds or not holds[0] or holds[1]:
                 continue
@@ -319,7 +319,7 @@ def _declared_again(text: str) -> str:
 def _same_memory(text: str) -> str:
     """Several arrays that are extern __shared__: each of them is the whole of what the launch gives."""
     arrays = list(re.finditer(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\d+\s*\)\s*)?\w+\s+(\w+)\s*\[\s*\]", text))
-    names = list(dict.fromkeys(one[1] for one in arrays))
+    names = list(dict.fromkeys(array[1] for array in arrays))
     if len(names) < 2:
         return ""
     first, second = names[:2]

@@ -90,9 +90,9 @@ def anonymous(message: str, parameters: Sequence[str]) -> str:
     return what
 
 
-def same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def same(array: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Bool: where two arrays hold the same number. A NaN is like any other NaN: a NaN has no meaning."""
-    return (one == other) | ((one != one) & (other != other))
+    return (array == other) | ((array != array) & (other != other))
 
 
 def run(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
@@ -133,9 +133,11 @@ def _is_short_circuit(report: Report, kernel: Kernel) -> bool:
     and throw away what is not needed."""
     lines = kernel.compiled.source.splitlines()
     return bool(report.findings) and all(
-        one.kind == SHARED_RACE
-        and any(re.search(rf"(?:&&|\|\|)[^;]*\b{re.escape(one.array)}\b", lines[line - 1]) for line in one.lines)
-        for one in report.findings
+        finding.kind == SHARED_RACE
+        and any(
+            re.search(rf"(?:&&|\|\|)[^;]*\b{re.escape(finding.array)}\b", lines[line - 1]) for line in finding.lines
+        )
+        for finding in report.findings
     )
 
 
@@ -181,16 +183,16 @@ def _launch(setup: Setup) -> tuple[Any, ...]:
 def stored(kernel: Kernel, problem: Problem, case: Case) -> np.ndarray:
     """Bool, of the output's shape: which elements a thread stores in a launch. What ends early has stored so far."""
     setup = problem.prepare(case)
-    found = np.zeros(setup.output.size, bool)
+    is_stored = np.zeros(setup.output.size, bool)
     try:
         traces = record(kernel, setup).launches[-1].traces
     except SimulatorError:
-        return found.reshape(setup.output.shape)
+        return is_stored.reshape(setup.output.shape)
     name = output_name(kernel, setup)
     for trace in traces:
         if trace.space == "global" and trace.op != "ld" and trace.array == name:
-            found[elements(trace, setup.output.itemsize)] = True
-    return found.reshape(setup.output.shape)
+            is_stored[elements(trace, setup.output.itemsize)] = True
+    return is_stored.reshape(setup.output.shape)
 
 
 def elements(trace: Trace, size: int = 4) -> np.ndarray:
@@ -218,7 +220,7 @@ def writer(kernel: Kernel, problem: Problem, case: Case, element: int) -> Writer
     launch = recording.launches[-1]
     position, byte = problem.prepare(case).place_of(element)
     name = kernel.compiled.parameters[position].name
-    found = None
+    last = None
     for trace in sorted(launch.traces, key=lambda trace: trace.step):
         if trace.space != "global" or trace.op == "ld" or trace.array != name:
             continue
@@ -228,5 +230,5 @@ def writer(kernel: Kernel, problem: Problem, case: Case, element: int) -> Writer
             hit &= trace.active
         for thread in np.flatnonzero(hit)[-1:].tolist():
             index = unravel(thread, launch.facts.block)
-            found = Writer(trace.block, index, launch.program.instructions[trace.instruction].line)
-    return found
+            last = Writer(trace.block, index, launch.program.instructions[trace.instruction].line)
+    return last

@@ -19,7 +19,7 @@ NO_PICTURE = "There is no picture of this answer; the verdict says why."  # a ce
 
 @dataclass(frozen=True)
 class WrongValue:
-    """A known wrong answer, and what the learner is told about it."""
+    """A known wrong answer, and the sentence that explains it."""
 
     answer: Any
     because: str
@@ -57,13 +57,13 @@ class ValueExercise(Exercise):
         value = self.starter if answer is None else answer
         untouched = _equal(value, self.starter)
         try:
-            found = self.judge(value)
+            verdict = self.judge(value)
         except (CompileError, SimulatorError, ValueError) as error:
-            found = Verdict(False, f"{str(error).rstrip('.')}.")
-        if untouched or found.passed is None:
-            return Verdict(None, found.sentence, found.picture)  # no answer yet: nothing was tried
-        progress.note(self.name, solved=bool(found.passed))
-        return found
+            verdict = Verdict(False, f"{str(error).rstrip('.')}.")
+        if untouched or verdict.passed is None:
+            return Verdict(None, verdict.sentence, verdict.picture)  # no answer yet: nothing was tried
+        progress.note(self.name, solved=bool(verdict.passed))
+        return verdict
 
     def solution(self) -> Answer:
         """A right answer, and why it is right."""
@@ -86,5 +86,5 @@ def written(value: Any) -> str:
     return repr(value)
 
 
-def _equal(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and one == other
+def _equal(value: Any, other: Any) -> bool:
+    return type(value) is type(other) and value == other

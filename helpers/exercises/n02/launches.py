@@ -120,11 +120,11 @@ def _judge_launch(launch: Any) -> Verdict:
     block, grid = _dims(launch)
     data = _cover(block, grid)
     rows, columns = COVERED
-    found = f"Block {block} and grid {grid}"
+    launched = f"Block {block} and grid {grid}"
     if data.uncomputed:
         row, col = np.argwhere(data.writers == 0)[0].tolist()
         missing = theme.plural(data.uncomputed, "element")
-        sentence = f"{found} leave {missing} of C without a thread, the first is C[{row}, {col}]."
+        sentence = f"{launched} leave {missing} of C without a thread, the first is C[{row}, {col}]."
         return Verdict(False, f"{sentence} {_turned(block, grid)}".strip())
     idle = data.blocks * data.threads - int((data.writers > 0).sum())
     lanes = data.warps * WARP - data.threads
@@ -134,8 +134,8 @@ def _judge_launch(launch: Any) -> Verdict:
     if lanes:
         facts.append(f"{theme.plural(lanes, 'lane')} of each block's warps {'is' if lanes == 1 else 'are'} empty")
     if facts:
-        return Verdict(False, f"{found} compute all of C, but {' and '.join(facts)}.")
-    return Verdict(True, f"{found}: all {theme.thousands(rows * columns)} elements, and every lane works. Done.")
+        return Verdict(False, f"{launched} compute all of C, but {' and '.join(facts)}.")
+    return Verdict(True, f"{launched}: all {theme.thousands(rows * columns)} elements, and every lane works. Done.")
 
 
 def _turned(block: Sequence[int], grid: Sequence[int]) -> str:

@@ -19,8 +19,8 @@ def who_reads(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     case = problem.cases[1]
     recording = trial.record(kernel, problem.prepare(case))
     name = kernel.compiled.parameters[ARRAY].name
-    found = reads(recording, name, case.sizes["n"])
-    return reads_figure(found, f"{_begins(title)}: which warp reads which elements?")
+    reads_of = reads(recording, name, case.sizes["n"])
+    return reads_figure(reads_of, f"{_begins(title)}: which warp reads which elements?")
 
 
 def tree(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
@@ -30,8 +30,8 @@ def tree(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
 
 def shuffles(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     """Which lane takes from which by shuffles."""
-    found = exchange.shuffles(_first_block(kernel, problem))
-    return exchange_figure(found, f"{_begins(title)}: which lane gives, and which takes?")
+    exchanged = exchange.shuffles(_first_block(kernel, problem))
+    return exchange_figure(exchanged, f"{_begins(title)}: which lane gives, and which takes?")
 
 
 def _first_block(kernel: Kernel, problem: Problem) -> Recording:

@@ -58,7 +58,7 @@ def predict_paths() -> Prediction:
     inside = warp_paths.paths(warp_paths.BY_LANE)[0]
     between = warp_paths.paths(warp_paths.BY_WARP)[1]
     common = sum(not name for name in inside.path)
-    long, short = (one.issued - common for one in (inside, between))
+    long, short = (counted.issued - common for counted in (inside, between))
     reasons = {
         f"{short} instructions, as there are now": "So it is if all lanes of a warp go the same way.",
         f"{round(short / 2)} instructions: each lane needs only half": "A warp issues an instruction for all of its "

@@ -249,9 +249,9 @@ def caught(source: str, entry: str, tile: tuple[int, int], threads: int) -> gpus
         parts, arrived = np.zeros(PAIR_WORDS * grid[0] * grid[1], np.float32), np.zeros(1, np.uint32)
         output = parts, arrived, np.zeros(2, np.float32), np.zeros(2, np.int32)
     sizes = (np.int32(SIDE),) * 3
-    with gpusim.capture() as found:
+    with gpusim.capture() as captured:
         run.call(run.simulated(source, entry), grid, (threads,), (*sizes, A, A, *output), 0)
-    return found[0]
+    return captured[0]
 
 
 @cache

@@ -59,7 +59,7 @@ def two_smallest(C: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
     group: (M, N), the number of the group of each element.  Of equal elements the smaller place comes first. NaN is no
     number. Where there is none, the value is infinity and the place NOWHERE.
     """
-    found = np.tile([np.inf, NOWHERE], (groups, 2))
+    smallest = np.tile([np.inf, NOWHERE], (groups, 2))
     value, number = C.ravel(), group.ravel()
     order = np.lexsort((value, number))  # stable: equal ones stay in the order of their places; NaN comes last
     order = order[~np.isnan(value[order])]
@@ -68,9 +68,9 @@ def two_smallest(C: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
     rank = np.arange(len(mine)) - np.maximum.accumulate(np.where(first, np.arange(len(mine)), 0))
     for e in (0, 1):
         these = order[rank == e]
-        found[number[these], 2 * e] = value[these]
-        found[number[these], 2 * e + 1] = these
-    return found
+        smallest[number[these], 2 * e] = value[these]
+        smallest[number[these], 2 * e + 1] = these
+    return smallest
 
 
 # --- the groups: row, col of every element, tiles along a row of C -> the number of its group, and how many there are
@@ -123,9 +123,9 @@ class Pairs(Setup):
 
     def left(self, args: Sequence[Any]) -> np.ndarray:
         """(4 · groups,) float64: value, place, value, place of each group; and the count, where there is one."""
-        value, place = (array.reshape(-1, 2).astype(np.float64) for array in args[-2:])
+        value, index = (array.reshape(-1, 2).astype(np.float64) for array in args[-2:])
         count = args[-3].astype(np.float64) if self.counted else np.zeros(0)
-        return np.concatenate([np.stack([value, place], axis=2).ravel(), count])
+        return np.concatenate([np.stack([value, index], axis=2).ravel(), count])
 
     def place_of(self, element: int) -> tuple[int, int]:
         if self.counted and element == len(self.expected) - 1:
@@ -154,12 +154,12 @@ class TwoSmallest:
         groups = self.level.groups(grid[0] * grid[1])
         row, col = np.ogrid[:M, :N]
         expected = two_smallest(exact(A, B), self.level.group(row, col, grid[0]), groups).ravel()
-        value, place = np.full((groups, 2), np.nan, np.float32), np.full((groups, 2), POISON, np.int32)
+        value, index = np.full((groups, 2), np.nan, np.float32), np.full((groups, 2), POISON, np.int32)
         workspace: tuple[Any, ...] = ()
         if self.level.workspace:
             workspace = np.full(PAIR_WORDS * grid[0] * grid[1], np.nan, np.float32), np.zeros(1, np.uint32)
             expected = np.append(expected, 0)
-        args = (np.int32(M), np.int32(N), np.int32(K), A, B, *workspace, value, place)
+        args = (np.int32(M), np.int32(N), np.int32(K), A, B, *workspace, value, index)
         return Pairs(grid, self.block, 0, args, value, expected, self.level.workspace)
 
     def index(self, index: tuple[int, ...]) -> tuple[Any, ...]:
@@ -190,7 +190,7 @@ def shapes(*more: Case) -> tuple[Case, ...]:
         {"M": 1, "N": 130, "K": 1},
         {"M": 67, "N": 1, "K": 12},
     )
-    return (*(Case(one) for one in sizes), *more)
+    return (*(Case(size) for size in sizes), *more)
 
 
 # --- statistics of rows

@@ -40,45 +40,46 @@ class Places:
         M, N = self.C.shape
         self.across = -(-N // BN)
         row, col = np.ogrid[:M, :N]
-        found = [
+        shared = [
             pairs.pairs_by_group(self.C, level.group(row, col, self.across))
             for level in (matrices.THREAD, matrices.WARP, matrices.BLOCK)
         ]
-        self.threads, self.warps, self.blocks = found
+        self.threads, self.warps, self.blocks = shared
         self.count = self.across * -(-M // BM)
         self.winners: Pair = pairs.two_of(*self.blocks.values())
 
-    def owner(self, place: int) -> int:
+    def owner(self, index: int) -> int:
         """The number of the thread in the launch whose patch has a place."""
-        row, col = (np.array(one) for one in divmod(place, self.C.shape[1]))
+        row, col = (np.array(numbers) for numbers in divmod(index, self.C.shape[1]))
         return int(matrices.THREAD.group(row, col, self.across))
 
     @property
     def caption(self) -> str:
         """Where the two come from."""
         (v, at), (w, from_) = self.winners
-        first, second = (divmod(self.owner(place), THREADS) for place in (at, from_))
+        first, second = (divmod(self.owner(index), THREADS) for index in (at, from_))
         return CAPTION.format(v, first[1], first[0], w, second[1], second[0]).replace("-", "\u2212")
 
 
 def of_threads(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     """C of the launch, its tiles and patches, and in one tile the two smallest that each thread has left."""
-    found = Places()
-    block = found.owner(found.winners[0][1]) // THREADS
+    locations = Places()
+    block = locations.owner(locations.winners[0][1]) // THREADS
     setup = problem.prepare(SHAPE)
     trial.launch(kernel, setup)
     left = setup.left(setup.args).reshape(-1, 4)[block * THREADS : (block + 1) * THREADS]
-    rows, columns = block // found.across * BM, block % found.across * BN
-    return patch_pairs_figure(found.C[rows : rows + BM, columns : columns + BN], _in_tile(left, found, rows, columns),
+    rows, columns = block // locations.across * BM, block % locations.across * BN
+    tile = locations.C[rows : rows + BM, columns : columns + BN]
+    return patch_pairs_figure(tile, _in_tile(left, locations, rows, columns),
                               (matrices.TM, matrices.TN), f"{_begins(title)}: block {block}")  # fmt: skip
 
 
-def _in_tile(left: np.ndarray, found: Places, row: int, col: int) -> list[list[tuple[int, int]]]:
+def _in_tile(left: np.ndarray, locations: Places, row: int, col: int) -> list[list[tuple[int, int]]]:
     """For the first and the second of every thread their (row, column) in the tile; what is not there is left out."""
     answers = []
     for e in (1, 3):
         places = left[left[:, e] >= 0, e].astype(int)
-        rows, columns = np.divmod(places, found.C.shape[1])
+        rows, columns = np.divmod(places, locations.C.shape[1])
         answers.append(list(zip((rows - row).tolist(), (columns - col).tolist(), strict=True)))
     return answers
 
@@ -102,46 +103,46 @@ def journey_figure(
     kernel: Kernel, problem: Problem, title: str, case: Case = SHAPE, levels: Sequence[Drawer] = ()
 ) -> theme.Figure:
     """How the pairs of a case move. levels: which ones are drawn; () for all three. CannotTell without two numbers."""
-    found = Places(case)
-    if len(found.winners) < 2:
+    locations = Places(case)
+    if len(locations.winners) < 2:
         raise CannotTell("C has fewer than two numbers, so that no two of them move.")
     recording = trial.record(kernel, problem.prepare(case))
-    drawn = tuple(level(kernel, recording, found) for level in levels or LEVELS.values())
-    return pairs_figure(Journey(drawn, found.winners), title, found.caption)
+    drawn = tuple(level(kernel, recording, locations) for level in levels or LEVELS.values())
+    return pairs_figure(Journey(drawn, locations.winners), title, locations.caption)
 
 
 def of_row_lanes(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     """The shuffles of warp 0, by which the lanes of a row bring their numbers together: those of the last row of a
     patch, if all rows have the same."""
     recording = trial.record(kernel, problem.prepare(problem.cases[0]), blocks=((0, 0, 0),), only_traced=True)
-    found = shuffles(recording)
-    names = [step.name for step in found.steps]
-    one = names[: len(names) // TM]
+    shuffled = shuffles(recording)
+    names = [step.name for step in shuffled.steps]
+    first = names[: len(names) // TM]
     title = f"{_begins(title)}: which lane gives, and which takes?"
-    if names == TM * one:
-        return exchange_figure(replace(found, steps=found.steps[-len(one) :]), title)
-    return exchange_figure(found, title)
+    if names == TM * first:
+        return exchange_figure(replace(shuffled, steps=shuffled.steps[-len(first) :]), title)
+    return exchange_figure(shuffled, title)
 
 
-def _first_warp(found: Places) -> int:
+def _first_warp(locations: Places) -> int:
     """The number, in the launch, of the warp that finds the smallest."""
-    return found.owner(found.winners[0][1]) // WARP
+    return locations.owner(locations.winners[0][1]) // WARP
 
 
-def _warp(kernel: Kernel, recording: Recording, found: Places) -> Level:
-    warp = _first_warp(found)
-    threads = [found.threads.get(WARP * warp + lane, ()) for lane in range(WARP)]
-    return pairs.of_warp(recording, threads, found.winners, f"Warp {warp % WARPS} of block {warp // WARPS}")
+def _warp(kernel: Kernel, recording: Recording, locations: Places) -> Level:
+    warp = _first_warp(locations)
+    threads = [locations.threads.get(WARP * warp + lane, ()) for lane in range(WARP)]
+    return pairs.of_warp(recording, threads, locations.winners, f"Warp {warp % WARPS} of block {warp // WARPS}")
 
 
-def _block(kernel: Kernel, recording: Recording, found: Places) -> Level:
-    block = _first_warp(found) // WARPS
-    warps = [found.warps.get(WARPS * block + warp, ()) for warp in range(WARPS)]
-    return pairs.of_block(recording, warps, found.winners, f"Block {block}")
+def _block(kernel: Kernel, recording: Recording, locations: Places) -> Level:
+    block = _first_warp(locations) // WARPS
+    warps = [locations.warps.get(WARPS * block + warp, ()) for warp in range(WARPS)]
+    return pairs.of_block(recording, warps, locations.winners, f"Block {block}")
 
 
-def _grid(kernel: Kernel, recording: Recording, found: Places) -> Level:
-    blocks = [found.blocks.get(number, ()) for number in range(found.count)]
+def _grid(kernel: Kernel, recording: Recording, locations: Places) -> Level:
+    blocks = [locations.blocks.get(number, ()) for number in range(locations.count)]
     parts = kernel.compiled.parameters[PARTS].name
     return pairs.of_grid(recording, parts, blocks, PAIR_BYTES, "The grid, by its last block")
 

@@ -65,7 +65,7 @@ def predict_length() -> Prediction:
     """How much longer two kernels take than the product alone. The bytes of C and the recorded product answer."""
     share = share_of_reading()
     options = {"less than 2 %": 0.01, "about 10 %": 0.1, "about half as long again": 0.5, "about twice as long": 1.0}
-    answer = min(options, key=lambda one: abs(math.log(options[one] / share)))
+    answer = min(options, key=lambda option: abs(math.log(options[option] / share)))
     reasons = {
         "less than 2 %": f"C has {4 * LARGE**2 >> 20} MiB, and memory reads them in {share:.1%} of the time of the "
         "product, which needs every element of A and B thousands of times.",
@@ -147,19 +147,19 @@ def score(source: str, tile: tuple[int, int] = (BM, BN), threads: int = THREADS)
     """
     problem = replace(TWO_OF_ALL.problem, tile_of_block=tile, block=(threads,))
     exercise = replace(TWO_OF_ALL, problem=problem, goals=())
-    found = exercise.examine(source)
-    if found.kernel is None or found.first_failure is not None:
+    examination = exercise.examine(source)
+    if examination.kernel is None or examination.first_failure is not None:
         return exercise.check(source)
     device = on_gpu.run(source, problem)
     if not device.passed:
         return Verdict(False, device.sentence)
     try:
-        told = [_predicted(source, tile, threads)]
+        sentences = [_predicted(source, tile, threads)]
     except SimulatorError as error:
-        told = [str(error)]
+        sentences = [str(error)]
     if gpu.backend() == "gpu":
-        told.append(_measured(source, tile, threads))
-    return Verdict(True, f"Right for {len(problem.cases)} shapes.{device.sentence}\n" + "\n".join(told))
+        sentences.append(_measured(source, tile, threads))
+    return Verdict(True, f"Right for {len(problem.cases)} shapes.{device.sentence}\n" + "\n".join(sentences))
 
 
 def _predicted(source: str, tile: tuple[int, int], threads: int) -> str:

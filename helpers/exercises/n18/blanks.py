@@ -31,8 +31,8 @@ def _most_scattered(judged: Judged) -> str:
     """The array whose load requests touch the most sectors, and why."""
     sectors, requests = (
         {
-            one.name: judged.recording.total(quantity, "global", "ld", one.name)
-            for one in judged.kernel.compiled.parameters
+            parameter.name: judged.recording.total(quantity, "global", "ld", parameter.name)
+            for parameter in judged.kernel.compiled.parameters
         }
         for quantity in ("sectors", "requests")
     )

@@ -32,9 +32,9 @@ class Rounded(Setup):
     def left(self, args: Sequence[Any]) -> np.ndarray:
         """What the kernel left. An element that is near enough counts as the expected one; of any other two digits are
         kept, so that the same mistake in other words leaves the same."""
-        found = super().left(args)
-        near = np.abs(found - self.expected) <= ROUNDING * np.maximum(1, np.abs(self.expected))
-        return np.where(near, self.expected, np.round(found + ASIDE, DIGITS))
+        remains = super().left(args)
+        near = np.abs(remains - self.expected) <= ROUNDING * np.maximum(1, np.abs(self.expected))
+        return np.where(near, self.expected, np.round(remains + ASIDE, DIGITS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Member:
 
 def cases(names: str, *sizes: tuple[int, ...]) -> tuple[Case, ...]:
     """A case for each tuple: `names` are those of its sizes, "M N K"."""
-    return tuple(Case(dict(zip(names.split(), one, strict=True))) for one in sizes)
+    return tuple(Case(dict(zip(names.split(), size, strict=True))) for size in sizes)
 
 
 def exact(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -192,7 +192,7 @@ class GroupScales(Member):
         scales = [np.ldexp(1.0, generator.integers(-2, 2, (rows, groups))).astype(np.float32) for rows in (M, N)]
         words = groups * GROUP // WORD
         C = np.full((M, N), np.nan, np.float32)
-        scaled = [one * np.repeat(scale, GROUP, 1)[:, :K] for one, scale in zip((A, B), scales, strict=True)]
+        scaled = [operand * np.repeat(scale, GROUP, 1)[:, :K] for operand, scale in zip((A, B), scales, strict=True)]
         args = (*ints(M, N, words), packed(A, words), packed(B, words), *scales, C)
         return Setup((blocks(N, T), blocks(M, T)), BLOCK, 0, args, C, exact(scaled[0], scaled[1].T))
 

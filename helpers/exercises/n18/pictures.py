@@ -34,7 +34,7 @@ def of_turned_store(kernel: Kernel, problem: Problem, title: str) -> theme.Figur
     stores = [access for _, access in shared_accesses(recording) if access.op == "st"]
     if not stores:
         raise LookupError("Warp 0 stores nothing to shared memory.")
-    costliest = max(reversed(stores), key=lambda one: one.wavefronts)
+    costliest = max(reversed(stores), key=lambda store: store.wavefronts)
     return bank_board_figure(costliest, f"{_begins(title)}: warp 0 stores a tile")
 
 
@@ -48,8 +48,8 @@ def shares_of(kernel: Kernel, problem: Problem) -> Shares:
 
 def of_experts(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     """Whose rows each block stores, and when they run."""
-    found = shares_of(kernel, problem)
-    return grouped_figure(found, SLOTS, f"{_begins(title)}: whose rows does each block compute?")
+    shares = shares_of(kernel, problem)
+    return grouped_figure(shares, SLOTS, f"{_begins(title)}: whose rows does each block compute?")
 
 
 def warp_of_image(kernel: Kernel, problem: Problem) -> implicit.WarpOfImage:
@@ -66,8 +66,8 @@ def warp_of_image(kernel: Kernel, problem: Problem) -> implicit.WarpOfImage:
 
 def of_image(kernel: Kernel, problem: Problem, title: str) -> theme.Figure:
     """Where warp 0 finds its elements of the implicit matrix."""
-    found = warp_of_image(kernel, problem)
-    return implicit_figure(found, f"{_begins(title)}: where does warp 0 find its elements?")
+    warp = warp_of_image(kernel, problem)
+    return implicit_figure(warp, f"{_begins(title)}: where does warp 0 find its elements?")
 
 
 @cache
@@ -76,8 +76,8 @@ def digits(factor: float = model.FACTOR) -> theme.Figure:
     given = model.operands(factor)
     column = given.B[:, SMALL]
     lines, formats = [], ((model.INT8, theme.SPEED), (model.FP8, theme.REFERENCE))
-    scale_of = {(form, one): float(model.scales(given.B, form, one, 0)[0, SMALL])
-                for form, _ in formats for one in (model.TENSOR, model.COLUMN)}  # fmt: skip
+    scale_of = {(form, colour): float(model.scales(given.B, form, colour, 0)[0, SMALL])
+                for form, _ in formats for colour in (model.TENSOR, model.COLUMN)}  # fmt: skip
     # as far as the numbers that a value becomes, which may lie further out than it
     most = max(
         float(np.abs(model.rounded(column / scale, form)).max()) * scale for (form, _), scale in scale_of.items()

@@ -91,7 +91,7 @@ def predict_loop() -> Prediction:
     factor = times["a loop"] / times["one launch"]
     each = 1e3 * times["a loop"] / THOUSAND
     bounds = {"about as long": 0.0, "about 10 times": 5.0, "more than 100 times": 100.0, "more than 1000 times": 1000.0}
-    answer = max((one for one in bounds if bounds[one] < factor), key=bounds.__getitem__)
+    answer = max((bound for bound in bounds if bounds[bound] < factor), key=bounds.__getitem__)
     reasons = {
         "about as long": "So it would be if a launch took no time, and if one product filled the GPU.",
         "about 10 times": "A launch from Python takes longer than that: about ten millionths of a second, a thousand "
@@ -116,9 +116,9 @@ def bytes_table() -> Table:
     """Bytes of sectors that a layer moves: in one kernel, and in two. Counted in the simulator."""
     rows = []
     for steps in (1, 2, 3):
-        fused, apart = (moved(Member(epilogue=steps, fused=one)) for one in (True, False))
+        fused, apart = (moved(Member(epilogue=steps, fused=together)) for together in (True, False))
         saved = _total(apart) - _total(fused)
-        rows.append((EPILOGUE_WORDS[steps], *(theme.thousands(_total(one)) for one in (fused, apart)),
+        rows.append((EPILOGUE_WORDS[steps], *(theme.thousands(_total(moved_bytes)) for moved_bytes in (fused, apart)),
                      theme.thousands(saved), theme.percent(saved / _total(apart), 0)))  # fmt: skip
     heads = ("epilogue", "one kernel, bytes", "two kernels, bytes", "saved", "of two kernels'")
     return Table(
@@ -129,8 +129,8 @@ def bytes_table() -> Table:
 EPILOGUE_WORDS = {1: "bias", 2: "bias, GELU", 3: "bias, GELU, residual"}
 
 
-def _total(one: Moved) -> int:
-    return one.loaded + one.stored
+def _total(moved_bytes: Moved) -> int:
+    return moved_bytes.loaded + moved_bytes.stored
 
 
 @question("n18_saved", "bytes that a fused epilogue saves")
@@ -157,7 +157,7 @@ def predict_scale() -> Prediction:
     by = model.errors()
     most, least = by[model.INT8][model.TENSOR], by[model.INT8][model.COLUMN]
     options = {"about 1 %": 0.01, "about 5 %": 0.05, "about 30 %": 0.3, "more than 100 %": 1.5}
-    answer = min(options, key=lambda one: abs(math.log(options[one] / most)))
+    answer = min(options, key=lambda option: abs(math.log(options[option] / most)))
     reasons = {
         "about 1 %": f"With a scale for each column it would be {theme.percent(least)}.",
         "about 5 %": "Count the whole numbers that are left for a column whose largest number is a fortieth of 127.",
@@ -181,14 +181,14 @@ def predict_scale() -> Prediction:
 def check_tiles(answer: int | None) -> Verdict:
     """Tiles of 16 rows for the rows of the drawn experts."""
     rows = pictures.ROWS_OF
-    tiles = sum(-(-one // T) for one in rows)
+    tiles = sum(-(-row // T) for row in rows)
     return check_number(
         answer, tiles, unit="tiles",
         because="Each expert's last tile may be partly empty, and one without rows has none.",
         slips=(
             Slip(-(-sum(rows) // T), "So it would be if all rows belonged to one expert."),
-            Slip(sum(one // T for one in rows), "Those are whole tiles. What is left of an expert needs one, too."),
-            Slip(sum(one // T + 1 for one in rows), "An expert with no rows, or with whole tiles, needs no more."),
+            Slip(sum(row // T for row in rows), "Those are whole tiles. What is left of an expert needs one, too."),
+            Slip(sum(row // T + 1 for row in rows), "An expert with no rows, or with whole tiles, needs no more."),
             Slip(-(-sum(rows) // T) + len(rows), "That is the grid, which has room for the worst case."),
         ),
     )  # fmt: skip
@@ -231,13 +231,13 @@ def _table(member: str, heads: tuple[str, ...], names: tuple[str, ...], caption:
         rows, label = _recorded()
     except recordings.NoRecording:
         return not_recorded(heads)
-    found = []
+    lines = []
     for row in rows:
         if row["member"] == member and row["kind"] in kinds and all(name in row["ms"] for name in names):
             times = [row["ms"][name] for name in names]
-            cells = (theme.thousands(1e3 * one, 1) for one in times)
-            found.append((row["kind"], " × ".join(map(str, row["shape"])), *cells, f"{times[1] / times[0]:.2f}"))
-    return Table(heads, tuple(found), f"{caption} ({label}); above 1 ours is faster", words=frozenset({0, 1}))
+            cells = (theme.thousands(1e3 * time, 1) for time in times)
+            lines.append((row["kind"], " × ".join(map(str, row["shape"])), *cells, f"{times[1] / times[0]:.2f}"))
+    return Table(heads, tuple(lines), f"{caption} ({label}); above 1 ours is faster", words=frozenset({0, 1}))
 
 
 def fused_table() -> Table:
@@ -266,17 +266,17 @@ def formats_table() -> Table:
         alone = recordings.raw(devices.DEFAULT.name, PRODUCTS)["mma_sync"]
     except recordings.NoRecording:
         return not_recorded(heads)
-    found = []
+    lines = []
     for kind, name in NAMES.items():
         for row in rows:
             if (row["member"], row["kind"], row["shape"]) == ("single", kind, [LARGE] * 3):
-                rival = next(one for one in ("cublas", "cublasLt") if one in row["ms"])
+                rival = next(library for library in ("cublas", "cublasLt") if library in row["ms"])
                 ours, theirs = row["ms"]["gemm"], row["ms"][rival]
                 at_most = alone.get(kind.split()[0])
                 least = theme.thousands(1e6 * row["work"] / at_most) if at_most else "–"
                 times = (theme.thousands(1e3 * ms) for ms in (ours, theirs))
-                found.append((kind, name, *times, f"{theirs / ours:.2f}", least))
-    return Table(heads, tuple(found), f"M = N = K = {LARGE} ({label}); above 1 ours is faster", words=frozenset({0, 1}))
+                lines.append((kind, name, *times, f"{theirs / ours:.2f}", least))
+    return Table(heads, tuple(lines), f"M = N = K = {LARGE} ({label}); above 1 ours is faster", words=frozenset({0, 1}))
 
 
 NAMES = {

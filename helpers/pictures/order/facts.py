@@ -68,8 +68,11 @@ def _name(arrays: SharedNames, first: int, last: int) -> str:
 
 
 def reads_before_stores(events: Sequence[Event]) -> list[int]:
-    """For each load whose value is stored: the reads from shared memory between the two, in the order of the stores."""
-    reads, waiting, ahead = 0, [], []
+    """For each load whose value is stored: the reads from shared memory between the two, in the order of the stores.
+
+    Stores before the first read are left out, if there are others: nothing can be read before the first tiles are in.
+    """
+    reads, waiting, first, ahead = 0, [], [], []
     for event in events:
         if event.kind == READ:
             reads += 1
@@ -78,5 +81,5 @@ def reads_before_stores(events: Sequence[Event]) -> list[int]:
         elif event.kind == COPY:
             waiting = waiting[:-1]  # its own load, which no store waits for
         elif waiting:
-            ahead.append(reads - waiting.pop(0))
-    return ahead
+            (ahead if reads else first).append(reads - waiting.pop(0))
+    return ahead or first

@@ -61,20 +61,18 @@ def order_figure(
 
 
 def caption(events: Sequence[Event]) -> str:
-    """'6 loads of warp 0. Between a load and the store that waits for it there are 32 reads from shared memory …'"""
+    """'6 loads of warp 0. Between a load and the store that waits for it there are 32 reads from shared memory.'"""
     ahead = reads_before_stores(events)
     loads, copies, reads = (sum(event.kind == kind for event in events) for kind in (LOAD, COPY, READ))
     if copies:
         started = f"{theme.thousands(copies)}\u00a0asynchronous {'copy' if copies == 1 else 'copies'}"
         return f"Warp 0 starts {started} and makes {theme.plural(reads, 'read')} from shared memory."
     text = f"{theme.plural(loads, 'load')} of warp 0"
-    later = ahead[2:] or ahead
-    if not later:
+    if not ahead:
         return f"{text}; none of them is followed by a store to shared memory."
-    few, many = min(later), max(later)
+    few, many = min(ahead), max(ahead)
     between = theme.plural(few, "read") if few == many else f"{theme.thousands(few)} to {theme.plural(many, 'read')}"
-    after = " after the first iteration" if ahead[2:] else ""
-    return f"{text}. Between a load and the store that waits for it there are {between} from shared memory{after}."
+    return f"{text}. Between a load and the store that waits for it there are {between} from shared memory."
 
 
 def _is(event: Event, kind: str, array: str | None) -> bool:

@@ -115,6 +115,12 @@ def staged_phases(recording: Recording, block: tuple[int, ...] = (0, 0, 0)) -> t
             phases[-1][0].extend(copies.pop(0) for _ in range(access.width // FLOAT_BYTES))
         elif phases:
             phases[-1][1].extend(_reads(access))
+    readers = {np.any([read.word != EMPTY for read in reads], axis=0).tobytes() for _, reads in phases if reads}
+    if len(readers) > 1:
+        raise CannotTell(
+            "Some warps store more often than others before they read, so the picture cannot tell where a phase of the "
+            "block ends and the next one begins. Let all threads store equally often: i = thread, and i += THREADS."
+        )
     return tuple(Phase(tuple(loaded), tuple(reads)) for loaded, reads in phases)
 
 
