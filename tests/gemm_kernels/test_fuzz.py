@@ -14,7 +14,7 @@ import pytest
 from gemm_kernels import get
 from gemm_kernels.ladder import LADDER, SPECIALISTS
 from gemm_kernels.launch import OPTIONS
-from gemm_kernels.rules import broken
+from gemm_kernels.rules import broken, instantiation, read
 from gpusim import compiler
 from tests.gemm_kernels.test_numeric import is_product, launched, random_matrices
 
@@ -82,7 +82,7 @@ def test_parameters_that_the_rules_accept_compile_and_are_right(kernel):
 @pytest.mark.parametrize("kernel", [one for one in OWN_SOURCE if one.template], ids=lambda kernel: kernel.name)
 def test_rejected_parameters_get_the_compilers_same_sentence(kernel):
     for params in at_random(kernel, random.Random(f"rejected {kernel.name}"), False, REJECTED):
-        entry = f"{kernel.function}<{', '.join(map(str, params.values()))}>"
+        entry = instantiation(read(kernel.source, kernel.function), kernel.function, params)
         with pytest.raises(compiler.CompileError) as error:
             compiler.compile(kernel.source, entry, options=OPTIONS)
         assert verdict(kernel, params) in " ".join(str(error.value).split()), entry
