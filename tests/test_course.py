@@ -194,9 +194,14 @@ SLIPS = [  # typed as learners do: (exercise, what stands in the solution, what 
         "element (row, col) of rows that are W numbers long is C[row * W + col]",
     ),
     ("naive", "sgemm(", "my_sgemm(", "no kernel called sgemm in this source; it has: my_sgemm"),
-    ("naive", "++k)", ")", "Does the loop end?"),
+    ("naive", "++k)", ")", "nothing in the loop changes k"),
     ("tiled", "[k][x];\n        __syncthreads();", "[k][x];", "race in shared memory, lines 23 and 21"),
-    ("tiled", "#define T 16", "#define T 32", "stores rows 0 to 15 of Bs, and reads rows 0 to 31."),
+    (
+        "tiled",
+        "#define T 16",
+        "#define T 32",
+        "T is 32 in line 2, and the exercise launches blocks of 16 × 16 threads.",
+    ),
     (
         "tiled",
         "As[y][k] * Bs",

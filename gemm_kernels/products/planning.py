@@ -24,7 +24,7 @@ from gemm_kernels.refused import Refused
 from gemm_kernels.workspaces import Workspaces
 
 FOLDER = Path(__file__).parents[1] / "cuda" / "products"
-FILES = {tiles.FMA: "fma_tile", tiles.DMMA: "dmma_tile", tiles.MMA: "mma_tile"}
+FILES = {tiles.FMA: "fma_tile", tiles.DMMA: "dmma_tile", tiles.WIDE: "dmma_tile", tiles.MMA: "mma_tile"}
 
 # The structs of cuda/products/problems.cu and panels.cu, as NumPy lays them out.
 _I4, _I8, _U8 = np.int32, np.int64, np.uint64

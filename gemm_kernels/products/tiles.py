@@ -12,9 +12,8 @@ from pathlib import Path
 from gemm_kernels.products.formats import Format
 from gemm_kernels.refused import Refused
 
-FMA, DMMA, MMA = "FmaTile", "DmmaTile", "MmaTile"
+FMA, DMMA, WIDE, MMA = "FmaTile", "DmmaTile", "WideDmmaTile", "MmaTile"
 SUM_BYTES = {"f32": 4, "f64": 8, "s32": 4}
-ROUNDS = 1  # how many times as many blocks as an SM has room for are timed
 TIMES = Path(__file__).with_name("times.json")  # `python -m helpers.tools.measuring.products times` writes it
 
 
@@ -48,6 +47,9 @@ class Tile:
         width = SUM_BYTES[operand.sums]
         if self.kind == FMA:
             return max(self.stages * BK * (BM + BN + 2 * (16 // width)) * width, BM * BN * width)
+        if self.kind == WIDE:  # a row of a stage is padded by two doubles, along k by four
+            padded = sum(max(lines * (BK + 4), BK * (lines + 2)) for lines in (BM, BN))
+            return max(self.stages * padded, BM * (BN + 2)) * width
         return max(self.stages * BK * (BM + BN) * operand.size, BM * (BN + 8) * width)
 
     @property
@@ -56,7 +58,7 @@ class Tile:
 
     def cpp(self, panel_a: str, panel_b: str) -> str:
         """The C++ type."""
-        last = {MMA: (self.group,), DMMA: (self.step,), FMA: ()}[self.kind]
+        last = {MMA: (self.group,), DMMA: (self.step,), WIDE: (self.step,), FMA: ()}[self.kind]
         return f"{self.kind}<{panel_a}, {panel_b}, {', '.join(map(str, (*self._numbers, *last)))}>"
 
     def key(self, operand: Format) -> str:
@@ -75,12 +77,18 @@ class Tile:
 class Times:
     """What a tile was measured to take, in seconds.
 
-    round, k: for ROUNDS times as many blocks as an SM has room for, on all SMs: at all, and for each k.
+    round, k: for as many blocks as an SM has room for, on all SMs: at all, and for each k.
+    more_round, more_k: by how much one more block on each SM, for which there is no room at first, makes that longer.
+    later_round, later_k: by how much as many again do.
     alone_round, alone_k: the same for one block on each SM.
     """
 
     round: float
     k: float
+    more_round: float
+    more_k: float
+    later_round: float
+    later_k: float
     alone_round: float
     alone_k: float
 
@@ -112,17 +120,15 @@ _DOUBLE = _fma(
 )
 
 
-def _dmma(*rows: tuple) -> tuple[Tile, ...]:
-    return tuple(Tile(DMMA, size, warp, (), stages, blocks, step) for size, warp, stages, blocks, step in rows)
+def _dmma(kind: str, *rows: tuple) -> tuple[Tile, ...]:
+    return tuple(Tile(kind, size, warp, (), stages, blocks, step) for size, warp, stages, blocks, step in rows)
 
 
-_TENSOR_DOUBLE = _dmma(
-    ((128, 128, 16), (64, 32), 4, 1, 4),
-    ((128, 64, 16), (64, 32), 3, 2, 4),
-    ((64, 64, 32), (32, 32), 3, 2, 8),
-    ((64, 64, 16), (32, 32), 4, 3, 4),
-    ((64, 32, 16), (32, 32), 4, 4, 4),
-    ((32, 32, 16), (32, 32), 3, 6, 4),
+_TENSOR_DOUBLE = (
+    *_dmma(WIDE, ((128, 128, 16), (64, 32), 4, 1, 8), ((128, 64, 16), (64, 32), 3, 2, 8)),
+    *_dmma(
+        DMMA, ((64, 64, 32), (32, 32), 3, 2, 8), ((64, 32, 32), (32, 32), 3, 3, 8), ((32, 32, 32), (32, 32), 3, 4, 8)
+    ),
 )
 
 
@@ -171,11 +177,14 @@ def expected(
     blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in shapes.items())
     most = -(-blocks // sms)
     timed, start = times[tile.key(operand)], min(other.alone_round for other in times.values())
-    whole = (timed.round - start + timed.k * K) / ROUNDS
+    whole = timed.round - start + timed.k * K
     alone = timed.alone_round - start + timed.alone_k * K
-    if most > tile.blocks:
-        return start + whole * most / tile.blocks
-    return start + alone + (whole - alone) * (most - 1) / max(tile.blocks - 1, 1)
+    if most <= tile.blocks:
+        return start + alone + (whole - alone) * (most - 1) / max(tile.blocks - 1, 1)
+    rounds, rest = divmod(most, tile.blocks)
+    more, later = timed.more_round + timed.more_k * K, timed.later_round + timed.later_k * K
+    last = more + (later - more) * (rest - 1) / max(tile.blocks - 1, 1) if rest else 0
+    return start + whole + later * (rounds - 1) + last
 
 
 def chosen(

@@ -52,6 +52,16 @@ def test_an_element_that_no_thread_wrote_is_not_right():
     assert np.isnan(setup.left(setup.args)).all()
 
 
+def test_a_quarter_is_dropped_by_place_and_seed_alone():
+    drawn = members.chance(np.arange(40_000), 7)
+    assert abs((drawn < 2**30).mean() - 0.25) < 0.01
+    assert (members.chance(np.arange(5), 7) == drawn[:5]).all() and (members.chance(np.arange(5), 8) != drawn[:5]).all()
+    # by hand: x = 7, x ^= x >> 16, and so on
+    x = 7 * 0x7FEB352D % 2**32
+    x = (x ^ x >> 15) * 0x846CA68B % 2**32
+    assert drawn[0] == x ^ x >> 16
+
+
 def test_gaps_between_rows_and_products_must_stay():
     for exercise in (n18.TRANSPOSED_OPERAND, n18.BATCH):
         cases = [exercise.problem.prepare(case) for case in exercise.problem.cases]
@@ -80,6 +90,13 @@ def test_a_convolution_is_the_product_of_its_patches():
 
 
 # --- questions
+
+
+@pytest.mark.parametrize(
+    ("answer", "passed"), [(None, None), (2 * 3072 + 5, True), (2 * 1024 + 5, False), (5 * 3072 + 2, False), (7, False)]
+)
+def test_rows_of_a_view_are_as_far_apart_as_those_of_its_array(answer, passed):
+    assert n18.check_place(answer).passed is passed
 
 
 @pytest.mark.parametrize(("answer", "passed"), [(None, None), (2**27, True), (2**26, False), (2**25, False)])

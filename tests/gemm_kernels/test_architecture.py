@@ -4,6 +4,7 @@ import pytest
 
 from gemm_kernels import LADDER, get
 from gemm_kernels.architecture import refused
+from gemm_kernels.launch import OPTIONS
 from gpusim import compiler
 from tests.gemm_kernels.test_numeric import smaller
 
@@ -15,9 +16,9 @@ def test_a_kernel_is_refused_where_the_compiler_refuses_it(name):
     if reason := refused(kernel.source, "sm_75"):
         assert reason == "uses cp.async, which needs sm_80 or newer"
         with pytest.raises(compiler.CompileError, match="requires .target sm_80 or higher"):
-            compiler.compile(kernel.source, kernel.entry, arch="sm_75")
+            compiler.compile(kernel.source, kernel.entry, arch="sm_75", options=OPTIONS)
     else:
-        compiler.compile(kernel.source, kernel.entry, arch="sm_75")
+        compiler.compile(kernel.source, kernel.entry, arch="sm_75", options=OPTIONS)
 
 
 def test_l2_fetch_of_256_bytes_is_refused_as_by_the_compiler():
@@ -35,7 +36,7 @@ def test_distributed_shared_memory_is_refused_without_clusters(name):
     assert not refused(kernel.source, "sm_90")
     assert refused(kernel.source, "sm_89") == "uses mapa, which needs sm_90 or newer"
     with pytest.raises(compiler.CompileError, match="__cluster_dims__ is not supported"):
-        compiler.compile(kernel.source, kernel.entry, arch="sm_89")
+        compiler.compile(kernel.source, kernel.entry, arch="sm_89", options=OPTIONS)
 
 
 def test_instructions_in_comments_do_not_count():

@@ -11,6 +11,7 @@ import pytest
 import gemm_kernels
 from gemm_kernels import UPPER, get
 from gemm_kernels.ladder import TRIED
+from gemm_kernels.launch import OPTIONS
 from gemm_kernels.rules import broken
 from gemm_kernels.workspaces import Workspaces
 from gpusim import compiler, devices
@@ -64,7 +65,7 @@ PRODUCERS = {  # of `producer`: slices and parts of tiles; more lanes that copy 
 
 def machine_code(name):
     kernel = get(name)
-    return compiler.disassemble(compiler.compile(kernel.source, kernel.entry, arch="sm_90"))
+    return compiler.disassemble(compiler.compile(kernel.source, kernel.entry, arch="sm_90", options=OPTIONS))
 
 
 @pytest.fixture(autouse=True)
@@ -142,14 +143,14 @@ def test_a_kernel_without_a_workspace_is_given_none():
 def test_the_large_tiles_spill_nothing(params):
     """Eight bytes in the loop cost a tenth of the speed: the log."""
     kernel = get("persistent", **params)
-    built = compiler.compile(kernel.source, kernel.entry, arch="sm_90")
+    built = compiler.compile(kernel.source, kernel.entry, arch="sm_90", options=OPTIONS)
     assert built.local_bytes == 0 and built.registers <= 255
 
 
 def test_24_by_8_sums_fit_where_nothing_is_kept_that_can_be_asked():
     """The source of the step before it spills 8 bytes with such a tile (the log)."""
     kernel = get("tall_patches")
-    built = compiler.compile(kernel.source, kernel.entry, arch="sm_90")
+    built = compiler.compile(kernel.source, kernel.entry, arch="sm_90", options=OPTIONS)
     assert kernel.params["TM"] * kernel.params["TN"] == 192 and built.local_bytes == 0 and built.registers <= 255
     assert len(kernel.source.splitlines()) <= 400
 
@@ -220,7 +221,7 @@ def test_whole_tiles_come_in_turns_and_the_last_turn_is_shared(tiles, rounds, bl
 def test_a_producer_warp_for_each_scheduler_leaves_room_for_12_by_8_sums():
     """Three warps of a scheduler have 168 registers each, with which 16 x 8 sums do not go."""
     kernel = get("producer", BM=96, WM=48, TM=12)
-    built = compiler.compile(kernel.source, kernel.entry, arch="sm_90")
+    built = compiler.compile(kernel.source, kernel.entry, arch="sm_90", options=OPTIONS)
     assert kernel.threads == 12 * 32 and built.local_bytes == 0 and built.registers <= 168
 
 

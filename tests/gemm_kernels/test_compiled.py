@@ -7,6 +7,7 @@ import pytest
 
 from gemm_kernels import get
 from gemm_kernels.ladder import LADDER, SPECIALISTS
+from gemm_kernels.launch import OPTIONS
 from gpusim import compiler
 from gpusim.compiler import listing
 
@@ -18,7 +19,7 @@ REGISTER_UNIT = 256  # registers are allocated to a warp in units of 256 (CUDA g
 
 def compiled(name, arch="sm_90", **params):
     kernel = get(name, **params)
-    return compiler.compile(kernel.source, kernel.entry, arch=arch)
+    return compiler.compile(kernel.source, kernel.entry, arch=arch, options=OPTIONS)
 
 
 def machine_code(built):
@@ -37,7 +38,7 @@ def count(found, pattern):
 
 @pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)
 def test_a_kernel_spills_nothing_and_its_block_fits_the_sm(kernel):
-    built = compiler.compile(kernel.source, kernel.entry)
+    built = compiler.compile(kernel.source, kernel.entry, options=OPTIONS)
     assert built.local_bytes == built.spill_store_bytes == built.spill_load_bytes == 0
     per_warp = -(-built.registers * 32 // REGISTER_UNIT) * REGISTER_UNIT
     warps = -(-kernel.threads // 32)
@@ -52,7 +53,7 @@ def test_the_kernels_that_hold_the_most_spill_nothing_on_ampere(name):
 
 @pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)
 def test_the_threads_that_launch_bounds_promises_are_those_of_the_block(kernel):
-    promised = compiler.compile(kernel.source, kernel.entry).max_threads_per_block
+    promised = compiler.compile(kernel.source, kernel.entry, options=OPTIONS).max_threads_per_block
     assert promised == (kernel.threads if kernel.template else None)
 
 
@@ -82,7 +83,7 @@ def test_dynamic_shared_memory_is_the_stages():
 
 @pytest.mark.parametrize("kernel", THREAD_TILES, ids=lambda kernel: kernel.name)
 def test_a_thread_tile_reads_its_fragments_by_128_bit_loads_alone(kernel):
-    built = compiler.compile(kernel.source, kernel.entry)
+    built = compiler.compile(kernel.source, kernel.entry, options=OPTIONS)
     code = machine_code(built)
     if kernel.family.blocks:  # beside its loops over k it reads sums one by one, where rows of C are not aligned
         dense = [body for body in loops(built) if sum("FFMA" in line for line in body) > 0.8 * len(body)]

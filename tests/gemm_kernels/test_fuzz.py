@@ -13,6 +13,7 @@ import pytest
 
 from gemm_kernels import get
 from gemm_kernels.ladder import LADDER, SPECIALISTS
+from gemm_kernels.launch import OPTIONS
 from gemm_kernels.rules import broken
 from gpusim import compiler
 from tests.gemm_kernels.test_numeric import is_product, launched, random_matrices
@@ -83,5 +84,5 @@ def test_rejected_parameters_get_the_compilers_same_sentence(kernel):
     for params in at_random(kernel, random.Random(f"rejected {kernel.name}"), False, REJECTED):
         entry = f"{kernel.function}<{', '.join(map(str, params.values()))}>"
         with pytest.raises(compiler.CompileError) as error:
-            compiler.compile(kernel.source, entry)
+            compiler.compile(kernel.source, entry, options=OPTIONS)
         assert verdict(kernel, params) in " ".join(str(error.value).split()), entry

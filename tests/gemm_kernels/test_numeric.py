@@ -9,6 +9,7 @@ import pytest
 import gpusim
 from gemm_kernels import get
 from gemm_kernels.ladder import LADDER, SPECIALISTS
+from gemm_kernels.launch import OPTIONS
 from gpusim.engine import run as engine
 from tests.gemm_kernels.test_views import view
 from tests.gpusim.instructions import computed
@@ -57,7 +58,7 @@ def random_matrices(M, N, K, seed=0):
 
 def compiled(kernel, source=None, arch="sm_90"):
     """The kernel's function on the simulator; made of another source if one is given."""
-    module = gpusim.RawModule(code=source or kernel.source, name_expressions=[kernel.entry], arch=arch)
+    module = gpusim.RawModule(code=source or kernel.source, options=OPTIONS, name_expressions=[kernel.entry], arch=arch)
     function = module.get_function(kernel.entry)
     if kernel.shared_bytes > 48 * 1024:
         function.max_dynamic_shared_size_bytes = kernel.shared_bytes

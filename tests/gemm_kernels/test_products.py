@@ -281,6 +281,11 @@ def test_large_products_are_copied_and_small_ones_are_not():
     assert not worth(64, 64, 64, 64 * 64, 2)
 
 
+def number_of(operands, size):
+    """Which of the candidates has this size."""
+    return [tile.size for tile in tiles.candidates(FORMATS[operands], True, 0)].index(size)
+
+
 @pytest.mark.table(keep=2)
 @pytest.mark.parametrize(
     ("operands", "tensor_cores", "op", "place"),
@@ -304,23 +309,25 @@ def test_one_launch_gives_the_same_bits_again_and_in_any_tile():
 
 @pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
 @pytest.mark.parametrize("ops", ["NN", "TT"])
-def test_doubles_come_from_shared_memory_without_conflicts(ops):
+@pytest.mark.parametrize(("size", "wavefronts"), [((64, 64, 32), 2), ((128, 64, 16), 4)])  # 8 or 16 bytes a lane
+def test_doubles_come_from_shared_memory_without_conflicts(ops, size, wavefronts):
     import gpusim
 
     found = []
     for K in (32, 64):
-        A, B = (gpu.asarray(floats(64, K).astype(np.float64)) for _ in "AB")
+        A, B = (gpu.asarray(floats(128, K).astype(np.float64)) for _ in "AB")
         made = plan(
-            A if ops[0] == "N" else A.T.copy(), B.T.copy() if ops[1] == "N" else B, op_a=ops[0], op_b=ops[1], tile=3
-        )
+            A if ops[0] == "N" else A.T.copy(), B.T.copy() if ops[1] == "N" else B, op_a=ops[0], op_b=ops[1],
+            tile=number_of("f64", size),
+        )  # fmt: skip
         assert made.launch.entry.count(", 2>") == 2  # both matrices are copied by 16 bytes
         with gpusim.record(checks="off") as recording:
             made()
         found.append(recording.counters)
     more = lambda name: found[1][name] - found[0][name]  # noqa: E731
     assert more("smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_cache_access.sum") == 0
-    loads = more("smsp__sass_inst_executed_op_shared_ld.sum")  # of 8 bytes a lane: two wavefronts
-    assert more("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum") == 2 * loads > 0
+    loads = more("smsp__sass_inst_executed_op_shared_ld.sum")
+    assert more("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum") == wavefronts * loads > 0
 
 
 @pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
@@ -328,7 +335,7 @@ def test_doubles_are_stored_by_whole_sectors():
     import gpusim
 
     A, B = gpu.asarray(floats(64, 16).astype(np.float64)), gpu.asarray(floats(16, 64, seed=1).astype(np.float64))
-    made = plan(A, B, tile=3)
+    made = plan(A, B, tile=number_of("f64", (64, 64, 32)))
     with gpusim.record(checks="off") as recording:
         made()
     assert recording.counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == 64 * 64 * 8 / 32
@@ -341,7 +348,7 @@ def test_a_warp_outside_of_c_multiplies_nothing():
     found = {}
     for rows in (32, 33):
         A, B = gpu.asarray(floats(rows, 16)), gpu.asarray(floats(16, 32, seed=1))
-        made = plan(A, B, tile=[tile.size for tile in tiles.candidates(FORMATS["f32"], True, 0)].index((64, 64, 8)))
+        made = plan(A, B, tile=number_of("f32", (64, 64, 8)))
         with gpusim.record() as recording:
             made()
         found[rows] = recording.counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"]
@@ -555,14 +562,22 @@ def test_the_tile_is_the_one_whose_blocks_end_first():
     operand = FORMATS["f32"]
     large, *_, small = tiles.candidates(operand, True, 0)
     times = {
-        large.key(operand): tiles.Times(2e-6, 4e-7 * tiles.ROUNDS, 2e-6, 4e-7),
-        small.key(operand): tiles.Times(1e-6, 2e-7 * tiles.ROUNDS, 1e-6, 5e-8),
+        large.key(operand): tiles.Times(2e-6, 4e-7, 0, 4e-7, 0, 4e-7, 2e-6, 4e-7),
+        small.key(operand): tiles.Times(1e-6, 2e-7, 0, 2e-7, 0, 2e-7, 1e-6, 5e-8),
     }
     choose = lambda shape, K: tiles.chosen((large, small), operand, [shape], K, 132, 232_448, times)  # noqa: E731
     assert choose((4096, 4096), 4096) is large  # 4 blocks of 0.4 µs for each k, beside 125, 14 at a time, of 0.2
     assert choose((256, 256), 4096) is small  # one block an SM: 0.4 beside 0.05
     with pytest.raises(Refused, match="no tile for f32 fits in 1,000 bytes"):
         tiles.chosen((large, small), operand, [(256, 256)], 64, 132, 1000)
+
+
+def test_a_last_round_with_few_blocks_costs_what_one_more_was_timed_to():
+    operand, tile = FORMATS["f32"], tiles.candidates(FORMATS["f32"], True, 0)[1]
+    assert tile.blocks == 2 and tile.size == (128, 128, 8)
+    times = {tile.key(operand): tiles.Times(10.0, 0.0, 3.0, 0.0, 4.0, 0.0, 6.0, 0.0)}
+    expected = lambda blocks: tiles.expected(tile, operand, {(128, 128): 132 * blocks}, 8, 132, times)  # noqa: E731
+    assert [expected(blocks) for blocks in (1, 2, 3, 4, 5)] == [6.0, 10.0, 13.0, 14.0, 17.0]
 
 
 def test_every_tile_fits_in_shared_memory_and_a_block():

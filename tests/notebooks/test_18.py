@@ -36,11 +36,12 @@ def test_the_table_by_hand_says_where_elements_lie():
     assert second == 8 + 4
 
 
-def test_the_view_of_q_has_the_width_of_all_three():
-    X = np.zeros((512, 3072), np.float32)
-    Q = X[:, 1024:2048]
-    (width,) = said("18", r"Both are (\d+):")
-    assert width == Q.strides[0] // 4 == Q.T.strides[1] // 4
+def test_the_element_asked_for_lies_where_numpy_has_it():
+    rows, width, first, last = said("18", r"X has (\d+) rows of (\d+) floats, and Q is its columns (\d+) to (\d+)\.")
+    row, column = said("18", r"to that of row (\d+) and column (\d+)\?")
+    X = np.arange(rows * width).reshape(rows, width)
+    Q = X[:, first : last + 1]
+    assert n18.check_place(int(Q[row, column] - Q[0, 0])).passed
 
 
 def test_padding_by_one_leaves_two_lanes_in_bank_0():
@@ -71,7 +72,7 @@ def test_a_graph_leaves_about_two_microseconds():
     assert 3.5 < RECORDED.small[64][family.GRAPH].median_ms < 4.5  # "four in the second"
     times = RECORDED.small[256]
     assert times[family.GRAPH].median_ms > 2 * times[family.ONE_LAUNCH].median_ms
-    (blocks,) = said("18", r"(\d+) blocks of one product do not fill the GPU")
+    (blocks,) = said("18", r"its (\d+) blocks do not fill the GPU")
     assert blocks == (256 // 16) ** 2
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from gemm_kernels import get
+from gemm_kernels.launch import OPTIONS
 from gpusim import compiler
 from gpusim.compiler.patch import REUSE_A, REUSE_B
 from helpers.measure import registers
@@ -89,7 +90,8 @@ def test_the_exchange_of_neighbours_and_the_order_of_loads_save_cycles():
     assert kernel.source.count(b_first + a_first) == 1
     other = kernel.source.replace(b_first + a_first, a_first + b_first)
     lost = [
-        (found := banks(compiler.disassemble(compiler.compile(text, kernel.entry, arch="sm_90")))).lost / found.fmas
+        (found := banks(compiler.disassemble(compiler.compile(text, kernel.entry, arch="sm_90", options=OPTIONS)))).lost
+        / found.fmas
         for text in (kernel.source, other)
     ]
     assert lost[0] < 0.05 < 0.1 < lost[1]
@@ -102,7 +104,7 @@ def test_the_exchange_of_neighbours_frees_most_fmas_of_tuned_from_conflicts():
         assert source.count(exchanged) == 1
         source = source.replace(exchanged, straight)
     found = [
-        banks(compiler.disassemble(compiler.compile(text, kernel.entry, arch="sm_90")))
+        banks(compiler.disassemble(compiler.compile(text, kernel.entry, arch="sm_90", options=OPTIONS)))
         for text in (kernel.source, source)
     ]
     assert found[0].fmas == found[1].fmas

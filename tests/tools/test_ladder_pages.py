@@ -44,6 +44,26 @@ def test_every_recorded_shape_of_the_last_kernel_has_a_line_with_its_ratio():
     assert line.endswith(f" {row.of_cublas:.2f} | {row.gflops / 50_000:.0%} |")
 
 
+def test_other_formats_stand_beside_cublas_of_their_kind():
+    ms = {"gemm": 2.0, "gemm, CUDA cores": 8.0, "cublas": 1.0}
+    rows = [
+        {"member": member, "kind": kind, "shape": [size] * 3, "work": 2.0 * size**3, "ms": ms}
+        for kind in ("f64 NN", "f16 TN", "bf16 NN", "s8 NT", "e4m3 NT")
+        for size in ladder.FORMAT_SIZES
+        for member in ("single", "batch")
+    ]
+    for row in rows:
+        if row["member"] == "batch":
+            row["ms"] = {}  # another member of the family with the same name and shape
+    alone = {"f16": 2 * 68.7e12, "bf16": 1e15, "s8": 1e15, "e4m3": 68.7e12}
+    lines = ladder.formats_table({"rows": rows, "mma_sync": alone}, "NVIDIA H200").splitlines()[2:]
+    cells = [line.strip("| ").split(" | ") for line in lines]
+    assert [line[0] for line in cells] == list(ladder.FORMATS.values())
+    assert cells[0][2:] == ["1.1", "2.1", "68.7", "137.4", "50%", "–", "103%"]  # 2 · 4096³ in 2 ms
+    assert [line[6] for line in cells] == ["50%", "12%", *["50%"] * 4]
+    assert [cells[2][7], cells[5][7]] == ["50%", "100%"]
+
+
 def test_the_pictures_are_small_pngs_for_light_and_dark_pages():
     corners = []
     for path in (ladder.PICTURE, ladder.DARK):

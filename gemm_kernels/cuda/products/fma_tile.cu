@@ -30,6 +30,7 @@ struct FmaTile {
     static constexpr int MEET = BK / 2;                    // the step at which warps wait for each other
     static constexpr int COPY_PARTS = 1;                   // a round's copies start after the first loads of fragments;
     static constexpr bool COPIES_ZEROS = TM * TN > 64;     // past the last tile, too: a branch would part the products
+    static constexpr bool AMID = false;
     static constexpr bool EXCHANGED = true;                // neighbouring sums change places in shared memory
     static constexpr int VECTOR = 16 / sizeof(Sum);        // sums in 16 bytes
     static constexpr int PITCH = BN;                       // sums from one row of the staged tile to the next
@@ -66,7 +67,7 @@ struct FmaTile {
         #pragma unroll
         for (int y = 0; y < TM; y += VECTOR) load_now(&a_frag[k % 2][y], from.As[k][row + y * LANES_Y]);
     }
-    __device__ __forceinline__ void multiply(int k) {
+    template <class Copy> __device__ __forceinline__ void multiply(int k, Stage &, int, Copy) {
         #pragma unroll
         for (int y = 0; y < TM; ++y)
             #pragma unroll

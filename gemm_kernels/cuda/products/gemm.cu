@@ -72,9 +72,11 @@ gemm(const __grid_constant__ Parameters<typename Tile::PanelA, typename Tile::Pa
                     vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
                 }
                 if (step + 1 == STEPS) stage = stage + 1 < STAGES ? stage + 1 : 0;
-                tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
-                if (step < PARTS) copy_ahead(round, step, PARTS);
-                tile.multiply(step);
+                if (!Tile::AMID) tile.load(stages[stage], (step + 1) % STEPS);   // of the last tile the last load serves no product
+                if (!Tile::AMID && step < PARTS) copy_ahead(round, step, PARTS);
+                tile.multiply(step, stages[stage], (step + 1) % STEPS, [&](int part, int parts) {
+                    if (step < Tile::MEET) copy_ahead(round, step * parts + part, Tile::MEET * parts);
+                });
                 tile.fold(problem, tile_row, tile_col, round * BK + (step + 1) * (BK / STEPS));
             }
         }

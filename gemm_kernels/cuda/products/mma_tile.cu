@@ -65,6 +65,7 @@ struct MmaTile {
     static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
     static constexpr int COPY_PARTS = 0;       // a round's copies start before the loads of fragments
     static constexpr bool COPIES_ZEROS = false;
+    static constexpr bool AMID = false;
     static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 8;       // the rows of a store are then in different banks
     static constexpr int MI = WM / 16, NI = WN / 8;
@@ -140,7 +141,7 @@ struct MmaTile {
                     PAIRS_B ? __byte_perm(r[n / 2 * 2], r[n / 2 * 2 + 1], n % 2 ? 0x7531 : 0x6420) : r[n];
         }
     }
-    __device__ __forceinline__ void multiply(int step) {
+    template <class Copy> __device__ __forceinline__ void multiply(int step, Stage &, int, Copy) {
         #pragma unroll
         for (int i = 0; i < MI; ++i)
             #pragma unroll

@@ -867,7 +867,7 @@ def _stores(facts: Facts, kernel: Any, each: bool = False) -> Iterator[tuple[Ind
     name, stores = trial.output_name(kernel, setup), {}
     for trace in traces:
         if trace.space == "global" and trace.op != "ld" and trace.array == name:
-            stores.setdefault(trace.block, []).append(trial.elements(trace))
+            stores.setdefault(trace.block, []).append(trial.elements(trace, setup.output.itemsize))
     for block, places in stores.items():
         linear = np.concatenate(places)
         index = np.unravel_index(linear if each else np.unique(linear), setup.output.shape)

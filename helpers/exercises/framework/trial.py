@@ -191,15 +191,15 @@ def stored(kernel: Kernel, problem: Problem, case: Case) -> np.ndarray:
     name = output_name(kernel, setup)
     for trace in traces:
         if trace.space == "global" and trace.op != "ld" and trace.array == name:
-            is_stored[elements(trace)] = True
+            is_stored[elements(trace, setup.output.itemsize)] = True
     return is_stored.reshape(setup.output.shape)
 
 
-def elements(trace: Trace) -> np.ndarray:
-    """The floats of an array that an instruction accesses, by linear index."""
+def elements(trace: Trace, size: int = 4) -> np.ndarray:
+    """The elements of an array that an instruction accesses, by linear index. size: bytes of one."""
     active = trace.addresses if trace.active is None else trace.addresses[trace.active]
-    first = (active - trace.base) // 4
-    return (first[:, None] + np.arange(max(trace.width // 4, 1))).reshape(-1)
+    first = (active - trace.base) // size
+    return (first[:, None] + np.arange(max(trace.width // size, 1))).reshape(-1)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 from helpers.exercises.n18.blanks import (
     BATCH,
     COLUMN_SCALES,
+    DOUBLE_FRAGMENTS,
+    DROPOUT,
     FUSED_STEPS,
     GROUP_SCALES,
     GROUPED,
@@ -12,6 +14,7 @@ from helpers.exercises.n18.blanks import (
 from helpers.exercises.n18.pictures import digits
 from helpers.exercises.n18.questions import (
     bytes_table,
+    check_place,
     check_saved,
     check_tiles,
     convolution_table,
@@ -29,6 +32,8 @@ from helpers.exercises.n18.tile import given
 __all__ = [
     "BATCH",
     "COLUMN_SCALES",
+    "DOUBLE_FRAGMENTS",
+    "DROPOUT",
     "EXERCISES",
     "FUSED_STEPS",
     "GROUPED",
@@ -38,6 +43,7 @@ __all__ = [
     "QUESTIONS",
     "TRANSPOSED_OPERAND",
     "bytes_table",
+    "check_place",
     "check_saved",
     "check_tiles",
     "convolution_table",
@@ -54,5 +60,7 @@ __all__ = [
 ]
 
 PREDICTIONS = (predict_turned, predict_loop, predict_scale, predict_patches)
-QUESTIONS = (check_saved, check_tiles)
-EXERCISES = (TRANSPOSED_OPERAND, BATCH, FUSED_STEPS, COLUMN_SCALES, GROUP_SCALES, GROUPED, IMPLICIT)
+QUESTIONS = (check_place, check_saved, check_tiles)
+EXERCISES = (
+    TRANSPOSED_OPERAND, BATCH, FUSED_STEPS, DROPOUT, COLUMN_SCALES, GROUP_SCALES, GROUPED, IMPLICIT, DOUBLE_FRAGMENTS,
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The seven kernels that the learner of notebook 18 writes, each a member of the family."""
+"""The nine kernels that the learner of notebook 18 writes, each a member of the family."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from helpers.exercises.framework.judge import Goal, Judged
 from helpers.exercises.framework.pictures import Drawn, SectorsOf
 from helpers.exercises.n18 import pictures
 from helpers.exercises.n18.members import (
+    FRAGMENT,
     Batch,
     ColumnScales,
     Convolution,
+    DoubleFragments,
+    Dropout,
     FusedSteps,
     Grouped,
     GroupScales,
@@ -529,5 +532,92 @@ IMPLICIT = Blank(
               "products.", (("        __syncthreads();\n        for (int k = 0", "        for (int k = 0"),)),
         Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
               "the products.", (("Bs[k][x];\n        __syncthreads();\n", "Bs[k][x];\n"),)),
+    ),
+)  # fmt: skip
+
+KEPT = "chance(counter, seed) < limit ? 0.0f : sum * kept"
+NUMBERED = "const unsigned counter = row * N + col;"
+NOT_THE_TILES = (
+    "The counter depends on the tile: with another tile size other elements would be dropped. Use the element's "
+)
+DROPOUT = Blank(
+    **texts.of("18", "dropout"),
+    difficulty=2,
+    problem=Dropout("gemm_dropout", LAYERS),
+    picture=SectorsOf(((8, "st"),), LAYERS[0], LEARNERS),
+    wrong=(
+        Wrong("by_column", "All rows drop the same columns: the row belongs into the counter, too.",
+              ((NUMBERED, "const unsigned counter = col;"),)),
+        Wrong("by_row", "A row is dropped whole or not at all: the column belongs into the counter, too.",
+              ((NUMBERED, "const unsigned counter = row;"),)),
+        Wrong("by_thread", f"{NOT_THE_TILES}number in C, row * N + col.",
+              ((NUMBERED, "const unsigned counter = threadIdx.y * T + threadIdx.x;"),)),
+        Wrong("by_tile", f"{NOT_THE_TILES}number in C, row * N + col.",
+              ((NUMBERED, "const unsigned counter = (blockIdx.y * gridDim.x + blockIdx.x) * T * T + threadIdx.y * T + "
+                "threadIdx.x;"),)),
+        Wrong("by_column_of_tiles", f"{NOT_THE_TILES}number in C, row * N + col.",
+              ((NUMBERED, "const unsigned counter = blockIdx.x * T * T + threadIdx.y * T + threadIdx.x;"),)),
+        Wrong("rows_of_m", "A row of C has N elements: row * N + col.",
+              ((NUMBERED, "const unsigned counter = row * M + col;"),)),
+        Wrong("rows_of_k", "A row of C has N elements: row * N + col.",
+              ((NUMBERED, "const unsigned counter = row * K + col;"),)),
+        Wrong("down_columns", "Elements are counted row by row: row * N + col.",
+              ((NUMBERED, "const unsigned counter = col * M + row;"),)),
+        Wrong("row_and_column", "Elements on a diagonal would meet the same chance: the row is times N.",
+              ((NUMBERED, "const unsigned counter = row + col;"),)),
+        Wrong("from_one", "The first element has the number 0.",
+              ((NUMBERED, "const unsigned counter = row * N + col + 1;"),)),
+        Wrong("others_dropped", "Dropped is what is *below* limit, a quarter of the elements here, and not the others.",
+              ((KEPT, "chance(counter, seed) < limit ? sum * kept : 0.0f"),)),
+        Wrong("not_grown", "The elements that stay are multiplied by kept, so that their mean does not change.",
+              ((KEPT, "chance(counter, seed) < limit ? 0.0f : sum"),)),
+        Wrong("divided", "kept is 1 / (1 - probability) already: multiply by it.",
+              ((KEPT, "chance(counter, seed) < limit ? 0.0f : sum / kept"),)),
+        Wrong("none_dropped", "Nothing is dropped: elements whose chance is below limit are 0.",
+              ((KEPT, "sum * kept"),)),
+        Wrong("no_seed", "Every training step would drop the same elements: the seed is the second argument.",
+              (("chance(counter, seed)", "chance(counter, 0)"),)),
+        Wrong("arguments_turned", "The counter is the first argument, and the seed the second one.",
+              (("chance(counter, seed)", "chance(seed, counter)"),)),
+    ),
+)  # fmt: skip
+
+WARPS = cases("M N K", (8, 16, 8), (10, 13, 6), (17, 8, 3), (1, 9, 5), (9, 1, 2), (1, 1, 1))
+
+A_TAKEN, B_TAKEN = "A[a_row * K + k]", "B[k * N + b_col]"
+DOUBLE_FRAGMENTS = Blank(
+    **texts.of("18", "double_fragments"),
+    difficulty=2,
+    problem=DoubleFragments("dgemm", WARPS, tile=(FRAGMENT, FRAGMENT)),
+    picture=SectorsOf(((3, "ld"), (4, "ld"), (5, "st")), WARPS[0], LEARNERS),
+    wrong=(
+        Wrong("sums_as_b", "A lane's sums are in columns lane % 4 * 2 and the next one; lane / 4 is that of its b.",
+              (("lane % 4 * 2 + i", "lane / 4 + i"),)),
+        Wrong("sums_apart", "A lane's two sums are neighbours: lane % 4 * 2 + i.",
+              (("lane % 4 * 2 + i", "lane % 4 + i * 4"),)),
+        Wrong("sums_overlap", "Two lanes store to the same column: the columns of a lane begin at lane % 4 * 2.",
+              (("lane % 4 * 2 + i", "lane % 4 + i"),)),
+        Wrong("b_turned", "B has N elements in a row: k * N + b_col.", ((B_TAKEN, "B[b_col * K + k]"),)),
+        Wrong("a_turned", "A has K elements in a row: a_row * K + k.", ((A_TAKEN, "A[k * M + a_row]"),)),
+        Wrong("lanes_turned", "The k of a lane is lane % 4, for there are four, and its row of A is lane / 4.",
+              (("a_row = blockIdx.y * 8 + lane / 4, b_col", "a_row = blockIdx.y * 8 + lane % 8, b_col"),
+               ("k0 + lane % 4", "k0 + lane / 8"))),
+        Wrong("b_lanes_turned", "A lane's column of B is lane / 4, as its row of A is.",
+              (("b_col = blockIdx.x * 8 + lane / 4", "b_col = blockIdx.x * 8 + lane % 8"),)),
+        Wrong("b_as_sums", "A lane's column of B is lane / 4; lane % 4 * 2 is that of its first sum.",
+              (("b_col = blockIdx.x * 8 + lane / 4", "b_col = blockIdx.x * 8 + lane % 4 * 2"),)),
+        Wrong("k_turned", "The k of a lane is lane % 4, in A and in B.", (("k0 + lane % 4", "k0 + lane / 8"),)),
+        Wrong("first_rows", "Every block takes the first rows of A: blockIdx.y * 8 is missing.",
+              ((A_TAKEN, "A[lane / 4 * K + k]"),)),
+        Wrong("first_columns", "Every block takes the first columns of B: blockIdx.x * 8 is missing.",
+              ((B_TAKEN, "B[k * N + lane / 4]"),)),
+        Wrong("first_k", "Every product takes the first four k: k is k0 + lane % 4.",
+              (("k = k0 + lane % 4", "k = lane % 4"),)),
+        Wrong("whole_pieces", "The last piece of k may have fewer than four: k0 < K.",
+              (("k0 < K; k0 += 4", "k0 + 4 <= K; k0 += 4"),)),
+        Wrong("by_eight", "A product adds four k, so the loop goes on by four.", (("k0 += 4", "k0 += 8"),)),
+        Wrong("one_sum", "A lane has two sums, and stores both.", (("i < 2; ++i", "i < 1; ++i"),)),
+        Wrong("same_sum", "The second column gets the second sum: sums[i].", (("= sums[i]", "= sums[0]"),)),
+        Wrong("rows_of_m", "A row of C has N elements: a_row * N + col.", (("C[a_row * N", "C[a_row * M"),)),
     ),
 )  # fmt: skip

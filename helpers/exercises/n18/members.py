@@ -17,6 +17,7 @@ from helpers.exercises.framework.problems import Case, Guess, Setup, blocks, val
 
 T = 16  # rows and columns of a tile, as the sources have it
 BLOCK = (T, T)
+FRAGMENT = 8  # rows and columns that a tensor core computes of doubles
 LONG = 1024  # numbers along k, all of them large, whose sum a float need not have
 WORD, GROUP = 4, 32  # int8 in an int, and along k with one scale
 ROUNDING = 1e-5  # of GELU, relative to the element, or to 1 where that is smaller
@@ -122,6 +123,38 @@ class FusedSteps(Member):
         expected = (gelu(summed) + R).astype(np.float32)
         args = (*ints(M, N, K), A, B, bias, R, C)
         return Rounded((blocks(N, T), blocks(M, T)), BLOCK, 0, args, C, expected)
+
+
+def chance(counter: np.ndarray, seed: int) -> np.ndarray:
+    """The 32 bits of the source's function of the same name, uint32."""
+    x = counter.astype(np.uint32) * np.uint32(0x9E3779B9) + np.uint32(seed)
+    x = (x ^ x >> 16) * np.uint32(0x7FEB352D)
+    x = (x ^ x >> 15) * np.uint32(0x846CA68B)
+    return x ^ x >> 16
+
+
+class Dropout(Member):
+    """C = A · B, an element in four dropped."""
+
+    def prepare(self, case: Case) -> Setup:
+        M, N, K = case.sizes.values()
+        seed, limit, kept = np.uint32(1000 * M + N), np.uint32(2**30), np.float32(4 / 3)
+        A, B = values(M, K, 11), values(K, N, 12)
+        C = np.full((M, N), np.nan, np.float32)
+        dropped = chance(np.arange(M * N).reshape(M, N), int(seed)) < limit
+        expected = np.where(dropped, np.float32(0), exact(A, B) * kept)
+        args = (*ints(M, N, K), seed, limit, kept, A, B, C)
+        return Setup((blocks(N, T), blocks(M, T)), BLOCK, 0, args, C, expected)
+
+
+class DoubleFragments(Member):
+    """C = A · B of doubles, an 8 x 8 tile for each warp."""
+
+    def prepare(self, case: Case) -> Setup:
+        M, N, K = case.sizes.values()
+        A, B = values(M, K, 13).astype(np.float64), values(K, N, 14).astype(np.float64)
+        C = np.full((M, N), np.nan)
+        return Setup((blocks(N, FRAGMENT), blocks(M, FRAGMENT)), (32,), 0, (*ints(M, N, K), A, B, C), C, A @ B)
 
 
 def packed(numbers: np.ndarray, words: int) -> np.ndarray:

@@ -24,7 +24,32 @@ from helpers.recordings.measurement import recorded_on
 PRODUCTS = "products"  # the suite of every kind of product beside cuBLAS
 FAMILY, SMALL, THOUSAND = "family", 64, 1000  # the suite of many small products, their side, how many
 LARGE = 4096  # M = N of the question about bytes
+VIEW = (512, 3072, 1024, 2, 5)  # rows and columns of X, the first column and the width of Q; row and column asked for
 LAYER = (56, 56, 64, 3)  # rows, columns, channels of images, and the side of the filters, of the question
+
+
+# --- a view
+
+
+@question("n18_place", "where an element of a view lies")
+def check_place(answer: int | None) -> Verdict:
+    """Floats from the first element of Q to that of row 2 and column 5."""
+    rows, width, first, row, column = VIEW
+    return check_number(
+        answer, row * width + column, unit="floats",
+        because="The leading dimension of Q is that of the array in which it lies.",
+        slips=(
+            Slip(row * first + column, "So it would be if Q were an array of its own: its rows are X's, and as far "
+                 "apart as those of X."),
+            Slip(first + row * width + column, "That is counted from the first element of X."),
+            Slip(column * width + row, "That is the element of row 5 and column 2, or of Qᵀ."),
+            Slip(row * rows + column, "From one row to the next it is X's columns that lie between, not its rows."),
+            Slip(row * width + column * rows, "Neighbours in a row are neighbours in memory."),
+            Slip((row + 1) * width + column, "Rows are counted from 0: two of them lie before row 2."),
+            Slip(4 * (row * width + column), "Those are bytes."),
+            Slip(row * (width - first) + column, "The floats of a row that Q leaves out lie between its rows, too."),
+        ),
+    )  # fmt: skip
 
 
 # --- a transposed operand
@@ -235,9 +260,10 @@ def convolution_table() -> Table:
 
 def formats_table() -> Table:
     """One product in every format at M = N = K = LARGE: ours, cuBLAS."""
-    heads = ("operands", "name", "gemm, µs", "cuBLAS, µs", "ratio")
+    heads = ("operands", "name", "gemm, µs", "cuBLAS, µs", "ratio", "mma.sync alone, µs")
     try:
         rows, label = _recorded()
+        alone = recordings.raw(devices.DEFAULT.name, PRODUCTS)["mma_sync"]
     except recordings.NoRecording:
         return not_recorded(heads)
     lines = []
@@ -246,14 +272,10 @@ def formats_table() -> Table:
             if (row["member"], row["kind"], row["shape"]) == ("single", kind, [LARGE] * 3):
                 rival = next(library for library in ("cublas", "cublasLt") if library in row["ms"])
                 ours, theirs = row["ms"]["gemm"], row["ms"][rival]
-                lines.append(
-                    (
-                        kind,
-                        name,
-                        *(theme.thousands(1e3 * seconds) for seconds in (ours, theirs)),
-                        f"{theirs / ours:.2f}",
-                    )
-                )
+                at_most = alone.get(kind.split()[0])
+                least = theme.thousands(1e6 * row["work"] / at_most) if at_most else "–"
+                times = (theme.thousands(1e3 * ms) for ms in (ours, theirs))
+                lines.append((kind, name, *times, f"{theirs / ours:.2f}", least))
     return Table(heads, tuple(lines), f"M = N = K = {LARGE} ({label}); above 1 ours is faster", words=frozenset({0, 1}))
 
 

@@ -27,7 +27,7 @@ from gemm_kernels.products.formats import FORMATS
 from helpers import gpu
 from helpers.measure.bench import compile_all
 from helpers.measure.tensor import COMPUTE_32F, COMPUTE_32I, COMPUTE_64F, CUDA_TYPES
-from helpers.tools.measuring import formats
+from helpers.tools.measuring import formats, instructions
 from helpers.tools.measuring.cublaslt import NoCublasLt, algorithms_of_eight_bits
 
 SHAPES = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (4096, 4096, 512), (1000, 1500, 700),
@@ -44,6 +44,7 @@ IMAGES = ((32, 56, 56, 64, 64, 3), (32, 28, 28, 128, 128, 3), (32, 14, 14, 256, 
 BUDGET_S, WARM_UP_S, TILE_BUDGET_S = 0.25, 0.06, 0.12
 PASSES = 3  # in which tiles are timed, so that what disturbs one of them does not decide
 DEPTHS = (128, 1024)  # K at which a tile is timed
+ROUNDS = 5  # how many times as many blocks as an SM has room for are timed
 SAMPLE = 8  # rows of C that are compared with float64
 
 
@@ -406,14 +407,14 @@ def measured(row: Row) -> dict[str, Any]:
 
 
 def tile_plans(format_: str, tensor_cores: bool, group: int, index: int, sms: int) -> list[tuple[int, int, Plan]]:
-    """(blocks for each SM, K, plan): as many as there is room for, ROUNDS times, and one, each with two depths."""
+    """(blocks for each SM, K, plan): as many as have room, one more, ROUNDS times as many, and one, at two depths."""
     import cupy
 
     tile = tiles.candidates(FORMATS[format_], tensor_cores, group)[index]
     (BM, BN, _), across = tile.size, next(count for count in (12, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1) if sms % count == 0)
     ops = "NT" if format_ in ("s8", "e4m3") else "NN"
     plans = []
-    for blocks in (tiles.ROUNDS * tile.blocks, 1):
+    for blocks in (tile.blocks, tile.blocks + 1, ROUNDS * tile.blocks, 1):
         M, N = sms // across * BM, across * blocks * BN
         for K in DEPTHS:
             A, B = drawn(1, format_, M, K), drawn(2, format_, *((K, N) if ops == "NN" else (N, K)))
@@ -433,11 +434,16 @@ def tile_times(plans: Sequence[tuple[int, int, Plan]]) -> dict[str, float]:
     from helpers.measure.timing import interleave
 
     times = np.median(interleave([product for _, _, product in plans], TILE_BUDGET_S / PASSES, WARM_UP_S), axis=0) / 1e3
-    (shallow, deep), (alone_shallow, alone_deep) = times.reshape(2, 2).tolist()
     length = DEPTHS[1] - DEPTHS[0]
-    k, alone_k = (deep - shallow) / length, (alone_deep - alone_shallow) / length
-    return {"round": shallow - k * DEPTHS[0], "k": k, "alone_round": alone_shallow - alone_k * DEPTHS[0],
-            "alone_k": alone_k}  # fmt: skip
+    lines = np.array([(shallow - (deep - shallow) / length * DEPTHS[0], (deep - shallow) / length)
+                      for shallow, deep in times.reshape(4, 2)])  # fmt: skip
+    first, one_more, rounds, alone = lines
+    named = {"": first, "more_": one_more - first, "later_": (rounds - first) / (ROUNDS - 1), "alone_": alone}
+    return {
+        f"{name}{what}": float(seconds)
+        for name, line in named.items()
+        for what, seconds in zip(("round", "k"), line, strict=True)
+    }
 
 
 def record_times() -> None:
@@ -464,8 +470,8 @@ def record_times() -> None:
             name: float(np.median([times[key][name] for times in passes])) for name in passes[0][key]
         }
         BM, BN, _ = tile.size
-        peak = 2e-12 * BM * BN * sms * tile.blocks * tiles.ROUNDS / times["k"]
-        print(f"{key:48} {peak:7.1f} TFLOPS in the loop, {1e6 * times['round']:.1f} µs beside it", flush=True)
+        peak = 2e-12 * BM * BN * sms * tile.blocks / times["later_k"]
+        print(f"{key:48} {peak:7.1f} TFLOPS in the loop, {1e6 * times['later_round']:.1f} µs beside it", flush=True)
     tiles.TIMES.write_text(json.dumps({"provenance": provenance(), "tiles": times_of}, indent=1) + "\n")
 
 
@@ -543,6 +549,8 @@ def record(out: Path, members: Sequence[str]) -> int:
                 failed.append(f"{row.member} {row.kind} {row.shape}: {type(error).__name__}: {error}")
                 print(failed[-1], flush=True)
             out.write_text(json.dumps(document, indent=1) + "\n")
+    document["mma_sync"] = instructions.rates()
+    out.write_text(json.dumps(document, indent=1) + "\n")
     return len(failed)
 
 

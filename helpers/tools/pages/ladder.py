@@ -9,26 +9,37 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from gpusim import devices
-from helpers import recordings
+from helpers import peaks, recordings
 from helpers.measure import Measurement, geometric_mean
 from helpers.pictures import figures, theme
 from helpers.pictures.ladder import explorer
 from helpers.pictures.theme import thousands
 from helpers.recordings.suites import RUNGS
 from helpers.tools.pages.markers import Markers, command_line
+from helpers.tools.pages.products import PEAKS
 
 ROOT = Path(__file__).resolve().parents[3]
 PICTURE, DARK = (Path("notebooks") / "images" / name for name in ("ladder.png", "ladder-dark.png"))
 LADDER_MARKERS, TABLES = (Markers(name, "make picture") for name in ("ladder", "speeds"))
 SIZES = (256, 1024, 4096)  # M = N = K of the first table
 LAST = RUNGS[-1].name
+FORMAT_SIZES = (1024, 4096)  # M = N = K of the table of formats
+FORMATS = {  # (kind of a recorded product, which of ours) -> what it is called
+    ("f64 NN", "gemm"): "DGEMM, tensor cores",
+    ("f64 NN", "gemm, CUDA cores"): "DGEMM, CUDA cores",
+    ("f16 TN", "gemm"): "HGEMM, sums in FP32",
+    ("bf16 NN", "gemm"): "the same in BF16",
+    ("s8 NT", "gemm"): "IGEMM, sums in INT32",
+    ("e4m3 NT", "gemm"): "FP8, sums in FP32",
+}
 LARGE = 1024  # the shortest side of a large shape
 MARGIN = 12  # pixels below a picture
 
@@ -54,7 +65,7 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
 
 
 def tables(gpu: str = devices.DEFAULT.name) -> str:
-    """What the page of speeds says: GFLOPS of all kernels by size, and of the last one by shape. Raises NoRecording."""
+    """What the page of speeds says: all kernels by size, other formats, the last one by shape. Raises NoRecording."""
     by_size, others = recordings.load(gpu, "ladder"), recordings.load(gpu, "shapes")
     last = [row for row in (*by_size, *others) if row.kernel == LAST]
     peak = devices.get(gpu).peak_fp32_gflops
@@ -64,6 +75,12 @@ def tables(gpu: str = devices.DEFAULT.name) -> str:
             f"each launch, kernels and cuBLAS take turns, medians, in GFLOPS. The peak is {thousands(peak)} GFLOPS.",
             "",
             ladder_table(by_size),
+            "",
+            "DGEMM, HGEMM and IGEMM are the tile in other formats, `gemm_kernels.gemm`: C = AB in TFLOPS, beside",
+            "cuBLAS (FP8: cuBLASLt) of the same kind in one run ([notebook 18](18_the_family.ipynb)). What has fewer",
+            "bits than FP32 is multiplied by `mma.sync` here, and by `wgmma` there.",
+            "",
+            formats_table(recordings.raw(gpu, "products"), gpu),
             "",
             "The last kernel beside cuBLAS, with the parameters of the nearest shape at which it was the best. Where C",
             "has few rows `gemm_kernels.fastest` gives another kernel, which is not in the ladder.",
@@ -88,6 +105,32 @@ def ladder_table(rows: Sequence[Measurement]) -> str:
         lines.append(f"| {kernel.title} | {kernel.idea} | {cells} | {speeds[-1].of_cublas:.0%} |")
     cublas = " | ".join(thousands(by_kernel[LAST, size].cublas_gflops) for size in SIZES)
     lines.append(f"| **cuBLAS** | NVIDIA's library | {cublas} | 100% |")
+    return "\n".join(lines)
+
+
+def formats_table(recording: Mapping[str, Any], gpu: str) -> str:
+    """A line a format: TFLOPS of one product by size, cuBLAS's at the last of them, percent of it and of the peak."""
+    heads = [f"{size} | cuBLAS" for size in FORMAT_SIZES]
+    lines = [
+        f"| Kernel | A and B | {' | '.join(heads)} | of cuBLAS | of mma.sync alone | of the peak |",
+        "|---|---|" + "--:|" * (2 * len(FORMAT_SIZES) + 3),
+    ]
+    squares = (row for row in recording["rows"] if row["member"] == "single" and len({*row["shape"]}) == 1)
+    rows = {(row["kind"], row["shape"][0]): row for row in squares}
+    for (kind, ours), title in FORMATS.items():
+        cells: list[str] = []
+        for size in FORMAT_SIZES:
+            row = rows[kind, size]
+            rival = next(row["ms"][name] for name in ("cublas", "cublasLt") if name in row["ms"])
+            speed, theirs = (row["work"] / ms / 1e9 for ms in (row["ms"][ours], rival))
+            cells += [thousands(speed, 1), thousands(theirs, 1)]
+        format_ = kind.split()[0]
+        alone = recording["mma_sync"].get(format_)
+        peak = peaks.of(devices.get(gpu)).tflops[PEAKS[format_]]
+        lines.append(
+            f"| {title} | {kind} | {' | '.join(cells)} | {speed / theirs:.0%} | "
+            f"{f'{1e12 * speed / alone:.0%}' if alone else '–'} | {speed / peak:.0%} |"
+        )
     return "\n".join(lines)
 
 

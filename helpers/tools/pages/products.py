@@ -71,10 +71,12 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
     """What the page says. Raises NoRecording."""
     recording = recordings.raw(gpu, "products")
     cublas = recording["provenance"]["cublas"]
+    alone = ", ".join(f"{PEAKS[kind]} {rate / 1e12:.0f}" for kind, rate in recording["mma_sync"].items())
     return (
         f"Recorded on an {gpu}, beside cuBLAS {cublas}, in turns and with a cold L2. A ratio above 1 is faster than\n"
-        "cuBLAS; N and T are op of A and B. The roof is the least time that NVIDIA's peak and bandwidth allow.\n\n"
-        + table(recording)
+        "cuBLAS; N and T are op of A and B. The roof is the least time that NVIDIA's peak and bandwidth allow.\n"
+        f"`mma.sync` alone, between registers, reached in TFLOPS: {alone}. The H200 makes half of FP8 before it\n"
+        "multiplies.\n\n" + table(recording)
     )
 
 
