@@ -76,8 +76,10 @@ def _of_all_elements(facts: Facts, loops: list[Loop]) -> str:
         for inner in loops:
             if {outer.goes_to, inner.goes_to} == {"M", "N"} and inner.head in outer.body:
                 names = {"M": "rows", "N": "columns"}
+                same = outer.line == inner.line
+                lines = f"line {outer.line}" if same else f"lines {outer.line} and {inner.line}"
                 return (
-                    f"The loops in lines {outer.line} and {inner.line} go over all {names[outer.goes_to]} and all "
+                    f"The loops in {lines} go over all {names[outer.goes_to]} and all "
                     f"{names[inner.goes_to]}, so that every thread computes all of C. The launch takes the place of "
                     "both: a thread computes one element, whose row and column it has from blockIdx, blockDim and "
                     "threadIdx."
