@@ -21,12 +21,17 @@ def cupy_of_the_course(monkeypatch):
 
 
 def test_a_tiles_times_are_those_of_a_line_through_two_depths(monkeypatch):
-    rounds, each = np.array([3e-6, 2e-6]), np.array([2e-9, 1e-9])  # of full SMs, and of one block on each
-    times = [1e3 * (rounds[i] + each[i] * K) for i in range(2) for K in products.DEPTHS]
-    monkeypatch.setattr(timing, "interleave", lambda *given: np.array([times, times]))
-    found = products.tile_times([(1, K, None) for K in (*products.DEPTHS, *products.DEPTHS)])
-    assert list(found) == ["round", "k", "alone_round", "alone_k"]
-    assert np.allclose(list(found.values()), [3e-6, 2e-9, 2e-6, 1e-9])
+    rounds, each = (
+        np.array([3e-6, 4e-6, 9e-6, 2e-6]),
+        np.array([2e-9, 3e-9, 8e-9, 1e-9]),
+    )  # full, one more, later, alone
+    milliseconds = [1e3 * (rounds[i] + each[i] * K) for i in range(4) for K in products.DEPTHS]
+    monkeypatch.setattr(timing, "interleave", lambda *given: np.array([milliseconds, milliseconds]))
+    times = products.tile_times([(1, K, None) for _ in rounds for K in products.DEPTHS])
+    later = np.array([9e-6 - 3e-6, 8e-9 - 2e-9]) / (products.ROUNDS - 1)
+    expected = {"": (3e-6, 2e-9), "more_": (1e-6, 1e-9), "later_": later, "alone_": (2e-6, 1e-9)}
+    assert list(times) == [name + what for name in expected for what in ("round", "k")]
+    assert np.allclose(list(times.values()), np.concatenate(list(expected.values())))
 
 
 def test_all_tiles_of_a_row_are_timed_and_the_chosen_one_named(cupy_of_the_course, monkeypatch, tmp_path):
@@ -51,7 +56,8 @@ def test_every_tile_has_measured_times():
     for name, tensor_cores, group in kinds:
         for tile in tiles.candidates(FORMATS[name], tensor_cores, group):
             times = tiles.measured()[tile.key(FORMATS[name])]
-            assert 0 < times.alone_k <= 1.2 * times.k / tiles.ROUNDS and times.round > 0
+            assert 0 < times.alone_k <= 1.05 * times.k and times.round > 0, "one block is no slower than many"
+            assert 0.8 * times.k < times.later_k < 1.5 * times.k, "as many again take about as long again"
 
 
 def test_the_operands_numbers_are_those_of_their_bits(cupy_of_the_course):
