@@ -93,7 +93,8 @@ def _entries(file: str) -> tuple[str, ...]:
 
 @functools.cache
 def _module(file: str, entries: tuple[str, ...]) -> gpusim.RawModule:
-    return gpusim.RawModule(code=kernel_launches.source_of(file), name_expressions=entries, arch=ARCH)
+    source = kernel_launches.source_of(file)
+    return gpusim.RawModule(code=source, options=kernel_launches.OPTIONS, name_expressions=entries, arch=ARCH)
 
 
 def kernel_of(launch: Launch) -> gpusim.Kernel:

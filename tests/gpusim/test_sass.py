@@ -27,7 +27,8 @@ APPROXIMATE = frozenset(("softmax", "fast_math"))
 
 @functools.lru_cache(maxsize=2)  # a prepared kernel takes up to 30 MB: those of one file at a time
 def module(file: str, entries: tuple[str, ...], arch: str) -> gpusim.RawModule:
-    return gpusim.RawModule(code=kernel_launches.source_of(file), name_expressions=entries, arch=arch)
+    source = kernel_launches.source_of(file)
+    return gpusim.RawModule(code=source, options=kernel_launches.OPTIONS, name_expressions=entries, arch=arch)
 
 
 def kernel_of(launch: kernel_launches.Launch, arch: str) -> gpusim.Kernel:

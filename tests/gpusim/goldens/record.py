@@ -177,7 +177,9 @@ def prepare(folder: Path, launches: tuple[kernel_launches.Launch, ...]) -> None:
     for launch in launches:
         if launch.file not in modules:
             entries = sorted({other.entry for other in launches if other.file == launch.file})
-            modules[launch.file] = compiler.compile_module(launch.source, entries, arch=ARCH)
+            modules[launch.file] = compiler.compile_module(
+                launch.source, entries, arch=ARCH, options=kernel_launches.OPTIONS
+            )
             image = next(iter(modules[launch.file].values())).cubin
             (folder / _cubin_name(launch)).write_bytes(image)
         kernel = modules[launch.file][launch.entry]
