@@ -167,7 +167,7 @@ NARROW_BLOCK = ValueExercise(
         WrongValue((16, 16), "16 neighbouring lanes lie along x, each in a row of its own."),
         WrongValue((8, 32), "8 neighbouring lanes lie along x, each in a row of its own."),
         WrongValue((64, 64), "4096 threads"),
-        WrongValue((1, 8), "24 lanes of the warp idle"),
+        WrongValue((1, 8), "24\u00a0lanes of the warp idle"),
         WrongValue((1, 0), "at least 1, not (1, 0)"),
         WrongValue(32, "at least 1, not 32"),
     ),

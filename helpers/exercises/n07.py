@@ -203,7 +203,9 @@ FOUR_KERNELS = ValueExercise(
             {"one": "A", "two": "B", "three": "C", "four": "D"}, "Most of what one waits for is Short Scoreboard"
         ),
         WrongValue({"one": "A", "two": "B", "three": "C"}, "a letter for each of one, two, three, four"),
-        WrongValue({"one": "A", "two": "B", "three": "C", "four": "E"}, "Each letter is one of A, B, C, D"),
+        WrongValue(
+            {"one": "A", "two": "B", "three": "C", "four": "E"}, "Each letter is one of the capitals A, B, C, D"
+        ),
     ),
     picture=_drawn_unknown,
 )

@@ -40,4 +40,4 @@ def test_a_fault_goes_into_the_body_of_every_kernel(exercise):
     before, line, after = source.partition("[1 << 30] = 1.0f;")
     assert line and before.rsplit("if (", 1)[0].rstrip().endswith("{")
     output = exercise.problem.prepare(exercise.problem.cases[0]).output
-    assert output.dtype.itemsize == 4  # as many bytes as what the faults write
+    assert output.dtype.itemsize % 4 == 0  # so many bytes as what the faults write, or two of them

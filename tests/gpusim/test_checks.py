@@ -9,6 +9,7 @@ import pytest
 import gemm_kernels
 import gpusim
 from gemm_kernels.ladder import LADDER, SPECIALISTS, UPPER
+from gemm_kernels.launch import OPTIONS
 from gpusim import errors
 from gpusim.checks import checks, shared_checks
 from gpusim.checks.shared_checks import Patterns, SharedChecks
@@ -115,7 +116,7 @@ def share(step: gemm_kernels.Kernel, source: str, shape: tuple[int, int, int], l
     M, N, K = shape
     rng = np.random.default_rng(2)
     A, B = rng.uniform(-1, 1, (M, K)).astype(F32), rng.uniform(-1, 1, (K, N)).astype(F32)
-    function = gpusim.RawModule(code=source, name_expressions=[step.entry]).get_function(step.entry)
+    function = gpusim.RawModule(code=source, options=OPTIONS, name_expressions=[step.entry]).get_function(step.entry)
     with gpusim.record(level=level, checks="report") as recording:
         output = gpusim.empty((M, N), F32)
         arguments = (I32(M), I32(N), I32(K), F32(1), A, B, F32(0), output, *workspace(step))

@@ -11,7 +11,7 @@ import pytest
 import gpusim
 from gpusim.arithmetic import float8, tensor_core
 from gpusim.engine import compiled
-from gpusim.errors import Unknown, UnsupportedInstruction
+from gpusim.errors import BarrierError, Unknown, UnsupportedInstruction
 from tests.gpusim.goldens import tensor_core as golden
 from tests.gpusim.kernel_launches import ORDERS, WMMA, operands_of_wmma, source_of, tile_of_wmma
 
@@ -411,3 +411,24 @@ def test_matrices_are_stored_loaded_and_transposed_as_ptx_says(level, transposed
     np.testing.assert_array_equal(stored, turned if transposed else held)
     np.testing.assert_array_equal(loaded, held)
     np.testing.assert_array_equal(moved, turned)
+
+
+DOUBLES = """
+extern "C" __global__ void k(int K, const double *A, double *C) {
+    double c0 = 0, c1 = 0;
+    if (threadIdx.x % 4 < K)
+        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%2}, {%0, %1};"
+            : "+d"(c0), "+d"(c1) : "d"(A[threadIdx.x]));
+    C[2 * threadIdx.x] = c0;
+    C[2 * threadIdx.x + 1] = c1;
+}
+"""
+
+
+def test_lanes_that_stay_away_from_an_mma_are_named():
+    kernel = gpusim.RawModule(code=DOUBLES).get_function("k")
+    A, C = np.ones(32), np.zeros(64)
+    kernel((1,), (32,), (np.int32(4), A, C))
+    assert (C == 4).all()
+    with pytest.raises(BarrierError, match=r"waits for ever for lanes of its warp: .* names lanes 2, 3, 6, 7"):
+        kernel((1,), (32,), (np.int32(2), A, C))

@@ -44,5 +44,5 @@ def test_nothing_is_predicted_for_a_gpu_that_lacks_an_instruction_of_the_kernel(
 )
 def test_the_compiler_takes_about_as_many_registers(params):
     kernel = KERNEL.replace(**params)
-    compiled = compiler.compile(kernel.source, kernel.entry, options=("-std=c++17",))
+    compiled = compiler.compile(kernel.source, kernel.entry, options=kernel.launch(64, 64, 64).options)
     assert predict(H200, kernel).registers == pytest.approx(compiled.registers, abs=16)

@@ -250,7 +250,10 @@ def _first_wrong(examination: Examination, failure: Outcome, problem: Problem) -
     if writer is None:
         return f"{element_of} was not written by any thread; expected {_number(expected)}."
     writes = f"Thread {_short(writer.thread)} of block {_short(writer.block)} wrote it in line {writer.line}."
-    return f"{element_of} is {_number(got)}, expected {_number(expected)}. {writes}"
+    said = [_number(got), _number(expected)]
+    if said[0] == said[1]:  # they differ behind the digits of that: as many as tell two numbers of their type apart
+        said = [np.format_float_positional(value, unique=True).replace("-", "\u2212") for value in (got, expected)]
+    return f"{element_of} is {said[0]}, expected {said[1]}. {writes}"
 
 
 def _number(value: np.floating | np.integer) -> str:

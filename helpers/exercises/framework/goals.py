@@ -140,6 +140,11 @@ def loads_without_ldmatrix(at_most: int = 0) -> Goal:
     )
 
 
+def products_of_doubles(at_least: int = 1) -> Goal:
+    """Instructions by which tensor cores multiply doubles, of warps."""
+    return Goal("products by tensor cores", lambda j: j.recording.instructions("DMMA"), at_least, at_least=True)
+
+
 def load_wavefronts(at_most: int) -> Goal:
     """Wavefronts of loads from shared memory."""
     return Goal("wavefronts of loads", lambda j: j.recording.total("wavefronts", "shared", "ld"), at_most)

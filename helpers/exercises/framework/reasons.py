@@ -312,14 +312,16 @@ def not_a_multiple(facts: Facts) -> str:
     said = _WIDE.search(str(error or ""))
     if said is None or not isinstance(error, KernelError) or error.thread is None or error.line is None:
         return ""
-    floats, in_shared = int(said[1]) // 4, re.search(r"in (\w+)((?:\[\d+\])+)\)", str(error))
-    index = int(re.findall(r"\d+", in_shared[2])[-1]) if in_shared else int(said[2]) // 4
+    in_shared = re.search(r"in (\w+)((?:\[\d+\])+)\)", str(error))
     name = in_shared[1] if in_shared else said[3]
+    size = getattr(getattr(facts.parameters.get(name), "dtype", None), "itemsize", 4)
+    taken, elements = int(said[1]) // size, "doubles" if size == 8 else "floats"
+    index = int(re.findall(r"\d+", in_shared[2])[-1]) if in_shared else int(said[2]) // size
     for written in facts.accesses(error.line, name):
-        if index % floats and (in_shared or len(written) == 1):
+        if index % taken and (in_shared or len(written) == 1):
             return (
                 f"In line {error.line}, {name}{''.join(f'[{part}]' for part in written)}: `{written[-1]}` is {index} "
-                f"for thread {_where(error.thread)}, and {floats} floats at once begin at a multiple of {floats}."
+                f"for thread {_where(error.thread)}, and {taken} {elements} at once begin at a multiple of {taken}."
             )
     return ""
 

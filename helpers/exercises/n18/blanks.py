@@ -590,7 +590,12 @@ DOUBLE_FRAGMENTS = Blank(
     difficulty=2,
     problem=DoubleFragments("dgemm", WARPS, tile=(FRAGMENT, FRAGMENT)),
     picture=SectorsOf(((3, "ld"), (4, "ld"), (5, "st")), WARPS[0], LEARNERS),
+    goals=(goals.products_of_doubles(),),
     wrong=(
+        Wrong("in_floats", "A float keeps 24 bits of the 53 of a double: a and b are doubles.",
+              (("const double a =", "const float a ="), ("const double b =", "const float b ="))),
+        Wrong("guarded", "The product is the whole warp's: a lane beyond the last k takes part, with zeros.",
+              (("        multiply(sums", "        if (k < K) multiply(sums"),)),
         Wrong("sums_as_b", "A lane's sums are in columns lane % 4 * 2 and the next one; lane / 4 is that of its b.",
               (("lane % 4 * 2 + i", "lane / 4 + i"),)),
         Wrong("sums_apart", "A lane's two sums are neighbours: lane % 4 * 2 + i.",

@@ -17,6 +17,7 @@ from helpers.exercises.framework.problems import Case, Guess, Setup, blocks, val
 
 T = 16  # rows and columns of a tile, as the sources have it
 BLOCK = (T, T)
+BEYOND_A_FLOAT = 2.0**-26  # for which a float beside a multiple of STEP has no bit
 FRAGMENT = 8  # rows and columns that a tensor core computes of doubles
 LONG = 1024  # numbers along k, all of them large, whose sum a float need not have
 WORD, GROUP = 4, 32  # int8 in an int, and along k with one scale
@@ -152,7 +153,9 @@ class DoubleFragments(Member):
 
     def prepare(self, case: Case) -> Setup:
         M, N, K = case.sizes.values()
-        A, B = values(M, K, 13).astype(np.float64), values(K, N, 14).astype(np.float64)
+        A, B = (values(*shape, seed).astype(np.float64) for shape, seed in (((M, K), 13), ((K, N), 14)))
+        A[:, ::2] += BEYOND_A_FLOAT  # never on both sides of a product, which stays exact so
+        B[1::2] += BEYOND_A_FLOAT
         C = np.full((M, N), np.nan)
         return Setup((blocks(N, FRAGMENT), blocks(M, FRAGMENT)), (32,), 0, (*ints(M, N, K), A, B, C), C, A @ B)
 

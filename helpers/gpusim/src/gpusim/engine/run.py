@@ -933,7 +933,7 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
             wave.pcs[wave.mask] = following
             return _schedule(wave)
         if taken is not True:
-            _let_others_past(wave, pc, following, taken)
+            _let_others_past(wave, pc, following, taken, whole_block)
     if last.execute is not None:
         last.execute(wave, wave.registers, wave.mask)
     if whole_block and last.select is not None:
@@ -1034,12 +1034,14 @@ def _at_syncthreads(wave: Wave) -> np.ndarray:
     return waiting if wave.cluster is None else waiting & ~wave.cluster.waiting
 
 
-def _let_others_past(wave: Wave, pc: int, following: int, taken: np.ndarray) -> None:
-    """The threads for which the guard of a barrier is false do not wait there; it is the turn of the others alone."""
+def _let_others_past(wave: Wave, pc: int, following: int, taken: np.ndarray, whole_block: bool) -> None:
+    """The threads for which the guard of a barrier is false do not wait there; it is the turn of the others alone. A
+    barrier of the whole block must not part a warp; lanes that a warp's barrier names and that never come are found
+    when no thread can go on."""
     wave.diverge(pc)
     active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
     prepared = wave.launch.prepared
-    if not prepared.leads_to_barrier[following] and not prepared.only_exits[following]:
+    if whole_block and not prepared.leads_to_barrier[following] and not prepared.only_exits[following]:
         _not_apart(wave, prepared, active & ~taken, taken, following)
     _go(wave, np.where(taken, np.int32(pc), np.int32(following)), active)
     wave.mask = active & taken
