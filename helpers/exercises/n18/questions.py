@@ -24,7 +24,7 @@ from helpers.recordings.measurement import recorded_on
 PRODUCTS = "products"  # the suite of every kind of product beside cuBLAS
 FAMILY, SMALL, THOUSAND = "family", 64, 1000  # the suite of many small products, their side, how many
 LARGE = 4096  # M = N of the question about bytes
-VIEW = (512, 3072, 1024, 2, 5)  # rows and columns of X, the first column and the width of Q; row and column asked for
+VIEW = (512, 3072, 1024, 2, 5)  # rows and columns of X, the first column and the width of K; row and column asked for
 LAYER = (56, 56, 64, 3)  # rows, columns, channels of images, and the side of the filters, of the question
 
 
@@ -33,13 +33,13 @@ LAYER = (56, 56, 64, 3)  # rows, columns, channels of images, and the side of th
 
 @question("n18_place", "where an element of a view lies")
 def check_place(answer: int | None) -> Verdict:
-    """Floats from the first element of Q to that of row 2 and column 5."""
+    """Floats from the first element of K to that of row 2 and column 5."""
     rows, width, first, row, column = VIEW
     return check_number(
         answer, row * width + column, unit="floats",
-        because="The leading dimension of Q is that of the array in which it lies.",
+        because="The leading dimension of K is that of the array in which it lies.",
         slips=(
-            Slip(row * first + column, "So it would be if Q were an array of its own: its rows are X's, and as far "
+            Slip(row * first + column, "So it would be if K were an array of its own: its rows are X's, and as far "
                  "apart as those of X."),
             Slip(first + row * width + column, "That is counted from the first element of X."),
             Slip(column * width + row, "That is the element of row 5 and column 2, or of Qᵀ."),
@@ -47,7 +47,7 @@ def check_place(answer: int | None) -> Verdict:
             Slip(row * width + column * rows, "Neighbours in a row are neighbours in memory."),
             Slip((row + 1) * width + column, "Rows are counted from 0: two of them lie before row 2."),
             Slip(4 * (row * width + column), "Those are bytes."),
-            Slip(row * (width - first) + column, "The floats of a row that Q leaves out lie between its rows, too."),
+            Slip(row * (width - first) + column, "The floats of a row that K leaves out lie between its rows, too."),
         ),
     )  # fmt: skip
 
