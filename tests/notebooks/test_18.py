@@ -37,7 +37,7 @@ def test_the_table_by_hand_says_where_elements_lie():
 
 
 def test_the_element_asked_for_lies_where_numpy_has_it():
-    rows, width, first, last = said("18", r"X has (\d+) rows of (\d+) floats, and Q is its columns (\d+) to (\d+)\.")
+    rows, width, first, last = said("18", r"X has (\d+) rows of (\d+) floats, and K is its columns (\d+) to (\d+)\.")
     row, column = said("18", r"to that of row (\d+) and column (\d+)\?")
     X = np.arange(rows * width).reshape(rows, width)
     Q = X[:, first : last + 1]

@@ -42,7 +42,7 @@ def check_place(answer: int | None) -> Verdict:
             Slip(row * first + column, "So it would be if K were an array of its own: its rows are X's, and as far "
                  "apart as those of X."),
             Slip(first + row * width + column, "That is counted from the first element of X."),
-            Slip(column * width + row, "That is the element of row 5 and column 2, or of Qᵀ."),
+            Slip(column * width + row, "That is the element of row 5 and column 2, or of Kᵀ."),
             Slip(row * rows + column, "From one row to the next it is X's columns that lie between, not its rows."),
             Slip(row * width + column * rows, "Neighbours in a row are neighbours in memory."),
             Slip((row + 1) * width + column, "Rows are counted from 0: two of them lie before row 2."),
