@@ -38,10 +38,10 @@ def test_the_table_by_hand_says_where_elements_lie():
 
 def test_the_element_asked_for_lies_where_numpy_has_it():
     rows, width, first, last = said("18", r"X has (\d+) rows of (\d+) floats, and K is its columns (\d+) to (\d+)\.")
-    row, column = said("18", r"to that of row (\d+) and column (\d+)\?")
+    row, column = said("18", r"to that of row (\d+) and column (\d+), both counted from 0\?")
     X = np.arange(rows * width).reshape(rows, width)
-    Q = X[:, first : last + 1]
-    assert n18.check_place(int(Q[row, column] - Q[0, 0])).passed
+    view = X[:, first : last + 1]
+    assert n18.check_place(int(view[row, column] - view[0, 0])).passed
 
 
 def test_padding_by_one_leaves_two_lanes_in_bank_0():
