@@ -1,22 +1,15 @@
 // FP64 by tensor cores. A tile lies in shared memory as it lies in global memory, so that copies move 16 bytes wherever the
-// matrix allows it; no ldmatrix knows doubles. On Hopper one instruction multiplies 16 x 8 x STEP, where STEP is 8 or 16;
+// matrix allows it; no ldmatrix knows doubles. On Hopper one instruction multiplies 16 x 8 x STEP, where STEP is 8;
 // Ampere takes two of 8 x 8 x 4 for each four k, in the same order. DmmaTile is for warps with a small tile, and
 // WideDmmaTile for those with a large one, whose sums leave too few registers for the fragments of two steps.
 
 template <int STEP>
 __device__ __forceinline__ void multiply_doubles(double (&d)[4], const double (&a)[STEP / 2], const double (&b)[STEP / 4]) {
 #if __CUDA_ARCH__ >= 900
-    if constexpr (STEP == 8)
-        asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                     "{%0, %1, %2, %3};"
-                     : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
-                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-    else
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
-                     "{%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
-                     : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
-                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
-                       "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+                 "{%0, %1, %2, %3};"
+                 : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 #else
     for (int i = 0; i < STEP / 2; ++i)   // i % 2: the first 8 rows or the others; i / 2: which four k
         asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
@@ -41,7 +34,7 @@ struct DmmaTile {
     static constexpr int A_CHUNKS = (PanelA::ALONG_K ? BK : BM) / 2, B_CHUNKS = (PanelB::ALONG_K ? BK : BN) / 2;
     static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
     static_assert(WM % 16 == 0 && WN % 8 == 0, "WM must be a multiple of 16, and WN of 8");
-    static_assert(STEP == 8 || STEP == 16, "STEP must be 8 or 16");
+    static_assert(STEP == 8, "STEP must be 8");
     static_assert(STEPS % 2 == 0, "BK must be a multiple of two steps, because the fragments of even and odd ones take turns");
 
     struct Stage {
@@ -136,7 +129,7 @@ struct WideDmmaTile {
     static constexpr int B_PITCH = PanelB::ALONG_K ? BK / 2 + 2 : BN / 2 + 1;   // spreads what eight lanes load over the banks
     static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
     static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16");
-    static_assert(STEP == 8 || STEP == 16, "STEP must be 8 or 16");
+    static_assert(STEP == 8, "STEP must be 8");
     static_assert(STEPS % 2 == 0, "BK must be a multiple of two steps, because the fragments of even and odd ones take turns");
 
     struct Stage {
