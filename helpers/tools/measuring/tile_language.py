@@ -37,7 +37,7 @@ SIZES = (4096, 8192)
 EMULATED_SIZE = 4096
 BUDGET_S = 3.0  # of timing a size
 COMPUTE_EMULATED = 78  # CUBLAS_COMPUTE_32F_EMULATED_16BFX9
-OURS = "mma_rasterized"
+OURS = "mma_autotuned"
 TENSOR_CORE = re.compile(r"HGMMA|HMMA|UTCHMMA|UTCQMMA|QMMA")
 DESCRIPTION = "product.json"
 
