@@ -432,11 +432,9 @@ def ordinary() -> tuple[Launch, ...]:
 def ladder(shapes: tuple[tuple[int, int, int], ...] = LADDER_SHAPES) -> tuple[Launch, ...]:
     """Every kernel of the ladder, and of what comes after it, at every shape (M, N, K)."""
     every = gemm_kernels.LADDER + gemm_kernels.UPPER
-    launches = (product(kernel, *shape) for kernel in every for shape in shapes)
-    return tuple(replace(launch, file=TEXTS.get(launch.file, launch.file)) for launch in launches)
+    return tuple(product(kernel, *shape) for kernel in every for shape in shapes)
 
 
-TEXTS = {"ladder/shared_memory": "tiles_ahead"}  # the text that was recorded, where the ladder's is another since
 # Where blocks share tiles: parameters with few workers, and shapes with more tiles than those, with fewer, with few k.
 SHARING = {
     "stream_k": ({"BM": 32, "BN": 32, "WM": 32, "WN": 16, "TM": 4, "TN": 4, "WORKERS": 6},
