@@ -21,7 +21,7 @@ CONFIG = Path(before.__file__).with_name("jupyter") / "ipython_kernel_config.py"
 KERNEL = "__global__ void f(float *A) { A[threadIdx.x] = 1.0f; }"
 
 
-def test_an_install_of_the_course_puts_the_settings_where_ipython_looks():
+def test_installed_course_puts_settings_where_ipython_looks():
     root = Path(before.__file__).parents[1]
     wheel = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     place = Path(sys.prefix) / wheel["shared-data"][CONFIG.relative_to(root).as_posix()]
@@ -69,7 +69,7 @@ def test_every_other_mistake_is_shown_as_python_shows_it(shell, cell):
     assert "If a cell further up" not in text and "CUDA" not in text
 
 
-def test_a_cell_of_cuda_is_compiled_in_a_kernel_that_has_imported_nothing(tmp_path):
+def test_cuda_cell_compiles_in_a_kernel_without_imports(tmp_path):
     profile = tmp_path / "profile_default"
     profile.mkdir()
     shutil.copy(CONFIG, profile)  # set-up puts it into the environment

@@ -25,7 +25,7 @@ def test_a_plan_has_its_notebooks_and_routes_in_order():
     assert found.routes[0].stops == (Pause(5, "Tea."), Stop("00", (2, 1), "First."))
 
 
-def test_a_notebook_may_say_what_limits_its_kernel_before_and_after_it():
+def test_notebook_may_say_its_kernels_limit_before_and_after():
     one, other = plan.read(ROW + MARK.format("now", "l2") + MARK.format("then", "lanes") + OTHER).notebooks
     assert one.now == Mark("l2", "it waits") and one.then == Mark("lanes", "it waits")
     assert other.now is None and other.then is None
@@ -54,14 +54,14 @@ def test_a_notebook_may_say_what_limits_its_kernel_before_and_after_it():
         (ROW + ROUTE.replace("{ notebook", '{ minutes = 5, notebook'), "stop 1 has no 'what'; it needs minutes, what"),
     ],
 )  # fmt: skip
-def test_a_broken_plan_is_answered_with_its_row_and_what_is_expected(text, sentence):
+def test_broken_plan_is_answered_with_its_row_and_expectation(text, sentence):
     with pytest.raises(BrokenPlan) as told:
         plan.read(text)
     pattern = re.escape(sentence).replace(r"\.\*", ".*")
     assert re.search(pattern, str(told.value)), told.value
 
 
-def test_a_number_that_the_plan_has_not_is_answered_with_those_there_are():
+def test_number_not_in_the_plan_is_answered_with_existing_ones():
     with pytest.raises(BrokenPlan, match=r"course\.toml has no notebook 99; it has 00, 01, "):
         plan.course().notebook("99")
 
@@ -69,7 +69,7 @@ def test_a_number_that_the_plan_has_not_is_answered_with_those_there_are():
 # --- the plan of this course, and what must agree with it
 
 
-def test_every_notebook_in_the_folder_is_in_the_plan_and_every_planned_one_is_there():
+def test_notebooks_in_the_folder_and_in_the_plan_are_the_same():
     assert sorted(path.name for path in plan.FOLDER.glob("*.ipynb")) == [one.file for one in plan.course().notebooks]
 
 
@@ -77,6 +77,6 @@ def test_planned_notebooks_and_exercise_modules_correspond():
     assert tuple(exercises.PREDICTIONS) == tuple(exercises.QUESTIONS) == plan.course().numbers
 
 
-def test_a_picture_of_the_gallery_is_called_after_a_planned_notebook_or_after_none():
+def test_gallery_picture_is_named_after_a_planned_notebook():
     numbers = {found[1] for one in PICTURES if (found := re.match(r"(\d\d)-", one.name))}
     assert numbers <= set(plan.course().numbers)

@@ -60,7 +60,7 @@ def test_slides_fill_the_screen_and_hide_their_notes(page):
 
 
 @pytest.mark.browser
-def test_an_explorer_on_a_slide_moves_and_its_keys_do_not_turn_the_page(page):
+def test_explorer_on_a_slide_moves_and_its_keys_turn_no_page(page):
     begin(page, FILM)
     shown = page.locator(".jp-CourseShow")
     picture = shown.locator("img.widget-image")
@@ -106,7 +106,7 @@ def test_the_check_of_live_slides_finds_what_is_planted(page):
 
 
 @pytest.mark.browser
-def test_the_show_leaves_the_notebook_as_it_was_and_is_not_on_at_the_next_visit(page):
+def test_show_leaves_the_notebook_as_it_was_and_is_off_next_time(page):
     begin(page, FILM)
     page.keyboard.press("Escape")
     expect(page.locator(".jp-CourseShow")).to_have_count(0)
@@ -123,7 +123,7 @@ def test_the_show_leaves_the_notebook_as_it_was_and_is_not_on_at_the_next_visit(
 
 
 @pytest.mark.browser
-def test_a_workshops_part_of_the_notebook_is_shown_and_goes_on_in_the_next_one(page):
+def test_workshop_shows_its_part_and_continues_in_next_notebook(page):
     (share,) = route.shares(plan.course().routes[-1], "05", plan.course(), plan.FOLDER)
     live_slides.show(page, "The workshop of half a day")
     shown = page.locator(".jp-CourseShow")

@@ -57,7 +57,7 @@ SIZED = "kernel.cu:3: error: expression must have a constant value\n    3 |     
         ("int T = 16;", "__shared__ float s[16];", ""),
     ],
 )
-def test_a_size_of_the_launch_is_told_from_one_of_the_text(first, solution, told):
+def test_sizes_of_the_launch_and_of_the_text_are_distinguished(first, solution, told):
     source = f"__global__ void f() {{\n    {first}\n    __shared__ float As[T][T];\n}}"
     found = compiler_errors.explanation(SIZED, source, solution)
     assert told in found and bool(told) == bool(found)

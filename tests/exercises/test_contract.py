@@ -100,7 +100,7 @@ def test_the_solution_passes_everything(exercise):
 
 
 @pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
-def test_the_starter_runs_and_is_not_done_and_is_not_marked_wrong(exercise):
+def test_starter_runs_unfinished_and_is_not_marked_wrong(exercise):
     verdict = timed(exercise.check)
     assert verdict.passed is None
     begins = "The body is still empty" if isinstance(exercise, Blank) else "This is the kernel that the exercise begins"
@@ -130,7 +130,7 @@ def test_a_mistake_is_recognised_in_another_learners_words(exercise):
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "said"), MUTANTS, ids=[f"{exercise.name}-{new}" for exercise, _, new, _ in MUTANTS]
 )
-def test_an_edit_is_caught_and_never_explained_by_another_mistake(exercise, old, new, said):
+def test_edit_is_caught_and_explained_by_no_other_mistake(exercise, old, new, said):
     assert old in exercise.solved
     verdict = exercise.check(exercise.solved.replace(old, new))
     assert not verdict.passed, verdict.sentence
@@ -223,7 +223,7 @@ def test_nonsense_gets_a_sentence(exercise):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda one: one.name)
-def test_an_exercise_has_a_task_three_hints_and_a_folded_solution(exercise):
+def test_exercise_has_task_three_hints_and_folded_solution(exercise):
     assert 1 <= exercise.difficulty <= 3 and len(exercise.task) > 40
     assert len(set(exercise.hints)) == 3
     page = exercise.hint()._repr_mimebundle_()["text/html"]
@@ -233,7 +233,7 @@ def test_an_exercise_has_a_task_three_hints_and_a_folded_solution(exercise):
     assert solution.html() in page
 
 
-def test_names_are_unique_and_every_notebook_begins_with_its_easiest_exercise():
+def test_names_are_unique_and_the_easiest_exercise_comes_first():
     names = [exercise.name for exercise in EXERCISES]
     assert len(set(names)) == len(names)
     levels = defaultdict(list)
@@ -251,7 +251,7 @@ def test_an_exercise_lies_in_the_module_of_its_notebook():
         assert of_notebook(number) == tuple(module.EXERCISES)
 
 
-def test_every_notebook_from_02_to_11_has_at_least_three_exercises():
+def test_notebooks_02_to_11_have_at_least_three_exercises():
     for number in range(2, 12):
         assert len(of_notebook(f"{number:02}")) >= 3, number
 
@@ -267,7 +267,7 @@ def test_the_table_counts_what_is_diagnosed_and_sees_what_is_not(monkeypatch):
     assert (found.wrong, found.diagnosed) == (count + 1, count)
 
 
-def test_the_command_prints_cells_or_the_table_and_knows_no_other_names(capsys, monkeypatch):
+def test_command_prints_cells_or_table_and_refuses_other_names(capsys, monkeypatch):
     monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, "off")
     assert command(["strided_sectors"]) == 0
     assert capsys.readouterr().out.startswith('strided_sectors = exercises.get("strided_sectors")')

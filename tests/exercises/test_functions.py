@@ -77,7 +77,7 @@ def test_a_function_that_still_returns_none_is_no_try(tmp_path, monkeypatch):
     assert n07.SHARE.check(lambda *_: 1.0).passed is False and progress.states() == {n07.SHARE.name: progress.TRIED}
 
 
-def test_only_mistakes_that_show_in_the_told_case_are_named():
+def test_only_mistakes_that_show_in_the_given_case_are_named():
     half = functions.Version("half", "def half(a, b):\n    return a / b if b else 0")
     mistakes = [
         (half.replace("twice", ("a / b", "2 * a / b")), "That is twice as much."),

@@ -58,7 +58,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_kernel_gets_a_sentence_and_never_reaches_the_gpu(what, launched):
+def test_broken_kernel_gets_a_sentence_and_never_reaches_the_gpu(what, launched):
     old, new, sentence = BROKEN[what]
     assert old in BETA.solved
     verdict = BETA.check(BETA.solved.replace(old, new))
@@ -271,7 +271,7 @@ def test_a_race_for_a_tile_is_drawn_with_its_two_threads():
     assert BARRIERS.show(BARRIERS.solved).caption.startswith("Phase 2 of 3")
 
 
-def test_a_kernel_that_passed_learns_what_it_would_take_and_a_wrong_one_does_not():
+def test_only_a_passing_kernel_learns_its_predicted_time():
     assert "M = N = K = 2048: " in (told := BETA.check(BETA.solved).sentence)
     low, likely, high = (
         float(re.search(form, told)[1]) for form in (r"\((\S+) to", r": (\S+) [mµ]s \(", r"to (\S+)\),")
@@ -286,7 +286,7 @@ def test_verdict_says_its_predictions_sizes_unless_a_goal_does():
     assert column_sums.check(column_sums.solved).sentence.count("predicted") == 1
 
 
-def test_where_no_time_can_be_predicted_the_verdict_has_no_line_about_it(monkeypatch):
+def test_verdict_has_no_time_where_none_can_be_predicted(monkeypatch):
     def without(*_):
         raise NoLibrary("no library")
 
@@ -295,7 +295,7 @@ def test_where_no_time_can_be_predicted_the_verdict_has_no_line_about_it(monkeyp
     assert verdict.passed and "predicted" not in verdict.sentence
 
 
-def test_on_a_gpu_the_verdict_says_what_was_measured_beside_what_was_predicted(monkeypatch):
+def test_verdict_on_a_gpu_shows_measured_beside_predicted_time(monkeypatch):
     launched = []
     monkeypatch.setattr(speed.gpu, "backend", lambda: "gpu")
     monkeypatch.setattr(speed.gpu, "name", lambda: "NVIDIA H200")

@@ -19,7 +19,7 @@ def test_the_prediction_is_answered_by_the_recording():
     assert n04.predict_uses().answer == 32
 
 
-def test_the_bytes_are_those_of_both_matrices_divided_by_the_tile():
+def test_bytes_are_those_of_both_matrices_divided_by_the_tile():
     assert check_bytes(2 * 1024**3 / 16 * 4).passed is True
     assert check_bytes(None).passed is None
 
@@ -34,7 +34,7 @@ def test_the_bytes_are_those_of_both_matrices_divided_by_the_tile():
         (2 * 1024**2 * 4, "share nothing with each other"),
     ],
 )
-def test_a_known_slip_is_told(answer, because):
+def test_a_known_slip_is_named(answer, because):
     verdict = check_bytes(answer)
     assert verdict.passed is False and because in verdict.sentence
 
@@ -45,7 +45,7 @@ def test_the_gain_that_is_predicted_is_the_recorded_one():
     assert n04.predict_gain().answer == pytest.approx(after.gflops / before.gflops, rel=0.05)
 
 
-def test_the_words_of_the_bug_hunt_name_the_race_of_its_picture_and_the_other_one():
+def test_bug_hunt_names_the_race_of_its_picture_and_the_other():
     told, caption = n04.BARRIERS.check().sentence, n04.BARRIERS.show().caption
     assert "reads Bs[0][0]" in told and "writes Bs[0][0]" in told and "(The same happens to As.)" in told
     assert "store the next tile's float in Bs[0][0]" in caption

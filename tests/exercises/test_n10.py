@@ -17,7 +17,7 @@ def test_the_last_tile_may_be_waited_for_alone():
     assert stages.check(stages.solved.replace(one, other)).passed is True
 
 
-def test_a_second_buffer_that_hides_nothing_is_right_with_a_remark():
+def test_second_buffer_that_hides_nothing_passes_with_a_remark():
     verdict = exercises.get("two_buffers").check(exercises.get("two_buffers").solved)
     assert verdict.passed and "it hides nothing yet" in verdict.sentence
 

@@ -9,7 +9,7 @@ OTHER_ZIGZAG = ("lane / 2 / LANES_X * 2 + lane % 2", "lane / 2 % LANES_X")
 ROW_BY_ROW = ("lane / LANES_X", "lane % LANES_X")
 
 
-def test_the_prediction_s_answer_is_counted_and_every_option_has_a_reason():
+def test_answer_is_counted_and_every_option_has_a_reason():
     prediction = n11.predict_floats()
     assert prediction.answer == 64 + 32
     assert all(prediction.reasons.values())
@@ -44,7 +44,7 @@ def test_a_lane_map_passes_if_both_loads_are_merged(formulas, passed):
         ((1, 2), "as text"),
     ],
 )
-def test_a_lane_map_that_does_not_work_is_answered_with_the_reason(formulas, told):
+def test_lane_map_that_does_not_work_is_refused_with_the_reason(formulas, told):
     verdict = n11.check_lane_map(*formulas)
     assert verdict.passed is False
     assert told in verdict.sentence

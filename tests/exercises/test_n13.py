@@ -23,7 +23,7 @@ def test_the_predicted_share_is_that_of_the_counted_space():
         ({"BM": 64, "BN": 64, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "BLOCKS": 3}, True, "Legal"),
     ],
 )
-def test_a_configuration_is_answered_with_its_broken_rule_or_its_prediction(changed, passed, told):
+def test_configuration_gets_its_broken_rule_or_its_prediction(changed, passed, told):
     verdict = n13.check_configuration(**{**n13.START, **changed})
     assert verdict.passed is passed
     assert told in verdict.sentence

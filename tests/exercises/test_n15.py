@@ -33,7 +33,7 @@ def test_rows_that_only_odd_lanes_name_wrong_are_found(mistake):
 
 
 @pytest.mark.parametrize("place", ["(chunk + row / 2) % 4", "chunk ^ (row >> 1 & 3)", "chunk ^ 3 - row / 2 % 4"])
-def test_every_order_of_the_chunks_is_accepted_in_which_no_wavefront_is_lost(place):
+def test_every_chunk_order_without_lost_wavefronts_is_accepted(place):
     exercise = get("matrix_rows")
     assert exercise.check(exercise.solved.replace("chunk ^ row / 2 % 4", place)).passed
 

@@ -109,7 +109,7 @@ def test_every_setting_of_the_explorer_shows_a_picture(elements):
         assert explorer.picture_of(explorer.Choice(elements, level)).caption.startswith("The smallest, ")
 
 
-def test_a_kernel_without_a_tree_is_told_in_a_sentence():
+def test_a_kernel_without_a_tree_gets_a_sentence():
     slip = next(one for one in n17.TWO_OF_WARP.wrong if one.version == "starts_at_eight")
     source = n17.TWO_OF_WARP.wrong_source(slip)
     assert "make no tree" in n17.TWO_OF_WARP.show(source).sentence
@@ -168,7 +168,7 @@ def test_the_fused_kernel_finds_both_without_a_hazard(fused, shape, kind):
         assert smallest.Pair(tuple(values.tolist()), tuple(places.tolist())) == expected
 
 
-def test_the_second_kernel_finds_both_in_an_array_of_any_alignment():
+def test_second_kernel_finds_both_at_any_alignment_of_the_array():
     C = matrices.values(1, 6151, 3)[0]
     of_array = smallest.OfArray(3, run.simulated, on_host=True)
     for begin in (0, 1):

@@ -44,7 +44,7 @@ def test_the_best_of_all_algorithms_is_no_slower_than_the_named():
     assert f"{best.mean:.2f} at the large ones" in dict(objections.table().rows)["cuBLAS guesses."]
 
 
-def test_sustained_speed_is_told_with_its_clock_and_watts():
+def test_sustained_speed_is_given_with_its_clock_and_watts():
     ours = objections.at_work(conditions.FASTEST, "sustained")
     said = dict(objections.table().rows)["A burst, on what data?"]
     assert f"{ours.tflops:.1f} TFLOPS" in said and f"{ours.watts:.0f} W" in said

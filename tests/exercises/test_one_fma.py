@@ -18,7 +18,7 @@ def test_the_lanes_of_an_fma_are_in_32_places_of_the_warp_s_tile(name):
         assert data.needs(y, x) == (4, 8)
 
 
-def test_lane_13_of_the_unmerged_map_is_where_its_formula_puts_it():
+def test_lane_13_of_the_unmerged_map_is_where_its_formula_says():
     lane = 13
     row, column = (lane // 4 % 4 ^ (lane ^ lane // 2) % 2) * 8, (lane % 4 + lane // 16 * 4) * 4
     assert one_fma.lanes("unmerged").elements(2, 1)[lane].tolist() == [row + 2, column + 1]

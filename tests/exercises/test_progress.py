@@ -90,7 +90,7 @@ def test_the_map_shows_each_exercise_with_its_mark(file):
     assert "● First" in page and "◐ Third" in page
 
 
-def test_the_number_of_a_notebook_leads_to_it_where_the_course_has_it(file):
+def test_notebook_number_leads_to_it_where_the_course_has_it(file):
     page = progress_map((Row("03", ()), Row("99", ())))._repr_mimebundle_()["text/html"]
     assert f'<a href="{plan.course().notebook("03").file}">03</a>' in page
     assert ">99</th>" in page
@@ -107,7 +107,7 @@ def test_the_courses_map_has_every_exercise(file):
     ]
 
 
-def test_a_question_is_remembered_by_its_name_once_it_is_answered(file):
+def test_answered_question_is_remembered_by_its_name(file):
     assert n14.check_full(None).passed is None
     assert progress.states() == {}
     n14.check_full(3)

@@ -52,7 +52,7 @@ def test_products_that_are_wrong_are_named_as_a_set(before, after, told):
     assert told in " ".join(products.explained(probe(before, after), TILES))
 
 
-def test_an_element_that_is_not_written_is_told_from_one_that_is_added_to():
+def test_unwritten_and_accumulated_elements_are_distinguished():
     assert probe("C[row * N + col] =", "if (col > 2) C[row * N + col] =").unwritten[:, :3].all()
     added = probe("C[row * N + col] =", "C[row * N + col] +=")
     assert not added.unwritten.any() and added.spoilt.all()
@@ -210,7 +210,7 @@ def test_a_reason_stands_before_the_race_that_it_explains():
     assert any("race in global memory" in line for line in lines[1:])
 
 
-def test_a_picture_of_another_launch_than_the_failed_one_is_not_drawn():
+def test_picture_of_another_launch_than_the_failed_is_not_drawn():
     scale, barriers = exercises.get("scale"), exercises.get("barriers")
     assert scale.check(scale.solved.replace("blockIdx.x * blockDim.x", "blockIdx.x * 16")).alone
     assert not scale.check().alone and not scale.check(scale.solved).alone

@@ -72,7 +72,7 @@ def test_two_slips_together_are_both_named(pair):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_single_element_more_that_is_wrong_and_nothing_is_claimed(seed):
+def test_one_more_wrong_element_withdraws_the_claim(seed):
     random = np.random.default_rng(seed)
     name = random.choice([one for one in slips.ALL if one not in OF_SQUARE_TILES])
     found = outcomes(name)
@@ -86,13 +86,13 @@ def test_a_single_element_more_that_is_wrong_and_nothing_is_claimed(seed):
     assert told(found) == ()
 
 
-def test_what_stopped_for_another_reason_is_not_explained_by_values():
+def test_values_do_not_explain_what_stopped_for_another_reason():
     found = outcomes("last_k_missing")
     found[0] = Outcome(found[0].case, None, found[0].expected, judge.StepLimitExceeded("still running"))
     assert told(found) == ()
 
 
-def test_a_kernel_without_tiles_cannot_have_made_a_slip_about_tiles():
+def test_kernel_without_tiles_gets_no_explanation_about_tiles():
     problem = Gemm("sgemm", (16, 8), (8, 16), Tiles())
     found = [
         Outcome(case, problem.prepare(case).expected * 0, problem.prepare(case).expected) for case in problem.cases

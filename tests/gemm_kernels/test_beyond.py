@@ -85,7 +85,7 @@ KERNELS |= {name: get("producer", **params) for name, params in PRODUCERS.items(
 
 @pytest.mark.table(keep=4)
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_they_are_right_at_even_and_odd_shapes_with_c_and_without(kernel):
+def test_results_are_right_at_even_and_odd_shapes_with_any_beta(kernel):
     for shape in SHAPES:
         A, B, C = problem(*shape)
         verify(run.multiply(kernel, A, B, C.copy(), ALPHA, BETA), A, B, C, ALPHA, BETA)
@@ -100,7 +100,7 @@ def test_each_step_is_a_change_to_the_one_before_it():
 @pytest.mark.parametrize(
     "kernel", [STEPS["even_shares, 5 blocks"], STEPS["tall_patches, 5 blocks"], get("persistent", **SETS["parts"])]
 )
-def test_a_launch_finds_the_workspace_as_the_one_before_has_left_it(kernel):
+def test_launch_finds_the_workspace_as_the_last_one_left_it(kernel):
     launch = run.load(kernel)
     A, B, C = problem(35, 69, 51)
     results = []
@@ -110,7 +110,7 @@ def test_a_launch_finds_the_workspace_as_the_one_before_has_left_it(kernel):
     assert np.array_equal(results[0], results[1]) and np.array_equal(results[0], results[2])
 
 
-def test_two_streams_have_workspaces_of_their_own_and_a_failed_launch_leaves_none():
+def test_streams_have_own_workspaces_and_a_failed_launch_none():
     workspaces = Workspaces(64)
     found = {}
     for stream in (1, 2, 1):
@@ -147,7 +147,7 @@ def test_the_large_tiles_spill_nothing(params):
     assert built.local_bytes == 0 and built.registers <= 255
 
 
-def test_24_by_8_sums_fit_where_nothing_is_kept_that_can_be_asked():
+def test_tall_patches_hold_192_sums_without_spilling():
     """The source of the step before it spills 8 bytes with such a tile (the log)."""
     kernel = get("tall_patches")
     built = compiler.compile(kernel.source, kernel.entry, arch="sm_90", options=OPTIONS)
@@ -168,7 +168,7 @@ def test_sums_are_staged_without_bank_conflicts(name):
     assert counted["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"] == 4 * stores > 0
 
 
-def test_exchanged_sums_spare_most_of_the_cycles_in_which_fmas_wait_for_a_bank():
+def test_exchanged_sums_avoid_most_bank_conflict_cycles():
     """By the model of the banks, which tests/pictures holds against an H200: the prediction that the log has."""
     merged, exchanged = (register_banks.banks(machine_code(name)) for name in ("unmerged", "exchanged"))
     assert merged.fmas == exchanged.fmas and exchanged.lost < merged.lost / 3
@@ -218,7 +218,7 @@ def test_whole_tiles_come_in_turns_and_the_last_turn_is_shared(tiles, rounds, bl
     assert np.array_equal(whole, np.repeat(np.arange(tiles - shared) % blocks, rounds))
 
 
-def test_a_producer_warp_for_each_scheduler_leaves_room_for_12_by_8_sums():
+def test_producer_warp_per_scheduler_leaves_12_by_8_sums_room():
     """Three warps of a scheduler have 168 registers each, with which 16 x 8 sums do not go."""
     kernel = get("producer", BM=96, WM=48, TM=12)
     built = compiler.compile(kernel.source, kernel.entry, arch="sm_90", options=OPTIONS)
@@ -226,7 +226,7 @@ def test_a_producer_warp_for_each_scheduler_leaves_room_for_12_by_8_sums():
 
 
 @pytest.mark.parametrize("kernel", UPPER, ids=lambda kernel: kernel.name)
-def test_each_runs_with_the_shared_memory_of_every_gpu_since_ampere(kernel):
+def test_kernels_fit_the_shared_memory_of_every_gpu_since_ampere(kernel):
     since_ampere = [one for one in devices.LIMITS.values() if one.compute_capability >= (8, 0)]
     least = min(one.shared_bytes_per_block_optin for one in since_ampere)
     assert least == 101_376
@@ -234,7 +234,7 @@ def test_each_runs_with_the_shared_memory_of_every_gpu_since_ampere(kernel):
     assert smaller.shared_bytes <= least and (smaller == kernel) == (kernel.shared_bytes <= least)
 
 
-def test_smaller_tiles_keep_the_kernels_rules_and_say_what_does_not_fit():
+def test_smaller_tiles_keep_the_rules_and_say_what_does_not_fit():
     for name in ("staged_epilogue", "rasterized", "autotuned", "stream_k"):
         smaller = get(name).within(101_376)
         assert smaller.shared_bytes <= 101_376 < get(name).shared_bytes and not broken(smaller.rules, smaller.params)

@@ -16,7 +16,7 @@ def test_a_launch_says_what_its_kernel_says(kernel):
     assert launch == kernel.launch(300, 200, 100) and hash(launch) == hash(kernel.launch(300, 200, 100))
 
 
-def test_steps_of_a_phase_and_tiles_at_a_time_are_facts_of_the_kernel():
+def test_steps_of_a_phase_and_tiles_at_a_time_are_kernel_facts():
     found = {kernel.name: (kernel.depth, kernel.buffers, kernel.reuse_tile) for kernel in LADDER}
     assert found["naive"] == found["coalesced"] == (1, 0, (1, 1))
     assert found["shared_memory"] == (32, 1, (32, 32))

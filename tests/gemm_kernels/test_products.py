@@ -373,7 +373,7 @@ def test_amax_is_the_largest_element_of_all_launches():
         assert found.get()[0] == largest
 
 
-def test_dropout_drops_the_same_elements_in_every_tile_and_its_share():
+def test_dropout_drops_its_share_alike_in_every_tile():
     A, B = gpu.asarray(floats(96, 16)), gpu.asarray(floats(16, 128))
     results = [plan(A, B, epilogue=epilogue.dropout(0.25, 9), tile=place)().get() for place in (4, 6)]
     assert all(np.array_equal(one, results[0]) for one in results)
@@ -572,7 +572,7 @@ def test_the_tile_is_the_one_whose_blocks_end_first():
         tiles.chosen((large, small), operand, [(256, 256)], 64, 132, 1000)
 
 
-def test_a_last_round_with_few_blocks_costs_what_one_more_was_timed_to():
+def test_partial_last_round_costs_its_timed_extra_block():
     operand, tile = FORMATS["f32"], tiles.candidates(FORMATS["f32"], True, 0)[1]
     assert tile.blocks == 2 and tile.size == (128, 128, 8)
     times = {tile.key(operand): tiles.Times(10.0, 0.0, 3.0, 0.0, 4.0, 0.0, 6.0, 0.0)}

@@ -77,12 +77,12 @@ def compilers_verdicts(kernel, sets):
 
 
 @pytest.mark.parametrize("kernel", TEMPLATES, ids=IDS)
-def test_the_sentences_are_those_of_the_static_asserts_in_the_same_order(kernel):
+def test_sentences_are_those_of_the_static_asserts_in_order(kernel):
     assert [rule.sentence for rule in kernel.rules] == sentences(kernel.source)
 
 
 @pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)
-def test_python_and_the_compiler_accept_and_reject_the_same_parameters(kernel):
+def test_python_and_compiler_accept_the_same_parameters(kernel):
     sets = candidates(kernel)
     accepted = [params for params in sets if broken_rule(kernel, params) is None]
     assert 1 < len(accepted) < len(sets), "the parameter sets must try both verdicts"
@@ -154,7 +154,7 @@ def test_a_condition_means_what_it_means_in_cpp(condition, verdict):
     assert holds(condition, A=-7, B=2) is verdict
 
 
-def test_constants_of_the_kernel_of_the_file_and_of_the_preprocessor_are_known():
+def test_constants_of_kernel_file_and_preprocessor_are_known():
     assert holds("ROWS % 2 == 0 && LATER == 9", inside="constexpr int ROWS = T / 4, LATER = ROWS + 1;", T=32)
     assert holds("WARP == 32 && HALF * 2 == WARP", "constexpr int WARP = 32; #define HALF (WARP / 2)\n", T=1) is None
     assert holds("WARP == 32 && HALF * 2 == WARP", "constexpr int WARP = 32;\n#define HALF (WARP / 2) // half\n", T=1)
@@ -187,7 +187,7 @@ def test_no_text_of_a_source_however_odd_stops_the_reading():
             rules.of(odd, "mine")
 
 
-def test_a_kernel_that_is_declared_with_defaults_and_without_a_sentence_is_read():
+def test_declared_kernel_with_defaults_and_no_sentence_is_read():
     source = """template <int T = 16, typename V = float>
         __global__ void __launch_bounds__(T * T, 2) mine(V *C) { static_assert(T % 4 == 0); /* "no" ; */ }"""
     found = rules.read(source, "mine")

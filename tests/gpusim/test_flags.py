@@ -50,7 +50,7 @@ FLAGS = [
 
 
 @pytest.mark.parametrize("options", FLAGS, ids=" ".join)
-def test_a_kernel_runs_as_machine_code_with_every_option_that_nvrtc_knows(options):
+def test_kernel_runs_as_machine_code_with_every_nvrtc_option(options):
     y, recording = launch(*options)
     assert np.allclose(y, expected(), atol=1e-6)
     assert recording.level == "sass"
@@ -116,7 +116,7 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("option", SENTENCES)
-def test_an_option_that_nvrtc_does_not_know_is_answered_by_what_to_write(option):
+def test_option_unknown_to_nvrtc_is_answered_by_what_to_write(option):
     with pytest.raises(compiler.CompileError) as caught:
         launch(option)
     assert SENTENCES[option] in str(caught.value)

@@ -20,7 +20,7 @@ def test_every_form_is_in_the_recording(golden):
 
 
 @pytest.mark.parametrize("number", range(len(MODULES)))
-def test_the_machine_code_of_a_form_answers_what_the_gpu_answered(golden, number):
+def test_machine_code_of_a_form_answers_what_the_gpu_answered(golden, number):
     module = MODULES[number]
     found = instructions.simulated(module)
     exact = [form for form in module.forms if not form.approximate]

@@ -102,7 +102,7 @@ def test_lanes_of_a_warp_answer_together():
                 assert largest[block, t] == max(values[0, t] for t in lanes)
 
 
-def test_a_warp_of_which_all_is_the_same_answers_once_for_all_blocks():
+def test_uniform_warp_answers_once_for_all_blocks():
     one = effect("VOTE.ALL R10, P5, P4")
     wave, registers = SimpleNamespace(shape=(BLOCKS, THREADS)), Registers(OPERANDS.initial)
     registers[OPERANDS.slot("P4")] = np.ones((1, THREADS), bool)

@@ -34,7 +34,7 @@ def test_what_is_said_of_a_launch_is_nsight_computes(row):
     assert {name: ours[name] for name in names - missing} == {name: row["counters"][name] for name in names - missing}
 
 
-def test_the_shared_limit_is_said_only_where_no_carve_out_changes_it():
+def test_shared_limit_is_said_only_where_no_carve_out_changes_it():
     said = {row["kernel"] for row in ROWS if "launch__occupancy_limit_shared_mem" in counters.of_launch(facts(row))}
     assert {"staged_epilogue", "rasterized", "autotuned"} <= said
     assert not {"naive", "block_tile_2d", "sliced_k"} & said

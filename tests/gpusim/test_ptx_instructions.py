@@ -1080,7 +1080,7 @@ def test_a_subtraction_leaves_the_carry_of_its_adder(level):
 
 
 @pytest.mark.parametrize("level", ["ptx", "sass"])
-def test_two_numbers_are_packed_as_the_nearest_narrow_ones_below_a_third_one(level):
+def test_two_numbers_pack_into_narrow_ones_below_a_third(level):
     kinds = [("u16", 0, 65535), ("s16", -32768, 32767), ("u8", 0, 255), ("s8", -128, 127), ("u4", 0, 15), ("s4", -8, 7),
              ("u2", 0, 3), ("s2", -2, 1)]  # fmt: skip
     lines = "".join(
@@ -1132,7 +1132,7 @@ def test_numbers_of_128_bits_are_divided(level):
         assert result == [quotient >> 64, quotient % 2**64, rest >> 64, rest % 2**64]
 
 
-def test_the_reciprocal_root_of_a_double_has_the_bits_of_the_machine_code():
+def test_reciprocal_root_of_a_double_has_the_bits_of_sass():
     source = """extern "C" __global__ void k(double *x) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
         asm("rsqrt.approx.f64 %0, %1;" : "=d"(x[i]) : "d"(x[i]));

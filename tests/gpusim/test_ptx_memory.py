@@ -99,7 +99,7 @@ def test_a_narrow_load_is_extended_by_its_sign(type_, wide):
     assert out.tolist() == given.tolist()
 
 
-def test_a_guarded_load_and_store_touch_nothing_for_the_other_threads():
+def test_guarded_load_and_store_touch_nothing_for_other_threads():
     source = """
     extern "C" __global__ void kernel(const float *in, float *out, int n) {
         int i = threadIdx.x;
@@ -115,7 +115,7 @@ def test_a_guarded_load_and_store_touch_nothing_for_the_other_threads():
     assert out.tolist() == [*range(10), *[-1.0] * 54]
 
 
-def test_of_two_stores_to_one_address_one_wins_and_loads_of_it_agree():
+def test_one_of_two_stores_to_an_address_wins_and_loads_agree():
     source = """
     extern "C" __global__ void kernel(int *out) {
         __shared__ volatile int word;
@@ -350,7 +350,7 @@ def shuffled(mode: str, lane: int, b: int, c: int) -> tuple[int, bool]:
 
 @pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
 @pytest.mark.parametrize("same_for_all", [True, False])
-def test_shuffles_read_the_lane_of_the_manual_and_report_its_range(mode, same_for_all):
+def test_shuffles_read_the_manuals_lane_and_report_its_range(mode, same_for_all):
     source = f"""
     extern "C" __global__ void kernel(const int *in, const int *b, const int *c, int *out, int *inside) {{
         int i = threadIdx.x, value;
@@ -373,7 +373,7 @@ def test_shuffles_read_the_lane_of_the_manual_and_report_its_range(mode, same_fo
 
 
 @pytest.mark.parametrize("divergent", [False, True])
-def test_votes_ballots_and_reductions_are_over_the_active_lanes_of_each_warp(divergent):
+def test_votes_and_reductions_are_over_each_warps_active_lanes(divergent):
     source = """
     extern "C" __global__ void kernel(const int *in, int divergent, unsigned *out) {
         int i = threadIdx.x, lane = i % 32;
@@ -423,7 +423,7 @@ def test_votes_ballots_and_reductions_are_over_the_active_lanes_of_each_warp(div
 # ---- special registers --------------------------------------------------------------------------------------------
 
 
-def test_special_registers_say_who_and_where_a_thread_is():
+def test_special_registers_give_a_threads_index_and_position():
     names = [f"{name}.{axis}" for name, axis in itertools.product(("tid", "ntid", "ctaid", "nctaid"), "xyz")]
     names += ["laneid", "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge"]
     reads = "".join(

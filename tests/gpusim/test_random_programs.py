@@ -24,7 +24,7 @@ def test_both_levels_give_the_same_bits(seed):
 
 
 @pytest.mark.parametrize("seed", (*range(16), *FOUND_WITH_CALLS))
-def test_both_levels_give_the_same_bits_where_functions_call_each_other(seed):
+def test_both_levels_give_the_same_bits_for_calling_functions(seed):
     assert random_programs.disagreement(seed, random_programs.program_with_calls) == ""
 
 

@@ -62,7 +62,7 @@ def test_requests_are_the_same_in_every_field(fresh, saved):
             assert np.array_equal(before[name], after[name]), name
 
 
-def test_a_block_whose_addresses_were_not_kept_is_missed_after_loading_too(tmp_path):
+def test_block_without_addresses_is_missed_after_loading_too(tmp_path):
     loaded = gpusim.load(record("naive", "ptx").save(tmp_path / "first.npz"))
     with pytest.raises(gpusim.SimulatorError, match=r"The addresses of block \(1, 0, 0\) were not kept"):
         loaded.requests(block=1)
@@ -118,7 +118,7 @@ def test_findings_of_the_sanitizer_are_kept(tmp_path):
     assert len(loaded.checks.findings) == 1 and loaded.checks == recording.checks
 
 
-def test_machine_code_that_could_not_be_saved_is_missed_in_a_sentence(tmp_path, request):
+def test_unsaved_machine_code_is_missed_in_a_sentence(tmp_path, request):
     recording = record("naive", "ptx")
     request.getfixturevalue("no_machine_code")
     recording.launches[-1].listings.clear()

@@ -31,7 +31,7 @@ def test_counters_and_results_are_the_gpus(launch):
     assert comparison.counters > 80 or EVERYTHING in not_decided(launch)
 
 
-def test_every_launch_was_recorded_with_every_metric_and_nothing_else_was():
+def test_every_launch_was_recorded_with_exactly_its_metrics():
     assert [*goldens()] == [*LAUNCHES], AGAIN
     assert len({(launch.file, launch.entry) for launch in LAUNCHES.values()}) > 21 + 30  # the ladder, further kernels
     metrics = {*record.METRICS, *record.MORE_METRICS}
@@ -46,7 +46,7 @@ def test_what_is_not_compared_differs(name):
     assert set(wrong) == set(not_decided(LAUNCHES[name])) or (wrong and not_decided(LAUNCHES[name]) == (EVERYTHING,))
 
 
-def test_only_what_is_not_compared_did_the_gpu_count_differently_twice():
+def test_only_uncompared_counts_differ_between_two_gpu_runs():
     twice = {(name, metric) for name, row in goldens().items() for metric in row.get("unsteady", ())}
     for name, row in goldens().items():
         if row["counters"][INSTRUCTIONS] != row["counters"][PATCHED]:

@@ -34,7 +34,7 @@ def case(family: str, name: str) -> ptx.Case:
 
 
 @pytest.mark.parametrize(("family", "name"), CASES, ids=[name for _, name in CASES])
-def test_the_machine_code_of_an_instruction_does_what_the_ptx_manual_says(finished, family, name):
+def test_machine_code_of_an_instruction_follows_the_ptx_manual(finished, family, name):
     names = list(ptx.FAMILIES[family])
     if (family, name) not in finished:
         first = names.index(name) // TOGETHER * TOGETHER

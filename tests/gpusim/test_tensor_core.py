@@ -61,7 +61,7 @@ def expect(form, number, results, kind):
 
 
 @pytest.mark.parametrize("product", golden.PRODUCTS, ids=lambda product: product.name)
-def test_every_product_of_a_tensor_core_is_bit_for_bit_the_one_of_an_h200(product):
+def test_every_tensor_core_product_has_the_bits_of_an_h200(product):
     kernel = function(product, "product")
     for number, kind, seed in groups(product):
         a, b, c = golden.operands(product, kind, seed)
@@ -104,7 +104,7 @@ def tiles_of_wmma():
 
 @pytest.mark.parametrize("by_row", ORDERS, ids=str)
 @pytest.mark.parametrize(("shape", "type_", "element", "total"), WMMA, ids=lambda value: str(value).replace(" ", ""))
-def test_ptx_loads_multiplies_and_stores_tiles_of_wmma_as_the_machine_code_does(shape, type_, element, total, by_row):
+def test_ptx_wmma_gives_the_tiles_of_the_machine_code(shape, type_, element, total, by_row):
     kernel = tiles_of_wmma().get_function(tile_of_wmma(shape, type_, element, total, by_row))
     found = {}
     for level in ("sass", "ptx"):
@@ -161,7 +161,7 @@ OF_FEW_BITS = ("sm_86", "sm_90")
 @pytest.mark.parametrize("arch", OF_FEW_BITS)
 @pytest.mark.parametrize("by_row", ORDERS, ids=str)
 @pytest.mark.parametrize(("type_", "product"), PRODUCTS_OF_BITS.values(), ids=PRODUCTS_OF_BITS)
-def test_wmma_multiplies_integers_of_a_few_bits_exactly_at_both_levels(type_, product, by_row, arch):
+def test_wmma_multiplies_few_bit_integers_exactly(type_, product, by_row, arch):
     order = "mem_row_major" if by_row else "mem_col_major"
     depth = 128 if type_ == "b1" else 32
     options = (f"-DK={depth}", f"-DTYPE={type_}", f"-DORDER={order}", f"-DPRODUCT={product}")
@@ -225,7 +225,7 @@ def test_few_bit_fragments_multiply_alike_at_both_levels(words, counts):
     assert found[0].any() and all(np.array_equal(one, found[0]) for one in found)
 
 
-def test_a_limited_product_that_nobody_has_looked_at_names_the_one_that_runs():
+def test_unmeasured_limited_product_names_the_one_that_runs():
     source = """extern "C" __global__ void kernel(unsigned *x) {
         asm volatile("mma.sync.aligned.m8n8k32.row.col.satfinite.s32.s4.s4.s32 {%0, %1}, {%2}, {%2}, {%0, %1};"
                      : "+r"(x[0]), "+r"(x[1]) : "r"(x[2]));
@@ -248,7 +248,7 @@ LEVELS = [
 
 
 @pytest.mark.parametrize(("conversion", "level"), LEVELS, ids=lambda value: getattr(value, "name", value))
-def test_every_conversion_to_a_narrow_format_is_bit_for_bit_the_one_of_an_h200(conversion, level):
+def test_every_narrowing_conversion_has_the_bits_of_an_h200(conversion, level):
     kernel = function(conversion, "convert")
     for number in golden.CONVERSION_SEEDS if level == "sass" else (0, 1, 5):
         x = golden.conversion_operands(conversion, number)
@@ -272,7 +272,7 @@ def product_of(a, b, c, arch="sm_90"):
     return float(tensor_core.multiply(form, registers, columns, total, tensor_core.terms_at_once(arch, form))[0][0])
 
 
-def test_terms_are_cut_two_bits_below_a_float32_on_hopper_and_one_bit_on_ampere():
+def test_terms_are_cut_2_bits_below_float32_on_hopper_1_on_a100():
     # 2^24 + 1/2 + 1/2 + 1/2 + 1/2: a quarter of 2^24's last bit each, and two units in the place of it together.
     small = [2.0**-1] * 4
     assert product_of([1.0] * 4, small, 2.0**24, "sm_90") == 2.0**24 + 2
@@ -299,7 +299,7 @@ def test_a_form_that_no_tensor_core_has_is_unknown(m, k, a, b, result):
         tensor_core.form(m, k, a, b, result)
 
 
-def test_how_the_tensor_cores_of_an_architecture_add_is_not_guessed():
+def test_sums_of_unknown_tensor_cores_are_not_guessed():
     product = tensor_core.form(16, 16, "f16", "f16", "f32")
     assert tensor_core.terms_at_once("sm_90a", product) == tensor_core.terms_at_once("sm_90", product)
     assert tensor_core.terms_at_once("sm_120", product) == tensor_core.terms_at_once("sm_90", product)
@@ -352,7 +352,7 @@ def sum_by_fractions(a, b, c: float, smallest: tuple[int, int], arch: str) -> fl
 
 @pytest.mark.parametrize("arch", OF_EIGHT_BITS)
 @pytest.mark.parametrize(("left", "right"), [("e4m3", "e4m3"), ("e5m2", "e4m3")])
-def test_tensor_cores_that_multiply_numbers_of_8_bits_add_them_as_was_found(arch, left, right, monkeypatch):
+def test_fp8_tensor_cores_add_as_their_architecture_was_recorded(arch, left, right, monkeypatch):
     random = np.random.default_rng(8)
     smallest = tuple({"e4m3": -6, "e5m2": -14}[name] for name in (left, right))
     kernel = gpusim.RawModule(code=PRODUCT.format(a=left, b=right), arch=arch).get_function("product")

@@ -44,7 +44,7 @@ def test_the_sms_and_the_threads_are_those_of_the_h200():
     assert (sms, threads) == (H200.sms, H200.sms * H200.threads_per_sm)
 
 
-def test_what_the_picture_of_the_gpu_is_said_to_show_is_what_was_measured():
+def test_picture_of_the_gpu_shows_what_was_measured():
     gpu = machine(H200)
     hbm = gpu.memory("hbm")
     (floats,) = said("00", r"an SM gets (\w+) of them per cycle")

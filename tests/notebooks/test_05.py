@@ -74,7 +74,7 @@ def test_the_estimate_in_words_is_that_of_the_table():
     assert limit == n05.PUBLISHED["shared"] == 64 * 1024 // each and each == shared + 1024
 
 
-def test_achieved_occupancy_is_a_little_less_than_the_theoretical():
+def test_achieved_occupancy_is_a_little_below_theoretical():
     for name in ("coalesced", "shared_memory", "block_tile_1d", "block_tile_2d", "ping_pong"):
         share = states(name, 2048).warps / (H200.warps_per_sm / 4)
         theory = resources_of(get(name), H200.arch).occupancy(H200).fraction
@@ -88,7 +88,7 @@ def test_blocks_of_one_sm_and_the_price_of_a_room_are_recorded():
     assert speeds[40000] > speeds[2048], "fewer warps take longer"
 
 
-def test_launch_bounds_trade_registers_for_blocks_as_the_note_says():
+def test_launch_bounds_trade_registers_for_blocks_as_noted():
     mine = course.kernel("tiled")
     blocks = []
     for bound in (8, 4, 1):
@@ -106,12 +106,12 @@ def test_the_answers_to_the_explorers_questions():
         assert "registers" in taken.occupancy(H200).limiters, kernel.name
 
 
-def test_a_block_of_64_threads_in_one_row_is_full_and_as_slow_as_one_of_32():
+def test_block_of_64_by_1_threads_is_full_and_as_slow_as_32():
     speed = {shape: recorded(get("coalesced"), shape, 2048).gflops for shape in ((32, 1), (64, 1), (32, 2))}
     assert speed[64, 1] == pytest.approx(speed[32, 1], rel=0.02) and speed[32, 2] > 1.4 * speed[32, 1]
 
 
-def test_among_the_kernels_of_the_picture_the_fewer_warps_the_faster():
+def test_fewer_warps_are_faster_among_the_pictured_kernels():
     *known, last = profiles.ladder(1024, 1024, 1024)
     dots = [(ncu.occupancy, recordings.gflops(kernel, 4096, 4096, 4096).gflops) for kernel, ncu in (*known[2:5], last)]
     assert sorted(dots, reverse=True) == sorted(dots, key=lambda dot: dot[1])
@@ -164,7 +164,7 @@ def test_more_warps_help_only_until_a_unit_is_full():
     assert latency.issue_rate(16, 1, 23, every=4) == latency.issue_rate(16, 4, 23, every=4) == 0.25
 
 
-def test_both_blocks_of_one_row_ask_the_caches_for_nearly_all_they_give():
+def test_one_row_blocks_nearly_saturate_a_cache():
     for shape in ((32, 1), (64, 1)):
         kernel = get("coalesced", block_x=shape[0], block_y=shape[1])
         assert max(cycles.predict(kernel.launch(2048, 2048, 2048)).units[unit] for unit in ("shared", "l2")) > 0.8

@@ -61,7 +61,7 @@ def test_16_by_8_saves_a_quarter_and_doubles_registers():
     assert [run.compiled(one, H200.arch).registers for one in (TWO_D, TWO_D.replace(TM=16))] == [before, after]
 
 
-def test_halving_both_sides_of_a_patch_doubles_the_floats_per_fma():
+def test_halving_both_sides_of_a_patch_doubles_floats_per_fma():
     assert shared_loads_per_fma(4, 4) == 2 * shared_loads_per_fma(8, 8)
     assert TWO_D.replace(TM=4, TN=4).threads == 4 * TWO_D.threads
 
@@ -82,7 +82,7 @@ def test_up_to_1024_2d_tile_leaves_sms_idle_and_loses():
         assert small == (size <= last) == (fastest is not TWO_D)
 
 
-def test_one_line_costs_four_times_as_many_wavefronts_as_the_other():
+def test_first_line_costs_four_times_the_wavefronts_of_the_other():
     (times,) = said("06", r"one of them costs (\w+) times as many wavefronts as the other")
     recording = run.record(TWO_D.launch(128, 128, 64))
     costs = {
@@ -93,14 +93,14 @@ def test_one_line_costs_four_times_as_many_wavefronts_as_the_other():
     assert costs["Bs"] == times * costs["As"]
 
 
-def test_the_kernel_with_guards_needs_fewer_instructions_than_the_plain_one():
+def test_guarded_kernel_needs_fewer_instructions_than_the_plain():
     plain, guarded = (
         run.record(launch_of(kernel, 64, 64, 1024)) for kernel in (course.kernel("patch"), TWO_D.replace(**SIZES))
     )
     assert guarded.instructions() / guarded.counters[FFMA] < plain.instructions() / plain.counters[FFMA]
 
 
-def test_the_wavefronts_per_fma_and_the_operations_per_cycle_are_those_counted():
+def test_wavefronts_per_fma_and_operations_per_cycle_are_counted():
     each = sum(counters("shared_memory")[WAVEFRONTS.format(op)] for op in ("ld", "st")) / (1024**3 / 32)
     (operations,) = said("06", r"at 1.56 wavefronts per FMA an SM does (\d+) operations")
     recording = run.record(launch_of(course.kernel("tiled"), 64, 64, 64))
@@ -108,7 +108,7 @@ def test_the_wavefronts_per_fma_and_the_operations_per_cycle_are_those_counted()
     assert each == pytest.approx(1.56, abs=0.005) and round(64 / each) == operations
 
 
-def test_the_options_of_the_prediction_of_speed_are_what_their_reasons_say():
+def test_options_of_the_speed_prediction_match_their_reasons():
     found = speeds(4096)
     assert round(2 * found["block_tile_2d"] / found["shared_memory"]) / 2 == 3.5
     assert 8 * found["shared_memory"] > H200.peak_fp32_gflops

@@ -49,7 +49,7 @@ def test_k_step_has_the_questions_fmas_and_cycles():
     assert fmas / devices.SCHEDULERS == each == least == budget.K_STEP
 
 
-def test_in_three_of_four_cycles_the_fastest_kernel_does_not_multiply():
+def test_fastest_kernel_multiplies_in_one_of_four_cycles():
     idle, of = said("07", r"In (\w+) of (\w+) cycles your fastest kernel does not multiply")
     speeds = {name: course.speed(name, SIZE) for name in ("tiled", "strip", "patch")}
     fastest = max(speeds.values(), key=lambda one: one.gflops)
@@ -114,7 +114,7 @@ def test_predicted_bars_match_recorded_but_where_the_text_says(bars, predictions
     assert mine["mio_throttle"] == pytest.approx(3 / 5 * theirs["mio_throttle"], rel=0.1)
 
 
-def test_the_page_has_the_parts_of_the_bar_and_names_the_lines_that_cost_most():
+def test_page_has_the_parts_of_the_bar_and_the_costliest_lines():
     page = profile(get("block_tile_2d").launch(SIZE, SIZE, SIZE))
     assert page.prediction.kind == "shared"
     (micros,) = said("07", r"(\d+) µs were recorded, just outside the range")
@@ -133,13 +133,13 @@ def test_what_the_answer_says_of_each_part_of_the_bar_is_so():
     assert fmas == pytest.approx(0, abs=0.5) and 0 < 5 * far < other < shared
 
 
-def test_of_the_three_changes_only_the_many_threads_per_column_help():
+def test_only_many_threads_per_column_help_of_three_changes():
     slow, large, eight, mended = (one.total for one in n07.changes())
     assert mended < slow / 4 and large > 0.9 * slow and eight > slow
     assert n07.predict_change().answer == n07.SHARED_OUT
 
 
-def test_the_changes_are_predicted_in_the_order_in_which_they_were_recorded():
+def test_changes_are_predicted_in_their_recorded_order():
     launches = ((n07.SLOW, (n07.BLOCK,)), (n07.SLOW, (n07.LARGE,)), (n07.EIGHT_SUMS, (n07.BLOCK,)),
                 (n07.COLUMN_SUMS.solved, (n07.WIDE, n07.TALL)))  # fmt: skip
     for launch, one in zip(launches, n07.changes(), strict=True):
@@ -161,7 +161,7 @@ def test_four_kernels_are_known_by_their_largest_part():
     assert n07.UNKNOWN.count("__global__") == 4 and "n07.UNKNOWN" in codes[asked + 2]
 
 
-def test_page_locked_memory_and_streams_take_less_than_a_fifth_of_the_time():
+def test_pinned_memory_and_streams_take_under_a_fifth_of_time():
     one, several = (host_timeline.recorded(name) for name in (host_timeline.ONE_STREAM, host_timeline.SEVERAL_STREAMS))
     assert one.length > 5 * several.length
     copies = sum(span.end - span.start for kind in ("copy in", "copy out") for span in one.of(kind))
@@ -173,7 +173,7 @@ def test_page_locked_memory_and_streams_take_less_than_a_fifth_of_the_time():
     assert len(several.of("kernel")) == said("07", r"the rows of A come in (\w+) slices")[0]
 
 
-def test_the_compiler_puts_more_than_eight_loads_of_the_slow_kernel_side_by_side():
+def test_compiler_groups_over_eight_loads_of_the_slow_kernel():
     program = cycles.traced(run_of(n07.SLOW, (n07.BLOCK,))).program
     opcodes = [one.opcode.split(".")[0] for one in program.instructions]
     runs = "".join("L" if one == "LDG" else "+" if one == "FADD" else "" for one in opcodes).split("+")
@@ -191,7 +191,7 @@ def test_the_slow_kernel_is_coalesced_and_keeps_no_unit_busy():
     assert load.cost == load.ideal
 
 
-def test_the_mended_kernel_is_limited_by_dram_and_fetches_each_float_once():
+def test_mended_kernel_is_dram_bound_and_fetches_each_float_once():
     found = n07.predicted(n07.COLUMN_SUMS.solved, (n07.WIDE, n07.TALL))
     assert found.kind == "dram" and found.busy > 0.75
     trace = found.trace
@@ -230,7 +230,7 @@ def test_the_lanes_of_line_46_are_eight_floats_apart():
     assert (waste.access.cost, waste.access.ideal) == (taken * waste.access.requests, best * waste.access.requests)
 
 
-def test_the_assembler_leaves_a_quarter_of_the_loads_of_the_main_loop():
+def test_assembler_leaves_a_quarter_of_the_main_loops_loads():
     before, after = said("07", r"Of (\d+) loads in the PTX (\d+) are left")
     costs = source_costs(run.record(get("block_tile_2d").launch(128, 128, 8)), "block_tile_2d")
     loop = translated(costs, "// 3. Multiply", "// 4. Write")

@@ -28,12 +28,12 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert terms <= linked_terms("09")
 
 
-def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check():
+def test_what_a_learner_writes_in_an_exercise_reaches_its_check():
     before = re.compile(r'my_loop = """.*?\n    }', re.DOTALL)
     assert answered("09", "aligned_rows.check", before, GUARDED_LOOP).passed
 
 
-def test_float4_pays_at_every_aligned_size_and_less_or_not_beside_it():
+def test_float4_pays_at_aligned_sizes_and_less_elsewhere():
     for aligned, beside in ((1024, 1023), (2048, 2049), (4096, 4095)):
         assert gain("vectorized", "interleaved", aligned) > max(0, gain("vectorized", "interleaved", beside))
 
@@ -52,7 +52,7 @@ def test_float4_and_float2_are_refused_where_the_answers_say():
         assert bool(way_of(two, Copy(stride, 1)).refused) == (stride % 2 != 0)
 
 
-def test_a_row_that_begins_beside_a_sector_costs_what_the_answers_say():
+def test_row_beginning_beside_a_sector_costs_what_answers_say():
     passes, own, shifted = said(
         "09",
         r"into a fifth: (\d+) sectors\. .* another sector: (\d+)\. float4 is refused at column 1; .* costs (\d+)\.",
@@ -61,7 +61,7 @@ def test_a_row_that_begins_beside_a_sector_costs_what_the_answers_say():
     assert way_of(WIDTHS[3], Copy(first=1)).refused and way_of(WIDTHS[3], Copy(first=4)).cost == shifted
 
 
-def test_at_2049_the_blocks_need_a_second_turn_which_at_2048_they_do_not():
+def test_blocks_need_a_second_wave_at_2049_but_not_at_2048():
     edge, same, tiles, places = said("09", r"(\d+) · (\d+) = (\d+) tiles are more than the (\d+) blocks that fit")
     for name in ("interleaved", "vectorized", "vectorized_ptx"):
         kernel = get(name)
@@ -72,7 +72,7 @@ def test_at_2049_the_blocks_need_a_second_turn_which_at_2048_they_do_not():
         assert speeds(2049)[name] < 0.6 * speeds(2048)[name]
 
 
-def test_the_groups_and_the_tail_of_the_small_case_are_as_the_prose_counts_them():
+def test_groups_and_tail_of_the_small_case_match_the_prose():
     (columns,) = said("09", r"whose rows have (\d+) floats")
     groups, tail = said("09", r"(\w+) groups and a tail of (\w+):")
     assert divmod(columns, 4) == (groups, tail)
@@ -81,7 +81,7 @@ def test_the_groups_and_the_tail_of_the_small_case_are_as_the_prose_counts_them(
     assert 4 * columns % 16 != 0
 
 
-def test_the_blanks_cell_takes_its_solution_which_gains_what_the_prose_says():
+def test_blank_takes_its_solution_and_gains_what_the_prose_says():
     wide = exercises.get("wide")
     assert wide.check(wide.solved).passed
     (least,) = said("09", r"gains more than (\d+) per cent")

@@ -23,7 +23,7 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert terms <= linked_terms("10")
 
 
-def test_double_buffering_helps_most_where_a_block_is_alone_and_never_loses():
+def test_double_buffering_helps_lone_blocks_most_and_never_loses():
     shapes = [*SIZES, 128, 2049, 4095, (4096, 4096, 128), (128, 4096, 4096), (8192, 1024, 4096)]
     gains = {shape: gain("double_buffered", "vectorized", *np.atleast_1d(shape).tolist()) for shape in shapes}
     assert min(gains.values()) > 0 and min(gains, key=gains.get) == (4096, 4096, 128)
@@ -50,7 +50,7 @@ def test_async_copies_lose_to_ping_pong_but_win_unaligned():
     assert all(gain("async_copy", "ping_pong", size) > 0 for size in (2049, 4095))
 
 
-def test_the_bytes_of_both_buffers_are_those_that_the_compiler_counts():
+def test_bytes_of_both_buffers_are_those_the_compiler_counts():
     double = get("double_buffered")
     side, depth, unused = said("10", r"BM = BN = (\d+), BK = (\d+), and (\w+) unused floats")
     assert [double.params[name] for name in ("BM", "BN", "BK")] == [side, side, depth]
@@ -59,7 +59,7 @@ def test_the_bytes_of_both_buffers_are_those_that_the_compiler_counts():
     assert run.compiled(double).shared_bytes == two
 
 
-def test_the_block_that_is_lost_for_lack_of_registers_costs_at_4096_and_not_at_1024():
+def test_block_lost_to_registers_costs_at_4096_but_not_at_1024():
     double = get("double_buffered")
     one, two = (
         {size: recordings.gflops(double.replace(BLOCKS=blocks), size, size, size).gflops for size in (1024, 4096)}
@@ -69,7 +69,7 @@ def test_the_block_that_is_lost_for_lack_of_registers_costs_at_4096_and_not_at_1
     assert np.prod(double.grid(1024, 1024)) == 64 < H200.sms == 132
 
 
-def test_the_registers_for_two_three_and_four_blocks_are_what_the_prose_says():
+def test_registers_for_two_to_four_blocks_match_the_prose():
     registers = said("10", r"is (\d+) for two blocks, (\d+) for three and (\d+) for four")
     assert registers == tuple(H200.registers_per_sm // (256 * blocks) for blocks in (2, 3, 4))
     assert 85 // 8 * 8 == 80 and H200.register_allocation_unit == 256
@@ -100,7 +100,7 @@ def test_the_cell_of_a_blank_takes_its_solution(name):
     assert blank.check(blank.solved).passed
 
 
-def test_ping_pong_gains_a_tenth_or_more_at_every_shape_of_the_table():
+def test_ping_pong_gains_a_tenth_or_more_at_every_shape():
     assert "**ping_pong** gains about a tenth or more at every shape" in prose("10")
     squares = (1024, 2048, 2049, 4095, 4096, 8192)
     shapes = [(size,) * 3 for size in squares] + [(4096, 4096, 128), (128, 4096, 4096), (8192, 1024, 4096)]
@@ -139,7 +139,7 @@ def test_what_the_cycles_are_lost_to_shrinks_as_the_prose_says():
     assert copied["dispatch_stall"] > ping_pong["dispatch_stall"]
 
 
-def test_from_kernel_to_kernel_a_larger_part_of_the_cycles_issues():
+def test_later_kernels_issue_in_more_of_the_cycles():
     steps = [budget.k_step(name) for name in ("vectorized", "double_buffered", "ping_pong")]
     issued = [(step.fma + step.other) / step.total for step in steps]
     assert issued == sorted(issued) and issued[-1] > issued[0] + 0.1
@@ -180,7 +180,7 @@ def test_a_kernel_without_asynchronous_copies_has_no_map_of_them():
         stage_copies(recording, {"A": 64, "B": 16}, 256, "A")
 
 
-def test_up_to_1280_two_buffers_gain_more_and_from_1536_on_a_deeper_tile():
+def test_two_buffers_gain_more_up_to_1280_and_deep_tiles_above():
     alone, shared = said("10", r"up to (\d+), each block is alone on its SM.* from (\d+) on blocks share SMs")
     found = {way.name: dict(zip(way.sizes, way.factors, strict=True)) for way in ways().ways}
     double, deeper = found["double_buffered"], found["vectorized, BK 16"]
@@ -191,7 +191,7 @@ def test_up_to_1280_two_buffers_gain_more_and_from_1536_on_a_deeper_tile():
     assert n10.predict_deeper().answer == "the deeper tile"
 
 
-def test_two_buffers_and_a_tile_twice_as_deep_take_the_same_shared_memory():
+def test_two_buffers_and_a_tile_twice_as_deep_take_equal_memory():
     double, deeper = run.compiled(get("double_buffered"), H200.arch), run.compiled(DEEPER, H200.arch)
     assert double.shared_bytes == deeper.shared_bytes
     assert occupancy(H200, DEEPER.threads, deeper.registers, deeper.shared_bytes).blocks == 2
@@ -199,7 +199,7 @@ def test_two_buffers_and_a_tile_twice_as_deep_take_the_same_shared_memory():
     assert occupancy(H200, 256, single.registers, single.shared_bytes).blocks == 2
 
 
-def test_at_two_sizes_a_launch_of_double_buffered_takes_one_of_two_times():
+def test_double_buffered_takes_one_of_two_times_at_two_sizes():
     sizes = said("10", r"At (\d+) and (\d+) a launch of double_buffered takes one of two times")
     rows = [
         row for row in recordings.load(suite="sweep") if row.kernel == "double_buffered" and row.params["BLOCKS"] == 2

@@ -29,7 +29,7 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert {"register banks", "reuse cache", "write port"} <= linked_terms("12")
 
 
-def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check():
+def test_what_a_learner_writes_in_an_exercise_reaches_its_check():
     wrong = "return [(y, x) for y in range(8) for x in range(4)]"
     right = "return [(y, x if y % 2 else 3 - x) for y in range(8) for x in range(4)]"
     assert answered("12", "fma_order.check", wrong, right).passed
@@ -45,7 +45,7 @@ def test_subnormal_numbers_count_as_0_in_every_fma():
 
 
 @pytest.mark.parametrize("name", ["warptiled", "serpentine", "pinned", "unmerged", "stream_k"])
-def test_clearing_all_marks_leaves_c_as_it_was_and_a_third_of_the_speed_is_gone(name):
+def test_clearing_all_marks_keeps_c_and_costs_a_third_of_speed(name):
     marked, cleared = recorded(name), recorded(name, NO_REUSE)
     assert marked.sha256 == cleared.sha256
     assert gain(cleared, marked) == pytest.approx(-1 / 3, abs=0.04)
@@ -72,7 +72,7 @@ def test_model_agrees_without_marks_and_misses_a_tenth_with_them(name):
             assert 0.08 < measured - model < 0.125
 
 
-def test_serpentine_loses_fewer_cycles_than_warptiled_by_the_model_and_on_the_gpu():
+def test_serpentine_loses_less_than_warptiled_in_model_and_gpu():
     lost = [banks(compiler.disassemble(run.compiled(get(name)))).lost for name in ("warptiled", "serpentine")]
     assert lost[1] < lost[0] / 2
     assert gain(recorded("serpentine"), recorded("warptiled")) > 0.02
@@ -87,7 +87,7 @@ def rows_by_hand():
     return [(text, *(re.findall(r"R\d+", cell) for cell in places)) for _, text, *places in cells]
 
 
-def test_the_four_fmas_by_hand_ask_the_banks_for_what_the_table_says():
+def test_four_fmas_by_hand_ask_the_banks_as_the_table_says():
     rows = rows_by_hand()
     assert asked_of(row[0] for row in rows) == tuple((len(even), len(odd)) for _, _, even, odd in rows)
     for text, held, even, odd in rows:
@@ -109,7 +109,7 @@ def _by_hand():
     return names["by_hand"]
 
 
-def test_nothing_is_lost_with_the_other_fma_of_the_folded_question():
+def test_folded_questions_other_fma_loses_no_cycle():
     texts = [row[0] for row in rows_by_hand()]
     other = re.search(r"what if FMA 2 were <code>([^<]+)</code>", prose("12"))
     texts[2] = other[1]
@@ -142,7 +142,7 @@ def test_rows_two_and_six_ask_a_bank_twice_in_1_and_2_cycles():
 # --- steps 7 and 8: writes
 
 
-def test_fewer_reads_gain_little_and_fewer_writes_more_than_twice_as_much():
+def test_fewer_reads_gain_little_and_fewer_writes_twice_as_much():
     base = recorded("stream_k")
     reads, writes = (gain(recorded("stream_k", change), base) for change in (NO_B, NO_FRAGMENTS))
     assert 0 < reads < 0.03 and writes > 2 * reads
@@ -158,7 +158,7 @@ def test_merged_load_costs_the_same_for_any_bank_of_sums():
         assert abs(registers.cost_of(lanes, BOTH_BANKS)) < 0.05 and registers.cost_of(lanes, ONE_BANK) > 2
 
 
-def test_no_load_costs_anything_if_it_returns_nothing_or_fmas_write_nothing():
+def test_loads_cost_nothing_if_they_or_the_fmas_write_nothing():
     for lanes in registers.LANES:
         assert abs(registers.cost_of(lanes, registers.NOWHERE)) < 0.06
         for sums in registers.SUMS_IN:
@@ -174,7 +174,7 @@ def test_the_model_of_the_ports_says_which_loads_collide():
 # --- steps 9 to 11: lanes
 
 
-def test_in_the_second_map_by_hand_partners_differ_in_row_and_column():
+def test_partners_of_the_second_map_differ_in_row_and_column():
     (told,) = (block for block in re.findall(r"```(.*?)```", prose("12")) if "moved" in block)
     digits = [int(one) for one in re.findall(r"\d", told)]
     first, second = (digits[n : n + 4] + digits[8 + n : 12 + n] for n in (0, 4))
@@ -196,13 +196,13 @@ def test_twice_the_wavefronts_help_the_large_kernel_alone():
     assert own.metrics["short_scoreboard"] > 3 * zigzag.metrics["short_scoreboard"]
 
 
-def test_shared_memory_was_busy_for_a_third_of_the_time_of_the_large_kernel():
+def test_large_kernels_shared_memory_was_busy_a_third_of_time():
     merged = recorded("stream_k")
     cycles = merged.ms * 1e-3 * H200.clock_mhz * 1e6
     assert merged.metrics["wavefronts"] / H200.sms / cycles == pytest.approx(1 / 3, abs=0.06)
 
 
-def test_the_small_kernel_needs_the_wavefronts_that_the_text_counts():
+def test_small_kernel_needs_the_wavefronts_of_the_text():
     waves, cycles, on_the_sm = said("12", r"take (\d+) wavefronts, while the FMAs .* for (\d+) cycles, that is (\d+)")
     setup = n12.UNMERGED_LANES.problem.prepare(n12.JUDGED)
     kernel = run.simulated(n12.UNMERGED_LANES.solved, "sgemm")
@@ -236,5 +236,5 @@ def test_the_exchange_gains_less_than_the_model_promises():
     assert 1.05 < measured < found[0] / found[1] - 0.03
 
 
-def test_the_fastest_kernel_of_the_notebook_starts_an_fma_in_four_cycles_of_five():
+def test_fastest_kernel_starts_an_fma_in_four_of_five_cycles():
     assert recorded("stream_k, unmerged lanes").tflops / PEAK > 0.8

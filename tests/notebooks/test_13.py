@@ -33,7 +33,7 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
         ),
     ],
 )
-def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
+def test_what_a_learner_writes_in_an_exercise_reaches_its_check(call, before, after):
     assert answered("13", call, before, after).passed
 
 
@@ -103,7 +103,7 @@ def test_no_predictor_orders_every_size_occupancy_errs_at_4096():
     assert agree["occupancy"][-1] < -0.3
 
 
-def test_all_that_was_measured_is_a_candidate_and_not_exactly_what_suits_today():
+def test_measured_configurations_are_candidates_but_not_todays():
     candidates = {tuple(one.items()): one for one in space(H200)}
     differ = []
     for size in (256, 1024, 4096):
@@ -123,7 +123,7 @@ def test_search_gains_a_fifth_to_a_third_over_the_better_tile():
     assert all(by_hand.items() <= autotuned(size, size, size).params.items() for size in (2048, 4096))
 
 
-def test_small_tiles_win_at_small_sizes_and_large_ones_at_large_sizes():
+def test_small_tiles_win_at_small_sizes_and_large_at_large():
     areas = []
     for size in (128, 256, 512, 1024, 2048, 4096):
         by_hand = {name: gflops for name, gflops in speeds(size).items() if not get(name).chosen_by_shape}
@@ -156,7 +156,7 @@ def test_each_candidate_by_hand_is_legal_at_some_depth():
 
 
 @pytest.mark.parametrize(("name", "check"), [("keep", n13.check_keep), ("search", n13.check_search)])
-def test_the_solution_that_folds_out_passes_and_the_empty_body_is_no_wrong_answer(name, check):
+def test_folding_solution_passes_and_an_empty_body_is_not_wrong(name, check):
     (solution,) = re.findall(
         rf'<pre><code class="{name}">(.*?)</code>', "\n".join(sources("13", "markdown")), re.DOTALL
     )
@@ -191,7 +191,7 @@ def worth(params, size, sms, *, warps=(2, 16), sums=128, up=True, share=0.6, tur
         ({"turns": False}, "places"),
     ],
 )
-def test_a_slip_in_the_pruning_rule_is_answered_with_a_configuration_and_its_number(slip, told):
+def test_pruning_slip_is_answered_by_configuration_and_number(slip, told):
     verdict = n13.check_keep(lambda params, size, sms: worth(params, size, sms, **slip))
     assert verdict.passed is False and told.replace(" ", "") in str(verdict).replace("\u00a0", "").replace(" ", "")
 
@@ -202,7 +202,7 @@ def test_a_known_mistake_in_the_pruning_rule_gets_its_own_reason(wrong, because)
     assert verdict.passed is False and verdict.sentence.endswith(f"\nWhy: {because}")
 
 
-def test_two_mistakes_in_the_pruning_rule_are_both_told():
+def test_two_mistakes_in_the_pruning_rule_are_both_named():
     both = n13.KEEP.replace("both", ("<= 16", "< 16"), ("sums <= 128 and ", ""))
     assert n13.check_keep(both).sentence.count("\nWhy: ") == 2
 
@@ -257,7 +257,7 @@ def slowest(candidates, measure, budget):
         (lambda: None, "TypeError"),
     ],
 )
-def test_a_slip_in_the_search_is_answered_with_the_case_that_shows_it(search, told):
+def test_search_slip_is_answered_with_the_case_that_shows_it(search, told):
     verdict = n13.check_search(search)
     assert verdict.passed is False and told in str(verdict)
 
@@ -313,7 +313,7 @@ def found_in_ten(size, by, pruned=True):
     return np.mean(shares)
 
 
-def test_intensity_is_the_worst_order_at_1024_and_better_than_dice_once_pruned():
+def test_intensity_is_worst_at_1024_and_beats_dice_once_pruned():
     orders = ("random", "occupancy", "intensity", "floats_a_fma")
     for size, pruned in ((1024, False), (1024, True), (4096, True)):
         found = {by: found_in_ten(size, by, pruned) for by in orders}

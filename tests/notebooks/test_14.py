@@ -46,7 +46,7 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
         ("exercises.n14.check_group", "rows_together = None", "rows_together = 16"),
     ],
 )
-def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
+def test_what_a_learner_writes_in_an_exercise_reaches_its_check(call, before, after):
     assert answered("14", call, before, after).passed
 
 
@@ -55,7 +55,7 @@ def shares() -> dict[tuple[int, int, int], float]:
     return n14.shares() | n14.found_by_search()
 
 
-def test_the_shapes_that_are_lost_are_the_four_that_the_notebook_explains():
+def test_lost_shapes_are_the_four_that_the_notebook_explains():
     lost = {shape for shape, share in shares().items() if share < 1}
     assert lost == {(1, 4096, 4096), (1536,) * 3, (2049,) * 3, (128, 4096, 4096)}
     assert said("14", r"(\w+) shapes are lost even by the best kernel") == (len(lost),)
@@ -64,7 +64,7 @@ def test_the_shapes_that_are_lost_are_the_four_that_the_notebook_explains():
     assert not {shape for shape in lost if shape in SQUARES.shapes}
 
 
-def test_how_often_the_ladder_wins_is_not_printed_before_it_is_asked():
+def test_ladders_wins_are_not_printed_before_the_question():
     printed = [str(output) for cell in cells("13") for output in cell.get("outputs", ())]
     assert any("of rasterized's" in text for text in printed) and not any("of cuBLAS" in text for text in printed)
 
@@ -75,7 +75,7 @@ def test_persistent_is_what_fastest_chooses_most_often():
         assert most == "persistent", gpu
 
 
-def test_the_lost_squares_come_out_uneven_and_the_flat_one_does_not():
+def test_lost_squares_fill_waves_unevenly_the_flat_one_evenly():
     for size in (1536, 2049):
         one = autotuned(size, size, size)
         blocks = np.prod(one.grid(size, size))
@@ -99,14 +99,14 @@ def test_no_single_kernel_is_as_good_as_cublas_everywhere():
             assert np.exp(np.mean(np.log(found))) < 1, kernel.name
 
 
-def test_the_coalesced_kernel_is_the_step_that_bought_most_at_4096():
+def test_coalesced_is_the_step_that_bought_most_at_4096():
     here = speeds(4096)
     order = ["naive", "coalesced", "shared_memory", "block_tile_1d", "block_tile_2d", "padded", "interleaved"]
     steps = {new: here[new] / here[old] for old, new in zip(order, order[1:], strict=False)}
     assert max(steps, key=steps.get) == "coalesced"
 
 
-def test_sliced_k_wins_where_rasterized_has_no_block_for_most_sms():
+def test_sliced_k_wins_where_rasterized_leaves_most_sms_idle():
     assert all(gain("sliced_k", "rasterized", size) > 1 for size in (128, 256, 512, 1024))
     assert all(gain("sliced_k", "rasterized", size) < 0 for size in (2048, 4096))
     assert 0.9 < np.prod(get("sliced_k").grid(512, 512)) / H200.sms <= 1
@@ -120,7 +120,7 @@ def test_short_sums_turn_the_order_of_the_kernels_around():
     )
 
 
-def test_the_counters_of_the_last_kernels_are_what_the_prose_says():
+def test_counters_of_the_last_kernels_match_the_prose():
     before, wide, staged = (counters(name) for name in ("serpentine", "wide_copies", "staged_epilogue"))
     assert 0.45 < wide[MOVED.format("requests")] / before[MOVED.format("requests")] < 0.55
     assert wide["smsp__inst_executed.sum"] < before["smsp__inst_executed.sum"]
@@ -196,20 +196,20 @@ def test_the_shares_by_hand_are_those_of_the_blank():
         assert told == [(piece.tile, piece.first, piece.last - 1) for piece in share]
 
 
-def test_the_answer_to_the_question_of_rows_is_not_printed_above_it():
+def test_answer_about_rows_is_not_printed_above_its_question():
     counted = [n14.floats_a_step(rows) for rows in (1, 2, 4, 8)]
     assert min(counted) > n14.CLOSE * n14.floats_a_step(16)
 
 
-def test_stream_k_is_slower_than_autotuned_at_256_where_each_launch_stands_alone():
+def test_stream_k_loses_to_autotuned_at_256_for_single_launches():
     assert gain("stream_k", "autotuned", 256) < 0
 
 
-def test_a_block_of_the_staged_epilogue_fits_on_no_gpu_of_compute_capability_8_9():
+def test_staged_epilogues_block_fits_no_gpu_of_8_9():
     assert get("staged_epilogue").shared_bytes > 100 * 1024
 
 
-def test_at_2048_each_matrix_is_read_from_main_memory_once_in_either_order():
+def test_dram_reads_each_matrix_once_at_2048_in_either_order():
     matrices = 3 * 4 * 2048**2
     for name in ("staged_epilogue", "rasterized"):
         assert states(name, 2048).metrics["dram__bytes_read.sum"] == pytest.approx(matrices, rel=0.01)
@@ -236,7 +236,7 @@ def test_main_memory_is_not_what_rasterization_could_relieve():
     assert np.prod(get("staged_epilogue").grid(2048, 2048)) <= at_once
 
 
-def test_the_fp32_kernels_of_cublas_that_were_profiled_are_named_as_the_text_says():
+def test_profiled_fp32_cublas_kernels_are_named_as_in_the_text():
     names = {row["kernel"] for row in recordings.raw(H200.name, "lost")["rows"] if row["who"] == "cublas"}
     assert {name.split("_")[1] for name in names if name.startswith("cutlass_")} == {"80"}
     assert any(name.endswith("align1") for name in names)

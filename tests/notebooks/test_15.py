@@ -17,7 +17,7 @@ from tests.notebooks.support import H200, prose, said, sources
 
 
 @pytest.mark.parametrize(("name", "kept"), [("FP32", 23), ("TF32", 10), ("FP16", 10), ("BF16", 7), ("E4M3", 3)])
-def test_a_format_keeps_as_many_bits_of_the_fraction_as_the_prose_says(name, kept):
+def test_format_keeps_the_fraction_bits_that_the_prose_says(name, kept):
     found = {one: (bits, value) for one, bits, value in precisions.formats_of(1 / 3)}
     bits, value = found[name]
     assert len(bits.split()[2]) == kept
@@ -31,13 +31,13 @@ def product(element) -> np.ndarray:
     return precisions.matrix_of(gpu.asnumpy(d))
 
 
-def test_the_instruction_agrees_with_the_map_of_the_solution_alone():
+def test_instruction_agrees_with_the_solutions_map_alone():
     whole = np.arange(128).reshape(16, 8)
     assert np.array_equal(product(n15.WRITTEN), whole)
     assert not any(np.array_equal(product(wrong), whole) for wrong, _ in n15.MISTAKES)
 
 
-def test_an_mma_of_fp8_is_one_instruction_on_ada_and_fourteen_on_hopper():
+def test_fp8_mma_is_one_instruction_on_ada_and_14_on_hopper():
     """Which the text says: conversions to float16, and two products."""
     assert precisions.machine_code_of_fp8("sm_89") == {"QMMA": 1}
     assert precisions.machine_code_of_fp8("sm_90") == {"F2FP": 12, "HMMA": 2}
@@ -73,7 +73,7 @@ def test_last_kernel_is_at_two_thirds_of_cublas_swizzle_counts():
     assert speed["ldmatrix"] < speed["mma_tiled"] < speed["ldmatrix_swizzled"]
 
 
-def test_alone_with_cublas_the_last_kernels_are_at_half_to_two_thirds_of_it():
+def test_last_kernels_reach_half_to_two_thirds_of_cublas():
     shares = {row[:2]: int(row[-1].rstrip("%")) for row in precisions.recorded().duels((4096, 8192))}
     assert len(shares) == 8
     assert all(53 <= share <= 70 for share in shares.values())
@@ -89,14 +89,14 @@ def test_all_but_fp32_draw_700_watts_and_cublas_is_thriftier():
         assert int(cublas[5]) > 1.3 * int(mine[5]) and int(cublas[6]) > 1.3 * int(mine[6])
 
 
-def test_cublas_is_more_than_ten_times_slower_on_integers_that_lie_row_by_row():
+def test_cublas_is_ten_times_slower_on_row_major_integers():
     for size in (4096, 8192):
         found = {row["kernel"]: row["gflops"] for row in precisions.recorded().rows
                  if (row["operands"], row["size"]) == ("s8", size)}  # fmt: skip
         assert found["cublas B turned"] > 10 * found["cublas"]
 
 
-def test_cublas_is_faster_than_mma_sync_could_be_and_our_kernels_are_not():
+def test_cublas_alone_is_faster_than_mma_sync_could_be():
     found = {(name, who): gflops for name, who, gflops in precisions.at(H200.name, 8192)}
     for name, most in precisions.reached(H200.name).items():
         assert found[name, "our last kernel"] < most < found[name, "cuBLAS"]
@@ -158,7 +158,7 @@ def test_the_error_of_short_formats_is_flat():
         assert max(rows[name]) < 1.05 * min(rows[name])
 
 
-def test_with_16_k_at_a_time_the_error_is_below_float32s_and_with_32_above():
+def test_error_of_16_k_chains_is_below_float32s_and_of_32_above():
     (_, by_16, fp32), (_, by_32, _) = precisions.errors_by_chain(64, (16, 32))
     assert float(by_16) <= float(fp32) < float(by_32)
 
@@ -173,7 +173,7 @@ def test_a_flipped_bit_is_worth_what_its_place_says(number):
         assert changed.value == one.value * (0.5 if exponent & 1 else 2.0) or not np.isfinite(changed.value)
 
 
-def test_the_maps_of_the_picture_come_from_the_lanes_and_are_those_of_ptx():
+def test_maps_of_the_picture_come_from_lanes_and_match_ptx():
     a, b, c = fragments.held()
     assert a.of(5) == [(1, 1), (9, 1), (1, 5), (9, 5)]
     assert b.of(5) == [(1, 1), (5, 1)]
@@ -198,7 +198,7 @@ def test_matrices_of_bs_tile_add_up_to_counted_wavefronts():
     assert 4 * (n15.ONE_MATRIX.wavefronts * loads_of_a + of_b * (instructions - loads_of_a)) == counted
 
 
-def test_mma_tiled_buys_most_and_ldmatrix_without_the_swizzle_is_slower():
+def test_mma_tiled_buys_most_and_unswizzled_ldmatrix_is_slower():
     tflops = {row[0]: float(row[2]) for row in precisions.recorded().ladder(tensor.TENSOR, (4096,))}
     names = list(tflops)
     factors = {new: tflops[new] / tflops[old] for old, new in pairwise(names)}

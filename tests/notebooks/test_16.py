@@ -48,7 +48,7 @@ def test_what_a_lane_without_a_lane_above_it_gets():
     assert (halves // 16 == np.arange(32) // 16).all()
 
 
-def test_barriers_and_rounds_of_two_levels_are_those_of_the_picture():
+def test_barriers_and_rounds_of_two_levels_match_the_picture():
     problem = exercises.get("two_levels").problem
     n, blocks = problem.cases[1].sizes["n"], problem.blocks
     assert "The picture is of 1000 elements and three blocks" in prose("16") and (n, blocks) == (1000, 3)

@@ -42,7 +42,7 @@ def linked(number: str) -> set[str]:
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_term_is_linked_to_the_glossary_in_the_notebook_that_explains_it(number):
+def test_term_is_linked_to_the_glossary_where_it_is_explained(number):
     rows = [row[0] for row in ROWS if row[2] == number]
     assert [row for row in rows if not any(singulars(term) & linked(number) for term in row.split(", "))] == []
 
@@ -67,7 +67,7 @@ def test_every_term_that_a_notebook_links_is_in_the_glossary(number):
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_notebook_that_a_term_is_said_to_be_explained_in_has_it(number):
+def test_notebook_that_is_said_to_explain_a_term_has_it(number):
     written = " ".join(plan.course().notebook(number).path.read_text(encoding="utf-8").split()).lower()
     terms = [one for row in ROWS if row[2] == number for one in row[0].split(", ")]
     assert [term for term in terms if term.lower().removesuffix(" on …") not in written] == []
@@ -93,12 +93,12 @@ def test_ideas_are_three_sentences_without_later_terms(number):
 
 
 @pytest.mark.parametrize("number", NUMBERS[2:])
-def test_a_notebook_with_a_kernel_says_what_limits_it_and_the_next_one_begins_there(number):
+def test_notebook_says_its_kernels_limit_and_next_begins_there(number):
     here = plan.course().notebook(number)
     assert here.now is not None and here.then is not None
 
 
-def test_the_link_to_the_first_step_leads_to_a_cell_that_is_there():
+def test_link_to_the_first_step_leads_to_an_existing_cell():
     """JupyterLab finds a cell by its id, and no heading with a sign such as · in it."""
     found = cells("00")
     ((file, place),) = re.findall(r"\]\(([\w.]+)#cell-id=(\w+)\)", found[0].source)
@@ -146,7 +146,7 @@ def cells_by_step(number: str) -> list[list[NotebookNode]]:
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_every_explorer_has_a_picture_beside_it_that_paper_can_show(number):
+def test_every_explorer_has_a_picture_that_paper_can_show(number):
     for step in cells_by_step(number):
         code = [cell for cell in step if cell.cell_type == "code"]
         if any(re.search(r"\.explore\w*\(", cell.source) for cell in code):
@@ -186,7 +186,7 @@ def test_notebooks_import_few_names_each_in_two_lines():
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_notebook_has_at_most_25_cells_of_code_beside_its_set_up_and_exercises(number):
+def test_notebook_has_at_most_25_cells_of_other_code(number):
     taught = [
         cell
         for step in cells_by_step(number)[1:]
@@ -237,7 +237,7 @@ def names(source: str) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.parametrize("number", [number for number in NUMBERS if "07" <= number <= "14"])
-def test_code_that_is_seen_uses_no_name_that_only_folded_code_defines(number):
+def test_visible_code_uses_no_name_defined_in_folded_code_only(number):
     seen: set[str] = set()
     folded: set[str] = set()
     for cell in cells(number):
@@ -255,7 +255,7 @@ LIVE = re.compile(r"\bmeasure\.performance\(|\bpairs\.speeds\(|\bcourse\.way\(")
 
 
 @pytest.mark.parametrize("number", [number for number in NUMBERS if "06" <= number <= "11"])
-def test_what_may_be_measured_here_is_not_labelled_with_another_gpu(number):
+def test_what_is_measured_here_is_not_labelled_with_another_gpu(number):
     live: set[str] = set()  # names of what may be measured here
     for cell in cells(number):
         if cell.cell_type != "code" or cell.source.startswith("%%"):

@@ -32,7 +32,7 @@ def test_four_of_five_cycles_of_the_last_kernel_start_an_fma():
 
 
 @pytest.mark.parametrize("number", [one.number for one in plan.course().notebooks if one.now])
-def test_the_picture_stands_at_the_end_where_it_gives_nothing_away(number):
+def test_picture_stands_at_the_end_where_it_reveals_nothing(number):
     places = [place for place, cell in enumerate(cells(number)) if f'course.here("{number}")' in cell.source]
     assert len(places) == 1 and places[0] >= len(cells(number)) - LAST_STEP
 

@@ -73,7 +73,7 @@ def test_new_input_is_drawn_and_the_old_note_never_shown(slow):
     assert [number for number, _ in slow.begun] == [1, 0]
 
 
-def test_a_note_that_was_worked_out_is_there_at_once_when_the_learner_comes_back(slow):
+def test_worked_out_note_is_there_at_once_on_return(slow):
     for gate in slow.gates.values():
         gate.set()
 
@@ -122,7 +122,7 @@ def test_the_picture_is_there_before_anything_is_predicted(make, monkeypatch):
     assert "7 GFLOPS, predicted" in explorer.stage.note.value  # what is known is said with the picture
 
 
-def test_a_thread_that_predicts_and_a_cell_that_records_do_not_disturb_each_other():
+def test_predicting_thread_and_recording_cell_do_not_interfere():
     launches = [get(name).launch(96, 80, 64) for name in ("naive", "shared_memory", "block_tile_1d", "coalesced")]
 
     def predicted(launch):

@@ -21,7 +21,7 @@ def cells(drawn, label: str) -> np.ndarray:
     return np.array([(*c.min(axis=0), *(c.max(axis=0) - c.min(axis=0))) for c in corners]).reshape(-1, 4)
 
 
-def test_the_transposed_store_waits_seven_times_and_four_floats_of_padding_end_it():
+def test_transposed_store_waits_seven_times_until_padded_by_four():
     assert (transposed(128).wavefronts, transposed(128).needed) == (8, 1)
     assert (transposed(132).wavefronts, transposed(129).wavefronts) == (1, 4)
     waiting = cells(bank_board_figure(transposed(128), "t"), "words that wait")
@@ -63,7 +63,7 @@ def test_wide_accesses_are_served_in_phases():
     assert len([a for a in drawn.axes[0].collections if a.get_label() == "phases"]) == 3
 
 
-def test_the_z_order_of_lanes_halves_the_phases_of_both_fragments():
+def test_z_order_of_lanes_halves_the_phases_of_both_fragments():
     y, x = LANES // 2 % 4, LANES // 8 * 2 + LANES % 2
     straight_y, straight_x = LANES // 8, LANES % 8
     z = [access(4 * place, width=16, op="ld") for place in (y, x)]
@@ -95,7 +95,7 @@ def test_a_ray_leads_from_every_lane_to_its_bank():
     assert ends == {(int(lane), int((lane % 8 * 132 + lane // 8) % 32)) for lane in LANES}
 
 
-def test_the_working_shows_the_first_lane_and_one_that_waits_for_it():
+def test_working_shows_the_first_lane_and_one_waiting_for_it():
     drawn = bank_board_figure(transposed(128), "t", "As[a_k][a_row] = x;")
     texts = [plain(text.get_text()) for text in drawn.axes[0].texts]
     assert any("lane 1: byte 512 is word 128, bank 128 % 32 = 0" in text for text in texts)
@@ -116,7 +116,7 @@ def test_colours_are_the_tiles():
     assert to_hex(words.get_facecolor()[0]).upper() == theme.B
 
 
-def test_small_boards_tell_the_worst_and_count_the_good_ones():
+def test_small_boards_show_the_worst_and_count_the_good_ones():
     boards = [("one", transposed(128)), ("two", transposed(132)), ("three", access(LANES, op="ld"))]
     drawn = bank_boards_figure(boards, "three")
     assert plain(drawn.caption) == (

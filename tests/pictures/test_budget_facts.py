@@ -14,7 +14,7 @@ KERNELS = [kernel.name for kernel in LADDER]
 H200 = devices.DEFAULT
 
 
-def test_a_k_step_has_an_fma_for_each_sum_shared_out_among_lanes_and_schedulers():
+def test_k_step_has_an_fma_per_sum_split_by_lane_and_scheduler():
     assert budget.K_STEP * devices.WARP * devices.SCHEDULERS == budget.SIDE**2
 
 
@@ -74,7 +74,7 @@ def test_a_recorded_launch_is_as_long_as_it_was_timed():
         assert sum(found.parts.values()) == pytest.approx(found.total)
 
 
-def test_states_by_hand_say_what_is_issued_and_what_is_waited_for_when_nothing_is():
+def test_states_by_hand_say_what_issues_or_what_is_waited_for():
     letters = {"F": "fma", "I": "other", "l": "long_scoreboard", "b": "barrier", "n": "not_selected"}
     found = warp_states.states_of(letters, ("IllF", "nFbb"))
     assert found.issued == ("other", "fma", "", "fma") and found.idle == 1

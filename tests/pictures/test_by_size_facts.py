@@ -19,7 +19,7 @@ def test_each_way_is_compared_with_the_first_at_its_own_size():
     assert found.label == "recorded on NVIDIA H200"
 
 
-def test_the_chart_names_each_line_at_its_end_and_says_three_factors():
+def test_chart_names_each_line_at_its_end_and_three_factors():
     found = sweep.Sweep((sweep.Way("double_buffered", (2, 64, 4096), (1.0, 1.5, 1.1)),), "measured here")
     drawn = by_size_figure(found, "A title")
     caption = drawn.caption.replace("\u202f", " ").replace("\u00a0", " ")

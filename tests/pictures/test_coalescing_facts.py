@@ -42,7 +42,7 @@ def test_a_request_without_a_lane_is_empty():
     assert one.sector_starts.tolist() == []
 
 
-def test_sectors_are_cut_at_addresses_even_where_the_array_begins_inside_one():
+def test_sectors_are_cut_at_addresses_in_unaligned_arrays_too():
     one = access("B", "ld", LANES, base=512 * 1000 + 16)
     assert one.sectors == 5
     assert one.sector_starts.tolist() == [-16, 16, 48, 80, 112]
@@ -79,7 +79,7 @@ def test_a_step_too_far_names_the_last_one(recording):
         warp_access(recording, "A", k=9)
 
 
-def test_an_array_that_was_not_read_is_answered_with_those_that_were(recording):
+def test_unread_array_is_answered_with_the_read_ones(recording):
     with pytest.raises(CannotTell, match="no load of 'Q'. It has one of A, B"):
         warp_access(recording, "Q")
 

@@ -50,7 +50,7 @@ def test_what_was_not_measured_is_said_and_has_no_bar():
     assert "GFLOPS" not in drawn.caption
 
 
-def test_the_caption_names_the_fewest_sectors_the_slowest_and_the_fastest():
+def test_caption_names_fewest_sectors_slowest_and_fastest():
     drawn = figure(Setting(SLOW, tuple(naive())), Setting(FAST, tuple(coalesced())))
     assert drawn.caption == (
         "Fewest sectors: coalesced (32,\u00a01) with 2.5 per request, 5\u202f000 GFLOPS. "

@@ -15,7 +15,7 @@ def plain(text: str) -> str:
     return text.replace("\u00a0", " ").replace("\u202f", " ")
 
 
-def test_counters_that_moved_are_listed_by_distance_and_the_others_counted():
+def test_moved_counters_are_listed_by_distance_the_rest_counted():
     found = step(DIFF, NAMES, OLD, NEW, "a launch")
     assert [one.name for one in found.moved] == ["conflicts", "copies", "sectors", "registers"]
     assert found.still == 1  # 0.2 % more instructions
@@ -38,7 +38,7 @@ def test_how_far_a_counter_moved_is_said_in_words(old, new, words):
     assert Moved("x", old, new).factor == words
 
 
-def test_the_caption_tells_the_lines_and_the_furthest_counter():
+def test_caption_says_the_lines_and_the_furthest_counter():
     old, new = {"shared loads: requests": 655360}, {"shared loads: requests": 196608}
     found = step(DIFF, NAMES, old, new, "4096³, simulated")
     assert plain(found.caption) == (
@@ -47,7 +47,7 @@ def test_the_caption_tells_the_lines_and_the_furthest_counter():
     )
 
 
-def test_the_caption_tells_what_changed_most_among_what_moved_far():
+def test_caption_names_the_largest_change_among_far_moves():
     old = {"instructions": 10_000, "loads": 4000, "stores": 80, "copies": 0}
     new = {"instructions": 13_000, "loads": 1000, "stores": 10, "copies": 1}
     assert step(DIFF, NAMES, old, new, "a launch").leading.name == "loads"

@@ -68,7 +68,7 @@ def test_long_and_large_results_fit_on_the_page(shape):
     assert len(figure.png()) > 1000
 
 
-def test_the_first_wrong_element_is_seen_inside_its_frame_however_small_it_is():
+def test_first_wrong_element_is_visible_however_small():
     for size, side in ((16, 240 / 16), (64, 12.0), (200, 12.0)):
         wrong = np.zeros((size, size), bool)
         wrong[0, 0] = True

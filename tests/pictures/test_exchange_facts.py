@@ -20,7 +20,7 @@ def test_the_rule_of_a_shuffle_is_what_is_executed(mode):
             assert sentence == "" and (got == exchange.givers(mode, offset, width)).all(), (offset, width)
 
 
-def test_a_lane_that_asks_an_absent_one_is_found_and_told():
+def test_a_lane_that_asks_an_absent_one_is_reported():
     choice = shuffle.Choice("down", 8, 32, "lanes 0 to 19")
     got, sentence = shuffle.executed(choice)
     assert np.flatnonzero(exchange.absent(np.where(got < 0, np.arange(32), got), 0xFFFFF)).tolist() == [*range(12, 20)]

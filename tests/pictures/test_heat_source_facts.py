@@ -29,6 +29,6 @@ def test_it_says_how_many_blocks_of_the_grid_were_executed(recording):
     assert (costs.blocks, costs.executed, costs.sampled) == (6, 2, False)
 
 
-def test_the_line_that_loads_and_stores_has_the_requests_of_the_executed_blocks(recording):
+def test_line_has_the_requests_of_the_executed_blocks(recording):
     requests = [line.global_requests for line in source_costs(recording).lines]
     assert requests == [0, 2 * 2, 0]

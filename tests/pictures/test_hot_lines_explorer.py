@@ -47,7 +47,7 @@ def test_lanes_of_a_broadcast_share_one_float():
     ).caption.replace("\u00a0", " ")
 
 
-def test_the_time_of_a_line_stands_beside_the_speed_of_its_kernel():
+def test_lines_time_stands_beside_its_kernels_speed():
     kernel = get("block_tile_2d")
     line = hot_lines.line_of(hot_lines.shown(kernel), "= Bs[k]")
     told = hot_lines.time_of(kernel, line).replace("\u202f", " ").replace("\u00a0", " ")

@@ -21,11 +21,11 @@ def test_every_wide_load_of_the_loop_is_found():
     assert len(load_to_use(get("padded"))) == 32
 
 
-def test_swizzled_asks_for_its_fragments_early_and_padded_just_before_it_needs_them(median):
+def test_swizzled_loads_fragments_early_and_padded_just_in_time(median):
     assert median["padded"] < 8 < 30 < median["swizzled"]
 
 
-def test_loads_that_ptx_keeps_in_their_place_stand_further_from_their_use(median):
+def test_loads_pinned_by_ptx_stand_further_from_their_use(median):
     assert median["vectorized_ptx"] > 2 * median["vectorized"] and median["ping_pong"] > 30
 
 

@@ -33,12 +33,12 @@ def test_each_memory_is_nearer_and_faster_than_the_one_below_it(h200):
         assert near.latency < far.latency and near.bytes_per_cycle > far.bytes_per_cycle
 
 
-def test_the_latencies_of_the_model_of_a_scheduler_are_the_measured_ones(h200):
+def test_schedulers_model_has_the_measured_latencies(h200):
     measured = {place: h200.memory(place).latency for place in ("shared", "hbm")}
     assert measured == {"shared": latency.SHARED.cycles, "hbm": latency.GLOBAL.cycles}
 
 
-def test_main_memory_delivers_what_was_measured_and_less_than_the_data_sheet_says(h200):
+def test_dram_delivers_what_was_measured_below_the_data_sheet(h200):
     measured = h200.bytes_per_second(h200.memory("hbm"))
     assert 4.2e12 < measured < h200.device.memory_gb_per_s * 1e9
 
@@ -47,7 +47,7 @@ def test_shared_memory_hands_out_a_float_of_each_bank_in_a_cycle(h200):
     assert h200.floats_per_cycle(h200.memory("shared")) == devices.BANKS
 
 
-def test_registers_cannot_bring_three_new_operands_in_every_cycle(h200):
+def test_registers_cannot_bring_three_new_operands_a_cycle(h200):
     assert h200.floats_per_cycle(h200.memory("registers")) < 3 * h200.device.fp32_lanes_per_sm
 
 
@@ -70,7 +70,7 @@ def test_the_picture_names_sizes_and_owners(h200):
         assert part in text
 
 
-def test_the_small_picture_marks_the_place_before_and_the_one_now(h200):
+def test_small_picture_marks_previous_and_current_position(h200):
     drawn = here_figure(h200, Mark("hbm", "it is far"), Mark("registers", "they are few"))
     assert words(drawn).count("before") == words(drawn).count("now") == 1
     (frame,) = labelled(drawn, "before")
@@ -101,7 +101,7 @@ def test_the_bar_is_as_long_as_the_shares_of_cublas():
 
 
 @pytest.mark.parametrize("number", [one.number for one in plan.course().notebooks if one.now])
-def test_the_words_of_every_notebook_fit_on_two_lines_and_inside_the_picture(number):
+def test_every_notebooks_words_fit_on_two_lines_in_the_picture(number):
     drawn = course.here(number)
     assert drawn.texts[0].get_text().count("\n") <= 1
     renderer = drawn.canvas.get_renderer()

@@ -35,7 +35,7 @@ def test_marks_lie_on_their_box_and_long_words_are_refused():
         marks.tell(axes, page.boxes([90, 450], 50, 45, 20), ["one"])
 
 
-def test_the_layer_is_as_large_as_the_picture_and_its_words_are_no_html():
+def test_layer_is_as_large_as_the_picture_and_its_words_are_text():
     drawn, axes = page.page(200, "title", "A caption with <b> & more.")
     marks.tell(axes, page.boxes(90, 50, 45, 20), ["a < b"])
     layer = marks.overlay(drawn, drawn.caption)
@@ -56,7 +56,7 @@ def test_the_words_of_a_bank_say_lane_address_and_wait():
     assert "wavefront 2, bank 0: word 128 (byte 512) for lane 1, after a wait for the bank" in words
 
 
-def test_an_element_of_c_says_who_computes_it():
+def test_an_element_of_c_names_the_thread_that_computes_it():
     words = told(thread_map.explore(block=(16, 16)))
     assert "C[3, 5]: thread (5,\u00a03) of block (0,\u00a00), lane 21 of warp 1" in words
 
@@ -66,7 +66,7 @@ def test_a_cycle_says_what_its_warp_does():
     assert "warp 0, cycle 0: issues" in words and "warp 0, cycle 1: waits for a result" in words
 
 
-def test_a_thread_says_what_it_writes_and_an_element_who_wrote_it():
+def test_thread_names_its_elements_and_an_element_its_writers():
     words = told(first_launch.explore(ADD, grid=2, block=16, elements=20))
     assert "thread 3 of block 1: writes A[19]" in words and "thread 4 of block 1: writes nothing" in words
     assert "A[19]: written by thread 3" in words

@@ -17,7 +17,7 @@ def test_the_parts_add_up_to_the_instructions_that_were_issued():
     assert found.total == pytest.approx(issued)
 
 
-def test_each_fma_of_a_tiled_product_is_one_ffma_and_each_element_takes_another():
+def test_each_tiled_fma_is_one_ffma_and_each_element_adds_one():
     counted = by_name(get("block_tile_2d").launch(256, 256, 64), ("FFMA", "LDS"))
     assert counted == {"FFMA": 1 + 1 / 64, "LDS": 32 / 512}  # C = alpha * sum + beta * C
 

@@ -43,7 +43,7 @@ def test_only_the_limiting_stack_overflows():
     assert dashed == ["registers overflow"]
 
 
-def test_the_caption_names_the_limiter_and_the_next_better_number_of_registers():
+def test_caption_names_limiter_and_next_better_register_count():
     data = filled(256, 96, 8192)
     caption = occupancy_figure(data).caption.replace("\u00a0", " ").replace("\u202f", " ")
     assert caption == (
@@ -92,7 +92,7 @@ def test_registers_that_are_left_in_pieces_are_mentioned():
     assert not any("pieces" in text.get_text() for text in occupancy_figure(filled(256, 96, 8192)).axes[0].texts)
 
 
-def test_a_block_that_does_not_fit_is_answered_by_the_models_sentence():
+def test_block_that_does_not_fit_gets_the_models_sentence():
     with pytest.raises(DoesNotFit, match="registers run out"):
         filled(1024, 100, 0)
 

@@ -32,7 +32,7 @@ def recording():
     return found
 
 
-def test_events_are_the_warps_loads_stores_and_reads_in_their_order(recording):
+def test_events_are_the_warps_loads_stores_and_reads_in_order(recording):
     events = events_of(recording, 1024)
     low, high = (0, 1023), (1024, 2047)
     assert [event for event in events if event.kind != LOAD] == [

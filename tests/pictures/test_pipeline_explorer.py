@@ -52,7 +52,7 @@ def test_every_kernel_of_the_list_says_how_many_buffers_it_has():
     }
 
 
-def test_a_learners_kernel_brings_its_work_and_one_without_a_loop_over_k_is_told_so():
+def test_learners_kernel_brings_its_work_or_lacks_a_k_loop():
     kernel = get("shared_memory").replace(T=8)
     explorer = pipeline.explore(OwnKernel.of(kernel))
     loop = loop_of(kernel)

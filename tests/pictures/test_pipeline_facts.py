@@ -8,7 +8,7 @@ from helpers.pictures import CannotTell
 from helpers.pictures.pipeline.facts import loop_of
 
 
-def test_the_work_is_what_one_more_k_block_adds_to_the_machine_code():
+def test_work_is_what_one_more_k_block_adds_to_machine_code():
     kernel = get("double_buffered")
     loop = loop_of(kernel)
     depth, warps = kernel.params["BK"], kernel.threads // 32

@@ -35,7 +35,7 @@ def test_blocks_turns_and_bytes_are_counted(choice, told):
     assert plain(raster.facts_of(choice)).startswith(told)
 
 
-def test_a_kernel_with_this_tile_and_order_has_its_recorded_speed():
+def test_kernel_with_this_tile_and_order_has_its_recorded_speed():
     speed = recordings.find(raster.get("rasterized"), 4096, 4096, 4096).gflops
     assert f"rasterized: {raster.theme.thousands(speed)} GFLOPS, recorded" in raster.facts_of(raster.Choice(4096))
     assert "GFLOPS" not in raster.facts_of(raster.Choice(4096, device=devices.get("A6000")))

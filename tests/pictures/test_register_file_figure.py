@@ -34,7 +34,7 @@ def test_lost_cycles_stand_in_their_rows_and_in_the_caption():
 
 
 @pytest.mark.parametrize("count", [0, SHOWN + 1])
-def test_more_fmas_than_there_is_room_for_are_refused_with_a_sentence(count):
+def test_too_many_fmas_are_refused_with_a_sentence(count):
     with pytest.raises(ValueError, match="shows 1 to 32 FMAs"):
         shown([(48, 56, 17)] * count)
 

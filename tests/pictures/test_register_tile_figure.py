@@ -80,7 +80,7 @@ def _is(artist, colour: str) -> bool:
 
 
 @pytest.mark.parametrize("k", [0, 7])
-def test_what_a_step_reads_is_wide_enough_to_be_seen_and_stays_in_the_tile(k):
+def test_what_a_step_reads_is_wide_enough_and_inside_the_tile(k):
     large = RegisterTile(
         "large", 0, np.arange(128), np.arange(128), np.arange(8), np.arange(8), np.arange(8),
         tuple(tuple([("A", row) for row in range(8)] + [("B", column) for column in range(8)]) for _ in range(8)),

@@ -44,7 +44,7 @@ def test_kernel_stands_once_at_its_requested_intensity():
     assert roofline_figure(roof()).axes[1].get_xlabel() == "intensity: FLOP per byte moved"
 
 
-def test_a_few_names_stand_beside_their_dots_and_many_beside_the_plot():
+def test_few_names_stand_beside_dots_and_many_beside_the_plot():
     few = roofline_figure(roof(*(point(f"k{number}", 8, 900.0 * number) for number in (1, 2, 3))))
     assert {"k1", "k2", "k3"} <= {text.get_text() for text in few.axes[1].texts}
     many = roofline_figure(roof(*(point(f"k{number}", 8, 900.0 * number) for number in (1, 2, 3, 4))))
@@ -67,7 +67,7 @@ def test_a_kernel_that_was_not_timed_stands_on_the_roof():
         (point("k", 20, 100, blocks=4), "4 blocks for 132 SMs: the others have nothing to do"),
     ],
 )
-def test_the_caption_tells_what_limits_the_kernel(kernel, words):
+def test_caption_says_what_limits_the_kernel(kernel, words):
     assert words in said(roof(kernel), "k")
 
 

@@ -26,7 +26,7 @@ def test_a_product_frames_what_the_lane_holds_and_counts_it():
     assert sorted(len(one.get_paths()) for one in framed) == [1, 2]
 
 
-def test_a_learners_map_is_framed_where_it_is_not_the_instructions():
+def test_learners_map_is_framed_where_it_is_not_the_instructions():
     given = part("A", 16, 8)
     mine = part("A", 16, 8)
     assert "all 128 elements" in map_figure(mine, given, "maps").caption

@@ -45,7 +45,7 @@ def test_the_heat_is_what_was_recorded(level):
     assert any(one.startswith("STS") for one in store.sass) and any(one.startswith("st.shared") for one in store.ptx)
 
 
-def test_a_learners_kernel_comes_first_and_its_mistake_is_the_compilers_sentence():
+def test_learners_kernel_comes_first_with_the_compilers_sentence():
     assert shown(heat_source.explore(OWN)) == "picture"
     broken = OwnKernel(OWN_SOURCE.replace("A[2", "Q[2"), "mine", (32,), name="broken")
     explorer = heat_source.explore(broken)
@@ -74,7 +74,7 @@ def test_padding_moves_the_stores_wavefronts_and_nothing_else():
     assert "simulated in machine code" in found.caption
 
 
-def test_the_explorer_begins_with_the_kernel_that_the_step_is_a_change_to():
+def test_explorer_begins_with_the_kernel_that_the_step_changes():
     explorer = diff.explore("swizzled")
     assert explorer.old.value.name == "transposed"
     assert explorer.stage.note.value.startswith("An exclusive or permutes")

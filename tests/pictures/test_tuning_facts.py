@@ -16,7 +16,7 @@ def searched(monkeypatch):
     landscape.landscape_of.cache_clear()
 
 
-def test_a_cell_is_the_best_of_all_choices_of_the_other_parameters():
+def test_cell_is_the_best_over_all_other_parameters():
     grid = MEASURED.grid("BM", "WM", "gflops")
     assert grid[0].tolist() == [1000, 2000] and grid[1, 0] == 3000 and np.isnan(grid[1, 1])
     assert MEASURED.grid("BM", "WM", "floats_a_fma")[0].tolist() == [0.06, 0.02]  # the fewest
@@ -45,7 +45,7 @@ def test_speeds_come_from_the_recorded_search(searched):
     assert len(data.configurations) == len(landscape.space()) + 1
 
 
-def test_a_pair_is_a_configuration_that_was_measured_with_both_values(searched, monkeypatch):
+def test_pair_is_a_configuration_measured_with_both_values(searched, monkeypatch):
     deeper = [*SEARCH, measured(6.0, BM=128, BN=128, BK=8, WM=64, WN=32, TM=8, TN=8, STAGES=3)]
     monkeypatch.setattr(landscape.recordings, "load", lambda gpu, suite=None: deeper)
     ((others, two, three),) = landscape.pairs(H200.name, 4096, "STAGES", 2, 3)

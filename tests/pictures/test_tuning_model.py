@@ -33,7 +33,7 @@ def test_many_stages_make_shared_memory_the_limit():
     assert predict(devices.get("RTX A6000"), KERNEL.replace(BK=32, STAGES=4)).limiter == "nothing fits"
 
 
-def test_nothing_is_predicted_for_a_gpu_that_lacks_an_instruction_of_the_kernel():
+def test_gpu_lacking_an_instruction_gets_no_prediction():
     with pytest.raises(CannotRun, match="^warptiled does not run on sm_75, because it uses cp.async, which needs"):
         predict(devices.get("Tesla T4"), get("warptiled"))
 

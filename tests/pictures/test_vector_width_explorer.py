@@ -27,7 +27,7 @@ def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
     assert living_figures() <= before
 
 
-def test_a_misaligned_copy_is_refused_with_the_byte_in_the_caption():
+def test_misaligned_copy_is_refused_with_the_byte_in_the_caption():
     explorer = vector_width.explore(copy=Copy(129, 1))
     assert shown(explorer) == "picture"
     caption = vector_width.picture_of(WIDTHS[-1], Copy(129, 1)).caption
@@ -60,7 +60,7 @@ def test_a_learners_kernel_comes_first():
     assert caption.endswith("2 requests, 12 sectors.")
 
 
-def test_a_kernel_that_touches_no_memory_is_answered_in_a_sentence():
+def test_kernel_touching_no_memory_gets_a_sentence():
     idle = OWN_SOURCE.replace("C[threadIdx.x] = alpha * A[2 * threadIdx.x];", "")
     explorer = vector_width.explore(OwnKernel(idle, "mine", (32,), name="idle"))
     assert shown(explorer) == "sentence"

@@ -31,7 +31,7 @@ def test_opcodes_are_counted():
     assert opcodes([]) == "nothing"
 
 
-def test_the_caption_tells_what_became_of_the_scalar_loads():
+def test_caption_says_what_became_of_the_scalar_loads():
     drawn = vector_width_figure([VECTOR], WAYS, 2, "t", before=SCALAR)
     assert plain(drawn.caption) == "4 × LDG.E became 1 × LDG.E.128: requests 4 → 1, sectors 16 → 16."
     own = vector_width_figure([SCALAR], WAYS, 1, "t", before=SCALAR)

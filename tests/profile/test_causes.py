@@ -128,7 +128,7 @@ def test_double_arithmetic_that_is_meant_is_no_cause():
     assert of_source(source, "k", np.ones(n), np.ones(n), floats(n)) == ()
 
 
-def test_a_power_of_three_is_a_product_and_a_sine_has_a_fast_form():
+def test_power_of_three_is_a_product_and_sine_has_a_fast_form():
     source = """
     __global__ void k(const float *x, float *y) {
         const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -140,7 +140,7 @@ def test_a_power_of_three_is_a_product_and_a_sine_has_a_fast_form():
     assert sine.line == 5 and "write __sinf." in sine.advice and "error in the last digits" in sine.advice
 
 
-def test_spills_without_launch_bounds_are_told_from_arrays():
+def test_spills_without_launch_bounds_differ_from_arrays():
     source = (FOLDER / "spilled.cu").read_text(encoding="utf-8")
     many = source.replace("__launch_bounds__(256, 8) ", "").replace("48", "300")
     (cause,) = of_source(many, "mix", floats(300 * 128), floats(128), np.int32(128), grid=1)
@@ -148,7 +148,7 @@ def test_spills_without_launch_bounds_are_told_from_arrays():
     assert "smaller tiles" in cause.advice and cause.gain is None
 
 
-def test_a_64_bit_division_is_counted_with_the_function_that_it_calls():
+def test_division_of_64_bits_counts_the_function_it_calls():
     source = """
     __global__ void k(const long long *x, long long *y, long long n) {
         const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -38,7 +38,7 @@ def files(tmp_path):
     return [str(path) for path in paths]
 
 
-def test_the_page_opens_with_the_limiter_and_labels_the_time_as_predicted():
+def test_page_opens_with_the_limiter_and_calls_time_predicted():
     found = profile.profile(get("coalesced").launch(128, 128, 128))
     lines = profile.text(found).splitlines()
     assert lines[1] == found.prediction.limiter
@@ -68,7 +68,7 @@ def test_memory_requests_are_those_that_the_simulator_counts():
     assert loads.requests == counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]
 
 
-def test_loads_ask_l1_for_what_the_simulator_counts_and_dram_reads_each_array_once(tmp_path, capsys):
+def test_l1_requests_are_the_simulators_and_dram_reads_once(tmp_path, capsys):
     launch = get("coalesced").launch(64, 96, 128)
     kernel = run.simulated(launch.source, launch.entry, launch.options)
     with gpusim.record() as recording:
@@ -110,7 +110,7 @@ def test_hot_lines_are_sorted_and_carry_their_machine_code():
     assert any("LDS" in text for one in found for text in one.sass)
 
 
-def test_the_command_says_that_a_padded_transposition_is_faster_and_why(files, capsys):
+def test_command_says_a_padded_transposition_is_faster_and_why(files, capsys):
     conflicting, padded = files
     assert main([conflicting, "transpose", *LAUNCH, "--compare", padded]) == 0
     told = capsys.readouterr().out
@@ -150,12 +150,12 @@ def test_wrong_arguments_are_answered_with_a_sentence(files, capsys, args, sente
     assert sentence in capsys.readouterr().err
 
 
-def test_a_page_that_cannot_be_written_is_answered_with_a_sentence(files, tmp_path, capsys):
+def test_page_that_cannot_be_written_gets_a_sentence(files, tmp_path, capsys):
     assert main([files[0], "transpose", *LAUNCH, "--html", str(tmp_path / "nowhere" / "page.html")]) == 1
     assert "No such file or directory" in capsys.readouterr().err
 
 
-def test_requests_whose_lanes_share_words_never_cost_less_than_at_best():
+def test_requests_sharing_words_never_cost_less_than_the_best():
     source = """
     __global__ void sums(float *to) {
         __shared__ float4 all[8];
@@ -176,7 +176,7 @@ def few_blocks() -> profile.Profile:
     return profile.profile(get("block_tile_2d").launch(512, 512, 2048))
 
 
-def test_the_sentence_and_the_bars_give_a_stall_as_a_part_of_the_same_time():
+def test_sentence_and_bars_give_a_stall_as_part_of_the_same_time():
     found = few_blocks()
     assert sum(found.shares.values()) == pytest.approx(1)
     assert found.shares["empty"] > max(found.shares[name] for name in found.cycles.waits)
@@ -218,7 +218,7 @@ FILL = "__global__ void fill(float *to) { to[blockIdx.x * 64 + threadIdx.x] = 1;
 FILLS = ("fill", "--grid", "8", "--block", "64", "--args")
 
 
-def test_a_store_beyond_the_end_in_the_last_of_eight_blocks_is_named(tmp_path, capsys):
+def test_store_beyond_the_end_in_the_last_block_is_named(tmp_path, capsys):
     (file := tmp_path / "fill.cu").write_text(FILL)
     assert main([str(file), *FILLS, "511"]) == 1
     assert "thread (63, 0, 0) of block (7, 0, 0) wrote 4 bytes outside the arrays: index 511" in capsys.readouterr().err
@@ -276,7 +276,7 @@ def test_a_comparison_is_written_as_two_pages(files, tmp_path, capsys):
     assert text.count("<b>The limit is") == 2 and text.count("Line 8: loading from shared memory takes") == 1
 
 
-def test_a_struct_and_a_file_that_is_not_there_are_answered_with_a_sentence(tmp_path, capsys):
+def test_struct_or_missing_file_gets_a_sentence(tmp_path, capsys):
     file = tmp_path / "fill.cu"
     size = "struct Size { int rows; };"
     file.write_text(f"{size} __global__ void fill(float *to, Size size) {{ to[threadIdx.x] = size.rows; }}")
@@ -322,7 +322,7 @@ __global__ void rounds(unsigned *to) {
 """
 
 
-def test_a_loop_without_end_whose_state_changes_is_named_in_seconds(tmp_path, capsys):
+def test_endless_loop_with_changing_state_is_named_in_seconds(tmp_path, capsys):
     if compiled.library() is None:
         pytest.skip("there is no compiled engine here")
     (file := tmp_path / "rounds.cu").write_text(RANDOM.replace("NEXT", "(s * 1664525u + 1013904223u) | 8u"))
@@ -334,7 +334,7 @@ def test_a_loop_without_end_whose_state_changes_is_named_in_seconds(tmp_path, ca
     assert "line 4: for (; s; ++n) s = (s * 1664525u + 1013904223u) | 8u;" in told
 
 
-def test_a_long_loop_that_ends_is_predicted_and_its_arrays_stay_as_they_are(monkeypatch):
+def test_long_finite_loop_is_predicted_and_keeps_its_arrays(monkeypatch):
     monkeypatch.setattr(trace, "DOUBTFUL", 1000)
     asked = []
     never_ends = compiled.never_ends

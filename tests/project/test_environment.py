@@ -38,7 +38,7 @@ def conda(name: str) -> tuple[list[str], list[str]]:
 @pytest.mark.parametrize(
     ("name", "to_root", "extras"), [("environment.yml", ".", "[gpu]"), (".binder/environment.yml", "..", "")]
 )
-def test_an_environment_file_adds_python_and_pip_and_leaves_the_rest_to_pyproject(name, to_root, extras):
+def test_environment_file_adds_python_and_pip_to_pyproject(name, to_root, extras):
     (python, pip), lines = conda(name)
     assert pip == "pip"
     minor = re.fullmatch(r"python=(\d+\.\d+)", python)
@@ -56,7 +56,7 @@ def test_both_environment_files_have_the_same_python():
     assert conda("environment.yml")[0] == conda(".binder/environment.yml")[0]
 
 
-def test_the_classifiers_begin_with_the_oldest_python_that_the_project_allows():
+def test_classifiers_begin_with_the_oldest_allowed_python():
     versions = setup_environment.tested_versions((ROOT / "pyproject.toml").read_text())
     assert versions == sorted(versions)
     allowed = SpecifierSet(PROJECT["requires-python"])

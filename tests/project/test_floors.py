@@ -66,7 +66,7 @@ def skeleton(tmp_path_factory):
     return folder
 
 
-def test_the_face_of_gpusim_fits_in_the_head_and_each_name_is_there():
+def test_face_of_gpusim_is_short_and_each_name_exists():
     assert len(gpusim.__all__) <= MOST_NAMES
     assert {name: getattr(gpusim, name) is not None for name in gpusim.__all__} == dict.fromkeys(gpusim.__all__, True)
     with pytest.raises(AttributeError, match="no attribute 'rceord'; it has Captured"):
@@ -88,7 +88,7 @@ def _compiles_or_records(tree: ast.AST) -> list[str]:
 
 
 @pytest.mark.parametrize("files", ["pictures/*/explorer.py", "exercises/**/*.py"])
-def test_explorers_and_exercises_compile_and_record_by_helpers_run(files):
+def test_explorers_and_exercises_compile_by_helpers_run(files):
     sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "helpers").glob(files)}
     assert sources
     assert {path: found for path, text in sources.items() if (found := _compiles_or_records(ast.parse(text)))} == {}

@@ -52,7 +52,7 @@ STEP = new_markdown_cell("## 2 · See")
 SLIDE = Planned(2, "A title", "Some words.", "picture", "draw()")
 
 
-def test_a_section_of_the_file_is_a_slide_with_one_thing_to_look_at():
+def test_section_is_a_slide_with_one_thing_to_look_at():
     text = "# Slides\n\n## 3 · It says this\n\nA **word** or\ntwo.\n\nfilm: x.explore() | warps = 1, 2\n"
     assert planned(text) == [
         Planned(3, "It says this", "A **word** or\ntwo.", "film", "x.explore()", ("warps = 1, 2",))
@@ -74,7 +74,7 @@ def test_what_is_no_slide_is_refused_with_its_reason(text, sentence):
         planned(text)
 
 
-def test_a_slide_shows_the_stored_output_of_the_steps_cell_that_has_its_text():
+def test_slide_shows_the_stored_output_of_its_steps_cell():
     other = new_markdown_cell("## 3 · Do")
     found = deck.slides(book(DRAW, drawn("draw()"), STEP, drawn("draw()  # this"), other), [SLIDE])
     assert (found[0].cell, found[0].kind) == (3, "picture")
@@ -88,7 +88,7 @@ def test_a_slide_shows_the_stored_output_of_the_steps_cell_that_has_its_text():
     assert deck.slides(book(STEP, drawn()), [SLIDE], frames=False)[0].shown == ()
 
 
-def test_a_picture_is_drawn_after_the_cells_that_its_names_come_from_and_no_others():
+def test_picture_is_drawn_after_only_the_cells_it_needs():
     cells = ("left = 2", "words = {}", "words[0] = 'A caption that states 3 numbers.'", "1 / 0", "%%cuda x\nint words;")
     notebook = book(*map(new_code_cell, cells), DRAW, STEP, new_code_cell("draw(words[0])"))
     assert redrawn.needed(notebook, 7)[0] == [1, 2, 5]
@@ -130,7 +130,7 @@ def test_a_live_slide_says_which_output_of_its_cell_it_shows():
     assert [one["columns"] for one in slides if one["title"] == "The second ladder"] == [[1, 3, 4, 5, 6]]
 
 
-def test_a_live_picture_is_the_courses_where_a_name_means_something_else(monkeypatch):
+def test_live_picture_is_the_courses_despite_reused_names(monkeypatch):
     shown = []
     monkeypatch.setattr(live, "display", shown.append)
     monkeypatch.setattr(live, "get_ipython", lambda: SimpleNamespace(user_ns={"layouts": "a later cell's"}))
@@ -195,7 +195,7 @@ def test_a_line_of_code_too_long_for_a_slide_is_refused():
         deck.slides(book(step), [replace(SLIDE, kind="block", what="x =")])
 
 
-def test_a_kernel_is_an_excerpt_of_at_most_fourteen_lines_in_the_colours_of_cuda():
+def test_kernel_is_an_excerpt_of_at_most_14_coloured_lines():
     kernel = replace(SLIDE, kind="kernel", what="tiled", how=("float sum = 0.0f;", "// 6"))
     shown = deck.slides(book(STEP), [kernel])[0].shown[0]
     assert 'data-lines="8"' in shown and 'class="kt"' in shown and "__syncthreads" in shown
@@ -203,7 +203,7 @@ def test_a_kernel_is_an_excerpt_of_at_most_fourteen_lines_in_the_colours_of_cuda
         deck.slides(book(STEP), [replace(kernel, how=())])
 
 
-def test_a_film_is_the_explorer_at_each_value_of_a_control_without_its_captions():
+def test_film_is_the_explorer_at_each_value_without_captions():
     film = replace(SLIDE, kind="film", what="scheduler.explore()", how=("warps = 1, 4",))
     found = deck.slides(book(STEP), [film])[0]
     assert found.cell is None and len(set(found.shown)) == 2
@@ -229,7 +229,7 @@ def test_task_begins_an_exercise_and_code_is_in_a_cell_before():
 
 
 @pytest.mark.parametrize("workshop", plan.course().routes, ids=lambda one: one.name)
-def test_the_slides_of_a_workshop_tell_the_clock_and_ask_before_they_answer(workshop):
+def test_workshop_slides_show_the_clock_and_ask_first(workshop):
     minute, seen = 0, []
     for part in route.parts(workshop, plan.course(), plan.FOLDER, frames=False):
         told = [part.notes, *(slide.notes for slide in part.slides)]
@@ -256,7 +256,7 @@ def test_the_notes_of_a_step_stand_at_its_first_slide():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_notebook_says_slides_whose_things_and_numbers_are_in_it(path):
+def test_every_notebook_says_slides_whose_numbers_are_in_it(path):
     slides, text = said(path), notebook(path)
     assert len(slides) >= 8
     assert [one.cell for one in deck.slides(text, slides, frames=False)]
@@ -267,7 +267,7 @@ def test_every_notebook_says_slides_whose_things_and_numbers_are_in_it(path):
             assert re.search(rf"\b{number}\b", everything), f"{slide.title}: {number} is not in the notebook"
 
 
-def test_every_step_of_a_route_has_a_slide_and_notes_for_the_speaker():
+def test_every_step_of_a_route_has_a_slide_and_speaker_notes():
     for workshop in plan.course().routes:
         for stop in workshop.stops:
             if isinstance(stop, plan.Pause):
@@ -279,7 +279,7 @@ def test_every_step_of_a_route_has_a_slide_and_notes_for_the_speaker():
             assert set(stop.steps) <= set(speaker.notes(path))
 
 
-def test_a_workshop_gives_each_step_at_least_the_time_that_its_slides_take():
+def test_workshop_gives_each_step_the_time_of_its_slides():
     """A minute and a half to look, three to choose an answer; to write, four and one more for each line."""
     for stop in (stop for workshop in plan.course().routes for stop in workshop.stops if isinstance(stop, plan.Stop)):
         path = plan.course().notebook(stop.notebook).path
@@ -292,7 +292,7 @@ def test_a_workshop_gives_each_step_at_least_the_time_that_its_slides_take():
             assert notes[step].minutes >= least, f"{path.stem}, step {step}: {notes[step].minutes} minutes, not {least}"
 
 
-def test_jupyterlab_is_told_the_same_slides_and_which_cells_are_alive():
+def test_jupyterlab_gets_the_same_slides_and_live_cells():
     told = live.slides(BOOK.file).data
     slides, whole = said(BOOK.path), told["shows"][0]["slides"]
     assert [one["title"] for one in whole] == [slide.title for slide in slides]
@@ -403,7 +403,7 @@ PAPER = "one => getComputedStyle(one.closest('section')).backgroundColor"
 
 
 @pytest.mark.browser
-def test_each_key_shows_the_next_frame_of_a_film_and_a_dark_page_has_dark_slides(browser, tmp_path):
+def test_keys_show_a_films_next_frame_and_dark_pages_dark_slides(browser, tmp_path):
     frames = tuple(f'<img class="frame" alt="{name}" src="data:image/png;base64,{PNG}">' for name in "abc")
     assert examined(browser, tmp_path, replace(PICTURE, kind="film", shown=frames)).facts.frames == 3
     context = browser.new_context(offline=True, color_scheme="dark")

@@ -115,7 +115,7 @@ def weak_marks(shown: list[Artist]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("draw", DRAWN)
-def test_letters_and_marks_stand_out_on_a_light_page_and_on_a_dark_one(draw):
+def test_letters_and_marks_contrast_on_light_and_dark_pages(draw):
     drawn = draw()
     if not isinstance(drawn, theme.Figure):
         pytest.skip("drawn as HTML, in the page's own colours")

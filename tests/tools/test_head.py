@@ -21,7 +21,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_first_the_last_and_one_between_show_their_neighbours(folder):
+def test_first_last_and_middle_show_their_neighbours(folder):
     assert head.trail("00", COURSE, folder) == (
         "*Notebook 00 of the course:* **start (you are here)** → [loop](01_loop.ipynb) → threads → …"
     )
@@ -34,7 +34,7 @@ def test_the_first_the_last_and_one_between_show_their_neighbours(folder):
         head.trail("15", COURSE, folder)
 
 
-def test_heading_line_and_minutes_are_written_anew_and_nothing_else(folder):
+def test_only_heading_line_and_minutes_are_written_anew(folder):
     text = "# Old title\n\n*Notebook 01 of the course: an old\nline → …*\n\n**250 minutes.** More. **1 minute** of it."
     once = head.with_head(text, COURSE, folder)
     assert once == (
@@ -46,7 +46,7 @@ def test_heading_line_and_minutes_are_written_anew_and_nothing_else(folder):
 
 
 @pytest.mark.parametrize("text", ["# Title\n\n**3 minutes.** No line.", "# Title\n\n*Notebook 77 of the course:* …"])
-def test_a_text_that_names_no_notebook_of_the_plan_stays_as_it_is(text, folder):
+def test_text_naming_no_planned_notebook_stays_as_it_is(text, folder):
     assert head.with_head(text, COURSE, folder) == text
 
 

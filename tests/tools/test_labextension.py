@@ -18,7 +18,7 @@ def test_it_was_built_from_the_source_as_it_stands():
     assert digest == labextension.digest_of_source(), "the source was changed: make labextension"
 
 
-def test_what_is_kept_is_small_and_names_no_address_of_a_registry():
+def test_what_is_kept_is_small_and_names_no_registry():
     assert sum(path.stat().st_size for path in BUILT) < 100_000
     assert not [path.name for path in BUILT if path.suffix == ".map"]
     assert not [path.name for path in BUILT if re.search(r"https?://|sourceMappingURL", path.read_text())]

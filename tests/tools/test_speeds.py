@@ -15,7 +15,7 @@ QUICK = [params for params in WANTED if params["TM"] * params["TN"] <= 32]  # wh
 
 
 @pytest.mark.parametrize("gpu", speeds.GPUS)
-def test_they_are_of_todays_model_and_kernel_and_there_for_every_configuration(gpu):
+def test_speeds_are_of_todays_model_for_every_configuration(gpu):
     content = recordings.raw(gpu, landscape.PREDICTED)
     assert content["gpu"] == gpu and speeds.about(gpu).items() <= content.items(), "python -m helpers.tools.speeds"
     found = landscape.predicted_speeds(gpu)
@@ -29,7 +29,7 @@ def test_they_are_what_the_model_says_today(params):
     assert again == [landscape.predicted_speeds(gpu)[tuple(params.values())] for gpu in speeds.GPUS]
 
 
-def test_a_configuration_that_cannot_be_predicted_is_told_and_left_out(monkeypatch, capsys):
+def test_unpredictable_configuration_is_named_and_left_out(monkeypatch, capsys):
     def fails(*_):
         raise cycles.NoConstants("no constants")
 

@@ -67,7 +67,7 @@ def test_a_missing_brace_shows_the_one_that_was_never_closed():
     )
 
 
-def test_a_static_assertion_tells_for_which_instantiation():
+def test_a_static_assertion_names_its_instantiation():
     source = (
         'template <int B> __global__ void k(int *x) {\n    static_assert(B % 32 == 0, "B must be whole warps");\n}\n'
     )
@@ -76,7 +76,7 @@ def test_a_static_assertion_tells_for_which_instantiation():
     assert "with B=33" in shown
 
 
-def test_the_argument_types_of_a_call_that_fits_no_function_are_shown():
+def test_argument_types_of_an_unresolved_call_are_shown():
     source = "__global__ void k(int *x) {\n    atomicAdd(&x, 3);\n}\n"
     assert message(source) == (
         'kernel.cu:2: error: no instance of overloaded function "atomicAdd" matches the argument list\n'
@@ -175,7 +175,7 @@ def test_an_unknown_architecture_is_answered_with_the_known_ones():
     assert message(KERNELS, "plain", UnknownArchitecture, arch=(9, 0)).startswith("(9, 0) is not an architecture")
 
 
-def test_wrong_options_are_told():
+def test_wrong_options_are_named():
     assert message(KERNELS, "plain", options=("--nope",)) == (
         "NVRTC, the compiler that CuPy's RawModule and the simulator use, does not know the option '--nope'; it has "
         "fewer than nvcc. Leave it out."
@@ -190,7 +190,7 @@ def test_wrong_options_are_told():
     assert message(KERNELS, "plain", options=(3,)) == "the option 3 is of type int; options are strings"
 
 
-def test_a_source_that_is_no_text_is_told():
+def test_a_source_that_is_no_text_gets_a_sentence():
     assert message(None, "k") == (
         "the source is of type NoneType; expected the CUDA C++ text itself, a str. "
         'For a file, give pathlib.Path("kernel.cu").read_text().'
@@ -216,20 +216,20 @@ int main() {
 """
 
 
-def test_host_code_is_told_once_and_its_other_lines_are_named_together():
+def test_host_code_is_named_once_with_its_other_lines():
     told = message("#include <iostream>\n" + HOST)
     assert told.count("is host code: to allocate, to copy and to launch is Python's part here") <= 2  # and <<< >>>
     assert 'identifier "cudaMalloc" is undefined' in told and '"cudaFree"' not in told
     assert "Host code, too: lines 7, 8. Leave out main and every other function that runs on the CPU." in told
 
 
-def test_a_header_of_the_project_that_a_source_comes_from_is_to_be_left_out():
+def test_header_of_the_sources_project_is_to_be_left_out():
     told = message('#include "utils/common.h"\n' + HOST.split("int main")[0])
     assert "utils/common.h is a file of the project that this source comes from" in told
     assert "NVRTC found no" not in told
 
 
-def test_a_kernel_that_launches_kernels_is_said_not_to_be_modelled():
+def test_kernel_that_launches_kernels_is_said_not_to_be_modelled():
     told = message("__global__ void c(int *o) { o[0] = 1; }\n__global__ void k(int *o) { c<<<1, 1>>>(o); }")
     assert (
         "<<< >>> is host code" in told and "Kernels that launch kernels, dynamic parallelism, are not modelled" in told
@@ -263,19 +263,19 @@ def test_texture_references_are_said_to_be_objects_today():
     assert "References such as texture<float, 2> went with CUDA 12" in told and "gpu.cuda.texture makes them" in told
 
 
-def test_headers_of_the_host_that_device_code_has_elsewhere_are_named():
+def test_host_headers_with_device_equivalents_are_named():
     kernel = "\n__global__ void k(float *C) { C[0] = 1; }"
     assert "finds it as <cuda/std/atomic>, with its names in cuda::std." in message("#include <atomic>" + kernel)
     assert "Thrust's functions are called by host code" in message("#include <thrust/sort.h>" + kernel)
 
 
-def test_a_missing_semicolon_is_looked_for_at_the_end_of_the_line_before():
+def test_missing_semicolon_is_sought_at_the_previous_lines_end():
     told = message("__global__ void k(float *C) {\n    int a = 1\n    int b = 2;\n    C[0] = a + b;\n}")
     assert "Look at the end of the line before: the ; is missing there." in told
     assert "line before" not in message("__global__ void k(float *C) {\n    int a = 1 int b;\n}")
 
 
-def test_two_indices_of_an_array_with_one_are_told_how_rows_lie():
+def test_two_indices_of_a_flat_array_get_how_rows_lie():
     told = message("__global__ void k(float *C, int N) {\n    C[threadIdx.y][threadIdx.x] = 0;\n}")
     assert "element (row, col) of rows that are W numbers long is C[row * W + col]" in told
 
@@ -307,7 +307,7 @@ def test_the_many_functions_that_do_not_fit_are_not_listed():
         ("for (i = 0; i < K; ++i) sum += A[i];", "declared with its type when it gets its first value: int i = …"),
     ],
 )
-def test_a_line_of_python_is_told_what_it_is_in_cpp(line, hint):
+def test_a_line_of_python_gets_its_form_in_cpp(line, hint):
     source = (
         "__global__ void k(int K, float *A) {\n    int row = threadIdx.x;\n    float sum = 0.0f;\n"
         f"    {line}\n    A[row] = sum;\n}}\n"
@@ -351,7 +351,7 @@ def test_crashing_source_gets_a_sentence_and_the_session_goes_on():
 
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_120a"])
-def test_who_multiplies_by_warp_groups_elsewhere_is_told_that_hopper_alone_does(arch):
+def test_warp_group_products_elsewhere_are_said_to_be_hoppers(arch):
     with pytest.raises(compiler.CompileError, match=f"not supported on .target '{arch}'") as caught:
         compiler.compile(WGMMA.replace("DESCRIPTOR", "given"), "kernel", arch=arch)
     assert str(caught.value).count('Hopper\'s alone, arch="sm_90a"') == 1 and "tcgen05" not in str(caught.value)

@@ -62,7 +62,7 @@ def test_name_of_a_kernel_in_a_namespace_is_given():
     gpusim.RawModule(source).get_function("a::b::k")
 
 
-def test_kernel_that_is_left_out_is_looked_for_between_if_and_endif():
+def test_left_out_kernel_is_sought_between_if_and_endif():
     source = "#ifdef FAST\n__global__ void k() {}\n#endif\n__global__ void other() {}"
     assert message(source).startswith("the compiler did not see k: does it stand between #if or #ifdef and #endif?")
     gpusim.RawModule(source, options=("-DFAST",)).get_function("k")

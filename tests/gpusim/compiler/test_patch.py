@@ -50,12 +50,12 @@ def test_without_reuse_the_marks_are_gone_and_nothing_else():
     assert ".reuse" in before and after == before.replace(".reuse", "")
 
 
-def test_without_b_every_fma_reads_rz_in_its_place_and_marks_nothing_there():
+def test_without_b_every_fma_reads_rz_and_marks_nothing():
     before, after = fmas(text_with(same)), fmas(text_with(patch.without_b))
     assert after == [(result, a, kept, "RZ", "", c) for result, a, kept, _, _, c in before]
 
 
-def test_without_fragments_every_wide_load_is_dropped_and_no_other():
+def test_without_fragments_every_wide_load_is_dropped_only():
     before, after = text_with(same), text_with(patch.without_fragments)
     assert set(LOAD.findall(before)) != {"RZ"} == set(LOAD.findall(after))
     assert LOAD.sub("LDS.128 RZ", before) == after

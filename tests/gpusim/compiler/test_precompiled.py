@@ -42,7 +42,7 @@ def test_precompiled_headers_save_time_and_keep_the_code(monkeypatch):
     assert compiler.compile(source(4), "kernel") == kernels[2]
 
 
-def test_a_mistake_below_kept_headers_is_told_as_ever():
+def test_a_mistake_below_kept_headers_is_reported_unchanged():
     for number in (2, 3):
         compiler.compile(QUICK.replace("NUMBER", str(number)), "kernel")
     with pytest.raises(compiler.CompileError, match=r"kernel.cu:2: error: identifier .y. is undefined"):
@@ -61,7 +61,7 @@ def test_a_mistake_below_kept_headers_is_told_as_ever():
     ],
     ids=["the same lines", "another comment", "another macro", "a declaration before", "a quick header", "no header"],
 )
-def test_headers_are_kept_for_the_second_source_that_begins_with_the_same_lines(one, other, kept):
+def test_headers_are_kept_for_a_second_source_that_begins_alike(one, other, kept):
     assert precompiled.options(one, ()) == ()
     assert bool(precompiled.options(other, ())) == kept
     assert precompiled.options(other, ("-DN=2",)) == ()

@@ -9,9 +9,9 @@ from tests.gpusim.foreign.rows import held, right
 
 I32, F16, F32, F64 = np.int32, np.float16, np.float32, np.float64
 
-PRODUCTS = "test_tensor_core.py::test_every_product_of_a_tensor_core_is_bit_for_bit_the_one_of_an_h200"
+PRODUCTS = "test_tensor_core.py::test_every_tensor_core_product_has_the_bits_of_an_h200"
 PTX_PRODUCTS = "test_tensor_core.py::test_ptx_multiplies_matrices_as_the_machine_code_does"
-TILES = "test_tensor_core.py::test_ptx_loads_multiplies_and_stores_tiles_of_wmma_as_the_machine_code_does"
+TILES = "test_tensor_core.py::test_ptx_wmma_gives_the_tiles_of_the_machine_code"
 held(
     "mma_e4m3 mma_m16n8k16_f16_f32 mma_m16n8k16_f16_f16 mma_m16n8k8_f16 mma_m16n8k16_bf16 mma_m16n8k8_tf32 "
     "mma_m16n8k4_tf32 mma_m16n8k32_s8 mma_m16n8k64_s4 mma_m16n8k256_b1 mma_m8n8k4_f64 mma_m8n8k16_s8 mma_m16n8k8_f64",

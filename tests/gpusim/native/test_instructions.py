@@ -151,7 +151,7 @@ SPECIAL_FUNCTIONS = {"rcp": "RCP", "rsqrt": "RSQ", "sqrt": "SQRT", "ex2": "EX2",
 
 
 @pytest.mark.parametrize("name", SPECIAL_FUNCTIONS)
-def test_special_functions_of_special_operands_are_those_of_an_h200(name):
+def test_special_functions_of_special_operands_match_an_h200(name):
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))["special functions"][name]
     operands, answers = (np.resize([int(text, 16) for text in row], 32) for row in (recorded, recorded.values()))
     if name in ("sin", "cos"):  # of the recorded kernels' FMUL.RZ with 1 / 2 pi, which comes before them
@@ -162,7 +162,7 @@ def test_special_functions_of_special_operands_are_those_of_an_h200(name):
     assert rows[0].tolist() == answers.tolist()
 
 
-def test_every_operation_that_decoding_names_is_one_of_the_c_program():
+def test_every_decoded_operation_is_one_of_the_c_program():
     frontends = Path(decoded.__file__).parent
     files = (*frontends.glob("*/decoding/*.py"), *frontends.glob("*/opcodes.py"))
     text = "".join(one.read_text(encoding="utf-8") for one in (Path(decoded.__file__), *files))

@@ -61,7 +61,7 @@ def test_both_engines_record_the_same(monkeypatch, name, shape, level):
         assert traced(first) == traced(second)
 
 
-def test_a_kernel_lets_go_of_the_statements_that_it_was_decoded_from():
+def test_kernel_releases_the_statements_it_was_decoded_from():
     naive = gemm_kernels.get("naive")
     prepared = run.simulated(naive.source + "\n// its statements", naive.entry).prepared("sass")
     assert prepared.machine is prepared.machine is not None
@@ -87,7 +87,7 @@ STORED = """extern "C" __global__ void k(const unsigned *a, unsigned *sums) {
 
 
 @pytest.mark.parametrize("level", ("sass", "ptx"))
-def test_matrices_are_stored_to_shared_memory_by_the_compiled_engine(level):
+def test_compiled_engine_stores_matrices_to_shared_memory(level):
     a, sums = np.arange(256, dtype=np.uint16).view(np.uint32), np.zeros(192, np.uint32)
     kernel = gpusim.RawModule(code=STORED, arch="sm_90").get_function("k")
     with gpusim.record(level=level):
@@ -111,7 +111,7 @@ def test_traces_are_read_one_by_one_as_from_a_list():
         traces[len(every)]
 
 
-def test_requests_of_a_pattern_are_counted_for_the_array_that_each_of_them_reaches():
+def test_requests_of_a_pattern_count_for_the_array_they_reach():
     source = """
         extern "C" __global__ void k(const float* a, const float* b, float* sums) {
             float sum = 0;

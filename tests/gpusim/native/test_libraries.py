@@ -64,7 +64,7 @@ def test_a_library_that_was_cut_short_is_built_anew(fresh):
 
 
 @needs_a_compiler
-def test_without_a_cache_a_library_is_kept_for_this_process_alone(fresh, monkeypatch):
+def test_library_without_a_cache_is_kept_for_this_process_only(fresh, monkeypatch):
     monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, "off")
     native.load(SMALL)
     assert not (fresh / "native").exists()
@@ -102,7 +102,7 @@ def test_a_processor_gets_the_libraries_that_it_executes(monkeypatch, able, leve
     assert building.levels() == levels and building.wanted("engine").keys() == built
 
 
-def test_a_library_for_older_processors_serves_where_there_is_no_better_one(fresh, monkeypatch):
+def test_library_for_older_processors_serves_as_the_fallback(fresh, monkeypatch):
     monkeypatch.setattr(building, "levels", lambda: (3, 1))
     (building.HOME / SMALL / building.BUILT).mkdir()
     plain = building.HOME / SMALL / building.BUILT / building.name(SMALL, 1)

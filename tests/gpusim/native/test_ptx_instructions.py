@@ -17,7 +17,7 @@ from gpusim.isa.ptx.opcodes import decode
 from tests.gpusim.instructions import parsed
 
 
-def test_every_operation_that_decoding_names_is_one_of_the_c_program():
+def test_every_decoded_operation_is_one_of_the_c_program():
     files = Path(decoding.__file__).parent.glob("*.py")
     calls = [node for one in files for node in ast.walk(ast.parse(one.read_text(encoding="utf-8")))]
     named = {

@@ -303,7 +303,7 @@ def test_matrices_are_stored_and_loaded_by_the_compiled_engine(transposed):
 
 
 @pytest.mark.parametrize("name", ["count", "and", "or"])
-def test_a_barrier_whose_result_nobody_reads_is_decoded(name):
+def test_a_barrier_with_an_unread_result_is_decoded(name):
     body = f"__syncthreads_{name}(x[threadIdx.x]); x[threadIdx.x] = 1;"
     source = f'extern "C" __global__ void kernel(int *x) {{ {body} }}'
     prepared = gpusim.RawModule(code=source, arch="sm_90").get_function("kernel").prepared("ptx")

@@ -82,7 +82,7 @@ def test_repeated_loop_issues_and_asks_for_the_same(name, shape, monkeypatch):
 SPILLED = {"BM": 128, "BN": 64, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "STAGES": 3, "BLOCKS": 4}
 
 
-def test_an_address_that_was_put_off_to_local_memory_is_there_again(monkeypatch):
+def test_address_spilled_to_local_memory_is_restored(monkeypatch):
     """Its 128 registers do not hold it. What is stored there matters as soon as something that is loaded does."""
     short, whole = both(cycles.captured(get("autotuned", **SPILLED).launch(256, 192, 512)), monkeypatch)
     assert short.warp_instructions == whole.warp_instructions
@@ -108,7 +108,7 @@ def test_persistent_kernel_traced_in_part_takes_as_long(name, monkeypatch):
 
 @pytest.mark.parametrize("other", [0, 1])
 @pytest.mark.parametrize(("source", "dtype"), [(LED_BY_A_SUM, np.float32), (LED_BY_A_LOAD, np.int32)])
-def test_a_loop_whose_sums_or_loads_lead_to_branches_behind_it_is_executed_whole(source, dtype, other, monkeypatch):
+def test_loop_whose_values_lead_to_later_branches_runs_whole(source, dtype, other, monkeypatch):
     n = 1000
     numbers = np.random.default_rng(1).integers(0, 2, (n, 32)).astype(dtype)
     with gpusim.capture() as caught:

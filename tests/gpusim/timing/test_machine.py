@@ -66,7 +66,7 @@ def told(kernel, off, count=1, **powers):
     return [Told(f"{kernel} {size}", off, **powers) for size in range(count)]
 
 
-def test_what_all_kernels_ask_for_is_fitted_and_the_rest_stays_as_it_was_believed(fitted):
+def test_what_all_kernels_ask_for_is_fitted_and_the_rest_is_kept(fitted):
     found = fitted(*(one for number in range(20) for one in told(f"kernel{number}", -0.2, write_ahead=1)))
     assert found["write_ahead"] == pytest.approx(errors.BELIEVED["write_ahead"][0] * 1.2, rel=0.03)
     assert all(found[name] == value for name, (value, _) in errors.BELIEVED.items() if name != "write_ahead")

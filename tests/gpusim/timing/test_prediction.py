@@ -27,7 +27,7 @@ def recorded_as_timed(launch):
 
 
 @pytest.mark.parametrize("name", ["naive", "shared_memory", "vectorized", "warptiled"])
-def test_one_block_issues_and_asks_for_exactly_what_the_simulator_counts(name):
+def test_block_issues_and_requests_what_the_simulator_counts(name):
     launch = get(name).launch(128, 256, 40)  # whole tiles: no warp diverges
     launch = replace(launch, grid=(1, 1, 1))
     counters = recorded_as_timed(launch).counters
@@ -39,7 +39,7 @@ def test_one_block_issues_and_asks_for_exactly_what_the_simulator_counts(name):
         assert result.shared_wavefronts == sum(shared)
 
 
-def test_no_time_is_predicted_of_one_gpu_from_machine_code_of_another():
+def test_no_time_is_predicted_for_another_gpus_machine_code():
     launch = get("naive").launch(32, 32, 32)
     module = gpusim.RawModule(code=launch.source, options=launch.options, name_expressions=[launch.entry], arch="sm_80")
     kernel = module.get_function(launch.entry)
@@ -73,7 +73,7 @@ extern "C" __global__ void copies(const float *from, float *out) {
         ("lane % 4 * 32 + lane / 4", "lane % 4 * 32 + lane / 4", 4),  # whoever meets on one side meets on the other
     ],
 )
-def test_a_copy_of_words_waits_in_the_model_as_long_as_the_simulator_counts(reads, writes, waits):
+def test_copy_of_words_waits_in_the_model_as_counted(reads, writes, waits):
     code = COPIES.replace("READS", reads).replace("WRITES", writes)
     with gpusim.record() as recording:
         gpusim.RawModule(code=code).get_function("copies")((1,), (32,), (np.zeros(1024, "f4"), np.zeros(32, "f4")))
@@ -88,7 +88,7 @@ def test_a_copy_of_words_waits_in_the_model_as_long_as_the_simulator_counts(read
 @pytest.mark.parametrize(
     ("K", "why"), [(64, "all rows begin in one bank"), (65, "all banks differ: the tags of four lines in each cycle")]
 )
-def test_a_load_of_many_lines_takes_l1_as_long_as_its_banks_or_its_tags_do(K, why):
+def test_load_of_many_lines_takes_l1_its_banks_or_its_tags(K, why):
     launch = replace(get("naive").launch(64, 64, K), grid=(1, 1, 1))
     machine = cycles.machine(devices.DEFAULT.name)
     known = machine.constants
@@ -137,7 +137,7 @@ extern "C" __global__ void updates(int *to) {
         ("atomicAdd((float *)at, 1.0f)", 32 + 32),  # a loop of loads and of swaps, of which one lane's succeeds
     ],
 )
-def test_lanes_update_one_word_in_turn_but_fail_at_once_where_a_loop_tries_again(how, wavefronts):
+def test_lanes_update_a_word_in_turn_but_fail_at_once_in_a_loop(how, wavefronts):
     kernel = gpusim.RawModule(code=UPDATES.replace("HOW", how)).get_function("updates")
     with gpusim.record() as recording:
         kernel((1,), (32,), (np.zeros(32, "i4"),))
@@ -163,7 +163,7 @@ def test_shared_float_atomics_cost_one_try_per_lane_as_on_gpu(monkeypatch):
     assert takes(0) / takes(1) == pytest.approx(tries, rel=0.12)
 
 
-def test_of_what_l2_cannot_hold_each_sm_that_asks_here_and_there_fetches_its_own():
+def test_scattered_reads_beyond_l2_are_fetched_by_each_sm():
     code = """
     extern "C" __global__ void look_up(const float *table, float *to) {
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -211,7 +211,7 @@ extern "C" __global__ void order(const int *hit, const int *miss, int *to) {
 """
 
 
-def test_a_load_that_hits_l1_does_not_wait_for_the_one_before_it_that_misses():
+def test_l1_hit_does_not_wait_for_the_earlier_miss():
     """An H200 has the value of the second load 37 cycles after the first one was issued, whose own takes 282."""
     hit, miss, to = (np.zeros(128, np.int32) for _ in range(3))
     with gpusim.capture() as caught:
@@ -225,7 +225,7 @@ def test_a_load_that_hits_l1_does_not_wait_for_the_one_before_it_that_misses():
     assert stores[2] - loads[1] > 250
 
 
-def test_stalls_and_selection_account_for_every_cycle_of_every_warp():
+def test_stalls_and_selection_account_for_every_warp_cycle():
     found = cycles.predict(get("coalesced").launch(64, 64, 64))
     result = found.simulated.result
     spent, lost = found.simulated.by_instruction.sum(axis=(0, 2))
@@ -252,7 +252,7 @@ def test_the_cycles_that_are_lost_are_those_of_the_timeline():
     assert 1 - sum(found.lost.values()) == pytest.approx(sum(issued) / 4 / cycles_of_scheduler, rel=0.01)
 
 
-def test_the_timeline_issues_at_most_one_instruction_per_scheduler_and_cycle():
+def test_timeline_issues_at_most_once_per_scheduler_and_cycle():
     events = cycles.predict(get("vectorized").launch(128, 128, 64)).timeline(5000)
     assert len(events) == 5000
     assert (events["issued"] >= events["ready"]).all()
@@ -268,7 +268,7 @@ def test_a_kernel_of_the_ladder_takes_what_was_recorded(name, size):
     assert cycles.predict(get(name).launch(size, size, size)).ms == pytest.approx(measured, rel=0.15)
 
 
-def test_a_long_loop_that_is_left_out_in_part_takes_as_long_as_the_whole(monkeypatch):
+def test_shortened_long_loop_takes_as_long_as_the_whole(monkeypatch):
     trace = cycles.traced(get("vectorized").launch(256, 256, 1024))
     known = cycles.machine("NVIDIA H200")
     whole = prediction.predict(trace, known).cycles
@@ -282,7 +282,7 @@ def test_a_recording_is_predicted_as_its_launch_is():
     assert cycles.predict(recorded_as_timed(launch)).cycles == cycles.predict(launch).cycles
 
 
-def test_a_recording_from_a_file_says_that_it_cannot_be_executed_again(tmp_path):
+def test_recording_from_a_file_says_it_cannot_be_executed_again(tmp_path):
     recording = run.record(get("naive").launch(32, 32, 32))
     recording.save(tmp_path / "launch.npz")
     with pytest.raises(gpusim.SimulatorError, match="read from a file"):
@@ -303,7 +303,7 @@ def test_a_warm_cache_is_faster_and_the_sentence_says_which():
     assert cold.range_ms[0] < cold.ms < cold.range_ms[1]
 
 
-def test_a_warm_cache_that_cannot_hold_the_arrays_is_as_good_as_a_cold_one():
+def test_warm_cache_too_small_for_the_arrays_is_a_cold_one():
     launch = get("coalesced").launch(4096, 64, 4096)  # A alone has 67 MB
     cold, warm = cycles.predict(launch), cycles.predict(launch, cold=False)
     assert warm.ms == cold.ms
@@ -324,7 +324,7 @@ def test_the_limiter_is_the_unit_that_is_busy(name, kind):
     assert f"{found.busy:.0%}" in found.limiter
 
 
-def test_both_halves_of_the_workloads_are_large_and_share_no_kernel():
+def test_both_sets_of_workloads_are_large_and_share_no_kernel():
     halves = [{one.kernel for one in workloads() if one.half == half} for half in (CALIBRATION, HELD_BACK)]
     assert not halves[0] & halves[1]
     assert sum(1 for _ in workloads()) >= 60
@@ -372,7 +372,7 @@ def test_blocks_that_do_other_things_than_the_first_count(blocks, share):
 ADDING = """extern "C" __global__ void add(TYPE *to) { atomicAdd(to, (TYPE)threadIdx.x); }"""
 
 
-def test_additions_of_floats_to_one_place_take_longer_than_those_of_integers():
+def test_float_additions_to_one_address_are_slower_than_integer():
     def predicted(type_, dtype):
         with gpusim.capture() as caught:
             run.simulated(ADDING.replace("TYPE", type_), "add")((1320,), (256,), (np.zeros(1, dtype),))

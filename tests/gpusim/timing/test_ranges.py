@@ -33,7 +33,7 @@ def test_ranges_hold_their_share_of_unseen_kernels(seen):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_sentence_says_how_many_were_held_and_of_which_kernels(kind):
+def test_sentence_says_how_many_and_which_kernels_were_tested(kind):
     launches = machine(GPU).compared
     unseen, seen = (range_for(launches, kind, one) for one in (False, True))
     launches_of = "such launches of" if kind in ("latency", "dram") else "launches of"  # the others are few
@@ -50,7 +50,7 @@ def test_unseen_kernels_have_wider_ranges_from_test_launches():
     assert range_for(launches, "latency", False).factor > range_for(launches, "latency", True).factor
 
 
-def test_a_kernel_of_the_course_has_the_narrow_range_and_a_changed_one_the_wide():
+def test_course_kernel_has_the_narrow_range_changed_ones_wide():
     launch = get("coalesced").launch(64, 64, 64)
     found = cycles.predict(launch)
     changed = cycles.predict(launch.with_source(f"{launch.source}\n// changed"))

@@ -18,7 +18,7 @@ H200 = devices.get("NVIDIA H200")
 KERNELS = choosing.candidates(H200.sms)
 
 
-def test_the_shapes_are_all_different_and_those_of_the_suite_are_said_once():
+def test_shapes_are_distinct_and_name_the_suites_once():
     assert len(set(choosing.shapes())) == len(choosing.shapes())
     said = [*suites.FASTEST_OTHERS, *choosing.MORE_SHAPES]
     assert len(set(said)) == len(said)
@@ -35,14 +35,14 @@ def test_a_shape_is_tried_with_what_may_be_the_fastest_there():
     assert {one for one in KERNELS if one.name == "matrix_vector"} <= {*column}
 
 
-def test_tiles_of_more_than_256_columns_are_tried_for_large_products_only():
+def test_tiles_over_256_columns_are_tried_for_large_products():
     wide = {one for one in KERNELS if one.tile[1] > 256}
     assert {one.tile for one in wide} == {(96, 512), (64, 512), (128, 384)}
     assert wide & {*by_shape.promising(KERNELS, (2048, 2048, 2048), H200.sms)}
     assert not any(by_shape.suits(one, (2047, 2048, 2048)) for one in wide)
 
 
-def test_costs_are_fitted_to_times_in_a_graph_where_the_suite_takes_those():
+def test_costs_are_fitted_to_graph_times_where_the_suite_is():
     cold = choosing.Measured((4096, 4096, 4096), 3.0, None, {0: 2.0, 1: 4.0}, {})
     assert cold.as_the_suite_times == cold.times
     small = choosing.Measured((64, 64, 64), 9.0, 3.0, {0: 8.0, 1: 10.0, 2: 40.0}, {0: 4.0, 1: 6.0})
@@ -116,12 +116,12 @@ def tried_at_long_k_only():
     return [choosing.Measured(shape, 1.0, None, ms, {}) for (shape, _), ms in zip(where, times, strict=True)]
 
 
-def test_how_far_rough_estimates_are_off_is_known_for_each_kind_of_shapes():
+def test_error_of_rough_estimates_is_known_per_kind_of_shape():
     usual = choosing.usually([TRIED, OTHER], tried_at_long_k_only(), H200.sms)
     assert usual == {(False, False): pytest.approx(1), (False, True): pytest.approx(3)}
 
 
-def test_where_a_candidate_was_not_tried_its_costs_follow_what_is_usual_there():
+def test_untried_candidates_costs_follow_the_shapes_usual_ratio():
     pytest.importorskip("scipy", reason="costs are fitted with SciPy (make tune)")
     rows = tried_at_long_k_only()
     usual = choosing.usually([TRIED, OTHER], rows, H200.sms)
@@ -152,7 +152,7 @@ def test_older_times_are_kept_as_parts_of_what_cublas_took():
     assert choosing.added(cold, cold) == choosing.added(None, cold) == cold
 
 
-def test_what_is_missing_at_a_shape_is_measured_beside_its_rivals_alone():
+def test_missing_shape_is_measured_beside_its_rivals_alone():
     shape = (300, 300, 300)
     every = choosing.wanting(KERNELS, shape, H200.sms)
     times = {which: 1.0 + place / 20 for place, which in enumerate(every)}

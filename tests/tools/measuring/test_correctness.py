@@ -51,7 +51,7 @@ def test_special_kernels_were_tried_at_size_and_on_two_streams(kernel):
 
 
 @pytest.mark.parametrize("name", sorted({one.kernel for one in choices.of(H100).candidates}))
-def test_every_set_of_parameters_that_fastest_may_choose_on_an_h100_was_tried_there(name):
+def test_every_h100_parameter_set_of_fastest_was_tried_there(name):
     on, row = LATER[name]
     assert (on, row["code_sha256"]) == (H100, code_sha256(get(name))), "record --suite correctness"
     assert row["parameter_sets"] == len(by_shape.variants(get(name), H100))
@@ -59,7 +59,7 @@ def test_every_set_of_parameters_that_fastest_may_choose_on_an_h100_was_tried_th
     assert row["findings"] == dict.fromkeys(correctness.TOOLS, 0)
 
 
-def test_the_shapes_that_were_tried_are_those_of_the_suites_and_a_hundred_at_random():
+def test_tried_shapes_are_the_suites_and_a_hundred_random_ones():
     assert [tuple(shape) for shape in CONTENT["shapes"]] == list(correctness.LISTED)
     assert CONTENT["random_shapes"] == {"seed": 11, "count": 100, "largest": 700}
     assert [tuple(shape) for shape in CONTENT["sanitizer_shapes"]] == [

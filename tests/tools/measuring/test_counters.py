@@ -73,7 +73,7 @@ def on_the_simulator(monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
 
 
-def test_every_kernel_of_the_ladder_and_for_special_shapes_was_profiled():
+def test_every_ladder_and_special_shape_kernel_was_profiled():
     profiled = {(row["kernel"], row["M"], row["N"], row["K"]) for row in ROWS}
     wanted = {(kernel.name, *shape) for kernel in LADDER + SPECIALISTS for shape in SHAPES}
     assert not wanted - profiled, "run `python -m helpers.tools.measuring record --suite counters` on a GPU"
@@ -92,7 +92,7 @@ def split_look_ups(index):
 
 
 @small_launches
-def test_simulated_global_traffic_and_arithmetic_are_nsight_computes(index):
+def test_simulated_traffic_and_arithmetic_are_nsight_computes(index):
     counted = {name: ROWS[index]["counters"][name] for name in DECIDED_IN_PTX}
     here = {name: simulated(index).counters.get(name, 0) for name in DECIDED_IN_PTX}
     assert 0 <= counted[LOADED_SECTORS] - here.pop(LOADED_SECTORS) <= split_look_ups(index)

@@ -72,7 +72,7 @@ def fake(monkeypatch):
     return library
 
 
-def test_each_algorithm_that_is_offered_multiplies_row_major_matrices(fake):
+def test_each_offered_algorithm_multiplies_row_major_matrices(fake):
     rng = np.random.default_rng(0)
     A, B, C = (rng.random(shape, np.float32) for shape in ((3, 5), (5, 4), (3, 4)))
     expected = 1.25 * (A @ B) + 0.5 * C

@@ -72,7 +72,7 @@ def test_every_shape_is_in_one_group():
     assert counts == {SQUARES: len(FASTEST_SQUARES), OTHERS: len(FASTEST_OTHERS), UNSEEN: UNSEEN_COUNT}
 
 
-def test_the_unseen_shapes_follow_from_the_choice_and_are_within_their_limits(tmp_path, monkeypatch):
+def test_unseen_shapes_follow_from_the_choice_within_limits(tmp_path, monkeypatch):
     shapes = unseen_shapes()
     assert shapes == unseen_shapes() and len(set(shapes)) == UNSEEN_COUNT
     content = json.loads(choices.path("NVIDIA H200").read_text(encoding="utf-8"))
@@ -125,7 +125,7 @@ def test_a_row_survives_the_file_and_changes_its_label():
     assert back.runs == row().runs and back.params == row().params and back.shape == (512, 512, 512)
 
 
-def test_a_line_has_the_ratio_its_extremes_and_the_kernel_in_short():
+def test_line_has_the_ratio_its_extremes_and_the_kernel():
     cells = compared.line(row(ours=(1.0, 1.0, 1.0), cublas=(1.5, 1.0, 1.25))).split()
     assert cells[:8] == ["squares", "512×512×512", "graph", "1.00000", "1.25000", "1.250", "1.000", "1.500"]
     assert cells[8] == "1.250" and cells[9].endswith("%") and cells[10] == "3.000"
@@ -134,7 +134,7 @@ def test_a_line_has_the_ratio_its_extremes_and_the_kernel_in_short():
     assert " – " in compared.line(row(gpu_name="GPU X"))  # whose peak nobody knows
 
 
-def test_a_group_is_summed_up_by_the_geometric_mean_and_its_lowest_shape():
+def test_group_is_summed_up_by_geometric_mean_and_lowest_shape():
     rows = [
         row(512, (1.0,), (4.0,)),
         row(1024, (1.0,), (0.25,)),
@@ -227,7 +227,7 @@ def test_the_same_kernel_is_timed_once(seems_a_gpu, monkeypatch):
 
 
 @pytest.mark.parametrize(("offered", "best"), [("slow fast slower", "fast"), ("", "cublas")])
-def test_the_best_of_what_cublaslt_offers_takes_turns_with_the_kernels(inputs, offered, best):
+def test_cublaslts_best_takes_turns_with_the_kernels(inputs, offered, best):
     reference, A, B, C = inputs
     turns, launches = [], {name: by_numpy() for name in ("ours", "cublas", *offered.split())}
     names = {launch: name for name, launch in launches.items()}
@@ -277,7 +277,7 @@ def test_a_kernel_that_repeats_its_bits_passes_with_its_error(inputs):
     assert 0 < fastest_suite.verify_and_repeat(by_numpy(), *inputs) < 1e-6
 
 
-def test_a_kernel_with_other_bits_the_second_time_is_refused_with_the_element(inputs):
+def test_kernel_with_other_bits_next_time_is_refused_by_element(inputs):
     slip = np.float32(2e-7)  # within the tolerance
     with pytest.raises(fastest_suite.NotRepeatable, match=r"different bits in 1 of 20 elements, the first C\[1, 2\]: "):
         fastest_suite.verify_and_repeat(by_numpy(0, slip, 0), *inputs)
@@ -429,7 +429,7 @@ def test_what_cublas_refuses_becomes_a_sentence(fake_cublas):
     assert fake_cublas.calls[-1] == ("Destroy", 7)
 
 
-def test_a_cublas_that_cannot_be_loaded_is_named_with_the_command_that_installs_it(monkeypatch):
+def test_unloadable_cublas_is_named_with_its_install_command(monkeypatch):
     cuda = SimpleNamespace(device=SimpleNamespace(get_cublas_handle=lambda: 0))
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     sentence = r"could not be loaded: libcublas\.so is not among the libraries .*`make setup GPU=yes`"
@@ -451,12 +451,12 @@ def test_what_was_not_recorded_is_answered_with_what_was(tmp_path):
 GPUS = recordings.gpus(suites=(FASTEST,))
 
 
-def test_the_default_gpu_is_among_those_that_the_suite_was_recorded_on():
+def test_default_gpu_is_among_the_suites_recorded_ones():
     assert devices.DEFAULT.name in GPUS
 
 
 @pytest.mark.parametrize("name", GPUS)
-def test_the_shipped_recording_has_every_shape_in_the_same_number_of_runs(name):
+def test_shipped_recording_has_every_shape_in_equally_many_runs(name):
     rows = recordings.fastest(name)
     assert [(one.group, *one.shape) for one in rows] == [(one.group, *one.shape) for one in fastest_shapes(gpu=name)]
     assert len({len(one.runs) for one in rows}) == 1
@@ -464,7 +464,7 @@ def test_the_shipped_recording_has_every_shape_in_the_same_number_of_runs(name):
 
 
 @pytest.mark.parametrize("name", GPUS)
-def test_the_shipped_recording_is_of_the_code_that_the_course_shows(name):
+def test_shipped_recording_is_of_the_code_the_course_shows(name):
     content = recordings.raw(name, FASTEST)
     about = content["provenance"]
     assert about["gpu"] == content["gpu"] == name
@@ -493,7 +493,7 @@ def test_what_was_measured_for_the_choice_was_measured_again(name):
 
 
 @pytest.mark.parametrize("name", GPUS)
-def test_every_shipped_ratio_is_of_two_times_of_one_run_and_verified(name):
+def test_every_shipped_ratio_is_of_one_verified_run(name):
     from helpers.measure import tolerance
 
     for one in recordings.fastest(name):
@@ -547,9 +547,7 @@ def test_record_keeps_the_whole_list_with_where_it_comes_from(a_gpu_for_the_comm
     assert capsys.readouterr().out.splitlines()[-1] == f"fastest: {file}"
 
 
-def test_an_interrupted_recording_keeps_the_runs_that_were_finished(
-    a_gpu_for_the_command, monkeypatch, tmp_path, capsys
-):
+def test_interrupted_recording_keeps_the_finished_runs(a_gpu_for_the_command, monkeypatch, tmp_path, capsys):
     def interrupted(kernels, shape, *, seed, budget_s):
         if seed == 2:
             raise KeyboardInterrupt
@@ -567,7 +565,7 @@ def test_a_gpu_that_nothing_was_chosen_for_is_named(a_gpu_for_the_command, monke
     assert "gemm_kernels.fastest cannot choose a kernel for 'GPU X': nothing" in capsys.readouterr().err
 
 
-def test_what_was_refused_is_named_with_its_shape_and_the_rest_is_kept(a_gpu_for_the_command, monkeypatch, capsys):
+def test_refused_rows_are_named_by_shape_and_the_rest_is_kept(a_gpu_for_the_command, monkeypatch, capsys):
     def once(kernels, shape, *, seed, budget_s):
         wrong = [Refusal(kernels[0], WrongResult("C[0, 0] is off"))]
         return (None, wrong) if shape[0] == 512 else (measured(1.0, 2.0), [])
@@ -600,7 +598,7 @@ def test_on_a_gpu_both_ways_give_times_of_the_three_rivals(monkeypatch, shape):
 
 
 @on_a_gpu
-def test_on_a_gpu_cublas_by_its_binding_computes_what_cupy_calls_it_for(monkeypatch):
+def test_bound_cublas_on_a_gpu_computes_what_cupys_does(monkeypatch):
     import cupy
 
     from helpers.measure.bench import cublas_sgemm

@@ -37,7 +37,7 @@ def test_another_gpu_has_another_space(space):
     assert 0 < len(few) < len(space)
 
 
-def test_a_gpu_that_cannot_run_the_kernel_has_no_space_and_is_told_why():
+def test_gpu_unable_to_run_the_kernel_has_no_space_and_says_why():
     with pytest.raises(CannotRun, match="autotuned does not run on sm_75"):
         parameters(devices.get("Tesla T4"))
 
@@ -84,7 +84,7 @@ def test_what_a_search_finds_leaves_the_other_choices_alone(monkeypatch, tmp_pat
     assert [one.median_ms for one in recordings.load("GPU X", "finals", tmp_path)] == [2.0], "searched again"
 
 
-def test_rows_can_be_dropped_with_the_runs_that_nobody_needs_any_more(tmp_path):
+def test_rows_can_be_dropped_with_their_unneeded_runs(tmp_path):
     recordings.merge("GPU X", "finals", {"date": "first"}, [measured(512, 2.0).row()], tmp_path)
     file = recordings.merge("GPU X", "finals", {"date": "second"}, [measured(256, 2.0).row()], tmp_path)
     recordings.drop(file, lambda one: one["M"] == 512)
@@ -97,7 +97,7 @@ def test_rows_can_be_dropped_with_the_runs_that_nobody_needs_any_more(tmp_path):
 # --- the search that the course ships ---------------------------------------------------------------------------------
 
 
-def test_the_shipped_choices_are_the_fastest_finalists_of_the_shipped_search():
+def test_shipped_choices_are_the_searchs_fastest_finalists():
     shipped = json.loads(choices.path(devices.DEFAULT.name).read_text(encoding="utf-8"))["searched"]
     assert shipped == tuning.chosen(recordings.load(suite="finals"))
     assert {(one["M"], one["N"], one["K"]) for one in shipped} == set(tuning.SHAPES)
