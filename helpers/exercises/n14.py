@@ -93,11 +93,18 @@ def fastest_by_group() -> Table:
             used = Counter(row.kernel for row in recorded_rows if row.group == summary.group).most_common(3)
             means = (f"{summary.faster} of {summary.shapes}", f"{summary.of_cublas:.2f}", f"{summary.of_best:.2f}")
             rows.append((devices.get(gpu).short, summary.group, *means, ", ".join(f"{name} {n}" for name, n in used)))
-    head = ("GPU", "shapes", "faster than cuBLAS", "geometric mean", "of the best that cuBLASLt names", "kernels chosen most")
+    head = (
+        "GPU",
+        "shapes",
+        "faster than cuBLAS",
+        "geometric mean",
+        "of the best that cuBLASLt names",
+        "kernels chosen most",
+    )
     return Table(
         head,
         tuple(rows),
-        "fastest(M, N, K), recorded on both (shapes below 1024³ replayed from a graph, so that their inputs stay in the L2; "
+        "fastest(M, N, K), recorded on both (below 1024³ replayed from a graph, with their inputs in the L2; "
         "unseen: 40 random shapes, by which nothing is chosen)",
         words=frozenset({0, 1, 5}),
     )
