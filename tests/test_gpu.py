@@ -150,7 +150,7 @@ def test_reading_an_unwritten_empty_array_is_found():
     source = 'extern "C" __global__ void k(float *x, float *y) { y[threadIdx.x] = x[threadIdx.x]; }'
     k = gpu.RawModule(code=source).get_function("k")
     x, y = gpu.empty(32, np.float32), gpu.empty(32, np.float32)
-    with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which nobody has written"):
+    with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which was never written"):
         k((1,), (32,), (x, y))
     x[:] = 2
     k((1,), (32,), (x, y))

@@ -10,7 +10,7 @@ from helpers.tools.gallery.pictures import PICTURES
 
 ROW = (
     '[[notebook]]\nfile = "00_start.ipynb"\ntitle = "Begin"\ntrail = "start"\nidea = "What is here"\nminutes = 20\n'
-    'told = "So."\n'
+    'summary = "So."\n'
 )
 MARK = '{} = {{ place = "{}", why = "it waits" }}\n'
 OTHER = ROW.replace("00_start", "01_loop")
@@ -38,7 +38,7 @@ def test_notebook_may_say_its_kernels_limit_before_and_after():
         (f"[title]\n{ROW}", "course.toml has a table 'title'; expected are [[notebook]] and [[route]]."),
         (ROW.replace("[[notebook]]", "[notebook]"), "'notebook' in course.toml is no list of rows; begin each with [["),
         (ROW + OTHER.replace('trail = "start"\n', ""), "[[notebook]] 2 of course.toml has no 'trail'; it needs file, "),
-        (ROW + "colour = 3\n", "[[notebook]] 1 of course.toml has a key 'colour' that nobody reads"),
+        (ROW + "colour = 3\n", "[[notebook]] 1 of course.toml has a key 'colour' that has no meaning"),
         (ROW.replace("20", '"20"'), "[[notebook]] 1 of course.toml: minutes is '20', expected a whole number."),
         (ROW.replace("20", "0"), "[[notebook]] 1 of course.toml: minutes is empty."),
         (ROW.replace("00_start", "start"), "the file is 'start.ipynb', expected two digits and a name"),

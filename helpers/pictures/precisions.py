@@ -364,9 +364,9 @@ def beside_triton(gpu: str) -> tuple[tuple[str, ...], ...]:
     """A row for each size: TFLOPS of a Triton kernel in bfloat16, of our last one and of cuBLAS, all in turns."""
     document = recordings.raw(gpu, recordings.TILE_LANGUAGE)
     speeds = {(row["size"], row["who"]): row["tflops"] for row in document["rows"]}
-    order = [who for size, who in speeds if size == document["rows"][0]["size"]]
+    order = [program for size, program in speeds if size == document["rows"][0]["size"]]
     sizes = dict.fromkeys(size for size, _ in speeds)
-    return tuple((str(size), *(f"{speeds[size, who]:.0f}" for who in order)) for size in sizes)
+    return tuple((str(size), *(f"{speeds[size, program]:.0f}" for program in order)) for size in sizes)
 
 
 def at(gpu: str, size: int) -> list[tuple[str, str, float]]:

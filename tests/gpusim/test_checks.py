@@ -387,7 +387,7 @@ def test_reading_an_empty_matrix_names_row_and_column():
     with pytest.raises(errors.UninitializedRead) as caught:
         function(3, 5, (I32(5), A, C))
     assert str(caught.value) == (
-        "kernel: thread (4, 0, 0) of block (1, 0, 0) reads C[1, 4], which nobody has written.\n"
+        "kernel: thread (4, 0, 0) of block (1, 0, 0) reads C[1, 4], which was never written.\n"
         "  line 3: C[i] += A[i];\n"
         "C was made by empty(), which leaves its elements undefined. Make it with zeros() or full(), or write every "
         "element before it is read."
@@ -587,7 +587,7 @@ def test_a_view_of_an_empty_array_is_watched_as_part_of_it():
 def test_unwritten_narrow_integers_are_found(dtype):
     function = kernel("const TYPE *a, TYPE *y".replace("TYPE", NARROW[dtype]), "y[threadIdx.x] = a[threadIdx.x + 8];")
     a, y = gpusim.empty(40, dtype), gpusim.empty(32, dtype)
-    with pytest.raises(errors.UninitializedRead, match=r"thread \(0, 0, 0\).* reads a\[8\], which nobody"):
+    with pytest.raises(errors.UninitializedRead, match=r"thread \(0, 0, 0\).* reads a\[8\], which was never written"):
         function((1,), (32,), (a, y))
     for number in range(256):  # whatever the host writes, it is not taken for nothing
         a[...] = number - 128 if dtype.startswith("int") else number

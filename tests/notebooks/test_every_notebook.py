@@ -84,7 +84,7 @@ def test_every_link_to_a_file_leads_to_one(number):
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_ideas_are_three_sentences_without_later_terms(number):
-    sentences = plan.course().notebook(number).told.splitlines()
+    sentences = plan.course().notebook(number).summary.splitlines()
     assert len(sentences) == 3 and all(re.fullmatch(r"[A-Z].*\w\.", one) for one in sentences)
     assert all(len(re.findall(r"[.?!]( |$)", one)) == 1 for one in sentences), "one sentence on each line"
     later = [one for row in ROWS if row[2] >= number for one in row[0].split(", ")]

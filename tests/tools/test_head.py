@@ -54,5 +54,5 @@ def test_text_naming_no_planned_notebook_stays_as_it_is(text, folder):
 def test_a_notebook_has_the_head_that_the_plan_gives_it(one):
     first = form.read(one.path.read_text(encoding="utf-8")).cells[0].source
     assert first.startswith(f"# {one.title}\n\n{head.trail(one.number, plan.course(), plan.FOLDER)}\n\n> ")
-    assert " ".join(one.told.split()) in first.replace("\n> ", " ")
+    assert " ".join(one.summary.split()) in first.replace("\n> ", " ")
     assert f"\n\n**{head.minutes(one)}** You need " in first
