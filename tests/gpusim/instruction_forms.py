@@ -73,9 +73,9 @@ def _expression(name: str, expression: str, inputs: str, output: str, approximat
 def _signs(*letters: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Operands as they are, negated, without their sign, and both: each in one place at a time."""
     yield "", letters
-    for place, letter in enumerate(letters):
+    for position, letter in enumerate(letters):
         for word, written in {"-": "neg({})", "|": "abs_({})", "-|": "neg(abs_({}))"}.items():
-            changed = tuple(written.format(x) if i == place else x for i, x in enumerate(letters))
+            changed = tuple(written.format(x) if i == position else x for i, x in enumerate(letters))
             yield f" {word}{letter}", changed
 
 
@@ -310,7 +310,7 @@ def _column(type_: str, rng: np.random.Generator) -> np.ndarray:
 
 def _float_edges(exponent: int, fraction: int) -> list[int]:
     """Zero, the subnormal and normal numbers at the limits, one and its neighbours, infinity, NaNs; of both signs."""
-    one = ((1 << exponent - 1) - 1) << fraction
+    unit = ((1 << exponent - 1) - 1) << fraction
     infinity = ((1 << exponent) - 1) << fraction
     quiet = 1 << fraction - 1
     edges = [
@@ -320,17 +320,17 @@ def _float_edges(exponent: int, fraction: int) -> list[int]:
         (1 << fraction) - 1,
         1 << fraction,
         (1 << fraction) + 1,
-        one - 1,
-        one,
-        one + 1,
-        one + (quiet << 1),
+        unit - 1,
+        unit,
+        unit + 1,
+        unit + (quiet << 1),
     ]
-    edges += [one + quiet, one + (4 << fraction), infinity - 1, infinity - (1 << fraction), infinity, infinity + 1]
+    edges += [unit + quiet, unit + (4 << fraction), infinity - 1, infinity - (1 << fraction), infinity, infinity + 1]
     edges += [
         infinity + quiet,
         infinity + quiet + 5,
         infinity + (1 << fraction) - 1,
-        one + ((fraction - 1) << fraction),
+        unit + ((fraction - 1) << fraction),
     ]
     return [edge | sign << exponent + fraction for edge in edges for sign in (0, 1)]
 
@@ -425,12 +425,12 @@ class Module:
 
     def results(self, written: np.ndarray) -> dict[str, np.ndarray]:
         """By the name of a form: the bits of its results."""
-        found, start = {}, 0
+        forms, start = {}, 0
         for form in self.forms:
             width = size(form.output)
-            found[form.name] = written[start : start + LANES * width].view(UNSIGNED[width])
+            forms[form.name] = written[start : start + LANES * width].view(UNSIGNED[width])
             start += LANES * width
-        return found
+        return forms
 
 
 def modules() -> list[Module]:

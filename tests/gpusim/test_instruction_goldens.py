@@ -22,9 +22,9 @@ def test_every_form_is_in_the_recording(golden):
 @pytest.mark.parametrize("number", range(len(MODULES)))
 def test_machine_code_of_a_form_answers_what_the_gpu_answered(golden, number):
     module = MODULES[number]
-    found = instructions.simulated(module)
+    answers = instructions.simulated(module)
     exact = [form for form in module.forms if not form.approximate]
-    wrong = {form.name: problem for form in exact if (problem := differs(found[form.name], golden[form.name]))}
+    wrong = {form.name: problem for form in exact if (problem := differs(answers[form.name], golden[form.name]))}
     assert not wrong
 
 

@@ -221,8 +221,8 @@ def shift_right(bits: int):
 def find_highest(bits: int, shift_amount: bool):
     def reference(a):
         magnitude = ~a if a < 0 else a
-        place = magnitude.bit_length() - 1
-        return 0xFFFFFFFF if place < 0 else bits - 1 - place if shift_amount else place
+        bit = magnitude.bit_length() - 1
+        return 0xFFFFFFFF if bit < 0 else bits - 1 - bit if shift_amount else bit
 
     return reference
 
@@ -256,12 +256,12 @@ def insert_field(bits: int):
 def permute(a, b, selector):
     source = [(b << 32 | a) >> (8 * i) & 255 for i in range(8)]
     result = 0
-    for place in range(4):
-        nibble = selector >> (4 * place) & 15
+    for position in range(4):
+        nibble = selector >> (4 * position) & 15
         byte = source[nibble & 7]
         if nibble & 8:
             byte = 255 if byte & 128 else 0
-        result |= byte << (8 * place)
+        result |= byte << (8 * position)
     return result
 
 
@@ -1099,9 +1099,9 @@ def test_two_numbers_pack_into_narrow_ones_below_a_third(level):
     c, d = rng.integers(0, 2**32, 512).astype(np.uint32), np.zeros((8, 512), np.uint32)
     with gpusim.record(level=level):
         gpusim.RawModule(code=source).get_function("k")((1,), (512,), (a, b, c, d))
-    for (kind, low, high), found in zip(kinds, d.tolist(), strict=True):
+    for (kind, low, high), packed in zip(kinds, d.tolist(), strict=True):
         size = high - low + 1
-        for x, y, above, result in zip(a.tolist(), b.tolist(), c.tolist(), found, strict=True):
+        for x, y, above, result in zip(a.tolist(), b.tolist(), c.tolist(), packed, strict=True):
             first, second = (min(max(number, low), high) % size for number in (x, y))
             above = 0 if kind[1:] == "16" else above
             assert result == ((above * size + first) * size + second) % 2**32, kind
