@@ -123,7 +123,7 @@ LADDER: tuple[Kernel, ...] = (
     ),
     Kernel(
         "stream_k", "Stream-K",
-        "Persistent blocks share out the tiles of an incomplete last turn; registers and loads are placed for the hardware.",
+        "Persistent blocks share out the tiles of an incomplete last turn; registers and loads suit the hardware.",
         after="sliced_k", family=families.STREAM_K,
         params=LONG_TILE | {"SLICES": 1, "STAGES": 5, "BLOCKS": 1, "WORKERS": SMS, "LOOPS": 2}, chosen_by_shape=True,
     ),
