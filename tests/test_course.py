@@ -59,13 +59,13 @@ def test_an_empty_body_is_answered_by_one_sentence(shown):
     assert verdict.passed is None
 
 
-def test_lines_are_counted_as_the_cell_shows_them_with_the_magic_as_line_1(shown):
+def test_lines_are_counted_as_shown_with_the_magic_as_line_1(shown):
     course.cuda("naive", cell("naive").replace("B[k * N + col]", "B[k * N + column]"))
     line = 1 + next(n for n, text in enumerate(cell("naive").splitlines(), 1) if "B[k" in text)
     assert f"kernel.cu:{line}: error" in shown[0].sentence and len(shown) == 1
 
 
-def test_a_kernel_of_ones_own_is_kept_and_the_compilers_warnings_are_shown(shown, folder_of_a_learner):
+def test_own_kernel_is_kept_and_compiler_warnings_are_shown(shown, folder_of_a_learner):
     text = '// mine\nextern "C" __global__ void mine(float *x) {\n    int spare;\n    x[0] = 1.0f;\n}\n'
     course.cuda("first_try", text)
     assert shown[0].passed is True and "kept in my/first_try.cu" in shown[0].sentence
@@ -101,7 +101,7 @@ def test_a_wrong_name_is_answered_by_a_sentence(line, said):
         course.cuda(line, cell("naive"))
 
 
-def test_inside_a_notebook_the_magic_is_there_and_a_mistake_shows_no_traceback():
+def test_magic_is_in_notebooks_and_mistakes_show_no_traceback():
     shell = start_ipython() or get_ipython()
     course.load_ipython_extension(shell)
     with capture_output() as captured:
@@ -109,7 +109,7 @@ def test_inside_a_notebook_the_magic_is_there_and_a_mistake_shows_no_traceback()
     assert "UsageError: %%cuda needs a name" in captured.stderr and "Traceback" not in captured.stderr + captured.stdout
 
 
-def test_the_course_goes_on_with_the_solution_of_a_blank_that_is_still_open():
+def test_course_uses_the_solution_of_an_open_blank():
     assert course.source("naive") == get("naive").solved
 
 
@@ -120,7 +120,7 @@ def test_an_open_exercise_keeps_the_lines_of_its_solution():
     assert course.message("naive", error) == closed
 
 
-def test_a_solved_exercise_is_the_learners_and_quotes_their_lines(shown):
+def test_solved_exercise_is_the_learners_and_quotes_their_lines(shown):
     course.cuda("naive", cell("naive").replace("sum", "total"))
     assert not course.is_open("naive") and course.whose("naive") == "your kernel"
     assert course.message("naive", "  line 9: total += A[k];") == "  line 9: total += A[k];"
@@ -134,7 +134,7 @@ def test_explorers_take_the_kernel_that_the_course_goes_on_with(name, grid):
     assert recording.level == "sass" and recording.total("requests", "global", "ld") > 0
 
 
-def test_a_learners_kernel_multiplies_and_refuses_what_it_does_not_take():
+def test_learners_kernel_multiplies_and_refuses_bad_operands():
     A, B = np.ones((16, 24), np.float32), np.ones((24, 32), np.float32)
     A, B, C = gpu.asarray(A), gpu.asarray(B), gpu.full((16, 32), np.nan, np.float32)
     launch = course.kernel("naive").launch(16, 32, 24)
@@ -148,7 +148,7 @@ def test_a_learners_kernel_multiplies_and_refuses_what_it_does_not_take():
     ("name", "words"),
     [("add_scaled", "is no multiplication to write"), ("barriers", "is no multiplication"), ("nothing", "kept")],
 )
-def test_what_is_no_multiplication_to_write_is_refused_with_a_sentence(name, words):
+def test_what_is_no_multiplication_to_write_gets_a_sentence(name, words):
     with pytest.raises(ValueError, match=words):
         course.kernel(name)
 
@@ -176,7 +176,7 @@ def test_a_kept_kernel_of_any_signature_is_recorded_and_explored(shown):
         course.explore(flipped, "scheduler")
 
 
-def test_the_course_s_own_multiplications_are_recorded_and_explored():
+def test_courses_multiplications_are_recorded_and_explored():
     naive = course.kernel("naive", shape=(64, 32, 16))
     assert course.record(naive).total("lanes", "global", "st", "C") == 64 * 32
     assert course.explore(naive).stage.sentence.layout.display == "none"
@@ -276,9 +276,9 @@ SCALE = """extern "C" __global__ void scale(float *A, int N, float c) {
     ],
 )
 def test_wrong_input_to_a_public_verb_gets_a_sentence(asked, said):
-    with pytest.raises(Exception, match=re.escape(said)) as told:
+    with pytest.raises(Exception, match=re.escape(said)) as caught:
         asked()
-    shown = told.value._render_traceback_()
+    shown = caught.value._render_traceback_()
     assert said in shown[0] and not any("Traceback" in line or "File " in line for line in shown)
 
 

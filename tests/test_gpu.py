@@ -33,7 +33,7 @@ def set_backend(monkeypatch, value):
 # --- choosing -------------------------------------------------------------------------------------------------------
 
 
-def test_auto_is_the_default_and_means_the_simulator_without_a_gpu(monkeypatch, without_gpu):
+def test_auto_is_the_default_and_simulates_without_a_gpu(monkeypatch, without_gpu):
     monkeypatch.delenv(gpu.BACKEND_VARIABLE)
     assert gpu.backend() == "simulator"
     set_backend(monkeypatch, "auto")
@@ -47,7 +47,7 @@ def test_auto_means_the_gpu_where_cupy_sees_one(monkeypatch):
     assert gpu.backend() == "gpu"
 
 
-def test_asking_for_a_gpu_that_is_not_there_says_what_was_found_and_what_to_do(monkeypatch, without_gpu):
+def test_missing_gpu_says_what_was_found_and_what_to_do(monkeypatch, without_gpu):
     set_backend(monkeypatch, "gpu")
     with pytest.raises(gpu.BackendError) as error:
         gpu.backend()
@@ -57,7 +57,7 @@ def test_asking_for_a_gpu_that_is_not_there_says_what_was_found_and_what_to_do(m
     )
 
 
-def test_an_unknown_backend_is_answered_with_the_three_that_exist(monkeypatch):
+def test_unknown_backend_is_answered_with_the_three_existing(monkeypatch):
     set_backend(monkeypatch, "cuda")
     with pytest.raises(gpu.BackendError, match="GEMM_COURSE_BACKEND='cuda' is not known: choose auto, gpu or simul"):
         gpu.backend()
@@ -69,17 +69,17 @@ def test_the_simulator_can_be_asked_for_where_there_is_a_gpu(monkeypatch):
     assert gpu.reason() == "GEMM_COURSE_BACKEND=simulator asks for the simulator."
 
 
-def test_a_gpu_without_cupy_is_told_with_the_command_that_installs_it(monkeypatch):
+def test_gpu_without_cupy_names_the_command_that_installs_it(monkeypatch):
     monkeypatch.setattr(gpu, "_driver_devices", lambda: 2)
     monkeypatch.setitem(sys.modules, "cupy", None)  # so that importing it fails
-    found = gpu.probe.__wrapped__()
-    assert not found.usable
-    assert found.reason.startswith(
+    probed = gpu.probe.__wrapped__()
+    assert not probed.usable
+    assert probed.reason.startswith(
         "a driver with 2 GPU(s) is here, but CuPy, which `make setup GPU=yes` installs, cannot"
     )
 
 
-def test_importing_the_door_loads_neither_cupy_nor_the_simulator_and_prints_nothing():
+def test_importing_the_door_loads_no_backend_and_prints_nothing():
     code = (
         "import sys; from helpers import gpu; "
         "heavy = {'cupy', 'gpusim.cupy', 'gpusim.compiler'} & set(sys.modules); "
@@ -146,11 +146,11 @@ def test_a_kernel_runs_by_cupys_calling_convention():
     assert gpu.asnumpy(y).tolist() == [3] * 5 + [1] * 3
 
 
-def test_reading_an_empty_array_before_anybody_has_written_it_is_found():
+def test_reading_an_unwritten_empty_array_is_found():
     source = 'extern "C" __global__ void k(float *x, float *y) { y[threadIdx.x] = x[threadIdx.x]; }'
     k = gpu.RawModule(code=source).get_function("k")
     x, y = gpu.empty(32, np.float32), gpu.empty(32, np.float32)
-    with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which nobody has written"):
+    with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which was never written"):
         k((1,), (32,), (x, y))
     x[:] = 2
     k((1,), (32,), (x, y))

@@ -10,7 +10,7 @@ from helpers.tools.gallery.pictures import PICTURES
 
 ROW = (
     '[[notebook]]\nfile = "00_start.ipynb"\ntitle = "Begin"\ntrail = "start"\nidea = "What is here"\nminutes = 20\n'
-    'told = "So."\n'
+    'summary = "So."\n'
 )
 MARK = '{} = {{ place = "{}", why = "it waits" }}\n'
 OTHER = ROW.replace("00_start", "01_loop")
@@ -19,15 +19,15 @@ ROUTE = f'[[route]]\nname = "an hour"\nat_most = 60\npromise = "All."\n{STOPS}'
 
 
 def test_a_plan_has_its_notebooks_and_routes_in_order():
-    found = plan.read(ROW + OTHER + ROUTE.replace("[{", "[{ minutes = 5, what = 'Tea.' }, {"))
-    assert found.numbers == ("00", "01") and found.notebook("01").file == "01_loop.ipynb"
-    assert found.notebooks[0].minutes == 20 and found.notebooks[0].trail == "start"
-    assert found.routes[0].stops == (Pause(5, "Tea."), Stop("00", (2, 1), "First."))
+    plan_read = plan.read(ROW + OTHER + ROUTE.replace("[{", "[{ minutes = 5, what = 'Tea.' }, {"))
+    assert plan_read.numbers == ("00", "01") and plan_read.notebook("01").file == "01_loop.ipynb"
+    assert plan_read.notebooks[0].minutes == 20 and plan_read.notebooks[0].trail == "start"
+    assert plan_read.routes[0].stops == (Pause(5, "Tea."), Stop("00", (2, 1), "First."))
 
 
-def test_a_notebook_may_say_what_limits_its_kernel_before_and_after_it():
-    one, other = plan.read(ROW + MARK.format("now", "l2") + MARK.format("then", "lanes") + OTHER).notebooks
-    assert one.now == Mark("l2", "it waits") and one.then == Mark("lanes", "it waits")
+def test_notebook_may_say_its_kernels_limit_before_and_after():
+    first, other = plan.read(ROW + MARK.format("now", "l2") + MARK.format("then", "lanes") + OTHER).notebooks
+    assert first.now == Mark("l2", "it waits") and first.then == Mark("lanes", "it waits")
     assert other.now is None and other.then is None
 
 
@@ -38,7 +38,7 @@ def test_a_notebook_may_say_what_limits_its_kernel_before_and_after_it():
         (f"[title]\n{ROW}", "course.toml has a table 'title'; expected are [[notebook]] and [[route]]."),
         (ROW.replace("[[notebook]]", "[notebook]"), "'notebook' in course.toml is no list of rows; begin each with [["),
         (ROW + OTHER.replace('trail = "start"\n', ""), "[[notebook]] 2 of course.toml has no 'trail'; it needs file, "),
-        (ROW + "colour = 3\n", "[[notebook]] 1 of course.toml has a key 'colour' that nobody reads"),
+        (ROW + "colour = 3\n", "[[notebook]] 1 of course.toml has a key 'colour' that has no meaning"),
         (ROW.replace("20", '"20"'), "[[notebook]] 1 of course.toml: minutes is '20', expected a whole number."),
         (ROW.replace("20", "0"), "[[notebook]] 1 of course.toml: minutes is empty."),
         (ROW.replace("00_start", "start"), "the file is 'start.ipynb', expected two digits and a name"),
@@ -54,14 +54,14 @@ def test_a_notebook_may_say_what_limits_its_kernel_before_and_after_it():
         (ROW + ROUTE.replace("{ notebook", '{ minutes = 5, notebook'), "stop 1 has no 'what'; it needs minutes, what"),
     ],
 )  # fmt: skip
-def test_a_broken_plan_is_answered_with_its_row_and_what_is_expected(text, sentence):
-    with pytest.raises(BrokenPlan) as told:
+def test_broken_plan_is_answered_with_its_row_and_expectation(text, sentence):
+    with pytest.raises(BrokenPlan) as caught:
         plan.read(text)
     pattern = re.escape(sentence).replace(r"\.\*", ".*")
-    assert re.search(pattern, str(told.value)), told.value
+    assert re.search(pattern, str(caught.value)), caught.value
 
 
-def test_a_number_that_the_plan_has_not_is_answered_with_those_there_are():
+def test_number_not_in_the_plan_is_answered_with_existing_ones():
     with pytest.raises(BrokenPlan, match=r"course\.toml has no notebook 99; it has 00, 01, "):
         plan.course().notebook("99")
 
@@ -69,14 +69,16 @@ def test_a_number_that_the_plan_has_not_is_answered_with_those_there_are():
 # --- the plan of this course, and what must agree with it
 
 
-def test_every_notebook_in_the_folder_is_in_the_plan_and_every_planned_one_is_there():
-    assert sorted(path.name for path in plan.FOLDER.glob("*.ipynb")) == [one.file for one in plan.course().notebooks]
+def test_notebooks_in_the_folder_and_in_the_plan_are_the_same():
+    assert sorted(path.name for path in plan.FOLDER.glob("*.ipynb")) == [
+        notebook.file for notebook in plan.course().notebooks
+    ]
 
 
 def test_planned_notebooks_and_exercise_modules_correspond():
     assert tuple(exercises.PREDICTIONS) == tuple(exercises.QUESTIONS) == plan.course().numbers
 
 
-def test_a_picture_of_the_gallery_is_called_after_a_planned_notebook_or_after_none():
-    numbers = {found[1] for one in PICTURES if (found := re.match(r"(\d\d)-", one.name))}
+def test_gallery_picture_is_named_after_a_planned_notebook():
+    numbers = {match[1] for picture in PICTURES if (match := re.match(r"(\d\d)-", picture.name))}
     assert numbers <= set(plan.course().numbers)

@@ -25,8 +25,8 @@ def set_backend(monkeypatch, value):
 @pytest.mark.parametrize(("name", "sectors", "tags"), [("naive", 16.5, 16.5), ("coalesced", 2.5, 1.0)])
 def test_one_block_costs_per_request_what_the_whole_launch_costs(name, sectors, tags):
     whole = run.record_whole(get(name).launch(64, 64, 64))
-    one = run.record(get(name).launch(64, 64, 64))
-    for recording in (whole, one):
+    one_block = run.record(get(name).launch(64, 64, 64))
+    for recording in (whole, one_block):
         assert sectors_per_request(recording) == sectors
         assert tags_per_request(recording) == tags
     assert whole.total("requests", "global", "ld") == 64 * 64 // 32 * 64 * 2
@@ -38,7 +38,7 @@ def test_the_counters_are_the_ones_that_nsight_compute_names():
     assert (requests, counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]) == (16384, 16384 * 2.5)
 
 
-def test_a_far_block_is_reached_without_running_the_ones_before_it():
+def test_far_block_is_reached_without_running_earlier_ones():
     recording = run.record(get("coalesced").launch(8, 1024, 4).in_blocks(32, 1), blocks=((31, 5, 0),))
     store = gemm_accesses(recording, block=(31, 5, 0))[2]
     assert (store.offset // 4 == 5 * 1024 + 31 * 32 + np.arange(32)).all()
@@ -52,7 +52,7 @@ def test_the_three_accesses_are_a_b_and_c():
     assert (a.offset // 4 == lanes % 4 * 16 + 3).all()
     assert (b.offset // 4 == 3 * 64 + lanes // 4).all()
     assert (c.offset // 4 == lanes % 4 * 64 + lanes // 4).all()
-    assert [one.name for one in (a, b, c)] == ["load of A", "load of B", "store of C"]
+    assert [access.name for access in (a, b, c)] == ["load of A", "load of B", "store of C"]
 
 
 def test_a_learners_own_kernel_is_recorded_like_the_ladders():
@@ -125,7 +125,7 @@ def test_matrices_that_do_not_fit_are_refused_with_their_shapes(change, sentence
     assert str(error.value) == sentence
 
 
-def test_a_kernel_with_more_than_48_kb_of_shared_memory_is_allowed_it():
+def test_kernel_with_over_48_kb_of_shared_memory_is_allowed_it():
     @dataclasses.dataclass(frozen=True)
     class Big:
         source = """
@@ -196,7 +196,7 @@ def test_on_a_gpu_the_result_is_bit_for_bit_the_simulators(monkeypatch, name):
 
 
 @on_a_gpu
-def test_on_a_gpu_a_block_of_4096_threads_is_refused_in_a_sentence(monkeypatch):
+def test_block_of_4096_threads_on_a_gpu_gets_a_sentence(monkeypatch):
     class TooLarge(TooFewBlocks):
         def launch(self, M, N, K):
             return dataclasses.replace(self._kernel.launch(M, N, K), block=(64, 64, 1))

@@ -360,6 +360,14 @@ def beside_float32(gpu: str, size: int) -> tuple[tuple[str, ...], ...]:
     )
 
 
+def beside_triton(gpu: str) -> tuple[tuple[str, ...], ...]:
+    """A row for each size: TFLOPS of a Triton kernel in bfloat16, of our last one and of cuBLAS, all in turns."""
+    speeds: dict[int, list[str]] = {}
+    for row in recordings.raw(gpu, recordings.TILE_LANGUAGE)["rows"]:
+        speeds.setdefault(row["size"], []).append(f"{row['tflops']:.0f}")
+    return tuple((str(size), *numbers) for size, numbers in speeds.items())
+
+
 def at(gpu: str, size: int) -> list[tuple[str, str, float]]:
     """(format, who, GFLOPS) of what was recorded there at M = N = K = size: cuBLAS, and our last kernels on an H200.
 

@@ -51,6 +51,7 @@ from helpers.recordings.suites import FASTEST, RUNGS, SEARCHES, TIMED_SUITES
 
 FOLDER = Path(__file__).parent
 FORMATS = "formats"  # the suite of cuBLAS at every precision
+TILE_LANGUAGE = "tile_language"  # the suite of a Triton kernel beside ours, and of emulated FP32
 MACHINE = constants.MACHINE  # the suite of the microbenchmarks, which `calibrate` measures
 KEY = ("kernel", "params", "M", "N", "K")  # two rows of a suite that agree in these measure the same thing
 ROW_A_LINE = (

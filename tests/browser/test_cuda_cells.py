@@ -75,7 +75,7 @@ def test_cuda_cells_have_cpp_colours_python_cells_their_own(page, scheme):
 
 
 @pytest.mark.browser
-def test_the_line_that_a_message_names_is_marked_until_the_cell_is_edited(page):
+def test_message_marks_its_line_until_the_cell_is_edited(page):
     cuda = cell_with(page, "%%cuda wrong")
     expect(cuda.locator(MARKED)).to_have_count(0)
     run_all(page)
@@ -94,7 +94,7 @@ def test_the_line_that_a_message_names_is_marked_until_the_cell_is_edited(page):
 
 
 @pytest.mark.browser
-def test_a_new_cell_turns_into_cpp_while_the_magic_is_typed_and_back_when_it_goes(page):
+def test_new_cell_turns_into_cpp_with_the_magic_and_back(page):
     cell_with(page, "the end").locator(".cm-content").click()
     page.keyboard.press("Escape")
     page.keyboard.press("b")
@@ -114,7 +114,7 @@ def test_a_new_cell_turns_into_cpp_while_the_magic_is_typed_and_back_when_it_goe
 
 
 @pytest.mark.browser
-def test_answers_are_closed_until_the_prediction_above_is_committed(page):
+def test_answers_stay_closed_until_the_prediction_is_committed(page):
     drawn = page.locator(".jp-OutputArea-output", has_text="a look at what happens")
     said = page.get_by_role("paragraph").filter(has_text="So it is 16 777 216.")
     lines = page.get_by_role("button", name="Closed until you have committed to the prediction above. Show it now")

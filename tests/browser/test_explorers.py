@@ -94,7 +94,7 @@ def press(page: Page, cell: Locator, control: Locator, *keys: str) -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_sliders_lists_buttons_and_switches_redraw_by_keyboard_on_both_pages(page, scheme):
+def test_controls_redraw_by_keyboard_on_both_pages(page, scheme):
     page.emulate_media(color_scheme=scheme)
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true" if scheme == "light" else "false")
     cell = cell_of(page, "scheduler.explore")
@@ -206,7 +206,7 @@ def test_arrow_keys_move_a_choice_and_leave_it_in_focus(page):
 
 
 @pytest.mark.browser
-def test_a_slow_setting_turns_a_wheel_and_two_keys_stop_it_each_time(page):
+def test_slow_setting_spins_and_two_keys_interrupt_it_each_time(page):
     cell = cell_of(page, "class Slow")
     for _ in range(2):
         expect(cell.get_by_text("rested", exact=True)).to_be_visible()

@@ -60,7 +60,7 @@ def test_slides_fill_the_screen_and_hide_their_notes(page):
 
 
 @pytest.mark.browser
-def test_an_explorer_on_a_slide_moves_and_its_keys_do_not_turn_the_page(page):
+def test_explorer_on_a_slide_moves_and_its_keys_turn_no_page(page):
     begin(page, FILM)
     shown = page.locator(".jp-CourseShow")
     picture = shown.locator("img.widget-image")
@@ -91,7 +91,7 @@ def test_a_prediction_on_a_slide_can_be_committed_to(page):
 
 @pytest.mark.browser
 def test_live_slides_can_be_read_from_the_last_row(page):
-    assert [str(one) for one in live_slides.problems(page, BOOK.name, None)] == []
+    assert [str(problem) for problem in live_slides.problems(page, BOOK.name, None)] == []
     page.keyboard.press("Escape")
 
 
@@ -99,14 +99,14 @@ def test_live_slides_can_be_read_from_the_last_row(page):
 def test_the_check_of_live_slides_finds_what_is_planted(page):
     planted = ".course-slide .words { font-size: 13px !important; width: 90px; word-break: break-all }"
     style = page.add_style_tag(content=planted)
-    found = " ".join(map(str, live_slides.problems(page, BOOK.name, None)))
+    problems = " ".join(map(str, live_slides.problems(page, BOOK.name, None)))
     style.evaluate("one => one.remove()")
     page.keyboard.press("Escape")
-    assert "has letters of 19.5 pixels, less than 24" in found and "breaks a line inside of" in found
+    assert "has letters of 19.5 pixels, less than 24" in problems and "breaks a line inside of" in problems
 
 
 @pytest.mark.browser
-def test_the_show_leaves_the_notebook_as_it_was_and_is_not_on_at_the_next_visit(page):
+def test_show_leaves_the_notebook_as_it_was_and_is_off_next_time(page):
     begin(page, FILM)
     page.keyboard.press("Escape")
     expect(page.locator(".jp-CourseShow")).to_have_count(0)
@@ -123,7 +123,7 @@ def test_the_show_leaves_the_notebook_as_it_was_and_is_not_on_at_the_next_visit(
 
 
 @pytest.mark.browser
-def test_a_workshops_part_of_the_notebook_is_shown_and_goes_on_in_the_next_one(page):
+def test_workshop_shows_its_part_and_continues_in_next_notebook(page):
     (share,) = route.shares(plan.course().routes[-1], "05", plan.course(), plan.FOLDER)
     live_slides.show(page, "The workshop of half a day")
     shown = page.locator(".jp-CourseShow")

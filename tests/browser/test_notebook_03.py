@@ -137,7 +137,7 @@ def test_a_wrong_kernel_is_diagnosed_and_a_right_one_accepted(page):
 
 
 @pytest.mark.browser
-def test_what_was_solved_is_remembered_after_a_restart_of_the_kernel(page):
+def test_solved_exercises_survive_a_restart_of_the_kernel(page):
     page.get_by_title("Restart the kernel", exact=True).first.click()
     page.locator(".jp-Dialog").get_by_text("Restart", exact=True).click()
     remembered = "from helpers import exercises\nexercises.progress_map()  # in place of n03.predict_gain()"

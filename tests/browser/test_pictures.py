@@ -76,7 +76,7 @@ def test_pictures_have_words_and_colours_of_a_dark_page(page, where):
 
 
 @pytest.mark.browser
-def test_a_picture_of_somebody_else_and_a_printed_one_keep_their_colours(page):
+def test_foreign_and_printed_pictures_keep_their_colours(page):
     turn(page, "dark")
     foreign = page.locator(".jp-RenderedImage img:not(.jp-CoursePicture)")
     expect(foreign).to_have_count(1)

@@ -17,7 +17,7 @@ def test_the_right_number_passes_with_its_reason():
     assert verdict.passed is True and verdict.sentence == "9 sectors: right. Because."
 
 
-def test_a_known_slip_is_explained_and_the_answer_is_not_given_away():
+def test_known_slip_is_explained_without_giving_the_answer():
     verdict = check_number(8, 9, slips=[Slip(8, "Look at the first byte.")])
     assert verdict.passed is False and verdict.sentence == "8: not yet. Look at the first byte."
 
@@ -40,7 +40,7 @@ def test_what_is_no_number_is_said_to_be_none(answer):
 # --- predictions
 
 
-def test_a_prediction_is_answered_after_it_is_committed_and_not_before():
+def test_prediction_is_answered_only_after_it_is_committed():
     question = predict("How many?", {1: "one", 4: "four"}, answer=4)
     assert question.button.disabled and question.committed is None
     question.options.value = 1

@@ -11,7 +11,7 @@ from helpers.exercises.framework.blank import COURSE, LEARNER, SKIPPED, Blank, P
 from helpers.exercises.framework.pictures import LEARNERS
 from helpers.exercises.framework.text_slips import COMMA_IN_INDEX, NEVER_SET
 
-BLANKS = [one for one in EXERCISES if isinstance(one, Blank)]
+BLANKS = [exercise for exercise in EXERCISES if isinstance(exercise, Blank)]
 NAIVE = get("naive")
 MINE = NAIVE.solved.replace("sum", "total")
 
@@ -25,26 +25,26 @@ def folder_of_a_learner(tmp_path, monkeypatch):
     return tmp_path / "my"
 
 
-@pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
-def test_a_blank_has_a_signature_numbered_comments_and_lines_to_write(blank):
+@pytest.mark.parametrize("blank", BLANKS, ids=lambda blank: blank.name)
+def test_blank_has_signature_numbered_comments_and_empty_lines(blank):
     body = blank.starter[blank.starter.index("__global__") :]
     assert "1. " in blank.starter and body.count("{") >= 1
     assert blank.lines >= 2
 
 
-@pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
+@pytest.mark.parametrize("blank", BLANKS, ids=lambda blank: blank.name)
 def test_at_least_six_wrong_solutions_are_known_for_a_blank(blank):
     assert len(blank.wrong) >= 6
 
 
-def test_an_accepted_kernel_is_kept_and_the_course_goes_on_with_it(folder_of_a_learner):
+def test_accepted_kernel_is_kept_and_the_course_uses_it(folder_of_a_learner):
     assert NAIVE.written.by == COURSE and NAIVE.written.source == NAIVE.solved
     assert NAIVE.check(MINE).passed is True
     assert (folder_of_a_learner / "naive.cu").read_text() == MINE
     assert (NAIVE.written.source, NAIVE.written.by) == (MINE, LEARNER)
 
 
-def test_a_wrong_kernel_is_not_kept_and_does_not_replace_one_that_was_right(folder_of_a_learner):
+def test_wrong_kernel_is_not_kept_and_replaces_no_right_one(folder_of_a_learner):
     assert NAIVE.check(NAIVE.marked.version("rows_of_B")).passed is False
     assert not folder_of_a_learner.exists()
     NAIVE.check(MINE)
@@ -85,7 +85,7 @@ def test_a_sum_that_begins_is_not_called_unset(begins):
 
 
 @pytest.mark.parametrize(("right", "typed"), [("A[row * K + k]", "A[row, k]"), ("C[row * N + col]", "C[ row , col ]")])
-def test_two_indices_in_one_pair_of_brackets_are_named_with_their_line(right, typed):
+def test_two_indices_in_one_bracket_are_named_with_their_line(right, typed):
     verdict = NAIVE.check(NAIVE.solved.replace(right, typed))
     line = next(n for n, text in enumerate(NAIVE.solved.splitlines(), 1) if right in text)
     assert verdict.passed is False
@@ -97,7 +97,7 @@ def test_other_commas_are_no_second_index(line):
     assert text_slips.found_in(f"{line}\n{NAIVE.solved}") is None
 
 
-def test_where_no_file_can_be_written_the_kernel_is_kept_in_memory(tmp_path, monkeypatch):
+def test_kernel_is_kept_in_memory_where_no_file_can_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, str(tmp_path / "file" / "my"))
     assert kept.keep("naive", MINE) is None
@@ -106,9 +106,9 @@ def test_where_no_file_can_be_written_the_kernel_is_kept_in_memory(tmp_path, mon
     assert kept.source("naive") == MINE
 
 
-def test_a_course_that_cannot_be_written_keeps_kernels_in_the_users_folder(tmp_path, monkeypatch):
+def test_read_only_course_keeps_kernels_in_the_users_folder(tmp_path, monkeypatch):
     monkeypatch.delenv(kept.ENVIRONMENT_VARIABLE)
-    monkeypatch.setattr(kept, "_writable", lambda place: place != kept.FOLDER)
+    monkeypatch.setattr(kept, "_writable", lambda folder: folder != kept.FOLDER)
     monkeypatch.setattr(progress, "data_folder", lambda: tmp_path / "of-the-user")
     assert NAIVE.check(MINE).sentence.endswith(
         f"Kept in {tmp_path}/of-the-user/my/naive.cu, since the course's own folder cannot be written."
@@ -131,7 +131,7 @@ def test_a_picture_says_whose_kernel_it_shows():
     assert "your kernel" in titles() and "the course's solution" not in titles()
 
 
-@pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
+@pytest.mark.parametrize("blank", BLANKS, ids=lambda blank: blank.name)
 def test_a_pictures_title_speaks_of_your_kernel_or_of_none(blank):
     title = getattr(blank.picture, "title", "")
     assert LEARNERS in title or "your" not in title.lower()
@@ -145,7 +145,7 @@ def test_the_folder_of_a_learner_holds_complete_files_alone(folder_of_a_learner)
     assert kept.source("naive") is None
 
 
-def test_a_source_behind_a_fold_is_its_title_alone_where_nothing_can_be_folded():
+def test_unfoldable_source_is_shown_as_its_title_alone():
     assert Plain("int secret;")._repr_mimebundle_()["text/plain"] == "int secret;"
     folded = Plain("int secret;").folded("Its source")._repr_mimebundle_()
     assert folded["text/plain"] == "Its source" and "int secret;" in folded["text/html"]

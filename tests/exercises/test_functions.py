@@ -21,7 +21,7 @@ def reasons(exercise, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("returned", "told"),
+    ("returned", "named"),
     [
         pytest.param("(cycles - issued) * samples[reason] / sum(samples.values()) if sum(samples.values()) else 0",
                      ["closed are accounted for"], id="closed forgotten"),
@@ -31,13 +31,13 @@ def reasons(exercise, text: str) -> list[str]:
                      id="a share, without the zero"),
     ],
 )  # fmt: skip
-def test_mistakes_in_the_share_of_cycles_are_named(returned, told):
-    found = reasons(n07.SHARE, f"{SIGNATURE}    return {returned}")
-    assert len(found) == len(told) and all(words in sentence for words, sentence in zip(told, found, strict=True))
+def test_mistakes_in_the_share_of_cycles_are_named(returned, named):
+    given = reasons(n07.SHARE, f"{SIGNATURE}    return {returned}")
+    assert len(given) == len(named) and all(words in sentence for words, sentence in zip(named, given, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "named"),
     [
         pytest.param(f"{ROOM}    return min(gpu.registers_per_sm // warps // 32, 255)", ["in units of 256"],
                      id="nothing rounded"),
@@ -51,10 +51,10 @@ def test_mistakes_in_the_share_of_cycles_are_named(returned, told):
                      ["thread by thread"], id="three at once"),
     ],
 )  # fmt: skip
-def test_mistakes_in_the_trade_of_registers_are_named(body, told):
-    found = reasons(n05.MOST_REGISTERS, TRADE + body)
-    assert sorted(told) == sorted(words for words in told if any(words in sentence for sentence in found))
-    assert len(found) == len(told)
+def test_mistakes_in_the_trade_of_registers_are_named(body, named):
+    given = reasons(n05.MOST_REGISTERS, TRADE + body)
+    assert sorted(named) == sorted(words for words in named if any(words in sentence for sentence in given))
+    assert len(given) == len(named)
 
 
 def test_mistakes_that_exclude_each_other_are_not_combined():
@@ -77,7 +77,7 @@ def test_a_function_that_still_returns_none_is_no_try(tmp_path, monkeypatch):
     assert n07.SHARE.check(lambda *_: 1.0).passed is False and progress.states() == {n07.SHARE.name: progress.TRIED}
 
 
-def test_only_mistakes_that_show_in_the_told_case_are_named():
+def test_only_mistakes_that_show_in_the_given_case_are_named():
     half = functions.Version("half", "def half(a, b):\n    return a / b if b else 0")
     mistakes = [
         (half.replace("twice", ("a / b", "2 * a / b")), "That is twice as much."),

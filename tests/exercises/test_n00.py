@@ -43,12 +43,12 @@ def test_every_right_kernel_passes(kernel):
         (RIGHT.replace("const int", "const it"), 'identifier "it" is undefined'),
     ],
 )
-def test_what_is_wrong_is_told(kernel, sentence):
+def test_verdict_says_what_is_wrong(kernel, sentence):
     verdict = SCALE.check(kernel)
     assert verdict.passed is False and sentence in verdict.sentence
 
 
-def test_an_element_that_no_index_reaches_is_named_without_a_guess():
+def test_element_that_no_index_reaches_is_named_without_a_guess():
     sentence = SCALE.check(index("2 * (blockIdx.x * blockDim.x + threadIdx.x)")).sentence
     assert "B[1] was not written by any thread; expected " in sentence
     assert re.search(

@@ -23,12 +23,12 @@ def test_any_order_with_col_innermost_is_right(outer):
     assert n01.ORDER_OF_LOOPS.check((*outer, "col")).passed is True
 
 
-def test_mistakes_are_told_apart_by_their_results():
+def test_mistakes_are_distinguished_by_their_results():
     results = {answers_of(wrong, n01.FUNCTION_CASES) for wrong, _ in n01.MISTAKES}
     assert len(results) == len(n01.MISTAKES) >= 6
 
 
-def test_a_wrong_least_time_is_told_with_its_shape_and_both_numbers():
+def test_wrong_least_time_is_named_with_shape_and_both_numbers():
     wrong = n01.LEAST_TIME.solved.replace("floats", ("4 * (", "("))
     sentence = n01.LEAST_TIME.check(wrong).sentence
     assert sentence.startswith("M, N, K = 4096, 1, 4096 on the H200: the least time is 0.0139")

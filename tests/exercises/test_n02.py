@@ -57,7 +57,7 @@ def test_a_refused_launch_does_not_give_the_answer_away():
     assert "3840 threads is more than the 1024" in verdict.sentence and "try" not in verdict.sentence
 
 
-def test_the_launch_that_it_begins_with_is_right_and_wasteful_and_no_failure():
+def test_first_launch_is_right_but_wasteful_and_no_failure():
     verdict = n02.WHOLE_LAUNCH.check()
     assert verdict.passed is None and "768\u00a0threads lie outside C" in verdict.sentence
     shown = n02.WHOLE_LAUNCH.show()

@@ -35,34 +35,34 @@ def test_a_published_kernel_fits_once_on_an_a6000():
 
 
 def test_the_block_worked_out_by_hand_meets_every_rounding():
-    found = occupancy(n05.SMALL, n05.BY_HAND.threads, n05.BY_HAND.registers, n05.BY_HAND.shared_bytes)
-    assert found.limits == {"blocks": 4, "warps": 2, "registers": 1, "shared": 3}
-    assert (found.warps_per_block, found.registers_per_warp, found.shared_bytes_per_block) == (3, 1024, 2048)
-    assert found.fraction == 3 / 8
+    occupied = occupancy(n05.SMALL, n05.BY_HAND.threads, n05.BY_HAND.registers, n05.BY_HAND.shared_bytes)
+    assert occupied.limits == {"blocks": 4, "warps": 2, "registers": 1, "shared": 3}
+    assert (occupied.warps_per_block, occupied.registers_per_warp, occupied.shared_bytes_per_block) == (3, 1024, 2048)
+    assert occupied.fraction == 3 / 8
 
 
-def test_the_solution_is_right_for_every_launch_that_the_driver_was_asked_about():
+def test_solution_is_right_for_every_launch_the_driver_answered():
     verdict = BLOCKS_THAT_FIT.check(BLOCKS_THAT_FIT.solved)
     assert verdict.passed and "all 1\u202f584 launches" in verdict.sentence
 
 
 def test_a_function_of_another_form_is_right_if_its_numbers_are():
     def mine(gpu, threads, registers, shared_bytes):
-        found = occupancy(gpu, threads, registers, shared_bytes)
-        return float(min(found.limits.values()))
+        occupied = occupancy(gpu, threads, registers, shared_bytes)
+        return float(min(occupied.limits.values()))
 
     assert BLOCKS_THAT_FIT.check(mine).passed is True
 
 
-def test_mistakes_are_told_apart_by_their_results():
+def test_mistakes_are_distinguished_by_their_results():
     cases = n05.function_cases()
     results = {answers_of(wrong, cases) for wrong, _ in n05.MISTAKES}
     assert len(results) == len(n05.MISTAKES) >= 12
     assert answers_of(BLOCKS_THAT_FIT.solved, cases) not in results
 
 
-@pytest.mark.parametrize("wrong", [one for one, _ in n05.MISTAKES], ids=repr)
-def test_a_mistake_is_told_with_a_block_both_answers_and_its_reason(wrong):
+@pytest.mark.parametrize("wrong", [mistake for mistake, _ in n05.MISTAKES], ids=repr)
+def test_mistake_is_shown_by_a_block_both_answers_and_a_reason(wrong):
     sentence = BLOCKS_THAT_FIT.check(wrong).sentence.replace("\u00a0", " ")
     assert re.match(
         r"\d+ threads, \d+ registers per thread, \d+ bytes .* on the (H200|RTX A6000): \d+ blocks? fit", sentence
@@ -70,12 +70,12 @@ def test_a_mistake_is_told_with_a_block_both_answers_and_its_reason(wrong):
     assert re.search(r"and your function (returns \d|ends with a division by zero)", sentence) and "\nWhy: " in sentence
 
 
-def test_an_unknown_mistake_is_told_the_four_limits():
+def test_an_unknown_mistake_is_answered_with_the_four_limits():
     sentence = BLOCKS_THAT_FIT.check(lambda *_: 3).sentence.replace("\u00a0", " ")
     assert "8 blocks fit, and your function returns 3. The four limits are: blocks 32, warps 8" in sentence
 
 
-def test_a_function_that_ends_with_an_error_or_returns_no_number_gets_a_sentence():
+def test_function_that_raises_or_gives_no_number_gets_a_sentence():
     def zero(*_):
         return 1 // 0
 
@@ -110,7 +110,7 @@ def test_cell_is_an_empty_function_and_hints_end_in_it_whole():
     assert "return min(by_warps" in BLOCKS_THAT_FIT.hint()._repr_mimebundle_()["text/html"]
 
 
-def test_the_notebook_goes_on_with_the_learners_function_once_it_is_right():
+def test_notebook_uses_the_learners_function_once_it_is_right():
     def mine(*block):
         return BLOCKS_THAT_FIT.solved(*block)
 
@@ -134,7 +134,7 @@ def test_the_registers_of_the_trade_fit_and_one_more_does_not(gpu, threads, bloc
         assert occupancy(gpu, threads, most + 1).blocks < blocks
 
 
-def test_mistakes_of_the_trade_are_told_apart_by_their_results():
+def test_usual_mistakes_are_distinguished_by_their_results():
     cases = n05.trade_cases()
     results = {answers_of(wrong, cases) for wrong, _ in n05.TRADE_MISTAKES}
     assert len(results) == len(n05.TRADE_MISTAKES) >= 12
@@ -142,9 +142,9 @@ def test_mistakes_of_the_trade_are_told_apart_by_their_results():
 
 
 def test_the_trades_worked_out_by_hand_are_right():
-    found = {blocks: MOST_REGISTERS.solved(H200, TILED.threads, blocks) for blocks in (8, 4, 3, 1)}
-    assert found == {8: 32, 4: 64, 3: 80, 1: 255}
-    assert said("05", r"2048 / 32 = (\d+) per thread.*? which are (\d+) per thread") == (found[4], found[3])
+    registers = {blocks: MOST_REGISTERS.solved(H200, TILED.threads, blocks) for blocks in (8, 4, 3, 1)}
+    assert registers == {8: 32, 4: 64, 3: 80, 1: 255}
+    assert said("05", r"2048 / 32 = (\d+) per thread.*? which are (\d+) per thread") == (registers[4], registers[3])
 
 
 @pytest.mark.parametrize("blocks", [8, 4, 1])
@@ -162,6 +162,6 @@ def test_estimate_compiler_and_profiler_are_three_columns():
     assert compiled[n05.SHARE] == pytest.approx(published[n05.SHARE], abs=0.01)
 
 
-def test_the_deep_tiles_are_limited_by_shared_memory_and_the_solution_is_not():
+def test_shared_memory_limits_deep_tiles_but_not_the_solution():
     assert "Shared memory stops the 14th block" in DEEP_TILES.show().caption
     assert "25 blocks of 2 warps" in DEEP_TILES.show(DEEP_TILES.solved).caption.replace("\u00a0", " ")

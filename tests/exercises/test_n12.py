@@ -27,13 +27,13 @@ def with_map(row: str, column: str = COLUMN) -> str:
         ("lane / 2 % 4 ^ lane % 2", "lane / 8 * 2 + lane % 2", "0 to 31", 2, "Bs[k][col]"),
     ],
 )
-def test_an_unforeseen_map_is_answered_by_the_merged_load_and_its_lanes(row, column, lanes, partner, loaded):
+def test_unforeseen_map_is_answered_by_its_merged_load_and_lanes(row, column, lanes, partner, loaded):
     source = with_map(row, column)
     verdict = UNMERGED.check(source)
     assert verdict.passed is False
-    line, told = re.search(r"Why: The load in line (\d+) is merged for lanes (.*)", verdict.sentence).groups()
+    line, lanes_said = re.search(r"Why: The load in line (\d+) is merged for lanes (.*)", verdict.sentence).groups()
     assert loaded in source.splitlines()[int(line) - 1]
-    assert told.startswith(f"{lanes}: each lane i of them reads what lane i ^ {partner} reads.")
+    assert lanes_said.startswith(f"{lanes}: each lane i of them reads what lane i ^ {partner} reads.")
 
 
 def test_any_map_without_a_merged_load_is_accepted():

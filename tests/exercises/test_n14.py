@@ -28,7 +28,7 @@ def test_the_prediction_s_answer_agrees_with_the_counted_wins():
         (60, False, "it is less than that"),
     ],
 )
-def test_the_share_of_the_peak_is_asked_for_to_within_half_a_per_cent(answer, passed, says):
+def test_share_of_the_peak_must_be_within_half_a_per_cent(answer, passed, says):
     verdict = n14.check_share(answer)
     assert verdict.passed is passed and says in verdict.sentence
 
@@ -46,7 +46,7 @@ def test_rows_that_make_the_running_blocks_nearly_square_pass(rows, passed):
     assert n14.check_group(rows).passed is passed
 
 
-def test_an_order_gets_no_reason_of_another_with_equally_many_tiles():
+def test_order_is_not_explained_by_another_of_equal_tile_count():
     verdict = n14.RASTER.check(n14.RASTER.solved.replace("#define GROUP 4", "#define GROUP 2"))
     assert "10 rows and columns of tiles" in verdict.sentence
     assert "tiles of rows 0 and 1 and columns 0 to 7." in verdict.sentence and "whole columns" not in verdict.sentence
@@ -59,18 +59,18 @@ def test_the_picture_of_an_order_counts_what_the_goal_counts():
     assert count > goal.limit and f", {count} together." in raster.picture(kernel, raster.problem).caption
 
 
-def test_the_shares_of_all_blocks_are_all_iterations_once_and_equally_long_to_one():
+def test_shares_cover_every_iteration_once_and_differ_by_one():
     for case in n14.SHARES.problem.cases:
         tiles, steps, blocks = (case.sizes[name] for name in ("tiles", "steps", "blocks"))
         shares = [n14._share(tiles, steps, blocks, block) for block in range(blocks)]
-        found = [(piece.tile, step) for share in shares for piece in share for step in range(piece.first, piece.last)]
-        assert found == [(tile, step) for tile in range(tiles) for step in range(steps)]
+        covered = [(piece.tile, step) for share in shares for piece in share for step in range(piece.first, piece.last)]
+        assert covered == [(tile, step) for tile in range(tiles) for step in range(steps)]
         lengths = [sum(piece.steps for piece in share) for share in shares]
         assert max(lengths) - min(lengths) <= 1
 
 
-def test_no_shape_is_in_two_classes_and_large_ones_win_by_less_than_small_ones():
-    found = n14.classes()
-    assert sorted(sum(found.values(), [])) == sorted(n14.shares())
-    mean = {name: n14.mean_of(n14.shares()[one] for one in shapes) for name, shapes in found.items()}
+def test_classes_are_disjoint_and_large_shapes_win_by_less():
+    by_class = n14.classes()
+    assert sorted(sum(by_class.values(), [])) == sorted(n14.shares())
+    mean = {name: n14.mean_of(n14.shares()[shape] for shape in shapes) for name, shapes in by_class.items()}
     assert mean["large, rows not aligned"] < 1 < mean["large, rows aligned"] < 1.1 < 1.3 < mean["small"]

@@ -10,14 +10,14 @@ from helpers.exercises.framework.problems import Case
 from helpers.exercises.n16 import arrays
 from helpers.exercises.n16.predictions import in_orders, numbers
 
-BLANKS = [one for one in n16.EXERCISES if isinstance(one, Blank)]
+BLANKS = [exercise for exercise in n16.EXERCISES if isinstance(exercise, Blank)]
 
 
 def test_the_learner_writes_sixty_lines_in_nine_blanks():
-    assert len(BLANKS) == 9 and sum(one.lines for one in BLANKS) >= 60
+    assert len(BLANKS) == 9 and sum(blank.lines for blank in BLANKS) >= 60
 
 
-@pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
+@pytest.mark.parametrize("blank", BLANKS, ids=lambda blank: blank.name)
 def test_a_blank_knows_eight_slips_and_odd_and_tiny_lengths(blank):
     assert len(blank.wrong) >= 8
     lengths = {case.sizes["n"] for case in blank.problem.cases}
@@ -38,7 +38,7 @@ def test_argmin_follows_the_stated_rules(x, at):
     assert arrays.argmin(np.array(x, np.float32)) == at
 
 
-def test_the_smallest_stands_beyond_the_first_elements_and_several_times():
+def test_minimum_stands_several_times_beyond_the_first_elements():
     problem = n16.ARGMIN.problem
     places = [int(problem.prepare(case).expected[0]) for case in problem.cases]
     assert max(places) >= 128 and arrays.NOT_THERE in places
@@ -52,7 +52,7 @@ def test_sums_of_the_inputs_are_exact_in_any_order():
     assert np.cumsum(x, dtype=np.float32)[-1] == np.cumsum(x[::-1], dtype=np.float32)[-1] == exact
 
 
-def test_a_missing_fence_is_told_with_both_lines():
+def test_a_missing_fence_is_named_with_both_lines():
     sentence = n16.without_fence()
     assert "parts[blockIdx.x] = v" in sentence and "put __threadfence() behind line" in sentence
 
@@ -65,8 +65,8 @@ def test_the_predictions_are_answered_by_what_was_executed():
 
 def test_a_tree_is_nearer_than_one_long_sum():
     x = numbers()
-    found, exact = in_orders(x), x.sum(dtype=np.float64)
-    errors = {name: abs(total - exact) for name, total in found.items()}
+    sums, exact = in_orders(x), x.sum(dtype=np.float64)
+    errors = {name: abs(total - exact) for name, total in sums.items()}
     assert min(errors, key=errors.get) == "halves, as a tree"
     assert 50 * errors["halves, as a tree"] < errors["first to last"]
 
@@ -110,7 +110,7 @@ def test_a_scan_is_right_for_any_length_and_alignment(way, n, begin):
         assert (y == np.cumsum(x, dtype=np.float64)).all()
 
 
-def test_fast_argmin_passes_over_nan_and_takes_the_first_of_equals():
+def test_fast_argmin_skips_nan_and_takes_the_first_of_equals():
     x = np.array([np.nan, 0.0, -0.0, np.nan, 3.0], np.float32)
     best = np.full(1, 2**64 - 1, np.uint64)
     launched("argmin", 5, x, best)

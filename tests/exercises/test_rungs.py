@@ -21,7 +21,7 @@ def folder_of_a_learner(tmp_path, monkeypatch):
     monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
 
 
-def test_the_rungs_are_the_multiplications_of_the_course_in_its_order():
+def test_rungs_are_the_courses_multiplications_in_order():
     assert NAMES[:3] == ["naive", "coalesced", "tiled"] and "raster" not in NAMES
     numbers = [blank.notebook for blank in rungs.rungs()]
     assert numbers == sorted(numbers)
@@ -39,14 +39,14 @@ def test_plain_kernels_speeds_are_of_the_shown_text(name, size):
     assert measured.label == recorded_on(devices.DEFAULT.name)
 
 
-def test_each_idea_is_faster_than_the_kernel_before_it_where_the_course_says_so():
+def test_each_idea_is_faster_where_the_course_says_so():
     speed = {name: course.speed(name, 4096).gflops for name in NAMES}
     assert speed["coalesced"] > 3 * speed["naive"]
     assert speed["tiled"] > speed["coalesced"]
     assert speed["patch"] > speed["strip"] > speed["tiled"]
 
 
-def test_an_open_blank_shows_the_courses_kernel_and_its_recorded_speed():
+def test_open_blank_shows_the_courses_kernel_and_recorded_speed():
     (first, *_) = rungs.my_rungs()
     assert not first.written and first.speed == rungs.recorded("naive", rungs.SHOWN)
     assert first.sectors == pytest.approx(4.5, abs=4.0) and first.loads == 0
@@ -55,7 +55,7 @@ def test_an_open_blank_shows_the_courses_kernel_and_its_recorded_speed():
 def test_accepted_kernel_is_counted_and_predicted_without_gpu():
     slower = get("coalesced").solved.replace("B[k * N + col];", "B[k * N + col] + 0.0f * A[row * K];")
     assert get("coalesced").check(slower.replace("sum", "total")).passed is True
-    rung = next(one for one in rungs.my_rungs() if one.blank.name == "coalesced")
+    rung = next(rung for rung in rungs.my_rungs() if rung.blank.name == "coalesced")
     assert rung.written and rung.speed is None
     row = next(row for row in course.my_ladder().rows if row[1] == "coalesced")
     assert row[2] == "yours" and row[3] == "32 × 8" and row[7].startswith("predicted for NVIDIA H200, ")

@@ -12,7 +12,7 @@ from helpers.pictures import theme
 from helpers.pictures.live import CannotShow
 
 
-def test_all_settings_were_recorded_at_all_sizes_and_every_result_was_right():
+def test_all_settings_were_recorded_right_at_all_sizes():
     content = recordings.raw(devices.DEFAULT.name, settings.SUITE)
     for size in settings.SIZES:
         assert set(settings.speeds(size)) == set(settings.settings())
@@ -24,7 +24,7 @@ def test_the_recording_is_of_the_solution_that_the_course_shows():
     assert content["sha256"] == rungs.sha256(TUNABLE), "record again: python -m helpers.exercises --record"
 
 
-def test_every_setting_keeps_the_rules_of_the_template_and_divides_the_sizes():
+def test_settings_keep_the_templates_rules_and_divide_the_sizes():
     for setting in settings.settings():
         kernel = settings.kernel_of(setting)  # raises if a static_assert is broken
         assert 32 <= kernel.threads <= 1024
@@ -43,7 +43,7 @@ def test_a_search_without_a_gpu_asks_for_what_was_recorded():
     assert measure.label == "recorded on NVIDIA H200" and measure.budgets == (10, len(settings.speeds(512)))
 
 
-def test_a_setting_is_measured_once_and_a_wrong_result_gives_none(monkeypatch):
+def test_setting_is_measured_once_and_a_wrong_result_gives_none(monkeypatch):
     asked = []
 
     def timed(launches, budget_s):
@@ -56,14 +56,14 @@ def test_a_setting_is_measured_once_and_a_wrong_result_gives_none(monkeypatch):
     assert asked == ["sgemm<64, 64, 8, 4, 4>"]
 
 
-def test_the_explorer_draws_a_tile_and_tells_its_recorded_speed():
+def test_explorer_draws_a_tile_with_its_recorded_speed():
     explorer = settings.explore()
     picture, note = explorer.draw()
-    found = settings.speeds(4096)
-    speed = found[64, 64, 8, 4, 4]
-    faster = sum(other > speed for other in found.values())
+    speeds = settings.speeds(4096)
+    speed = speeds[64, 64, 8, 4, 4]
+    faster = sum(other > speed for other in speeds.values())
     assert note.startswith(f"{theme.thousands(speed)} GFLOPS at 4\u202f096³, recorded on NVIDIA H200")
-    assert note.endswith(f"{faster} of {len(found)} settings are faster.")
+    assert note.endswith(f"{faster} of {len(speeds)} settings are faster.")
     assert "for 512 FMAs" in picture.caption.replace("\u00a0", " ")
     explorer.sizes["BM"].value, explorer.sizes["BN"].value, explorer.sizes["TM"].value = 32, 32, 8
     explorer.sizes["TN"].value = 8

@@ -19,23 +19,27 @@ VECTOR_SHAPES = [(1, 1, 1), (1, 5000, 3000), (1, 4095, 17), (5000, 1, 3000), (77
 
 def estimates(shape):
     """Kernel -> seconds, of all candidates that have costs and suit the shape."""
-    found = choices.of(GPU)
-    every = [(get(one.kernel, **one.params), one.costs) for one in found.candidates if one.costs]
+    choice = choices.of(GPU)
+    every = [
+        (get(candidate.kernel, **candidate.params), candidate.costs)
+        for candidate in choice.candidates
+        if candidate.costs
+    ]
     return {
-        kernel.entry: by_shape.estimate(kernel, costs, shape, found.sms)
+        kernel.entry: by_shape.estimate(kernel, costs, shape, choice.sms)
         for kernel, costs in every
         if by_shape.suits(kernel, shape)
     }
 
 
-def test_a_recorded_shape_gets_the_kernel_that_was_the_fastest_there():
+def test_recorded_shape_gets_its_fastest_kernel():
     for M, N, K, which in RECORDED["fastest"]:
         expected = RECORDED["candidates"][which]
         assert fastest(M, N, K) == get(expected["kernel"], **expected["params"]).for_rows(N)
 
 
 @pytest.mark.parametrize("shape", OTHER_SHAPES)
-def test_another_shape_gets_the_candidate_with_the_smallest_estimate(shape):
+def test_new_shape_gets_the_candidate_with_the_least_estimate(shape):
     assert shape not in SHAPES
     expected = estimates(shape)
     chosen = fastest(*shape)
@@ -71,7 +75,7 @@ def test_an_estimate_is_what_the_amounts_of_work_cost():
     assert by_shape.estimate(kernel, {"launch": 0.5, "rounds": 0.25}, shape, sms=3) == 0.5 + 20 * 0.25
 
 
-def test_workers_share_the_rounds_of_tiles_that_would_be_a_last_turn():
+def test_workers_share_the_rounds_of_the_last_partial_wave():
     kernel = get("stream_k")
     assert kernel.params["WORKERS"] == 132
     four = by_shape.amounts(kernel, (256, 512, 8 * 132), sms=132)  # 4 tiles of 132 rounds for 132 workers
@@ -82,7 +86,7 @@ def test_workers_share_the_rounds_of_tiles_that_would_be_a_last_turn():
     assert (even["rounds"], even["tiles"], even["shared"], even["parts"]) == (10, 1, 0, 0)
 
 
-def test_the_rounds_of_a_cluster_are_shared_and_not_all_sms_have_room_for_one():
+def test_cluster_shares_its_rounds_and_needs_room_for_whole_ones():
     kernel = get("clustered", CLUSTER=8)
     p = kernel.params
     assert (p["BM"], p["BN"], p["BK"], p["BLOCKS"]) == (32, 32, 32, 4)
@@ -112,9 +116,9 @@ def test_reduce_scatter_shares_tiles_and_teams_read_parts():
 def test_the_loops_are_those_for_the_rows_of_b():
     shapes = SHAPES + OTHER_SHAPES + VECTOR_SHAPES
     chosen = [(shape, kernel) for shape in shapes for kernel in (fastest(*shape), stream_k(*shape))]
-    found = [(shape, kernel.params["LOOPS"]) for shape, kernel in chosen if kernel.name == "stream_k"]
-    assert len(found) >= len(shapes)
-    assert [(shape, loops) for shape, loops in found if loops != (2 if shape[1] % 4 == 0 else 1)] == []
+    chosen_loops = [(shape, kernel.params["LOOPS"]) for shape, kernel in chosen if kernel.name == "stream_k"]
+    assert len(chosen_loops) >= len(shapes)
+    assert [(shape, loops) for shape, loops in chosen_loops if loops != (2 if shape[1] % 4 == 0 else 1)] == []
 
 
 @pytest.mark.parametrize("shape", VECTOR_SHAPES)
@@ -126,7 +130,7 @@ def test_one_row_or_column_gets_the_vector_kernels(shape):
     assert stream_k(*shape).name == "stream_k"
 
 
-def test_stream_k_has_the_parameters_of_the_nearest_shape_with_such_rows():
+def test_stream_k_takes_parameters_of_the_nearest_similar_shape():
     assert stream_k(4096, 4096, 4096) == stream_k(4100, 4000, 4100) == get("stream_k")
     assert stream_k(1025, 1025, 1025).params["LOOPS"] == 1
     assert fastest(4096, 4096, 4096).name == "persistent"
@@ -137,13 +141,13 @@ def test_stream_k_has_the_parameters_of_the_nearest_shape_with_such_rows():
     [((0, 5, 5), "M = 0, but a matrix has"), ((5, -1, 5), "N = -1, but"), ((1, 5, 0), "K = 0, but a matrix has")],
 )
 @pytest.mark.parametrize("choose", [fastest, stream_k, autotuned])
-def test_a_matrix_without_rows_or_columns_is_answered_with_a_sentence(choose, shape, sentence):
+def test_matrix_without_rows_or_columns_gets_a_sentence(choose, shape, sentence):
     with pytest.raises(ValueError, match=sentence):
         choose(*shape)
 
 
 @pytest.mark.parametrize("choose", [fastest, stream_k, autotuned])
-def test_a_gpu_that_nobody_measured_on_is_answered_with_what_to_do(choose):
+def test_unmeasured_gpu_is_answered_with_what_to_do(choose):
     with pytest.raises(
         ValueError, match=r"on 'GPU Y' .* Run `python -m helpers\.tools\.measuring tune` .* 'NVIDIA H200'"
     ):
@@ -160,7 +164,7 @@ def test_unmeasured_gpu_names_those_with_choices():
         fastest(64, 64, 64, gpu="GPU Y")
 
 
-def test_a_gpu_with_a_part_of_the_choices_says_which_command_makes_the_other(tmp_path, monkeypatch):
+def test_gpu_with_some_choices_names_the_command_for_the_rest(tmp_path, monkeypatch):
     monkeypatch.setattr(choices, "FOLDER", tmp_path)
     monkeypatch.setattr(choices, "path", lambda gpu: tmp_path / f"{choices.slug(gpu)}.json")
     (tmp_path / "gpu-x.json").write_text(
@@ -180,7 +184,7 @@ def test_a_searched_shape_gets_what_was_chosen_for_it():
         assert dict(autotuned(row["M"], row["N"], row["K"]).params) == row["params"]
 
 
-def test_the_kernel_without_a_shape_is_the_one_for_large_matrices():
+def test_kernel_without_a_shape_is_that_for_large_matrices():
     assert get("autotuned") == autotuned(4096, 4096, 4096) == autotuned(4000, 4100, 4200)
 
 
@@ -218,11 +222,11 @@ def test_the_last_rung_has_the_parameters_of_the_nearest_shape():
     assert at_shape(last, 64, 64, 64, "GPU X") == last
 
 
-def test_the_variants_of_a_kernel_are_all_the_parameters_that_may_be_chosen_for_it():
-    assert {one.entry for one in by_shape.variants(get("autotuned"))} == {
+def test_variants_are_all_parameters_that_may_be_chosen():
+    assert {variant.entry for variant in by_shape.variants(get("autotuned"))} == {
         autotuned(*shape).entry for shape in choices.of().searched
     }
-    every = {one.entry for one in by_shape.variants(get("stream_k"))}
+    every = {variant.entry for variant in by_shape.variants(get("stream_k"))}
     assert {stream_k(*shape).entry for shape in SHAPES} <= every and get("stream_k").entry in every
     assert by_shape.variants(get("naive")) == [get("naive")]
     assert by_shape.variants(get("stream_k"), "GPU Y") == [get("stream_k")]
@@ -234,7 +238,7 @@ def test_both_packages_have_the_same_default_gpu():
 
 def compared(gpu):
     """The candidates that were compared, in the order of their numbers."""
-    return [get(one["kernel"], **one["params"]) for one in recordings.read(choices.path(gpu))["candidates"]]
+    return [get(row["kernel"], **row["params"]) for row in recordings.read(choices.path(gpu))["candidates"]]
 
 
 def computed(gpu):
@@ -247,7 +251,7 @@ def test_the_choice_is_what_is_computed_from_what_was_measured(gpu, monkeypatch)
     monkeypatch.setattr(choosing, "costs", lambda *about: None)  # which need SciPy
     again, recorded = computed(gpu), recordings.read(choices.path(gpu))
     assert again["fastest"] == recorded["fastest"]
-    assert [get(one["kernel"], **one["params"]) for one in again["candidates"]] == compared(gpu)
+    assert [get(row["kernel"], **row["params"]) for row in again["candidates"]] == compared(gpu)
 
 
 def test_the_costs_are_what_is_fitted_to_what_was_measured():
@@ -259,7 +263,7 @@ def test_the_costs_are_what_is_fitted_to_what_was_measured():
         assert ("seconds" in again) == ("seconds" in kept)
         if "seconds" in kept:  # the sums: units in one ratio at all of these shapes may share a cost in any way
             kernel = get(kept["kernel"], **kept["params"])
-            shapes = [one.shape for one in measured if which in one.times]
+            shapes = [record.shape for record in measured if which in record.times]
             seconds = [
                 [by_shape.estimate(kernel, costs["seconds"], shape, sms) for shape in shapes] for costs in (again, kept)
             ]
@@ -298,9 +302,9 @@ def test_recording_has_every_shape_and_ordered_candidates(gpu, come_and_gone):
     measured, every = choosing.read_measured(gpu), choosing.shapes()
     there = [tuple(shape) for *shape, _ in recordings.read(choices.path(gpu))["fastest"]]
     added = (*every, *choosing.VECTORS)  # by `choose --vectors`, on a GPU whose choice is older
-    assert [one.shape for one in measured] == there == [shape for shape in added if shape in there]
+    assert [record.shape for record in measured] == there == [shape for shape in added if shape in there]
     named = every[: -choosing.RANDOM_COUNT - choosing.ODD_DEEP_COUNT - choosing.LIKE_UNSEEN_COUNT]
     assert there[: len(named)] == named  # of the random ones after them a recording may have fewer: device time ends
-    for one in measured:
-        assert one.times and all(tried_rightly(kernels[which], one.shape) for which in one.times)
-        assert set(one.in_graph) <= set(one.times) and min(one.times.values()) > 0
+    for record in measured:
+        assert record.times and all(tried_rightly(kernels[which], record.shape) for which in record.times)
+        assert set(record.in_graph) <= set(record.times) and min(record.times.values()) > 0

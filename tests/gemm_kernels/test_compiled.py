@@ -32,8 +32,8 @@ def instructions(name, **params):
     return Counter(re.match(r"(?:@!?U?P\w+\s+)?([\w.]+)", text)[1] for text in machine_code(compiled(name, **params)))
 
 
-def count(found, pattern):
-    return sum(number for instruction, number in found.items() if re.fullmatch(pattern, instruction))
+def count(rows, pattern):
+    return sum(number for instruction, number in rows.items() if re.fullmatch(pattern, instruction))
 
 
 @pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)
@@ -52,7 +52,7 @@ def test_the_kernels_that_hold_the_most_spill_nothing_on_ampere(name):
 
 
 @pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)
-def test_the_threads_that_launch_bounds_promises_are_those_of_the_block(kernel):
+def test_launch_bounds_promise_the_threads_of_the_block(kernel):
     promised = compiler.compile(kernel.source, kernel.entry, options=OPTIONS).max_threads_per_block
     assert promised == (kernel.threads if kernel.template else None)
 
@@ -82,7 +82,7 @@ def test_dynamic_shared_memory_is_the_stages():
 
 
 @pytest.mark.parametrize("kernel", THREAD_TILES, ids=lambda kernel: kernel.name)
-def test_a_thread_tile_reads_its_fragments_by_128_bit_loads_alone(kernel):
+def test_thread_tile_reads_fragments_by_128_bit_loads_only(kernel):
     built = compiler.compile(kernel.source, kernel.entry, options=OPTIONS)
     code = machine_code(built)
     if kernel.family.blocks:  # beside its loops over k it reads sums one by one, where rows of C are not aligned
@@ -93,7 +93,7 @@ def test_a_thread_tile_reads_its_fragments_by_128_bit_loads_alone(kernel):
     assert loads and all("LDS.128 " in line for line in loads)
 
 
-def test_only_from_vectorized_on_do_global_loads_and_stores_move_128_bits():
+def test_global_accesses_are_128_bits_from_vectorized_on_only():
     scalar, vector = instructions("interleaved"), instructions("vectorized")
     assert count(scalar, r"LDG\.E\.128.*") == count(scalar, r"STG\.E\.128") == count(scalar, r"STS\.128") == 0
     assert count(vector, r"LDG\.E\.128.*") >= 2
@@ -101,7 +101,7 @@ def test_only_from_vectorized_on_do_global_loads_and_stores_move_128_bits():
     assert count(vector, r"STS\.128") > 0
 
 
-def test_the_inline_ptx_is_what_reaches_the_assembler_and_the_machine():
+def test_inline_ptx_reaches_the_assembler_and_the_machine():
     built = compiled("vectorized_ptx")
     assert "ld.shared.v4.f32" in built.ptx
     assert built.ptx.count("ld.global.nc.L2::128B.v4.f32") == 2
@@ -112,7 +112,7 @@ def test_the_inline_ptx_is_what_reaches_the_assembler_and_the_machine():
 @pytest.mark.parametrize(
     ("name", "barriers"), [("vectorized", 2), ("double_buffered", 2), ("ping_pong", 2), ("async_copy", 2)]
 )
-def test_the_source_waits_twice_a_tile_or_once_before_the_loop_and_once_in_it(name, barriers):
+def test_source_waits_twice_a_tile_or_before_and_in_the_loop(name, barriers):
     source = get(name).source
     loop = source[source.index("for (unsigned k0 =") if "for (unsigned k0 =" in source else source.index("tile = 1;") :]
     assert source.count("__syncthreads();") == barriers
@@ -132,7 +132,7 @@ def test_wide_copies_move_four_floats_of_b_or_one_if_unaligned():
     assert compiled("wide_copies").ptx.count("cp.async.cg.shared.global") > 0
 
 
-def test_a_staged_epilogue_has_eight_loads_of_c_in_flight_before_it_stores():
+def test_staged_epilogue_has_eight_loads_of_c_in_flight():
     def loads_before_the_first_store(name):
         ptx = compiled(name).ptx
         return len(re.findall(r"ld\.global\.v4", ptx[: ptx.index("st.global.v4")]))
@@ -155,15 +155,15 @@ def test_a_round_of_the_main_loop_is_mostly_fmas(name, TM, TN):
 def loops(built):
     """The instructions between each label and the branch back to it."""
     rows, labels = listing.read(built)
-    code, found = [row.text for row in rows], []
-    for place, text in enumerate(code):
+    code, loads = [row.text for row in rows], []
+    for position, text in enumerate(code):
         back = re.search(r"BRA.*`\((\.L_x_\d+)\)", text)
-        if back and labels[back[1]] <= place:
-            found.append(code[labels[back[1]] : place + 1])
-    return found
+        if back and labels[back[1]] <= position:
+            loads.append(code[labels[back[1]] : position + 1])
+    return loads
 
 
-def test_naive_and_coalesced_are_the_same_machine_code_but_for_the_axes():
+def test_naive_and_coalesced_differ_only_in_axes_of_machine_code():
     assert instructions("naive") == instructions("coalesced")
 
 

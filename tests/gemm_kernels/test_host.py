@@ -33,9 +33,9 @@ def compiled(file: Path, folder: Path, kernel: Path) -> subprocess.CompletedProc
 
 
 @pytest.mark.skipif(NVCC is None, reason="nvcc is no part of this machine")
-def test_the_cpp_program_compiles_without_a_warning_and_names_what_fails(tmp_path, kernel_file):
-    found = compiled(HOST / "multiply.cu", tmp_path, kernel_file)
-    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+def test_cpp_program_compiles_without_warning_and_names_failures(tmp_path, kernel_file):
+    program = compiled(HOST / "multiply.cu", tmp_path, kernel_file)
+    assert (program.returncode, program.stdout, program.stderr) == (0, "", "")
     ran = subprocess.run([tmp_path / "multiply", "100"], capture_output=True, text=True)
     assert ran.returncode == 2 and "M must be a multiple of 64" in ran.stderr
     ran = subprocess.run([tmp_path / "multiply", "128"], capture_output=True, text=True)
@@ -69,7 +69,7 @@ def test_the_python_program_says_that_a_wrong_kernel_is_wrong(cupy_of_the_course
     assert ended.value.code == 1
 
 
-def test_notebook_12_gives_the_compiler_s_line_as_the_program_does():
+def test_notebook_12_gives_the_programs_compiler_line():
     (line,) = (text for text in sources("14", "markdown") if "nvcc -std" in text)
     block = next(part for part in line.split("```") if "nvcc -std" in part)
     head = course.program("multiply.cu").source.split("#include")[0]
@@ -77,6 +77,6 @@ def test_notebook_12_gives_the_compiler_s_line_as_the_program_does():
     assert all(word in head.split() for word in words), set(words) - set(head.split())
 
 
-def test_an_unknown_program_is_answered_with_those_that_there_are():
+def test_unknown_program_is_answered_with_the_existing_ones():
     with pytest.raises(ValueError, match=r"no program 'multiply\.f90' in gemm_kernels/host; there are cublas\.cu, c"):
         course.program("multiply.f90")

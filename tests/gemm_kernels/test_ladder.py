@@ -23,7 +23,7 @@ def test_an_unknown_name_is_answered_with_the_names_there_are():
         get("naif")
 
 
-def test_every_kernel_but_the_first_changes_one_that_stands_before_it():
+def test_every_kernel_but_the_first_changes_an_earlier_one():
     before = []
     for kernel in LADDER:
         assert kernel.after in before or (kernel.after is None and not before)
@@ -61,7 +61,7 @@ def test_the_grid_covers_c_and_no_block_is_idle(kernel):
         (132, 127, 127), (132, 100, 132), (6, 4, 6),  # … unless more than a tenth of the workers would be left out
     ],
 )  # fmt: skip
-def test_workers_are_launched_such_that_few_tiles_are_shared_out_evenly(workers, tiles, blocks):
+def test_workers_share_few_tiles_out_evenly(workers, tiles, blocks):
     kernel = get("stream_k", WORKERS=workers)
     assert kernel.grid(128, 256 * tiles) == (blocks, 1, 1)
 
@@ -109,14 +109,14 @@ def test_order_of_parameters_changes_neither_hash_nor_entry():
     assert hash(turned) == hash(tile) and turned.entry == tile.entry
 
 
-def test_get_takes_parameters_and_the_autotuned_kernel_those_of_a_search():
+def test_get_takes_parameters_and_autotuned_those_of_a_search():
     assert get("shared_memory", T=8).entry == "sgemm_shared_memory<8>"
-    found = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)
+    kernel = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)
     named = (
         ".BM = 128, .BN = 128, .BK = 16, .WM = 32, .WN = 64, .TM = 8, .TN = 8, .SLICES = 2, .STAGES = 2, .BLOCKS = 1"
     )
-    assert found.entry == f"sgemm_sliced_k<Params{{{named}}}>"
-    assert found.source == get("sliced_k").source
+    assert kernel.entry == f"sgemm_sliced_k<Params{{{named}}}>"
+    assert kernel.source == get("sliced_k").source
     with pytest.raises(ValueError, match="WM / TM"):
         get("sliced_k", TM=16)
 
@@ -145,14 +145,14 @@ def test_a_broken_rule_is_answered_with_its_sentence(name, params, sentence):
         get(name).replace(**params)
 
 
-def test_a_matrix_without_rows_and_a_grid_too_tall_are_answered_with_a_sentence():
+def test_matrix_without_rows_or_grid_too_tall_gets_a_sentence():
     with pytest.raises(ValueError, match="M = 0, but a matrix has at least one row"):
         get("naive").grid(0, 5)
     with pytest.raises(ValueError, match="needs 100000 blocks along y, and a grid has at most 65535"):
         get("naive").replace(block_x=256, block_y=1).grid(1, 100_000)
 
 
-def test_naive_and_coalesced_differ_by_the_two_lines_that_choose_row_and_col():
+def test_naive_and_coalesced_differ_in_the_row_and_col_lines():
     def body(name):
         lines = get(name).source.splitlines()
         return lines[next(i for i, line in enumerate(lines) if line.lstrip().startswith("// 1.")) :]

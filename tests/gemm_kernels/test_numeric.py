@@ -120,7 +120,7 @@ def in_slices(A, B, ks, slices, BK):
     K = A.shape[1]
     short = K - (-(-K // BK) - 1) * BK
     in_tile = [k if k < short else (k - short) % BK for k in range(K)]
-    owned = [[k for k in ks if in_tile[k] // (BK // slices) == one] for one in range(slices)]
+    owned = [[k for k in ks if in_tile[k] // (BK // slices) == part] for part in range(slices)]
     return functools.reduce(np.add, (chain(A, B, ks) for ks in owned))
 
 
@@ -244,7 +244,7 @@ def is_product(kernel, result, A, B, aligned=True):
 
 
 @every_kernel
-def test_c_has_the_bits_of_fmas_in_the_order_of_k_and_what_was_in_c_does_not_matter(name):
+def test_c_has_the_bits_of_fmas_in_k_order_whatever_c_held(name):
     kernel = smaller(name)
     for shape in SHAPES:
         A, B, C = random_matrices(*shape)
@@ -268,7 +268,7 @@ def test_the_defaults_compute_the_same_bits(name):
 
 
 @every_kernel
-def test_nan_and_infinity_in_a_and_b_stay_in_their_row_and_column(name):
+def test_nan_and_infinity_stay_in_their_row_and_column(name):
     """Nothing that a tile loads from beyond an edge may reach an element that has no business with it."""
     A, B, C = random_matrices(37, 41, 13, seed=3)
     A[36, 12], B[12, 40] = np.nan, np.inf
@@ -279,7 +279,7 @@ def test_nan_and_infinity_in_a_and_b_stay_in_their_row_and_column(name):
 
 
 @every_kernel
-def test_a_matrix_that_does_not_start_at_16_bytes_is_multiplied_right(name):
+def test_matrix_not_aligned_to_16_bytes_is_multiplied_right(name):
     A, B, C = random_matrices(36, 44, 20, seed=4)
     result = view(C, 1)
     launch(smaller(name), view(A, 1), view(B, 1), result)
@@ -305,7 +305,7 @@ def test_kernel_compiled_for_some_rows_is_right_for_all(name):
 
 
 @pytest.mark.parametrize("name", ["clustered", "persistent", "reduce_scatter"])
-def test_a_kernel_that_is_compiled_for_some_rows_is_right_wherever_matrices_start(name):
+def test_kernel_compiled_for_some_rows_is_right_at_any_alignment(name):
     M, N, K = 36, 42, 20
     kernel = get(name, **SMALLER["reduce_scatter" if name == "persistent" else name]).for_rows(N)
     function = compiled(kernel)
@@ -329,7 +329,7 @@ def test_vector_matrix_multiplies_many_rows_wherever_they_start(shape, cluster):
     assert is_product(kernel, launched(kernel, A, B, C), A, B)
 
 
-def test_rows_of_vector_matrix_that_start_anywhere_are_loaded_four_floats_at_a_time():
+def test_vector_matrix_loads_four_floats_at_any_alignment():
     """A strip has 29 columns instead of 32, and all its rows but the last one are loaded as those that start alike."""
     loads = []
     for N in (32, 29):
@@ -340,7 +340,7 @@ def test_rows_of_vector_matrix_that_start_anywhere_are_loaded_four_floats_at_a_t
     assert loads[0] == loads[1]
 
 
-def test_rows_of_matrix_vector_that_start_anywhere_are_loaded_four_floats_at_a_time():
+def test_matrix_vector_loads_four_floats_at_any_alignment():
     """With single loads there are four times as many as where all rows start at 16 bytes."""
     loads = []
     for K in (1024, 1023):
@@ -422,7 +422,7 @@ def test_a_cluster_shares_out_many_rounds_and_few(shape):
     assert np.array_equal(launched(kernel, A, B, C), products_in_order(kernel, A, B))
 
 
-def test_a_block_of_a_cluster_that_is_forgotten_gives_another_result():
+def test_forgetting_a_block_of_a_cluster_changes_the_result():
     M, N, K = 33, 65, 300
     kernel, wrong = smaller("clustered").for_rows(N), ("block = 1; block < CLUSTER", "block = 2; block < CLUSTER")
     assert kernel.source.count(wrong[0]) == 1
@@ -443,7 +443,7 @@ SHARED = {
 
 @pytest.mark.table(keep=2)
 @pytest.mark.parametrize("name", SHARED)
-def test_the_parts_of_a_tile_are_added_in_their_order_whoever_comes_last(name, monkeypatch):
+def test_parts_of_a_tile_are_added_in_order_of_k(name, monkeypatch):
     """All blocks in step, or one after the other, or twice with what the first launch left behind: the same bits."""
     kernel = smaller(name)
     function = compiled(kernel)
@@ -525,4 +525,4 @@ def test_forgotten_part_or_stale_counter_changes_the_result(name, wrong, monkeyp
             one_by_one.setattr(engine, "LANES_PER_WAVE", 1)
             results = [launched(kernel, A, B, C, **same)]
         results += [launched(kernel, A, B, C, **same) for _ in range(2)]
-    assert not all(np.array_equal(one, products_in_order(kernel, A, B)) for one in results)
+    assert not all(np.array_equal(result, products_in_order(kernel, A, B)) for result in results)

@@ -51,7 +51,7 @@ def launched(kernel, A, B, C, alpha, beta, checks="raise"):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("kernel", TENSOR + SINGLE, ids=lambda kernel: kernel.name)
-def test_c_is_right_at_every_shape_with_alpha_and_beta_and_without_a_hazard(kernel, shape):
+def test_c_is_right_at_every_shape_with_alpha_beta_and_no_hazard(kernel, shape):
     M, N, K = shape
     formats = (0, 1) if "BF16" in kernel.params else (None,)
     chosen = small(kernel, **({} if formats[0] is None else {"BF16": formats[M % len(formats)]}))
@@ -83,7 +83,7 @@ def test_integers_are_exact_modulo_2_to_the_32_without_a_hazard(shape):
     assert np.array_equal(updated, (-70_001 * exact + 5 * C.astype(np.int64)).astype(np.int32))
 
 
-def test_the_largest_products_of_integers_wrap_around_only_in_32_bits():
+def test_largest_integer_products_wrap_around_only_in_32_bits():
     kernel = small(get("int8"))
     A, B = np.full((16, 256), -128, np.int8), np.full((256, 16), -128, np.int8)
     C = np.zeros((16, 16), np.int32)
@@ -117,7 +117,7 @@ def test_every_kernel_has_rules_and_the_threads_that_it_promises(kernel):
         ("wmma", {"BF16": 2}, "BF16 must be 0 for float16 or 1 for bfloat16"),
     ],
 )
-def test_a_parameter_that_breaks_a_rule_is_refused_with_the_sentence_of_the_source(name, params, sentence):
+def test_parameter_breaking_a_rule_gets_the_sources_sentence(name, params, sentence):
     with pytest.raises(ValueError, match=sentence):
         get(name, **params)
 
@@ -157,7 +157,7 @@ def test_bf16x6_and_3xtf32_have_float32s_error_bf16x3_16_bits():
 
 
 @pytest.mark.parametrize("name", ["int8", "tf32x3", "bf16x3"])
-def test_fragments_of_the_other_formats_are_loaded_without_a_bank_conflict(name):
+def test_fragments_of_other_formats_load_without_bank_conflicts(name):
     kernel = get(name, **({"BM": 64, "BN": 128, "BK": 64, "WM": 32, "WN": 64} if name == "int8" else SMALL))
     type_ = np.int8 if name == "int8" else np.float32
     ones, C = np.ones((64, 64), type_), np.zeros((64, 64), np.int32 if name == "int8" else type_)
@@ -192,7 +192,7 @@ def test_3xtf32_restarts_every_256_k_and_keeps_its_error():
     assert simulated_error(get("tf32x3"), 4096) < 1.3 * simulated_error(get("tf32x3"), 64)
 
 
-def test_through_shared_memory_a_warp_reads_and_writes_whole_lines_of_c():
+def test_staged_warp_reads_and_writes_whole_lines_of_c():
     sectors = {}
     for name in ("mma_rasterized", "mma_staged_epilogue"):
         kernel = get(name, BM=64, BN=128, WM=32, WN=32)
@@ -205,17 +205,21 @@ def test_through_shared_memory_a_warp_reads_and_writes_whole_lines_of_c():
 
 
 def rows(size, **wanted):
-    found = json.loads(RECORDING.read_text())["rows"]
-    return [row for row in found if row["size"] == size and all(row[key] == value for key, value in wanted.items())]
+    rows_of_file = json.loads(RECORDING.read_text())["rows"]
+    return [
+        row for row in rows_of_file if row["size"] == size and all(row[key] == value for key, value in wanted.items())
+    ]
 
 
 def test_recorded_steps_get_faster_but_that_with_conflicts():
     speed = [next(row["gflops"] for row in rows(4096, operands="bf16", kernel=kernel.name)) for kernel in TENSOR[:-1]]
-    slower = [kernel.name for kernel, one, two in zip(TENSOR[1:], speed, speed[1:], strict=False) if two < one]
+    slower = [
+        kernel.name for kernel, before, after in zip(TENSOR[1:], speed, speed[1:], strict=False) if after < before
+    ]
     assert slower == ["ldmatrix"]
 
 
-def test_the_autotuned_parameters_are_the_fastest_that_were_recorded():
+def test_autotuned_parameters_are_the_fastest_recorded():
     for size in (4096, 8192):
         best = max(rows(size, operands="bf16", kernel="mma_staged_epilogue"), key=lambda row: row["gflops"])
         assert best["params"] == dict(get("mma_autotuned").params)
@@ -244,8 +248,8 @@ def test_split_floats_are_as_exact_as_cublas_fp32_and_faster(name, way, faster, 
     recorded = json.loads(RECORDING.read_text())
     for size in sizes:  # of a small C cuBLAS splits the sums, and its error is smaller
         by_depth = {
-            one: {row["K"]: row["error"] for row in recorded["errors"] if (row["way"], row["rows"]) == (one, size)}
-            for one in ("FP32, cuBLAS", way)
+            name: {row["K"]: row["error"] for row in recorded["errors"] if (row["way"], row["rows"]) == (name, size)}
+            for name in ("FP32, cuBLAS", way)
         }
         assert [*by_depth[way]] == [64, 256, 1024, 4096, 16384]
         assert all(error < by_depth["FP32, cuBLAS"][K] for K, error in by_depth[way].items())
@@ -265,18 +269,18 @@ def test_bf16x2_is_twice_as_fast_as_fp32_with_an_error_between():
         assert 5 * fp32["error"] < mine["error"] < tf32["error"] / 5
 
 
-def test_the_recorded_integers_are_exact_and_the_chosen_parameters_the_fastest():
+def test_recorded_integers_are_exact_and_the_choice_is_fastest():
     for size in (4096, 8192):
-        found = rows(size, operands="s8")
-        assert all(row["error"] == 0 for row in found)
-        best = max((row for row in found if row["kernel"] == "int8"), key=lambda row: row["gflops"])
+        recorded = rows(size, operands="s8")
+        assert all(row["error"] == 0 for row in recorded)
+        best = max((row for row in recorded if row["kernel"] == "int8"), key=lambda row: row["gflops"])
         assert best["params"] == dict(get("int8").params)
 
 
 def test_tf32_is_at_60_percent_of_cublas_with_best_parameters():
     for size in (4096, 8192):
-        found = [row for row in rows(size, kernel="tf32") if not row["params"]["ROUND"]]
-        best = max(found, key=lambda row: row["gflops"])
+        recorded = [row for row in rows(size, kernel="tf32") if not row["params"]["ROUND"]]
+        best = max(recorded, key=lambda row: row["gflops"])
         assert best["params"] == dict(get("tf32").params)
         assert best["gflops"] > 0.6 * rows(size, kernel="cublas TF32")[0]["gflops"]
 

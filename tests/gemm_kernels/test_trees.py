@@ -12,14 +12,14 @@ from helpers.tools.measuring import boosting
 H100 = "NVIDIA H100 80GB HBM3"
 
 
-def test_the_answers_of_a_tree_are_binary_digits_the_first_one_the_highest():
+def test_tree_answers_are_binary_digits_highest_first():
     tree = Tree((("M", 10), ("K", 5)), (0.0, 1.0, 2.0, 4.0))
     said = [total([tree], {"M": M, "K": K}) for M, K in ((10, 5), (10, 6), (11, 5), (11, 6))]
     assert said == [0.0, 1.0, 2.0, 4.0]
     assert total([tree, tree], {"M": 11, "K": 6}) == 8.0 and total([], {}) == 0.0
 
 
-def test_fitted_trees_find_what_depends_on_two_of_three_features_together():
+def test_fitted_trees_find_joint_effects_of_two_features():
     chance = np.random.default_rng(1)
     features = chance.random((4000, 3))
     numbers = np.where((features[:, 0] > 0.5) & (features[:, 2] > 0.25), 1.0, 0.0)
@@ -35,7 +35,7 @@ def test_what_has_no_weight_is_not_learnt():
     assert total(trees, {"a": 1.0}) == 0.0
 
 
-def test_estimates_are_multiplied_by_what_the_trees_say_that_they_are_off_by():
+def test_estimates_are_multiplied_by_the_trees_correction():
     large, small, shape = get("persistent"), get("persistent", BM=64, WM=16, TM=8), (300, 250, 240)
     assert large.params["BM"] > 64
     large_tiles = Tree((("BM", 64.0),), (0.0, math.log(1.5)))
@@ -47,12 +47,14 @@ def test_estimates_are_multiplied_by_what_the_trees_say_that_they_are_off_by():
 
 
 @pytest.mark.parametrize("shape", [(300, 250, 240), (301, 250, 241), (5000, 17, 3000), (2333, 3444, 555)])
-def test_a_shape_that_was_not_measured_gets_the_smallest_corrected_estimate(shape):
-    found = choices.of(H100)
-    assert shape not in found.fastest and found.trees
-    every = {get(one.kernel, **one.params): one.costs for one in found.candidates if one.costs}
-    likely = by_shape.promising(every, shape, found.sms, found.promising_short)
-    estimates = {kernel: by_shape.estimate(kernel, every[kernel], shape, found.sms) for kernel in likely}
-    expected = by_shape.corrected(estimates, shape, found.sms, found.trees)
+def test_unmeasured_shape_gets_the_least_corrected_estimate(shape):
+    choice = choices.of(H100)
+    assert shape not in choice.fastest and choice.trees
+    every = {
+        get(candidate.kernel, **candidate.params): candidate.costs for candidate in choice.candidates if candidate.costs
+    }
+    likely = by_shape.promising(every, shape, choice.sms, choice.promising_short)
+    estimates = {kernel: by_shape.estimate(kernel, every[kernel], shape, choice.sms) for kernel in likely}
+    expected = by_shape.corrected(estimates, shape, choice.sms, choice.trees)
     assert len(expected) > 20
     assert fastest(*shape, H100) == min(expected, key=expected.get).for_rows(shape[1])

@@ -15,11 +15,11 @@ KERNELS = dict.fromkeys(OTHERS, "coalesced") | {"sm_87": "shared_memory", "sm_12
 
 @pytest.mark.table(keep=3)
 @pytest.mark.parametrize("arch", KERNELS)
-def test_a_kernel_multiplies_on_every_architecture_at_both_levels(arch):
+def test_kernel_multiplies_on_every_architecture_at_both_levels(arch):
     assert architectures.answer(ladder.get(KERNELS[arch]), arch) == architectures.RIGHT
 
 
-def test_every_architecture_with_limits_is_one_that_the_compiler_knows():
+def test_every_architecture_with_limits_is_known_to_the_compiler():
     assert set(devices.LIMITS) <= set(compiler.architectures())
 
 
@@ -30,7 +30,7 @@ def test_every_architecture_with_limits_is_one_that_the_compiler_knows():
         (tensor.get("mma"), "sm_70", "needs sm_80"),
     ],
 )
-def test_a_kernel_that_an_architecture_cannot_have_is_not_counted_as_right(kernel, arch, reason):
+def test_kernel_an_architecture_cannot_have_is_not_counted_right(kernel, arch, reason):
     assert architectures.answer(kernel, arch).startswith(reason)
 
 

@@ -44,13 +44,15 @@ def multiplied(kernel, arch, level="sass"):
 
 @pytest.mark.table(keep=2)
 @pytest.mark.parametrize(("name", "arch"), KERNELS)
-def test_kernels_of_the_course_give_the_bits_and_the_counts_of_hopper(name, arch):
+def test_course_kernels_give_the_bits_and_counts_of_hopper(name, arch):
     kernel = ladder.get(name)
     hopper, expected, _ = multiplied(kernel, "sm_90")
     blackwell, recording, function = multiplied(kernel, arch)
     assert hopper.any() and blackwell.tobytes() == hopper.tobytes()
     counters = COUNTERS if name == "matrix_vector" else (*COUNTERS, *OF_TILES)
-    counted, expected = ({each: one.counters.get(each) for each in counters} for one in (recording, expected))
+    counted, expected = (
+        {each: recording.counters.get(each) for each in counters} for recording in (recording, expected)
+    )
     assert counted == expected
     assert any(counted.values())
     assert function.forms.at("sass")[0].machine is not None, "only the engine in NumPy can execute it"
@@ -74,7 +76,7 @@ def test_random_programs_give_the_same_bits_at_both_levels(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ("compiled", "NumPy"))
-def test_a_branch_that_leaves_a_meeting_without_a_break_does_not_hold_up_its_warp(engine, monkeypatch):
+def test_branch_out_of_a_barrier_without_break_delays_no_warp(engine, monkeypatch):
     if engine == "NumPy":
         monkeypatch.setattr(compiled, "library", lambda: None)
     monkeypatch.setattr(random_programs, "architecture", lambda seed: "sm_120")
@@ -100,16 +102,16 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) kernel(int *y, int n) {
 
 
 @pytest.mark.parametrize("n", (2, 7))
-def test_constant_bank_zero_says_of_the_launch_what_hopper_s_says(n):
-    found = []
+def test_constant_bank_zero_describes_the_launch_as_hoppers_does(n):
+    results = []
     for arch in ("sm_90", "sm_100", "sm_120"):
         y = np.zeros(4 + 16 * 24, np.int32)
         with gpusim.record(level="sass", checks="off"):
             kernel = gpusim.RawModule(code=BANK, arch=arch).get_function("kernel")
             kernel((4, 3, 2), (8, 4, 2), (y, np.int32(n)))
-        found.append(y)
-    assert found[0].tolist() == found[1].tolist() == found[2].tolist()
-    block = found[1][4:15].tolist()
+        results.append(y)
+    assert results[0].tolist() == results[1].tolist() == results[2].tolist()
+    block = results[1][4:15].tolist()
     assert (block[:8], block[10]) == ([8, 4, 2, 4, 3, 2, 2, 2], n % 4 if n < 5 else 2 * (n % 4))
 
 
@@ -190,7 +192,7 @@ extern "C" __global__ void kernel(const float2 *x, float2 *pairs, float2 *single
 
 @pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("arch", ("sm_100", "sm_120"))
-def test_one_instruction_computes_a_pair_of_float32_as_two_instructions_do(arch, level):
+def test_paired_float32_instruction_computes_as_two_instructions(arch, level):
     x = np.random.default_rng(3).standard_normal((32, 2)).astype(np.float32)
     x[:4] = [[1e-41, 3e-39], [-0.0, 1e38], [np.inf, 1e-45], [3e38, -3e38]]
     pairs, single = np.zeros((2, 160, 2), np.float32)
@@ -203,7 +205,7 @@ def test_one_instruction_computes_a_pair_of_float32_as_two_instructions_do(arch,
 
 @pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("arch", ("sm_100", "sm_120"))
-def test_a_product_of_bits_counts_those_that_both_have_or_that_differ(arch, level):
+def test_product_of_bits_counts_common_or_differing_bits(arch, level):
     source = """extern "C" __global__ void kernel(const unsigned *A, const unsigned *B, int *C, int *D) {
         const int t = threadIdx.x, at = t / 4 * 8 + t % 4 * 2;
         unsigned a[4], b[2];

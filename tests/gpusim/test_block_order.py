@@ -19,7 +19,7 @@ from tests.gpusim import random_programs
         pytest.param([(1,), (3, 2), (1,), ()], [0, 1, 2, 3], id="a loop that is left in its first block"),
     ],
 )
-def test_a_block_comes_after_all_that_lead_to_it_but_the_end_of_its_loop(successors, order):
+def test_block_comes_after_its_predecessors_except_loop_ends(successors, order):
     assert meeting_order(successors) == order
 
 
@@ -31,11 +31,11 @@ def test_order_of_text_is_kept_unless_jumps_go_back():
 SEED = 1302  # a random program whose PTX has a path that the compiler placed behind a vote
 
 
-def test_a_vote_misses_nobody_whose_path_the_compiler_placed_behind_it():
+def test_vote_includes_lanes_whose_path_is_placed_behind_it():
     assert random_programs.disagreement(SEED) == ""
 
 
-def test_in_the_order_of_the_text_a_vote_would_miss_somebody(monkeypatch, prepared_afresh):
+def test_in_text_order_a_vote_would_miss_a_lane(monkeypatch, prepared_afresh):
     monkeypatch.setattr("gpusim.engine.ir.meeting_order", lambda successors: list(range(len(successors))))
     with pytest.raises(errors.KernelError, match="exchanges values by a _sync function with lanes"):
         random_programs.disagreement(SEED)

@@ -138,7 +138,7 @@ def test_pieces_of_all_sizes_come_to_shared_memory(name, level):
 
 
 @pytest.mark.parametrize("name", some_pieces("put "))
-def test_pieces_of_all_sizes_go_to_global_memory_and_nothing_beside_them_changes(name, level):
+def test_bulk_copies_of_all_sizes_write_nothing_beside_them(name, level):
     (data, expected, size, stride, _, first, copies, _), (_, out, *_) = run(name, level)
     for row, words in zip(expected, data.view(np.uint8), strict=True):
         for k in range(copies):
@@ -201,7 +201,7 @@ def test_threads_arrive_when_their_copies_have_come(level):
     np.testing.assert_array_equal(out, expected)
 
 
-def test_a_block_puts_numbers_into_the_shared_memory_of_the_next_one(level):
+def test_block_writes_into_the_shared_memory_of_the_next_one(level):
     (data, *_), (_, out, _) = run("to_the_next 1008", level)
     blocks = np.arange(8)
     np.testing.assert_array_equal(out, data[blocks // 4 * 4 + (blocks - 1) % 4])
@@ -213,7 +213,7 @@ def test_a_block_fetches_for_another_one(level):
 
 
 @pytest.mark.parametrize("mask", [0b1111, 0b1010])
-def test_what_a_block_fetches_comes_to_those_of_its_cluster_that_a_mask_names(mask, level):
+def test_multicast_reaches_the_blocks_of_the_cluster_in_its_mask(mask, level):
     (data, *_), (_, out, *_) = run(f"fetch_for_all 64 {mask:04b}", level)
     for block, row in enumerate(out.view(np.uint8)):
         first = block // 4 * 4
@@ -227,8 +227,8 @@ def test_both_engines_and_both_levels_answer_the_same(name, monkeypatch):
     monkeypatch.setattr(compiled, "library", lambda: None)
     results.append(run(name, "sass")[1])
     for other in results[1:]:
-        for one, same in zip(results[0], other, strict=True):
-            assert np.asarray(one).tobytes() == np.asarray(same).tobytes()
+        for array, same in zip(results[0], other, strict=True):
+            assert np.asarray(array).tobytes() == np.asarray(same).tobytes()
 
 
 BY_THE_HEADERS = """#include <cuda/barrier>
@@ -322,7 +322,7 @@ def launched(body: str, level: str, n: int = 64, threads: int = 64, size: int = 
     return numbers, out
 
 
-def test_a_wait_that_is_given_up_tells_so_and_may_do_something_else(level):
+def test_abandoned_wait_reports_failure_and_code_goes_on(level):
     _, out = launched(
         "if (t == 0) { out[0] = 5 + try_wait(&full, 0); arrive(&full); out[1] = try_wait(&full, 0); }", level
     )
@@ -479,7 +479,7 @@ def test_what_is_right_is_decided_by_the_compiled_engine(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["to_the_next 1008", "fetch_for_another 64", "fetch_for_all 64 1111"])
-def test_who_reads_what_another_block_copies_must_wait_for_it(name):
+def test_reader_of_another_blocks_copy_must_wait_for_it(name):
     launch = LAUNCHES[name]
     start = (source := kernel_launches.source_of("bulk")).index(f" {launch.entry}(")
     without = source[:start] + source[start:].replace("    wait(&full, 0);\n", "", 1)
@@ -503,14 +503,14 @@ PUTS = {
 
 
 @pytest.mark.parametrize("way", ["sass", "ptx"])
-def test_what_is_combined_is_so_once_also_where_the_sanitizer_watches(way):
+def test_bulk_reduction_happens_once_under_the_sanitizer_too(way):
     (new, old, _), (_, out, _) = run("reduce_add_u32", way, "raise")
     np.testing.assert_array_equal(out.view(np.uint32), new.view(np.uint32) + old.view(np.uint32))
 
 
 @pytest.mark.parametrize("name", PUTS)
 @pytest.mark.parametrize("way", ["sass", "ptx"])
-def test_what_is_put_must_be_written_before_and_stay_until_it_was_read(name, way):
+def test_bulk_store_source_is_written_before_and_kept_until_read(name, way):
     body, error, text = PUTS[name]
     body = "    " + body.replace("waits", 'asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory")')
     if error is None:

@@ -56,10 +56,10 @@ def test_a_planted_bug_is_found_in_machine_code_too(planted):
     assert planted.kind in kinds and lines
 
 
-def test_more_than_twenty_bugs_are_planted_around_tensor_cores_of_seven_kinds():
-    planted = [one for one in bugs.PLANTED if one.file == bugs.TENSOR]
-    assert len({one.kernel for one in planted}) == len(planted) > 20
-    assert len({one.kind for one in planted}) == 7
+def test_over_twenty_tensor_core_bugs_of_seven_kinds_are_planted():
+    planted = [bug for bug in bugs.PLANTED if bug.file == bugs.TENSOR]
+    assert len({bug.kernel for bug in planted}) == len(planted) > 20
+    assert len({bug.kind for bug in planted}) == 7
     text = bugs.source(bugs.TENSOR)
     for used in ("ldmatrix", "stmatrix", "mma.sync", "cp.async"):
         assert used in text
@@ -67,7 +67,7 @@ def test_more_than_twenty_bugs_are_planted_around_tensor_cores_of_seven_kinds():
 
 @pytest.mark.parametrize("level", ("ptx", "sass"))
 @pytest.mark.parametrize("planted", bugs.CORRECT, ids=ids)
-def test_a_correct_kernel_is_not_blamed(planted, level):
+def test_a_correct_kernel_has_no_finding(planted, level):
     error, recording = verdict_table.simulate(planted, level)
     assert error is None
     assert recording.checks.findings == ()
@@ -127,7 +127,7 @@ def share(step: gemm_kernels.Kernel, source: str, shape: tuple[int, int, int], l
 @pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", ("ptx", "sass"))
 @pytest.mark.parametrize("name", SHARING)
-def test_blocks_that_hand_their_parts_to_the_last_are_not_blamed(name, level):
+def test_blocks_that_release_parts_to_the_last_have_no_finding(name, level):
     for shape in SHARING[name][1]:
         assert share(small(name), gemm_kernels.get(name).source, shape, level).findings == (), shape
 
@@ -160,7 +160,7 @@ def test_without_the_fence_before_the_counter_the_parts_race(name, level):
         ("reduce_scatter", "__syncthreads();   // all teams' sums are there"),
     ],
 )  # fmt: skip
-def test_without_one_of_their_barriers_they_race_in_shared_memory(name, barrier):
+def test_missing_barriers_race_in_shared_memory(name, barrier):
     """At a shape with odd rows, for which the least code is compiled."""
     M, N, K = SHARING[name][1][0]
     N |= 1
@@ -195,7 +195,7 @@ def copied_by_warps_of_their_own() -> gemm_kernels.Kernel:
 
 
 @pytest.mark.parametrize("level", ("ptx", "sass"))
-def test_warps_that_copy_and_warps_that_multiply_are_not_blamed(level):
+def test_copying_and_multiplying_warps_have_no_finding(level):
     step = copied_by_warps_of_their_own()
     for shape in ((20, 40, 100), (35, 41, 37)):
         assert share(step, step.source, shape, level).findings == (), shape
@@ -211,14 +211,16 @@ def test_warps_that_copy_and_warps_that_multiply_are_not_blamed(level):
     ],
     ids=["copies into what is still read", "tells too early", "sums of other slices"],
 )
-def test_warps_that_copy_and_warps_that_multiply_must_wait_for_each_other(right, wrong, sentence):
+def test_copying_and_multiplying_warps_must_wait_for_each_other(right, wrong, sentence):
     step = copied_by_warps_of_their_own()
     assert step.source.count(right) == 1
     try:
-        found = [finding.message for finding in share(step, step.source.replace(right, wrong), (20, 40, 100)).findings]
+        messages = [
+            finding.message for finding in share(step, step.source.replace(right, wrong), (20, 40, 100)).findings
+        ]
     except errors.BarrierError as error:
-        found = [str(error)]
-    assert sentence in found[0]
+        messages = [str(error)]
+    assert sentence in messages[0]
 
 
 # ---- loads whose value nobody uses
@@ -251,7 +253,7 @@ def loads_ahead(rounds: int, length: list[int], last: str = "", level: str = "pt
 
 
 @pytest.mark.parametrize("level", ("ptx", "sass"))
-def test_reading_what_nobody_wrote_is_wrong_only_if_the_value_is_used(level):
+def test_unwritten_value_is_wrong_only_if_it_is_used(level):
     assert loads_ahead(2, [2], level=level).findings == ()
     assert loads_ahead(2, [2, 1, 2, 0], level=level).findings == ()
     (finding,) = loads_ahead(2, [2], "+ next", level).findings
@@ -260,13 +262,13 @@ def test_reading_what_nobody_wrote_is_wrong_only_if_the_value_is_used(level):
 
 
 @pytest.mark.parametrize("level", ("ptx", "sass"))
-def test_of_blocks_that_run_in_step_the_one_that_uses_the_value_is_found(level):
+def test_of_blocks_in_step_the_one_that_uses_the_value_is_found(level):
     """The others load the same at the same time and go no further."""
     (finding,) = loads_ahead(2, [2, 2, 3, 1], level=level).findings
     assert (finding.kind, finding.lines) == (errors.UNWRITTEN_SHARED, (11,))
 
 
-def test_no_ordinary_kernel_of_the_tests_is_blamed():
+def test_no_ordinary_kernel_of_the_tests_has_a_finding():
     blamed, launches = {}, 0
     for launch in kernel_launches.ordinary():
         function = sass_goldens.kernel_of(launch)
@@ -289,7 +291,7 @@ def test_every_verdict_was_recorded_for_the_kernel_as_it_is_now():
     assert all(set(row["verdicts"]) == set(verdict_table.TOOLS) for row in recorded.values())
 
 
-def test_what_compute_sanitizer_finds_is_planted_and_on_the_marked_lines():
+def test_compute_sanitizers_findings_are_planted_on_marked_lines():
     for planted in (*bugs.PLANTED, *bugs.CORRECT):
         for tool, verdict in verdict_table.recorded()[planted.kernel]["verdicts"].items():
             if verdict_table.tool_verdict(verdict) == "found":
@@ -298,7 +300,7 @@ def test_what_compute_sanitizer_finds_is_planted_and_on_the_marked_lines():
                     assert lines & planted.lines, (planted.kernel, tool)
 
 
-def test_the_simulator_finds_all_planted_bugs_and_the_four_tools_two_thirds():
+def test_simulator_finds_all_planted_bugs_the_tools_two_thirds():
     assert verdict_table.table(bugs.PLANTED)[-1] == (
         "found of 98: simulator 98, memcheck 30, racecheck 30, initcheck 5, synccheck 2, any tool 67"
     )
@@ -307,7 +309,7 @@ def test_the_simulator_finds_all_planted_bugs_and_the_four_tools_two_thirds():
 # ---- a finding, its message and its report
 
 
-def test_a_race_names_both_lines_both_threads_the_element_and_the_missing_barrier():
+def test_race_names_lines_threads_element_and_missing_barrier():
     function = kernel(
         "const float *x, float *y",
         "__shared__ float tile[2][40];\n"
@@ -335,7 +337,7 @@ def test_a_race_names_both_lines_both_threads_the_element_and_the_missing_barrie
     assert y.tolist() == np.r_[x[40:], x[:40]].tolist()
 
 
-def test_a_race_inside_a_warp_asks_for_syncwarp_if_the_block_has_no_other_warp():
+def test_race_in_the_only_warp_of_a_block_asks_for_syncwarp():
     function = kernel(
         "int *y", "__shared__ int s[64];\ns[threadIdx.x] = threadIdx.x;\ny[threadIdx.x] = s[threadIdx.x ^ 31];"
     )
@@ -387,7 +389,7 @@ def test_reading_an_empty_matrix_names_row_and_column():
     with pytest.raises(errors.UninitializedRead) as caught:
         function(3, 5, (I32(5), A, C))
     assert str(caught.value) == (
-        "kernel: thread (4, 0, 0) of block (1, 0, 0) reads C[1, 4], which nobody has written.\n"
+        "kernel: thread (4, 0, 0) of block (1, 0, 0) reads C[1, 4], which was never written.\n"
         "  line 3: C[i] += A[i];\n"
         "C was made by empty(), which leaves its elements undefined. Make it with zeros() or full(), or write every "
         "element before it is read."
@@ -396,7 +398,7 @@ def test_reading_an_empty_matrix_names_row_and_column():
     assert C[0].tolist() == [1] * 5 and np.isnan(C[2]).all()
 
 
-def test_reading_shared_memory_that_nobody_wrote_names_the_element():
+def test_reading_unwritten_shared_memory_names_the_element():
     function = kernel(
         "int *y",
         "__shared__ int s[64];\nif (threadIdx.x < 60) s[threadIdx.x] = 1;\n__syncthreads();\n"
@@ -448,7 +450,7 @@ def test_masked_threads_and_copies_are_counted_one_by_one():
     assert "5 barriers and 320 asynchronous copies." in str(report)
 
 
-def test_many_findings_are_shortened_in_the_message_and_kept_in_the_report():
+def test_many_findings_are_shortened_in_the_message_only():
     body = "__shared__ int s[8][64];\n" + "\n".join(
         f"s[{i}][threadIdx.x] = i + {i};\ny[threadIdx.x] += s[{i}][63 - threadIdx.x];" for i in range(5)
     )
@@ -488,7 +490,7 @@ def test_the_sanitizer_can_be_switched_off():
         gpusim.sanitize("loud").__enter__()
 
 
-def test_it_is_on_by_default_and_a_recording_is_complete_although_it_raises():
+def test_checks_are_on_by_default_and_keep_the_whole_recording():
     function = kernel(*RACY)
     with gpusim.record() as recording, pytest.raises(errors.RaceError):
         function(1, 32, (np.zeros(1, I32),))
@@ -496,7 +498,7 @@ def test_it_is_on_by_default_and_a_recording_is_complete_although_it_raises():
     assert recording.checks.findings
 
 
-def test_hazards_found_before_a_kernel_is_stopped_are_notes_of_its_error():
+def test_hazards_before_a_stopped_kernel_are_notes_of_its_error():
     function = kernel(
         "int n, int *y",
         "__shared__ int s[64];\ns[threadIdx.x] = 1;\ny[threadIdx.x] = s[63 - threadIdx.x];\n__syncthreads();\n"
@@ -555,7 +557,7 @@ def test_a_log_without_a_barrier_is_cut_and_the_report_says_so(monkeypatch):
 # ---- arrays that nobody has written
 
 
-def test_an_empty_array_knows_what_the_host_and_kernels_have_written():
+def test_empty_array_knows_what_host_and_kernels_have_written():
     C = gpusim.empty((2, 4), F32)
     assert np.isnan(C).all() and C.unwritten.all()
     fill = kernel("int n, float *C", "if (threadIdx.x < n) C[threadIdx.x] = threadIdx.x;")
@@ -584,10 +586,10 @@ def test_a_view_of_an_empty_array_is_watched_as_part_of_it():
 
 
 @pytest.mark.parametrize("dtype", ("int8", "uint8", "int16", "uint16", "bool"))
-def test_narrow_integers_that_nobody_wrote_are_found(dtype):
+def test_unwritten_narrow_integers_are_found(dtype):
     function = kernel("const TYPE *a, TYPE *y".replace("TYPE", NARROW[dtype]), "y[threadIdx.x] = a[threadIdx.x + 8];")
     a, y = gpusim.empty(40, dtype), gpusim.empty(32, dtype)
-    with pytest.raises(errors.UninitializedRead, match=r"thread \(0, 0, 0\).* reads a\[8\], which nobody"):
+    with pytest.raises(errors.UninitializedRead, match=r"thread \(0, 0, 0\).* reads a\[8\], which was never written"):
         function((1,), (32,), (a, y))
     for number in range(256):  # whatever the host writes, it is not taken for nothing
         a[...] = number - 128 if dtype.startswith("int") else number
@@ -642,14 +644,14 @@ def last_block(before: str, threads: int) -> None:
     [("__threadfence(); __syncthreads();", 64), ("__syncthreads(); __threadfence();", 64),
      ("__threadfence(); __syncwarp();", 32)],
 )  # fmt: skip
-def test_blocks_that_hand_on_their_sums_behind_a_fence_and_a_barrier_are_not_blamed(before, threads):
+def test_sums_released_by_fence_and_barrier_are_no_race(before, threads):
     last_block(before, threads)
 
 
 @pytest.mark.parametrize(
     ("before", "threads"), [("__threadfence();", 64), ("__syncthreads();", 64), ("__threadfence();", 32)]
 )
-def test_a_block_that_counts_before_all_its_threads_have_written_is_found(before, threads):
+def test_block_that_counts_before_all_threads_wrote_is_found(before, threads):
     with pytest.raises(errors.RaceError, match="between blocks") as caught:
         last_block(before, threads)
     assert caught.value.lines == (4, 10)
@@ -706,7 +708,7 @@ RIGHT_MASKS = {
 
 @pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("body", RIGHT_MASKS.values(), ids=RIGHT_MASKS)
-def test_a_right_mask_is_not_blamed(body, level):
+def test_a_right_mask_has_no_finding(body, level):
     with gpusim.record(level=level):
         kernel("int *o, int *x", f"int t = threadIdx.x; {body}")(1, 32, (np.zeros(32, I32), WARP.copy()))
 
@@ -780,7 +782,7 @@ def test_an_array_of_a_thread_is_watched(type_):
         assert caught.value.line == 5
 
 
-def test_elements_of_a_thread_that_nobody_uses_need_not_be_set():
+def test_unused_elements_of_a_thread_need_not_be_set():
     source = "struct P { char c; int i; float f[3]; };\n"
     source += "__device__ __noinline__ P make(int i) { P p; p.c = i; p.i = i; return p; }\n"
     body = 'extern "C" __global__ void kernel(int *o) { P p = make(threadIdx.x); o[threadIdx.x] = p.i + p.c; }'
@@ -801,7 +803,7 @@ def test_what_is_written_outside_of_a_view_is_found(statement, view, thread, ind
     assert (caught.value.line, caught.value.thread, parent.any()) == (3, (thread, 0, 0), False)
 
 
-def test_a_view_may_be_read_around_and_written_whole_and_two_make_one():
+def test_view_may_be_written_whole_and_two_make_one():
     parent = np.arange(64, dtype=I32)
     kernel("int *o, const int *x", "o[threadIdx.x] = x[int(threadIdx.x) - 1];")(1, 8, (parent[32:40], parent[8:16]))
     assert parent[32:40].tolist() == list(range(7, 15))
@@ -986,8 +988,8 @@ def is_handed_on(events, shape, block, start, first, stop, second) -> bool:
         if what == "warp":
             for warp in range(0, shape[1], 32):
                 here = np.flatnonzero(lanes[warp : warp + 32]) + warp
-                for one in (knows, fenced, received):
-                    one[here] = one[here].any()
+                for relation in (knows, fenced, received):
+                    relation[here] = relation[here].any()
         elif what == "fence":
             fenced |= knows & lanes
         else:
@@ -1005,11 +1007,11 @@ def test_races_are_those_of_an_oracle_that_compares_all_pairs(seed):
     events = random_events(rng, shape, words)
     expected = found_by_oracle(events, shape)
     patterns = Patterns()
-    found = found_by_checks(events, shape, words, patterns)
-    assert found <= expected
-    assert bool(found) == bool(expected)
+    races = found_by_checks(events, shape, words, patterns)
+    assert races <= expected
+    assert bool(races) == bool(expected)
     # A second launch looks most of it up.
-    assert found_by_checks(events, shape, words, patterns) == found
+    assert found_by_checks(events, shape, words, patterns) == races
 
 
 def random_handing_on(seed, kinds=HANDING_ON):
@@ -1020,13 +1022,13 @@ def random_handing_on(seed, kinds=HANDING_ON):
 
 @pytest.mark.parametrize("kinds", (HANDING_ON, VOLATILE), ids=("strong", "volatile"))
 @pytest.mark.parametrize("seeds", [range(start, start + 20) for start in range(0, 100, 20)], ids=str)
-def test_who_hands_on_what_it_did_is_known_as_an_oracle_finds_it_step_by_step(seeds, kinds):
+def test_release_and_acquire_agree_with_a_stepwise_oracle(seeds, kinds):
     for seed in seeds:
         shape, words, events = random_handing_on(seed, kinds)
         expected = found_by_oracle(events, shape)
-        found = found_by_checks(events, shape, words, Patterns())
-        assert found <= expected
-        assert bool(found) == bool(expected)
+        races = found_by_checks(events, shape, words, Patterns())
+        assert races <= expected
+        assert bool(races) == bool(expected)
 
 
 def test_the_random_histories_are_both_racy_and_clean():

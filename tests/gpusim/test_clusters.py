@@ -45,7 +45,7 @@ def test_every_launch_of_clusters_was_recorded_and_no_other():
     assert [*cluster_goldens()] == [*LAUNCHES], AGAIN
 
 
-def test_accesses_to_other_blocks_are_counted_apart_from_those_to_the_own_one():
+def test_accesses_to_other_blocks_are_counted_apart():
     counters = cluster_goldens()["cluster_gemm"]["counters"]
     # Of 16 elements of a tile's column 8 lie in the other block; each block reads them for 3 tiles, in 8 warps.
     assert counters["smsp__sass_inst_executed_op_dshared_ld.sum"] == 12 * 3 * 8 * 8
@@ -113,12 +113,12 @@ def test_a_block_knows_its_place_in_the_cluster(size, level):
     name = f"cluster_shape<{', '.join(map(str, size))}>"
     (out,), launch = run(name, level), LAUNCHES[name]
     for number, row in enumerate(out.tolist()):
-        place = [number // np.prod(launch.grid[:axis], dtype=int) % launch.grid[axis] for axis in range(3)]
-        index = [one % each for one, each in zip(place, size, strict=True)]
+        block = [number // np.prod(launch.grid[:axis], dtype=int) % launch.grid[axis] for axis in range(3)]
+        index = [coordinate % each for coordinate, each in zip(block, size, strict=True)]
         rank, blocks = index[0] + size[0] * (index[1] + size[1] * index[2]), int(np.prod(size))
         assert row[:2] == [rank, blocks]
         assert row[2:8] == [*index, *size]
-        assert row[8:14] == [*(a // b for a, b in zip(place + list(launch.grid), size * 2, strict=True))]
+        assert row[8:14] == [*(a // b for a, b in zip(block + list(launch.grid), size * 2, strict=True))]
         assert row[14:16] == [rank, blocks]
         assert row[16] == index[0] + 100 * index[1] + 10000 * index[2]
         assert row[17] == size[0] + 100 * size[1] + 10000 * size[2]
@@ -148,7 +148,7 @@ def test_a_rank_that_the_cluster_has_not_is_out_of_bounds():
     assert "num_blocks()" in str(caught.value) and caught.value.line == 8
 
 
-def test_an_index_beyond_the_other_blocks_shared_memory_is_out_of_bounds():
+def test_index_beyond_another_blocks_shared_memory_is_found():
     with pytest.raises(errors.OutOfBounds, match=r"byte 4000 of the shared memory of rank 1, which has 128 bytes"):
         launched("c.sync(); out[threadIdx.x] = c.map_shared_rank(s, c.block_rank() ^ 1)[1000]; c.sync();")
 
@@ -195,7 +195,7 @@ def test_sampled_blocks_would_wait_for_others():
         kernel_of(launch)(launch.grid, launch.block, tuple(launch.make_arguments()))
 
 
-def test_without_clusters_a_block_reaches_its_own_shared_memory_by_rank_0(level):
+def test_without_clusters_rank_0_is_the_blocks_own_shared_memory(level):
     out = launched("out[32 * blockIdx.x + threadIdx.x] = c.map_shared_rank(s, 0)[threadIdx.x];", dims="", level=level)
     np.testing.assert_array_equal(out.reshape(2, 32), 100 * np.arange(2)[:, None] + np.arange(32))
 
@@ -206,7 +206,7 @@ def test_without_clusters_there_is_no_rank_1(level):
     assert "__cluster_dims__(2)" in str(caught.value)
 
 
-def test_reading_what_another_block_stored_without_its_barrier_is_a_race(level):
+def test_reading_another_blocks_store_without_barrier_is_a_race(level):
     body = "__syncthreads();\n out[threadIdx.x] = c.map_shared_rank(s, c.block_rank() ^ 1)[threadIdx.x]; c.sync();"
     with pytest.raises(errors.RaceError, match="race in shared memory between blocks of a cluster") as caught:
         launched(body, level=level)
@@ -224,7 +224,7 @@ def test_arriving_without_waiting_orders_nothing(level):
         launched(body, level=level)
 
 
-def test_reading_what_no_block_has_written_is_named_with_its_block(level):
+def test_reading_unwritten_cluster_memory_names_its_block(level):
     body = "__shared__ int t[32]; c.sync();\n out[threadIdx.x] = c.map_shared_rank(t, c.block_rank() ^ 1)[0]; c.sync();"
     with pytest.raises(errors.UninitializedRead, match=r"t\[0\] of block \(1, 0, 0\), which no thread has written"):
         launched(body, level=level)
@@ -240,14 +240,14 @@ def test_what_another_block_stores_is_written(level):
     np.testing.assert_array_equal(out.reshape(2, 32), [[8] * 32, [7] * 32])
 
 
-def test_a_block_may_not_end_while_another_one_may_still_reach_into_it(level):
+def test_block_may_not_end_while_another_may_still_reach_into_it(level):
     body = "c.sync();\n out[threadIdx.x] = c.map_shared_rank(s, c.block_rank() ^ 1)[threadIdx.x];"
     with pytest.raises((errors.RaceError, errors.OutOfBounds), match=r"ended") as caught:
         launched(body, level=level)
     assert "cluster.sync()" in str(caught.value)
 
 
-def test_global_memory_is_in_order_behind_the_barrier_of_a_cluster(level):
+def test_cluster_barrier_orders_global_memory(level):
     body = """out[32 * blockIdx.x + threadIdx.x] = blockIdx.x;
         c.sync();
         s[threadIdx.x] = out[32 * (blockIdx.x ^ 1) + threadIdx.x];

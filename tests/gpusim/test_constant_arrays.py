@@ -63,7 +63,7 @@ TWO_ON_A_LINE = {
 
 
 @pytest.mark.parametrize("name", TWO_ON_A_LINE)
-def test_an_index_beyond_one_of_two_constant_arrays_of_a_line_is_found(name, level):
+def test_index_beyond_one_of_two_constant_arrays_is_found(name, level):
     launched(level, TWO_ON_A_LINE[name], 8)
     with pytest.raises(errors.OutOfBounds, match="index 9 of weights, which has 9"):
         launched(level, TWO_ON_A_LINE[name], 9)
@@ -77,7 +77,7 @@ def test_constant_arrays_at_indices_of_other_lanes_are_unknown():
         launched("ptx", body, 9)
 
 
-def test_constants_that_are_guarded_are_not_blamed(level):
+def test_guarded_constants_have_no_finding(level):
     body = """for (int k = -4; k <= 4; ++k) {
     int at = t + k;
     if (at >= 0 && at < 9)

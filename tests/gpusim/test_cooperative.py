@@ -61,7 +61,7 @@ def test_a_kernel_of_cupy_takes_the_same_word():
     np.testing.assert_array_equal(result.get(), x.sum() - x)
 
 
-def test_without_a_meeting_between_blocks_it_is_a_race():
+def test_without_a_barrier_between_blocks_it_is_a_race():
     source = SUM_OF_ALL.replace("    grid.sync();\n    int sum", "    int sum")
     x, parts, out = np.arange(64, dtype=np.int32), np.zeros(2, np.int32), np.zeros(64, np.int32)
     function = gpusim.RawModule(code=source, enable_cooperative_groups=True).get_function("kernel")

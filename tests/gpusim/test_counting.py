@@ -145,14 +145,14 @@ def test_a_row_that_starts_between_sectors_costs_one_sector_more():
     assert counting.tags(row, ALL, 4) == 2
 
 
-def test_a_column_of_a_wide_matrix_is_one_sector_and_one_line_a_lane():
+def test_column_of_a_wide_matrix_is_a_sector_and_line_a_lane():
     column = request(4096 * LANE)
     assert counting.sectors(column, ALL, 4) == 32
     assert counting.tags(column, ALL, 4) == 32
     assert counting.useful_bytes(column, ALL, 4) == 128
 
 
-def test_an_asynchronous_copy_of_16_bytes_looks_lines_up_a_quarter_warp_at_a_time():
+def test_async_copy_of_16_bytes_looks_lines_up_by_quarter_warps():
     aligned, between_lines = request(512 + 16 * LANE), request(512 + 32 + 16 * LANE)
     assert counting.tags(aligned, ALL, 16) == counting.tags(aligned, ALL, 16, asynchronous=True) == 4
     assert counting.tags(between_lines, ALL, 16) == 5
@@ -181,7 +181,7 @@ def test_sector_ids_are_shared_between_requests():
 
 
 @pytest.mark.parametrize("stride", range(1, 34))
-def test_a_stride_of_s_words_conflicts_as_often_as_s_and_32_share_a_factor(stride):
+def test_stride_conflicts_as_often_as_it_shares_a_factor_with_32(stride):
     assert counting.wavefronts(request(4 * stride * LANE), ALL, 4) == np.gcd(stride, 32)
 
 
@@ -198,14 +198,14 @@ def test_bytes_of_one_word_are_served_together():
 @pytest.mark.parametrize(
     ("leading_dimension", "floats_a_lane", "expected"), [(128, 1, 8), (132, 1, 1), (128, 4, 2), (132, 4, 1)]
 )
-def test_padding_by_4_removes_the_conflicts_of_storing_a_transposed_tile(leading_dimension, floats_a_lane, expected):
+def test_padding_by_4_ends_the_transposed_stores_conflicts(leading_dimension, floats_a_lane, expected):
     lanes_a_row = 8 // floats_a_lane  # the tile is 8 floats wide
     row, column = LANE // lanes_a_row, LANE % lanes_a_row * floats_a_lane
     assert counting.wavefronts(request(4 * (column * leading_dimension + row)), ALL, 4) == expected
 
 
 @pytest.mark.parametrize(("width", "expected"), [(1, 1), (2, 1), (4, 1), (8, 2), (16, 4)])
-def test_a_full_row_of_distinct_words_moves_128_bytes_a_wavefront(width, expected):
+def test_full_row_of_distinct_words_moves_128_bytes_a_wavefront(width, expected):
     row = request(width * LANE)
     assert counting.wavefronts(row, ALL, width) == expected
     assert counting.ideal_wavefronts(ALL, width) == expected
@@ -236,7 +236,7 @@ def test_only_loads_of_128_bits_by_part_of_a_warp_are_uncertain():
     assert counting.is_certain(request(16 * (LANE // 2 % 8)), some, 8)
 
 
-def test_the_z_order_lane_map_lets_the_loads_of_both_fragments_merge():
+def test_z_order_lane_map_merges_the_loads_of_both_fragments():
     def of_a(y):
         return counting.wavefronts(request(16 * y), ALL, 16).item()
 
@@ -258,10 +258,10 @@ def test_phases_without_an_active_lane_take_no_wavefront():
 
 
 def test_no_request_at_all_gives_an_empty_count():
-    none, nobody = np.empty((0, 32), np.int64), np.empty((0, 32), bool)
+    none, no_lane = np.empty((0, 32), np.int64), np.empty((0, 32), bool)
     for function in (counting.sectors, counting.tags, counting.useful_bytes, counting.wavefronts):
-        assert function(none, nobody, 16).shape == (0,)
-    assert counting.ideal_wavefronts(nobody, 16).shape == (0,)
+        assert function(none, no_lane, 16).shape == (0,)
+    assert counting.ideal_wavefronts(no_lane, 16).shape == (0,)
 
 
 def test_an_impossible_width_is_refused_in_a_sentence():
@@ -283,7 +283,7 @@ def test_a_misaligned_address_names_its_lane():
         pytest.param(512 + 32, 1, id="four places in four lines"),
     ],
 )
-def test_an_asynchronous_copy_takes_as_long_as_reading_its_source(row_bytes, expected):
+def test_async_copy_takes_as_long_as_reading_its_source(row_bytes, expected):
     """Eight floats of each of four rows, to 32 words side by side."""
     lane = np.arange(32)[None, :]
     origin, to, everyone = lane // 8 * row_bytes + lane % 8 * 4, 4 * lane, np.ones((1, 32), bool)
@@ -311,14 +311,16 @@ def copies_of_a_warp(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_copies_of_a_word_take_recorded_wavefronts_in_any_bank():
-    found = {}
+    counted = {}
     for name in COPIES["wavefronts"]:
         read, written = copies_of_a_warp(name)
-        (found[name],) = counting.copy_wavefronts(4 * written.reshape(1, 32), 4 * read.reshape(1, 32), ALL, 4).tolist()
-    assert found == COPIES["wavefronts"] and len(found) > 250
+        (counted[name],) = counting.copy_wavefronts(
+            4 * written.reshape(1, 32), 4 * read.reshape(1, 32), ALL, 4
+        ).tolist()
+    assert counted == COPIES["wavefronts"] and len(counted) > 250
 
 
-def test_a_lane_of_a_copy_that_reads_nothing_waits_on_the_side_of_the_writes_alone():
+def test_copy_lane_that_reads_nothing_waits_for_the_writes_only():
     read, written = copies_of_a_warp("real pitch16 base0")
     to, origin = 4 * written.reshape(1, 32), 4 * read.reshape(1, 32)
     assert counting.copy_wavefronts(to, origin, ALL, 4).tolist() == [7]

@@ -23,13 +23,13 @@ def on_the_simulator(monkeypatch):
     monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
 
 
-def test_arrays_are_made_as_numpy_makes_them_and_lie_on_the_device():
+def test_arrays_are_made_as_by_numpy_and_lie_on_the_device():
     made = {
         "arange": gpu.arange(6, dtype=gpu.float32), "linspace": gpu.linspace(0, 1, 5), "eye": gpu.eye(3),
         "zeros_like": gpu.zeros_like(np.ones((2, 3), np.int32)), "matmul": gpu.matmul(gpu.eye(2), gpu.ones((2, 2))),
         "random": gpu.random.rand(4, 2),
     }  # fmt: skip
-    assert all(isinstance(one, DeviceArray) for one in made.values())
+    assert all(isinstance(array, DeviceArray) for array in made.values())
     assert made["arange"].tolist() == [0, 1, 2, 3, 4, 5] and made["zeros_like"].dtype == np.int32
     assert made["matmul"].get().tolist() == [[1, 1], [1, 1]] and made["random"].shape == (4, 2)
     assert float(gpu.sum(gpu.arange(5))) == 10
@@ -37,13 +37,13 @@ def test_arrays_are_made_as_numpy_makes_them_and_lie_on_the_device():
     assert gpu.array([1, 2], "float32", copy=True, ndmin=2).shape == (1, 2)
 
 
-def test_a_number_that_a_function_gives_is_an_array_without_axes_as_by_cupy():
+def test_scalar_result_is_an_array_without_axes_as_in_cupy():
     x = gpu.arange(6.0).reshape(2, 3)
     for number in (gpu.sum(x), gpu.max(x), gpu.dot(x[0], x[1]), gpu.allclose(x, x), gpu.linalg.norm(x)):
         assert isinstance(number, DeviceArray) and number.shape == () and number.get() == number.item()
     assert gpu.allclose(x, x) and not gpu.allclose(x, x + 1) and f"{gpu.mean(x):.1f}" == "2.5"
     q, r = gpu.linalg.qr(gpu.eye(3))
-    assert isinstance(q, DeviceArray) and all(isinstance(one, DeviceArray) for one in gpu.split(x, 2, axis=0))
+    assert isinstance(q, DeviceArray) and all(isinstance(array, DeviceArray) for array in gpu.split(x, 2, axis=0))
     assert gpu.shape(x) == (2, 3)
     gpu.testing.assert_allclose(q @ r, np.eye(3))
     with pytest.raises(SimulatorError, match=r"gpu\.linalg\.inv cannot make this array: Singular matrix"):
@@ -60,7 +60,7 @@ def test_a_copy_on_the_host_may_go_into_an_array_that_there_is():
         x.get(out=np.zeros((2, 3), np.float32))
 
 
-def test_what_empty_like_holds_is_nobodys_and_the_sanitizer_says_so():
+def test_reading_empty_like_unwritten_is_reported():
     y = gpu.empty_like(gpu.zeros(4, np.float32))
     kernel = gpusim.RawModule(code=SQUARES).get_function("squares")
     with pytest.raises(errors.UninitializedRead):
@@ -84,7 +84,7 @@ def test_expression_kernel_is_right_and_recorded():
     assert recording.total("useful_bytes", "global", "st") == 4 * 300
 
 
-def test_types_of_one_letter_shapes_that_broadcast_and_raw_parameters():
+def test_one_letter_types_broadcast_shapes_and_raw_parameters():
     add = gpu.ElementwiseKernel("T x, T y", "T z", "z = x + y", "add")
     assert add(gpu.ones((2, 3)), gpu.arange(3.0)).tolist() == [[1, 2, 3], [1, 2, 3]]
     assert add(gpu.ones(3, np.int32), np.int32(4)).dtype == np.int32
@@ -92,7 +92,7 @@ def test_types_of_one_letter_shapes_that_broadcast_and_raw_parameters():
     assert mirrored(gpu.arange(4), np.int32(4), size=4).tolist() == [3, 2, 1, 0]
 
 
-def test_an_expression_has_its_preamble_options_and_the_number_of_elements():
+def test_expression_has_preamble_options_and_element_count():
     mirrored = gpu.ElementwiseKernel(
         "raw T x, T y", "T z", "z = twice(x[_ind.size() - 1 - i]) + y + offset", "mirrored",
         preamble="template <class T> __device__ T twice(T x) { return FACTOR * x; }", options=("-DFACTOR=2",),
@@ -108,7 +108,7 @@ def test_an_expression_has_its_preamble_options_and_the_number_of_elements():
 
 
 @pytest.mark.parametrize("shape", [(1,), (5,), (2, 5), (3, 300), (2, 3, 4)])
-def test_a_reduction_makes_one_of_all_elements_or_of_those_along_an_axis(shape):
+def test_reduction_is_over_all_elements_or_along_an_axis(shape):
     length = gpu.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "length")
     x = gpu.random.default_rng(1).random(shape, dtype=np.float32)
     for axis in (None, *range(len(shape)), (0, len(shape) - 1) if len(shape) > 1 else 0):
@@ -157,7 +157,7 @@ def test_a_name_of_cupys_that_is_not_simulated_says_which_are():
     assert not hasattr(gpu, "__path__")
 
 
-def test_streams_and_events_stand_where_a_program_for_a_gpu_has_them():
+def test_streams_and_events_stand_where_gpu_programs_have_them():
     with gpu.cuda.Stream(non_blocking=True) as stream:
         event = stream.record()
     stream.wait_event(event)
@@ -167,12 +167,12 @@ def test_streams_and_events_stand_where_a_program_for_a_gpu_has_them():
 
 
 def test_streams_have_numbers_and_call_functions_of_the_host():
-    stream, heard = gpu.cuda.Stream(priority=-1), []
+    stream, calls = gpu.cuda.Stream(priority=-1), []
     assert gpu.cuda.Stream(null=True) == gpu.cuda.Stream.null != stream and stream == stream
     assert gpu.cuda.Stream.null.ptr == 0 < stream.ptr and len({stream, gpu.cuda.Stream(), gpu.cuda.Stream.null}) == 3
-    stream.launch_host_func(heard.append, 1)
-    stream.add_callback(lambda *told: heard.append(told), 2)
-    assert heard == [1, (stream, 0, 2)]
+    stream.launch_host_func(calls.append, 1)
+    stream.add_callback(lambda *arguments: calls.append(arguments), 2)
+    assert calls == [1, (stream, 0, 2)]
 
 
 def test_devices_of_one_number_are_one():
@@ -206,14 +206,14 @@ def test_the_device_says_what_a_launch_may_have():
 @pytest.mark.parametrize(
     "name", ("cuda.nvtx", "cuda.runtime.memGetInfo", "cuda.texture.TextureReference", "random.beta")
 )
-def test_a_name_within_another_that_is_not_simulated_is_answered_by_a_sentence(name):
+def test_nested_name_that_is_not_simulated_gets_a_sentence(name):
     within, last = name.rsplit(".", 1)
-    one = gpu
+    member = gpu
     for part in within.split("."):
-        one = getattr(one, part)
-    assert not hasattr(one, last)
+        member = getattr(member, part)
+    assert not hasattr(member, last)
     with pytest.raises(sentences.NotSimulated, match=rf"gpu\.{name} is not simulated\. Here are "):
-        getattr(one, last)
+        getattr(member, last)
 
 
 @pytest.mark.parametrize(
@@ -222,12 +222,12 @@ def test_a_name_within_another_that_is_not_simulated_is_answered_by_a_sentence(n
      (lambda: gpu.cuda.Event(), "query"), (lambda: gpu.get_default_memory_pool(), "used_bytes")],
 )  # fmt: skip
 def test_what_a_part_of_cupys_lacks_is_answered_by_a_sentence(made, name):
-    one = made()
-    with pytest.raises(sentences.NotSimulated, match=rf"{type(one).__name__}\.{name} is not simulated\. A .* has "):
-        getattr(one, name)
+    array = made()
+    with pytest.raises(sentences.NotSimulated, match=rf"{type(array).__name__}\.{name} is not simulated\. A .* has "):
+        getattr(array, name)
 
 
-def test_numbers_are_drawn_by_a_generator_as_numpys_does_and_lie_on_the_device():
+def test_generator_draws_as_numpys_does_onto_the_device():
     drawn = gpu.random.default_rng(7).random((3, 4), dtype=np.float32)
     assert isinstance(drawn, DeviceArray)
     assert np.array_equal(drawn, np.random.default_rng(7).random((3, 4), dtype=np.float32))
@@ -244,7 +244,7 @@ def test_numbers_are_drawn_by_a_generator_as_numpys_does_and_lie_on_the_device()
         lambda dtype: gpu.random.normal(0, 1, (3,), dtype=dtype),
     ],
 )
-def test_numbers_are_drawn_of_the_type_that_is_asked_for_as_by_cupy(call):
+def test_random_numbers_have_the_requested_type_as_in_cupy(call):
     gpu.random.seed(5)
     wide = call(np.float64)
     gpu.random.seed(5)
@@ -253,7 +253,7 @@ def test_numbers_are_drawn_of_the_type_that_is_asked_for_as_by_cupy(call):
     assert np.array_equal(narrow, wide.get().astype(np.float32))
 
 
-def test_an_argument_of_random_that_cannot_be_is_named_with_its_function():
+def test_bad_argument_of_random_is_named_with_its_function():
     with pytest.raises(SimulatorError, match=r"gpu\.random\.rand cannot make this array: .*negative"):
         gpu.random.rand(-1)
 
@@ -305,8 +305,8 @@ def test_arrays_that_do_not_fit_are_named(case):
 
 def test_results_of_operations_are_on_the_device():
     a = gpu.asarray(np.arange(6, dtype=np.float32).reshape(2, 3))
-    for found in (a + 1, 2 * a, a @ a.T, -a, a < 3, np.add(a, a), *np.divmod(a, 2)):
-        assert type(found) is gpu.ndarray
+    for result in (a + 1, 2 * a, a @ a.T, -a, a < 3, np.add(a, a), *np.divmod(a, 2)):
+        assert type(result) is gpu.ndarray
     before, a = a, a.__iadd__(1)
     assert a is before and a.get().tolist() == [[1, 2, 3], [4, 5, 6]]
     assert a.sum() == 21 and np.multiply.reduce(a, axis=0).get().tolist() == [4, 10, 18]

@@ -73,7 +73,7 @@ def test_bits_of_a_word_are_stored_one_after_the_other(level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_bits_that_nobody_wrote_are_still_found_where_they_are_used(level):
+def test_unwritten_bits_are_still_found_where_they_are_used(level):
     out = gpu.zeros(4, np.int32)
     launch("masked", level, 4, out, np.int32(13))
     assert out.tolist() == [5] * 4
@@ -83,7 +83,7 @@ def test_bits_that_nobody_wrote_are_still_found_where_they_are_used(level):
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("n", [32, 40, 64])
-def test_threads_that_have_returned_are_not_waited_for_at_a_barrier(level, n):
+def test_returned_threads_are_not_awaited_at_a_barrier(level, n):
     x = np.arange(64, dtype=np.float32)
     launch("leaves_early", level, 64, x, np.int32(n))
     assert x.tolist() == [*range(n - 1, -1, -1), *range(n, 64)]
@@ -148,7 +148,7 @@ def test_cooperative_groups_run_in_code_for_a_debugger(level):
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("options", [(), ("-G",)])
-def test_tiles_of_more_than_a_warp_are_told_what_they_work_in(options, level):
+def test_tiles_beyond_a_warp_are_answered_with_their_needs(options, level):
     source = GROUPS.replace("TILE", "64").replace("SUM", "tile.sync();")
     with gpusim.record(level=level), pytest.raises(errors.UnsupportedInstruction, match=r"more than 32 threads"):
         kernel = gpusim.RawModule(code=source, options=options).get_function("sums")

@@ -111,7 +111,7 @@ def test_a_name_that_fits_two_gpus_is_answered_with_both():
     assert str(raised.value) == ("'A100' fits 2 GPUs: NVIDIA A100-SXM4-80GB, NVIDIA A100-SXM4-40GB. Say which one.")
 
 
-def test_an_architecture_without_limits_is_answered_with_those_there_are():
+def test_architecture_without_limits_is_answered_with_known_ones():
     with pytest.raises(UnknownDevice, match="the limits of 'sm_61' are not in the table. It has: sm_70, sm_75"):
         devices.limits_for("sm_61")
 
@@ -162,18 +162,18 @@ def test_a_launch_within_the_limits_has_no_problem(grid, block, shared_bytes, re
         ),
     ],
 )
-def test_a_wrong_shape_is_told_in_a_sentence(grid, block, sentence):
+def test_a_wrong_shape_gets_a_sentence(grid, block, sentence):
     assert launch_problem(H200, grid, block) == sentence
 
 
-def test_too_much_shared_memory_is_told_with_the_limit_of_the_architecture():
+def test_too_much_shared_memory_names_the_architectures_limit():
     assert launch_problem(LIMITS["sm_86"], (1,), (32,), 101377) == (
         "a block with 101377 bytes of shared memory is more than the 101376 that sm_86 allows; "
         "try a smaller tile or fewer stages"
     )
 
 
-def test_more_than_48_kib_of_shared_memory_needs_the_kernels_consent():
+def test_over_48_kib_of_shared_memory_needs_the_kernels_consent():
     assert launch_problem(H200, (1,), (32,), 49152, opted_in=False) is None
     assert launch_problem(H200, (1,), (32,), 49153, opted_in=False) == (
         "a block with 49153 bytes of shared memory is more than the default 49152; sm_90 allows up to 232448 after "
@@ -181,7 +181,7 @@ def test_more_than_48_kib_of_shared_memory_needs_the_kernels_consent():
     )
 
 
-def test_too_many_registers_are_told_with_a_block_that_fits():
+def test_too_many_registers_are_answered_with_a_block_that_fits():
     assert launch_problem(H200, (1,), (32, 32), 0, 80) == (
         "a block of 32 × 32 × 1 = 1024 threads with 80 registers each needs 81920 registers, more than the 65536 of an "
         "SM; try (16, 32), or __launch_bounds__(1024) so that the compiler uses fewer"
@@ -197,12 +197,12 @@ def test_registers_are_counted_in_whole_units_of_256_a_warp():
     assert "needs 71680 registers" in launch_problem(H200, (1,), (25 * 32,), 0, 80)
 
 
-def test_the_largest_block_for_a_kernels_registers_is_the_drivers():
+def test_largest_block_for_a_kernels_registers_is_the_drivers():
     # CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK of kernels with these registers, on an H200.
     assert [most_threads(H200, registers) for registers in (8, 64, 96, 254)] == [1024, 1024, 640, 256]
 
 
-def test_a_block_larger_than_the_launch_bounds_is_told():
+def test_a_block_larger_than_the_launch_bounds_is_refused():
     assert launch_problem(H200, (1,), (32, 32), max_threads=256) == (
         "a block of 32 × 32 × 1 = 1024 threads is more than the 256 that the kernel was compiled for "
         "(__launch_bounds__); try (16, 16), or compile it for more"
@@ -240,11 +240,11 @@ FACTS = {  # where an architecture or a number is meant, and not the default GPU
 def test_the_default_gpu_is_named_in_one_place():
     default = devices.DEFAULT
     naked = {default.name, default.short, default.arch, *(per_sm * default.sms for per_sm in (1, 2, 4))}
-    found = {}
+    blocks = {}
     for file in sorted(ROOT.glob("helpers/**/*.py")) + sorted(ROOT.glob("gemm_kernels/**/*.py")):
         constants = (node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Constant))
         lines = [node.lineno for node in constants if isinstance(node.value, (str, int)) and node.value in naked]
         name = file.relative_to(ROOT).as_posix()
         if lines and name not in FACTS:
-            found[name] = lines
-    assert not found, "write devices.DEFAULT, and its name, arch or sms"
+            blocks[name] = lines
+    assert not blocks, "write devices.DEFAULT, and its name, arch or sms"

@@ -94,7 +94,7 @@ def test_an_endless_loop_is_named_in_a_second(body, engine, monkeypatch):
 @pytest.mark.table(keep=3)
 @pytest.mark.parametrize("engine", ENGINES[:2])
 @pytest.mark.parametrize("body", COUNTS.values(), ids=COUNTS)
-def test_many_warps_that_count_without_an_end_are_named_in_a_second(body, engine, monkeypatch):
+def test_many_warps_counting_without_end_are_named_in_a_second(body, engine, monkeypatch):
     kernel, level = prepared(body, engine, monkeypatch)
     started = time.process_time()
     still_running = pytest.raises(errors.StepLimitExceeded, match="still running")
@@ -107,7 +107,7 @@ def test_many_warps_that_count_without_an_end_are_named_in_a_second(body, engine
 @pytest.mark.table(keep=4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("body", LONG.values(), ids=LONG)
-def test_a_loop_that_ends_after_many_rounds_is_not_taken_for_endless(body, engine, monkeypatch):
+def test_loop_that_ends_after_many_rounds_is_not_called_endless(body, engine, monkeypatch):
     kernel, level = prepared(body, engine, monkeypatch)
     x = np.zeros(64, np.int32)
     with gpusim.record(level=level, checks="off"):
@@ -124,7 +124,7 @@ def test_counting_pollers_give_way_to_lanes_they_wait_for(waits, monkeypatch):
     assert x[1] == 64
 
 
-def test_a_race_is_told_with_the_endless_loop_that_it_may_have_caused():
+def test_race_is_named_with_the_endless_loop_it_may_have_caused():
     source = """extern "C" __global__ void kernel(int *x) {
         __shared__ int s[64];
         s[threadIdx.x] = x[threadIdx.x];

@@ -10,7 +10,7 @@ from tests.gpusim.goldens import few_bits
 
 @pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("form", few_bits.FORMS)
-def test_integers_of_a_few_bits_are_multiplied_subtracted_and_packed_as_on_an_h100(form, level):
+def test_integers_of_few_bits_multiply_and_pack_as_on_an_h100(form, level):
     def launch(source, words, results):
         with gpusim.record(level=level, checks="off"):
             module = gpusim.RawModule(code=source, arch="sm_90")

@@ -50,7 +50,7 @@ FLAGS = [
 
 
 @pytest.mark.parametrize("options", FLAGS, ids=" ".join)
-def test_a_kernel_runs_as_machine_code_with_every_option_that_nvrtc_knows(options):
+def test_kernel_runs_as_machine_code_with_every_nvrtc_option(options):
     y, recording = launch(*options)
     assert np.allclose(y, expected(), atol=1e-6)
     assert recording.level == "sass"
@@ -116,7 +116,7 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("option", SENTENCES)
-def test_an_option_that_nvrtc_does_not_know_is_answered_by_what_to_write(option):
+def test_option_unknown_to_nvrtc_is_answered_by_what_to_write(option):
     with pytest.raises(compiler.CompileError) as caught:
         launch(option)
     assert SENTENCES[option] in str(caught.value)
@@ -135,9 +135,9 @@ extern "C" __global__ void kernel(int *out, int n) {
 def test_recursion_in_debug_code_ends_at_a_full_stack():
     kernel = gpusim.RawModule(code=DEEP, options=("-G",)).get_function("kernel")
     out = {level: np.zeros(8, np.int32) for level in ("sass", "ptx")}
-    for level, found in out.items():
+    for level, result in out.items():
         with gpusim.record(level=level):
-            kernel((1,), (8,), (found, np.int32(2)))
+            kernel((1,), (8,), (result, np.int32(2)))
     assert out["sass"].tolist() == out["ptx"].tolist() and len(set(out["sass"])) == 3
     with (
         gpusim.record(level="sass"),

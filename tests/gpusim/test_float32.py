@@ -32,7 +32,7 @@ def quiet():
 
 def of_float(opcode: str, *operands):
     """An instruction of float32 numbers."""
-    return computed(f"{opcode}.f32", F32, *(np.asarray(one, F32) for one in operands))
+    return computed(f"{opcode}.f32", F32, *(np.asarray(operand, F32) for operand in operands))
 
 
 def to_whole(a, rounding: str):
@@ -185,7 +185,7 @@ def test_fma_rounds_the_exact_sum_once(mode, count):
     assert_same_bits(of_float(f"fma.{mode}", a, b, c), reference_fma(a, b, c, mode), a, b, c)
 
 
-def test_the_chosen_operands_do_break_the_shortcut_through_float64():
+def test_chosen_operands_break_the_shortcut_through_float64():
     for operands in (half_way_sums, subnormal_sums):
         a, b, c = operands(2000, np.random.default_rng(1))
         shortcut = (a.astype(F64) * b + c).astype(F32)
@@ -195,10 +195,10 @@ def test_the_chosen_operands_do_break_the_shortcut_through_float64():
 @pytest.mark.parametrize("mode", MODES)
 def test_add_sub_and_mul_round_once_in_every_mode(mode):
     a, b, _ = fma_operands(800, seed=8)
-    one, minus_zero = np.ones_like(a), np.full_like(a, -0.0)
-    assert_same_bits(of_float(f"add.{mode}", a, b), reference_fma(a, one, b, mode), a, b)
-    assert_same_bits(of_float(f"sub.{mode}", a, b), reference_fma(a, one, -b, mode), a, b)
-    product = reference_fma(a, b, np.copysign(minus_zero, a) * np.copysign(one, b), mode)
+    ones, minus_zero = np.ones_like(a), np.full_like(a, -0.0)
+    assert_same_bits(of_float(f"add.{mode}", a, b), reference_fma(a, ones, b, mode), a, b)
+    assert_same_bits(of_float(f"sub.{mode}", a, b), reference_fma(a, ones, -b, mode), a, b)
+    product = reference_fma(a, b, np.copysign(minus_zero, a) * np.copysign(ones, b), mode)
     assert_same_bits(of_float(f"mul.{mode}", a, b), product, a, b)
 
 
@@ -304,7 +304,7 @@ def test_float64_fma_rounds_the_exact_sum_once():
     assert np.count_nonzero(result != a * b + c) > count  # two roundings would be wrong in many lanes
 
 
-def test_a_sum_rounded_to_odd_rounds_correctly_to_a_shorter_format():
+def test_sum_rounded_to_odd_rounds_correctly_to_shorter_formats():
     a, b, c = F32(1 + 2.0**-8), F32(1), F32(2.0**-100)  # just above the tie between two bfloat16 numbers
     odd = float32.fma_to_odd(a, b, c)
     assert odd > 1 + 2.0**-8
@@ -425,7 +425,7 @@ def test_float64_is_rounded_to_float32(mode):
     assert_same_bits(computed(f"cvt.{mode}.f32.f64", F32, values), expected, values)
 
 
-def test_half_precision_is_rounded_to_nearest_even_and_back_is_exact():
+def test_half_rounds_to_nearest_even_and_converts_back_exactly():
     every_half = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     back = computed("cvt.f32.f16", F32, every_half)
     finite = np.isfinite(every_half)
@@ -443,9 +443,9 @@ def test_half_precision_is_rounded_to_nearest_even_and_back_is_exact():
     for mode in ("rn", "rz"):
         result = computed(f"cvt.{mode}.f16.f32", np.float16, values).astype(F64)
         for value, got in zip(values.tolist(), result.tolist(), strict=True):
-            place = np.searchsorted(halves, value)
-            below = halves[max(place - 1, 0)] if place == len(halves) or halves[place] != value else value
-            above = halves[place] if place < len(halves) else math.copysign(math.inf, value)
+            position = np.searchsorted(halves, value)
+            below = halves[max(position - 1, 0)] if position == len(halves) or halves[position] != value else value
+            above = halves[position] if position < len(halves) else math.copysign(math.inf, value)
             if mode == "rz":
                 assert got == (below if value >= 0 else above if abs(value) <= 65504 else -65504), value
             elif abs(value) >= 65520:
@@ -509,7 +509,7 @@ def test_tf32_rounds_ties_away_or_to_even():
         ("tanh.approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [-1.0, -0.0, 0.0, 1.0, np.nan]),
     ],
 )
-def test_special_values_of_the_special_function_unit_are_those_of_the_ptx_manual(function, special, results):
+def test_special_function_unit_gives_the_manuals_special_values(function, special, results):
     assert_same_bits(of_float(function, np.array(special, F32)), bits_of(*results), special)
 
 
@@ -530,7 +530,7 @@ def test_approximations_are_the_nearest_float32(function, reference, low, high):
     assert_same_bits(of_float(function, a), bits(expected), a)
 
 
-def test_the_approximate_quotient_loses_divisors_above_2_to_the_126():
+def test_approximate_quotient_loses_divisors_above_2_to_the_126():
     a = np.array([3, -3, 3, np.inf, 3, 1], F32)
     b = np.array([2.0**127, 2.0**127, -(2.0**127), 2.0**127, np.inf, 2.0**126], F32)
     quotient = of_float("div.approx", a, b)
@@ -538,7 +538,7 @@ def test_the_approximate_quotient_loses_divisors_above_2_to_the_126():
     assert of_float("div.full", F32(3), F32(2.0**127)) == F32(3 * 2.0**-127)
 
 
-def test_sines_and_cosines_of_what_has_none_are_those_of_the_ptx_manual():
+def test_sine_and_cosine_of_nan_and_infinity_follow_the_manual():
     a = np.array([-np.inf, -0.0, 0.0, np.inf, np.nan], F32)
     assert_same_bits(of_float("sin.approx", a), bits_of(np.nan, -0.0, 0.0, np.nan, np.nan), a)
     assert_same_bits(of_float("cos.approx", a), bits_of(np.nan, 1.0, 1.0, np.nan, np.nan), a)
@@ -594,7 +594,7 @@ def operands():
 
 
 @pytest.mark.parametrize("number", range(len(APPROXIMATE)), ids=list(APPROXIMATE))
-def test_an_approximation_has_the_same_bits_in_ptx_and_in_machine_code(number):
+def test_approximation_has_the_same_bits_in_ptx_and_machine_code(number):
     x, y = operands()
     results = {}
     for level in ("ptx", "sass"):
@@ -606,7 +606,7 @@ def test_an_approximation_has_the_same_bits_in_ptx_and_in_machine_code(number):
 
 
 @pytest.mark.parametrize("level", ["ptx", "sass"])
-def test_a_subnormal_number_made_of_integer_bits_beside_other_threads_is_flushed(level, monkeypatch):
+def test_subnormal_made_of_integer_bits_is_flushed_beside_others(level, monkeypatch):
     monkeypatch.setattr(compiled, "library", lambda: None)
     source = """extern "C" __global__ void add(const unsigned *bits, const float *p, float *out) {
         unsigned t = threadIdx.x;

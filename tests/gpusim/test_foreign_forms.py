@@ -63,9 +63,9 @@ def test_the_nth_bit_that_is_set_is_found_upward_and_downward(level):
     expected = []
     for mask, base, offset in zip(masks.tolist(), bases.tolist(), offsets.tolist(), strict=True):
         order = range(base, 32) if offset > 0 else range(base, -1, -1) if offset < 0 else [base]
-        found = [place for place in order if mask >> place & 1]
+        bits_set = [bit for bit in order if mask >> bit & 1]
         wanted = max(abs(offset), 1)
-        expected.append(found[wanted - 1] if len(found) >= wanted else 2**32 - 1)
+        expected.append(bits_set[wanted - 1] if len(bits_set) >= wanted else 2**32 - 1)
     assert places.tolist() == expected
 
 
@@ -75,7 +75,7 @@ MODES = {"f4e": (0x3210, 0x4321, 0x5432, 0x6543), "b4e": (0x5670, 0x6701, 0x7012
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_bytes_are_permuted_at_ptx_level_in_every_mode_as_the_ptx_manual_says(mode):
+def test_ptx_permutes_bytes_in_every_mode_as_the_manual_says(mode):
     source = f"""
     extern "C" __global__ void kernel(unsigned* out) {{
         asm("prmt.b32.{mode} %0, %1, %2, %3;"
@@ -171,7 +171,7 @@ def test_tiles_of_two_warps_are_refused_other_kernels_run():
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_fences_between_proxies_leave_values_and_uniform_predicates_as_they_are(level):
+def test_proxy_fences_leave_values_and_predicates_unchanged(level):
     """The machine code of one for another name of the same memory saves all uniform predicates, and restores them."""
     source = """
     extern "C" __global__ void kernel(const float* x, float* y, int n) {
@@ -211,7 +211,7 @@ def test_functions_take_references_to_grid_constants(level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_minima_and_maxima_may_be_limited_to_what_is_not_negative(level):
+def test_minima_and_maxima_may_be_limited_to_non_negative(level):
     source = """
     extern "C" __global__ void kernel(const int* x, const int* y, int (*o)[32]) {
         const int t = threadIdx.x, a = x[t], b = y[t];
@@ -229,4 +229,4 @@ def test_minima_and_maxima_may_be_limited_to_what_is_not_negative(level):
         np.maximum(x, y), np.minimum(np.minimum(x, y), 9), np.minimum(x + y, 7),
         np.maximum(*halves), np.minimum(*halves),
     )  # fmt: skip
-    assert o.tolist() == [np.maximum(one, 0).view(np.int32).tolist() for one in expected]
+    assert o.tolist() == [np.maximum(values, 0).view(np.int32).tolist() for values in expected]

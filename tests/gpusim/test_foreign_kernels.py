@@ -39,5 +39,5 @@ SANITIZED = [
 
 
 @pytest.mark.parametrize(("program", "level"), SANITIZED)
-def test_the_sanitizer_says_of_a_program_what_is_wrong_with_it_and_nothing_else(program, level):
+def test_sanitizer_says_exactly_what_is_wrong_with_a_program(program, level):
     program.run(level)

@@ -45,16 +45,16 @@ RELEASED = ("cuda::atomic_ref<int, SCOPE>(*FLAG).store(1, cuda::memory_order_rel
             "cuda::atomic_ref<int, SCOPE>(*FLAG).load(cuda::memory_order_acquire)")  # fmt: skip
 
 
-def hand_on(level, who, data, flag, fence, how, scope="block"):
+def hand_on(level, counting, data, flag, fence, how, scope="block"):
     """What the second thread has read. RaceError if the sanitizer sees a race."""
-    source = SOURCE.replace("WHO", who).replace("DATA", data).replace("FENCE", fence)
+    source = SOURCE.replace("WHO", counting).replace("DATA", data).replace("FENCE", fence)
     source = source.replace("RAISE", how[0]).replace("POLL", how[1])
     source = source.replace("INCLUDE", "#include <cuda/atomic>" if "cuda::" in how[0] else "")
     source = source.replace("FLAG", flag).replace("SCOPE", f"cuda::thread_scope_{scope}")
     x, given, raised, out = np.array([42], I32), np.zeros(1, I32), np.zeros(1, I32), np.zeros(1, I32)
     with gpusim.record(level=level, checks="raise"):
         kernel = gpusim.RawModule(code=source).get_function("kernel")
-        kernel((2 if who == BLOCKS else 1,), (64,), (x, given, raised, out))
+        kernel((2 if counting == BLOCKS else 1,), (64,), (x, given, raised, out))
     return int(out[0])
 
 
@@ -66,16 +66,16 @@ PLACES = {"all global": ("data[0]", "flag"), "data in shared memory": ("shared_d
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("places", PLACES)
 def test_polled_flag_orders_data_only_behind_a_fence(level, places):
-    who, fence = (LANES, BLOCK) if "all" in places else (WARPS, DEVICE)
-    assert hand_on(level, who, *PLACES[places], fence, FLAGS["exchanged and added to"]) == 42
+    counting, fence = (LANES, BLOCK) if "all" in places else (WARPS, DEVICE)
+    assert hand_on(level, counting, *PLACES[places], fence, FLAGS["exchanged and added to"]) == 42
     with pytest.raises(errors.RaceError) as caught:
-        hand_on(level, who, *PLACES[places], "", FLAGS["exchanged and added to"])
+        hand_on(level, counting, *PLACES[places], "", FLAGS["exchanged and added to"])
     assert caught.value.lines == (8, 13)
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", FLAGS)
-def test_it_does_not_matter_by_which_operations_the_flag_is_raised_and_polled(level, how):
+def test_any_operations_may_raise_and_poll_the_flag(level, how):
     assert hand_on(level, WARPS, "data[0]", "flag", BLOCK, FLAGS[how]) == 42
     with pytest.raises(errors.RaceError):
         hand_on(level, WARPS, "data[0]", "flag", "", FLAGS[how])
@@ -83,7 +83,7 @@ def test_it_does_not_matter_by_which_operations_the_flag_is_raised_and_polled(le
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("data", "flag"), [("data[0]", "flag"), ("shared_data", "&shared_flag")])
-def test_a_store_that_releases_and_a_load_that_acquires_hand_on_without_a_fence(level, data, flag):
+def test_release_store_and_acquire_load_order_without_a_fence(level, data, flag):
     assert hand_on(level, WARPS, data, flag, "", RELEASED) == 42
     with pytest.raises(errors.RaceError):
         hand_on(level, WARPS, data, flag, "", FLAGS["relaxed"])
@@ -171,7 +171,7 @@ def spin(how, fence):
 
 
 @pytest.mark.parametrize("how", LOCKS)
-def test_blocks_that_spin_on_a_lock_are_checked_by_the_compiled_engine(how, monkeypatch):
+def test_compiled_engine_checks_blocks_that_spin_on_a_lock(how, monkeypatch):
     monkeypatch.setattr(Launch, "run", lambda launch: pytest.fail("the engine in NumPy runs it, too"))
     assert spin(how, DEVICE).max() == (30 * 64 if "every thread" in how else 30)
 
@@ -228,13 +228,13 @@ def of_blocks(level, texts):
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", ORDERED)
-def test_blocks_hear_of_each_other_by_a_variable_of_both_or_by_others(level, how):
+def test_blocks_acquire_by_a_common_variable_or_a_chain_of_them(level, how):
     assert of_blocks(level, ORDERED[how]) == 42
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", UNORDERED)
-def test_a_variable_that_only_one_of_two_blocks_uses_orders_nothing(level, how):
+def test_variable_used_by_one_of_two_blocks_orders_nothing(level, how):
     with pytest.raises(errors.RaceError) as caught:
         of_blocks(level, UNORDERED[how])
     assert sorted(caught.value.lines) == [5, 15]
@@ -311,7 +311,7 @@ def last_of_all(level, blocks, data, count, order):
     ("blocks", "data", "count"),
     [(3, "data", "*count"), (1, "shared_data", "shared_count"), (1, "data", "shared_count")],
 )
-def test_a_thread_that_counts_for_its_warp_hands_on_what_all_of_them_did(level, blocks, data, count):
+def test_thread_counting_for_its_warp_releases_all_its_writes(level, blocks, data, count):
     assert last_of_all(level, blocks, data, count, "acq_rel")
     with pytest.raises(errors.RaceError):
         last_of_all(level, blocks, data, count, "relaxed")
@@ -333,19 +333,19 @@ extern "C" __global__ void kernel(const int *x, int *parts, unsigned *count, int
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("blocks", [2, 4])
-def test_who_counts_last_knows_the_parts_of_all_and_nobody_else_does(level, blocks):
-    def read_by(who):
+def test_last_to_count_alone_acquires_the_parts_of_all(level, blocks):
+    def read_by(condition):
         x, count = np.arange(64 * blocks, dtype=I32) + 1, np.zeros(1, np.uint32)
         parts, out = np.zeros((2, 64 * blocks), I32)
         with gpusim.record(level=level, checks="raise"):
-            kernel = gpusim.RawModule(code=PARTS.replace("WHO", who)).get_function("kernel")
+            kernel = gpusim.RawModule(code=PARTS.replace("WHO", condition)).get_function("kernel")
             kernel((blocks,), (64,), (x, parts, count, out))
         return out
 
     assert read_by("turn == gridDim.x - 1").any()
-    for who in ("true", "turn == 0", "turn < gridDim.x - 1"):
+    for condition in ("true", "turn == 0", "turn < gridDim.x - 1"):
         with pytest.raises(errors.RaceError, match="parts") as caught:
-            read_by(who)
+            read_by(condition)
         assert caught.value.lines == (5, 10)
 
 
@@ -376,7 +376,7 @@ def summed(level, how="atomicInc", fence=DEVICE, barrier="__syncthreads();"):
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("how", "fence"), [("atomicInc", DEVICE), ("acq_rel", "")])
-def test_the_last_block_may_read_a_sum_to_which_its_own_threads_have_added_last(level, how, fence, monkeypatch):
+def test_last_block_may_read_a_sum_its_own_threads_added_to_last(level, how, fence, monkeypatch):
     monkeypatch.setattr(Launch, "run", lambda launch: pytest.fail("the engine in NumPy runs it, too"))
     assert summed(level, how, fence) == [5 * sum(range(64))] * 64
 
@@ -386,8 +386,10 @@ def test_sum_read_by_the_last_block_is_reported_with_its_repair(level):
     with pytest.raises(errors.RaceError, match="between blocks") as caught:
         summed(level, fence="")
     assert caught.value.lines == (4, 9)
-    told = "If what line 7 finds is to tell that line 4 is done, put __threadfence() behind line 4, before the counter"
-    assert told in str(caught.value)
+    advice = (
+        "If what line 7 finds is to tell that line 4 is done, put __threadfence() behind line 4, before the counter"
+    )
+    assert advice in str(caught.value)
     with pytest.raises(errors.RaceError, match="between blocks") as caught:
         summed(level, barrier="")
     assert caught.value.lines == (4, 9)
@@ -395,7 +397,7 @@ def test_sum_read_by_the_last_block_is_reported_with_its_repair(level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_who_gets_the_old_value_of_an_update_comes_after_the_updates_before(level):
+def test_update_that_gets_the_old_value_follows_those_before(level):
     source = """extern "C" __global__ void kernel(int *count, int *out) {
         if (threadIdx.x == 0 && UPDATED == gridDim.x - 1) { out[0] = *count; *count = 0; } }"""
     count, out = np.zeros(1, I32), np.zeros(1, I32)

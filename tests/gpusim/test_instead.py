@@ -86,7 +86,7 @@ WIDE = """extern "C" __global__ void kernel(unsigned long long *p, unsigned long
 }"""
 
 
-def test_128_bits_are_compared_and_exchanged_at_once_in_machine_code():
+def test_machine_code_compares_and_exchanges_128_bits_at_once():
     p, out = np.array([3, 4, 8, 9], np.uint64), np.zeros((32, 4), np.uint64)
     kernel = gpusim.RawModule(code=WIDE, arch="sm_90").get_function("kernel")
     with gpusim.record(level="sass"):

@@ -62,7 +62,7 @@ def test_bit_functions_agree_with_python():
     for i, x in enumerate(int(v) for v in a):
         low = (x & -x).bit_length()
         both = (0x12345678 << 32) | x
-        permuted = sum((both >> 8 * pick & 255) << 8 * place for place, pick in enumerate((4, 0, 6, 1)))
+        permuted = sum((both >> 8 * pick & 255) << 8 * position for position, pick in enumerate((4, 0, 6, 1)))
         expected = [x.bit_count(), 32 - x.bit_length(), int(f"{x:032b}"[::-1], 2), low, permuted]
         assert result[:, i].tolist() == expected
 
@@ -105,14 +105,14 @@ def test_square_root_is_exact_and_exp_is_close():
     np.testing.assert_allclose(result[3], np.sin(a.astype(float)), rtol=3e-7, atol=1e-7)
 
 
-def test_sine_of_large_arguments_takes_the_slow_path_through_local_memory():
+def test_sine_of_large_arguments_takes_the_path_through_local():
     a = F32([1e5, -3e7, 1e20, 12345678])
     result = np.zeros(4, F32)
     run(kernel("float *a, float *r", "int i = threadIdx.x; r[i] = sinf(a[i]);"), 1, 4, a, result)
     np.testing.assert_allclose(result, np.sin(a.astype(float)), rtol=3e-7, atol=1e-7)
 
 
-def test_a_local_array_indexed_at_run_time_belongs_to_each_thread():
+def test_runtime_indexed_local_array_belongs_to_each_thread():
     pick = RANDOM.integers(0, 8, 96, dtype=I32)
     result = np.zeros(96, I32)
     body = """int t = threadIdx.x; int own[8];
@@ -126,7 +126,7 @@ def test_a_local_array_indexed_at_run_time_belongs_to_each_thread():
     assert result.tolist() == expected
 
 
-def test_loops_end_after_a_number_of_trips_that_differs_from_thread_to_thread():
+def test_loops_end_after_each_threads_own_number_of_trips():
     result = np.zeros(200, I32)
     body = """int n = blockIdx.x * blockDim.x + threadIdx.x + 1, steps = 0;
     while (n != 1) { n = n % 2 ? 3 * n + 1 : n / 2; ++steps; }
@@ -196,8 +196,8 @@ def test_indices_of_one_two_and_three_dimensions(grid, block):
     run(kernel("int *x", body), grid, block, result)
     for b in range(blocks):
         for t in range(threads):
-            place = [*np.unravel_index(b, whole_grid[::-1])[::-1], *np.unravel_index(t, whole_block[::-1])[::-1]]
-            assert result[b, t].tolist() == place
+            indices = [*np.unravel_index(b, whole_grid[::-1])[::-1], *np.unravel_index(t, whole_block[::-1])[::-1]]
+            assert result[b, t].tolist() == indices
 
 
 def test_shared_memory_reverses_each_block_static_and_dynamic():
@@ -254,7 +254,7 @@ def test_shuffles_and_votes_exchange_values_in_a_warp():
         assert (r[5] == (v == 99).any()).all()
 
 
-def test_constants_and_device_variables_have_their_initial_values():
+def test_constants_and_device_variables_have_initial_values():
     result = np.zeros(4, F32)
     before = "__constant__ float weights[4] = {0.5f, 1.5f, -2.0f, 8.0f}; __device__ int offset = 3;"
     run(kernel("float *x", "x[threadIdx.x] = weights[threadIdx.x] + offset;", before), 1, 4, result)
@@ -365,7 +365,7 @@ def test_counters_of_a_copy_are_those_of_the_definition():
     assert [line.text.strip()[:3] for line in recording.by_line() if line.total("requests")] == ["int"]
 
 
-def test_addresses_of_a_block_that_was_not_traced_are_refused_in_a_sentence():
+def test_addresses_of_an_untraced_block_are_refused():
     source = kernel("float *a", "a[blockIdx.x] = 1.0f;")
     function = gpusim.RawModule(code=source).get_function("kernel")
     with gpusim.record() as recording:
@@ -408,7 +408,7 @@ BY_COPIES = ON_ONE_LINE.replace(
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("source", [THROUGH_FRAGMENTS, BY_COPIES], ids=["fragments", "copies"])
-def test_inline_assembly_that_reaches_another_array_on_the_same_line_is_no_overrun(source, level):
+def test_inline_asm_may_reach_another_array_of_its_line(source, level):
     a, out = np.arange(128, dtype=np.uint32), np.zeros(128, np.uint32)
     with gpusim.record(level=level, checks="raise"):
         gpusim.RawModule(code=source).get_function("kernel")((1,), (32,), (a, out))

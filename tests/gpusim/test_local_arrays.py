@@ -61,7 +61,7 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_an_index_that_leaves_an_array_for_its_neighbour_is_found(name, level):
+def test_index_that_leaves_an_array_for_its_neighbour_is_found(name, level):
     statement, array = STATEMENTS[name]
     body = TWO.replace("STATEMENT", statement)
     launched(level, body, 5)
@@ -73,7 +73,7 @@ def test_an_index_that_leaves_an_array_for_its_neighbour_is_found(name, level):
 
 
 @pytest.mark.parametrize("name", ("a store", "a load of the last", "two loads on a line"))
-def test_so_it_is_in_code_for_a_debugger_whose_addresses_may_be_of_any_memory(name, level):
+def test_overrun_is_found_in_debug_code_with_generic_addresses(name, level):
     body = TWO.replace("STATEMENT", STATEMENTS[name][0])
     launched(level, body, 5, options=("-G",))
     with pytest.raises(errors.OutOfBounds, match="outside"):
@@ -142,7 +142,7 @@ def test_arrays_of_two_scopes_may_share_their_bytes(level):
         launched(level, body, 32)
 
 
-def test_a_pointer_to_one_of_two_arrays_may_go_from_one_to_the_other_and_not_beyond(level):
+def test_pointer_to_either_of_two_arrays_must_stay_in_them(level):
     body = TWO.replace("STATEMENT", "int *p = x[n] & 1 ? a : b; p[w] = 3;")
     launched(level, body, 5)
     for w in (-33, 64):
@@ -172,7 +172,7 @@ a[w] = sum;
 o[t] = b[n] + a[n];"""
 
 
-def test_arrays_are_told_apart_where_the_compiler_has_more_in_local_memory(level):
+def test_arrays_stay_separate_beside_compiler_made_local_memory(level):
     options = ("--maxrregcount=40",)
     kernel = gpusim.RawModule(code=HEAD + MANY_REGISTERS + "}", options=options).get_function("kernel")
     assert kernel.compiled.spill_store_bytes > 0
@@ -189,7 +189,7 @@ return s;
 """
 
 
-def test_arrays_are_told_apart_in_a_kernel_that_calls_functions_and_in_these(level):
+def test_arrays_stay_separate_in_kernels_and_called_functions(level):
     body = TWO.replace("STATEMENT", "o[t] = sum(a + 5, n);\nb[w] = 7;")
     launched(level, body, 5, before=CALLED)
     with pytest.raises(errors.OutOfBounds, match=r"outside b: b\[32\]"):
@@ -229,14 +229,14 @@ return s;
 
 
 @pytest.mark.parametrize("through", ("twice(n, w + 1)", "once(n, w)", "once(n, w) + once(w, 3)"))
-def test_the_arrays_of_a_function_that_is_called_are_told_apart(level, through):
+def test_arrays_of_a_called_function_stay_separate(level, through):
     body = TWO.replace("STATEMENT", f"o[t] = {through};")
     launched(level, body, 14, before=OWN)
     with pytest.raises(errors.OutOfBounds, match=r"outside a: a\[16\], but a has 16.*another array.*\n.*line 7"):
         launched(level, body, 15, before=OWN)
 
 
-def test_nothing_is_said_of_the_arrays_of_a_function_that_calls_itself(level):
+def test_arrays_of_a_recursive_function_are_not_judged(level):
     deeper = """__device__ __noinline__ int deep(const int *p, int n, int w) {
 int a[4], b[4];
 for (int i = 0; i < 4; ++i) a[i] = p[i] + w, b[i] = p[3 - i];
@@ -247,7 +247,7 @@ return (n > 0 ? deep(a, n - 1, w + 1) : 0) + b[n & 3];
     launched(level, TWO.replace("STATEMENT", "o[t] = deep(a, w, w) - deep(b, 2, w);"), 5, before=deeper)
 
 
-def test_a_kernel_without_arrays_of_its_threads_is_not_looked_through(monkeypatch, prepared_afresh):
+def test_kernel_without_local_arrays_is_not_analysed(monkeypatch, prepared_afresh):
     monkeypatch.setattr(local_accesses, "in_machine_code", lambda *_: pytest.fail("looked through"))
     launched("sass", "o[t] = x[t];", 0)
     forms = levels.forms_of(gpusim.RawModule(code=HEAD + "o[t] = x[t];}").get_function("kernel").compiled)
@@ -268,12 +268,12 @@ SEEDS = range(10)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_indices_that_stay_inside_are_not_blamed_and_both_levels_agree(seed):
+def test_indices_inside_are_accepted_and_both_levels_agree(seed):
     called = seed % 2 > 0
-    (found, result), (also_found, same) = (
-        random_local_arrays.found(seed, level, called=called) for level in ("sass", "ptx")
+    (finding, result), (also_found, same) = (
+        random_local_arrays.outcome(seed, level, called=called) for level in ("sass", "ptx")
     )
-    assert (found, also_found) == ("", "")
+    assert (finding, also_found) == ("", "")
     assert result == same
 
 
@@ -282,10 +282,10 @@ def test_indices_that_stay_inside_are_not_blamed_and_both_levels_agree(seed):
 def test_index_beyond_is_found_by_ptx_and_mostly_by_machine_code(called):
     """In machine code an array may be in registers, a line may have several that are not told apart, and functions of
     code for a debugger, and those that call themselves, keep more on the stack than arrays."""
-    found = {
-        level: [random_local_arrays.found(seed, level, beyond=True, called=called)[0] for seed in SEEDS]
+    findings = {
+        level: [random_local_arrays.outcome(seed, level, beyond=True, called=called)[0] for seed in SEEDS]
         for level in ("sass", "ptx")
     }
-    number = {level: sum(what.startswith("OutOfBounds: ") for what in each) for level, each in found.items()}
+    number = {level: sum(what.startswith("OutOfBounds: ") for what in each) for level, each in findings.items()}
     assert number["ptx"] >= len(SEEDS) - called  # one of the functions calls itself
     assert number["sass"] >= (6 if called else 7)

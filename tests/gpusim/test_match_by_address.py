@@ -54,7 +54,7 @@ def launched(body: str, wrong: int, level: str = "sass") -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", RUNS_OUT)
-def test_an_index_that_runs_into_the_neighbour_on_its_line_is_found_in_machine_code(name):
+def test_index_into_the_neighbour_on_its_line_is_found_in_sass(name):
     with pytest.raises(errors.OutOfBounds, match=r"outside (As|Bs)") as caught:
         launched(RUNS_OUT[name], 1)
     assert caught.value.line == 7
@@ -62,17 +62,17 @@ def test_an_index_that_runs_into_the_neighbour_on_its_line_is_found_in_machine_c
 
 @pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("name", RUNS_OUT)
-def test_an_index_that_stays_in_its_array_is_not_blamed(name, level):
+def test_an_index_that_stays_in_its_array_is_accepted(name, level):
     launched(RUNS_OUT[name], 0, level)
 
 
-def test_a_kernel_that_is_loaded_again_is_not_looked_through_again(prepared_afresh, monkeypatch):
+def test_reloaded_kernel_is_not_analysed_again(prepared_afresh, monkeypatch):
     launched(RUNS_OUT["a copy"], 0)
     monkeypatch.setattr(match_by_address, "arrays_of", lambda *_: pytest.fail("looked through again"))
     launched(RUNS_OUT["a copy"], 0)
 
 
-def test_the_threads_that_stand_for_all_form_warps_for_instructions_that_ask_a_warp():
+def test_representative_threads_form_warps_where_warps_are_asked():
     kernel = gpusim.RawModule(code=SOURCE.replace("BODY", "")).get_function("kernel")
     sample = match_by_address._Sample(kernel.prepared("sass").program)
     lanes = accesses.by_warp(sample, np.arange(sample.threads)[None])
@@ -80,7 +80,7 @@ def test_the_threads_that_stand_for_all_form_warps_for_instructions_that_ask_a_w
 
 
 @pytest.mark.parametrize("arch", ("sm_90", "sm_120"))
-def test_a_store_whose_index_starts_behind_the_neighbour_is_held_to_its_own_array(arch):
+def test_store_starting_behind_the_neighbour_keeps_its_own_array(arch):
     """For threads that never come there its index is below zero, which PTX computes as a large 64-bit address."""
     source = (
         'extern "C" __global__ void kernel(int *o) { __shared__ int a[64], b[64]; const int t = threadIdx.x;\n'
@@ -97,7 +97,7 @@ def test_a_store_whose_index_starts_behind_the_neighbour_is_held_to_its_own_arra
 
 
 @pytest.mark.parametrize("arch", ("sm_80", "sm_90"))
-def test_an_mbarrier_that_is_tested_beside_an_array_on_a_line_is_not_taken_for_it(arch):
+def test_mbarrier_on_the_line_of_an_array_is_not_taken_for_it(arch):
     """On sm_80 the test of one is a load."""
     source = """
     extern "C" __global__ void kernel(int n, const float *a, float *o) {
@@ -124,7 +124,7 @@ def test_an_mbarrier_that_is_tested_beside_an_array_on_a_line_is_not_taken_for_i
 
 @pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("given", ("first", "second", "third"))
-def test_a_variable_whose_address_a_function_is_given_may_lie_anywhere(level, given):
+def test_variable_whose_address_a_function_gets_may_lie_anywhere(level, given):
     """The machine code has it behind the others, or where it is declared."""
     source = f"""
     __device__ __noinline__ void put(int *p, int v) {{ *p = v; }}
@@ -143,7 +143,7 @@ def test_a_variable_whose_address_a_function_is_given_may_lie_anywhere(level, gi
     assert set(out.tolist()) == {values["first"] + 10 * values["second"] + 100 * values["third"]}
 
 
-def test_accesses_that_meet_in_the_first_round_are_told_by_the_second():
+def test_accesses_that_meet_in_round_one_are_separated_by_two():
     source = """extern "C" __global__ void kernel(int n, const float *a, float *o) {
         __shared__ short before[2][256];
         __shared__ float behind[2][256];

@@ -110,18 +110,18 @@ def test_some_arrive_and_others_wait_for_the_parity_of_a_phase(level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_one_thread_arrives_for_many_and_a_state_tells_how_many_are_missing(level):
+def test_thread_arrives_for_many_and_the_state_counts_missing(level):
     assert launch(FOR_MANY, level, 40, 32)[:2].tolist() == [40, 35]
 
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_80"])
 @pytest.mark.parametrize("level", LEVELS)
-def test_who_drops_out_is_not_waited_for_again(level, arch):
+def test_dropped_thread_is_not_awaited_again(level, arch):
     np.testing.assert_array_equal(launch(DROPS, level, 64, 64, arch)[:20], 19 - THREADS[:20])
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_phase_that_has_not_ended_is_told_so(level):
+def test_testing_an_unfinished_phase_is_false(level):
     body = f"""unsigned long long state;
     {ARRIVE}
     int done;
@@ -163,18 +163,18 @@ def test_the_barrier_of_libcudacxx(level):
     np.testing.assert_array_equal(out, 200 + (THREADS ^ 33))
 
 
-def test_the_last_of_a_phase_carries_into_the_parity_and_the_count_starts_again():
-    one, bits = np.array([1], np.uint64), mbarrier.initial(np.uint32([3]))
+def test_last_arrival_flips_the_parity_and_restarts_the_count():
+    one_arrival, bits = np.array([1], np.uint64), mbarrier.initial(np.uint32([3]))
     assert [int(bits[0]) >> 63, int(mbarrier.pending(bits)[0])] == [0, 3]
     for parity, missing in ((0, 2), (0, 1), (1, 3), (1, 2)):
-        bits = mbarrier.arrive(bits, one)
+        bits = mbarrier.arrive(bits, one_arrival)
         assert [int(mbarrier.parity(bits)[0]), int(mbarrier.pending(bits)[0])] == [parity, missing]
-    bits = mbarrier.arrive_and_drop(mbarrier.arrive(bits, one), one)
+    bits = mbarrier.arrive_and_drop(mbarrier.arrive(bits, one_arrival), one_arrival)
     assert [int(mbarrier.parity(bits)[0]), int(mbarrier.pending(bits)[0])] == [0, 2]
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_state_holds_the_phase_and_who_is_to_come_and_nothing_else(level):
+def test_state_holds_only_the_phase_and_the_missing_arrivals(level):
     out = np.zeros(16, np.uint64)
     with gpusim.record(level=level):
         gpusim.RawModule(code=STATES).get_function("kernel")((1,), (1,), (out, np.int32(5)))

@@ -40,7 +40,7 @@ def convolved(module: gpusim.RawModule, x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_constants_are_filled_before_the_first_launch_and_again_between_launches(level):
+def test_constants_are_filled_before_and_between_launches(level):
     x = RANDOM.integers(-8, 8, N).astype(np.float32)
     module = gpu.RawModule(code=CONVOLUTION)
     coefficients = gpu.ndarray((9,), np.float32, module.get_global("coefficients"))
@@ -126,7 +126,7 @@ def test_a_variable_is_found_by_its_name_in_the_source(name, dtype, values):
     assert gpusim.DeviceArray(len(values), dtype, pointer).tolist() == values
 
 
-def test_variables_of_templates_are_there_once_they_are_instantiated():
+def test_template_variables_exist_once_instantiated():
     module = gpusim.RawModule(code=NAMED, name_expressions=["count<3>"])
     y = np.zeros(3, np.float32)
     module.get_function("count<3>")((2,), (3,), (y,))
@@ -161,7 +161,7 @@ def test_variables_of_templates_are_there_once_they_are_instantiated():
         ),
     ],
 )
-def test_a_name_that_leads_to_no_variable_is_answered_with_those_that_there_are(code, name, said):
+def test_unknown_variable_is_answered_with_the_existing_ones(code, name, said):
     with pytest.raises(gpusim.SimulatorError) as caught:
         gpusim.RawModule(code=code).get_global(name)
     assert str(caught.value) == said
@@ -176,7 +176,7 @@ def test_a_name_that_leads_to_no_variable_is_answered_with_those_that_there_are(
         ((), "S40", "needs 40. Choose a smaller type"),
     ],
 )  # fmt: skip
-def test_an_array_that_is_larger_than_its_variable_is_refused_in_a_sentence(shape, dtype, said):
+def test_array_larger_than_its_variable_is_refused_in_a_sentence(shape, dtype, said):
     pointer = gpusim.RawModule(code=CONVOLUTION).get_global("coefficients")
     with pytest.raises(errors.ArgumentError, match=said):
         gpusim.DeviceArray(shape, dtype, pointer)

@@ -203,7 +203,7 @@ GUARDED = """const int here = m >> t / 32 & 1;
 
 
 @pytest.mark.parametrize("way", ["compiled", "machine code in NumPy", "ptx"])
-def test_what_comes_before_a_guarded_barrier_of_some_warps_is_executed_once(way, monkeypatch):
+def test_code_before_a_guarded_named_barrier_is_executed_once(way, monkeypatch):
     if way == "machine code in NumPy":
         monkeypatch.setattr(compiled, "library", lambda: None)
     kernel = gpusim.RawModule(code=HEAD + GUARDED, arch="sm_90").get_function("kernel")
@@ -247,7 +247,7 @@ BYSTANDERS = {
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("case", BYSTANDERS)
-def test_who_does_not_take_part_in_a_barrier_races_with_those_who_do(case, level):
+def test_warps_outside_a_barrier_race_with_those_inside(case, level):
     body, lines = BYSTANDERS[case]
     with pytest.raises(errors.RaceError, match="shared memory") as caught:
         launch(body, level, grid=1)
@@ -255,18 +255,18 @@ def test_who_does_not_take_part_in_a_barrier_races_with_those_who_do(case, level
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
-def test_a_warp_counts_whole_although_some_of_its_lanes_are_not_there(level):
+def test_warp_counts_whole_although_some_lanes_are_absent(level):
     expected = np.where(THREADS < 40, 39 - THREADS, 0)
     np.testing.assert_array_equal(launch(NOT_FULL, level, block=40, grid=1), expected)
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
-def test_all_warps_of_a_block_may_pass_a_barrier_of_two_warps_in_turns(level):
+def test_all_warps_of_a_block_take_turns_at_a_two_warp_barrier(level):
     np.testing.assert_array_equal(launch(IN_TURNS, level, grid=1), THREADS + 1)
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
-def test_who_waits_for_too_many_is_told_how_many_came(level):
+def test_barrier_for_too_many_threads_says_how_many_came(level):
     body = """if (t < 64) asm volatile("bar.sync 3, 96;" ::: "memory");
         out[t] = t;
     }"""
@@ -275,7 +275,7 @@ def test_who_waits_for_too_many_is_told_how_many_came(level):
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
-def test_a_number_of_threads_that_is_no_multiple_of_a_warp_is_refused(level):
+def test_thread_count_that_is_no_multiple_of_a_warp_is_refused(level):
     body = """asm volatile("bar.sync 1, %0;" :: "r"(m / 2 + 1) : "memory");
         out[t] = t;
     }"""

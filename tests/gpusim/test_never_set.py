@@ -134,7 +134,7 @@ def test_what_is_set_before_it_counts_is_no_finding(name, level, arch):
         np.testing.assert_array_equal(y[:32], expected(x[:32]))
 
 
-def test_constants_for_what_is_never_set_are_told_from_nan():
+def test_constants_for_what_is_never_set_differ_from_nan():
     text = "fma.rn.f32 %f3, %f1, %f2, 0f7FC00000;"
     assert undefined_values.has_folded(text, "float sum; sum += a * b;")
     assert not undefined_values.has_folded(text, "float sum = NAN; sum += a * b;")

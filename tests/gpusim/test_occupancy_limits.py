@@ -9,7 +9,7 @@ from helpers import recordings
 AMPERE, ADA, HOPPER = LIMITS["sm_86"], LIMITS["sm_89"], LIMITS["sm_90"]
 
 
-def test_an_a6000_holds_one_block_of_1024_threads_with_37_registers_and_8_kb():
+def test_a6000_holds_one_block_of_1024_threads_with_37_registers():
     result = occupancy(AMPERE, threads=1024, registers=37, shared_bytes=8192)
     assert result.registers_per_warp == 1280  # 37 × 32 = 1184, in units of 256
     assert result.shared_bytes_per_block == 9216
@@ -19,7 +19,7 @@ def test_an_a6000_holds_one_block_of_1024_threads_with_37_registers_and_8_kb():
     assert result.fraction == pytest.approx(2 / 3)
 
 
-def test_an_rtx_6000_ada_holds_two_blocks_of_256_threads_as_nsight_compute_says():
+def test_rtx_6000_ada_holds_two_blocks_of_256_as_nsight_says():
     result = occupancy(ADA, threads=256, registers=104, shared_bytes=8192)
     assert result.limits == {"blocks": 24, "warps": 6, "registers": 2, "shared": 11}
     assert result.limiters == ("registers",)
@@ -36,7 +36,7 @@ def test_a_smaller_carve_out_lowers_the_shared_limit_alone():
     ("registers", "threads", "blocks", "percent"),
     [(32, 1024, 2, 100.0), (39, 512, 3, 75.0), (92, 256, 2, 25.0), (96, 256, 2, 25.0), (168, 128, 3, 18.75)],
 )
-def test_theoretical_occupancy_on_the_h200_is_what_nsight_compute_reports(registers, threads, blocks, percent):
+def test_theoretical_occupancy_on_the_h200_is_nsight_computes(registers, threads, blocks, percent):
     result = occupancy(HOPPER, threads, registers)
     assert result.blocks == blocks
     assert 100 * result.fraction == percent
@@ -67,13 +67,13 @@ def test_shared_memory_is_handed_out_in_steps_of_128_bytes():
         (1024, 65, 0, "No block fits on an SM of sm_90: registers run out. A block takes 73728 of 65536 registers"),
     ],
 )
-def test_a_launch_that_would_be_refused_is_answered_with_the_resource(threads, registers, shared_bytes, sentence):
+def test_refused_launch_is_answered_with_the_resource(threads, registers, shared_bytes, sentence):
     with pytest.raises(DoesNotFit) as error:
         occupancy(HOPPER, threads, registers, shared_bytes)
     assert sentence in str(error.value)
 
 
-def test_resident_blocks_equal_the_cuda_drivers_answer_for_every_recorded_launch():
+def test_resident_blocks_equal_the_drivers_for_recorded_launches():
     recording = recordings.raw(DEFAULT.name, "occupancy")
     limits = LIMITS[recording["arch"]]
     wrong = []

@@ -82,11 +82,11 @@ def run(body: str, level: str, tiles: int = 5) -> np.ndarray:
     return out
 
 
-def swapped(one: str, other: str, body: str = RING) -> str:
+def swapped(old: str, other: str, body: str = RING) -> str:
     """The body with two of its lines in each other's place."""
     lines = body.splitlines()
     first, second = (
-        next(number for number, line in enumerate(lines) if line.endswith(f"// {what}")) for what in (one, other)
+        next(number for number, line in enumerate(lines) if line.endswith(f"// {what}")) for what in (old, other)
     )
     lines[first], lines[second] = lines[second], lines[first]
     return "\n".join(lines)
@@ -108,7 +108,7 @@ EXPECTED = (np.arange(160) + 1).reshape(5, 32)[:, ::-1].reshape(-1)
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("body", [RING, COPIED], ids=["stores", "asynchronous copies"])
-def test_a_ring_of_stages_is_handed_on_and_given_back_in_order(level, body, engine):
+def test_a_ring_of_stages_is_filled_and_freed_in_order(level, body, engine):
     assert run(body, level).tolist() == EXPECTED.tolist()
 
 
@@ -121,7 +121,7 @@ def test_a_stage_that_is_given_back_before_it_is_read_is_a_race(level, body):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_who_waits_for_another_stage_knows_nothing_of_this_one(level):
+def test_waiting_for_one_stage_acquires_no_other(level):
     early = RING.replace("wait(&full[k % 2], k / 2 % 2);", "if (k % 2 == 0) wait(&full[0], k / 2 % 2);")
     assert early != RING
     with pytest.raises(errors.HazardError, match="ring") as caught:
@@ -130,7 +130,7 @@ def test_who_waits_for_another_stage_knows_nothing_of_this_one(level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_what_is_stored_behind_the_arrival_is_not_handed_on(level):
+def test_stores_behind_the_arrival_are_not_released(level):
     with pytest.raises(errors.HazardError, match="ring"):
         run(swapped("produce", "hand on"), level)
 
@@ -152,7 +152,7 @@ UNASKED = {
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("which", UNASKED)
-def test_a_phase_that_ends_tells_those_nothing_who_did_not_ask(which, level):
+def test_ended_phase_orders_nothing_for_warps_that_do_not_wait(which, level):
     with pytest.raises(errors.RaceError, match="ring"):
         run(UNASKED[which], level)
 
@@ -165,7 +165,7 @@ IN_GLOBAL_MEMORY = f"""
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_in_global_memory_only_those_know_who_asked_too(level, engine):
+def test_waiting_alone_acquires_global_memory(level, engine):
     def alone(others):
         x, out = np.arange(160, dtype=np.int32) + 1, np.zeros(160, np.int32)
         with gpusim.record(level=level, checks="raise"):
@@ -179,5 +179,5 @@ def test_in_global_memory_only_those_know_who_asked_too(level, engine):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_warps_may_hand_on_by_a_flag_what_they_learnt_at_an_mbarrier(level, engine):
+def test_mbarrier_knowledge_may_be_released_by_a_flag(level, engine):
     assert run(BY_A_FLAG, level)[:32].tolist() == list(range(32, 0, -1))

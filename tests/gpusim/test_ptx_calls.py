@@ -203,7 +203,7 @@ def run(functions: str, body: str, level: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
-def test_calls_give_at_the_level_of_ptx_what_the_machine_code_gives(program):
+def test_calls_give_in_ptx_what_machine_code_gives(program):
     ptx, sass, untouched = run(*program, "ptx"), run(*program, "sass"), run("", "", "sass")
     for mine, theirs in zip(ptx, sass, strict=True):
         np.testing.assert_array_equal(mine, theirs)
@@ -273,7 +273,7 @@ def test_a_table_of_functions_is_the_same_at_both_levels():
         assert out.tolist() == expected
 
 
-def test_kernels_of_a_module_share_a_table_of_functions_at_both_levels():
+def test_kernels_of_a_module_share_a_function_table():
     """Each kernel has its own copy of a function in the machine code, and another one behind it."""
     source = """typedef int (*Function)(int);
     __device__ int one(int x) { return x + 1; }
@@ -296,7 +296,7 @@ def test_kernels_of_a_module_share_a_table_of_functions_at_both_levels():
         assert out.tolist() == expected
 
 
-def test_a_call_through_a_pointer_that_no_function_fits_is_refused_with_its_line():
+def test_pointer_call_that_no_function_fits_is_refused_by_line():
     source = """extern "C" __global__ void k(int *out) {
         out[0] = ((int (*)(int))out)(1);
     }"""
@@ -305,7 +305,7 @@ def test_a_call_through_a_pointer_that_no_function_fits_is_refused_with_its_line
     assert caught.value.line == 2
 
 
-def test_a_call_through_a_pointer_that_is_null_and_not_called_does_not_matter():
+def test_null_function_pointer_not_called_does_not_matter():
     source = """typedef int (*Function)(int);
     __device__ Function none;
     extern "C" __global__ void k(int *out) { out[threadIdx.x] = none ? none(1) : 7; }"""
@@ -326,7 +326,7 @@ def test_an_error_in_a_function_names_its_own_line():
     assert (caught.value.line, caught.value.thread) == (2, (8, 0, 0))
 
 
-def test_instructions_of_a_function_are_counted_as_often_as_it_is_called():
+def test_instructions_of_a_function_count_once_per_call():
     source = """__device__ __noinline__ void add(int *p, int i) { p[i] += 1; }
     extern "C" __global__ void k(int *out) {
         for (int j = 0; j < out[64]; ++j) add(out, threadIdx.x);

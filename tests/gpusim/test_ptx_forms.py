@@ -27,7 +27,7 @@ def translated(source: str):
 # ---- what is read
 
 
-def test_addresses_with_coordinates_and_operands_of_unknown_syntax_are_read():
+def test_coordinate_addresses_and_unknown_operands_are_read():
     assert ptx.parse_operand("[%rd1, {%f2, %f3}]") == Address(
         Register("%rd1"), 0, (Vector((Register("%f2"), Register("%f3"))),)
     )
@@ -48,7 +48,7 @@ INLINE = {
 
 
 @pytest.mark.parametrize("text", INLINE.values(), ids=INLINE)
-def test_registers_of_inline_ptx_are_known_by_the_names_that_it_declares(text):
+def test_inline_ptx_registers_are_known_by_their_declared_names(text):
     source = f"""extern "C" __global__ void kernel(float *x) {{
         float y;
         asm volatile("{text}" : "=f"(y) : "f"(x[threadIdx.x]));
@@ -59,15 +59,18 @@ def test_registers_of_inline_ptx_are_known_by_the_names_that_it_declares(text):
     assert (x == 1.5).all()
 
 
-def test_a_comparison_of_bfloat16_numbers_as_the_headers_write_it():
+def test_bfloat16_comparison_is_read_as_the_headers_write_it():
     source = """extern "C" __global__ void kernel(const unsigned short *a, const unsigned short *b, int *less) {
         int i = threadIdx.x, yes;
         asm("{ .reg .pred __$temp3; setp.lt.bf16 __$temp3, %1, %2; selp.u32 %0, 1, 0, __$temp3; }"
             : "=r"(yes) : "h"(a[i]), "h"(b[i]));
         less[i] = yes;
     }"""
-    one, two, nan = 0x3F80, 0x4000, 0x7FC0
-    a, b = np.array([one, two, one, nan, 0xC000], np.uint16), np.array([two, one, one, one, 0x8000], np.uint16)
+    one_bits, two_bits, nan = 0x3F80, 0x4000, 0x7FC0
+    a, b = (
+        np.array([one_bits, two_bits, one_bits, nan, 0xC000], np.uint16),
+        np.array([two_bits, one_bits, one_bits, one_bits, 0x8000], np.uint16),
+    )
     less = np.zeros(5, np.int32)
     at_ptx_level(source, a, b, less, block=5)
     assert less.tolist() == [1, 0, 0, 0, 1]
@@ -97,7 +100,7 @@ BOUNDS = {
 
 
 @pytest.mark.parametrize("bounds", BOUNDS)
-def test_bounds_of_registers_blocks_and_clusters_stand_before_the_body(bounds):
+def test_register_block_and_cluster_bounds_precede_the_body(bounds):
     out = np.zeros(32, np.int32)
     at_ptx_level(f'extern "C" __global__ void {bounds} kernel(int *out) {{ out[threadIdx.x] = threadIdx.x; }}', out)
     np.testing.assert_array_equal(out, np.arange(32))
@@ -113,7 +116,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("body", "what"), REFUSED.values(), ids=REFUSED)
-def test_what_is_not_modelled_is_refused_in_a_sentence_with_its_line(body, what):
+def test_unmodelled_ptx_is_refused_in_a_sentence_with_its_line(body, what):
     source = f'extern "C" __global__ void kernel(float *x, float *p) {{\n    {body}\n}}'
     with pytest.raises(errors.UnsupportedInstruction) as caught:
         translated(source)

@@ -40,7 +40,7 @@ def run(instructions: Sequence[str], level: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", [f"{name}{count}" for name in NAMES for count in PARTS])
-def test_parts_of_a_register_are_at_the_level_of_ptx_what_the_machine_code_computes(name):
+def test_register_parts_compute_in_ptx_as_in_machine_code(name):
     endings = ("", ".sat", ".add")
     instructions = [f"{name}.{types}{ending}" for types in TYPES for ending in endings]
     for text, ptx, sass in zip(instructions, run(instructions, "ptx"), run(instructions, "sass"), strict=True):
@@ -57,7 +57,7 @@ def test_register_parts_compare_alike_at_both_levels(count):
 
 
 @pytest.mark.parametrize("name", [f"{name}{count}" for name in (*NAMES, "vset") for count in PARTS])
-def test_parts_may_be_chosen_from_both_operands_and_some_of_the_result_kept(name):
+def test_parts_come_from_both_operands_and_some_result_is_kept(name):
     masks, choices = (
         (("b0", "b31", "b210"), ("b7654", "b0426")) if name.endswith("4") else (("h0", "h1"), ("h32", "h12"))
     )
@@ -136,7 +136,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "why"), REFUSED.items())
-def test_what_ptxas_makes_of_steps_of_its_own_is_refused_with_what_runs(text, why):
+def test_multi_step_video_instruction_is_refused_with_what_runs(text, why):
     with pytest.raises(errors.UnsupportedInstruction, match=why):
         run([text], "ptx")
     run([text], "sass")

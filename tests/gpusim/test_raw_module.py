@@ -35,7 +35,7 @@ def total_and_table(module: gpusim.RawModule) -> list[float]:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_variables_of_a_module_are_shared_by_its_kernels_and_keep_their_values(level):
+def test_module_variables_are_shared_by_kernels_and_keep_values(level):
     module = gpusim.RawModule(code=COUNTER)
     with gpusim.record(level=level):
         assert total_and_table(module) == [5, 0, 0, 0, 0]
@@ -46,7 +46,7 @@ def test_the_variables_of_a_module_are_shared_by_its_kernels_and_keep_their_valu
         assert total_and_table(module)[0] == 0
 
 
-def test_both_levels_share_the_variables_and_two_modules_of_one_source_do_not():
+def test_levels_share_variables_and_modules_of_one_source_do_not():
     module, other = (gpusim.RawModule(code=COUNTER) for _ in range(2))
     for level in LEVELS:
         with gpusim.record(level=level):
@@ -80,7 +80,7 @@ def compilations(monkeypatch):
     return asked
 
 
-def test_all_kernels_and_variables_of_a_module_take_one_compilation(compilations):
+def test_module_compiles_once_for_all_kernels_and_variables(compilations):
     module = gpusim.RawModule(code=COUNTER)
     gpu.ndarray(4, np.float32, module.get_global("table")).fill(3)
     module.get_function("add")((1,), (4,), (np.int32(2),))
@@ -99,12 +99,12 @@ namespace inner { __global__ void two(int *x) { *x = 2; } }
 __global__ void three(int *x) { *x = 3; }
 """
     )
-    found = []
+    prepared_ = []
     for name in ("one", "inner::two", "three"):
         x = np.zeros(1, np.int32)
         module.get_function(name)((1,), (1,), (x,))
-        found += x.tolist()
-    assert found == [1, 2, 3] and compilations[1:] == [("one", "three"), ("inner::two",)]
+        prepared_ += x.tolist()
+    assert prepared_ == [1, 2, 3] and compilations[1:] == [("one", "three"), ("inner::two",)]
     with pytest.raises(compiler.UnknownKernel, match="the compiler did not see left_out: does it stand between #if"):
         module.get_function("left_out")
 
@@ -113,7 +113,7 @@ FILL = 'extern "C" __global__ void fill(float *x) { x[threadIdx.x] = 1; }'
 
 
 @pytest.mark.parametrize("wrong", (16.0, "16", None))
-def test_dynamic_shared_memory_that_is_no_whole_number_is_refused_in_a_sentence(wrong):
+def test_fractional_dynamic_shared_memory_is_refused(wrong):
     kernel = gpusim.RawModule(code=FILL).get_function("fill")
     with pytest.raises(errors.LaunchError) as caught:
         kernel((1,), (4,), (np.zeros(4, np.float32),), shared_mem=wrong)
@@ -126,7 +126,7 @@ def test_dynamic_shared_memory_that_is_no_whole_number_is_refused_in_a_sentence(
     assert x.tolist() == [1, 1, 1, 1]
 
 
-def test_an_architecture_without_known_limits_is_refused_in_a_sentence():
+def test_architecture_without_known_limits_is_refused():
     kernel = gpusim.RawModule(code=FILL, arch="sm_60").get_function("fill")
     with pytest.raises(gpusim.SimulatorError, match=r"compiled for sm_60, and .*not in the table.*Compile it for"):
         kernel((1,), (4,), (np.zeros(4, np.float32),))
@@ -166,7 +166,7 @@ def test_prepared_code_is_dropped_though_its_kernel_is_held(monkeypatch):
     kernels = [gpusim.RawModule(code=source.replace("NUMBER", number)).get_function("add") for number in "123"]
     prepared = [weakref.ref(kernel.prepared("sass")) for kernel in kernels]
     gc.collect()
-    assert [one() is not None for one in prepared] == [False, False, True]
+    assert [reference() is not None for reference in prepared] == [False, False, True]
     x = np.zeros(32, np.int32)
     for kernel in kernels:
         kernel((1,), (32,), (x,))
@@ -181,7 +181,7 @@ def test_recompiled_kernel_runs_what_was_prepared_before():
     assert other.prepared("sass") is not first.prepared("sass")
 
 
-def test_two_threads_that_launch_a_kernel_run_the_same_prepared_machine_code(monkeypatch):
+def test_two_host_threads_run_the_same_prepared_machine_code(monkeypatch):
     source = 'extern "C" __global__ void seven(int *x) { x[threadIdx.x] = 7; }'
     prepared = gpusim.RawModule(code=source).get_function("seven").prepared("sass")
     decode, begun = prepared.program.decode, Barrier(2)
@@ -193,5 +193,5 @@ def test_two_threads_that_launch_a_kernel_run_the_same_prepared_machine_code(mon
 
     monkeypatch.setattr(prepared.program, "decode", slowly)
     with ThreadPoolExecutor(2) as threads:
-        one, other = threads.map(lambda _: prepared.machine, range(2))
-    assert one is not None and one is other
+        first, other = threads.map(lambda _: prepared.machine, range(2))
+    assert first is not None and first is other

@@ -24,7 +24,7 @@ def scaled(times: int = 1, **options) -> gpusim.Recording:
 
 @pytest.mark.parametrize("name", ["local_array", "rms_norm_vectorized", "partial_warps", "reduce_shuffle"])
 def test_the_costs_of_all_requests_are_the_launch_s_totals(name):
-    launch = next(one for one in kernel_launches.ordinary() if name in (one.name, one.entry))
+    launch = next(case for case in kernel_launches.ordinary() if name in (case.name, case.entry))
     kernel = gpusim.RawModule(code=launch.source, name_expressions=[launch.entry]).get_function(launch.entry)
     with gpusim.record(level="sass", blocks="all", checks="off") as recording:
         kernel(launch.grid, launch.block, tuple(launch.make_arguments()))
@@ -53,7 +53,7 @@ def test_the_machine_code_is_executed_and_the_recording_says_so():
     assert recording.counters == scaled(level="sass").counters != scaled(level="ptx").counters
 
 
-def test_without_nvdisasm_ptx_is_executed_inside_a_recording_and_outside(no_machine_code):
+def test_without_nvdisasm_ptx_runs_in_and_out_of_a_recording(no_machine_code):
     recording = scaled()
     assert recording.level == "ptx" and recording.counters == scaled(level="ptx").counters
     assert recording.note.startswith(
@@ -64,7 +64,7 @@ def test_without_nvdisasm_ptx_is_executed_inside_a_recording_and_outside(no_mach
     assert y.sum() == 2 * 40 + 24
 
 
-def test_an_architecture_whose_machine_code_is_not_modelled_is_executed_as_ptx(tmp_path):
+def test_unmodelled_architecture_is_executed_as_ptx(tmp_path):
     kernel = gpusim.RawModule(code=SCALE, arch="sm_70").get_function("scale")
     with gpusim.record() as recording:
         kernel((1,), (64,), (np.int32(40), np.zeros(64, np.float32)))
@@ -100,7 +100,7 @@ def test_every_instruction_has_its_counts():
         assert sum(row.total("sectors") for row in of_line) == line.total("sectors")
 
 
-def test_instructions_are_in_the_order_of_the_code_whatever_the_order_of_its_blocks():
+def test_instructions_follow_the_code_whatever_its_block_order():
     recording = scaled()
     program = recording.launches[-1].program
     before = recording.by_instruction()
@@ -113,11 +113,11 @@ def test_instructions_are_in_the_order_of_the_code_whatever_the_order_of_its_blo
     assert [row.text for row in before] == [instruction.text for instruction in program.instructions]
 
 
-def test_both_levels_of_the_code_are_listed_by_line_whichever_was_recorded():
+def test_both_levels_are_listed_by_line_whichever_was_recorded():
     recording = scaled(level="ptx")
     assert recording.source == SCALE
-    assert any(one.startswith("ld.global") for one in recording.listing()[2])
-    assert any(one.startswith("LDG") for one in recording.listing("sass")[2])
+    assert any(line.startswith("ld.global") for line in recording.listing()[2])
+    assert any(line.startswith("LDG") for line in recording.listing("sass")[2])
     assert recording.listings.keys() == {"ptx", "sass"}
 
 
@@ -140,7 +140,7 @@ def in_a_thread(work):
     thread.join()
 
 
-def test_what_another_thread_of_the_host_launches_is_recorded_too():
+def test_launches_of_another_host_thread_are_recorded_too():
     x = np.zeros(32, np.float32)
     add = gpusim.RawModule(code=ADD).get_function("add")
     with gpusim.record() as recording:
@@ -172,6 +172,6 @@ def test_recordings_and_kernels_refuse_pickling_with_advice():
         add((1,), (32,), (np.zeros(32, np.float32),))
     with pytest.raises(gpusim.SimulatorError, match=r"recording.save\(path\)"):
         pickle.dumps(recording)
-    for one in (add, module):
+    for kernel in (add, module):
         with pytest.raises(gpusim.SimulatorError, match="compile it there"):
-            pickle.dumps(one)
+            pickle.dumps(kernel)

@@ -26,7 +26,7 @@ def record(name="wide_copies", level="sass", **options) -> gpusim.Recording:
     return recording
 
 
-@pytest.fixture(scope="module", params=[("wide_copies", "sass"), ("naive", "ptx")], ids=lambda one: one[0])
+@pytest.fixture(scope="module", params=[("wide_copies", "sass"), ("naive", "ptx")], ids=lambda parameter: parameter[0])
 def fresh(request) -> gpusim.Recording:
     return record(
         *request.param, blocks=[(0, 0), (0, 1)] if request.param[0] == "naive" else "all", unique_sectors=True
@@ -62,7 +62,7 @@ def test_requests_are_the_same_in_every_field(fresh, saved):
             assert np.array_equal(before[name], after[name]), name
 
 
-def test_a_block_whose_addresses_were_not_kept_is_missed_after_loading_too(tmp_path):
+def test_block_without_addresses_is_missed_after_loading_too(tmp_path):
     loaded = gpusim.load(record("naive", "ptx").save(tmp_path / "first.npz"))
     with pytest.raises(gpusim.SimulatorError, match=r"The addresses of block \(1, 0, 0\) were not kept"):
         loaded.requests(block=1)
@@ -118,7 +118,7 @@ def test_findings_of_the_sanitizer_are_kept(tmp_path):
     assert len(loaded.checks.findings) == 1 and loaded.checks == recording.checks
 
 
-def test_machine_code_that_could_not_be_saved_is_missed_in_a_sentence(tmp_path, request):
+def test_unsaved_machine_code_is_missed_in_a_sentence(tmp_path, request):
     recording = record("naive", "ptx")
     request.getfixturevalue("no_machine_code")
     recording.launches[-1].listings.clear()
@@ -158,9 +158,9 @@ def test_a_damaged_or_shortened_file_is_refused(saved, tmp_path):
     cut = tmp_path / "cut.npz"
     cut.write_bytes(whole[: len(whole) // 2])
     assert "is not a recording" in refused(cut)
-    for place in (len(whole) // 3, len(whole) // 2, 100):
+    for position in (len(whole) // 3, len(whole) // 2, 100):
         changed = bytearray(whole)
-        changed[place : place + 8] = bytes(255 - byte for byte in changed[place : place + 8])
+        changed[position : position + 8] = bytes(255 - byte for byte in changed[position : position + 8])
         cut.write_bytes(changed)
         assert "is not a recording" in refused(cut)
 

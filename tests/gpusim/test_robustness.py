@@ -30,7 +30,7 @@ def add(module, x: np.ndarray) -> None:
     module.get_function("add")((-(-x.size // 32),), (32,), (I32(x.size), x))
 
 
-def test_after_an_exception_inside_of_a_recording_what_follows_is_not_recorded(module):
+def test_exception_in_a_recording_ends_the_recording(module):
     x = np.zeros(40, F32)
     with pytest.raises(ZeroDivisionError), gpusim.record() as recording:
         add(module, x)
@@ -50,7 +50,7 @@ def test_an_inner_recording_takes_the_launches_of_its_own(module):
     assert (len(outer.launches), len(inner.launches)) == (2, 2)
 
 
-def test_each_thread_records_its_own_launches_and_a_recording_without_any_says_so(module):
+def test_threads_record_their_own_launches_and_say_if_none(module):
     arrays, counts = np.zeros((4, 96), F32), {}
 
     def work(number: int) -> None:
@@ -73,8 +73,8 @@ def test_each_thread_records_its_own_launches_and_a_recording_without_any_says_s
 
 def test_host_writes_between_launches_and_modules_stay_apart(module):
     other, x = gpusim.RawModule(code=SOURCE), gpu.zeros(40, F32)
-    for one in (module, other, module):
-        add(one, x)
+    for kernel in (module, other, module):
+        add(kernel, x)
         x[3] *= 10
     assert x[0] == 3 and x[3] == ((1 * 10 + 1) * 10 + 1) * 10
 
@@ -90,7 +90,7 @@ def test_what_cannot_be_pickled_says_what_to_do_instead(module):
 
 
 @pytest.mark.parametrize("dtype", ("float32", "int8", "bool"))
-def test_a_copy_made_by_pickle_still_knows_what_nobody_wrote(dtype):
+def test_a_copy_made_by_pickle_still_knows_unwritten_elements(dtype):
     x = gpusim.empty((2, 8), dtype)
     x[1] = 1
     copied = pickle.loads(pickle.dumps(x))
@@ -117,7 +117,7 @@ def test_one_argument_too_few_is_counted_in_words(module):
     ],
     ids=["strided", "float64", "complex64", "text", "list", "big-endian"],
 )
-def test_what_is_no_array_for_a_kernel_is_answered_by_what_to_pass(module, array, advice):
+def test_non_array_argument_is_answered_by_what_to_pass(module, array, advice):
     with pytest.raises(errors.ArgumentError, match=f"Argument 2 of add(.|\\n)*{advice}"):
         module.get_function("add")((1,), (32,), (I32(4), array))
 

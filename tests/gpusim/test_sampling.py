@@ -52,7 +52,7 @@ SAMPLED = [kernel.replace(WORKERS=0) if "WORKERS" in kernel.params else kernel f
 
 @pytest.mark.table(keep=4)
 @pytest.mark.parametrize("kernel", SAMPLED, ids=lambda kernel: kernel.name)
-def test_a_sampled_launch_of_the_ladder_counts_what_the_whole_launch_does(kernel):
+def test_sampled_ladder_launch_counts_what_the_whole_one_does(kernel):
     sampled = assert_same(kernel, SMALL)
     blocks = int(np.prod(kernel.grid(*SMALL[:2])))
     assert sampled.sampled.startswith("Sampled: ") and f" {blocks} blocks" in sampled.sampled
@@ -87,7 +87,7 @@ def test_sampled_counters_at_1024_cubed_are_nsight_computes(name):
     assert sampled.launches[-1].sampling.executed == 9
 
 
-def test_blocks_that_are_executed_decide_for_all_what_is_linear_in_the_index():
+def test_executed_blocks_decide_for_all_what_is_linear_in_index():
     rng = np.random.default_rng(1)
     for _ in range(100):
         indices = np.unique(rng.integers(0, 40, (rng.integers(1, 30), 3)) * rng.integers(1, 9, 3), axis=0)
@@ -100,7 +100,7 @@ def test_blocks_that_are_executed_decide_for_all_what_is_linear_in_the_index():
     assert grid[sampling._generators(grid)].tolist() == [[0, 0, 0], [0, 1, 0], [1, 0, 0]]
 
 
-def test_arrays_of_a_big_problem_are_touched_only_where_blocks_are_executed():
+def test_arrays_are_touched_only_where_blocks_are_executed():
     n, K = 8192, 8
     C = np.zeros((n, n), np.float32)
     A, B = np.ones((n, K), np.float32), np.ones((K, n), np.float32)
@@ -138,7 +138,7 @@ def launch_sampled(source: str, grid, block, *args, level="ptx", checks="off") -
     return recording
 
 
-def test_counts_that_may_depend_on_other_blocks_are_said_not_to_be_exact():
+def test_counts_that_depend_on_other_blocks_are_called_not_exact():
     source = """extern "C" __global__ void kernel(int n, const int *keys, int *bins) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
         if (i < n) atomicAdd(&bins[keys[i]], 1);
@@ -166,7 +166,7 @@ def test_counts_that_may_depend_on_other_blocks_are_said_not_to_be_exact():
         ("matrix_vector", {}),
     ],
 )
-def test_kernels_whose_blocks_share_work_are_refused_before_anything_runs(name, params):
+def test_kernels_sharing_work_between_blocks_are_refused_first(name, params):
     A, B, C = problem(*SMALL)
     before = C.copy()
     with pytest.raises(gpusim.SimulatorError) as caught:
@@ -213,7 +213,7 @@ RARE = """extern "C" __global__ void kernel(const int *rounds, const float *x, f
 
 
 @pytest.mark.parametrize("rare", (0, 40), ids=("leaves early", "has a longer loop"))
-def test_one_block_among_hundreds_that_goes_another_way_is_counted_as_what_it_does(rare):
+def test_deviating_block_among_hundreds_is_counted_as_it_is(rare):
     rounds = np.full(600, 4, np.int32)
     rounds[377] = rare
     arguments = (rounds, np.ones(32 * 40, np.float32), np.zeros(600 * 32, np.float32))
@@ -227,7 +227,7 @@ def test_one_block_among_hundreds_that_goes_another_way_is_counted_as_what_it_do
         assert sampled.total(what) == whole.total(what)
 
 
-def test_a_block_that_goes_astray_at_its_start_is_found_wherever_it_is():
+def test_block_that_goes_astray_at_its_start_is_found_anywhere():
     source = """extern "C" __global__ void kernel(float *x) {
         int i = blockIdx.x * 32 + threadIdx.x;
         x[blockIdx.x == 377 ? i + 1000000 : i] = 1.0f;
@@ -237,7 +237,7 @@ def test_a_block_that_goes_astray_at_its_start_is_found_wherever_it_is():
     assert caught.value.block == (377, 0, 0)
 
 
-def test_the_sanitizer_looks_at_the_blocks_that_are_executed_and_says_so():
+def test_sanitizer_checks_the_executed_blocks_and_says_so():
     source = """extern "C" __global__ void kernel(float *x) {
         __shared__ float s[64];
         s[threadIdx.x] = threadIdx.x;

@@ -393,7 +393,7 @@ VECTORS = """extern "C" __global__ void kernel(const int *x, int *y) {{
     + [(f"dp4a.{a}32.{b}32", 75) for a in "us" for b in "us"]
     + [(f"{name}.{type_}16x2", 90) for name in ("add", "min", "max") for type_ in "us"],
 )
-def test_arithmetic_on_parts_of_registers_gives_the_bits_of_the_ptx_level(instruction, since):
+def test_arithmetic_on_register_parts_gives_the_bits_of_ptx(instruction, since):
     source = VECTORS.format(instruction, ", %3" if instruction.startswith("dp") else "")
     x = np.random.default_rng(3).integers(-(2**31), 2**31, 96, dtype=np.int32)
     for arch in ("sm_75", "sm_90"):
@@ -432,9 +432,9 @@ def test_atomics_on_two_halves_add_numbers(type_):
         asm volatile("atom.global.add.noftz.{type_} %0, [%1], %2;" : "=r"(old) : "l"(x + 1), "r"(x[2]));
         x[threadIdx.x + 3] = old;
     }}"""
-    one, two = (0x3C00, 0x4000) if type_ == "f16x2" else (0x3F80, 0x4000)
+    one_bits, two_bits = (0x3C00, 0x4000) if type_ == "f16x2" else (0x3F80, 0x4000)
     x = np.zeros(7, np.uint32)
-    x[:3] = two << 16, one, one << 16 | two
+    x[:3] = two_bits << 16, one_bits, one_bits << 16 | two_bits
     (x,) = run_at_both_levels(source, x, arch="sm_90", block=4)
     four, eight, six, nine = (0x4400, 0x4800, 0x4600, 0x4880) if type_ == "f16x2" else (0x4080, 0x4100, 0x40C0, 0x4110)
     assert [hex(word) for word in x[:2]] == [hex(six << 16 | eight), hex(four << 16 | nine)]
@@ -484,7 +484,7 @@ def runs_at_ptx_level(arch: str) -> bool:
     return out[0] == 3
 
 
-def test_an_unknown_architecture_is_refused_with_a_way_out_and_ptx_goes_on():
+def test_unknown_architecture_names_a_way_out_and_ptx_goes_on():
     with pytest.raises(errors.UnsupportedInstruction) as caught:
         run(THREE, np.zeros(1, np.int32), arch="sm_70")
     assert "sm_70" in str(caught.value) and 'arch="sm_90"' in str(caught.value)
@@ -500,7 +500,7 @@ def test_an_unknown_instruction_is_named_with_its_line():
         run(source, np.zeros(1, np.int32))
 
 
-def test_an_opcode_without_a_row_is_not_modelled_rather_than_not_existing():
+def test_opcode_without_a_row_is_called_not_modelled():
     source = """extern "C" __global__ void kernel(int *x) {
         asm volatile("cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%0, {%1}];" :: "l"(x), "r"(0));
     }"""
@@ -519,7 +519,7 @@ def test_a_mistake_in_a_decoding_is_not_reported_as_a_limit(monkeypatch, prepare
         run(THREE, np.zeros(1, np.int32))
 
 
-def test_an_unknown_instruction_that_cannot_be_reached_does_not_matter():
+def test_unreachable_unknown_instruction_does_not_matter():
     source = """extern "C" __global__ void kernel(long long *out) {
         if (threadIdx.x > 5000) return;
         out[0] = 7;
@@ -529,7 +529,7 @@ def test_an_unknown_instruction_that_cannot_be_reached_does_not_matter():
     assert out[0] == 7
 
 
-def test_without_nvdisasm_a_sentence_says_what_works_and_ptx_goes_on(no_machine_code):
+def test_missing_nvdisasm_is_named_and_ptx_goes_on(no_machine_code):
     with pytest.raises(compiler.NvdisasmMissing, match=r'nvdisasm.*is not installed.*leave out level="sass"'):
         run(THREE, np.zeros(1, np.int32))
     assert runs_at_ptx_level("sm_90")
@@ -562,7 +562,7 @@ def test_operands_are_read(text, operand):
     assert sass.parse_operand(text) == operand
 
 
-def test_a_statement_has_a_guard_modifiers_and_the_lines_of_its_calls():
+def test_statement_has_guard_modifiers_and_lines_of_its_calls():
     text = """.text.kernel:
 	//## File "head.cuh", line 90 inlined at "k.cu", line 2
 	//## File "k.cu", line 2 inlined at "k.cu", line 7

@@ -15,7 +15,9 @@ from tests.gpusim.sass_goldens import (
 )
 
 LAUNCHES = {launch.name: launch for launch in record.all_launches()}
-FIRST = {(one.file, one.entry): name for name, one in reversed(LAUNCHES.items())}  # each kernel's, which all runs take
+FIRST = {
+    (launch.file, launch.entry): name for name, launch in reversed(LAUNCHES.items())
+}  # each kernel's, which all runs take
 AGAIN = "record again on a GPU: `make record`, or the commands of tests/gpusim/goldens/record.py alone"
 
 
@@ -31,7 +33,7 @@ def test_counters_and_results_are_the_gpus(launch):
     assert comparison.counters > 80 or EVERYTHING in not_decided(launch)
 
 
-def test_every_launch_was_recorded_with_every_metric_and_nothing_else_was():
+def test_every_launch_was_recorded_with_exactly_its_metrics():
     assert [*goldens()] == [*LAUNCHES], AGAIN
     assert len({(launch.file, launch.entry) for launch in LAUNCHES.values()}) > 21 + 30  # the ladder, further kernels
     metrics = {*record.METRICS, *record.MORE_METRICS}
@@ -46,7 +48,7 @@ def test_what_is_not_compared_differs(name):
     assert set(wrong) == set(not_decided(LAUNCHES[name])) or (wrong and not_decided(LAUNCHES[name]) == (EVERYTHING,))
 
 
-def test_only_what_is_not_compared_did_the_gpu_count_differently_twice():
+def test_only_uncompared_counts_differ_between_two_gpu_runs():
     twice = {(name, metric) for name, row in goldens().items() for metric in row.get("unsteady", ())}
     for name, row in goldens().items():
         if row["counters"][INSTRUCTIONS] != row["counters"][PATCHED]:

@@ -144,9 +144,9 @@ def test_a_sum_of_pairs_carries_and_so_does_a_difference():
     held, (a, b) = pairs("R2", "R4")
     p = RANDOM.random(LANES) < 0.5
     for text, rule in (
-        ("IADD.64 RZ, P1, R2, R4", lambda x, y, one: x + y),
-        ("IADD.64 RZ, P1, R2, -R4", lambda x, y, one: x + (y ^ M64) + 1),
-        ("IADD.64.X RZ, P1, R2, ~R4, P0", lambda x, y, one: x + (y ^ M64) + one),
+        ("IADD.64 RZ, P1, R2, R4", lambda x, y, carry: x + y),
+        ("IADD.64 RZ, P1, R2, -R4", lambda x, y, carry: x + (y ^ M64) + 1),
+        ("IADD.64.X RZ, P1, R2, ~R4, P0", lambda x, y, carry: x + (y ^ M64) + carry),
     ):
         carries = execute(text, P0=p, **held)["P1"].tolist()
         assert carries == [rule(*lane) > M64 for lane in zip(a, b, p.tolist(), strict=True)]
@@ -189,8 +189,8 @@ def test_parts_of_registers_and_sums_that_saturate(text, rule):
 def test_two_numbers_are_made_narrow_and_put_below_a_third_one(text, bits, low, high):
     a, b = (words().view(np.int32) >> RANDOM.integers(0, 32, LANES, dtype=np.int32) for _ in range(2))
     c = words()
-    found = execute(text, R1=a.view(np.uint32), R2=b.view(np.uint32), R3=c)["R0"]
-    for result, x, y, above in lanes(found, a, b, c if "R3" in text else np.zeros_like(c)):
+    packed = execute(text, R1=a.view(np.uint32), R2=b.view(np.uint32), R3=c)["R0"]
+    for result, x, y, above in lanes(packed, a, b, c if "R3" in text else np.zeros_like(c)):
         first, second = (min(max(number, low), high) % (1 << bits) for number in (x, y))
         assert result == ((above << bits | first) << bits | second) & M32
 
@@ -348,7 +348,7 @@ def test_predicates_are_packed_into_a_register_and_back():
     assert all((back[name] == value).all() for name, value in flags.items())
 
 
-def test_uniform_predicates_are_packed_into_a_uniform_register_and_back():
+def test_uniform_predicates_pack_into_a_register_and_back():
     true, false = np.ones(LANES, bool), np.zeros(LANES, bool)
     flags = {"UP0": true, "UP1": false, "UP2": true, "P0": false, "P1": true, "P2": false}
     before = np.full(LANES, 0xFFFFFFF0, np.uint32)
@@ -561,7 +561,7 @@ def test_a_nop_is_a_syncwarp_only_where_the_source_has_one(syncs):
     assert (effect is rules.NOTHING) is not syncs
 
 
-def test_an_opcode_belongs_to_the_architectures_that_came_with_it_or_after():
+def test_opcode_belongs_to_the_architectures_since_its_own():
     (statement,) = sass.parse("        /*0000*/                   VIADD R0, R1, 0x5 ;", "kernel.cu").statements
     with pytest.raises(Unknown, match="the opcode VIADD"):
         opcodes.outcome(Operands("sm_80"), statement, since=80)
@@ -574,7 +574,7 @@ PIECES = ("R4", "-R6.reuse", "RZ", "UR4", "P1", "!P2", "PT", "PR", "B0", "0x3", 
 
 
 @pytest.mark.parametrize("opcode", opcodes.OPCODES)
-def test_whatever_the_operands_are_a_rule_answers_or_says_that_it_does_not_know(opcode):
+def test_rule_answers_or_declines_whatever_the_operands_are(opcode):
     row = opcodes.OPCODES[opcode]
     modifiers = [] if row.modifiers == opcodes.ANY else sorted(row.modifiers)
     random = np.random.default_rng(sum(map(ord, opcode)))
@@ -620,7 +620,7 @@ def test_the_smaller_of_two_halves_heeds_signs_and_places(text, expected):
     assert as_halves(execute(text, R1=halves(3.0, 1.0), R2=halves(-2.0, -4.0))["R0"]) == expected
 
 
-def test_the_larger_of_two_halves_may_be_a_constant_from_the_code():
+def test_larger_of_two_halves_may_be_an_immediate():
     result = execute("HMNMX2 R0, R1, 2, 1, !PT", encoded(0x40003C00), R1=halves(1.5, 1.5))
     assert as_halves(result["R0"]) == [1.5, 2.0]
 
@@ -651,7 +651,7 @@ def test_bfloat16_is_compared_as_bfloat16():
     assert execute("HSET2.BF16_V2.BF.LT.AND R0, R1, R2, PT", R1=a, R2=b)["R0"][0] == 0x00003F80
 
 
-def test_comparisons_of_halves_go_to_two_predicates_or_to_a_register():
+def test_half_comparisons_set_two_predicates_or_a_register():
     a, b = halves(1.0, 3.0), halves(2.0, 3.0)
     result = execute("HSETP2.LT.AND P0, P1, R1, R2, PT", R1=a, R2=b)
     assert (result["P0"][0], result["P1"][0]) == (True, False)

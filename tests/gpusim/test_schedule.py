@@ -110,14 +110,14 @@ def launch(level: str, source: str, name: str, grid: int, block: int, *arrays: n
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("producer", "consumer"), [(0, 32), (32, 0)])
-def test_two_warps_pass_items_on_through_a_flag_that_they_wait_for(level, producer, consumer):
+def test_warps_pass_items_through_a_flag_that_they_wait_for(level, producer, consumer):
     x, y = np.arange(20, dtype=np.int32), np.zeros(20, np.int32)
     launch(level, PRODUCER_AND_CONSUMER, "pass_on", 1, 64, x, y, PRODUCER=producer, CONSUMER=consumer)
     assert y.tolist() == (3 * x).tolist()
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_lock_that_blocks_wait_for_is_handed_on(level):
+def test_a_lock_that_blocks_wait_for_is_passed_on(level):
     total = np.zeros(1, np.int32)
     launch(level, LOCK, "count", 24, 32, total)
     assert total[0] == 24
@@ -182,7 +182,7 @@ WRITE_WHILE_THEY_WAIT = {
 @pytest.mark.parametrize("checks", ["off", "raise"])
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("body", WRITE_WHILE_THEY_WAIT.values(), ids=WRITE_WHILE_THEY_WAIT)
-def test_threads_that_write_while_they_wait_let_those_of_their_warp_go_on(body, level, checks):
+def test_writing_while_waiting_lets_threads_of_the_warp_go_on(body, level, checks):
     source = f'extern "C" __global__ void kernel(int *x) {{ {body} }}'
     x = np.zeros(512, np.int32)
     started = time.process_time()
@@ -198,7 +198,7 @@ def test_threads_that_write_while_they_wait_let_those_of_their_warp_go_on(body, 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("blocks", [1, 16])
 @pytest.mark.parametrize("items", [300, 2000])
-def test_warps_that_hand_on_many_items_through_one_place_are_not_taken_for_endless(items, blocks, level):
+def test_many_items_through_one_word_are_not_called_endless(items, blocks, level):
     source = """extern "C" __global__ void kernel(int *sum, int *full, volatile int *item) {
         const int pair = (blockIdx.x * blockDim.x + threadIdx.x) / 64;
         if (threadIdx.x % 64 == 0)
@@ -219,7 +219,7 @@ def test_warps_that_hand_on_many_items_through_one_place_are_not_taken_for_endle
 
 @compiled_engine
 @pytest.mark.parametrize("level", LEVELS)
-def test_who_waits_for_a_clock_need_not_execute_as_many_instructions(level):
+def test_waiting_for_a_clock_skips_instructions(level):
     source = """extern "C" __global__ void kernel(long long *waited) {
         long long start = clock64(), now;
         do now = clock64(); while (now - start < 100000000);
@@ -232,7 +232,7 @@ def test_who_waits_for_a_clock_need_not_execute_as_many_instructions(level):
 
 @compiled_engine
 @pytest.mark.parametrize("level", LEVELS)
-def test_who_stops_waiting_for_a_flag_by_the_clock_does_not_wait_for_ever(level):
+def test_wait_for_a_flag_limited_by_the_clock_ends(level):
     source = """extern "C" __global__ void kernel(volatile int *flag, int *late) {
         long long start = clock64();
         while (!*flag) if (clock64() - start > 50000) { atomicAdd(late, 1); break; }
@@ -242,7 +242,7 @@ def test_who_stops_waiting_for_a_flag_by_the_clock_does_not_wait_for_ever(level)
     assert late[0] == 128
 
 
-def test_memory_takes_as_many_clocks_as_were_recorded_in_both_engines():
+def test_memory_takes_the_recorded_clocks_in_both_engines():
     header = (Path(native.__file__).parent / "engine" / "clock.h").read_text(encoding="utf-8")
     of_engine = {name: int(clocks) for name, clocks in re.findall(r"\bTAKES_(\w+) = (\d+)", header)}
     spaces = {"global": "L2", "shared": "SHARED", "local": "L1", "cluster": "DISTANT"}
@@ -251,11 +251,11 @@ def test_memory_takes_as_many_clocks_as_were_recorded_in_both_engines():
     assert (TAKES["global"], TAKES["shared"]) == (recorded.memory("l2").latency, recorded.memory("shared").latency)
 
 
-LOOKS = {
+LOADS = {
     "volatile": "*(volatile int *)flag", "by an atomic operation": "atomicAdd(flag, 0)",
     "by a comparison": "atomicCAS(flag, 7, 7)", "in order": "acquired(flag)",
 }  # fmt: skip
-BETWEEN_LOOKS = {
+BETWEEN_LOADS = {
     "nothing": "", "a sleep": "__nanosleep(100);", "longer sleeps": "__nanosleep(sleep); if (sleep < 4096) sleep *= 2;",
     "work": "for (int k = 0; k < 40; ++k) x = 3 * x + k;", "a count": "atomicAdd(tries, 1);",
 }  # fmt: skip
@@ -280,7 +280,7 @@ extern "C" __global__ void kernel(int *flag, unsigned long long *took, int *trie
 
 
 def waited(
-    level: str, limit: float, others: str = "", look: str = LOOKS["volatile"], between: str = "", grid=1, block=32
+    level: str, limit: float, others: str = "", look: str = LOADS["volatile"], between: str = "", grid=1, block=32
 ):
     """How long the first warp waits, and how many of its threads see the flag."""
     took, flag, tries = np.zeros(2, np.uint64), np.zeros(1, np.int32), np.zeros(3, np.int32)
@@ -292,9 +292,9 @@ def waited(
 @compiled_engine
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("limit", [1e5, 1e7, 1e9])
-@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
-@pytest.mark.parametrize("between", BETWEEN_LOOKS.values(), ids=BETWEEN_LOOKS)
-def test_a_time_out_of_a_flag_that_nobody_sets_ends_in_time(between, look, limit, level):
+@pytest.mark.parametrize("look", LOADS.values(), ids=LOADS)
+@pytest.mark.parametrize("between", BETWEEN_LOADS.values(), ids=BETWEEN_LOADS)
+def test_timeout_on_a_flag_that_is_never_set_ends_in_time(between, look, limit, level):
     took, saw = waited(level, limit, look=look, between=between)
     assert limit <= took < 1.3 * limit + 5000 and saw == 0
 
@@ -323,7 +323,7 @@ def test_a_flag_that_another_one_sets_too_late_is_not_waited_for(grid, block, li
 
 @compiled_engine
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_flag_is_seen_that_another_one_sets_after_work_that_takes_a_while(level):
+def test_flag_set_after_long_work_is_seen(level):
     works = """__shared__ int s[64];
         int y = 1;
         for (int k = 0; k < 2000; ++k) { y = y * 5 + s[(y ^ k) & 63]; s[k & 63] = y; }
@@ -335,7 +335,7 @@ def test_a_flag_is_seen_that_another_one_sets_after_work_that_takes_a_while(leve
 
 @compiled_engine
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_timer_of_all_warps_goes_on_from_one_who_sets_a_flag_to_one_who_sees_it(level):
+def test_timer_goes_on_from_setting_a_flag_to_seeing_it(level):
     source = """__device__ long long timer() {
         long long t; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)); return t;
     }
@@ -353,7 +353,7 @@ def test_the_timer_of_all_warps_goes_on_from_one_who_sets_a_flag_to_one_who_sees
 
 @compiled_engine
 @pytest.mark.parametrize("level", LEVELS)
-def test_who_measures_a_long_wait_of_others_sees_it_pass(level):
+def test_a_waiting_warps_clock_counts_the_whole_wait(level):
     source = """extern "C" __global__ void kernel(volatile int *flag, long long *took) {
         const long long start = clock64();
         if (threadIdx.x < 32) { while (clock64() - start < 10000000) { } *flag = 1; }
@@ -442,7 +442,7 @@ def test_blocks_wait_for_another_one_wherever_it_is_in_the_grid(level, writer):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_loop_that_nobody_ends_is_still_reported(level):
+def test_a_loop_that_is_never_ended_is_still_reported(level):
     source = 'extern "C" __global__ void endless(volatile int *flag) { if (threadIdx.x) while (!*flag) { } }'
     with pytest.raises(errors.StepLimitExceeded), gpusim.sanitize(max_instructions=20_000):
         launch(level, source, "endless", 2, 64, np.zeros(1, np.int32))
@@ -505,14 +505,14 @@ TOOK: list[float] = []
 
 
 @compiled_engine
-def test_as_many_blocks_as_the_device_holds_meet_at_a_barrier_of_the_grid():
+def test_grid_barrier_holds_as_many_blocks_as_the_device():
     total = np.zeros(1, np.int32)
     machine_code(GRID_BARRIER, "meet", 132, 256, total, np.int32(3))
     assert total[0] == 3 * 132 * 256
 
 
 @compiled_engine
-def test_more_blocks_than_the_device_holds_wait_for_ever_which_is_said():
+def test_more_blocks_than_the_device_holds_are_said_to_deadlock():
     with pytest.raises(errors.StepLimitExceeded, match=r"threads wait for ever: .* for arrived to change"):
         machine_code(GRID_BARRIER, "meet", 20_000, 256, np.zeros(1, np.int32), np.int32(1))
 
@@ -525,7 +525,7 @@ def test_each_block_of_a_scan_waits_for_the_one_before_it():
 
 
 @compiled_engine
-def test_threads_that_wait_for_nobody_are_named_with_what_they_wait_for():
+def test_threads_waiting_in_vain_are_named_with_their_condition():
     with pytest.raises(errors.StepLimitExceeded) as caught:
         machine_code(NEVER_SET, "wait_for_nobody", 16, 128, np.zeros(1, np.int32))
     text = str(caught.value)
@@ -564,7 +564,7 @@ def test_grid_barrier_orders_blocks_with_checks(level):
     np.testing.assert_array_equal(out, np.roll(np.arange(n), -512))
 
 
-def test_who_has_met_goes_on_together_though_it_was_the_turn_of_some_only():
+def test_reconverged_warps_go_on_together_on_a_partial_turn():
     groups, everybody = convergence.Convergence((2, 40), None), np.ones((2, 40), bool)
     some = np.zeros((2, 40), bool)
     some[0, 3:7] = True

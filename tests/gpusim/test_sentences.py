@@ -46,7 +46,7 @@ def test_kernel_error_shows_sentence_and_line_no_traceback(shell):
     assert "Traceback" not in text and "helpers/" not in text
 
 
-def test_an_error_of_the_compiler_shows_its_words_the_source_line_and_a_caret(shell):
+def test_compiler_error_shows_its_words_the_line_and_a_caret(shell):
     text = shown(
         shell, "from gpusim import compiler\ncompiler.compile('__global__ void k(float *x) { x[0] = y; }', 'k')"
     )
@@ -83,7 +83,7 @@ def test_outside_a_notebook_the_exception_is_as_any_other():
     assert len(raised.value._render_traceback_()) == 1
 
 
-def test_a_reader_who_has_seen_enough_is_no_error():
+def test_a_closed_pipe_is_no_error():
     command = [sys.executable, "-c", "from gpusim.sentences import say; say('line\\n' * 100_000); say('more')"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.readline()

@@ -67,14 +67,14 @@ def on_ampere():
 
 
 @pytest.mark.parametrize("name", ("m16n8k64 s32 s4 u4 satfinite 1", "m16n8k128 s32 u4 s4 0", "m16n8k32 s32 u8 s8 1"))
-def test_integers_come_to_the_same_where_tensor_cores_have_those_of_4_bits(name):
+def test_sparse_4_bit_integers_agree_where_the_gpu_has_them(name):
     product = next(product for product in sparse.PRODUCTS if product.name == name)
     kind, seed = sparse.groups()[3]
     d = multiplied(product, "sass", *sparse.given(product, kind, seed), on_ampere)
     assert np.frombuffer(digest(d), np.uint64)[0] == recording()[f"{name}|digests"][3]
 
 
-def test_how_other_tensor_cores_add_what_is_sparse_is_not_guessed():
+def test_sparse_sums_of_unknown_tensor_cores_are_not_guessed():
     product = sparse.PRODUCTS[0]
     kernel = gpusim.RawModule(code=product.source, arch="sm_80").get_function(product.entry)
     with pytest.raises(UnsupportedInstruction, match="how the tensor cores of sm_80 add products of sparse matrices"):

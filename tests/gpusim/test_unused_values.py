@@ -51,7 +51,7 @@ def test_of_two_values_the_one_that_is_not_taken_may_be_anything(level, guard, i
         ("v < s[t]", False),
     ],
 )
-def test_a_comparison_may_be_of_anything_where_another_condition_decides_alone(level, condition, is_right):
+def test_comparison_may_be_of_anything_if_another_decides_alone(level, condition, is_right):
     x, out = gpu.asarray(np.arange(64, 0, -1, dtype=np.int32)), gpu.zeros(64, np.int32)
     body = f"""
         __shared__ int s[65];
@@ -72,7 +72,7 @@ def test_a_comparison_may_be_of_anything_where_another_condition_decides_alone(l
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("use", ["o[t] = (v > 0) & (w > 0);", "if (v > 0) o[t] = 1;", "if (w > v) return; o[t] = 1;"])
-def test_of_two_values_that_nobody_wrote_none_excuses_the_other(level, use):
+def test_neither_of_two_unwritten_values_excuses_the_other(level, use):
     body = f"""
         __shared__ int a[32], b[32];
         int t = threadIdx.x, v = a[t], w = b[t];
@@ -102,7 +102,7 @@ def test_of_four_floats_at_the_end_of_an_array_two_may_be_used(level, last):
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("sets_number", [True, False])
-def test_a_struct_is_copied_with_its_padding_but_not_without_a_member(level, sets_number):
+def test_struct_is_copied_with_padding_but_not_without_a_member(level, sets_number):
     out = gpu.zeros(64, np.int32)
     body = f"""
         __shared__ Pair s[32];
@@ -119,7 +119,7 @@ def test_a_struct_is_copied_with_its_padding_but_not_without_a_member(level, set
             launch(body, "Pair* o", out, **arguments)
 
 
-def test_a_wide_load_may_begin_in_the_array_before_where_nobody_uses_that():
+def test_wide_load_may_begin_before_the_array_if_that_is_unused():
     # The compiler puts `last` before `s` and sums s by loads of four floats, the first of which begins at `last`.
     x, total, count, parts = (gpu.asarray(np.ones(256, np.float32)), *(gpu.zeros(n, np.float32) for n in (1, 1, 4)))
     body = """
@@ -147,8 +147,8 @@ def test_a_wide_load_may_begin_in_the_array_before_where_nobody_uses_that():
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_halves_that_nobody_wrote_are_found_as_floats_are(level):
-    with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which nobody has written"):
+def test_unwritten_halves_are_found_as_floats_are(level):
+    with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which was never written"):
         launch("o[threadIdx.x] = __hadd(x[threadIdx.x], x[threadIdx.x]);", "__half* o, const __half* x",
                gpu.zeros(32, np.float16), gpu.empty(32, np.float16), level=level,
                before="#include <cuda_fp16.h>\n")  # fmt: skip
@@ -165,13 +165,13 @@ EXCHANGES = """
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_an_exchange_is_a_store_where_nobody_uses_what_was_there(level):
+def test_an_exchange_whose_old_value_is_unused_is_a_store(level):
     body, out = EXCHANGES, gpu.zeros(32, np.int32)
     launch(body.format(used=""), "int* o, int* a", out, gpu.empty(32, np.int32), level=level)
     assert (out == 12).all()
     with pytest.raises(errors.UninitializedRead, match="updates flag, which no thread has written"):
         launch(body.format(used=" + was"), "int* o, int* a", out, gpu.zeros(32, np.int32), level=level)
-    with pytest.raises(errors.UninitializedRead, match=r"updates a\[0\], which nobody has written"):
+    with pytest.raises(errors.UninitializedRead, match=r"updates a\[0\], which was never written"):
         launch("o[threadIdx.x] = atomicExch(&a[threadIdx.x], 1);", "int* o, int* a", out, gpu.empty(32, np.int32),
                level=level)  # fmt: skip
 
@@ -190,7 +190,7 @@ extern "C" __global__ void k(int* data) {
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_merge_compares_the_key_behind_the_last_one_and_takes_no_account_of_it(level):
+def test_merge_may_compare_the_key_behind_the_last_if_unused(level):
     keys = np.random.default_rng(0).permutation(192).astype(np.int32)
     with gpusim.record(level=level):
         gpusim.RawModule(code=MERGES, options=("-std=c++17",)).get_function("k")((1,), (64,), (keys,))
@@ -251,6 +251,6 @@ def test_wide_load_ignores_an_unused_neighbour_under_write():
     ("shared", "said"), [("__shared__ float w[6];", r"outside w: w\[6\], but w has 6 elements"),
                          ("extern __shared__ float w[];", "at byte 24 of shared memory, which has 24 bytes")],
 )  # fmt: skip
-def test_who_uses_what_a_wide_load_found_behind_the_array_reads_outside_of_it(shared, said, level):
+def test_used_part_of_a_wide_load_behind_the_array_is_reported(shared, said, level):
     with pytest.raises(errors.OutOfBounds, match=said):
         solve(6, level, shared=shared, goes_on="j <= i + 1")

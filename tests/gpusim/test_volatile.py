@@ -67,8 +67,8 @@ FLAGS = {  # how it is declared, raised and found
 
 
 def chained(how, level, fence):
-    declared, raised, found = FLAGS[how]
-    source = CHAIN.replace("DECLARED", declared).replace("RAISED", raised).replace("FOUND", found)
+    declared, raised, reported = FLAGS[how]
+    source = CHAIN.replace("DECLARED", declared).replace("RAISED", raised).replace("FOUND", reported)
     source = source.replace("INCLUDE", "#include <cuda/atomic>" if "cuda::" in raised else "")
     source = source.replace("FLAG(threadIdx.x)", "flags[threadIdx.x]").replace("FENCE", fence)
     x, out = np.arange(1, 257, dtype=I32), np.zeros(256, I32)
@@ -88,7 +88,7 @@ def test_shared_flag_orders_data_without_the_numpy_engine(how, level, monkeypatc
 @pytest.mark.table(keep=4)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", FLAGS)
-def test_without_the_fence_the_data_is_a_race_and_the_flag_is_none(how, level):
+def test_missing_fence_makes_the_data_a_race_but_not_the_flag(how, level):
     with pytest.raises(errors.RaceError, match="data") as caught:
         chained(how, level, "")
     assert {finding.lines for finding in caught.value.report.findings} == {(13,)}
@@ -114,7 +114,7 @@ extern "C" __global__ void kernel(const int *x, int *out) {
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_flag_and_its_data_on_one_line_are_told_apart(level, monkeypatch):
+def test_a_flag_and_its_data_on_one_line_are_distinguished(level, monkeypatch):
     with pytest.raises(errors.RaceError, match="data"):
         launched(ON_ONE_LINE.replace("__threadfence_block();", ""), level, 256)
     monkeypatch.setattr(Launch, "run", lambda launch: pytest.fail("the engine in NumPy runs it, too"))
@@ -185,7 +185,7 @@ extern "C" __global__ void kernel(const int *x, int *out) {
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_who_waits_for_a_change_may_look_before_what_there_is_to_change(level):
+def test_waiting_thread_may_load_before_the_change_exists(level):
     source = """
 extern "C" __global__ void kernel(const int *x, int *out) {
     __shared__ int count, data[64];
@@ -221,7 +221,7 @@ BEGUN = {
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("where", BEGUN)
 @pytest.mark.parametrize("fence", ("", "__threadfence();"))
-def test_a_counter_whose_first_value_nobody_waits_for_is_a_race(level, where, fence):
+def test_counter_whose_first_value_is_not_awaited_is_a_race(level, where, fence):
     declared, n = BEGUN[where]
     source = f"""
 extern "C" __global__ void kernel(const int *x, int *out) {{
@@ -291,7 +291,7 @@ LOOPS = {
 
 
 @pytest.mark.parametrize("how", LOOPS)
-def test_who_goes_round_a_loop_until_a_load_brings_something_else_is_found_in_ptx(how):
+def test_ptx_loop_until_a_load_changes_makes_the_load_strong(how):
     body, waits = LOOPS[how]
     source = f"""extern "C" __global__ void kernel(int n, volatile int *out) {{
         extern __shared__ int s[]; volatile int *v = s; int t = threadIdx.x, sum = 0;
@@ -299,7 +299,9 @@ def test_who_goes_round_a_loop_until_a_load_brings_something_else_is_found_in_pt
         out[t] = sum; }}"""
     kernel = compile(source, "kernel")
     function = ptx.parse(kernel.ptx).functions["kernel"]
-    accesses = [at for at, one in enumerate(function.statements) if one.opcode[:3] == ("ld", "volatile", "shared")]
+    accesses = [
+        at for at, statement in enumerate(function.statements) if statement.opcode[:3] == ("ld", "volatile", "shared")
+    ]
     assert accesses
     assert bool(Waits(function).decided_by(accesses)) == waits
     expected = {Strength.STRONG} if waits else {Strength.PLAIN}  # of a line all
@@ -317,7 +319,7 @@ IN_FUNCTIONS = {  # how a flag is raised and waited for
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", IN_FUNCTIONS)
-def test_a_flag_is_one_where_a_function_that_is_called_raises_it_or_waits(how, level):
+def test_flag_is_recognised_when_a_called_function_handles_it(how, level):
     source = f"""
     __device__ __noinline__ void wait_for(volatile int *p) {{ while (!*p) {{ }} }}
     __device__ __noinline__ int look(volatile int *p) {{ return *p; }}

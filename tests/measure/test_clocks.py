@@ -11,10 +11,10 @@ from helpers.recordings.rows import from_row, to_row
 PEAK = devices.DEFAULT.peak_fp32_gflops
 
 
-def test_every_wrong_clock_has_its_right_counterpart_at_the_same_shape():
-    found = clocks.pairs()
-    assert [wrong.clock for wrong, _ in found] == [NO_SYNC, COLD, WARM, ZEROS, ZEROS]
-    for wrong, right in found:
+def test_every_wrong_clock_has_its_right_twin_at_the_same_shape():
+    pairs = clocks.pairs()
+    assert [wrong.clock for wrong, _ in pairs] == [NO_SYNC, COLD, WARM, ZEROS, ZEROS]
+    for wrong, right in pairs:
         assert (right.clock, right.what, right.shape, right.twin) == (RIGHT, wrong.what, wrong.shape, wrong.clock)
 
 
@@ -25,7 +25,7 @@ def test_only_the_clock_that_does_not_wait_exceeds_the_peak():
     assert wrong.gflops > 50 * PEAK
 
 
-def test_zeros_change_nothing_for_our_kernel_and_raise_the_clock_of_tensor_cores():
+def test_zeros_speed_up_tensor_cores_but_not_our_kernel():
     wrong, right = clocks.pair(ZEROS, KERNEL)
     assert wrong.gflops == pytest.approx(right.gflops, rel=0.01) and wrong.clock_mhz == right.clock_mhz
     wrong, right = clocks.pair(ZEROS, "cuBLAS, FP16")
@@ -33,8 +33,8 @@ def test_zeros_change_nothing_for_our_kernel_and_raise_the_clock_of_tensor_cores
 
 
 def test_a_row_comes_back_from_the_file_as_it_was():
-    one = Clocked(RIGHT, COLD, KERNEL, (1, 2, 3), Timing(1.5, 1.0, 2.0, 7), 1980)
-    assert from_row(Clocked, to_row(one)) == one
+    measurement = Clocked(RIGHT, COLD, KERNEL, (1, 2, 3), Timing(1.5, 1.0, 2.0, 7), 1980)
+    assert from_row(Clocked, to_row(measurement)) == measurement
 
 
 def test_the_label_is_that_of_recorded_numbers():

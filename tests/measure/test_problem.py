@@ -103,7 +103,7 @@ def test_a_transposed_result_is_refused_by_its_shape(small):
         verify(result.T, A, B, C, ALPHA, BETA)
 
 
-def test_elements_that_cancel_to_almost_nothing_are_not_taken_for_errors():
+def test_elements_that_cancel_to_almost_nothing_are_no_errors():
     A = np.array([[1.0, -1.0]], np.float32)
     B = np.array([[1.0], [np.float32(1 - 2**-24)]], np.float32)
     result = np.array([[2**-24 * 1.01]], np.float32)  # the exact difference is 2⁻²⁴

@@ -7,11 +7,11 @@ from helpers.measure.profiles import driver_answers, ladder, profile
 from helpers.recordings import NoRecording
 
 
-def test_a_profile_has_the_limits_under_the_models_names_and_says_where_it_is_from():
-    found = profile(get("block_tile_2d"), 1024, 1024, 1024)
-    assert found.occupancy_limits() == {"blocks": 32, "warps": 8, "registers": 2, "shared": 7}
-    assert found.occupancy == 0.25
-    assert found.label == "recorded on NVIDIA H200 by Nsight Compute"
+def test_profile_names_limits_as_the_model_and_its_origin():
+    profiled = profile(get("block_tile_2d"), 1024, 1024, 1024)
+    assert profiled.occupancy_limits() == {"blocks": 32, "warps": 8, "registers": 2, "shared": 7}
+    assert profiled.occupancy == 0.25
+    assert profiled.label == "recorded on NVIDIA H200 by Nsight Compute"
 
 
 def test_unprofiled_shape_is_answered_with_profiled_ones():
@@ -21,7 +21,7 @@ def test_unprofiled_shape_is_answered_with_profiled_ones():
         profile(get("shared_memory", T=8), 1024, 1024, 1024)
 
 
-def test_the_drivers_answers_add_static_and_dynamic_shared_memory():
+def test_drivers_answers_add_static_and_dynamic_shared_memory():
     arch, answers = driver_answers()
     assert arch == "sm_90"
     first = answers[1]  # 24 registers, 32 threads, 0 static and 129 dynamic bytes
@@ -29,6 +29,6 @@ def test_the_drivers_answers_add_static_and_dynamic_shared_memory():
 
 
 def test_the_ladder_leaves_out_what_was_not_profiled():
-    found = [kernel.name for kernel, _ in ladder(1024, 1024, 1024)]
-    assert found[:3] == ["naive", "coalesced", "shared_memory"]
+    names = [kernel.name for kernel, _ in ladder(1024, 1024, 1024)]
+    assert names[:3] == ["naive", "coalesced", "shared_memory"]
     assert list(ladder(7, 7, 7)) == []

@@ -14,7 +14,7 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert terms <= linked_terms("02")
 
 
-def test_half_full_warps_are_half_as_fast_to_within_a_few_percent():
+def test_half_full_warps_are_half_as_fast_within_a_few_per_cent():
     for x, y in ((2, 8), (4, 4), (8, 2), (16, 1)):
         half, full = (
             recordings.gflops(get("naive", block_x=x, block_y=h), 2048, 2048, 2048).gflops for h in (y, 2 * y)
@@ -28,14 +28,14 @@ def test_warp_3_of_a_square_block_has_the_rows_that_are_said():
     assert {id // 16 for id in range(first, last + 1)} == set(rows)
 
 
-def test_a_block_turned_by_a_quarter_is_nearly_four_times_as_fast():
+def test_block_turned_by_a_quarter_is_nearly_four_times_as_fast():
     slow, fast = (
         recordings.gflops(get("naive", block_x=x, block_y=y), 2048, 2048, 2048) for x, y in ((32, 8), (8, 32))
     )
     assert 3.6 < fast.gflops / slow.gflops < 4 and "Nearly four times as fast" in prose("02")
 
 
-def test_the_fewer_rows_a_warp_reads_the_faster_as_the_mystery_is_solved():
+def test_fewer_rows_read_by_a_warp_are_faster():
     (cell,) = (cell for cell in cells("02") if "rows of A that a warp reads" in cell.source)
     rows = re.findall(r"\((\d+), (\d+)\) +(\d+) +(\d+)", cell.outputs[0]["data"]["text/plain"])
     assert [int(row[2]) for row in rows] == [32, 8, 2]
@@ -66,7 +66,7 @@ def test_the_launch_in_two_dimensions_is_counted_as_printed():
     assert (blocks, warps, blocks * warps, blocks * 256, sms) == (256, 8, 2048, 65536, 32)
 
 
-def test_the_error_of_an_open_exercise_quotes_no_line_of_its_solution():
+def test_error_of_an_open_exercise_quotes_no_solution_line():
     (cell,) = (cell for cell in cells("02") if "OutOfBounds as error" in cell.source)
     assert "line 9 of the course's kernel\n" in cell.outputs[0].text and "sum +=" not in cell.outputs[0].text
 

@@ -28,7 +28,7 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert terms <= linked_terms("03")
 
 
-def test_the_eight_lanes_by_hand_touch_as_many_sectors_as_the_text_says():
+def test_eight_lanes_by_hand_touch_the_sectors_of_the_text():
     assert said("03", r"8 lanes, (\d) sectors: .*? 8 lanes, (\d) sector:") == (
         sectors(LANE * ROW_OF_FLOATS),
         sectors(LANE),
@@ -49,7 +49,7 @@ def test_the_drawing_by_hand_has_each_lane_once_on_either_side():
     assert len(rows) == 8 and re.findall(r"\d", left) == re.findall(r"\d", right) == list("01234567")
 
 
-def test_the_thread_of_the_small_case_computes_the_element_that_is_named():
+def test_thread_of_the_small_case_computes_the_named_element():
     x, y, bx, by, row, col = said(
         "03", r"blocks of 8 × 1 threads, thread \((\d), (\d)\) of block \((\d), (\d)\) computes C\[(\d), (\d+)\]"
     )
@@ -70,17 +70,17 @@ def test_the_means_are_those_of_the_two_loads():
     assert recorded("coalesced").sectors_per_request == (1 + 4) / 2
 
 
-def test_both_kernels_make_as_many_requests_and_the_naive_one_costs_more_sectors():
+def test_kernels_request_alike_and_naive_costs_more_sectors():
     naive, coalesced = counters("naive"), counters("coalesced")
     requests, sectors = (f"l1tex__t_{what}_pipe_lsu_mem_global_op_ld.sum" for what in ("requests", "sectors"))
     assert naive[requests] == coalesced[requests] and naive[sectors] > 4 * coalesced[sectors]
 
 
-def test_a_row_that_begins_inside_a_sector_reaches_into_a_fifth_one():
+def test_row_beginning_inside_a_sector_reaches_into_a_fifth_one():
     assert said("03", r"How many sectors\?</summary>(\w+):") == (sectors(1 + np.arange(32)),)
 
 
-def test_the_gap_of_a_square_block_is_the_one_in_its_address_table():
+def test_gap_of_a_square_block_is_that_of_its_address_table():
     last, first, gap = said("03", r"From index (\d+) to index (\d+) that is a \*\*gap of (\d+)\*\*")
     assert first - last == gap
     (table,) = (cell for cell in cells("03") if "launch.in_blocks(16, 16)" in cell.source)
@@ -89,6 +89,6 @@ def test_the_gap_of_a_square_block_is_the_one_in_its_address_table():
     assert text.count(f"{gap} *") == 3 and "grid (64, 64): 4096 blocks; warps in each: 8" in text
 
 
-def test_the_square_block_is_faster_than_the_line_though_it_has_a_gap():
+def test_square_block_is_faster_than_the_line_despite_its_gap():
     line, square = (block_shapes.recorded(get("coalesced"), block, 2048).gflops for block in ((32, 1), (16, 16)))
     assert line < square

@@ -34,29 +34,29 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert terms <= linked_terms("04")
 
 
-def test_the_products_of_the_two_steps_by_hand_are_right_and_add_up_to_the_product():
-    found = re.findall(r"(\d)·(\d) \+ (\d)·(\d) = (\d+)", prose("04"))
-    sums = [int(total) for *_, total in found]
-    assert [int(a) * int(b) + int(c) * int(d) for a, b, c, d, _ in found] == sums and len(sums) == 8
+def test_two_steps_by_hand_are_right_and_add_up_to_the_product():
+    products = re.findall(r"(\d)·(\d) \+ (\d)·(\d) = (\d+)", prose("04"))
+    sums = [int(total) for *_, total in products]
+    assert [int(a) * int(b) + int(c) * int(d) for a, b, c, d, _ in products] == sums and len(sums) == 8
     product = [sum(row[k] * B[k][col] for k in range(4)) for row in A for col in (0, 1)]
     assert [first + second for first, second in zip(sums[:4], sums[4:], strict=True)] == product
     assert said("04", r"<td>(\d+) (\d+)<br>\s*(\d+) (\d+)</td></tr></table>") == tuple(product)
 
 
-def test_the_floats_that_named_threads_fetch_are_those_of_the_matrices():
+def test_floats_that_named_threads_fetch_are_the_matrices_own():
     for letter, matrix in (("A", A), ("B", B)):
         for row, col, value in re.findall(rf"{letter}\[(\d), (\d)\] = (\d)", prose("04")):
             assert matrix[int(row)][int(col)] == int(value)
 
 
-def test_four_threads_alone_read_twice_as_many_floats_as_they_fetch_together():
+def test_four_threads_alone_read_twice_the_floats_of_a_team():
     alone, each, together = said(
         "04", r"column of 4: (\d+) floats in all\. Together they fetched (\d+) floats per phase, (\d+) in all"
     )
     assert (alone, each, together) == (4 * (4 + 4), 4 * 2, 2 * 4 * 2)
 
 
-def test_a_tile_of_64_would_need_too_many_threads_and_32_is_below_the_ridge():
+def test_tile_64_needs_too_many_threads_and_32_misses_the_ridge():
     side, _, threads = said("04", r"(\d+) · (\d+) = (\d+) threads")
     assert threads == side**2 > H200.max_threads_per_block
     ridge = H200.peak_fp32_gflops / H200.memory_gb_per_s
@@ -85,11 +85,11 @@ def test_the_coalesced_kernel_read_a_by_one_sector():
     assert recording.total("sectors", "global", "ld", "A") == recording.total("requests", "global", "ld", "A")
 
 
-def test_the_tiled_kernel_is_faster_but_by_far_less_than_its_loads_fell():
+def test_tiled_is_faster_by_far_less_than_its_loads_fell():
     assert 0 < gain("shared_memory", "coalesced", 2048) < 1
 
 
-def test_the_most_that_the_model_allows_is_the_same_here_and_in_notebook_06():
+def test_models_bound_is_the_same_in_notebooks_04_and_06():
     shown = [output for number in ("04", "06") for cell in cells(number) for output in cell.get("outputs", ())]
     printed = "".join(output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in shown)
     here = re.search(r"of the (\d+) that the model allows", printed)[1]
@@ -120,6 +120,6 @@ def test_the_fast_kernel_gets_six_times_as_much_of_a_byte():
     assert round(slow[read] / fast[read]) == 6
 
 
-def test_the_race_of_an_open_exercise_quotes_no_line_of_its_solution():
+def test_race_of_an_open_exercise_quotes_no_solution_line():
     (cell,) = (cell for cell in cells("04") if "course.message" in cell.source)
     assert "line 21 of the course's kernel\n" in cell.outputs[0].text and "Bs[y][x] =" not in cell.outputs[0].text

@@ -25,12 +25,14 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert terms <= linked_terms("08")
 
 
-def test_the_banks_of_the_tables_by_hand_are_those_of_their_words():
+def test_banks_of_the_tables_by_hand_are_those_of_their_words():
     eight = r" \| (\d+)" * 8
     for table, words in (("row\\]\\[k", lambda row, k: 4 * row + k), ("k\\]\\[row", lambda row, k: 8 * k + row)):
-        found = said("08", rf"`As\[{table}\]`: word{eight}")
-        assert found == tuple(words(*divmod(lane, 4)) for lane in range(8))
-        assert said("08", rf"`As\[{table}\]`: word{eight} \| \| bank{eight}")[8:] == tuple(one % 8 for one in found)
+        words_said = said("08", rf"`As\[{table}\]`: word{eight}")
+        assert words_said == tuple(words(*divmod(lane, 4)) for lane in range(8))
+        assert said("08", rf"`As\[{table}\]`: word{eight} \| \| bank{eight}")[8:] == tuple(
+            word % 8 for word in words_said
+        )
 
 
 def test_padding_and_xor_spread_8_lanes_over_8_banks():
@@ -66,11 +68,11 @@ def test_transposed_the_loads_stay_wide_without_unrolling():
         ("swizzle", 'place_of_row = "row"', 'place_of_row = "row ^ (4 * k)"'),
     ],
 )
-def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(name, before, after):
+def test_what_a_learner_writes_in_an_exercise_reaches_its_check(name, before, after):
     assert answered("08", f"{name}.check", before, after).passed
 
 
-def test_transposing_loses_at_most_sizes_and_the_swizzle_is_ahead_of_padding_at_all():
+def test_swizzle_always_beats_padding_transposing_often_loses():
     assert sum(gain("transposed", "block_tile_2d", size) < 0 for size in SIZES) > len(SIZES) / 2
     assert all(gain("swizzled", "padded", size) > 0 for size in SIZES)
     instructions = {name: counters(name)["smsp__inst_executed.sum"] for name in ("padded", "swizzled")}
@@ -113,13 +115,13 @@ def test_the_answers_of_the_bank_board_s_questions_are_right():
     assert min(fewest) == 4 and refused == [pad for pad in range(9) if pad % 4]
 
 
-def test_the_recall_question_s_padding_is_the_smallest_without_conflicts():
+def test_recall_questions_padding_is_the_least_without_conflicts():
     (least,) = said("08", r"(\d): the two columns")
-    found = [tile_access(Tile(64, pad, down=16)).wavefronts for pad in range(least + 1)]
-    assert found[least] == 1 and min(found[:least]) > 1
+    wavefronts = [tile_access(Tile(64, pad, down=16)).wavefronts for pad in range(least + 1)]
+    assert wavefronts[least] == 1 and min(wavefronts[:least]) > 1
 
 
-def test_after_the_conflicts_a_third_of_the_cycles_issues_nothing():
+def test_a_third_of_the_cycles_issues_nothing_without_conflicts():
     assert 0.30 < 1 - states("interleaved", 2048).issuing < 0.36
     assert budget.k_step("interleaved").largest == "long_scoreboard"
 
@@ -131,18 +133,18 @@ def test_rows_of_132_floats_are_good_and_rows_of_129_are_not():
 
 
 def test_tile_of_notebook_04_costs_1_5_wavefronts_no_conflict():
-    found = places(bank_board.shown(get("shared_memory")))
-    loads = {place.name[-2:]: accesses for place, accesses in found.items() if place.op == "ld"}
-    assert all(one.wavefronts == one.needed for accesses in loads.values() for one in accesses)
+    by_place = places(bank_board.shown(get("shared_memory")))
+    loads = {spot.name[-2:]: accesses for spot, accesses in by_place.items() if spot.op == "ld"}
+    assert all(access.wavefronts == access.needed for accesses in loads.values() for access in accesses)
     (each,) = re.findall(r"for A at every fourth, the ([\d.]+) of notebook 04", prose("08"))
     assert float(each) == loads["Bs"][0].wavefronts + loads["As"][0].wavefronts / 4
     assert len(loads["Bs"]) == 4 * len(loads["As"])
 
 
-def test_what_transposing_costs_at_shared_memory_it_nearly_gains_at_the_registers():
+def test_transposing_nearly_regains_its_cost_at_the_registers():
     steps = {name: budget.k_step(name) for name in ("block_tile_2d", "transposed", "padded", "swizzled")}
-    shared = {name: one.parts["short_scoreboard"] + one.parts["mio_throttle"] for name, one in steps.items()}
-    closed = {name: one.parts["dispatch_stall"] for name, one in steps.items()}
+    shared = {name: step.parts["short_scoreboard"] + step.parts["mio_throttle"] for name, step in steps.items()}
+    closed = {name: step.parts["dispatch_stall"] for name, step in steps.items()}
     assert shared["transposed"] > 2 * shared["block_tile_2d"]
     assert closed["transposed"] == pytest.approx(closed["block_tile_2d"] / 3, rel=0.1)
     assert shared["swizzled"] < shared["padded"] / 2
@@ -150,12 +152,12 @@ def test_what_transposing_costs_at_shared_memory_it_nearly_gains_at_the_register
     assert stores["transposed"] > 4 * stores["block_tile_2d"]
 
 
-def test_only_block_tile_2d_and_swizzled_have_their_loads_far_in_front_of_their_use():
+def test_only_two_kernels_load_far_ahead_of_use():
     far = {name: np.median(load_to_use(get(name))) for name in ("block_tile_2d", "transposed", "padded", "swizzled")}
     assert far["transposed"] == far["padded"] < 10 < 24 < min(far["block_tile_2d"], far["swizzled"])
 
 
-def test_bank_conflicts_do_not_move_dispatch_stall_as_the_suspicion_said():
+def test_bank_conflicts_do_not_move_dispatch_stall():
     names = ("block_tile_2d", "transposed", "padded", "swizzled", "interleaved")
     stalls = dict(zip(names, (budget.k_step(name).parts["dispatch_stall"] for name in names), strict=True))
     assert stalls["block_tile_2d"] > 2 * max(stalls[name] for name in names[1:]), "large in the first alone"

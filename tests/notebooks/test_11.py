@@ -34,7 +34,7 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
         ("exercises.n11.check_floats", "WM, WN = None, None", "WM, WN = 32, 32"),
     ],
 )
-def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
+def test_what_a_learner_writes_in_an_exercise_reaches_its_check(call, before, after):
     assert answered("11", call, before, after).passed
 
 
@@ -44,7 +44,9 @@ def wavefronts():
     tile = hierarchy.shown(n11.TILE)
     kernels = {name: hierarchy.with_lane_map(tile, name) for name in LANE_MAPS}
     kernels["strip"] = hierarchy.shown(get("async_copy"))
-    return {name: tuple(levels_of(one).loads[0][tile].each for tile in ("As", "Bs")) for name, one in kernels.items()}
+    return {
+        name: tuple(levels_of(kernel).loads[0][tile].each for tile in ("As", "Bs")) for name, kernel in kernels.items()
+    }
 
 
 def test_only_the_zigzag_has_two_wavefronts_for_both_loads(wavefronts):
@@ -54,19 +56,19 @@ def test_only_the_zigzag_has_two_wavefronts_for_both_loads(wavefronts):
     assert wavefronts[ZIGZAG] == (2, 2)
 
 
-def test_neighbours_in_the_zigzag_share_their_row_or_their_column():
+def test_zigzag_neighbours_share_their_row_or_their_column():
     rows = 8  # LANES_Y of the tile of the notebook
-    place = [(lane // 2 % rows, lane // 2 // rows * 2 + lane % 2) for lane in range(32)]
-    assert len(set(place)) == 32 and place[5] == said("11", r"\*\((\d) and (\d)\.\)\*")
+    zigzag = [(lane // 2 % rows, lane // 2 // rows * 2 + lane % 2) for lane in range(32)]
+    assert len(set(zigzag)) == 32 and zigzag[5] == said("11", r"\*\((\d) and (\d)\.\)\*")
     lane, in_row, same, in_column = said("11", r"\*\((\d) and (\d) the row, (\d) and (\d) the column\.\)\*")
-    assert lane == same and place[lane][0] == place[in_row][0] and place[lane][1] == place[in_column][1]
-    assert all(place[i][0] == place[i ^ 1][0] and place[i][1] == place[i ^ 2][1] for i in range(32))
+    assert lane == same and zigzag[lane][0] == zigzag[in_row][0] and zigzag[lane][1] == zigzag[in_column][1]
+    assert all(zigzag[i][0] == zigzag[i ^ 1][0] and zigzag[i][1] == zigzag[i ^ 2][1] for i in range(32))
 
 
 def test_the_other_lane_map_that_the_notebook_gives_away_passes():
     assert n11.TILE.params["WM"] // n11.TILE.params["TM"] == 8
-    told = re.search(r'lane_y = "([^"]+)" and lane_x = "([^"]+)"', prose("11"))
-    assert told and n11.check_lane_map(*told.groups()).passed
+    formulas = re.search(r'lane_y = "([^"]+)" and lane_x = "([^"]+)"', prose("11"))
+    assert formulas and n11.check_lane_map(*formulas.groups()).passed
 
 
 def test_fewer_blocks_than_sms_lose_large_matrices_gain_a_little():
@@ -85,18 +87,18 @@ def test_shared_loads_outlast_fmas_only_with_conflicts():
     assert gain("interleaved", "block_tile_2d", 4096) > 3 * gain("warptiled", "async_copy", 4096)
 
 
-def test_warp_tiles_win_back_most_of_what_asynchronous_copies_lost():
+def test_warp_tiles_regain_most_of_what_async_copies_lost():
     assert 0 < gain("ping_pong", "warptiled", 4096) < 0.4 * gain("ping_pong", "async_copy", 4096)
 
 
 def test_serpentine_moves_what_warptiled_moves_and_is_faster():
-    one, other = counters("serpentine"), counters("warptiled")
+    with_serpentine, other = counters("serpentine"), counters("warptiled")
     names = (
         LOADS,
         *(WAVES.format(op) for op in ("ld", "st")),
         *(MOVED.format(what) for what in ("requests", "sectors")),
     )
-    assert all(one[name] == other[name] for name in names)
+    assert all(with_serpentine[name] == other[name] for name in names)
     assert gain("serpentine", "warptiled", 4096) > 0.01
 
 
@@ -107,21 +109,21 @@ def test_thread_of_the_largest_tile_reads_six_times_its_warp():
     assert (p["WM"], p["WN"], p["TM"], p["TN"]) == sides and thread == 6 * warp
 
 
-def test_the_asynchronous_copies_are_in_no_counter_that_was_recorded():
+def test_async_copies_are_in_no_recorded_counter():
     assert all(counters(name)[WAVES.format("st")] == 0 for name in ("async_copy", "warptiled"))
 
 
 def test_eight_lanes_by_hand_need_the_floats_of_their_edges():
     rows = re.findall(r"\| (\d) × (\d) \| (\d+) × (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", prose("11"))
     assert len(rows) == 3
-    for down, across, *told in (tuple(map(int, row)) for row in rows):
+    for down, across, *sums in (tuple(map(int, row)) for row in rows):
         height, width = 2 * down, 2 * across
-        assert down * across == 8 and told == [height, width, height, width, height + width, height * width]
+        assert down * across == 8 and sums == [height, width, height, width, height + width, height * width]
     before, after = (int(row[6]) for row in rows[:2])
     assert before - after == before / 3
 
 
-def test_lane_6_of_warp_3_by_hand_begins_where_the_two_numberings_say():
+def test_lane_6_of_warp_3_begins_where_both_numberings_say():
     lane, warp = said("11", r"patch of lane (\d) of warp (\d) begin")
     row = warp // 2 * 4 + lane // 4 * 2, warp % 2 * 8 + lane % 4 * 2
     assert row == said("11", r"row \d \+ \d = (\d+), column \d \+ \d = (\d+)")
@@ -136,14 +138,14 @@ def test_the_learner_s_kernel_has_wavefronts_row_by_row():
 
 
 def test_learners_two_loads_take_six_wavefronts():
-    (told,) = said("11", r"two loads take together at each k\?</summary>(\w+)\.")
+    (answer,) = said("11", r"two loads take together at each k\?</summary>(\w+)\.")
     mine = levels_of(hierarchy.shown(course.kernel("warp_tile")))
-    assert sum(loads.wavefronts for loads in mine.loads[0].values()) == told == 6
+    assert sum(loads.wavefronts for loads in mine.loads[0].values()) == answer == 6
 
 
-def test_the_eight_lanes_by_hand_stand_where_the_formulas_of_the_blank_put_them():
-    (told,) = (block for block in re.findall(r"```(.*?)```", prose("11")) if "zigzag" in block)
-    digits = [int(one) for one in re.findall(r"\d", told)]
+def test_eight_lanes_by_hand_stand_where_the_blanks_formulas_say():
+    (block_of_code,) = (block for block in re.findall(r"```(.*?)```", prose("11")) if "zigzag" in block)
+    digits = [int(digit) for digit in re.findall(r"\d", block_of_code)]
     maps = [digits[4 * n : 4 * n + 4] + digits[12 + 4 * n : 16 + 4 * n] for n in range(3)]
     lane = np.arange(8)
     places = ((lane // 4, lane % 4), (lane % 2, lane // 2), (lane // 2 % 2, lane // 2 // 2 * 2 + lane % 2))
@@ -152,23 +154,23 @@ def test_the_eight_lanes_by_hand_stand_where_the_formulas_of_the_blank_put_them(
 
 
 @pytest.mark.parametrize("name", ["async_copy", "warptiled"])
-def test_many_more_cycles_are_lost_to_registers_than_to_shared_memory(name):
-    parts, found = budget.k_step(name).parts, states(name, 2048)
+def test_registers_lose_many_more_cycles_than_shared_memory(name):
+    parts, recorded = budget.k_step(name).parts, states(name, 2048)
     assert parts["dispatch_stall"] > 3 * (parts["short_scoreboard"] + parts.get("mio_throttle", 0))
-    wavefronts = found.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"]
-    assert wavefronts / H200.sms / found.metrics["smsp__cycles_active.avg"] < 0.7, "never busy all the time"
+    wavefronts = recorded.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"]
+    assert wavefronts / H200.sms / recorded.metrics["smsp__cycles_active.avg"] < 0.7, "never busy all the time"
 
 
-def test_ping_pong_is_ahead_of_warp_tiles_and_the_last_step_of_the_page_ahead_of_it():
+def test_ping_pong_beats_warp_tiles_and_the_last_step_beats_it():
     assert gain("ping_pong", "warptiled", 4096) > 0 and gain("serpentine", "ping_pong", 4096) > 0
 
 
 @pytest.mark.parametrize(("number", "name"), [("11", "warp_tile"), ("12", "unmerged_lanes")])
-def test_stores_to_the_unpadded_tile_of_a_take_the_wavefronts_that_the_text_says(number, name):
-    stores = [one for place, found in places(hierarchy.shown(course.kernel(name))).items() if place.op == "st"
-              and place.name.endswith("As") for one in found]  # fmt: skip
-    (told,) = said(number, r"each store to it takes (\w+) wavefronts")
-    assert stores and {one.wavefronts for one in stores} == {told}
+def test_stores_to_unpadded_as_take_the_wavefronts_of_the_text(number, name):
+    stores = [access for spot, accesses in places(hierarchy.shown(course.kernel(name))).items() if spot.op == "st"
+              and spot.name.endswith("As") for access in accesses]  # fmt: skip
+    (wavefronts,) = said(number, r"each store to it takes (\w+) wavefronts")
+    assert stores and {store.wavefronts for store in stores} == {wavefronts}
 
 
 def test_merging_rule_holds_for_lanes_that_differ_in_one_half():
@@ -184,6 +186,6 @@ def test_merging_rule_holds_for_lanes_that_differ_in_one_half():
         assert names["wavefronts_128"](addresses.tolist()) == access.wavefronts, addresses
 
 
-def test_the_lane_map_that_was_measured_gains_no_more_than_its_bound():
+def test_measured_lane_map_gains_no_more_than_its_bound():
     rows, zigzag = (registers.recorded(name, kind="own").tflops for name in ("row by row", "zigzag"))
     assert 0 < zigzag / rows - 1 < 0.03

@@ -29,7 +29,7 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert {"register banks", "reuse cache", "write port"} <= linked_terms("12")
 
 
-def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check():
+def test_what_a_learner_writes_in_an_exercise_reaches_its_check():
     wrong = "return [(y, x) for y in range(8) for x in range(4)]"
     right = "return [(y, x if y % 2 else 3 - x) for y in range(8) for x in range(4)]"
     assert answered("12", "fma_order.check", wrong, right).passed
@@ -45,7 +45,7 @@ def test_subnormal_numbers_count_as_0_in_every_fma():
 
 
 @pytest.mark.parametrize("name", ["warptiled", "serpentine", "pinned", "unmerged", "stream_k"])
-def test_clearing_all_marks_leaves_c_as_it_was_and_a_third_of_the_speed_is_gone(name):
+def test_clearing_all_marks_keeps_c_and_costs_a_third_of_speed(name):
     marked, cleared = recorded(name), recorded(name, NO_REUSE)
     assert marked.sha256 == cleared.sha256
     assert gain(cleared, marked) == pytest.approx(-1 / 3, abs=0.04)
@@ -64,15 +64,15 @@ def test_model_agrees_without_marks_and_misses_a_tenth_with_them(name):
     for change, shown in ((AS_COMPILED, text), (NO_REUSE, text.replace(".reuse", ""))):
         metrics = recorded(name, change).metrics
         per_fma = metrics["instructions"] / (registers.SIZE**3 / 32)
-        found = banks(shown)
-        model, measured = per_fma + found.lost / found.fmas, 100 * per_fma / metrics["issue_active"]
+        by_bank = banks(shown)
+        model, measured = per_fma + by_bank.lost / by_bank.fmas, 100 * per_fma / metrics["issue_active"]
         if change == NO_REUSE:
             assert model == pytest.approx(measured, rel=0.03)
         else:
             assert 0.08 < measured - model < 0.125
 
 
-def test_serpentine_loses_fewer_cycles_than_warptiled_by_the_model_and_on_the_gpu():
+def test_serpentine_loses_less_than_warptiled_in_model_and_gpu():
     lost = [banks(compiler.disassemble(run.compiled(get(name)))).lost for name in ("warptiled", "serpentine")]
     assert lost[1] < lost[0] / 2
     assert gain(recorded("serpentine"), recorded("warptiled")) > 0.02
@@ -87,7 +87,7 @@ def rows_by_hand():
     return [(text, *(re.findall(r"R\d+", cell) for cell in places)) for _, text, *places in cells]
 
 
-def test_the_four_fmas_by_hand_ask_the_banks_for_what_the_table_says():
+def test_four_fmas_by_hand_ask_the_banks_as_the_table_says():
     rows = rows_by_hand()
     assert asked_of(row[0] for row in rows) == tuple((len(even), len(odd)) for _, _, even, odd in rows)
     for text, held, even, odd in rows:
@@ -99,7 +99,7 @@ def test_the_four_fmas_lose_their_cycles_where_the_text_says():
     texts = [row[0] for row in rows_by_hand()]
     steps = n12.queue(asked_of(texts))
     assert [step.lost for step in steps] == [0, 0, 1, 1] and [step.behind[0] for step in steps[:2]] == [1, 1]
-    assert [one.text for one in _by_hand()] == texts
+    assert [fma.text for fma in _by_hand()] == texts
 
 
 def _by_hand():
@@ -109,7 +109,7 @@ def _by_hand():
     return names["by_hand"]
 
 
-def test_nothing_is_lost_with_the_other_fma_of_the_folded_question():
+def test_folded_questions_other_fma_loses_no_cycle():
     texts = [row[0] for row in rows_by_hand()]
     other = re.search(r"what if FMA 2 were <code>([^<]+)</code>", prose("12"))
     texts[2] = other[1]
@@ -134,7 +134,7 @@ def test_rows_two_and_six_ask_a_bank_twice_in_1_and_2_cycles():
     assert "second row of the table with the sixth" in prose("12")
     second, sixth = (list(registers.PATTERNS)[row] for row in (1, 5))
     for pattern, cycles in ((second, 1), (sixth, 2)):
-        assert all(max(asked) == 2 for asked in asked_of(one.text for one in registers.PATTERNS[pattern])[1:])
+        assert all(max(asked) == 2 for asked in asked_of(fma.text for fma in registers.PATTERNS[pattern])[1:])
         assert registers.cycles_of(pattern) == pytest.approx(cycles, abs=0.05)
     assert len(registers.PATTERNS) == said("12", r"See: (\w+) patterns")[0]
 
@@ -142,7 +142,7 @@ def test_rows_two_and_six_ask_a_bank_twice_in_1_and_2_cycles():
 # --- steps 7 and 8: writes
 
 
-def test_fewer_reads_gain_little_and_fewer_writes_more_than_twice_as_much():
+def test_fewer_reads_gain_little_and_fewer_writes_twice_as_much():
     base = recorded("stream_k")
     reads, writes = (gain(recorded("stream_k", change), base) for change in (NO_B, NO_FRAGMENTS))
     assert 0 < reads < 0.03 and writes > 2 * reads
@@ -158,7 +158,7 @@ def test_merged_load_costs_the_same_for_any_bank_of_sums():
         assert abs(registers.cost_of(lanes, BOTH_BANKS)) < 0.05 and registers.cost_of(lanes, ONE_BANK) > 2
 
 
-def test_no_load_costs_anything_if_it_returns_nothing_or_fmas_write_nothing():
+def test_loads_cost_nothing_if_they_or_the_fmas_write_nothing():
     for lanes in registers.LANES:
         assert abs(registers.cost_of(lanes, registers.NOWHERE)) < 0.06
         for sums in registers.SUMS_IN:
@@ -166,20 +166,20 @@ def test_no_load_costs_anything_if_it_returns_nothing_or_fmas_write_nothing():
 
 
 def test_the_model_of_the_ports_says_which_loads_collide():
-    in_turn, one = [number % 2 for number in range(16)], [0] * 16
+    in_turn, all_even = [number % 2 for number in range(16)], [0] * 16
     assert [collisions(in_turn, {4: merged}) for merged in (True, False)] == [2, 0]
-    assert [collisions(one, {4: merged}) for merged in (True, False)] == [2, 2]
+    assert [collisions(all_even, {4: merged}) for merged in (True, False)] == [2, 2]
 
 
 # --- steps 9 to 11: lanes
 
 
-def test_in_the_second_map_by_hand_partners_differ_in_row_and_column():
-    (told,) = (block for block in re.findall(r"```(.*?)```", prose("12")) if "moved" in block)
-    digits = [int(one) for one in re.findall(r"\d", told)]
+def test_partners_of_the_second_map_differ_in_row_and_column():
+    (block_of_code,) = (block for block in re.findall(r"```(.*?)```", prose("12")) if "moved" in block)
+    digits = [int(digit) for digit in re.findall(r"\d", block_of_code)]
     first, second = (digits[n : n + 4] + digits[8 + n : 12 + n] for n in (0, 4))
     assert first == list(range(8))
-    where = {lane: divmod(place, 4) for place, lane in enumerate(second)}
+    where = {lane: divmod(position, 4) for position, lane in enumerate(second)}
     assert all(a != b for i in range(8) for bit in (1, 2) for a, b in zip(where[i], where[i ^ bit], strict=True))
     moved = [lane for lane in range(8) if where[lane][0] != lane // 4]
     assert moved == sorted(said("12", r"lanes (\d) and (\d) have moved down a row, and lanes (\d) and (\d) up"))
@@ -196,18 +196,18 @@ def test_twice_the_wavefronts_help_the_large_kernel_alone():
     assert own.metrics["short_scoreboard"] > 3 * zigzag.metrics["short_scoreboard"]
 
 
-def test_shared_memory_was_busy_for_a_third_of_the_time_of_the_large_kernel():
+def test_large_kernels_shared_memory_was_busy_a_third_of_time():
     merged = recorded("stream_k")
     cycles = merged.ms * 1e-3 * H200.clock_mhz * 1e6
     assert merged.metrics["wavefronts"] / H200.sms / cycles == pytest.approx(1 / 3, abs=0.06)
 
 
-def test_the_small_kernel_needs_the_wavefronts_that_the_text_counts():
+def test_small_kernel_needs_the_wavefronts_of_the_text():
     waves, cycles, on_the_sm = said("12", r"take (\d+) wavefronts, while the FMAs .* for (\d+) cycles, that is (\d+)")
     setup = n12.UNMERGED_LANES.problem.prepare(n12.JUDGED)
     kernel = run.simulated(n12.UNMERGED_LANES.solved, "sgemm")
-    found = shared_accesses(trial.record(kernel, setup, blocks=((0, 0, 0),), only_traced=True))
-    loads = [one.wavefronts for _, one in found if one.op == "ld"]
+    accesses = shared_accesses(trial.record(kernel, setup, blocks=((0, 0, 0),), only_traced=True))
+    loads = [access.wavefronts for _, access in accesses if access.op == "ld"]
     assert sum(loads[: n12.LOADS]) == waves and set(loads) == {4}
     assert (cycles, on_the_sm) == (n12.ROWS * n12.COLUMNS, n12.ROWS * n12.COLUMNS // 4)
     large, room = said("12", r"patch of 16 × 8 it is (\d+) wavefronts in (\d+) cycles")
@@ -228,13 +228,13 @@ def test_reading_costs_most_in_pinned_and_without_b_nothing():
 
 def test_the_exchange_gains_less_than_the_model_promises():
     at_4096 = ladder_of(H200.name, UPPER_RUNGS).at((4096,) * 3)
-    found = []
+    lost = []
     for name in ("unmerged", "exchanged"):
         texts = [row.text for row in compiler.sass.rows(compiler.disassemble(run.compiled(get(name))), "")[0]]
-        found.append(1 + lost_cycles(asked_of(texts)) / sum(text.startswith("FFMA") for text in texts))
+        lost.append(1 + lost_cycles(asked_of(texts)) / sum(text.startswith("FFMA") for text in texts))
     measured = at_4096["exchanged"].gflops / at_4096["unmerged"].gflops
-    assert 1.05 < measured < found[0] / found[1] - 0.03
+    assert 1.05 < measured < lost[0] / lost[1] - 0.03
 
 
-def test_the_fastest_kernel_of_the_notebook_starts_an_fma_in_four_cycles_of_five():
+def test_fastest_kernel_starts_an_fma_in_four_of_five_cycles():
     assert recorded("stream_k, unmerged lanes").tflops / PEAK > 0.8

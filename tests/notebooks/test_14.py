@@ -46,7 +46,7 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
         ("exercises.n14.check_group", "rows_together = None", "rows_together = 16"),
     ],
 )
-def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
+def test_what_a_learner_writes_in_an_exercise_reaches_its_check(call, before, after):
     assert answered("14", call, before, after).passed
 
 
@@ -55,7 +55,7 @@ def shares() -> dict[tuple[int, int, int], float]:
     return n14.shares() | n14.found_by_search()
 
 
-def test_the_shapes_that_are_lost_are_the_four_that_the_notebook_explains():
+def test_lost_shapes_are_the_four_that_the_notebook_explains():
     lost = {shape for shape, share in shares().items() if share < 1}
     assert lost == {(1, 4096, 4096), (1536,) * 3, (2049,) * 3, (128, 4096, 4096)}
     assert said("14", r"(\w+) shapes are lost even by the best kernel") == (len(lost),)
@@ -64,22 +64,22 @@ def test_the_shapes_that_are_lost_are_the_four_that_the_notebook_explains():
     assert not {shape for shape in lost if shape in SQUARES.shapes}
 
 
-def test_how_often_the_ladder_wins_is_not_printed_before_it_is_asked():
+def test_ladders_wins_are_not_printed_before_the_question():
     printed = [str(output) for cell in cells("13") for output in cell.get("outputs", ())]
     assert any("of rasterized's" in text for text in printed) and not any("of cuBLAS" in text for text in printed)
 
 
 def test_persistent_is_what_fastest_chooses_most_often():
     for gpu in recordings.gpus(suites=(FASTEST,)):
-        ((most, _),) = Counter(one.kernel for one in recordings.fastest(gpu)).most_common(1)
+        ((most, _),) = Counter(row.kernel for row in recordings.fastest(gpu)).most_common(1)
         assert most == "persistent", gpu
 
 
-def test_the_lost_squares_come_out_uneven_and_the_flat_one_does_not():
+def test_lost_squares_fill_waves_unevenly_the_flat_one_evenly():
     for size in (1536, 2049):
-        one = autotuned(size, size, size)
-        blocks = np.prod(one.grid(size, size))
-        assert busy(*one.tile, size, size, H200.sms) < 0.8 and 0 < blocks % H200.sms < H200.sms / 3
+        kernel = autotuned(size, size, size)
+        blocks = np.prod(kernel.grid(size, size))
+        assert busy(*kernel.tile, size, size, H200.sms) < 0.8 and 0 < blocks % H200.sms < H200.sms / 3
     flat = autotuned(128, 4096, 4096)
     assert busy(*flat.tile, 128, 4096, H200.sms) > 0.95 and np.prod(flat.tile) < np.prod(get("serpentine").tile) / 4
     assert autotuned(1, 4096, 4096).tile[0] > 8, "nearly all of the tile is not there"
@@ -87,26 +87,26 @@ def test_the_lost_squares_come_out_uneven_and_the_flat_one_does_not():
 
 def test_no_single_kernel_is_as_good_as_cublas_everywhere():
     for kernel in LADDER:
-        found = [
+        numbers = [
             data.at(shape)[kernel.name].of_cublas
             for data in (SQUARES, OTHERS)
             for shape in data.shapes
             if kernel.name in data.at(shape)
         ]
-        assert found, f"{kernel.name} was not recorded. {recordings.how_to('ladder')}"
-        assert min(found) < 1, kernel.name
+        assert numbers, f"{kernel.name} was not recorded. {recordings.how_to('ladder')}"
+        assert min(numbers) < 1, kernel.name
         if not kernel.chosen_by_shape:
-            assert np.exp(np.mean(np.log(found))) < 1, kernel.name
+            assert np.exp(np.mean(np.log(numbers))) < 1, kernel.name
 
 
-def test_the_coalesced_kernel_is_the_step_that_bought_most_at_4096():
+def test_coalesced_is_the_step_that_bought_most_at_4096():
     here = speeds(4096)
     order = ["naive", "coalesced", "shared_memory", "block_tile_1d", "block_tile_2d", "padded", "interleaved"]
     steps = {new: here[new] / here[old] for old, new in zip(order, order[1:], strict=False)}
     assert max(steps, key=steps.get) == "coalesced"
 
 
-def test_sliced_k_wins_where_rasterized_has_no_block_for_most_sms():
+def test_sliced_k_wins_where_rasterized_leaves_most_sms_idle():
     assert all(gain("sliced_k", "rasterized", size) > 1 for size in (128, 256, 512, 1024))
     assert all(gain("sliced_k", "rasterized", size) < 0 for size in (2048, 4096))
     assert 0.9 < np.prod(get("sliced_k").grid(512, 512)) / H200.sms <= 1
@@ -120,7 +120,7 @@ def test_short_sums_turn_the_order_of_the_kernels_around():
     )
 
 
-def test_the_counters_of_the_last_kernels_are_what_the_prose_says():
+def test_counters_of_the_last_kernels_match_the_prose():
     before, wide, staged = (counters(name) for name in ("serpentine", "wide_copies", "staged_epilogue"))
     assert 0.45 < wide[MOVED.format("requests")] / before[MOVED.format("requests")] < 0.55
     assert wide["smsp__inst_executed.sum"] < before["smsp__inst_executed.sum"]
@@ -134,7 +134,7 @@ def test_the_counters_of_the_last_kernels_are_what_the_prose_says():
 def test_rasterization_buys_about_a_per_cent():
     shapes = ((4096,), (8192, 1024, 4096), (8192,))
     gains = [gain("rasterized", "staged_epilogue", *shape) for shape in shapes]
-    assert all(0 < one < 0.02 for one in gains)
+    assert all(0 < gain < 0.02 for gain in gains)
     assert gain("rasterized", "staged_epilogue", 2048) == pytest.approx(gains[0], abs=0.003), "all blocks at once"
 
 
@@ -165,9 +165,9 @@ def test_larger_tile_wins_from_2048_odd_rows_cost_stream_k_less():
 def test_the_sum_by_hand_is_that_of_its_parts():
     products = said("14", r"products are (\d), (\d), (\d), (\d), (\d), (\d), (\d) and (\d)")
     rows = re.findall(r"\| (\d) \| (\d) and (\d) \| (\d) \+ (\d) = (\d+) \|", prose("14"))
-    for slice, first, last, one, other, part in (tuple(map(int, row)) for row in rows):
+    for slice, first, last, first_step, other, part in (tuple(map(int, row)) for row in rows):
         assert (first, last) == (2 * slice, 2 * slice + 1)
-        assert (one, other) == (products[first], products[last]) and one + other == part
+        assert (first_step, other) == (products[first], products[last]) and first_step + other == part
     *parts, total = said("14", r"(\d+) \+ (\d+) \+ (\d+) \+ (\d+) = (\d+), always")
     assert parts == [int(row[5]) for row in rows] and total == sum(parts) == sum(products)
 
@@ -192,24 +192,24 @@ def test_the_shares_by_hand_are_those_of_the_blank():
     for block, first, last, pieces in rows:
         share = n14._share(2, 6, 3, int(block))
         assert sum(piece.steps for piece in share) == int(last) - int(first) + 1 == 4
-        told = [tuple(map(int, re.findall(r"\d+", piece))) for piece in pieces.split(";")]
-        assert told == [(piece.tile, piece.first, piece.last - 1) for piece in share]
+        pieces_said = [tuple(map(int, re.findall(r"\d+", piece))) for piece in pieces.split(";")]
+        assert pieces_said == [(piece.tile, piece.first, piece.last - 1) for piece in share]
 
 
-def test_the_answer_to_the_question_of_rows_is_not_printed_above_it():
+def test_answer_about_rows_is_not_printed_above_its_question():
     counted = [n14.floats_a_step(rows) for rows in (1, 2, 4, 8)]
     assert min(counted) > n14.CLOSE * n14.floats_a_step(16)
 
 
-def test_stream_k_is_slower_than_autotuned_at_256_where_each_launch_stands_alone():
+def test_stream_k_loses_to_autotuned_at_256_for_single_launches():
     assert gain("stream_k", "autotuned", 256) < 0
 
 
-def test_a_block_of_the_staged_epilogue_fits_on_no_gpu_of_compute_capability_8_9():
+def test_staged_epilogues_block_fits_no_gpu_of_8_9():
     assert get("staged_epilogue").shared_bytes > 100 * 1024
 
 
-def test_at_2048_each_matrix_is_read_from_main_memory_once_in_either_order():
+def test_dram_reads_each_matrix_once_at_2048_in_either_order():
     matrices = 3 * 4 * 2048**2
     for name in ("staged_epilogue", "rasterized"):
         assert states(name, 2048).metrics["dram__bytes_read.sum"] == pytest.approx(matrices, rel=0.01)
@@ -224,7 +224,7 @@ def test_cublas_reads_a_row_s_matrix_nearly_as_fast_as_it_can():
 
 def test_blocks_that_stay_cost_two_per_cent_at_large_squares():
     points = ladder_of(H200.name, UPPER_RUNGS).lines
-    before, after = ({one.shape[0]: one.gflops for one in points[name]} for name in ("strips", "resident"))
+    before, after = ({point.shape[0]: point.gflops for point in points[name]} for name in ("strips", "resident"))
     assert all(0.015 < 1 - after[size] / before[size] < 0.03 for size in (2048, 4095, 4096, 8192))
 
 
@@ -236,7 +236,7 @@ def test_main_memory_is_not_what_rasterization_could_relieve():
     assert np.prod(get("staged_epilogue").grid(2048, 2048)) <= at_once
 
 
-def test_the_fp32_kernels_of_cublas_that_were_profiled_are_named_as_the_text_says():
+def test_profiled_fp32_cublas_kernels_are_named_as_in_the_text():
     names = {row["kernel"] for row in recordings.raw(H200.name, "lost")["rows"] if row["who"] == "cublas"}
     assert {name.split("_")[1] for name in names if name.startswith("cutlass_")} == {"80"}
     assert any(name.endswith("align1") for name in names)
@@ -260,7 +260,7 @@ def test_a_cluster_adds_its_parts_without_global_memory():
     tile = get("clustered").params
     tile = {name: tile[name] for name in ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES", "STAGES")}
     pair = get("stream_k").replace(**tile, WORKERS=32), get("clustered")
-    apart, together = (run.record_whole(one.launch(64, 64, 512)).counters for one in pair)
+    apart, together = (run.record_whole(kernel.launch(64, 64, 512)).counters for kernel in pair)
     copies = "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum"
     assert apart[copies] == together[copies] > 0
     loads, parts = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum", 8 * 64 * 64 // 8

@@ -17,7 +17,7 @@ mine(int M, int N, int K, float alpha, const float *A, const float *B, float bet
 OWN = OwnKernel(OWN_SOURCE, "mine", (32, 2, 1))
 
 
-def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monkeypatch):
+def test_settings_show_picture_or_sentence_and_free_figures(monkeypatch):
     explorer = bank_board.explore(OWN)
     explorer.launch.options = [
         pair for pair in explorer.launch.options if pair[0] in ("kernel mine", bank_board.BY_HAND)
@@ -28,7 +28,7 @@ def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monke
     assert living_figures() <= before
 
 
-def test_padding_that_breaks_the_alignment_is_answered_by_the_errors_sentence():
+def test_misaligning_padding_gets_the_errors_sentence():
     explorer = bank_board.explore(tile=Tile(bits=128))
     explorer.padding.value = 1
     assert shown(explorer) == "sentence"
@@ -37,7 +37,7 @@ def test_padding_that_breaks_the_alignment_is_answered_by_the_errors_sentence():
     assert shown(explorer) == "picture"
 
 
-def test_without_a_disassembler_the_counts_are_ptx_estimates_and_say_so(no_machine_code):
+def test_without_a_disassembler_counts_are_called_ptx_estimates(no_machine_code):
     explorer = bank_board.explore(OwnKernel(OWN_SOURCE.replace("[32][32]", "[33][33]"), "mine", (32, 2, 1)))
     assert shown(explorer) == "picture"
     assert explorer.stage.note.value.startswith("An estimate: counted in PTX")
@@ -55,7 +55,7 @@ def test_a_learners_kernel_comes_first_and_its_lines_are_named():
     )
 
 
-def test_a_kernel_without_shared_memory_is_answered_in_a_sentence():
+def test_kernel_without_shared_memory_gets_a_sentence():
     explorer = bank_board.explore(OwnKernel(get("coalesced").source, "sgemm_coalesced", (32, 2)))
     assert shown(explorer) == "sentence"
     assert "makes no request to shared memory" in explorer.stage.sentence.value
@@ -68,7 +68,7 @@ def test_only_controls_that_change_the_picture_are_free():
     assert explorer.padding.disabled and not explorer.request.disabled
 
 
-def test_the_static_twin_shows_one_conflict_among_requests_without():
+def test_static_twin_shows_one_conflict_among_free_requests():
     drawn = bank_board.small_multiples(bank_board.TELLING[:3])
     assert drawn.caption.startswith("Worst is the store to As of transposed: 8")
     assert drawn.caption.endswith("Without a conflict: 2 of 3.")

@@ -16,17 +16,17 @@ def said(removed: int, tile: int = 8, phase: int = 0) -> str:
 
 
 def test_with_both_barriers_nothing_is_found():
-    found = run.sanitize(LAUNCH)
-    assert found.right
-    assert found.report.findings == ()
-    assert found.report.shared_accesses > 0
+    sanitized = run.sanitize(LAUNCH)
+    assert sanitized.right
+    assert sanitized.report.findings == ()
+    assert sanitized.report.shared_accesses > 0
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_without_a_barrier_the_result_is_right_by_luck_and_both_tiles_race(number):
-    found = run.sanitize(barriers.without(LAUNCH, number))
-    assert found.right  # the simulator's threads go in step
-    assert {one.array for one in found.report.findings} == {"As", "Bs"}
+def test_without_a_barrier_luck_gives_the_result_and_tiles_race(number):
+    sanitized = run.sanitize(barriers.without(LAUNCH, number))
+    assert sanitized.right  # the simulator's threads go in step
+    assert {finding.array for finding in sanitized.report.findings} == {"As", "Bs"}
 
 
 def test_only_the_barriers_line_is_taken_out():
@@ -35,7 +35,7 @@ def test_only_the_barriers_line_is_taken_out():
     assert len(before) == len(after) + 1 and len(gone) == 1 and "__syncthreads();" in gone[0]
 
 
-def test_of_a_line_with_other_code_the_barrier_alone_is_taken_out():
+def test_only_the_barrier_is_taken_out_of_a_line_with_other_code():
     first = "for (;;) { As[0] = 1; __syncthreads(); sum += As[1]; __syncthreads ( ); } // __syncthreads();\n"
     text = f"{first}__syncthreads();\n"
     sources = [barriers.without(LAUNCH.with_source(text), number).source for number in (1, 2, 3)]
@@ -44,12 +44,12 @@ def test_of_a_line_with_other_code_the_barrier_alone_is_taken_out():
     assert sources[2] == first
 
 
-def test_a_kernel_without_that_many_barriers_is_answered_with_how_many_it_has():
+def test_barrier_number_beyond_the_kernels_count_gets_a_sentence():
     with pytest.raises(ValueError, match="coalesced has 0 barriers; there is no number 1"):
         barriers.without(get("coalesced").launch(8, 8, 8), 1)
 
 
-def test_without_the_first_barrier_a_read_may_come_before_the_store():
+def test_without_first_barrier_a_read_may_precede_the_store():
     lines = barriers.without(LAUNCH, 1).source.splitlines()
     store = 1 + next(number for number, line in enumerate(lines) if line.strip().startswith("Bs[y][x] ="))
     read = 1 + next(number for number, line in enumerate(lines) if "acc += As[y][k]" in line)
@@ -59,7 +59,7 @@ def test_without_the_first_barrier_a_read_may_come_before_the_store():
     )
 
 
-def test_without_the_second_barrier_the_next_tile_may_come_before_the_last_read():
+def test_without_second_barrier_next_tile_may_precede_last_read():
     assert "thread (0, 0) may store the next tile's float in Bs[0][0]" in said(2, phase=1)
 
 
@@ -74,8 +74,8 @@ def test_every_setting_of_the_explorer_shows_a_picture(monkeypatch):
 
 def test_lines_of_a_solution_are_not_drawn():
     texts = [
-        {one.get_text() for axes in barriers.picture_of(choice).figure.axes for one in axes.texts}
+        {text.get_text() for axes in barriers.picture_of(choice).figure.axes for text in axes.texts}
         for choice in (barriers.Choice(1, 8), barriers.Choice(1, 8, lines=False))
     ]
-    assert any("As[y][k]" in one for one in texts[0]) and barriers.UNQUOTED in texts[1]
-    assert not any("[k]" in one for one in texts[1])
+    assert any("As[y][k]" in text for text in texts[0]) and barriers.UNQUOTED in texts[1]
+    assert not any("[k]" in text for text in texts[1])

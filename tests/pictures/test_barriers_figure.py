@@ -20,12 +20,12 @@ def words(drawn) -> list[str]:
 
 def events(drawn) -> list[float]:
     """Where the events lie on the axis of time, from the top of the picture down."""
-    found = [one for one in drawn.axes[0].get_children() if one.get_label() == "event"]
-    corners = sorted((one.get_paths()[0].vertices[0] for one in found), key=lambda corner: corner[1])
+    events = [artist for artist in drawn.axes[0].get_children() if artist.get_label() == "event"]
+    corners = sorted((event.get_paths()[0].vertices[0] for event in events), key=lambda corner: corner[1])
     return [float(corner[0]) for corner in corners]
 
 
-def test_without_the_first_barrier_a_read_may_come_before_the_store():
+def test_without_first_barrier_a_read_may_precede_the_store():
     drawn = race_figure(RACE, "a kernel", BLOCK)
     assert drawn.caption.replace("\u00a0", " ") == (
         "Without the first __syncthreads(), thread (3, 5) may read As[5][6] (line 29) before thread (6, 5) has stored "
@@ -33,7 +33,7 @@ def test_without_the_first_barrier_a_read_may_come_before_the_store():
     )
 
 
-def test_without_the_second_barrier_the_next_tile_may_come_before_the_last_read():
+def test_without_second_barrier_next_tile_may_precede_last_read():
     said = race_figure(NEXT, "a kernel", BLOCK).caption.replace("\u00a0", " ")
     assert "thread (6, 5) may store the next tile's float in As[5][6] (line 21)" in said
     assert "before thread (3, 5) has read this tile's (line 29)" in said
@@ -45,20 +45,20 @@ def test_barrier_orders_the_events_that_swap_without_it(race):
     assert first < second and early < late
 
 
-def test_the_barrier_stands_between_the_two_events_and_is_drawn_once():
+def test_barrier_stands_between_the_two_events_and_is_drawn_once():
     drawn = race_figure(RACE, "a kernel", BLOCK)
-    (barrier,) = [one for one in drawn.axes[0].get_children() if one.get_label() == "barrier"]
+    (barrier,) = [artist for artist in drawn.axes[0].get_children() if artist.get_label() == "barrier"]
     (x,) = np.unique(barrier.get_segments()[0][:, 0])
     first, second, *_ = events(drawn)
     assert first < x < second
 
 
 def test_threads_are_named_with_their_warps_and_their_lines():
-    told = [one.replace("\u00a0", " ") for one in words(race_figure(RACE, "a kernel", BLOCK))]
-    assert told.count("thread (6, 5), warp 1") == 2 and told.count("thread (3, 5), warp 1") == 2
-    assert "thread (6, 5) stores, line 21" in told and "As[y][x] = *A;" in told and "acc += As[y][k];" in told
+    shown = [word.replace("\u00a0", " ") for word in words(race_figure(RACE, "a kernel", BLOCK))]
+    assert shown.count("thread (6, 5), warp 1") == 2 and shown.count("thread (3, 5), warp 1") == 2
+    assert "thread (6, 5) stores, line 21" in shown and "As[y][x] = *A;" in shown and "acc += As[y][k];" in shown
 
 
-def test_the_phase_is_that_of_the_tile_and_the_next_one_is_stored_over_it():
+def test_phase_is_the_tiles_and_the_next_is_stored_over_it():
     assert {"phase 2: loads", "phase 2: multiplies"} <= set(words(race_figure(RACE, "a kernel", BLOCK, 1)))
     assert {"phase 2: multiplies", "phase 3: loads"} <= set(words(race_figure(NEXT, "a kernel", BLOCK, 1)))

@@ -15,7 +15,7 @@ def test_bars_begin_at_zero_and_are_as_long_as_the_gflops():
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["naive", "coalesced"]
 
 
-def test_the_caption_states_the_factor_and_where_the_numbers_come_from():
+def test_caption_states_the_factor_and_the_numbers_source():
     drawn = gflops_figure(BARS, "Two kernels", "recorded on NVIDIA H200")
     assert drawn.caption == (
         "coalesced is 12.5 times as fast as naive: 6\u202f250 against 500 GFLOPS (recorded on NVIDIA H200)."
@@ -23,7 +23,7 @@ def test_the_caption_states_the_factor_and_where_the_numbers_come_from():
     assert drawn.axes[0].get_xlabel() == "GFLOPS (recorded on NVIDIA H200)"
 
 
-def test_the_caption_compares_the_two_that_it_is_told():
+def test_caption_compares_the_two_given_bars():
     drawn = gflops_figure([*BARS, Bar("cuBLAS", 50000.0)], "Three", "measured here", compared=("coalesced", "naive"))
     assert drawn.caption.startswith("coalesced is 12.5 times as fast as naive")
 
@@ -50,7 +50,7 @@ def test_hidden_bar_has_a_question_mark_and_no_caption():
     assert "secret" in [label.get_text() for label in axes.get_yticklabels()] and "secret" not in drawn.caption
 
 
-def test_the_way_through_the_course_tells_no_answer_of_a_prediction():
+def test_way_through_the_course_reveals_no_predictions_answer():
     (axes,) = course.way().axes
-    told = [text.get_text() for text in axes.texts]
-    assert [one == UNTOLD for one in told] == [False, *[True] * (len(course.WAY) - 2), False, False]
+    texts = [text.get_text() for text in axes.texts]
+    assert [gflops == UNTOLD for gflops in texts] == [False, *[True] * (len(course.WAY) - 2), False, False]

@@ -16,7 +16,7 @@ def test_a_block_shape_has_its_counts_and_its_recorded_speed():
     assert measured.label == "recorded on NVIDIA H200"
 
 
-def test_a_shape_that_nobody_measured_has_no_speed():
+def test_an_unmeasured_shape_has_no_speed():
     assert counted(get("coalesced"), (48, 2), 2048).gflops is None
     assert recorded(get("coalesced"), (64, 64), 2048) is None
 

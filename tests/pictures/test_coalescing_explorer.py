@@ -37,7 +37,7 @@ def coalesced_option(explorer):
     return explorer.kernel.options[1][1]
 
 
-def test_the_explorer_begins_with_a_picture_and_its_recorded_speed(explorer):
+def test_explorer_begins_with_a_picture_and_its_recorded_speed(explorer):
     assert shows_a_picture(explorer)
     measured = recorded(get("naive"), (32, 2), 2048)
     assert f"{measured.gflops:.0f} GFLOPS, recorded on NVIDIA H200." in explorer.stage.note.value
@@ -67,7 +67,7 @@ def test_what_is_drawn_is_what_was_recorded():
     assert f"Load of A: {load.sectors}\u00a0sectors for {load.useful_bytes}\u00a0useful bytes" in picture.caption
 
 
-def test_a_launch_that_is_refused_is_a_sentence_in_place_of_the_picture(explorer):
+def test_refused_launch_is_a_sentence_in_place_of_the_picture(explorer):
     explorer.block_x.value = 64
     explorer.block_y.value = 64
     assert not shows_a_picture(explorer)
@@ -126,14 +126,14 @@ def test_a_learners_own_kernel_is_a_third_choice():
     assert shows_a_picture(explorer)
     assert explorer.stage.note.value == "mine was not recorded on a GPU."
     explorer.complete()
-    told = explorer.stage.note.value
+    note = explorer.stage.note.value
     assert re.fullmatch(
-        r"mine was not recorded on a GPU\. At 2.048³: .+ GFLOPS, predicted for NVIDIA H200 \(.+ to .+\)\.", told
+        r"mine was not recorded on a GPU\. At 2.048³: .+ GFLOPS, predicted for NVIDIA H200 \(.+ to .+\)\.", note
     )
-    assert predicted(own.launch(96, 64, 5).covering((2048,) * 3, 32, 1)) in told
+    assert predicted(own.launch(96, 64, 5).covering((2048,) * 3, 32, 1)) in note
 
 
-def test_a_kernel_that_does_not_compile_is_the_compilers_sentence():
+def test_kernel_that_fails_to_compile_gets_the_compilers_words():
     explorer = coalescing.explore(OwnKernel('extern "C" __global__ void sgemm_mine(int M) { flot x; }', "sgemm_mine"))
     assert "flot" in explorer.stage.sentence.value and not shows_a_picture(explorer)
 
@@ -149,7 +149,7 @@ def test_without_widgets_an_explorer_is_one_line_of_text(explorer):
     assert repr(explorer).endswith(STATIC_NOTE) and "\n" not in repr(explorer)
 
 
-def test_the_static_twin_shows_speed_only_for_widths_that_were_recorded():
+def test_static_twin_shows_speed_only_for_recorded_widths():
     settings = [("coalesced", (32, 1), 128), ("coalesced", (32, 1), 100)]
     texts = [text.get_text() for text in coalescing.small_multiples(settings).axes[0].texts]
     assert texts.count("not timed") == 1

@@ -17,14 +17,14 @@ def boxes_of(collection: PolyCollection) -> list[np.ndarray]:
     return [path.get_extents() for path in collection.get_paths()]
 
 
-def test_there_is_a_box_for_each_sector_and_a_filled_one_for_each_distinct_float():
+def test_each_sector_has_a_box_and_each_distinct_float_a_fill():
     drawn = sectors_figure(naive(), "naive")
-    assert [len(boxes_of(one)) for one in labelled(drawn, "sectors")] == [32, 1, 32]
-    assert [len(boxes_of(one)) for one in labelled(drawn, "used")] == [32, 1, 32]
-    assert [len(one.get_segments()) for one in labelled(drawn, "lines")] == [32, 1, 32]
+    assert [len(boxes_of(artist)) for artist in labelled(drawn, "sectors")] == [32, 1, 32]
+    assert [len(boxes_of(artist)) for artist in labelled(drawn, "used")] == [32, 1, 32]
+    assert [len(artist.get_segments()) for artist in labelled(drawn, "lines")] == [32, 1, 32]
 
 
-def test_neighbours_are_four_touching_boxes_all_filled_under_one_bracket():
+def test_neighbours_are_four_filled_boxes_under_one_bracket():
     drawn = sectors_figure(coalesced(), "coalesced")
     boxes = boxes_of(labelled(drawn, "sectors")[1])
     assert np.allclose(np.diff([box.x0 for box in boxes]), SECTOR)
@@ -33,9 +33,9 @@ def test_neighbours_are_four_touching_boxes_all_filled_under_one_bracket():
     assert len(labelled(drawn, "lines")[1].get_segments()) == 1
 
 
-def test_a_float_is_as_wide_in_every_ribbon_and_32_scattered_sectors_just_fit():
+def test_float_width_is_constant_and_32_scattered_sectors_fit():
     drawn = sectors_figure([*naive(), *coalesced()], "both")
-    widths = {round(box.width, 6) for one in labelled(drawn, "used") for box in boxes_of(one)}
+    widths = {round(box.width, 6) for artist in labelled(drawn, "used") for box in boxes_of(artist)}
     assert widths == {round(SECTOR / 8, 6)}
     scattered = boxes_of(labelled(drawn, "sectors")[0])
     assert scattered[0].x0 > 0 and scattered[-1].x1 < 900
@@ -65,13 +65,13 @@ def test_a_vector_load_fills_its_sectors_with_wide_boxes():
 
 
 def test_a_request_of_no_lane_is_drawn_without_a_ribbon():
-    nobody = access("A", "ld", LANES, active=np.zeros(32))
-    drawn = sectors_figure([nobody], "nobody")
+    no_lanes = access("A", "ld", LANES, active=np.zeros(32))
+    drawn = sectors_figure([no_lanes], "nobody")
     assert labelled(drawn, "sectors") == []
     assert drawn.caption == "Load of A: no lane takes part."
 
 
-def test_a_jump_in_memory_leaves_a_gap_and_its_distance_is_written():
+def test_jump_in_memory_leaves_a_gap_with_its_distance():
     two_rows = access("C", "st", LANES % 16 + 1024 * (LANES // 16))
     ribbon = ribbon_of(two_rows)
     assert ribbon.jumps.tolist() == [32, 4064, 32]
@@ -96,12 +96,12 @@ def test_the_caption_states_the_numbers():
 
 def test_the_array_colours_keep_their_meaning():
     drawn = sectors_figure(coalesced(), "x")
-    colours = [one.get_facecolor()[0] for one in labelled(drawn, "used")]
+    colours = [artist.get_facecolor()[0] for artist in labelled(drawn, "used")]
     wanted = [tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)) for colour in (theme.A, theme.B, theme.C)]
     assert np.allclose([colour[:3] for colour in colours], wanted)
 
 
-def test_trouble_is_more_than_twice_the_sectors_that_the_bytes_would_fill():
+def test_trouble_is_over_twice_the_sectors_that_bytes_would_fill():
     assert is_trouble(access("A", "ld", LANES * 1024))
     assert not is_trouble(access("B", "ld", 0))
     assert not is_trouble(access("B", "ld", LANES))
@@ -109,7 +109,7 @@ def test_trouble_is_more_than_twice_the_sectors_that_the_bytes_would_fill():
     assert is_trouble(access("B", "ld", LANES * 3))  # 12 or 13 sectors for 4
 
 
-def test_three_accesses_always_have_the_height_that_an_explorer_reserves():
+def test_three_accesses_have_the_height_an_explorer_reserves():
     assert sectors_figure(naive(), "x").css_size()[1] == sectors_figure(coalesced(), "x").css_size()[1] == FIGURE_HEIGHT
 
 

@@ -24,7 +24,7 @@ def test_an_option_of_a_list_may_stand_for_none():
     assert chosen.value == 1
 
 
-def test_a_list_begins_where_it_is_told():
+def test_a_list_begins_at_the_given_entry():
     assert choice_list("x", [("a", "A"), ("b", "B")], "B").index == 1
 
 
@@ -176,7 +176,7 @@ def test_every_control_is_found_also_inside_boxes():
     assert len(explorer.drawn) == 2
 
 
-def test_every_explorers_controls_have_a_name_and_report_while_they_move():
+def test_explorers_controls_are_named_and_report_while_moving():
     from helpers.pictures.ladder import explorer as ladder
     from helpers.pictures.occupancy import explorer as occupancy
     from helpers.pictures.register_tile import explorer as register_tile

@@ -38,7 +38,7 @@ def test_the_table_has_gflops_and_factors_of_the_first():
 
 
 @pytest.mark.parametrize("innermost", ["k", "row", "col"])
-def test_each_innermost_loop_does_the_multiply_adds_that_it_stands_for(innermost):
+def test_each_innermost_loop_does_its_multiply_adds(innermost):
     random = np.random.default_rng(1)
     A, B, C = (random.random((6, 6)) for _ in range(3))
     expected = C.copy()
@@ -52,7 +52,7 @@ def test_each_innermost_loop_does_the_multiply_adds_that_it_stands_for(innermost
     assert np.allclose(C, expected)
 
 
-def test_the_order_table_has_the_lines_of_the_picture_beside_the_time():
+def test_order_table_has_the_pictured_lines_beside_the_time():
     table = cpu_loops.order_table(64)
     assert [row[:2] for row in table.rows] == [("k", "18"), ("row", "33"), ("col", "3")]
     assert all(float(row[2]) > 0 for row in table.rows)
@@ -64,7 +64,7 @@ def test_a_loop_that_there_is_not_is_refused_in_a_sentence():
 
 
 def artists(figure: theme.Figure, label: str) -> list:
-    return [one for one in figure.axes[0].get_children() if one.get_label() == label]
+    return [artist for artist in figure.axes[0].get_children() if artist.get_label() == label]
 
 
 def test_the_picture_counts_the_lines_of_sixteen_iterations():
@@ -73,10 +73,10 @@ def test_the_picture_counts_the_lines_of_sixteen_iterations():
         "Cache lines for 16 iterations – k innermost: 18 (A 1, B 16, C 1); row innermost: 33 (A 16, B 1, C 16); "
         "col innermost: 3 (A 1, B 1, C 1)."
     )
-    used = {array: [len(one.get_paths()) for one in artists(figure, f"used {array}")] for array in "ABC"}
+    used = {array: [len(artist.get_paths()) for artist in artists(figure, f"used {array}")] for array in "ABC"}
     assert used == {"A": [16, 16, 1], "B": [16, 1, 16], "C": [1, 16, 16]}
 
 
-def test_what_came_along_is_hatched_as_far_as_the_corner_shows_it():
+def test_prefetched_elements_are_hatched_as_far_as_the_corner():
     figure = cpu_loops.picture(["k"])
     assert len(boxes_of(figure, "brought B")) == 16 * 15

@@ -15,10 +15,10 @@ def plain(text: str) -> str:
     return text.replace("\u00a0", " ").replace("\u202f", " ")
 
 
-def test_counters_that_moved_are_listed_by_distance_and_the_others_counted():
-    found = step(DIFF, NAMES, OLD, NEW, "a launch")
-    assert [one.name for one in found.moved] == ["conflicts", "copies", "sectors", "registers"]
-    assert found.still == 1  # 0.2 % more instructions
+def test_moved_counters_are_listed_by_distance_the_rest_counted():
+    change = step(DIFF, NAMES, OLD, NEW, "a launch")
+    assert [counter.name for counter in change.moved] == ["conflicts", "copies", "sectors", "registers"]
+    assert change.still == 1  # 0.2 % more instructions
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,16 @@ def test_how_far_a_counter_moved_is_said_in_words(old, new, words):
     assert Moved("x", old, new).factor == words
 
 
-def test_the_caption_tells_the_lines_and_the_furthest_counter():
+def test_caption_says_the_lines_and_the_furthest_counter():
     old, new = {"shared loads: requests": 655360}, {"shared loads: requests": 196608}
-    found = step(DIFF, NAMES, old, new, "4096³, simulated")
-    assert plain(found.caption) == (
+    change = step(DIFF, NAMES, old, new, "4096³, simulated")
+    assert plain(change.caption) == (
         "From one to two: 1 of 3 lines changed. Shared loads: requests 655 360 → 196 608, 3.3 times fewer "
         "(4096³, simulated)."
     )
 
 
-def test_the_caption_tells_what_changed_most_among_what_moved_far():
+def test_caption_names_the_largest_change_among_far_moves():
     old = {"instructions": 10_000, "loads": 4000, "stores": 80, "copies": 0}
     new = {"instructions": 13_000, "loads": 1000, "stores": 10, "copies": 1}
     assert step(DIFF, NAMES, old, new, "a launch").leading.name == "loads"
@@ -55,9 +55,9 @@ def test_the_caption_tells_what_changed_most_among_what_moved_far():
 
 
 def test_a_step_that_moves_nothing_says_so():
-    found = step(DIFF, NAMES, OLD, OLD, "a launch")
-    assert found.caption.endswith("No counter moved (a launch).")
-    assert "<table>" not in found.html() and "5\u00a0counters did not move." in found.html()
+    change = step(DIFF, NAMES, OLD, OLD, "a launch")
+    assert change.caption.endswith("No counter moved (a launch).")
+    assert "<table>" not in change.html() and "5\u00a0counters did not move." in change.html()
 
 
 def test_bars_are_as_long_as_the_counters():

@@ -8,7 +8,7 @@ from helpers.pictures.excerpt import excerpt
 SOURCE = "a\n    b 1\n      c\n    b 2\nend\n"
 
 
-def test_an_excerpt_goes_up_to_the_line_before_and_loses_its_indentation():
+def test_excerpt_ends_before_the_line_and_loses_indentation():
     assert excerpt(SOURCE, "b 1", "b 2") == "b 1\n  c\n"
 
 

@@ -20,7 +20,7 @@ def test_the_rule_of_a_shuffle_is_what_is_executed(mode):
             assert sentence == "" and (got == exchange.givers(mode, offset, width)).all(), (offset, width)
 
 
-def test_a_lane_that_asks_an_absent_one_is_found_and_told():
+def test_a_lane_that_asks_an_absent_one_is_reported():
     choice = shuffle.Choice("down", 8, 32, "lanes 0 to 19")
     got, sentence = shuffle.executed(choice)
     assert np.flatnonzero(exchange.absent(np.where(got < 0, np.arange(32), got), 0xFFFFF)).tolist() == [*range(12, 20)]
@@ -29,10 +29,10 @@ def test_a_lane_that_asks_an_absent_one_is_found_and_told():
 
 @pytest.mark.parametrize("order", tree.ORDERS)
 def test_every_order_of_a_tree_needs_the_same_steps(order):
-    found = tree.exchanged(64, order)
-    assert len(found.steps) == 6 and found.keep == (0,)
+    exchange = tree.exchanged(64, order)
+    assert len(exchange.steps) == 6 and exchange.keep == (0,)
     reached = {0}
-    for step in reversed(found.needed()):
+    for step in reversed(exchange.needed()):
         reached |= {giver for giver, _ in step}
     assert len(reached) >= 32
 
@@ -63,7 +63,7 @@ def test_a_kernel_without_an_exchange_says_so():
 def test_a_branch_inside_a_warp_issues_both_paths():
     by_lane, by_warp = (warp_paths.paths(shift) for shift in (warp_paths.BY_LANE, warp_paths.BY_WARP))
     common = by_lane[0].path.count("")
-    apart = sum(one.issued - common for one in by_warp)
+    apart = sum(warp.issued - common for warp in by_warp)
     assert by_lane[0].issued == by_lane[1].issued == common + apart
-    assert all(one.use == 1 for one in by_warp)
+    assert all(warp.use == 1 for warp in by_warp)
     assert (by_lane[0].lanes[common:].sum(axis=1) == 16).all()

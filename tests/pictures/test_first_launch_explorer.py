@@ -34,14 +34,14 @@ def test_the_number_of_blocks_stays_within_the_picture():
     assert explorer.grid.max == explorer.grid.value == 2
 
 
-def test_without_its_condition_the_kernel_leaves_the_array_and_the_explorer_says_so():
+def test_unguarded_kernel_leaves_the_array_and_explorer_says_so():
     unguarded = SOURCE.replace("if (index < N) ", "")
     with pytest.raises(OutOfBounds, match="index 40 of A, which has 40 elements"):
         first_launch.launch(unguarded, grid=3, block=16, elements=40)
     assert "index 40 of A" in first_launch.explore(unguarded, grid=3).stage.sentence.value
 
 
-def test_a_kernel_whose_threads_write_the_same_element_is_drawn_not_refused():
+def test_kernel_writing_one_element_often_is_drawn_not_refused():
     racing = SOURCE.replace("blockIdx.x * blockDim.x + ", "")
     assert "16\u00a0elements got 3 writes each" in first_launch.picture(racing, 3, 16, 40).caption
 
@@ -56,7 +56,7 @@ def test_the_static_twin_shows_too_few_enough_and_just_right():
     assert "8\u00a0elements were not written" in caption and "every element was written" in caption
 
 
-def test_a_small_launch_takes_microseconds_nearly_all_of_them_its_start():
+def test_small_launch_takes_microseconds_nearly_all_overhead():
     said = first_launch.explore(SOURCE).later()()
     assert said.startswith("40\u00a0multiplications in 4") and "GFLOPS, predicted for NVIDIA H200" in said
     assert float(said.split(" are ")[1].split(" GFLOPS")[0]) < 0.1

@@ -18,11 +18,11 @@ STRAIGHT = [(n, n) for n in range(6)]
 
 
 def artist(figure: theme.Figure, label: str):
-    return [one for one in figure.axes[0].get_children() if one.get_label() == label]
+    return [artist for artist in figure.axes[0].get_children() if artist.get_label() == label]
 
 
 @pytest.mark.parametrize(
-    ("one", "sentence"),
+    ("drawn_strip", "sentence"),
     [
         (
             strip(STRAIGHT),
@@ -36,8 +36,8 @@ def artist(figure: theme.Figure, label: str):
         (strip([(n, n % 4) for n in range(8)], count=4), "4\u00a0elements got 2 writes each."),
     ],
 )
-def test_the_caption_counts_what_went_wrong_or_says_that_all_is_well(one, sentence):
-    assert caption(one).endswith(sentence)
+def test_caption_counts_what_went_wrong_or_says_all_is_well(drawn_strip, sentence):
+    assert caption(drawn_strip).endswith(sentence)
 
 
 def test_a_line_is_drawn_for_every_store_and_nothing_else():
@@ -50,7 +50,7 @@ def test_a_line_is_drawn_for_every_store_and_nothing_else():
     assert segments[0][1][0] == segments[1][1][0]
 
 
-def test_idle_threads_and_missed_elements_are_hatched_in_their_colours():
+def test_idle_threads_and_missed_elements_are_hatched_in_colour():
     figure = strips_figure([strip(STRAIGHT[:4])], "title")
     assert len(boxes_of(figure, "bad threads")) == 4 and len(boxes_of(figure, "bad A")) == 2
     assert not artist(strips_figure([strip(STRAIGHT[:4], blocks=1, count=4)], "t"), "bad A")
@@ -66,7 +66,7 @@ def test_several_launches_share_one_scale_and_one_caption():
     )
 
 
-def test_more_than_fit_beside_each_other_is_refused_in_a_sentence():
+def test_too_many_side_by_side_are_refused_in_a_sentence():
     with pytest.raises(ValueError, match="65 threads over 6\u00a0elements: a strip has room for 64"):
         strips_figure([strip([], blocks=65, block=1)], "title")
     with pytest.raises(ValueError, match="Between 1 and 4 launches"):

@@ -74,7 +74,7 @@ def test_known_setting_is_not_drawn_again_controls_agree(explorer):
     assert explorer.second.max == 4 and len(Sum.drawn) == before
 
 
-def test_at_rest_the_next_settings_are_drawn_ahead_in_the_direction_of_the_move(explorer):
+def test_at_rest_next_settings_are_drawn_ahead_along_the_move(explorer):
     moved_and_rested(explorer, 6)
     assert Sum.drawn[:2] == [5, 6] and Sum.drawn[2:5] == [7, 8, 5]  # 9 needs the compiler
     drawn = len(Sum.drawn)
@@ -88,7 +88,7 @@ def test_a_move_back_draws_the_settings_before(explorer):
     assert Sum.drawn[:5] == [5, 3, 2, 1, 0]
 
 
-def test_what_needs_a_compiler_is_not_drawn_ahead_until_it_was_shown(explorer):
+def test_compiled_settings_are_not_drawn_ahead_until_shown(explorer):
     moved_and_rested(explorer, 8)
     assert 9 not in Sum.drawn[:3]
     explorer.first.value = 9
@@ -104,7 +104,7 @@ def test_a_sentence_is_kept_too(explorer):
     assert shown(explorer) == "picture"
 
 
-def test_nothing_is_drawn_ahead_without_a_move_and_none_that_no_browser_may_hear_of(explorer, monkeypatch):
+def test_nothing_is_drawn_ahead_without_a_move_or_a_listener(explorer, monkeypatch):
     assert Sum.drawn == [5] and explorer._ahead is None
     opened = []
     monkeypatch.setattr(widget.comm, "create_comm", lambda **what: opened.append(what))
@@ -113,7 +113,7 @@ def test_nothing_is_drawn_ahead_without_a_move_and_none_that_no_browser_may_hear
     assert all(isinstance(control.comm, frames.Unheard) for control in explorer._ahead.controls)
 
 
-def test_a_fault_that_is_met_ahead_waits_for_the_learner_to_go_there(explorer, monkeypatch):
+def test_fault_met_ahead_waits_until_the_learner_goes_there(explorer, monkeypatch):
     faults = Sum.draw
 
     def draw(self):
@@ -166,7 +166,7 @@ def test_a_move_in_another_thread_moves_no_other_control(explorer):
 @pytest.mark.parametrize(
     ("module", "control", "value"), [(coalescing, "k", 3), (tile_phases, "phase", 2), (pipeline, "latency", 500)]
 )
-def test_a_picture_drawn_ahead_is_the_picture_that_is_drawn_at_once(module, control, value, monkeypatch):
+def test_picture_drawn_ahead_equals_the_one_drawn_at_once(module, control, value, monkeypatch):
     monkeypatch.setattr(theme.Figure, "png", lambda drawn: PNG + drawn.caption.encode())
     monkeypatch.setattr(frames, "PAUSE", 0.0)
     at_once, later = module.explore(), module.explore()
@@ -205,9 +205,9 @@ def test_the_states_near_a_control_stay_inside_its_range():
     assert list(near(slider)) == []
 
 
-def test_a_control_is_brought_into_a_state_whatever_its_range_was():
-    one, other = range_slider("x", 0, 3, 2), range_slider("x", 50, 90, 60)
-    put(one, state_of(other))
-    assert state_of(one) == state_of(other)
-    put(one, {**state_of(range_slider("x", 0, 3, 2)), "disabled": True})
-    assert (one.min, one.max, one.value, one.disabled) == (0, 3, 2, True)
+def test_control_reaches_a_state_whatever_its_range_was():
+    narrow, other = range_slider("x", 0, 3, 2), range_slider("x", 50, 90, 60)
+    put(narrow, state_of(other))
+    assert state_of(narrow) == state_of(other)
+    put(narrow, {**state_of(range_slider("x", 0, 3, 2)), "disabled": True})
+    assert (narrow.min, narrow.max, narrow.value, narrow.disabled) == (0, 3, 2, True)

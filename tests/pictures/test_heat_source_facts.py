@@ -14,9 +14,9 @@ SOURCE = """extern "C" __global__ void add(float *x) {
 @pytest.fixture(scope="module")
 def recording() -> gpusim.Recording:
     kernel = gpusim.RawModule(code=SOURCE).get_function("add")
-    with gpusim.record(blocks=[(0, 0, 0), (1, 0, 0)], only_traced=True) as found:
+    with gpusim.record(blocks=[(0, 0, 0), (1, 0, 0)], only_traced=True) as recording:
         kernel((2, 3), (32,), (np.zeros(6 * 32, np.float32),))
-    return found
+    return recording
 
 
 def test_it_is_called_as_the_kernel_or_as_it_is_asked_to_be(recording):
@@ -29,6 +29,6 @@ def test_it_says_how_many_blocks_of_the_grid_were_executed(recording):
     assert (costs.blocks, costs.executed, costs.sampled) == (6, 2, False)
 
 
-def test_the_line_that_loads_and_stores_has_the_requests_of_the_executed_blocks(recording):
+def test_line_has_the_requests_of_the_executed_blocks(recording):
     requests = [line.global_requests for line in source_costs(recording).lines]
     assert requests == [0, 2 * 2, 0]

@@ -49,7 +49,7 @@ def test_the_caption_names_the_lines_that_cost_most(source):
     )
 
 
-def test_the_text_has_a_star_at_trouble_and_folds_what_became_no_instruction(source):
+def test_text_has_a_star_at_trouble_and_folds_dead_lines(source):
     lines = plain(source.text()).splitlines()
     assert lines[2] == "   ⋮ 4 lines without instructions"
     assert lines[3].split() == ["5", "12", "%", "10", "×", "16.5", "(4)*", "x", "=", "A[i];"]
@@ -66,7 +66,7 @@ def test_cells_darken_with_their_lines_part_trouble_is_coloured(source):
     assert f"background: {_HEAT}1F;" in html  # 20 of 100 wavefronts, in no conflict
 
 
-def test_the_longest_bar_belongs_to_the_line_with_most_instructions(source):
+def test_longest_bar_is_of_the_line_with_most_instructions(source):
     html = source.html()
     widths = [int(part.split("px")[0]) for part in html.split('<span style="display: inline-block; width: ')[1:]]
     bars = [width for width in widths if width not in (46,)]
@@ -83,7 +83,7 @@ def test_a_line_opens_to_its_instructions_and_code_is_escaped(source):
     assert "<script" not in html and "class=" not in html
 
 
-def test_many_instructions_are_cut_and_counted_and_loads_and_stores_are_shown_first():
+def test_many_instructions_are_cut_and_memory_ones_shown_first():
     source = of({8: ["add.f32"] * 100})
     assert "… and 76 more" in source.html()
     source = of({8: [*["add.f32"] * 100, "ld.shared.f32 %f1, [%r1]"]})
@@ -95,7 +95,7 @@ def test_names_of_shared_arrays_are_the_source_s_own():
     assert "mov.u64 %rd79, As;" in of(ptx).html()
 
 
-def test_what_the_assembler_merged_is_said_above_the_source_and_at_the_line():
+def test_merged_instructions_are_named_above_and_at_the_line():
     ptx = {7: [f"ld.shared.f32 %f{i}, [%r1+{4 * i}]" for i in range(8)]}
     source = of(ptx, {7: ["LDS.128 R4, [R2]", "LDS.128 R8, [R2+0x10]"]})
     sentence = "8 shared loads of 4 bytes in PTX are 2 of 16 bytes in the machine code: merged."
@@ -112,10 +112,10 @@ def recording() -> gpusim.Recording:
     kernel = get("transposed")
     module = gpusim.RawModule(code=kernel.source, options=OPTIONS, name_expressions=[kernel.entry])
     launch = run.launcher(kernel, module.get_function(kernel.entry))
-    with gpusim.record(level="sass", checks="off") as found:
+    with gpusim.record(level="sass", checks="off") as recording:
         arrays = [np.zeros(shape, np.float32) for shape in ((256, 16), (16, 256), (256, 256))]
         launch(256, 256, 16, 1.0, *arrays[:2], 0.0, arrays[2])
-    return found
+    return recording
 
 
 def test_a_recording_is_annotated_with_both_levels(recording):

@@ -29,7 +29,7 @@ def explorer(monkeypatch):
     return hierarchy.explore(OWN)
 
 
-def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(explorer, monkeypatch):
+def test_settings_show_picture_or_sentence_and_free_figures(explorer, monkeypatch):
     before = living_figures()
     seen = drive(explorer, monkeypatch)
     assert seen["picture"] > 30 and seen["sentence"] > 3
@@ -58,7 +58,7 @@ def test_the_lane_map_of_the_kernel_is_the_one_that_is_replaced():
     assert hierarchy.LANE_MAP in get("warptiled").source
 
 
-def test_a_kernel_with_lanes_of_its_own_is_answered_in_a_sentence(explorer):
+def test_kernel_with_own_lane_map_gets_a_sentence(explorer):
     explorer.lane_map.value = "row by row"
     assert shown(explorer) == "sentence"
     assert "mine does not say where its lanes are" in explorer.stage.sentence.value

@@ -14,7 +14,7 @@ PARAMS = {"BM": 64, "BN": 128, "BK": 8, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "S
 SMALL = get("warptiled", **PARAMS).launch(SIZE, SIZE, 16)
 
 
-def test_a_warps_tile_and_needs_follow_from_who_stores_what():
+def test_a_warps_tile_and_needs_follow_from_its_lanes_stores():
     data = hierarchy()
     assert data.tile == (16, 32) and data.warps == 4
     assert data.window(3) == (slice(8, 16), slice(16, 32))
@@ -33,10 +33,10 @@ def test_owners_and_wavefronts_are_those_that_were_recorded():
                 lanes = np.flatnonzero(row["active"])
                 assert (data.owner[element // SIZE, element % SIZE] == 32 * warp + lanes).all()
         loads = recording.requests(space="shared", op="ld", warp=warp)
-        assert sum(one.wavefronts for one in data.loads[warp].values()) * SMALL.shape[2] == loads["wavefronts"].sum()
+        assert sum(load.wavefronts for load in data.loads[warp].values()) * SMALL.shape[2] == loads["wavefronts"].sum()
 
 
-def test_a_kernel_that_stores_nothing_to_c_is_told_so():
+def test_a_kernel_that_stores_nothing_to_c_gets_a_sentence():
     silent = 'extern "C" __global__ void silent(int M, int N, int K, float a, const float *A, const float *B, float b, '
     kernel = OwnKernel(silent + "float *C) {}", "silent", (32,), depth=2)
     with pytest.raises(CannotTell, match="Block \\(0, 0\\) of silent stores nothing to an array called C"):

@@ -21,11 +21,11 @@ def image(drawn, label: str) -> np.ndarray:
 
 def strips(drawn, label: str) -> np.ndarray:
     """(strips, 2) upper left corners in pixels."""
-    found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
-    return np.array([path.vertices.min(axis=0) for artist in found for path in artist.get_paths()])
+    artists = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
+    return np.array([path.vertices.min(axis=0) for artist in artists for path in artist.get_paths()])
 
 
-def test_the_selected_lane_is_green_and_nobody_else():
+def test_only_the_selected_lane_is_green():
     lanes = image(hierarchy_figure(tiled(), warp=1, lane=9), "lanes")
     green = np.argwhere((lanes == to_rgb(theme.C)).all(axis=2))
     assert green.tolist() == [[2, 2], [2, 3], [3, 2], [3, 3]]  # lane 9: row 1, column 1 of the lanes
@@ -69,7 +69,7 @@ def test_rectangles_are_found_with_their_numbers():
     assert rectangles(numbers) == [(0, 0, 0, 2, 2), (1, 0, 2, 2, 1), (0, 0, 3, 2, 1), (2, 2, 0, 1, 4)]
 
 
-def test_elements_that_nobody_stores_belong_to_no_lane():
+def test_elements_that_are_not_stored_belong_to_no_lane():
     data = tiled()
     owner = data.owner.copy()
     owner[0, 0] = NO_THREAD

@@ -11,7 +11,7 @@ from tests.pictures.figure_data import boxes_of
 
 
 def artists(figure: theme.Figure, label: str) -> list:
-    return [one for one in figure.axes[0].get_children() if one.get_label() == label]
+    return [artist for artist in figure.axes[0].get_children() if artist.get_label() == label]
 
 
 def block_ids(x: int, y: int, z: int) -> np.ndarray:
@@ -21,7 +21,7 @@ def block_ids(x: int, y: int, z: int) -> np.ndarray:
 # --- the line of threads
 
 
-def test_the_caption_says_how_far_the_next_thread_is_along_each_axis():
+def test_caption_says_the_next_threads_distance_on_each_axis():
     caption = numbering.numbering_figure(block_ids(8, 4, 2), "title").caption
     assert caption == (
         "A block of 8 × 4 × 2 is 64\u00a0threads in 2\u00a0warps; "
@@ -30,7 +30,7 @@ def test_the_caption_says_how_far_the_next_thread_is_along_each_axis():
     assert "grows by 1 along x." in numbering.numbering_figure(block_ids(32, 1, 1), "title").caption
 
 
-def test_threads_of_one_warp_have_one_colour_and_neighbouring_warps_differ():
+def test_warp_has_one_colour_and_neighbouring_warps_differ():
     figure = numbering.numbering_figure(block_ids(16, 4, 1), "title")
     (layer,) = artists(figure, "layer 0")
     colours = [tuple(colour) for colour in layer.get_facecolors()]
@@ -51,18 +51,18 @@ def test_a_block_too_large_to_read_is_refused_in_a_sentence():
 # --- the line of memory
 
 
-@pytest.mark.parametrize(("order", "place"), [("C", 2 * 5 + 1), ("F", 2 + 1 * 3)])
-def test_an_element_has_the_place_that_its_formula_gives(order, place):
-    assert layouts.places(3, 5, order)[2, 1] == place
+@pytest.mark.parametrize(("order", "expected"), [("C", 2 * 5 + 1), ("F", 2 + 1 * 3)])
+def test_an_element_has_the_place_that_its_formula_gives(order, expected):
+    assert layouts.places(3, 5, order)[2, 1] == expected
 
 
-def test_the_ribbon_shows_memory_in_its_order_with_the_colours_of_the_rows():
+def test_ribbon_shows_memory_order_in_the_rows_colours():
     figure = layouts.layout_figure(3, 5)
     (row_major,), (column_major,) = artists(figure, "memory C"), artists(figure, "memory F")
     by_row = [tuple(colour) for colour in row_major.get_facecolors()]
     by_column = [tuple(colour) for colour in column_major.get_facecolors()]
     assert len(set(by_row[:5])) == 1 and len(set(by_row)) == 3
-    assert by_column == [by_row[5 * (place % 3)] for place in range(15)]
+    assert by_column == [by_row[5 * (index % 3)] for index in range(15)]
 
 
 def test_the_caption_counts_floats_to_the_next_row_and_column():
@@ -91,7 +91,7 @@ def test_idle_lanes_are_hatched_and_working_ones_filled():
 
 
 @pytest.mark.parametrize(("threads", "share"), [(16, 0.5), (32, 1.0), (48, 0.75), (100, 100 / 128)])
-def test_the_share_of_lanes_is_that_of_the_warps_that_the_block_occupies(threads, share):
+def test_share_of_lanes_is_of_the_warps_the_block_occupies(threads, share):
     assert warp_fill.used_share(lanes(threads)) == share
 
 

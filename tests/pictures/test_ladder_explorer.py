@@ -16,7 +16,7 @@ def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
     assert living_figures() <= before
 
 
-def test_another_suite_brings_its_own_shapes_and_keeps_the_kernel():
+def test_another_suite_brings_its_shapes_and_keeps_the_kernel():
     explorer = ladder.explore(kernel="shared_memory")
     explorer.suite.value = "shapes"
     assert explorer.kernel.value == "shared_memory"
@@ -29,7 +29,7 @@ def test_the_static_twin_has_three_sizes():
     assert all(f"{size}: " in caption for size in ladder.TELLING)
 
 
-def test_every_gpu_that_was_recorded_can_be_chosen_with_what_it_has():
+def test_every_recorded_gpu_can_be_chosen_with_what_it_has():
     explorer = ladder.explore()
     names = [name for name, _ in explorer.gpu.options]
     assert names == ["NVIDIA H100 80GB HBM3", "NVIDIA H200"]

@@ -25,7 +25,7 @@ def plot(drawn):
 
 
 def line(drawn, label: str):
-    return next(one for one in plot(drawn).lines if one.get_label() == label)
+    return next(line for line in plot(drawn).lines if line.get_label() == label)
 
 
 def test_each_kernel_is_a_line_of_its_measurements_by_size(data):
@@ -78,7 +78,7 @@ def test_the_logarithmic_scale_has_the_same_points(data):
     assert line(logarithmic, "slow").get_ydata().tolist() == line(linear, "slow").get_ydata().tolist()
 
 
-def test_a_kernel_that_was_not_measured_is_refused_with_a_sentence(data):
+def test_unmeasured_kernel_is_refused_with_a_sentence(data):
     with pytest.raises(ValueError, match="warp was not measured at 512 on the a GPU"):
         ladder_figure(data, (512,) * 3, "warp")
 
@@ -88,11 +88,15 @@ def test_columns_name_the_fastest_of_each_shape(data):
     assert "256: fast, 40\u202f% of cuBLAS; 512: fast, 75\u202f% of cuBLAS" in drawn.caption
 
 
-def test_no_number_of_the_columns_lies_on_a_bar_or_on_the_mark_of_cublas(data):
+def test_no_column_number_lies_on_a_bar_or_on_cublass_mark(data):
     axes = ladder_columns_figure(data, [(256,) * 3, (512,) * 3], "two").axes[0]
     shares = [text.get_position()[0] for text in axes.texts if text.get_text().endswith("%")]
-    drawn = [one for one in axes.collections if one.get_label().startswith("bar") or one.get_label() == "cuBLAS"]
-    ends = [path.vertices[:, 0].max() for one in drawn for path in one.get_paths()]
+    drawn = [
+        collection
+        for collection in axes.collections
+        if collection.get_label().startswith("bar") or collection.get_label() == "cuBLAS"
+    ]
+    ends = [path.vertices[:, 0].max() for collection in drawn for path in collection.get_paths()]
     for right in set(shares):
         assert all(not right - 55 < end <= right for end in ends)
 
@@ -109,7 +113,7 @@ def test_groups_have_one_colour_and_are_named_once():
     assert all(below - above >= 17 for above, below in zip(heights, heights[1:], strict=False))
 
 
-def test_a_kernel_belongs_to_the_group_that_its_place_in_the_ladder_says():
+def test_kernel_belongs_to_the_group_of_its_ladder_position():
     assert [group_of(name) for name in ("naive", "interleaved", "serpentine", "autotuned", "mine")] == [
         "one element", "banks", "warp tiles", "by shape", "",
     ]  # fmt: skip

@@ -16,14 +16,14 @@ def zigzag() -> LaneMap:
     return LaneMap("zigzag", lanes)
 
 
-def test_only_the_zigzag_shares_a_row_with_one_partner_and_a_column_with_the_other():
+def test_only_zigzag_partners_share_one_row_and_one_column():
     assert zigzag().shared(1, axis=0) and zigzag().shared(2, axis=1)
     assert not zigzag().shared(1, axis=1) and not zigzag().shared(2, axis=0)
     assert ROWS.shared(1, axis=0) and ROWS.shared(2, axis=0) and not ROWS.shared(2, axis=1)
     assert COLUMNS.shared(1, axis=1) and COLUMNS.shared(2, axis=1)
 
 
-def test_only_lanes_that_stand_next_to_each_other_are_joined_by_a_line():
+def test_only_adjacent_lanes_are_joined_by_a_line():
     drawn = warp_maps_figure([COLUMNS], "maps")
     steps = [path for artist in drawn.axes[0].collections for path in artist.get_paths() if len(path.vertices) == 2]
     assert len(steps) == 4 * 7
@@ -33,9 +33,9 @@ def test_only_lanes_that_stand_next_to_each_other_are_joined_by_a_line():
 def test_a_lane_that_stands_nowhere_is_left_out():
     lanes = ROWS.lanes.copy()
     lanes[3, 2] = NO_LANE
-    one = LaneMap("mine", lanes)
-    assert not one.shared(1, axis=0)
-    assert "share neither" in warp_maps_figure([one], "maps").caption
+    lane_map = LaneMap("mine", lanes)
+    assert not lane_map.shared(1, axis=0)
+    assert "share neither" in warp_maps_figure([lane_map], "maps").caption
 
 
 def test_maps_that_do_not_fit_are_refused():

@@ -23,7 +23,7 @@ def test_pictures_have_the_bytes_of_matplotlibs_letters(forgotten, explorer):
     assert [explorer.draw()[0].png() for _ in range(2)] == [own, own]
 
 
-def test_letters_that_were_drawn_are_neither_laid_out_nor_drawn_again(forgotten, monkeypatch):
+def test_drawn_letters_are_neither_laid_out_nor_drawn_again(forgotten, monkeypatch):
     assert letters.KNOWN  # this version of matplotlib has what is kept
     figure = lambda: theme.Figure(1.0, "A caption that states 3 numbers.")  # noqa: E731
     first = figure().png()

@@ -21,15 +21,15 @@ def test_every_wide_load_of_the_loop_is_found():
     assert len(load_to_use(get("padded"))) == 32
 
 
-def test_swizzled_asks_for_its_fragments_early_and_padded_just_before_it_needs_them(median):
+def test_swizzled_loads_fragments_early_and_padded_just_in_time(median):
     assert median["padded"] < 8 < 30 < median["swizzled"]
 
 
-def test_loads_that_ptx_keeps_in_their_place_stand_further_from_their_use(median):
+def test_loads_pinned_by_ptx_stand_further_from_their_use(median):
     assert median["vectorized_ptx"] > 2 * median["vectorized"] and median["ping_pong"] > 30
 
 
 @pytest.mark.parametrize(("near", "far"), [("padded", "swizzled"), ("vectorized", "vectorized_ptx")])
 def test_loads_further_from_their_use_wait_less_on_an_h200(near, far, median):
-    one, other = (states(name, 2048).waiting("short_scoreboard") for name in (near, far))
-    assert other < 0.7 * one and median[far] > median[near]
+    near_wait, other = (states(name, 2048).waiting("short_scoreboard") for name in (near, far))
+    assert other < 0.7 * near_wait and median[far] > median[near]

@@ -23,22 +23,22 @@ def words(drawn):
 
 def labelled(drawn, label):
     """The boxes with a label, as (left, top, right, bottom)."""
-    found = [one for one in drawn.axes[0].collections if one.get_label() == label]
-    return [tuple(one.get_paths()[0].get_extents().extents) for one in found]
+    drawn_parts = [collection for collection in drawn.axes[0].collections if collection.get_label() == label]
+    return [tuple(part.get_paths()[0].get_extents().extents) for part in drawn_parts]
 
 
 def test_each_memory_is_nearer_and_faster_than_the_one_below_it(h200):
-    assert tuple(one.level for one in h200.memories) == PLACES
+    assert tuple(memory.level for memory in h200.memories) == PLACES
     for far, near in zip(h200.memories, h200.memories[1:], strict=False):
         assert near.latency < far.latency and near.bytes_per_cycle > far.bytes_per_cycle
 
 
-def test_the_latencies_of_the_model_of_a_scheduler_are_the_measured_ones(h200):
-    measured = {place: h200.memory(place).latency for place in ("shared", "hbm")}
+def test_schedulers_model_has_the_measured_latencies(h200):
+    measured = {level: h200.memory(level).latency for level in ("shared", "hbm")}
     assert measured == {"shared": latency.SHARED.cycles, "hbm": latency.GLOBAL.cycles}
 
 
-def test_main_memory_delivers_what_was_measured_and_less_than_the_data_sheet_says(h200):
+def test_dram_delivers_what_was_measured_below_the_data_sheet(h200):
     measured = h200.bytes_per_second(h200.memory("hbm"))
     assert 4.2e12 < measured < h200.device.memory_gb_per_s * 1e9
 
@@ -47,14 +47,14 @@ def test_shared_memory_hands_out_a_float_of_each_bank_in_a_cycle(h200):
     assert h200.floats_per_cycle(h200.memory("shared")) == devices.BANKS
 
 
-def test_registers_cannot_bring_three_new_operands_in_every_cycle(h200):
+def test_registers_cannot_bring_three_new_operands_a_cycle(h200):
     assert h200.floats_per_cycle(h200.memory("registers")) < 3 * h200.device.fp32_lanes_per_sm
 
 
 def test_the_ways_are_as_wide_as_the_floats_that_pass_them(h200):
     ways = labelled(machine_figure(h200), "way")
-    floats = [h200.floats_per_cycle(h200.memory(place)) for place in reversed(PLACES)]
-    assert [right - left for left, _, right, _ in ways] == pytest.approx([A_FLOAT * one for one in floats])
+    floats = [h200.floats_per_cycle(h200.memory(level)) for level in reversed(PLACES)]
+    assert [right - left for left, _, right, _ in ways] == pytest.approx([A_FLOAT * count for count in floats])
 
 
 def test_the_picture_names_sizes_and_owners(h200):
@@ -70,7 +70,7 @@ def test_the_picture_names_sizes_and_owners(h200):
         assert part in text
 
 
-def test_the_small_picture_marks_the_place_before_and_the_one_now(h200):
+def test_small_picture_marks_previous_and_current_position(h200):
     drawn = here_figure(h200, Mark("hbm", "it is far"), Mark("registers", "they are few"))
     assert words(drawn).count("before") == words(drawn).count("now") == 1
     (frame,) = labelled(drawn, "before")
@@ -91,17 +91,16 @@ def test_one_place_can_be_both(h200):
 def test_the_bar_is_as_long_as_the_shares_of_cublas():
     drawn = course.here("03")
     before, now = (labelled(drawn, f"bar {which}")[0] for which in ("before", "now"))
-    found = [recordings.gflops(get(name, block_x=32, block_y=8), 2048, 2048, 2048) for name in ("naive", "coalesced")]
+    speeds = [recordings.gflops(get(name, block_x=32, block_y=8), 2048, 2048, 2048) for name in ("naive", "coalesced")]
     longer = (now[2] - now[0]) / (before[2] - before[0])
-    assert longer == pytest.approx(found[1].of_cublas / found[0].of_cublas, rel=1e-3)
+    assert longer == pytest.approx(speeds[1].of_cublas / speeds[0].of_cublas, rel=1e-3)
     assert any(
-        one.startswith("naive 1\u202f% → coalesced 15\u202f% of cuBLAS's speed (M = N = K = 2048, ")
-        for one in words(drawn)
+        word.startswith("naive 1\u202f% → coalesced 15\u202f% of cuBLAS (M = N = K = 2048, ") for word in words(drawn)
     )
 
 
-@pytest.mark.parametrize("number", [one.number for one in plan.course().notebooks if one.now])
-def test_the_words_of_every_notebook_fit_on_two_lines_and_inside_the_picture(number):
+@pytest.mark.parametrize("number", [notebook.number for notebook in plan.course().notebooks if notebook.now])
+def test_every_notebooks_words_fit_on_two_lines_in_the_picture(number):
     drawn = course.here(number)
     assert drawn.texts[0].get_text().count("\n") <= 1
     renderer = drawn.canvas.get_renderer()

@@ -12,7 +12,7 @@ OWN = OwnKernel(
 )
 
 
-def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monkeypatch):
+def test_settings_show_picture_or_sentence_and_free_figures(monkeypatch):
     explorer = occupancy.explore(kernel="naive")
     explorer.kernel.options = [
         pair for pair in explorer.kernel.options if pair[0] in ("naive", "coalesced", "these numbers")

@@ -43,7 +43,7 @@ def test_only_the_limiting_stack_overflows():
     assert dashed == ["registers overflow"]
 
 
-def test_the_caption_names_the_limiter_and_the_next_better_number_of_registers():
+def test_caption_names_limiter_and_next_better_register_count():
     data = filled(256, 96, 8192)
     caption = occupancy_figure(data).caption.replace("\u00a0", " ").replace("\u202f", " ")
     assert caption == (
@@ -72,10 +72,10 @@ def test_a_full_sm_is_called_full():
 
 def test_the_staircase_is_the_model_at_every_number_of_registers():
     data = filled(256, 96, 8192)
-    line = next(one for one in occupancy_figure(data).axes[1].lines if one.get_label() == "staircase")
+    line = next(line for line in occupancy_figure(data).axes[1].lines if line.get_label() == "staircase")
     expected = [100 * occupancy(H200, 256, registers, 8192).fraction for registers in range(1, 256)]
     assert line.get_ydata().tolist() == expected
-    here = next(one for one in occupancy_figure(data).axes[1].lines if one.get_label() == "here")
+    here = next(line for line in occupancy_figure(data).axes[1].lines if line.get_label() == "here")
     assert (here.get_xdata()[0], here.get_ydata()[0]) == (96, 25.0)
 
 
@@ -92,7 +92,7 @@ def test_registers_that_are_left_in_pieces_are_mentioned():
     assert not any("pieces" in text.get_text() for text in occupancy_figure(filled(256, 96, 8192)).axes[0].texts)
 
 
-def test_a_block_that_does_not_fit_is_answered_by_the_models_sentence():
+def test_block_that_does_not_fit_gets_the_models_sentence():
     with pytest.raises(DoesNotFit, match="registers run out"):
         filled(1024, 100, 0)
 

@@ -33,7 +33,7 @@ def test_every_event_has_its_mark_in_the_row_of_its_place():
     assert all(page.text_width(name) < 205 for name in names if name.startswith("shared"))
 
 
-def test_a_piece_of_shared_memory_is_called_by_its_name_in_the_source():
+def test_part_of_shared_memory_has_its_name_in_the_source():
     figure = order_figure(EVENTS, "a kernel", {LOW: "As[0]"})
     names = [text.get_text() for text in figure.axes[0].texts]
     assert "As[0]" in names and "shared bytes 1\u202f024 to 2\u202f047" in names

@@ -144,20 +144,20 @@ NO_PICTURE = {"barriers", "hierarchy", "pipeline", "register_tile", "roofline", 
 
 @pytest.mark.parametrize("launch", [{"grid": (4, 2), "shape": (128, 64, 96)}, {"shape": (64, 32, 32)}])
 @pytest.mark.parametrize("name", EXPLORERS)
-def test_a_kernel_from_elsewhere_with_rows_on_x_is_shown_as_it_is_launched(name, launch):
+def test_foreign_kernel_with_rows_on_x_is_shown_as_launched(name, launch):
     own = OwnKernel(ROWS_ON_X, "rows_on_x<32>", 1024, **launch)
     assert shown(explored(name, own)) == "picture"
 
 
-def test_the_tile_the_axis_of_rows_and_the_depth_are_found_out_from_what_blocks_do():
-    found = own_kernels.taken(OwnKernel(ROWS_ON_X, "rows_on_x<32>", 1024, shape=(128, 64, 96)))
-    assert (found.tile, found.rows_along, found.depth) == ((32, 32), "x", 32)
-    assert found.blocks(128, 64) == (4, 2, 1)
-    told = OwnKernel(ROWS_ON_X, "rows_on_x<32>", 1024, (64, 32), shape=(128, 64, 96))
-    assert own_kernels.taken(told) is told
+def test_tile_row_axis_and_depth_follow_from_what_blocks_do():
+    kernel = own_kernels.taken(OwnKernel(ROWS_ON_X, "rows_on_x<32>", 1024, shape=(128, 64, 96)))
+    assert (kernel.tile, kernel.rows_along, kernel.depth) == ((32, 32), "x", 32)
+    assert kernel.blocks(128, 64) == (4, 2, 1)
+    with_tile = OwnKernel(ROWS_ON_X, "rows_on_x<32>", 1024, (64, 32), shape=(128, 64, 96))
+    assert own_kernels.taken(with_tile) is with_tile
 
 
-def test_the_map_of_threads_has_rows_on_blockidx_x_and_the_k_of_the_shape():
+def test_thread_map_has_rows_on_blockidx_x_and_the_shapes_k():
     explorer = thread_map.explore(OwnKernel(ROWS_ON_X, "rows_on_x<32>", 1024, grid=(4, 2), shape=(128, 64, 96)))
     launch = explorer.choice.launch
     assert (launch.grid, launch.shape) == ((4, 2, 1), (128, 64, 96))
@@ -166,7 +166,7 @@ def test_the_map_of_threads_has_rows_on_blockidx_x_and_the_k_of_the_shape():
 
 
 @pytest.mark.parametrize("name", EXPLORERS)
-def test_a_kernel_of_one_size_with_names_of_its_own_is_shown_or_answered(name):
+def test_one_size_kernel_with_own_names_is_shown_or_answered(name):
     own = OwnKernel(SQUARE, "square")
     if name in ("pipeline", "roofline"):
         with pytest.raises(CannotShow, match="square takes one size for M, N and K"):
@@ -193,14 +193,14 @@ def test_transposition_is_mapped_by_stores_and_keeps_arrays():
     IN[:] = np.arange(IN.size).reshape(IN.shape)
     explorer = thread_map.explore(FLIP)
     assert explorer.controls == (explorer.block, explorer.thread) and explorer.block.max == 8
-    found = map_of(explorer.choice.launch)
-    assert (found.array, found.shape, found.uncomputed) == ("out", (48, 40), 0)
-    assert found.owner_block[16, 0] == 1 and found.owner_block[0, 16] == 3
+    mapped = map_of(explorer.choice.launch)
+    assert (mapped.array, mapped.shape, mapped.uncomputed) == ("out", (48, 40), 0)
+    assert mapped.owner_block[16, 0] == 1 and mapped.owner_block[0, 16] == 3
     loads = [access.name for access in first_accesses(run.record(explorer.choice.launch))]
     assert loads == ["load of in", "store of out"] and not OUT.any()
 
 
-def test_a_signature_that_says_nothing_is_asked_for_its_arguments():
+def test_unclear_signature_is_asked_for_its_arguments():
     said = sentence(coalescing.explore(OwnKernel(SOFTMAX, "softmax", 32)))
     assert said.startswith("softmax takes (float * x, int columns, float scale)") and "args=(" in said
 
@@ -218,12 +218,12 @@ def test_a_kernel_of_the_ladder_may_be_given_by_its_name(name):
 
 
 @pytest.mark.parametrize("name", EXPLORERS)
-def test_a_kernel_keeps_its_dynamic_shared_memory_in_every_explorer(name):
+def test_kernel_keeps_dynamic_shared_memory_in_every_explorer(name):
     assert "extern __shared__" in DYNAMIC.source and DYNAMIC.source.count("__shared__") == 1
     assert shown(explored(name, DYNAMIC)) == "picture"
 
 
-def test_the_sanitizer_launches_a_kernel_with_its_dynamic_shared_memory():
+def test_sanitizer_launches_with_the_dynamic_shared_memory():
     explorer = barriers.explore(DYNAMIC)
     explorer.removed.value = 1
     assert shown(explorer) == "picture"
@@ -248,7 +248,7 @@ def test_what_does_not_compile_is_the_compilers_sentence(name):
 
 
 @pytest.mark.parametrize("name", sorted(EXPLORERS.keys() - {"occupancy"}))  # which launches nothing
-def test_an_access_outside_of_an_array_names_the_thread_and_the_line(name):
+def test_access_outside_an_array_names_thread_and_line(name):
     said = sentence(explored(name, OwnKernel(OUTSIDE, "mine")))
     assert re.match(r"mine: thread \(0, 0, 0\) of block \(\d, \d, 0\) read 4 bytes outside the arrays", said)
     assert "line 7: for (int k = 0; k < K; ++k)" in said
@@ -258,23 +258,23 @@ def test_a_block_that_no_gpu_takes_is_answered_in_a_sentence():
     assert "64 × 64 × 1 = 4096 threads" in sentence(coalescing.explore(OwnKernel(SOURCE, "mine", (64, 64))))
 
 
-def test_a_kernel_is_its_own_name_block_and_tile_unless_told_otherwise():
+def test_kernel_has_its_own_name_block_and_tile_by_default():
     own = OwnKernel(TILED.source, "sgemm_shared_memory<8>", (8, 8))
     assert (own.name, own.block, own.tile, own.threads) == ("sgemm_shared_memory", (8, 8, 1), (8, 8), 64)
     assert own.blocks(17, 30) == (4, 3, 1)
     assert OwnKernel.of(TILED).tile == TILED.tile and OwnKernel.of(TILED).depth == 8
 
 
-ONE, TWO = (
+FIRST, TWO = (
     f"__global__ void __launch_bounds__(32) {name}(float *x) {{ x[0] = sqrtf(1.0f); }}" for name in ("one", "two")
 )
 
 
-def test_the_only_kernel_of_a_source_need_not_be_named_and_a_declaration_is_none():
-    assert OwnKernel(f"__global__ void two(float *x);\n__device__ int g() {{ return 1; }}\n{ONE}").entry == "one"
+def test_only_kernel_needs_no_name_and_declarations_do_not_count():
+    assert OwnKernel(f"__global__ void two(float *x);\n__device__ int g() {{ return 1; }}\n{FIRST}").entry == "one"
 
 
-def test_a_kernel_of_the_ladder_keeps_the_axis_that_runs_down_its_rows():
+def test_ladder_kernel_keeps_the_axis_that_runs_down_its_rows():
     for kernel in (get("naive"), get("coalesced")):
         assert OwnKernel.of(kernel).launch(64, 128, 8).grid == kernel.launch(64, 128, 8).grid
 
@@ -284,10 +284,10 @@ def test_a_kernel_of_the_ladder_keeps_the_axis_that_runs_down_its_rows():
     [
         ({"source": ""}, "source is ''; it must be the text of a CUDA C++ program."),
         ({"entry": None}, "entry is None; it must be the text of a kernel's name"),
-        ({"source": f"{ONE}{TWO}", "entry": ""}, "entry was left out, and the source has one, two: say which one"),
+        ({"source": f"{FIRST}{TWO}", "entry": ""}, "entry was left out, and the source has one, two: say which one"),
         ({"source": "int f(int x) { return x; }", "entry": ""}, "entry was left out, and the source shows no kernel"),
         (
-            {"source": f"template <int T>{ONE}", "entry": ""},
+            {"source": f"template <int T>{FIRST}", "entry": ""},
             "one is a template: say its arguments, too, as in entry='one<",
         ),
         ({"block": (0, 4)}, "block is (0, 4); 0 is no whole number of at least 1."),
@@ -308,7 +308,7 @@ def test_what_can_be_no_launch_is_refused_in_a_sentence(given, words):
     assert refused.value._render_traceback_() == [f"OwnKernel: {refused.value}"]
 
 
-def test_the_kernel_that_notebook_03_offers_to_try_runs_as_it_stands_there():
+def test_notebook_03s_sample_kernel_runs_as_it_stands():
     path = plan.course().notebook("03").path
     cells = form.read(path.read_text(encoding="utf-8")).cells
     (text,) = (cell.source for cell in cells if cell.cell_type == "markdown" and "OwnKernel" in cell.source)

@@ -23,7 +23,7 @@ def test_a_single_buffer_waits_the_whole_latency_for_every_block():
 
 
 @pytest.mark.parametrize(("latency", "exposed"), [(400, 300), (100, 0), (60, 0), (101, 1)])
-def test_a_double_buffer_hides_the_latency_behind_the_products_of_one_block(latency, exposed):
+def test_double_buffer_hides_latency_behind_one_blocks_products(latency, exposed):
     result = settled(2, latency)
     assert (result.cycles, result.idle, result.hidden) == (130 + exposed, exposed, latency - exposed)
 
@@ -51,7 +51,7 @@ def test_other_warps_hide_the_latency_of_a_single_buffer(warps):
 
 
 @pytest.mark.parametrize("stages", [2, 3, 4])
-def test_warps_with_more_to_do_than_there_is_to_wait_for_take_turns(stages):
+def test_warps_with_more_work_than_latency_take_turns(stages):
     each = 110 + (20 if stages == 2 else 0)
     result = settled(stages, 400, 8)
     assert (result.cycles, result.idle) == (8 * each, 0)
@@ -59,17 +59,17 @@ def test_warps_with_more_to_do_than_there_is_to_wait_for_take_turns(stages):
     assert products[:6] == [0, 1, 2, 0, 1, 2]
 
 
-def test_the_scheduler_issues_for_one_warp_at_a_time_and_loses_no_work():
+def test_scheduler_issues_for_one_warp_at_a_time_and_loses_none():
     for stages in (1, 2, 3, 4):
         result = run(stages, 250, warps=3)
         times = [(span.start, span.stop) for span in result.spans]
-        assert all(one[1] <= two[0] for one, two in zip(times, times[1:], strict=False))
+        assert all(earlier[1] <= later[0] for earlier, later in zip(times, times[1:], strict=False))
         busy = sum(stop - start for start, stop in times)
         assert busy == 3 * 8 * (110 + (20 if stages < 3 else 0))
         assert busy + sum(stop - start for start, stop in result.idle) == result.end
 
 
-def test_no_block_is_multiplied_before_it_arrives_nor_copied_into_a_buffer_in_use():
+def test_block_is_multiplied_after_arrival_and_copied_when_free():
     for stages in (1, 2, 3, 4):
         result = run(stages, 777, warps=2)
         arrival = {(flight.warp, flight.block): flight.stop for flight in result.flights}
@@ -82,7 +82,7 @@ def test_no_block_is_multiplied_before_it_arrives_nor_copied_into_a_buffer_in_us
                 assert span.start >= products[overwritten].stop
 
 
-def test_as_many_blocks_are_on_their_way_as_there_are_stages_ahead():
+def test_blocks_in_flight_are_the_stages_ahead():
     for stages, most in ((1, 1), (2, 1), (3, 2), (4, 3)):
         flights = run(stages, 2000).flights
         assert max(sum(f.start < flight.stop <= f.stop for f in flights) for flight in flights) == most
@@ -108,12 +108,12 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(wrong, message):
 # --- a few tiles by hand
 
 
-def test_with_one_buffer_the_times_add_up_and_with_two_the_longer_one_counts():
+def test_one_buffer_adds_the_times_and_two_take_the_longer():
     assert ByHand(4, 4, 3, 1).end == 4 * (4 + 3)
     assert ByHand(4, 4, 3, 2).end == 4 * 4 + 3
     assert ByHand(4, 4, 6, 2).end == 4 + 4 * 6
 
 
 def test_a_load_waits_until_its_buffer_has_been_multiplied():
-    one = ByHand(4, 4, 6, 2)
-    assert one.loads == (0, 4, 10, 16) and one.products == (4, 10, 16, 22)
+    model = ByHand(4, 4, 6, 2)
+    assert model.loads == (0, 4, 10, 16) and model.products == (4, 10, 16, 22)

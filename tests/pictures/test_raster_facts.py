@@ -25,7 +25,7 @@ def test_the_last_group_has_the_rows_that_are_left():
     assert list(in_groups(2, 3, 2)) == [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1)]
 
 
-def test_panels_are_the_rows_and_columns_of_the_blocks_that_run_first():
+def test_panels_are_rows_and_columns_of_the_first_running_blocks():
     assert grouped(1, 4, 4, 4).panels == (1, 4)
     assert grouped(2, 4, 4, 4).panels == (2, 2)
     assert grouped(1, 4, 4, 5).panels == (2, 4)

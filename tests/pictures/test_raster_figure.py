@@ -7,7 +7,7 @@ from helpers.pictures.raster.figure import rasters_figure
 from tests.pictures.figure_data import boxes_of
 
 
-def test_there_is_a_panel_for_each_row_and_column_that_the_running_blocks_need():
+def test_each_row_and_column_of_the_running_blocks_has_a_panel():
     drawn = rasters_figure([grouped(4, 8, 8, 16)], "order")
     assert len(boxes_of(drawn, "A")) == 4 and len(boxes_of(drawn, "B")) == 4
     assert len(boxes_of(drawn, "running")) == 16

@@ -7,7 +7,7 @@ from helpers.pictures.register_tile import explorer as register_tile
 from tests.pictures.driving import drive, living_figures, shown
 
 
-def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monkeypatch):
+def test_settings_show_picture_or_sentence_and_free_figures(monkeypatch):
     monkeypatch.setattr(register_tile, "predicted", lambda launch: "")  # which takes its time at each of them
     small = {"BM": (16, 32), "BN": (16, 32), "BK": (4, 8), "TM": (2, 4), "TN": (2, 4)}  # 32 kernels compile in a test
     monkeypatch.setattr(register_tile, "SIZES", small)
@@ -27,14 +27,14 @@ def test_a_broken_rule_is_answered_with_its_sentence():
     assert shown(explorer) == "picture"
 
 
-def test_the_note_tells_what_the_compiler_gave_the_kernel():
+def test_note_says_what_the_compiler_gave_the_kernel():
     explorer = register_tile.explore(BM=32, BN=32, BK=8, TM=4, TN=4)
     kernel = get("block_tile_2d").replace(BM=32, BN=32, BK=8, TM=4, TN=4)
     registers = compiler.compile(kernel.source, kernel.entry, options=("-std=c++17",)).registers
     assert f"64 threads, {registers} registers per thread" in explorer.stage.note.value
 
 
-def test_the_steps_follow_the_sizes_and_a_finished_step_stays_finished():
+def test_steps_follow_the_sizes_and_a_finished_one_stays():
     explorer = register_tile.explore(BM=32, BN=32, BK=8, TM=2, TN=2)
     assert (explorer.k.max, explorer.move.max) == (7, 4 + 4)
     explorer.move.value = explorer.move.max
@@ -50,7 +50,7 @@ def test_a_kernel_of_ones_own_is_explored_without_the_sizes():
     assert "8 × 1" in register_tile.picture_of(explorer.choice).caption
 
 
-def test_the_static_twin_goes_from_two_loads_per_fma_to_a_quarter():
+def test_static_twin_goes_from_two_loads_per_fma_to_a_quarter():
     caption = register_tile.small_multiples().caption.replace("\u00a0", " ")
     assert "1 × 1: 2 floats / 1 FMA = 2" in caption and caption.endswith("8 × 8: 16 floats / 64 FMAs = 0.25.")
 
@@ -58,5 +58,5 @@ def test_the_static_twin_goes_from_two_loads_per_fma_to_a_quarter():
 def test_tiles_that_were_timed_at_2048_alone_show_their_speed():
     kernel = get("block_tile_2d").replace(BM=64, BN=64, BK=16, TM=2, TN=2)
     assert speeds.recorded(kernel).M == 2048 and speeds.recorded(get("block_tile_2d")).M == 4096
-    told = register_tile.cost_of(kernel, devices.DEFAULT).replace("\u202f", " ").replace("\u00a0", " ")
-    assert told.endswith("17 448 GFLOPS at 2 048³, recorded on NVIDIA H200.")
+    note = register_tile.cost_of(kernel, devices.DEFAULT).replace("\u202f", " ").replace("\u00a0", " ")
+    assert note.endswith("17 448 GFLOPS at 2 048³, recorded on NVIDIA H200.")

@@ -31,7 +31,7 @@ def test_recorded_speed_is_shown_on_its_gpu_alone():
     assert here.bytes_fetched == there.bytes_fetched
 
 
-def test_the_last_kernel_is_explained_first_and_hiding_it_explains_the_shape():
+def test_last_kernel_is_explained_first_and_hiding_it_the_shape():
     explorer = roofline.explore(kernels=("naive", "shared_memory"))
     assert explorer.choice.selected == "shared_memory"
     explorer.kernels.value = ("naive",)

@@ -23,7 +23,7 @@ def test_the_counted_bytes_are_nsight_computes_sectors(name):
 
 
 @pytest.mark.parametrize("name", ["naive", "shared_memory"])
-def test_one_block_at_two_depths_tells_the_bytes_of_the_whole_launch(name):
+def test_one_block_at_two_depths_gives_the_whole_launchs_bytes(name):
     kernel = get(name)
     whole = run.record_whole(kernel.launch(96, 64, 160)).total("sectors", "global")
     assert counted(kernel, (96, 64, 160)) == 32 * whole

@@ -8,7 +8,7 @@ from helpers.pictures.roofline.model import attainable_gflops, bound, fastest_ti
 H200 = devices.get("NVIDIA H200")
 
 
-def test_the_h200_turns_from_memory_to_compute_bound_at_14_flop_a_byte():
+def test_h200_turns_compute_bound_at_14_flop_a_byte():
     assert ridge_point(H200) == pytest.approx(66_908 / 4_800, rel=1e-3)
 
 
@@ -31,7 +31,7 @@ def test_an_intensity_of_zero_is_refused():
         attainable_gflops(H200, 0)
 
 
-def test_a_large_square_product_is_compute_bound_and_a_vector_is_memory_bound():
+def test_large_square_is_compute_bound_and_vector_memory_bound():
     square = fastest_time(H200, 4096, 4096, 4096)
     assert square.compute_ms == pytest.approx(2 * 4096**3 / H200.peak_fp32_gflops / 1e6)
     assert (square.bound, square.ms) == ("compute", square.compute_ms)

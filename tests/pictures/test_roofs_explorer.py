@@ -15,7 +15,7 @@ def test_every_gpu_and_size_shows_a_picture(monkeypatch):
     assert living_figures() <= before
 
 
-def test_the_note_names_the_smallest_square_that_memory_need_not_limit():
+def test_note_names_the_smallest_square_not_bound_by_memory():
     explorer = roofs.explore(device="NVIDIA A100-SXM4-40GB")
     need = peaks.of(explorer.choice.device).tflops["FP16"] / 1.555
     least = next(size for size in roofs.SIZES if size / 4 >= need)

@@ -16,7 +16,7 @@ def test_finer_scales_help_whole_numbers_and_hardly_floats():
 
 @pytest.mark.parametrize("form", [INT8, FP8])
 @pytest.mark.parametrize("granularity", model.GRANULARITIES)
-def test_the_largest_of_those_that_share_a_scale_becomes_the_largest_number(form, granularity):
+def test_largest_value_of_a_shared_scale_is_the_formats_largest(form, granularity):
     given = model.operands()
     scaled = np.abs(given.B / model.scales(given.B, form, granularity, 0))
     assert scaled.max() == pytest.approx(model.LARGEST[form])

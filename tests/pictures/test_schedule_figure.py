@@ -8,7 +8,7 @@ from helpers.pictures.schedule.figure import LEFT, RIGHT, schedules_figure
 from tests.pictures.figure_data import boxes_of
 
 
-def test_a_picture_has_the_pieces_at_their_times_and_hatches_what_is_idle():
+def test_picture_has_pieces_at_their_times_and_hatches_idling():
     drawn = schedules_figure([whole_tiles(5, 8, 4)], "five tiles")
     boxes = np.array(boxes_of(drawn, "pieces"))
     assert len(boxes) == 5

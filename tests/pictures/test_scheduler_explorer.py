@@ -22,7 +22,7 @@ def plain(text: str) -> str:
     return text.replace("\u00a0", " ").replace("\u202f", " ")
 
 
-def test_too_few_warps_leave_cycles_idle_and_the_caption_says_how_many_would_do():
+def test_too_few_warps_idle_and_the_caption_says_how_many_do():
     drawn = scheduler.picture_of(Choice(8, 1, 30))
     assert (labelled(drawn, "busy"), labelled(drawn, "idle")) == (16, 44)
     assert plain(drawn.caption) == (
@@ -33,7 +33,7 @@ def test_too_few_warps_leave_cycles_idle_and_the_caption_says_how_many_would_do(
     )
 
 
-def test_a_warps_row_shows_when_it_issues_waits_and_is_not_selected():
+def test_warps_row_shows_issue_wait_and_not_selected():
     drawn = scheduler.picture_of(Choice(3, 1, 4))
     assert labelled(drawn, "warp 0 issues") == 15  # every fourth of 60 cycles
     assert labelled(drawn, "warp 0 waits") == 45
@@ -43,7 +43,9 @@ def test_a_warps_row_shows_when_it_issues_waits_and_is_not_selected():
 @pytest.mark.parametrize("choice", [Choice(16, 1, 23), Choice(4, 2, 23), Choice(3, 1, 7), Choice(9, 1, 40)])
 def test_share_of_cycles_is_warps_times_ilp_by_latency(choice):
     issued = scheduler.timeline_of(choice).issued
-    assert len([who for who in issued if who >= 0]) / len(issued) == choice.warps * choice.independent / choice.latency
+    assert (
+        len([warp for warp in issued if warp >= 0]) / len(issued) == choice.warps * choice.independent / choice.latency
+    )
 
 
 def test_the_explorers_picture_keeps_its_height():

@@ -13,12 +13,12 @@ def test_as_many_warps_as_the_latency_take_turns_without_a_gap():
     assert timeline(4, 1, 4, 10).issued == (0, 1, 2, 3, 0, 1, 2, 3, 0, 1)
 
 
-def test_independent_instructions_of_one_warp_fill_the_gap_as_other_warps_do():
+def test_independent_instructions_fill_the_gap_as_warps_do():
     assert timeline(1, 3, 4, 8).issued == (0, 0, 0, NO_WARP, 0, 0, 0, NO_WARP)
     assert timeline(1, 4, 4, 40).busy == timeline(4, 1, 4, 40).busy == 40
 
 
-def test_a_warp_waits_in_the_cycles_between_its_issue_and_its_result():
+def test_warp_waits_between_its_issue_and_its_result():
     assert timeline(1, 1, 4, 6).waits(0) == (False, True, True, True, False, True)
     assert not any(timeline(1, 4, 4, 12).waits(0))
 

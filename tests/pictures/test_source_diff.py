@@ -18,7 +18,7 @@ def test_a_changed_line_is_shown_as_it_was_and_as_it_is():
     assert diff.caption == "From f to longer: 1 of 8\u00a0lines changed."
 
 
-def test_without_a_common_name_the_names_line_is_a_change_but_not_its_indentation():
+def test_without_a_common_name_only_the_names_line_changes():
     assert marks(source_diff(OLD, NEW, ("f", "longer"), context=9)) == "-+  -+    "
 
 
@@ -43,7 +43,7 @@ def test_the_same_code_is_said_to_be_the_same():
     assert source_diff(OLD, OLD, ("x", "y")).caption == "x and y are the same code."
 
 
-def test_html_escapes_code_and_keeps_the_marks_for_those_who_see_no_colour():
+def test_html_escapes_code_and_marks_changes_without_colour():
     html = source_diff("if (a < b) c;\n", "if (a > b) c;\n", ("x", "y")).html()
     assert "- if (a &lt; b) c;" in html and "+ if (a &gt; b) c;" in html
 
@@ -57,7 +57,7 @@ def test_naive_and_coalesced_differ_in_two_lines_and_their_name():
     assert changed == ["row", "col", "row", "col"]
 
 
-def test_a_folded_diff_shows_its_caption_and_keeps_the_lines_inside():
+def test_folded_diff_shows_its_caption_and_keeps_the_lines():
     diff = source_diff(OLD, NEW, ("x", "y"))
     shown = diff.folded()._repr_mimebundle_()
     assert shown["text/html"] == f"<details><summary>{diff.caption}</summary>{diff.html()}</details>"

@@ -17,11 +17,11 @@ def double():
 
 @pytest.mark.table(keep=1)
 @pytest.mark.parametrize("kernel", ["vectorized", "double_buffered"])
-def test_an_iteration_is_predicted_within_an_eighth_of_what_was_recorded(kernel):
+def test_iteration_is_predicted_within_an_eighth_of_the_recorded(kernel):
     assert stages.predicted(kernel).cycles == pytest.approx(stages.recorded(kernel).cycles, rel=0.125)
 
 
-def test_the_stages_of_double_buffered_are_predicted_within_a_tenth_of_an_iteration(double):
+def test_double_buffered_stages_are_predicted_within_a_tenth(double):
     recorded, predicted = double
     assert recorded.names == predicted.names == ("load", "multiply", "store", "barrier")
     for name in recorded.names:
@@ -30,23 +30,23 @@ def test_the_stages_of_double_buffered_are_predicted_within_a_tenth_of_an_iterat
 
 @pytest.mark.parametrize("kernel", stamps.KERNELS)
 def test_warps_take_stages_in_order_and_leave_barriers_together(kernel):
-    found = stages.recorded(kernel)
-    assert (np.diff(found.begins, axis=1) > 0).all()
-    for number in range(found.begins.shape[1] - 1):
-        if found.names[number % len(found.names)] == "barrier":
-            assert found.begins[:, number + 1].min() >= found.begins[:, number].max()
+    recorded = stages.recorded(kernel)
+    assert (np.diff(recorded.begins, axis=1) > 0).all()
+    for number in range(recorded.begins.shape[1] - 1):
+        if recorded.names[number % len(recorded.names)] == "barrier":
+            assert recorded.begins[:, number + 1].min() >= recorded.begins[:, number].max()
 
 
-def test_a_warp_of_double_buffered_waits_less_at_barriers_than_one_of_vectorized(double):
+def test_double_buffered_warp_waits_less_at_barriers(double):
     assert stages.recorded("vectorized").mean("barrier") > 3 * double[0].mean("barrier")
 
 
 def test_the_picture_has_a_bar_for_each_stage_of_each_warp(double):
     drawn = stages_figure(double, "Two iterations", "A caption.")
-    assert len(marks.of(drawn)) == sum(one.begins[:, 1:].size for one in double)
+    assert len(marks.of(drawn)) == sum(stage.begins[:, 1:].size for stage in double)
 
 
-def test_a_source_that_has_changed_and_a_kernel_without_stamps_get_a_sentence(monkeypatch):
+def test_changed_source_or_kernel_without_stamps_gets_a_sentence(monkeypatch):
     monkeypatch.setitem(stamps.KERNELS, "naive", ("k", (("load", "no such line"),)))
     with pytest.raises(ValueError, match="no mark can be put there"):
         stamps.marked("naive")

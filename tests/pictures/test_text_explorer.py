@@ -42,10 +42,12 @@ def test_the_heat_is_what_was_recorded(level):
     assert sum(line.wavefronts for line in source.lines) == recording.total("wavefronts", "shared")
     store = next(line for line in source.lines if "As[a_k][a_row + y] =" in line.text)
     assert store.wavefronts == 8 * store.shared_requests
-    assert any(one.startswith("STS") for one in store.sass) and any(one.startswith("st.shared") for one in store.ptx)
+    assert any(line.startswith("STS") for line in store.sass) and any(
+        line.startswith("st.shared") for line in store.ptx
+    )
 
 
-def test_a_learners_kernel_comes_first_and_its_mistake_is_the_compilers_sentence():
+def test_learners_kernel_comes_first_with_the_compilers_sentence():
     assert shown(heat_source.explore(OWN)) == "picture"
     broken = OwnKernel(OWN_SOURCE.replace("A[2", "Q[2"), "mine", (32,), name="broken")
     explorer = heat_source.explore(broken)
@@ -69,12 +71,14 @@ def test_every_pair_of_kernels_shows_a_diff(monkeypatch):
 
 
 def test_padding_moves_the_stores_wavefronts_and_nothing_else():
-    found = diff.step_between(get("transposed"), get("padded"))
-    assert [(one.name, one.old, one.new) for one in found.moved] == [("shared stores: wavefronts", 9216, 2048)]
-    assert "simulated in machine code" in found.caption
+    step = diff.step_between(get("transposed"), get("padded"))
+    assert [(counter.name, counter.old, counter.new) for counter in step.moved] == [
+        ("shared stores: wavefronts", 9216, 2048)
+    ]
+    assert "simulated in machine code" in step.caption
 
 
-def test_the_explorer_begins_with_the_kernel_that_the_step_is_a_change_to():
+def test_explorer_begins_with_the_kernel_that_the_step_changes():
     explorer = diff.explore("swizzled")
     assert explorer.old.value.name == "transposed"
     assert explorer.stage.note.value.startswith("An exclusive or permutes")

@@ -20,13 +20,13 @@ def pixels(png: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
 
 
-def test_every_picture_is_as_wide_as_the_others_in_the_file_and_on_the_page():
+def test_every_picture_has_one_width_in_the_file_and_on_the_page():
     short, tall = theme.Figure(1.0, CAPTION), theme.Figure(4.0, CAPTION * 10)
     assert pixels(short.png()).shape[1] == pixels(tall.png()).shape[1] == 1296
     assert short.css_size()[0] == tall.css_size()[0] == 900
 
 
-def test_a_picture_is_opaque_and_white_at_its_edges_so_that_it_reads_on_a_dark_page():
+def test_picture_is_opaque_with_white_edges_for_dark_pages():
     image = Image.open(io.BytesIO(theme.Figure(1.0, CAPTION).png()))
     assert image.mode == "P" and "transparency" not in image.info
     assert (pixels(theme.Figure(1.0, CAPTION).png())[:3] == 255).all()
@@ -36,7 +36,7 @@ def test_the_same_picture_is_the_same_bytes():
     assert theme.Figure(1.0, CAPTION).png() == theme.Figure(1.0, CAPTION).png()
 
 
-def test_a_notebook_gets_the_picture_with_its_size_and_the_caption_as_text():
+def test_notebook_gets_the_picture_its_size_and_caption_text():
     data, metadata = theme.Figure(1.0, CAPTION)._repr_mimebundle_()
     assert data["text/plain"] == CAPTION
     assert data["image/png"].startswith(b"\x89PNG")
@@ -48,7 +48,7 @@ def test_a_picture_without_a_caption_is_refused():
         theme.Figure(1.0, "  ")
 
 
-def test_a_long_caption_is_wrapped_inside_the_picture_and_loses_no_word():
+def test_long_caption_wraps_inside_the_picture_without_loss():
     words = [f"word{number}" for number in range(60)]
     drawn = theme.Figure(1.0, " ".join(words))
     (text,) = drawn.texts
@@ -59,12 +59,12 @@ def test_a_long_caption_is_wrapped_inside_the_picture_and_loses_no_word():
 
 
 def test_reserved_caption_lines_keep_the_height_the_same():
-    one = theme.Figure(1.0, "Short.", caption_lines=3)
+    figure = theme.Figure(1.0, "Short.", caption_lines=3)
     other = theme.Figure(1.0, CAPTION * 5, caption_lines=3)
-    assert one.css_size() == other.css_size()
+    assert figure.css_size() == other.css_size()
 
 
-def test_a_figure_is_freed_with_its_last_reference_and_pyplot_never_knows_it():
+def test_figure_is_freed_with_its_last_reference():
     drawn = theme.Figure(1.0, CAPTION)
     drawn.png()
     gone = weakref.ref(drawn)
@@ -74,10 +74,10 @@ def test_a_figure_is_freed_with_its_last_reference_and_pyplot_never_knows_it():
     assert plt.get_fignums() == []
 
 
-@pytest.mark.parametrize(("one", "other", "ratio"), [("#000000", "#FFFFFF", 21), ("#767676", "#FFFFFF", 4.54)])
-def test_the_contrast_is_that_of_wcag(one, other, ratio):
-    assert theme.contrast(to_rgb(one), to_rgb(other)) == pytest.approx(ratio, abs=0.005)
-    assert theme.contrast(to_rgb(other), to_rgb(one)) == pytest.approx(ratio, abs=0.005)
+@pytest.mark.parametrize(("first", "other", "ratio"), [("#000000", "#FFFFFF", 21), ("#767676", "#FFFFFF", 4.54)])
+def test_the_contrast_is_that_of_wcag(first, other, ratio):
+    assert theme.contrast(to_rgb(first), to_rgb(other)) == pytest.approx(ratio, abs=0.005)
+    assert theme.contrast(to_rgb(other), to_rgb(first)) == pytest.approx(ratio, abs=0.005)
 
 
 MARKS = (theme.A, theme.B, theme.C, theme.WARP, theme.TROUBLE, theme.REFERENCE, theme.SPEED)
@@ -86,7 +86,7 @@ PAGES = {"light": lambda colour: np.array(to_rgb(colour)), "dark": lambda colour
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_marks_stand_out_from_paper_and_letters_from_what_they_stand_on(page):
+def test_marks_contrast_with_paper_and_letters_with_marks(page):
     seen = PAGES[page]
     assert all(theme.contrast(seen(mark), seen(theme.PAPER)) >= 3 for mark in MARKS)
     assert all(theme.contrast(seen(ink), seen(theme.PAPER)) >= 4.5 for ink in IN_LETTERS)
@@ -97,7 +97,7 @@ def test_marks_stand_out_from_paper_and_letters_from_what_they_stand_on(page):
     )  # fmt: skip
 
 
-def test_a_dark_page_turns_light_and_dark_and_keeps_the_warm_colours_warm():
+def test_dark_page_swaps_light_and_dark_and_keeps_colours_warm():
     paper, ink = theme.in_the_dark(to_rgb(theme.PAPER)), theme.in_the_dark(to_rgb(theme.INK))
     assert np.allclose(paper * 255, 0x11, atol=0.5), "JupyterLab's dark page"
     assert ink.min() > 0.85 and np.ptp(ink) < 0.01
@@ -123,7 +123,7 @@ LEAST_DISTANCE = 0.045  # in OKLab; the palette of Okabe and Ito with its purple
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("eye", COLOUR_BLIND)
-def test_marks_differ_from_each_other_for_everybody(page, eye):
+def test_marks_differ_for_colour_blind_readers_too(page, eye):
     def seen(colour: str) -> np.ndarray:
         channels = PAGES[page](colour)
         linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)

@@ -22,7 +22,7 @@ extern "C" __global__ void swapped(int M, int N, int K, float alpha, const float
 )
 
 
-def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monkeypatch):
+def test_settings_show_picture_or_sentence_and_free_figures(monkeypatch):
     explorer = thread_map.explore()
     before = living_figures()
     seen = drive(explorer, monkeypatch)
@@ -30,7 +30,7 @@ def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monke
     assert living_figures() <= before
 
 
-def test_the_grid_follows_the_block_until_the_learner_chooses_another():
+def test_grid_follows_the_block_until_the_learner_chooses():
     explorer = thread_map.explore(block=(16, 16), shape=(64, 64))
     assert explorer.choice.launch.grid == (4, 4, 1)
     explorer.dims[0].value = 32
@@ -67,7 +67,7 @@ def test_a_learners_kernel_is_drawn_from_its_own_stores():
     assert data.elements(0, 1).tolist() == [[1, 0]]  # lane 1 is a row below lane 0
 
 
-def test_a_learners_tiled_kernel_gets_the_grid_that_its_tiles_cover():
+def test_learners_tiled_kernel_gets_the_grid_its_tiles_cover():
     explorer = thread_map.explore(OwnKernel.of(get("block_tile_1d").replace(BM=32, BN=32, BK=8, TM=8), (70, 40, 8)))
     assert (explorer.grid_x.value, explorer.grid_y.value) == (2, 3) and shown(explorer) == "picture"
     assert map_of(explorer.choice.launch).uncomputed == 0
@@ -89,7 +89,7 @@ def test_the_speed_of_the_block_stands_beside_the_picture():
     assert explorer.stage.note.value == explorer.later()() == speed
 
 
-def test_a_block_in_three_dimensions_is_predicted_and_not_taken_for_a_flat_one():
+def test_three_dimensional_block_is_not_predicted_as_a_flat_one():
     explorer = thread_map.explore(block=(4, 4, 4))
     assert explorer.stage.note.value == "Block (4, 4, 4) was not recorded on a GPU."
     assert "GFLOPS, predicted for NVIDIA H200" in explorer.later()()

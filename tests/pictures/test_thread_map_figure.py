@@ -32,14 +32,14 @@ def test_the_caption_leads_from_the_thread_to_its_element(tall):
     assert said == "Thread (3, 1) of block (1, 0): linear id 35 = warp 1, lane 3 → C[35, 1]."
 
 
-def test_the_formula_is_filled_in_and_the_neighbour_in_the_warp_is_a_row_away(tall):
+def test_formula_is_filled_in_and_the_warps_next_thread_is_a_row(tall):
     drawn = thread_map_figure(thread_map(tall, (64, 64), "naive"), block=1, thread=35)
     words = [text.get_text() for text in drawn.axes[0].texts]
     assert "    = 3 + 32·(1 + 8·0) = 35" in words
     assert "lane 4 is 64\u00a0floats further: C[36, 1]" in words
 
 
-def test_the_magnifying_glass_colours_the_selected_warp_and_no_other():
+def test_magnifying_glass_colours_the_selected_warp_only():
     data = by_hand(False, (16, 16, 1), (4, 4, 1), (64, 64))
     drawn = thread_map_figure(data, block=5, thread=35)
     cells = np.asarray(artist(drawn, "cells").get_array())
@@ -64,7 +64,7 @@ def test_every_selected_element_is_under_the_glass():
                     assert rows.start <= row < rows.stop and columns.start <= col < columns.stop
 
 
-def test_a_grid_that_is_too_small_leaves_hatched_cells_and_says_how_many():
+def test_too_small_grid_leaves_hatched_cells_and_counts_them():
     data = thread_map(record("coalesced", (24, 8, 1), (2, 4, 1), (40, 48)), (40, 48), "coalesced")
     drawn = thread_map_figure(data, 0, 0)
     assert data.uncomputed == 8 * 48
@@ -87,7 +87,7 @@ def test_groups_that_share_out_k_do_not_lie_outside_of_c():
     assert drawn.caption.endswith("1\u202f152 of 1\u202f536 threads work, but store nothing of C.")
 
 
-def test_a_third_dimension_that_the_kernel_ignores_does_the_work_twice():
+def test_ignored_third_dimension_does_the_work_twice():
     data = thread_map(record("coalesced", (16, 8, 2), (1, 2, 1), (16, 16)), (16, 16), "coalesced")
     assert (data.writers == 2).all()
     assert "256\u00a0elements are computed by 2 threads each" in thread_map_figure(data, 0, 128).caption
@@ -98,12 +98,12 @@ def test_a_warp_that_is_not_full_is_mentioned():
     assert "fills 48 of the 64 lanes of its 2\u00a0warps, 75\u202f%" in picture.caption(data, 0, 0)
 
 
-def test_a_thread_that_is_not_in_the_launch_is_refused_with_a_sentence():
+def test_thread_outside_the_launch_is_refused_with_a_sentence():
     with pytest.raises(ValueError, match="no thread 256 in block 0: the launch has 16 blocks of 256"):
         thread_map_figure(by_hand(False, (16, 16, 1), (4, 4, 1), (64, 64)), 0, 256)
 
 
-def test_small_multiples_tell_the_distance_from_lane_to_lane(tall):
+def test_small_multiples_show_the_distance_from_lane_to_lane(tall):
     along = by_hand(False, (16, 16, 1), (4, 4, 1), (64, 64))
     down = thread_map(tall, (64, 64), "naive")
     drawn = thread_maps_figure([Corner(along, "along"), Corner(down, "down")], "two")

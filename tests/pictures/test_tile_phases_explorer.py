@@ -31,7 +31,7 @@ def test_a_kernel_of_the_ladder_with_other_tiles_can_be_explored():
     assert explorer.phase.max == 7
 
 
-def test_the_launch_of_a_learners_kernel_may_have_any_whole_tiles():
+def test_learners_kernel_may_launch_with_any_whole_tiles():
     explorer = tile_phases.explore(OwnKernel.of(get("shared_memory").replace(T=8), shape=(8, 24, 40)))
     assert shown(explorer) == "picture" and explorer.phase.max == 4
     data = phases_of(explorer.launch.value)
@@ -50,8 +50,8 @@ def test_the_static_twin_shows_the_reuse():
     assert tile_phases.small_multiples().caption.startswith("T = 32: each load from global memory is used 32 times")
 
 
-def test_the_speed_of_a_tile_is_told_where_it_may_be_known():
+def test_speed_of_a_tile_is_shown_where_it_may_be_known():
     assert tile_phases.explore(tile=32).later() is None
     speed = theme.thousands(recordings.gflops(get("shared_memory"), 4096, 4096, 4096).gflops)
-    told = tile_phases.explore(tile=32, speeds=True).later()()
-    assert told == f"4\u202f096³: {speed} GFLOPS, recorded on NVIDIA H200."
+    note = tile_phases.explore(tile=32, speeds=True).later()()
+    assert note == f"4\u202f096³: {speed} GFLOPS, recorded on NVIDIA H200."

@@ -18,6 +18,6 @@ def test_tile_of_side_t_loads_a_tth_as_often():
     [(12, 12, (1, 1)), (12, 4, (0, 1)), (4, 12, (1, 0)), (4, 4, (0, 0))],
     ids=["3 x 3 blocks", "one column of blocks", "one row of blocks", "one block"],
 )
-def test_the_block_is_the_one_behind_the_first_or_the_nearest_to_it_that_there_is(M, N, chosen):
+def test_block_is_the_one_behind_the_first_or_the_nearest(M, N, chosen):
     data = phases_of(get("shared_memory", T=4).launch(M, N, 4))
     assert data.block_index[:2] == chosen

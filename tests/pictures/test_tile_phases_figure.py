@@ -54,7 +54,7 @@ def test_the_caption_says_of_each_tile_how_often_it_is_read():
     assert caption.endswith("each of B is read 4 times, for 4 products each.")
 
 
-def test_the_matrices_show_this_phases_loads_and_the_earlier_ones_lighter(data):
+def test_matrices_show_this_phases_loads_and_earlier_ones_paler(data):
     image = np.asarray(labelled(tile_phases_figure(data, 1, 0), "matrix A").get_array())
     strong = np.isclose(image, to_rgb(theme.A)).all(axis=2)
     expected = np.zeros((SIZE, SIZE), bool)

@@ -42,7 +42,7 @@ def test_a_thread_reads_its_row_of_a_and_its_column_of_b():
     assert phase.read_by(4 * 2 + 3, "B").tolist() == [k * 12 + 3 for k in range(4, 8)]
 
 
-def test_loads_and_reads_are_counted_as_the_recording_counts_them():
+def test_loads_and_reads_are_counted_as_in_the_recording():
     recording = record(get("shared_memory").replace(T=8), 16)
     phases = staged_phases(recording)
     assert sum(phase.floats_loaded for phase in phases) == recording.total("lanes", "global", "ld")
@@ -58,7 +58,7 @@ def test_whatever_the_layout_a_thread_reads_the_same_elements(name):
     assert sorted(k.tolist()) == sorted(k_of_b.tolist()) == sorted(4 * list(range(8, 16)))
 
 
-def test_a_word_is_found_by_its_element_and_the_element_by_its_word():
+def test_word_is_found_by_its_element_and_the_other_way_round():
     phase = staged_phases(record(get("transposed").replace(**SMALL), 64))[0]
     word = phase.word_of("A", 3 * 64 + 5)
     assert phase.word_of("A", 4 * 64 + 5) == word + 1  # transposed: rows are neighbours
@@ -104,7 +104,7 @@ def test_tiles_filled_in_one_line_differ_by_registers():
     assert sorted(phase.read_by(3 * 8 + 5, "B").tolist()) == [8 * k + 5 for k in range(4)]
 
 
-def test_a_kernel_without_shared_memory_is_answered_in_a_sentence():
+def test_kernel_without_shared_memory_gets_a_sentence():
     with pytest.raises(CannotTell, match="stores nothing to shared memory"):
         staged_phases(record(get("coalesced"), 32))
 
@@ -130,7 +130,7 @@ extern "C" __global__ void uneven(int M, int N, int K, float alpha, const float 
 """
 
 
-def test_warps_that_store_unequally_often_are_answered_in_a_sentence():
+def test_warps_that_store_unequally_often_get_a_sentence():
     with pytest.raises(CannotTell, match="Some warps store more often than others"):
         staged_phases(record_source(UNEQUAL, "uneven", (64, 1), 16))
     evenly = record_source(UNEQUAL.replace("i += 8", "i += 64"), "uneven", (64, 1), 16)

@@ -19,7 +19,7 @@ from helpers.pictures.traffic import (
 )
 
 
-def test_compulsory_traffic_reads_each_matrix_once_and_writes_c_once():
+def test_compulsory_traffic_reads_inputs_once_and_writes_c_once():
     assert compulsory(4092, 4092, 4092, beta=1.0).total == 4 * 4 * 4092**2
     assert compulsory(2, 3, 5).total == 4 * (2 * 5 + 5 * 3 + 2 * 3)
 
@@ -45,7 +45,7 @@ def test_a_partial_tile_still_loads_whole_rows_and_columns():
     assert traffic.load_B == 4 * 77 * 90 * 4
 
 
-def test_flops_count_a_multiplication_and_an_addition_for_each_product():
+def test_flops_count_a_multiply_and_an_add_for_each_product():
     assert flops(2, 3, 5) == 60
 
 
@@ -53,17 +53,17 @@ def test_register_tiles_lower_the_shared_loads_of_an_fma():
     assert [shared_loads_per_fma(*tile) for tile in ((1, 1), (8, 1), (8, 8))] == [2.0, 1.125, 0.25]
 
 
-def test_a_warp_that_runs_down_the_rows_touches_33_sectors_for_two_loads():
+def test_warp_down_the_rows_touches_33_sectors_for_two_loads():
     naive = sectors_per_request(32, 32, x_along="rows")
     assert (naive.A, naive.B, naive.C, naive.load_average) == (32, 1, 32, 16.5)
 
 
-def test_a_warp_that_runs_along_the_columns_touches_5_sectors_for_two_loads():
+def test_warp_along_the_columns_touches_5_sectors_for_two_loads():
     coalesced = sectors_per_request(32, 32, x_along="columns")
     assert (coalesced.A, coalesced.B, coalesced.C, coalesced.load_average) == (1, 4, 4, 2.5)
 
 
-def test_a_16_by_16_block_costs_c_the_same_sectors_as_a_row_of_32():
+def test_block_of_16_by_16_costs_c_the_sectors_of_a_row_of_32():
     assert sectors_per_request(16, 16, x_along="columns").C == sectors_per_request(32, 1, x_along="columns").C == 4
 
 
@@ -95,7 +95,7 @@ def simulate(kernel, M, N, K, beta):
 
 @pytest.mark.table(keep=4)
 @pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
-def test_the_formula_gives_the_bytes_that_the_simulated_threads_ask_for(kernel):
+def test_formula_gives_the_bytes_that_simulated_threads_request(kernel):
     M, N, K = SHAPE
     recording = simulate(kernel, M, N, K, beta=0.5)
     asked = {"ld": {}, "st": {}}

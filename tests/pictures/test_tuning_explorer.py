@@ -18,7 +18,7 @@ def searched(monkeypatch):
     landscape.landscape_of.cache_clear()
 
 
-def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monkeypatch):
+def test_settings_show_picture_or_sentence_and_free_figures(monkeypatch):
     explorer = tuning.explore(measure="occupancy")
     explorer.device.options = [(name, devices.get(name)) for name in ("NVIDIA H200", "NVIDIA RTX A6000")]
     before = living_figures()
@@ -27,8 +27,8 @@ def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monke
     assert living_figures() <= before
 
 
-def test_a_prediction_counts_the_space_alone_and_a_speed_only_what_was_measured(searched):
-    legal, every = (sum(not one.broken for one in landscape.space()), len(landscape.space()))
+def test_prediction_needs_only_the_space_a_speed_a_measurement(searched):
+    legal, every = (sum(not configuration.broken for configuration in landscape.space()), len(landscape.space()))
     counts = f"{legal} of {every:,} configurations are legal".replace(",", "\u202f")
     assert picture_of(Choice(H200, measure="intensity", size=4096)).caption.startswith(counts)
     assert picture_of(Choice(H200, measure="gflops", size=4096)).caption.startswith(
@@ -66,9 +66,9 @@ def test_without_a_search_the_speed_is_answered_in_a_sentence():
         picture_of(Choice(devices.get("RTX A6000"), measure="gflops"))
 
 
-def test_speeds_are_predicted_where_nobody_searched_and_not_without_constants():
-    told = picture_of(Choice(devices.get("NVIDIA H100 80GB HBM3"), measure="speed")).caption
-    assert "Predicted, not measured: the best has" in told and "GFLOPS" in told
+def test_unsearched_spaces_are_predicted_given_constants():
+    caption = picture_of(Choice(devices.get("NVIDIA H100 80GB HBM3"), measure="speed")).caption
+    assert "Predicted, not measured: the best has" in caption and "GFLOPS" in caption
     with pytest.raises(
         CannotShow, match="No speed is predicted for the NVIDIA RTX A6000.*NVIDIA H100.* or NVIDIA H200"
     ):
@@ -101,6 +101,6 @@ def test_unmeasured_best_configuration_shows_a_prediction(searched):
     assert explorer.later() is None
 
 
-def test_on_a_gpu_without_constants_no_speed_is_told():
+def test_no_speed_is_predicted_for_a_gpu_without_constants():
     explorer = tuning.explore(device="NVIDIA RTX A6000", measure="occupancy")
     assert explorer.later() is None

@@ -19,7 +19,7 @@ def boxes(drawn, label: str) -> list[tuple[float, float]]:
     return [tuple(corners.min(axis=0)) for corners in boxes_of(drawn, label)]
 
 
-def test_what_the_rules_forbid_is_hatched_and_the_best_cell_framed():
+def test_forbidden_cells_are_hatched_and_the_best_is_framed():
     drawn = landscape_figure(MEASURED, "BM", "WM", "gflops")
     left, top = picture.MAP_X, picture.MAP_Y
     width, height = picture.MAP_WIDTH / 2, picture.MAP_HEIGHT / 2
@@ -33,12 +33,12 @@ def test_the_best_cell_of_a_cost_is_the_smallest():
     assert boxes(drawn, "best cell") == [(picture.MAP_X + picture.MAP_WIDTH / 2, picture.MAP_Y)]
 
 
-def test_dots_have_the_colour_of_their_limiter_and_the_height_of_their_speed():
+def test_dots_are_coloured_by_limiter_at_the_height_of_speed():
     dots = landscape_figure(MEASURED, "BM", "WM", "gflops").axes[1]
     rings = {line.get_label(): line.get_ydata().tolist() for line in dots.lines[-2:]}
     assert rings == {"first guess": [1000.0], "best": [3000.0]}
-    found = {line.get_label(): (line.get_color(), sorted(line.get_ydata())) for line in dots.lines[:-2]}
-    assert found == {
+    by_label = {line.get_label(): (line.get_color(), sorted(line.get_ydata())) for line in dots.lines[:-2]}
+    assert by_label == {
         "registers": (theme.WARP, [1000.0, 3000.0]),
         "warps": (theme.C, [1500.0]),
         "spills": (theme.TROUBLE, [2000.0]),
@@ -53,7 +53,7 @@ def test_search_caption_compares_the_best_with_the_first_guess():
     )
 
 
-def test_a_best_that_is_the_first_guess_or_no_faster_is_not_one_times_as_fast():
+def test_best_that_is_the_first_guess_or_no_faster_shows_no_gain():
     guess = Configuration({"BM": 64, "WM": 32}, "", predicted(4, 16.0), 1000.0)
     other = Configuration({"BM": 128, "WM": 32}, "", predicted(4, 16.0), 1004.0)
     alone = Landscape("k", "a GPU", (guess,), guess.params, "recorded on a GPU")
@@ -62,7 +62,7 @@ def test_a_best_that_is_the_first_guess_or_no_faster_is_not_one_times_as_fast():
     assert "1 004 GFLOPS, as fast as the first guess (recorded on a GPU)" in plain(picture.caption(both, "gflops"))
 
 
-def test_the_caption_of_a_prediction_says_that_nothing_was_measured():
+def test_prediction_caption_says_that_nothing_was_measured():
     caption = plain(picture.caption(MEASURED, "occupancy"))
     assert caption == (
         "4 of 6 configurations are legal; 50 % of those are limited by registers. Predicted, not measured: "
@@ -79,10 +79,10 @@ def test_without_measurements_legal_cells_are_empty():
 
 
 def test_the_rule_that_forbids_most_is_quoted():
-    told = f"Forbids most, 2: “{RULE}”"
-    assert told in [text.get_text() for text in landscape_figure(MEASURED, "BM", "WM", "intensity").axes[0].texts]
+    said = f"Forbids most, 2: “{RULE}”"
+    assert said in [text.get_text() for text in landscape_figure(MEASURED, "BM", "WM", "intensity").axes[0].texts]
     searched = landscape_figure(MEASURED, "BM", "WM", "gflops")
-    assert told not in [text.get_text() for text in searched.axes[0].texts]  # a search looks in another space
+    assert said not in [text.get_text() for text in searched.axes[0].texts]  # a search looks in another space
 
 
 def test_an_axis_cannot_be_both():

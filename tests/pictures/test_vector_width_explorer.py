@@ -27,7 +27,7 @@ def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
     assert living_figures() <= before
 
 
-def test_a_misaligned_copy_is_refused_with_the_byte_in_the_caption():
+def test_misaligned_copy_is_refused_with_the_byte_in_the_caption():
     explorer = vector_width.explore(copy=Copy(129, 1))
     assert shown(explorer) == "picture"
     caption = vector_width.picture_of(WIDTHS[-1], Copy(129, 1)).caption
@@ -36,14 +36,16 @@ def test_a_misaligned_copy_is_refused_with_the_byte_in_the_caption():
 
 def test_the_machine_code_is_the_compilers():
     compiled = compiler.compile(COPY_SOURCE, "copy_row<float4, false>", options=("-std=c++17",))
-    (load,) = [one for one in compiler.sass_by_line(compiled)[LOAD_LINE] if one.startswith("LDG")]
+    (load,) = [
+        instruction for instruction in compiler.sass_by_line(compiled)[LOAD_LINE] if instruction.startswith("LDG")
+    ]
     texts = [text.get_text() for text in vector_width.picture_of(WIDTHS[-1], Copy()).axes[0].texts]
     assert load in texts and load.startswith("LDG.E.128")
 
 
 def test_what_a_line_costs_is_what_was_recorded():
     launch = bank_board.shown(get("transposed"))
-    fragment = next(one for one in lines_of(launch) if "b_frag" in one.text)
+    fragment = next(line for line in lines_of(launch) if "b_frag" in line.text)
     rows = run.record(launch).requests(line=fragment.line)
     caption = vector_width.picture_of_line(launch, fragment).caption.replace("\u00a0", " ")
     assert caption == (
@@ -55,12 +57,12 @@ def test_what_a_line_costs_is_what_was_recorded():
 def test_a_learners_kernel_comes_first():
     explorer = vector_width.explore(OWN)
     assert shown(explorer) == "picture"
-    assert [one.line for _, one in explorer.line.options] == [4]
+    assert [option.line for _, option in explorer.line.options] == [4]
     caption = vector_width.picture_of_line(bank_board.shown(OWN), explorer.line.value).caption.replace("\u00a0", " ")
     assert caption.endswith("2 requests, 12 sectors.")
 
 
-def test_a_kernel_that_touches_no_memory_is_answered_in_a_sentence():
+def test_kernel_touching_no_memory_gets_a_sentence():
     idle = OWN_SOURCE.replace("C[threadIdx.x] = alpha * A[2 * threadIdx.x];", "")
     explorer = vector_width.explore(OwnKernel(idle, "mine", (32,), name="idle"))
     assert shown(explorer) == "sentence"

@@ -25,7 +25,7 @@ pywin32==311 ; sys_platform == 'win32'
 """
 
 
-def test_every_notebook_has_the_cell_after_its_title_folded_and_on_no_slide():
+def test_cell_after_every_title_is_folded_and_on_no_slide():
     for path in sorted(plan.FOLDER.glob("*.ipynb")):
         cell = form.read(path.read_text(encoding="utf-8")).cells[1]
         assert (cell.source, cell.outputs) == (CELL, []), path.name
@@ -38,9 +38,10 @@ def test_a_notebook_that_lost_the_cell_or_changed_it_is_mended():
     del lost.cells[1]
     changed.cells[1].source += "\nprint(1)"
     for notebook in (lost, changed):
-        told = form.problems(notebook)
+        problems = form.problems(notebook)
         assert (
-            "the second cell is not the one for Google Colab, equal in all notebooks; `make format` writes it." in told
+            "the second cell is not the one for Google Colab, equal in all notebooks; `make format` writes it."
+            in problems
         )
         assert form.written(form.mended(notebook)) == text
 
@@ -52,7 +53,7 @@ def test_anywhere_else_the_cell_does_nothing_and_takes_no_time(capsys):
     assert (os.getcwd(), sys.path) == (before, path) and capsys.readouterr() == ("", "")
 
 
-def test_on_colab_the_cell_fetches_the_course_and_a_second_run_does_not_fetch_again(tmp_path):
+def test_colab_cell_fetches_the_course_once(tmp_path):
     origin, content = tmp_path / "origin", tmp_path / "content"
     for name in ("helpers/__init__.py", "helpers/colab.py", "constraints.txt", "notebooks/glossary.md"):
         (origin / name).parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +83,7 @@ def test_on_colab_the_cell_fetches_the_course_and_a_second_run_does_not_fetch_ag
     assert ran.stdout.splitlines() == [said, said, f"{course}/helpers/__init__.py", f"{course}/notebooks"], ran.stderr
 
 
-def test_the_address_stands_in_one_place_and_without_one_the_cell_asks(tmp_path):
+def test_address_stands_once_and_without_one_the_cell_asks(tmp_path):
     project = tmp_path / "pyproject.toml"
     project.write_text("[project]\n")
     assert form.repository_address(project) == ""
@@ -93,12 +94,12 @@ def test_the_address_stands_in_one_place_and_without_one_the_cell_asks(tmp_path)
 
 
 @pytest.mark.parametrize("lacks", ["gemm_kernels", "cuda", "ipywidgets"])
-def test_a_wrong_kernel_is_told_which_one_to_choose(monkeypatch, lacks):
+def test_a_wrong_jupyter_kernel_is_answered_with_the_right_one(monkeypatch, lacks):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == lacks else sys)
-    with pytest.raises(UsageError) as told:  # which IPython shows without a traceback
+    with pytest.raises(UsageError) as caught:  # which IPython shows without a traceback
         exec(compile(CELL, "cell", "exec"), {})
-    assert str(told.value).startswith(f"This kernel is not the course's: {sys.executable} lacks its packages. In VS")
-    assert "Select Kernel > Python Environments > .venv" in str(told.value) and "`make lab`" in str(told.value)
+    assert str(caught.value).startswith(f"This kernel is not the course's: {sys.executable} lacks its packages. In VS")
+    assert "Select Kernel > Python Environments > .venv" in str(caught.value) and "`make lab`" in str(caught.value)
 
 
 @pytest.mark.parametrize("address", ["", "https://example.org/somebody/a-course-with-a-long-name.git"])
@@ -124,13 +125,13 @@ def test_no_line_of_the_cell_is_long(address):
         ),
     ],
 )
-def test_what_is_there_stays_and_only_what_must_be_exact_gets_the_pinned_version(installed, expected):
+def test_present_packages_stay_and_exact_ones_are_pinned(installed, expected):
     needed = ["cuda-bindings<13", "cupy-cuda12x>=13", "matplotlib", "numpy", "nvidia-cuda-nvrtc-cu12"]
-    found = {"cuda-bindings": "12.9.10", "matplotlib": "3.11.2", **installed}
-    assert colab.wanted(needed, PINS, found.get) == expected
+    versions = {"cuda-bindings": "12.9.10", "matplotlib": "3.11.2", **installed}
+    assert colab.wanted(needed, PINS, versions.get) == expected
 
 
-def test_pip_is_called_once_without_dependencies_and_its_failure_is_a_sentence(tmp_path, capsys, monkeypatch):
+def test_pip_runs_once_without_dependencies_or_gives_a_sentence(tmp_path, capsys, monkeypatch):
     (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["no-such-package-of-the-course"]\n')
     (tmp_path / "constraints.txt").write_text(PINS)
     commands, loaded = [], []

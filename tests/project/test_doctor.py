@@ -17,19 +17,19 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def finding(what: str) -> Finding:
-    return next(one for one in doctor.examine().findings if one.what == what)
+    return next(finding for finding in doctor.examine().findings if finding.what == what)
 
 
-def test_where_the_tests_run_nothing_is_broken_and_every_part_was_looked_at():
+def test_nothing_is_broken_here_and_every_part_was_checked():
     report = doctor.examine()
     assert report.healthy, report.text()
-    states = {one.what: one.state for one in report.findings}
+    states = {finding.what: finding.state for finding in report.findings}
     needed = ("Python", "packages", "widgets", "compiler", "simulator", "recordings")
     assert all(states[what] == WORKS for what in needed)
     assert list(states) == [*needed[:4], "headers", "disassembler", "simulator", "GPU", "recordings", "cache"]
 
 
-def test_a_python_without_any_package_gets_a_report_and_exit_status_1():
+def test_bare_python_gets_a_report_and_exit_status_1():
     command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"]
     command[-1] += "from helpers import doctor; sys.exit(doctor.main())"
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -59,15 +59,15 @@ def test_a_missing_package_is_named(monkeypatch):
     assert packages.state == BROKEN and "1 of" in packages.observation and "pillow" in packages.observation
 
 
-def test_code_without_the_files_of_the_course_is_told_apart(monkeypatch, tmp_path):
+def test_code_without_the_files_of_the_course_is_recognised(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "ROOT", tmp_path)
-    found = finding("packages")
-    assert found.state == BROKEN
-    assert found.observation.startswith(f"{tmp_path} holds no pyproject.toml")
-    assert found.observation.endswith("in its folder.")
+    packages = finding("packages")
+    assert packages.state == BROKEN
+    assert packages.observation.startswith(f"{tmp_path} holds no pyproject.toml")
+    assert packages.observation.endswith("in its folder.")
 
 
-def test_another_version_than_the_pinned_one_is_told_and_is_no_failure(monkeypatch):
+def test_another_version_than_pinned_is_named_but_no_failure(monkeypatch):
     monkeypatch.setattr(doctor, "_pins", lambda: {"numpy": {"1.0"}})
     packages = finding("packages")
     assert packages.state == WORKS and "(tested with 1.0)" in packages.observation
@@ -81,11 +81,11 @@ def test_a_header_that_is_not_there_is_named_alone(monkeypatch):
     assert headers.observation == "Kernels that include <thrust/no_such_header.h> cannot be compiled."
 
 
-def test_a_setting_that_cannot_be_satisfied_is_answered_by_the_doors_own_sentence(monkeypatch):
+def test_unsatisfiable_setting_is_answered_by_the_doors_sentence(monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "abacus")
-    found = finding("GPU")
-    assert found.state == BROKEN
-    assert found.sentence == f"{gpu.BACKEND_VARIABLE}='abacus' is not known: choose auto, gpu or simulator."
+    gpu_finding = finding("GPU")
+    assert gpu_finding.state == BROKEN
+    assert gpu_finding.sentence == f"{gpu.BACKEND_VARIABLE}='abacus' is not known: choose auto, gpu or simulator."
 
 
 def test_a_wrong_result_of_the_simulator_is_noticed(monkeypatch):
@@ -104,8 +104,8 @@ def test_a_missing_disassembler_is_no_failure(monkeypatch):
         raise compiler.NvdisasmMissing("nvdisasm is not installed.")
 
     monkeypatch.setattr(compiler, "disassemble", missing)
-    found = finding("disassembler")
-    assert found.state == NOT_HERE and found.sentence == "nvdisasm is not installed."
+    disassembler = finding("disassembler")
+    assert disassembler.state == NOT_HERE and disassembler.sentence == "nvdisasm is not installed."
 
 
 def test_no_recordings_are_a_failure(monkeypatch):
@@ -116,22 +116,22 @@ def test_no_recordings_are_a_failure(monkeypatch):
 @pytest.mark.parametrize(
     ("folder", "sentence"), [("off", "every kernel is compiled anew"), ("{}/file", "cannot be kept")]
 )
-def test_a_cache_that_is_off_or_cannot_be_written_is_told(monkeypatch, tmp_path, folder, sentence):
+def test_a_cache_that_is_off_or_read_only_is_named(monkeypatch, tmp_path, folder, sentence):
     (tmp_path / "file").touch()
     monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, folder.format(tmp_path))
-    found = finding("cache")
-    assert found.state == NOT_HERE and sentence in found.observation
+    cache_finding = finding("cache")
+    assert cache_finding.state == NOT_HERE and sentence in cache_finding.observation
 
 
-def test_one_broken_check_stops_no_other_and_says_what_was_raised(monkeypatch):
+def test_broken_check_stops_no_other_and_says_what_was_raised(monkeypatch):
     def breaks() -> Finding:
         raise RuntimeError("the disk is upside down\nsecond line")
 
     monkeypatch.setattr(doctor, "_compiler", breaks)
     report = doctor.examine()
     assert not report.healthy
-    broken = [one for one in report.findings if one.state == BROKEN]
-    assert [one.sentence for one in broken] == [f"RuntimeError: the disk is upside down. {doctor.SET_UP}"]
+    broken = [finding for finding in report.findings if finding.state == BROKEN]
+    assert [finding.sentence for finding in broken] == [f"RuntimeError: the disk is upside down. {doctor.SET_UP}"]
 
 
 def test_the_report_reads_the_same_as_text_and_as_html():
@@ -147,7 +147,7 @@ def test_the_report_reads_the_same_as_text_and_as_html():
 
 
 @pytest.mark.parametrize("command", ["helpers.profile", "helpers.exercises", "helpers.tools.measuring"])
-def test_a_command_in_a_python_without_packages_ends_in_a_sentence(command):
+def test_command_in_a_bare_python_ends_in_a_sentence(command):
     done = subprocess.run(
         [sys.executable, "-S", "-m", command, "--help"], capture_output=True, text=True, cwd=ROOT, timeout=60
     )

@@ -59,14 +59,14 @@ def test_what_the_code_of_a_page_imports_is_there(page):
                 assert hasattr(import_module(node.module), alias.name) or find_spec(whole), whole
 
 
-def test_the_page_names_every_explorer_and_says_which_take_a_kernel_of_ones_own():
+def test_page_names_every_explorer_and_which_take_own_kernels():
     section = re.search(
         r"^## Explorers for your own kernel\n.*?```\n\n(.*?)\n\n##", OWN_KERNELS, re.MULTILINE | re.DOTALL
     )[1]
     own, without = (set(re.findall(r"`(\w+)`", part)) for part in section.split(";")[:2])
     folder = Path(pictures.__file__).parent
-    found = {path.parent.name: path.read_text(encoding="utf-8") for path in folder.glob("*/explorer.py")}
-    explorers = {name: re.search(r"^def explore\((.*?)\) ->", text, re.M | re.S) for name, text in found.items()}
+    texts = {path.parent.name: path.read_text(encoding="utf-8") for path in folder.glob("*/explorer.py")}
+    explorers = {name: re.search(r"^def explore\((.*?)\) ->", text, re.M | re.S) for name, text in texts.items()}
     takes_own = {
         name: re.search("own: (Own|OwnKernel)\\b", head[1]) is not None for name, head in explorers.items() if head
     }
@@ -82,7 +82,7 @@ def test_roads_have_five_stops_and_the_page_fits_a_screen():
     assert len(page.splitlines()) <= 60
 
 
-def test_the_readme_sells_in_few_words_before_it_shows_the_notebooks():
+def test_readme_sells_in_few_words_before_the_notebooks():
     readme = PAGES[0].read_text(encoding="utf-8")
     before_the_first_fold = re.sub(
         r"<!--.*?-->|<[^>]+>|\]\([^)]*\)", " ", readme.split("<details>")[0], flags=re.DOTALL

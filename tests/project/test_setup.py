@@ -23,11 +23,11 @@ TESTED = [(3, 11), (3, 12), (3, 13)]
 @pytest.fixture
 def pythons(monkeypatch):
     """Pythons by path, in place of those of this machine: a path that is not here does not start."""
-    found = {"/bin/new": (3, 12), "/bin/newest": (3, 15), "/bin/old": (3, 10)}
-    monkeypatch.setattr(setup, "version_of", found.get)
+    pythons = {"/bin/new": (3, 12), "/bin/newest": (3, 15), "/bin/old": (3, 10)}
+    monkeypatch.setattr(setup, "version_of", pythons.get)
 
 
-def test_the_python_that_runs_set_up_is_used_where_it_is_a_tested_one():
+def test_python_running_set_up_is_used_if_it_is_a_tested_one():
     assert os.path.realpath(setup.python_request("", TESTED, (3, 12))) == os.path.realpath(sys.executable)
 
 
@@ -36,7 +36,7 @@ def test_in_place_of_any_other_uv_looks_for_a_tested_python(running):
     assert setup.python_request("", TESTED, running) == ">=3.11,<3.14"
 
 
-def test_a_requested_python_is_used_or_refused_and_never_replaced_by_another(pythons):
+def test_requested_python_is_used_or_refused_never_replaced(pythons):
     assert setup.python_request("/bin/new", TESTED, (3, 11)) == "/bin/new"
     assert setup.python_request("/bin/newest", TESTED, (3, 11)) == "/bin/newest"
     with pytest.raises(SetupError, match=r"needs Python 3\.11 or newer; found Python 3\.10 \(/bin/old\)\. Install"):
@@ -45,12 +45,12 @@ def test_a_requested_python_is_used_or_refused_and_never_replaced_by_another(pyt
         setup.python_request("/no/python", TESTED, (3, 12))
 
 
-def test_a_python_that_is_too_old_even_for_uv_is_named_with_what_to_do():
+def test_python_too_old_for_uv_is_named_with_what_to_do():
     with pytest.raises(SetupError, match=r"needs Python 3\.11 or newer; found Python 3\.6 .*`make lab PYTHON=/path/to"):
         setup.python_request("", TESTED, (3, 6))
 
 
-def test_a_real_python_tells_its_version_and_one_that_does_not_start_none(tmp_path):
+def test_real_python_gives_its_version_and_a_broken_one_none(tmp_path):
     assert setup.version_of(sys.executable) == sys.version_info[:2]
     assert setup.version_of(str(tmp_path / "none")) is None
     assert setup.version_of("false") is None
@@ -67,7 +67,7 @@ def test_python_without_venv_names_the_debian_package(course):
         setup.get_uv(course, str(python), [])
 
 
-def test_the_script_starts_on_an_old_python_and_needs_nothing_installed():
+def test_script_starts_on_an_old_python_with_nothing_installed():
     tree = ast.parse(Path(setup.__file__).read_text(), feature_version=(3, 7))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
@@ -89,12 +89,12 @@ def test_a_platform_without_compiler_wheels_is_refused_by_name(system, machine, 
     if works:
         setup.check_platform(system, machine)
     else:
-        with pytest.raises(SetupError, match=f"this is {system} on {machine}") as told:
+        with pytest.raises(SetupError, match=f"this is {system} on {machine}") as caught:
             setup.check_platform(system, machine)
-        assert f"\n    {setup.CONTAINER}\n" in str(told.value)
+        assert f"\n    {setup.CONTAINER}\n" in str(caught.value)
 
 
-def test_the_container_has_a_tested_python_and_its_server_is_reached_from_outside():
+def test_container_has_a_tested_python_and_a_reachable_server():
     words = shlex.split(setup.CONTAINER)
     image = next(word for word in words if word.startswith("python:"))
     tested = setup.tested_versions((setup.ROOT / "pyproject.toml").read_text())
@@ -104,13 +104,13 @@ def test_the_container_has_a_tested_python_and_its_server_is_reached_from_outsid
     assert words[words.index("-p") + 1] == f"127.0.0.1:{port}:{port}"
 
 
-def test_jupyterlab_finds_the_settings_of_the_course_and_knows_each_of_them():
+def test_jupyterlab_finds_and_knows_each_course_setting():
     settings = "helpers/jupyter/overrides.json"
     wheel = tomllib.loads((setup.ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    place = Path(sys.prefix) / wheel["shared-data"][settings]
-    assert place == Path(get_app_dir()) / "settings" / "overrides.json"
+    settings_file = Path(sys.prefix) / wheel["shared-data"][settings]
+    assert settings_file == Path(get_app_dir()) / "settings" / "overrides.json"
     changed = json.loads((setup.ROOT / settings).read_text())
-    assert json.loads(place.read_text()) == changed
+    assert json.loads(settings_file.read_text()) == changed
     for plugin, values in changed.items():
         package, name = plugin.split(":")
         schema = Path(get_app_dir()) / "schemas" / package / f"{name}.json"
@@ -147,12 +147,12 @@ def test_the_driver_itself_says_whether_there_is_a_gpu(tmp_path, init, count, ve
     library = tmp_path / "libdriver.so"
     defines = [f"-DINIT={init}", f"-DCOUNT={count}", f"-DVERSION={version}"]
     subprocess.run(["cc", "-shared", "-fPIC", *defines, "-o", library, source], check=True)
-    found = setup.find_gpu(str(library))
-    assert found.usable is usable
-    assert re.search(words, found.reason)
+    gpu = setup.find_gpu(str(library))
+    assert gpu.usable is usable
+    assert re.search(words, gpu.reason)
 
 
-def test_an_environment_is_current_only_for_the_same_place_inputs_python_and_extras():
+def test_environment_is_current_for_unchanged_inputs_only():
     stamp = {"root": "/course", "inputs": "digest", "python": "/bin/new", "extras": ["gpu", "test"]}
     wanted = {"root": "/course", "inputs": "digest", "python": "", "extras": []}
     assert setup.is_current(stamp, wanted)
@@ -180,7 +180,7 @@ def test_what_uv_and_pip_say_becomes_a_sentence(log, sentence):
     assert re.search(sentence, setup.explain(log.splitlines()))
 
 
-def test_uv_hears_what_pip_is_told_of_a_mirror_and_its_own_settings_come_first(monkeypatch, tmp_path):
+def test_uv_takes_pips_mirror_and_prefers_its_own_settings(monkeypatch, tmp_path):
     monkeypatch.setattr(setup, "program", lambda environment, name: sys.executable)
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
     for name in ("PIP_INDEX_URL", "UV_DEFAULT_INDEX"):
@@ -232,7 +232,7 @@ def test_set_up_without_network_says_so_and_leaves_no_stamp(course):
     assert setup.read_stamp(course / ".venv") == {}
 
 
-def test_set_up_makes_the_environment_installs_by_the_pins_and_remembers(course):
+def test_set_up_makes_the_environment_by_the_pins_and_remembers(course):
     python = setup.program(course / ".venv", "python")
     with_uv(course, f"mkdir -p {python.parent} && ln -sf {sys.executable} {python}")
     outcome = run_set_up(course, "--extra", "test", "--python", sys.executable)
@@ -251,7 +251,7 @@ def test_set_up_makes_the_environment_installs_by_the_pins_and_remembers(course)
     assert len((course / "uv.log").read_text().splitlines()) == 3
 
 
-def test_an_install_that_fails_leaves_no_stamp_and_is_told_in_uvs_words(course):
+def test_failed_install_leaves_no_stamp_and_quotes_uv(course):
     python = setup.program(course / ".venv", "python")
     makes = f"mkdir -p {python.parent} && ln -sf {sys.executable} {python}"
     with_uv(course, f'[ "$1" = venv ] || {{ echo "no such"; exit 2; }}\n{makes}')

@@ -56,11 +56,11 @@ def merge(date, rows, folder, suite="ladder"):
 
 
 def test_gflops_are_two_m_n_k_over_the_median():
-    one = measurement(size=1000, ms=2.0, cublas_ms=0.5)
-    assert one.gflops == pytest.approx(1000)
-    assert one.cublas_gflops == pytest.approx(4000)
-    assert one.of_cublas == pytest.approx(0.25)
-    assert one.spread == pytest.approx(0.5)
+    row = measurement(size=1000, ms=2.0, cublas_ms=0.5)
+    assert row.gflops == pytest.approx(1000)
+    assert row.cublas_gflops == pytest.approx(4000)
+    assert row.of_cublas == pytest.approx(0.25)
+    assert row.spread == pytest.approx(0.5)
 
 
 def test_a_timing_is_the_median_and_the_quartiles():
@@ -82,15 +82,15 @@ def test_the_geometric_mean_of_a_ratio_and_its_inverse_is_one():
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def test_rows_are_kept_in_the_order_of_the_ladder_and_of_the_steps_after_it(tmp_path):
+def test_rows_are_kept_in_the_order_of_ladder_and_later_steps(tmp_path):
     names = ("persistent", "coalesced", "exchanged", "naive", "pinned")
     params = {name: dict(get(name).params) for name in names}
     file = merge("1", [row(kernel=name, params=params[name]) for name in names], tmp_path, suite="steps")
-    kept = [one["kernel"] for one in json.loads(file.read_text(encoding="utf-8"))["rows"]]
+    kept = [row["kernel"] for row in json.loads(file.read_text(encoding="utf-8"))["rows"]]
     assert kept == ["naive", "coalesced", "pinned", "exchanged", "persistent"]
 
 
-def test_a_second_run_replaces_what_it_measured_again_and_keeps_the_rest(tmp_path):
+def test_second_run_replaces_what_it_measured_and_keeps_the_rest(tmp_path):
     merge("first", [row(size=128, ms=2), row(size=256, ms=3)], tmp_path)
     file = merge("second", [row(size=256, ms=4), row(size=512, ms=5)], tmp_path)
     content = json.loads(file.read_text(encoding="utf-8"))
@@ -154,8 +154,8 @@ def test_suite_has_its_file_and_searches_stay_out_of_all(tmp_path):
     merge("now", [row(kernel="autotuned", ms=2)], tmp_path)
     merge("now", [row(kernel="autotuned", ms=1)], tmp_path, "finals")
     assert recordings.gpus(tmp_path) == ["GPU X"]
-    assert [one.median_ms for one in recordings.load("GPU X", "finals", tmp_path)] == [1.0]
-    assert [one.median_ms for one in recordings.load("GPU X", folder=tmp_path)] == [2.0]
+    assert [row.median_ms for row in recordings.load("GPU X", "finals", tmp_path)] == [1.0]
+    assert [row.median_ms for row in recordings.load("GPU X", folder=tmp_path)] == [2.0]
 
 
 def test_what_is_written_anew_is_read_anew(tmp_path):
@@ -168,7 +168,7 @@ def test_what_is_written_anew_is_read_anew(tmp_path):
 # --- the recordings that the course ships ----------------------------------------------------------------------------
 
 
-def test_the_shipped_recordings_cover_the_ladder_and_the_block_shapes():
+def test_shipped_recordings_cover_the_ladder_and_block_shapes():
     recorded = {(r.kernel, tuple(r.params.items()), r.M) for r in recordings.load(suite="ladder")}
     wanted = {
         (kernel.name, tuple(at_shape(kernel, size, size, size).params.items()), size)
@@ -182,9 +182,11 @@ def test_the_shipped_recordings_cover_the_ladder_and_the_block_shapes():
     assert shapes == {(name, (*shape, 1)) for name in ("naive", "coalesced") for shape in block_shapes()}
 
 
-def test_the_shipped_recordings_have_the_double_buffering_story_and_the_tiles():
+def test_shipped_recordings_have_double_buffering_and_the_tiles():
     sweeps = {(r.kernel, tuple(r.params.items()), r.M) for r in recordings.load(suite="sweep")}
-    assert sweeps == {(one.name, tuple(one.params.items()), group.M) for group in sweep() for one in group.kernels}
+    assert sweeps == {
+        (kernel.name, tuple(kernel.params.items()), group.M) for group in sweep() for kernel in group.kernels
+    }
     recorded = {(r.kernel, tuple(r.params.items())) for r in recordings.load(suite="tiles")}
     assert recorded == {(kernel.name, tuple(kernel.params.items())) for kernel in tiles()[0].kernels}
 
@@ -199,7 +201,7 @@ def test_what_was_recorded_is_the_code_that_the_course_shows(suite):
         )
 
 
-def test_a_comment_may_change_after_the_recording_and_an_instruction_may_not():
+def test_comment_may_change_after_recording_but_no_instruction():
     class Changed:
         def __init__(self, old, new):
             self.source = get("naive").source.replace(old, new)
@@ -208,14 +210,14 @@ def test_a_comment_may_change_after_the_recording_and_an_instruction_may_not():
     assert code_sha256(Changed("alpha *", "alpha +")) != code_sha256(get("naive"))
 
 
-def test_the_autotuned_kernel_is_found_with_the_parameters_of_the_shape():
+def test_autotuned_kernel_is_found_with_its_shapes_parameters():
     small, large = (recordings.gflops(get("autotuned"), size, size, size) for size in (256, 4096))
     assert dict(small.params) == dict(autotuned(256, 256, 256).params) != dict(large.params)
     assert recordings.find(get("sliced_k"), 256, 256, 256).kernel == "sliced_k"
 
 
 @pytest.mark.parametrize("name", [kernel.name for kernel in LADDER if kernel.chosen_by_shape])
-def test_of_a_kernel_whose_parameters_are_chosen_by_shape_one_row_a_shape_is_kept(name, tmp_path):
+def test_kernel_chosen_by_shape_keeps_one_row_a_shape(name, tmp_path):
     old, new = row(kernel=name, params={"BM": 1}), row(kernel=name, params={"BM": 2})
     for suite in ("ladder", "search"):
         merge("first", [old], tmp_path, suite)
@@ -231,27 +233,27 @@ def test_every_shipped_row_was_verified_and_names_its_run(suite):
     content = recordings.raw(devices.DEFAULT.name, suite)
     for r in content["rows"]:
         assert 0 < r["error"] <= tolerance(r["K"])
-        one = Measurement.from_row(r, content["gpu"])
-        assert 0 < one.time.lower_ms <= one.median_ms <= one.time.upper_ms
+        row = Measurement.from_row(r, content["gpu"])
+        assert 0 < row.time.lower_ms <= row.median_ms <= row.time.upper_ms
         run = content["runs"][r["run"]]
         assert run["gpu"] == content["gpu"] and len(run["commit"].removesuffix("-modified")) == 40
         assert all(run[name] for name in ("driver", "cuda_driver", "nvrtc", "cublas", "cupy", "date"))
         assert "MHz" in run["clocks_under_load"]["clocks.sm"]
 
 
-def test_cublas_reaches_most_of_the_peak_in_the_shipped_recordings_and_never_more():
+def test_recorded_cublas_is_below_and_mostly_near_the_peak():
     peak = devices.DEFAULT.peak_fp32_gflops
     largest = max(recordings.load(suite="ladder"), key=lambda r: r.flops)
     assert 0.7 < largest.cublas_gflops / peak < 1
 
 
 def test_a_recorded_shape_is_found_exactly_and_labelled():
-    found = recordings.gflops(get("naive"), 4096, 4096, 4096)
-    assert (found.M, found.kernel, found.label) == (4096, "naive", "recorded on NVIDIA H200")
-    assert 450 < found.gflops < 550
+    answer = recordings.gflops(get("naive"), 4096, 4096, 4096)
+    assert (answer.M, answer.kernel, answer.label) == (4096, "naive", "recorded on NVIDIA H200")
+    assert 450 < answer.gflops < 550
 
 
-def test_a_shape_that_was_not_recorded_is_answered_with_those_that_were():
+def test_unrecorded_shape_is_answered_with_the_recorded_ones():
     with pytest.raises(recordings.NoRecording) as error:
         recordings.gflops(get("naive"), 100, 100, 100)
     assert "naive (block_x=32, block_y=32) at 100×100×100 was not recorded on NVIDIA H200" in str(error.value)
@@ -261,27 +263,27 @@ def test_a_shape_that_was_not_recorded_is_answered_with_those_that_were():
 # --- how fast is it? --------------------------------------------------------------------------------------------------
 
 
-def test_without_a_gpu_the_answer_is_the_recording_with_its_label():
+def test_without_a_gpu_the_answer_is_the_labelled_recording():
     answer = performance(get("naive"), 4096, 4096, 4096)
     assert answer.measurement == recordings.find(get("naive"), 4096, 4096, 4096)
     assert answer.sentence.startswith("naive at 4096×4096×4096: ")
     assert answer.sentence.endswith("of cuBLAS, recorded on NVIDIA H200")
 
 
-def test_without_the_exact_shape_the_nearest_one_answers_and_says_so():
+def test_without_the_exact_shape_the_nearest_answers_and_says_so():
     answer = performance(get("naive"), 500, 600, 550)
     assert answer.measurement.M == 512
     assert "; 500×600×550 itself was not recorded, this is the nearest shape that was" in answer.sentence
 
 
-def test_the_nearest_shape_is_near_in_every_dimension_not_in_operations_alone():
+def test_nearest_shape_is_near_in_every_dimension():
     row = performance(get("naive"), 250, 250, 260).measurement
     assert (row.M, row.N, row.K) == (256, 256, 256)  # 1×4096×4096 has as many operations
     row = performance(get("naive"), 2, 4000, 4000).measurement
     assert (row.M, row.N, row.K) == (1, 4096, 4096)
 
 
-def test_a_kernel_that_nobody_measured_gets_a_sentence_instead_of_a_number():
+def test_unmeasured_kernel_gets_a_sentence_instead_of_a_number():
     answer = performance(get("naive").replace(block_x=24, block_y=4), 2048, 2048, 2048)
     assert answer.measurement is None
     assert answer.sentence == (
@@ -293,13 +295,13 @@ def test_a_kernel_that_nobody_measured_gets_a_sentence_instead_of_a_number():
 # --- suites -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_ladder_suite_times_all_kernels_together_at_each_size():
+def test_ladder_suite_times_all_kernels_together_at_each_size():
     groups = ladder()
     assert [group.M for group in groups] == list(LADDER_SIZES)
     assert all(group.kernels == LADDER + UPPER for group in groups)
 
 
-def test_the_block_suite_has_every_shape_of_16_to_1024_threads_in_both_axis_orders():
+def test_block_suite_has_all_shapes_of_16_to_1024_in_both_orders():
     shapes = block_shapes()
     assert {(32, 1), (1, 32), (16, 16), (8, 4), (1024, 1), (1, 1024), (4, 4)} <= set(shapes)
     assert len(shapes) == len(set(shapes)) == 56

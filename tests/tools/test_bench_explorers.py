@@ -15,7 +15,7 @@ def test_every_explorer_is_moved_and_timed(name):
     assert all(move.explorer == name and move.milliseconds > 1 and move.processor > 0.5 for move in moves)
 
 
-def test_moves_that_compile_are_told_apart():
+def test_moves_that_compile_are_counted_apart():
     moves = list(bench.tile_phases_moves(1))
     assert [move.compiles for move in moves] == [False, False, True]
 
@@ -34,10 +34,10 @@ def test_every_explorer_can_be_timed_and_set_at_random():
     assert bench.EXPLORERS.keys() == bench.MODULES.keys()
 
 
-def test_random_settings_are_counted_and_memory_is_told():
-    found = bench.endurance("scheduler", 20)
-    assert found.shown == {"picture": 20} and 1 < found.milliseconds < 5000
-    assert found.grown is None or abs(found.grown) < 100
+def test_random_settings_and_memory_are_reported():
+    moves = bench.endurance("scheduler", 20)
+    assert moves.shown == {"picture": 20} and 1 < moves.milliseconds < 5000
+    assert moves.grown is None or abs(moves.grown) < 100
 
 
 def test_a_table_of_random_settings_has_a_row_for_each_explorer(capsys):
@@ -48,6 +48,6 @@ def test_a_table_of_random_settings_has_a_row_for_each_explorer(capsys):
 
 
 @pytest.mark.parametrize("wrong", [["--random"], ["--random", "four"], ["--random", "2"]])
-def test_a_number_of_settings_that_is_none_is_answered_in_a_sentence(wrong):
+def test_number_of_settings_that_is_none_gets_a_sentence(wrong):
     with pytest.raises(SystemExit, match="Say how many settings, at least 5: --random 200"):
         bench.main(wrong)

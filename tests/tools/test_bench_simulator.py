@@ -30,7 +30,7 @@ def test_a_wrong_kernel_is_not_measured(monkeypatch):
         bench.measure(gemm_kernels.get("naive"), 16, "ptx", 1)
 
 
-def test_the_table_has_a_row_for_each_kernel_and_says_what_it_cannot_run(monkeypatch, capsys):
+def test_table_has_a_row_per_kernel_and_says_what_cannot_run(monkeypatch, capsys):
     measure = bench.measure
 
     def only_ptx(kernel, size, level, repeats):

@@ -41,7 +41,7 @@ def test_the_map_has_titles_minutes_and_where_the_reader_is(tmp_path):
     assert lines[-1] == "At your own pace these notebooks take about 1 hour."
 
 
-def test_the_table_of_the_readme_links_into_the_folder_and_names_the_routes(tmp_path):
+def test_readme_table_links_the_folder_and_names_the_routes(tmp_path):
     folder = tmp_path / "notebooks"
     folder.mkdir()
     write(folder, "01_loop.ipynb", "# Three loops")
@@ -55,7 +55,7 @@ def test_the_table_of_the_readme_links_into_the_folder_and_names_the_routes(tmp_
     ]
 
 
-def test_a_notebook_that_is_not_in_the_plan_is_named_with_where_to_add_it(tmp_path):
+def test_notebook_missing_from_the_plan_is_named_with_the_remedy(tmp_path):
     write(tmp_path, "03_more.ipynb", "# More")
     with pytest.raises(ValueError, match=r"03_more\.ipynb is not in the plan: add a row to .*/course\.toml"):
         course.table(COURSE, tmp_path)
@@ -69,7 +69,7 @@ def test_long_times_are_rounded_to_the_half_hour(minutes, words):
 MAP = Markers("map", "make format")
 
 
-def test_the_map_is_put_between_its_markers_and_a_second_time_changes_nothing(tmp_path):
+def test_map_is_put_between_its_markers_idempotently(tmp_path):
     path = write(tmp_path, "00_start.ipynb", "# Begin", f"Map:\n{MAP.begin}\n{MAP.end}\nEnd.")
     once = course.in_notebook(path.read_text(), MAP, "the map", path.name)
     cell = form.read(once).cells[1]
@@ -84,7 +84,7 @@ def test_a_notebook_without_the_markers_is_refused_in_a_sentence(tmp_path):
         course.in_notebook(path.read_text(), MAP, "the map", path.name)
 
 
-def test_a_repository_on_github_gets_buttons_for_colab_and_binder_and_no_other_does():
+def test_only_a_github_repository_gets_colab_and_binder_buttons():
     first = f"notebooks/{plan.course().notebooks[0].file}"
     assert (ROOT / first).exists()
     buttons = course.badges("https://github.com/someone/gemm.git", first)
@@ -110,10 +110,10 @@ def written(folder: Path) -> Path:
     return folder
 
 
-def test_the_notes_for_the_speaker_lie_beside_the_notebook_step_by_step(tmp_path):
+def test_speaker_notes_lie_beside_the_notebook_step_by_step(tmp_path):
     folder = written(tmp_path)
-    found = speaker.notes(folder / "00_start.ipynb")
-    assert found == {1: speaker.Note(3, "Say."), 2: speaker.Note(4, "**Say** it.\n\n**Ask** why.")}
+    notes = speaker.notes(folder / "00_start.ipynb")
+    assert notes == {1: speaker.Note(3, "Say."), 2: speaker.Note(4, "**Say** it.\n\n**Ask** why.")}
     assert steps.titles(folder / "00_start.ipynb") == {1: "Question: why?", 2: "See", 3: "Do"}
     assert speaker.notes(folder / "02_x.ipynb") == {}
 
@@ -122,7 +122,7 @@ def test_the_notes_for_the_speaker_lie_beside_the_notebook_step_by_step(tmp_path
     ("section", "said"),
     [("## Say this", "is not a step and its minutes"), ("## 1 · 2 minutes", "step 1 has two notes")],
 )
-def test_notes_that_cannot_be_told_apart_are_refused(tmp_path, section, said):
+def test_ambiguous_notes_are_refused(tmp_path, section, said):
     noted(tmp_path, "00_start.ipynb", "## 1 · 3 minutes", "Say.", section, "Say.")
     with pytest.raises(ValueError, match=rf"00_start\.md: .*{said}"):
         speaker.notes(tmp_path / "00_start.ipynb")
@@ -152,7 +152,7 @@ def test_route_without_minutes_or_notebook_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("route", plan.course().routes, ids=lambda route: route.name)
-def test_a_route_fits_into_its_time_and_never_goes_on_for_more_than_ninety_minutes(route):
+def test_route_fits_its_time_in_stretches_of_ninety_minutes(route):
     assert 0.9 * route.at_most <= steps.route_minutes(route, plan.course(), plan.FOLDER) <= route.at_most
     stretch = 0
     for stop in route.stops:
@@ -162,11 +162,11 @@ def test_a_route_fits_into_its_time_and_never_goes_on_for_more_than_ninety_minut
 
 
 @pytest.mark.parametrize("number", plan.course().numbers)
-def test_every_step_has_one_note_for_the_speaker_with_what_to_say_and_to_ask(number):
+def test_every_step_has_one_speaker_note_to_say_and_to_ask(number):
     path = plan.course().notebook(number).path
-    found = speaker.notes(path)
-    assert set(found) == set(steps.titles(path))
-    assert all("**Say** " in note.text and "**Ask** " in note.text for note in found.values())
+    notes = speaker.notes(path)
+    assert set(notes) == set(steps.titles(path))
+    assert all("**Say** " in note.text and "**Ask** " in note.text for note in notes.values())
 
 
 def test_readme_map_and_routes_are_up_to_date():

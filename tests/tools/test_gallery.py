@@ -10,7 +10,7 @@ from helpers.tools.gallery import page as gallery
 from helpers.tools.gallery.pictures import PICTURES
 
 
-def test_every_stored_picture_is_found_with_its_cell_and_its_alternative_text(tmp_path):
+def test_every_stored_picture_is_found_with_cell_and_alt_text(tmp_path):
     bundle = {"image/png": ["AAAA", "BBBB"], "text/plain": "plain <caption>"}
     outputs = [
         {"output_type": "stream", "text": "no picture"},
@@ -19,12 +19,12 @@ def test_every_stored_picture_is_found_with_its_cell_and_its_alternative_text(tm
     ]
     path = tmp_path / "00-x.ipynb"
     path.write_text(json.dumps({"cells": [{"cell_type": "markdown"}, {"cell_type": "code", "outputs": outputs}]}))
-    found = gallery.stored_pictures(path)
-    assert found == [
+    pictures = gallery.stored_pictures(path)
+    assert pictures == [
         gallery.Stored("00-x.ipynb", 2, "AAAABBBB", "a & b"),
         gallery.Stored("00-x.ipynb", 2, "AAAABBBB", "plain <caption>"),
     ]
-    page = gallery.notebooks_page(found)
+    page = gallery.notebooks_page(pictures)
     assert "<h1>2 pictures in 1 notebooks</h1>" in page
     assert page.count('src="data:image/png;base64,AAAABBBB"') == 2
     assert "00-x.ipynb, cell 2: a &amp; b" in page and "plain &lt;caption&gt;" in page
@@ -47,7 +47,7 @@ def test_the_page_shows_each_setting_beside_its_caption(tmp_path, monkeypatch):
     assert all(f'href="#{picture.name}"' in page and f'id="{picture.name}"' in page for picture in chosen)
 
 
-def test_one_command_writes_both_pages_and_each_leads_to_the_other(tmp_path, capsys):
+def test_one_command_writes_both_pages_with_links_to_each_other(tmp_path, capsys):
     assert gallery.main([str(tmp_path), "diff"]) == 0
     printed = capsys.readouterr().out
     figures, stored = (tmp_path / name for name in ("index.html", "notebooks.html"))
@@ -56,6 +56,6 @@ def test_one_command_writes_both_pages_and_each_leads_to_the_other(tmp_path, cap
     assert stored.read_text().count("<figure>") > 50 and 'href="index.html"' in stored.read_text()
 
 
-def test_a_name_that_no_picture_has_is_answered_with_those_there_are(tmp_path, capsys):
+def test_name_without_a_picture_is_answered_with_existing_ones(tmp_path, capsys):
     assert gallery.main([str(tmp_path), "cubism"]) == 1
     assert "No picture is called like cubism; there are 00-first-launch, 00-bars" in capsys.readouterr().err

@@ -7,9 +7,10 @@ from helpers.plan import BrokenPlan, Course, Notebook
 from helpers.tools.notebooks import form, head
 
 NAMES = ("start", "loop", "threads", "coalescing", "tiles", "occupancy")
-TOLD = "One.\nTwo.\nThree.\n"
+SUMMARY = "One.\nTwo.\nThree.\n"
 ROWS = [
-    Notebook(f"{n:02}_{name}.ipynb", f"About {name}", name, "An idea", 10 * n + 5, TOLD) for n, name in enumerate(NAMES)
+    Notebook(f"{n:02}_{name}.ipynb", f"About {name}", name, "An idea", 10 * n + 5, SUMMARY)
+    for n, name in enumerate(NAMES)
 ]
 COURSE = Course(tuple(ROWS), routes=())
 
@@ -21,7 +22,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_first_the_last_and_one_between_show_their_neighbours(folder):
+def test_first_last_and_middle_show_their_neighbours(folder):
     assert head.trail("00", COURSE, folder) == (
         "*Notebook 00 of the course:* **start (you are here)** → [loop](01_loop.ipynb) → threads → …"
     )
@@ -34,7 +35,7 @@ def test_the_first_the_last_and_one_between_show_their_neighbours(folder):
         head.trail("15", COURSE, folder)
 
 
-def test_heading_line_and_minutes_are_written_anew_and_nothing_else(folder):
+def test_only_heading_line_and_minutes_are_written_anew(folder):
     text = "# Old title\n\n*Notebook 01 of the course: an old\nline → …*\n\n**250 minutes.** More. **1 minute** of it."
     once = head.with_head(text, COURSE, folder)
     assert once == (
@@ -46,13 +47,13 @@ def test_heading_line_and_minutes_are_written_anew_and_nothing_else(folder):
 
 
 @pytest.mark.parametrize("text", ["# Title\n\n**3 minutes.** No line.", "# Title\n\n*Notebook 77 of the course:* …"])
-def test_a_text_that_names_no_notebook_of_the_plan_stays_as_it_is(text, folder):
+def test_text_naming_no_planned_notebook_stays_as_it_is(text, folder):
     assert head.with_head(text, COURSE, folder) == text
 
 
-@pytest.mark.parametrize("one", plan.course().notebooks, ids=lambda one: one.number)
-def test_a_notebook_has_the_head_that_the_plan_gives_it(one):
-    first = form.read(one.path.read_text(encoding="utf-8")).cells[0].source
-    assert first.startswith(f"# {one.title}\n\n{head.trail(one.number, plan.course(), plan.FOLDER)}\n\n> ")
-    assert " ".join(one.told.split()) in first.replace("\n> ", " ")
-    assert f"\n\n**{head.minutes(one)}** You need " in first
+@pytest.mark.parametrize("notebook", plan.course().notebooks, ids=lambda notebook: notebook.number)
+def test_a_notebook_has_the_head_that_the_plan_gives_it(notebook):
+    first = form.read(notebook.path.read_text(encoding="utf-8")).cells[0].source
+    assert first.startswith(f"# {notebook.title}\n\n{head.trail(notebook.number, plan.course(), plan.FOLDER)}\n\n> ")
+    assert " ".join(notebook.summary.split()) in first.replace("\n> ", " ")
+    assert f"\n\n**{head.minutes(notebook)}** You need " in first

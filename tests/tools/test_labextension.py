@@ -18,7 +18,7 @@ def test_it_was_built_from_the_source_as_it_stands():
     assert digest == labextension.digest_of_source(), "the source was changed: make labextension"
 
 
-def test_what_is_kept_is_small_and_names_no_address_of_a_registry():
+def test_what_is_kept_is_small_and_names_no_registry():
     assert sum(path.stat().st_size for path in BUILT) < 100_000
     assert not [path.name for path in BUILT if path.suffix == ".map"]
     assert not [path.name for path in BUILT if re.search(r"https?://|sourceMappingURL", path.read_text())]
@@ -61,5 +61,5 @@ def test_the_lines_that_a_verdict_names_are_found(text, lines):
         f"import {{namedLines}} from {module!r}; console.log(JSON.stringify(Object.fromEntries(namedLines({outputs}))))"
     )
     command = ["node", "--no-warnings", "--input-type=module", "--eval", code]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert json.loads(told) == {line: severity or "error" for line, severity in lines.items()}
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert json.loads(printed) == {line: severity or "error" for line, severity in lines.items()}

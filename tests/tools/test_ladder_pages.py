@@ -16,7 +16,7 @@ def test_the_ladder_in_the_readme_is_what_the_recordings_say():
     assert ladder.main([]) == 0, "run `make picture`"
 
 
-def test_the_page_of_speeds_says_of_how_many_launches_a_median_is():
+def test_page_of_speeds_says_how_many_launches_a_median_has():
     rows = recordings.load(suite="ladder")
     fewest = {size: min(row.time.repeats for row in rows if size == row.M) for size in (128, 1024, 2048, 4096)}
     sentence = (
@@ -34,7 +34,7 @@ def test_every_kernel_has_a_line_and_cublas_has_the_last():
     assert f"| {naive.gflops:.0f} | {naive.of_cublas:.0%} |" in lines[0]
 
 
-def test_every_recorded_shape_of_the_last_kernel_has_a_line_with_its_ratio():
+def test_last_kernels_recorded_shapes_have_lines_with_ratios():
     rows = [row for row in recordings.load() if row.kernel == RUNGS[-1].name]
     lines = ladder.shapes_table(rows, 50_000.0).splitlines()[2:]
     assert len(lines) == len(rows)
@@ -74,7 +74,7 @@ def test_the_pictures_are_small_pngs_for_light_and_dark_pages():
     assert corners[0] == 3 * 255 and corners[1] < 3 * 40
 
 
-def test_the_log_of_the_last_kernel_has_the_table_of_the_recording():
+def test_last_kernels_log_has_the_table_of_the_recording():
     assert kernel_log.main([]) == 0, "run `make picture`"
     rows = recordings.fastest()
     assert kernel_log.section(rows).count("\n| ") == len(rows) + 1, "a line a shape below the head"

@@ -32,7 +32,7 @@ PYTHON = {"00": 26, "01": 33, "02": 48, "03": 45, "04": 70, "05": 55}  # at most
         ("%%cuda naive\n__global__ void sgemm() {}", 0),
     ],
 )
-def test_lines_of_python_are_counted_without_kernels_comments_and_blank_lines(source, lines):
+def test_python_lines_exclude_kernels_comments_and_blank_lines(source, lines):
     assert visible_python(new_code_cell(source)) == lines
     assert visible_python(new_code_cell(source, metadata={"tags": ["hide-input"]})) == 0
     assert visible_python(new_markdown_cell(source)) == 0
@@ -43,8 +43,8 @@ def test_a_notebook_has_its_kernel_written_by_the_learner(number):
     assert COUNTED[number].cuda >= CUDA[number]
 
 
-def test_the_whole_course_has_two_hundred_and_fifty_lines_of_kernels_written():
-    assert sum(one.cuda for one in COUNTED.values()) >= 250
+def test_whole_course_has_250_kernel_lines_to_write():
+    assert sum(counted.cuda for counted in COUNTED.values()) >= 250
 
 
 @pytest.mark.parametrize("number", PYTHON)
@@ -53,7 +53,7 @@ def test_what_only_lays_out_a_table_is_folded_away(number):
 
 
 @pytest.mark.parametrize("number", PYTHON)
-def test_the_first_cell_that_a_reader_sees_has_three_lines_at_most(number):
+def test_first_visible_cell_has_three_lines_at_most(number):
     cells = form.read(plan.course().notebook(number).path.read_text(encoding="utf-8")).cells
     assert 0 < next(filter(None, map(visible_python, cells))) <= 3
 
@@ -62,21 +62,21 @@ def test_the_table_adds_up():
     *_, last = table().splitlines()
     cells = [cell.strip() for cell in last.strip("|").split("|")]
     assert cells[:6] == ["all"] + [
-        str(sum(round(getattr(one, name)) for one in COUNTED.values()))
+        str(sum(round(getattr(counted, name)) for counted in COUNTED.values()))
         for name in ("minutes", "path", "all", "cuda", "python")
     ]
 
 
 @pytest.mark.parametrize("number", COUNTED)
 def test_a_head_says_the_minutes_as_they_are_estimated(number):
-    one = COUNTED[number]
-    assert (one.minutes, one.with_optional) == one.honest
+    counted = COUNTED[number]
+    assert (counted.minutes, counted.with_optional) == counted.honest
 
 
 @pytest.mark.parametrize("number", READ)
 def test_minutes_are_those_that_readers_took(number):
-    one = COUNTED[number]
-    for printed, taken in zip((one.minutes, one.with_optional or one.minutes), TAKEN[number], strict=True):
+    counted = COUNTED[number]
+    for printed, taken in zip((counted.minutes, counted.with_optional or counted.minutes), TAKEN[number], strict=True):
         assert abs(printed - taken) <= 0.25 * taken
 
 
@@ -90,7 +90,7 @@ def test_text_is_read_at_130_words_a_minute():
     assert estimated([new_markdown_cell("word " * 260)], optional=False) == pytest.approx(2)
 
 
-def test_an_exercise_takes_its_task_two_hints_and_each_of_its_lines():
+def test_exercise_takes_its_task_two_hints_and_each_line():
     add = exercises.get("coalesced")
     words = sum(len(text.split()) for text in (add.task, *add.hints[:2]))
     cell = new_code_cell('exercise = exercises.get("coalesced")')
@@ -99,7 +99,7 @@ def test_an_exercise_takes_its_task_two_hints_and_each_of_its_lines():
 
 def test_the_first_kernel_is_typed_within_five_minutes():
     cells = form.read(plan.course().notebook("00").path.read_text(encoding="utf-8")).cells
-    first = next(place for place, cell in enumerate(cells) if cell.source.startswith("%%cuda"))
+    first = next(position for position, cell in enumerate(cells) if cell.source.startswith("%%cuda"))
     assert estimated([cell for cell in cells[:first] if "exercises.get" not in cell.source], optional=False) < 5
 
 
@@ -114,7 +114,7 @@ def test_notebook_10_has_at_most_70_cells():
     assert COUNTED["10"].cells <= 70
 
 
-def test_an_optional_exercise_is_off_the_path_up_to_the_next_text():
+def test_optional_exercise_is_off_the_path_until_the_next_text():
     text = new_markdown_cell("one two " * 65)  # a minute
     challenge, check = new_markdown_cell("**Do 1.** A challenge: write it."), new_code_cell("n01.check_rows(None)")
     assert estimated([text, check], optional=False) == pytest.approx(1 + 4.3)
@@ -122,7 +122,7 @@ def test_an_optional_exercise_is_off_the_path_up_to_the_next_text():
     assert estimated([challenge, check, text], optional=True) == pytest.approx(1 + 4.3, abs=0.1)
 
 
-def test_what_is_folded_does_not_count_but_for_the_answers_of_recall():
+def test_folded_parts_do_not_count_except_recall_answers():
     folded = "<details><summary>Try it</summary>" + "word " * 130 + "</details>"
     assert estimated([new_markdown_cell(folded)], optional=True) == 0
     assert estimated([new_markdown_cell("## 9 · Recall\n\n" + folded)], optional=False) > 1

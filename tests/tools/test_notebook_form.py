@@ -53,7 +53,7 @@ def sentences(notebook: NotebookNode) -> str:
     return "\n".join(form.problems(notebook))
 
 
-def test_a_sound_notebook_has_no_problem_and_mending_changes_nothing():
+def test_sound_notebook_has_no_problem_and_mending_changes_none():
     notebook = sound()
     assert form.problems(notebook) == []
     assert form.mended(notebook) == notebook
@@ -162,7 +162,7 @@ def test_ids_are_unique_and_the_same_for_the_same_text():
     ids = [cell.id for cell in first.cells]
     assert ids == [cell.id for cell in second.cells]
     assert len(set(ids)) == 4
-    assert all(re.fullmatch("[0-9a-f]{8}(-[23])?", one) for one in ids)
+    assert all(re.fullmatch("[0-9a-f]{8}(-[23])?", cell_id) for cell_id in ids)
 
 
 def test_a_cell_in_which_an_idea_is_taught_keeps_its_id():
@@ -174,7 +174,7 @@ def test_a_cell_in_which_an_idea_is_taught_keeps_its_id():
     assert len({cell.id for cell in form.mended(doubled).cells}) == 3
 
 
-def test_the_metadata_of_the_notebook_and_its_format_are_named_and_mended():
+def test_wrong_notebook_metadata_and_format_are_named_and_mended():
     notebook = sound()
     notebook.metadata.kernelspec = NotebookNode(name="conda-env-x", display_name="x", language="python")
     notebook.nbformat_minor = 4
@@ -239,7 +239,7 @@ def test_what_only_the_author_can_decide_is_named_and_left(sentence):
     assert sentence in sentences(form.mended(notebook))
 
 
-def test_a_kernel_that_a_learner_edits_may_be_longer_than_other_code():
+def test_kernel_to_edit_may_be_longer_than_other_code():
     notebook = sound()
     notebook.cells[2].source = kernel_of(form.MAX_KERNEL_LINES)
     assert "lines" not in sentences(notebook)
@@ -276,7 +276,7 @@ def test_a_file_in_another_layout_is_noticed_and_rewritten(tmp_path):
     assert expected.endswith("}\n") and expected.startswith('{\n "cells"')
 
 
-def test_the_command_reports_mends_and_answers_with_its_exit_status(tmp_path, capsys):
+def test_command_reports_mends_and_sets_its_exit_status(tmp_path, capsys):
     path = tmp_path / "00-x.ipynb"
     notebook = sound()
     notebook.cells[2].id = "random"
@@ -297,4 +297,6 @@ def test_the_command_reports_mends_and_answers_with_its_exit_status(tmp_path, ca
 
 def test_every_notebook_of_the_course_is_in_canonical_form():
     broken = {path.name: form.check(path.read_text()) for path in sorted(plan.FOLDER.glob("*.ipynb"))}
-    assert not {name: found for name, found in broken.items() if found}, "`make format` mends what needs no decision"
+    assert not {name: problems for name, problems in broken.items() if problems}, (
+        "`make format` mends what needs no decision"
+    )

@@ -39,7 +39,7 @@ def rival_kernel(tmp_path, monkeypatch):
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
 
 
-def test_a_run_is_stored_canonically_and_a_second_run_changes_no_byte(tmp_path, capsys, monkeypatch, rival_kernel):
+def test_run_is_stored_canonically_and_a_rerun_changes_no_byte(tmp_path, capsys, monkeypatch, rival_kernel):
     monkeypatch.setenv("GEMM_COURSE_BACKEND", "gpu")
     path = stored(tmp_path, CELLS)
     assert run.main([str(path)]) == 0
@@ -53,7 +53,7 @@ def test_a_run_is_stored_canonically_and_a_second_run_changes_no_byte(tmp_path, 
     assert "unchanged, ran in" in capsys.readouterr().out
 
 
-def test_a_cell_that_fails_leaves_the_file_as_it_was_and_is_named(tmp_path, capsys):
+def test_failing_cell_leaves_the_file_and_is_named(tmp_path, capsys):
     path = stored(tmp_path, [v4.new_markdown_cell("# A title"), v4.new_code_cell("undefined_name + 1")])
     before = path.read_text()
     assert run.main([str(path)]) == 1
@@ -63,7 +63,7 @@ def test_a_cell_that_fails_leaves_the_file_as_it_was_and_is_named(tmp_path, caps
     assert "undefined_name + 1" in message and "name 'undefined_name' is not defined" in message
 
 
-def test_whoever_runs_it_no_progress_of_theirs_is_stored(tmp_path, monkeypatch):
+def test_a_run_stores_no_progress_of_its_user(tmp_path, monkeypatch):
     monkeypatch.setenv("GEMM_COURSE_PROGRESS", str(tmp_path / "progress.json"))
     source = "from helpers.exercises import progress\nprogress.note('barriers', solved=True)\nprint(progress.path())"
     notebook = v4.new_notebook(cells=[v4.new_markdown_cell("# T"), v4.new_code_cell(source)])

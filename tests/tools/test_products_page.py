@@ -16,7 +16,7 @@ def test_the_page_on_cublas_has_what_the_recording_says():
     assert products.main([]) == 0, "run `make picture`"
 
 
-def test_a_line_has_the_mean_the_lowest_and_the_share_of_the_roof():
+def test_line_has_the_mean_the_lowest_and_the_share_of_the_roof():
     recording = {
         "provenance": {"gpu": "NVIDIA H200"},
         "rows": [row((1, 2, 3), 0.1, 0.4), row((4, 5, 6), 0.2, 0.2), row((7, 8, 9), 1.0, 2.0, kind="f64 NN")],

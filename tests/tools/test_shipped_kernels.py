@@ -29,20 +29,20 @@ def no_compiler(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("kernel", shipped_kernels.KERNELS, ids=lambda kernel: kernel.name)
-def test_the_first_use_of_a_kernel_of_the_ladder_or_beside_it_needs_no_compiler(kernel, no_compiler):
+def test_first_use_of_a_ladder_or_side_kernel_needs_no_compiler(kernel, no_compiler):
     compiled = shipped_kernels.compiled(kernel)
     assert compiled.source == kernel.source
     assert listing.read(compiled)[0]
 
 
-@pytest.mark.parametrize(("source", "entry"), shipped_kernels.small_ones(), ids=lambda one: one[-24:].strip())
-def test_the_first_use_of_a_kernel_that_an_explorer_steps_through_needs_no_compiler(source, entry, no_compiler):
+@pytest.mark.parametrize(("source", "entry"), shipped_kernels.small_ones(), ids=lambda text: text[-24:].strip())
+def test_first_use_of_an_explorers_kernel_needs_no_compiler(source, entry, no_compiler):
     compiled = compiler.compile(source, entry, options=shipped_kernels.OPTIONS)
     assert listing.read(compiled)[0]
 
 
-@pytest.mark.parametrize("exercise", shipped_kernels.EXERCISES, ids=lambda one: one.name)
-def test_the_first_check_of_an_exercise_compiles_no_known_wrong_kernel(exercise, no_compiler):
+@pytest.mark.parametrize("exercise", shipped_kernels.EXERCISES, ids=lambda exercise: exercise.name)
+def test_first_check_of_an_exercise_compiles_no_known_slip(exercise, no_compiler):
     for source, entry in shipped_kernels.versions(exercise):
         assert compiler.compile(source, entry, options=shipped_kernels.OPTIONS).source == source
 
@@ -59,7 +59,7 @@ def test_what_is_shipped_is_what_the_compiler_and_nvdisasm_make(name, monkeypatc
     made = shipped_kernels.compiled(kernel)
     # The name of a folder and a time are in the module beside the code, and PTX, which is not shipped twice.
     assert dataclasses.replace(made, cubin=b"") == dataclasses.replace(kept, cubin=b""), OUT_OF_DATE
-    code, kept_code = (cubin.read(one.cubin).sections for one in (made, kept))
+    code, kept_code = (cubin.read(kernel.cubin).sections for kernel in (made, kept))
     assert all(kept_code[name] == code[name] for name in code if name.startswith((".text.", ".nv.")))
     assert not any(kept_code[".nv_debug_ptx_txt"].data) and any(code[".nv_debug_ptx_txt"].data)
     assert compiler.disassemble(made) == text
@@ -79,7 +79,7 @@ def test_a_source_that_differs_by_a_letter_is_not_shipped(no_compiler):
         compiler.compile(kernel.source + " ", kernel.entry, options=shipped_kernels.OPTIONS)
 
 
-def test_the_same_entries_give_the_same_file_and_are_read_from_it(tmp_path, monkeypatch):
+def test_same_entries_give_the_same_file_and_are_read_back(tmp_path, monkeypatch):
     first, second = {"b": {"y": b"2" * 100, "x": b"1"}, "c": {"x": b""}}, {"a": {"z": b"3"}}
     paths = [tmp_path / "one.zip", tmp_path / "two.zip"]
     shipped.write([first, second], paths[0])

@@ -68,7 +68,7 @@ def reported(output):
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"])
 @pytest.mark.parametrize(("source", "entry"), [(TILE, "tile<128, 8>"), (SPILLING, "spill"), (LOCAL, "pick")])
-def test_resources_in_the_cubin_are_those_that_the_assembler_reports(source, entry, arch, outputs):
+def test_cubin_resources_are_those_that_the_assembler_reports(source, entry, arch, outputs):
     kernel = compiler.compile(source, entry, arch=arch)
     registers, shared, stack, stores, loads = reported(outputs[-1])
     assert kernel.registers == registers > 0
@@ -95,7 +95,7 @@ def test_every_architecture_that_the_compiler_knows_compiles():
 
 
 @pytest.mark.parametrize(("arch", "base"), [("sm_75", 0x160), ("sm_86", 0x160), ("sm_90", 0x210), ("sm_100", 0x380)])
-def test_parameters_lie_where_the_architecture_puts_them_in_constant_bank_0(arch, base):
+def test_parameters_lie_where_the_architecture_puts_them(arch, base):
     assert compiler.compile(TILE, "scale", arch=arch).parameter_base == base
 
 
@@ -110,7 +110,7 @@ def test_parameters_have_the_names_and_types_of_the_source():
     assert [each.is_pointer for each in parameters] == [False, False, True, True]
 
 
-def test_a_structure_passed_by_value_is_one_parameter_of_its_size():
+def test_structure_by_value_is_one_parameter_of_its_size():
     source = (
         'struct Map { float v[1500]; };\nextern "C" __global__ void k(float *x, Map map, int n) { x[0] = map.v[n]; }'
     )
@@ -169,7 +169,7 @@ def code(image):
     return {name: part.data for name, part in cubin.read(image).sections.items() if name.startswith(".text")}
 
 
-def test_options_are_cupys_in_cupys_order_but_for_the_folders_of_headers():
+def test_options_are_cupys_in_order_except_include_folders():
     core = pytest.importorskip("cupy._core.core")
     try:
         cupys = core.assemble_cupy_compiler_options(("-DBM=8",))
@@ -227,7 +227,7 @@ def test_machine_code_is_a_whole_elf_file():
     assert len(cubin) == max(tables[0] + program_size * programs, tables[1] + section_size * sections)
 
 
-def test_denormals_are_flushed_as_cupy_does_even_if_the_caller_asks_otherwise():
+def test_denormals_are_flushed_as_by_cupy_whatever_is_asked():
     source = 'extern "C" __global__ void k(float *x) { x[0] = x[1] * x[2] + x[3]; }'
     assert "fma.rn.ftz.f32" in compiler.compile(source, "k").ptx
     assert "fma.rn.ftz.f32" in compiler.compile(source, "k", options=("-ftz=false",)).ptx
@@ -259,7 +259,7 @@ def test_ptx_names_the_source_by_the_name_it_was_given():
     assert re.findall(r'\.file\s+\d+ "(.*)"', kernel.ptx) == ["cuda/scale.cu"]
 
 
-def test_warnings_are_kept_in_the_log_and_the_assemblers_report_is_not():
+def test_warnings_are_logged_and_the_assemblers_report_is_not():
     source = 'extern "C" __global__ void k(float *x) {\n    int idle = 3;\n    x[0] = 1;\n}\n'
     assert compiler.compile(source, "k").log == (
         'kernel.cu:2: warning: variable "idle" was declared but never referenced\n'

@@ -131,16 +131,16 @@ def test_a_damaged_entry_is_ignored_and_written_anew(folder, runs, damage):
     assert len(runs) == 2
 
 
-def test_an_entry_with_any_one_byte_changed_is_read_whole_or_not_at_all(folder):
+def test_entry_with_a_changed_byte_is_read_whole_or_not_at_all(folder):
     parts = {"facts": b'{"log": ""}', "cubin": bytes(range(64))}
     cache.write("entry", parts)
     path = folder / "entry.zip"
     whole = path.read_bytes()
-    for place in range(len(whole)):
+    for position in range(len(whole)):
         for flipped in (0x01, 0x08, 0x80, 0xFF):
-            path.write_bytes(whole[:place] + bytes([whole[place] ^ flipped]) + whole[place + 1 :])
+            path.write_bytes(whole[:position] + bytes([whole[position] ^ flipped]) + whole[position + 1 :])
             read = cache.read("entry")
-            assert read is None or set(read) != set(parts) or read == parts, (place, flipped)
+            assert read is None or set(read) != set(parts) or read == parts, (position, flipped)
 
 
 def test_the_cache_can_be_turned_off(monkeypatch, runs):
@@ -152,7 +152,7 @@ def test_the_cache_can_be_turned_off(monkeypatch, runs):
 
 
 @pytest.mark.parametrize("before", [None, "before"])
-def test_what_is_kept_elsewhere_for_a_while_is_not_found_afterwards(tmp_path, monkeypatch, before):
+def test_what_is_kept_elsewhere_for_a_while_is_gone_afterwards(tmp_path, monkeypatch, before):
     if before is None:
         monkeypatch.delenv("GEMM_COURSE_CACHE", raising=False)
     else:
@@ -185,7 +185,7 @@ def test_the_entries_used_longest_ago_go_first(folder):
     assert sorted(path.stem for path in folder.iterdir()) == ["new", "old"]
 
 
-def test_a_process_looks_through_the_folder_at_its_first_write_and_then_seldom(folder, monkeypatch):
+def test_process_scans_the_folder_at_first_write_then_seldom(folder, monkeypatch):
     trimmed = []
     monkeypatch.setattr(cache, "trim", lambda directory, limit: trimmed.append((directory, limit)))
     monkeypatch.setattr(cache, "_untrimmed", cache._TRIM_EVERY_BYTES)
@@ -220,7 +220,7 @@ for turn in range(150):
 """
 
 
-def test_two_processes_that_write_one_entry_never_read_half_of_it(folder):
+def test_concurrent_writers_never_leave_half_an_entry(folder):
     environment = {**os.environ, "GEMM_COURSE_CACHE": str(folder)}
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, letter], cwd=ROOT, env=environment, stderr=subprocess.PIPE)

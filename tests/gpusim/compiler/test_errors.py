@@ -67,7 +67,7 @@ def test_a_missing_brace_shows_the_one_that_was_never_closed():
     )
 
 
-def test_a_static_assertion_tells_for_which_instantiation():
+def test_a_static_assertion_names_its_instantiation():
     source = (
         'template <int B> __global__ void k(int *x) {\n    static_assert(B % 32 == 0, "B must be whole warps");\n}\n'
     )
@@ -76,7 +76,7 @@ def test_a_static_assertion_tells_for_which_instantiation():
     assert "with B=33" in shown
 
 
-def test_the_argument_types_of_a_call_that_fits_no_function_are_shown():
+def test_argument_types_of_an_unresolved_call_are_shown():
     source = "__global__ void k(int *x) {\n    atomicAdd(&x, 3);\n}\n"
     assert message(source) == (
         'kernel.cu:2: error: no instance of overloaded function "atomicAdd" matches the argument list\n'
@@ -175,7 +175,7 @@ def test_an_unknown_architecture_is_answered_with_the_known_ones():
     assert message(KERNELS, "plain", UnknownArchitecture, arch=(9, 0)).startswith("(9, 0) is not an architecture")
 
 
-def test_wrong_options_are_told():
+def test_wrong_options_are_named():
     assert message(KERNELS, "plain", options=("--nope",)) == (
         "NVRTC, the compiler that CuPy's RawModule and the simulator use, does not know the option '--nope'; it has "
         "fewer than nvcc. Leave it out."
@@ -190,7 +190,7 @@ def test_wrong_options_are_told():
     assert message(KERNELS, "plain", options=(3,)) == "the option 3 is of type int; options are strings"
 
 
-def test_a_source_that_is_no_text_is_told():
+def test_a_source_that_is_no_text_gets_a_sentence():
     assert message(None, "k") == (
         "the source is of type NoneType; expected the CUDA C++ text itself, a str. "
         'For a file, give pathlib.Path("kernel.cu").read_text().'
@@ -199,8 +199,8 @@ def test_a_source_that_is_no_text_is_told():
 
 
 def test_a_message_without_a_caret_still_shows_the_line():
-    (found,) = diagnostics.parse('kernel.cu(2): error: something is wrong\n\n1 error detected in "kernel.cu".\n')
-    assert diagnostics.render(found, {"kernel.cu": "one\n  two\n"}) == (
+    (diagnostic,) = diagnostics.parse('kernel.cu(2): error: something is wrong\n\n1 error detected in "kernel.cu".\n')
+    assert diagnostics.render(diagnostic, {"kernel.cu": "one\n  two\n"}) == (
         "kernel.cu:2: error: something is wrong\n    2 |   two"
     )
 
@@ -216,30 +216,31 @@ int main() {
 """
 
 
-def test_host_code_is_told_once_and_its_other_lines_are_named_together():
-    told = message("#include <iostream>\n" + HOST)
-    assert told.count("is host code: to allocate, to copy and to launch is Python's part here") <= 2  # and <<< >>>
-    assert 'identifier "cudaMalloc" is undefined' in told and '"cudaFree"' not in told
-    assert "Host code, too: lines 7, 8. Leave out main and every other function that runs on the CPU." in told
+def test_host_code_is_named_once_with_its_other_lines():
+    sentence = message("#include <iostream>\n" + HOST)
+    assert sentence.count("is host code: to allocate, to copy and to launch is Python's part here") <= 2  # and <<< >>>
+    assert 'identifier "cudaMalloc" is undefined' in sentence and '"cudaFree"' not in sentence
+    assert "Host code, too: lines 7, 8. Leave out main and every other function that runs on the CPU." in sentence
 
 
-def test_a_header_of_the_project_that_a_source_comes_from_is_to_be_left_out():
-    told = message('#include "utils/common.h"\n' + HOST.split("int main")[0])
-    assert "utils/common.h is a file of the project that this source comes from" in told
-    assert "NVRTC found no" not in told
+def test_header_of_the_sources_project_is_to_be_left_out():
+    sentence = message('#include "utils/common.h"\n' + HOST.split("int main")[0])
+    assert "utils/common.h is a file of the project that this source comes from" in sentence
+    assert "NVRTC found no" not in sentence
 
 
-def test_a_kernel_that_launches_kernels_is_said_not_to_be_modelled():
-    told = message("__global__ void c(int *o) { o[0] = 1; }\n__global__ void k(int *o) { c<<<1, 1>>>(o); }")
+def test_kernel_that_launches_kernels_is_said_not_to_be_modelled():
+    sentence = message("__global__ void c(int *o) { o[0] = 1; }\n__global__ void k(int *o) { c<<<1, 1>>>(o); }")
     assert (
-        "<<< >>> is host code" in told and "Kernels that launch kernels, dynamic parallelism, are not modelled" in told
+        "<<< >>> is host code" in sentence
+        and "Kernels that launch kernels, dynamic parallelism, are not modelled" in sentence
     )
 
 
 def test_a_header_of_curand_is_said_to_be_a_package_of_its_own():
-    told = message("#include <curand_kernel.h>\n" + HOST.split("int main")[0])
-    assert "curand_kernel.h belongs to cuRAND" in told and "`%pip install nvidia-curand-cu12` in a cell" in told
-    assert "then restart the kernel" in told
+    sentence = message("#include <curand_kernel.h>\n" + HOST.split("int main")[0])
+    assert "curand_kernel.h belongs to cuRAND" in sentence and "`%pip install nvidia-curand-cu12` in a cell" in sentence
+    assert "then restart the kernel" in sentence
 
 
 @pytest.mark.parametrize(
@@ -254,41 +255,44 @@ def test_a_header_of_curand_is_said_to_be_a_package_of_its_own():
 )
 def test_what_the_compilers_words_leave_open_is_said(body, said):
     before, _, after = said.partition(".* ")
-    told = message(f"__global__ void k(float *C, int n) {{ {body} }}")
-    assert before in told and after in told
+    sentence = message(f"__global__ void k(float *C, int n) {{ {body} }}")
+    assert before in sentence and after in sentence
 
 
 def test_texture_references_are_said_to_be_objects_today():
-    told = message("texture<float, 2> image;\n__global__ void k(float *C) { C[0] = tex2D(image, 1, 2); }")
-    assert "References such as texture<float, 2> went with CUDA 12" in told and "gpu.cuda.texture makes them" in told
+    sentence = message("texture<float, 2> image;\n__global__ void k(float *C) { C[0] = tex2D(image, 1, 2); }")
+    assert (
+        "References such as texture<float, 2> went with CUDA 12" in sentence
+        and "gpu.cuda.texture makes them" in sentence
+    )
 
 
-def test_headers_of_the_host_that_device_code_has_elsewhere_are_named():
+def test_host_headers_with_device_equivalents_are_named():
     kernel = "\n__global__ void k(float *C) { C[0] = 1; }"
     assert "finds it as <cuda/std/atomic>, with its names in cuda::std." in message("#include <atomic>" + kernel)
     assert "Thrust's functions are called by host code" in message("#include <thrust/sort.h>" + kernel)
 
 
-def test_a_missing_semicolon_is_looked_for_at_the_end_of_the_line_before():
-    told = message("__global__ void k(float *C) {\n    int a = 1\n    int b = 2;\n    C[0] = a + b;\n}")
-    assert "Look at the end of the line before: the ; is missing there." in told
+def test_missing_semicolon_is_sought_at_the_previous_lines_end():
+    sentence = message("__global__ void k(float *C) {\n    int a = 1\n    int b = 2;\n    C[0] = a + b;\n}")
+    assert "Look at the end of the line before: the ; is missing there." in sentence
     assert "line before" not in message("__global__ void k(float *C) {\n    int a = 1 int b;\n}")
 
 
-def test_two_indices_of_an_array_with_one_are_told_how_rows_lie():
-    told = message("__global__ void k(float *C, int N) {\n    C[threadIdx.y][threadIdx.x] = 0;\n}")
-    assert "element (row, col) of rows that are W numbers long is C[row * W + col]" in told
+def test_two_indices_of_a_flat_array_get_how_rows_lie():
+    sentence = message("__global__ void k(float *C, int N) {\n    C[threadIdx.y][threadIdx.x] = 0;\n}")
+    assert "element (row, col) of rows that are W numbers long is C[row * W + col]" in sentence
 
 
 def test_one_mistake_in_several_lines_is_explained_once():
     body = "    int T = blockDim.x;\n    __shared__ float As[T][T];\n    __shared__ float Bs[T][T];\n"
-    told = message(f"__global__ void k(float *C) {{\n{body}    C[0] = As[0][0] + Bs[0][0];\n}}")
-    assert told.count("An array has a size that is known") == 1 and told.endswith("The same in line 4.")
+    sentence = message(f"__global__ void k(float *C) {{\n{body}    C[0] = As[0][0] + Bs[0][0];\n}}")
+    assert sentence.count("An array has a size that is known") == 1 and sentence.endswith("The same in line 4.")
 
 
 def test_the_many_functions_that_do_not_fit_are_not_listed():
-    told = message("__global__ void k(float *x) { atomicAdd(*x, 1.0f); }")
-    assert 'no instance of overloaded function "atomicAdd"' in told and told.count("note:") < 5
+    sentence = message("__global__ void k(float *x) { atomicAdd(*x, 1.0f); }")
+    assert 'no instance of overloaded function "atomicAdd"' in sentence and sentence.count("note:") < 5
 
 
 @pytest.mark.parametrize(
@@ -307,7 +311,7 @@ def test_the_many_functions_that_do_not_fit_are_not_listed():
         ("for (i = 0; i < K; ++i) sum += A[i];", "declared with its type when it gets its first value: int i = …"),
     ],
 )
-def test_a_line_of_python_is_told_what_it_is_in_cpp(line, hint):
+def test_a_line_of_python_gets_its_form_in_cpp(line, hint):
     source = (
         "__global__ void k(int K, float *A) {\n    int row = threadIdx.x;\n    float sum = 0.0f;\n"
         f"    {line}\n    A[row] = sum;\n}}\n"
@@ -351,7 +355,7 @@ def test_crashing_source_gets_a_sentence_and_the_session_goes_on():
 
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_120a"])
-def test_who_multiplies_by_warp_groups_elsewhere_is_told_that_hopper_alone_does(arch):
+def test_warp_group_products_elsewhere_are_said_to_be_hoppers(arch):
     with pytest.raises(compiler.CompileError, match=f"not supported on .target '{arch}'") as caught:
         compiler.compile(WGMMA.replace("DESCRIPTOR", "given"), "kernel", arch=arch)
     assert str(caught.value).count('Hopper\'s alone, arch="sm_90a"') == 1 and "tcgen05" not in str(caught.value)

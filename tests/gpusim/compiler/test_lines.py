@@ -64,7 +64,7 @@ def test_ptx_is_sorted_by_source_line():
     assert lines[10] == ["ret"]
 
 
-def test_a_call_that_ptx_prints_over_several_lines_is_one_instruction():
+def test_ptx_call_over_several_lines_is_one_instruction():
     source = """__device__ __noinline__ float f(float v) { return v + 1; }
     extern "C" __global__ void k(float *x) {
         x[0] = f(x[1]);
@@ -92,7 +92,7 @@ def test_a_second_disassembly_is_read_from_the_cache(monkeypatch):
     assert compiler.disassemble(kernel) == first
 
 
-def test_a_missing_nvdisasm_is_told(monkeypatch):
+def test_a_missing_nvdisasm_is_named(monkeypatch):
     kernel = compiler.compile(SOURCE, "k")
     pathfinder = pytest.importorskip("cuda.pathfinder")
     monkeypatch.setattr(pathfinder, "find_nvidia_binary_utility", lambda name: None)
@@ -112,7 +112,7 @@ def test_nvdisasm_on_the_path_is_found_when_no_wheel_has_it(monkeypatch):
     assert disassembly.find_nvdisasm() == Path("/somewhere/nvdisasm")
 
 
-def test_what_nvdisasm_refuses_is_told_in_its_words(tmp_path, monkeypatch):
+def test_nvdisasms_refusal_is_given_in_its_words(tmp_path, monkeypatch):
     monkeypatch.setenv("GEMM_COURSE_CACHE", "off")
     refusing = tmp_path / "nvdisasm"
     refusing.write_text("#!/bin/sh\necho 'nvdisasm fatal   : CUDA architecture is deprecated' >&2\nexit 1\n")

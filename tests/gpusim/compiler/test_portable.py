@@ -92,7 +92,7 @@ def test_the_names_exist_beside_headers_that_bring_some_of_them(header):
     assert ran(source, np.zeros(1, np.float32))[0] == 4 + 1 + 1 + 4 + 8 + 8 + 8
 
 
-def test_what_the_compiler_warns_of_in_cudas_own_headers_is_not_shown():
+def test_compiler_warnings_about_cudas_own_headers_are_hidden():
     source = """#include <cub/block/block_reduce.cuh>
 __global__ void k(float *x) {
     using Sum = cub::BlockReduce<float, 64>;
@@ -172,7 +172,7 @@ def test_everything_of_cub_that_is_known_has_its_header():
 
 
 @pytest.mark.parametrize("header", ["cooperative_groups.h", "cooperative_groups/reduce.h", "cuda_pipeline.h", "mma.h"])
-def test_types_of_the_host_may_be_used_beside_headers_that_name_them_too(header):
+def test_host_types_may_be_used_beside_headers_that_name_them(header):
     body = """
     extern "C" __global__ void k(float *x) {
         uintptr_t at = reinterpret_cast<uintptr_t>(x);

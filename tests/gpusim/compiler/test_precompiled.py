@@ -42,7 +42,7 @@ def test_precompiled_headers_save_time_and_keep_the_code(monkeypatch):
     assert compiler.compile(source(4), "kernel") == kernels[2]
 
 
-def test_a_mistake_below_kept_headers_is_told_as_ever():
+def test_a_mistake_below_kept_headers_is_reported_unchanged():
     for number in (2, 3):
         compiler.compile(QUICK.replace("NUMBER", str(number)), "kernel")
     with pytest.raises(compiler.CompileError, match=r"kernel.cu:2: error: identifier .y. is undefined"):
@@ -50,7 +50,7 @@ def test_a_mistake_below_kept_headers_is_told_as_ever():
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "kept"),
+    ("first", "other", "kept"),
     [
         (source(2), source(3), True),
         ("// mine\n" + source(2), "// yours\n" + source(3), False),
@@ -61,8 +61,8 @@ def test_a_mistake_below_kept_headers_is_told_as_ever():
     ],
     ids=["the same lines", "another comment", "another macro", "a declaration before", "a quick header", "no header"],
 )
-def test_headers_are_kept_for_the_second_source_that_begins_with_the_same_lines(one, other, kept):
-    assert precompiled.options(one, ()) == ()
+def test_headers_are_kept_for_a_second_source_that_begins_alike(first, other, kept):
+    assert precompiled.options(first, ()) == ()
     assert bool(precompiled.options(other, ())) == kept
     assert precompiled.options(other, ("-DN=2",)) == ()
 
@@ -74,7 +74,7 @@ def test_an_older_compiler_is_not_asked_to_keep_any(monkeypatch):
 
 def test_a_header_of_the_learners_own_is_read_each_time():
     own = '#include "mine.h"\n' + QUICK.replace("NUMBER", "2 + MINE")
-    found = [
+    kept_headers = [
         compiler.compile(own, "kernel", headers={"mine.h": f"#define MINE {number}"}).cubin for number in (1, 2, 3, 3)
     ]
-    assert len(set(found)) == 3 and found[2] == found[3]
+    assert len(set(kept_headers)) == 3 and kept_headers[2] == kept_headers[3]

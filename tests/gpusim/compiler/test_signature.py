@@ -23,7 +23,7 @@ sgemm(
 """
 
 
-def test_a_signature_over_many_lines_with_comments_and_templates_is_read():
+def test_signature_with_lines_comments_and_templates_is_read():
     assert parameter_names(SGEMM, "sgemm<128, 16>") == ("M", "N", "K", "alpha", "A", "B", "beta", "C")
     assert [each.type for each in declared_parameters(SGEMM, "sgemm")] == [
         "int",
@@ -66,8 +66,8 @@ def test_a_signature_over_many_lines_with_comments_and_templates_is_read():
     ],
 )
 def test_parameters_of_all_kinds_are_read(declaration, expected):
-    (found,) = signatures(f"__global__ void k({declaration}) {{}}")
-    assert [(each.type, each.name) for each in found.parameters] == expected
+    (signature,) = signatures(f"__global__ void k({declaration}) {{}}")
+    assert [(each.type, each.name) for each in signature.parameters] == expected
 
 
 def test_a_parameter_without_a_name_is_called_by_its_place():
@@ -112,7 +112,7 @@ def test_a_macro_that_names_itself_does_not_hang():
     assert parameter_names("#define A B\n#define B A\n__global__ void k(A x) {}", "k") == ("x",)
 
 
-def test_of_several_definitions_the_one_with_the_right_number_is_taken():
+def test_definition_with_the_right_parameter_count_is_taken():
     source = """
     #if USE_BETA
     __global__ void k(float *A, float *B, float beta) {}

@@ -269,7 +269,7 @@ def _(run, rng):
 
 
 held("device_var_two_modules_same_source_get",
-     "test_raw_module.py::test_both_levels_share_the_variables_and_two_modules_of_one_source_do_not",
+     "test_raw_module.py::test_levels_share_variables_and_modules_of_one_source_do_not",
      "test_module_variables.py::"
      "test_initial_values_exist_before_compiling_one_per_module")  # fmt: skip
 

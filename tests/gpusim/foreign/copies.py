@@ -94,7 +94,7 @@ def _(run, rng):
 
 
 held("mbarrier_ptx", "test_mbarrier.py::test_some_arrive_and_others_wait_for_the_parity_of_a_phase",
-     "test_mbarrier.py::test_one_thread_arrives_for_many_and_a_state_tells_how_many_are_missing")  # fmt: skip
+     "test_mbarrier.py::test_thread_arrives_for_many_and_the_state_counts_missing")  # fmt: skip
 held("cluster_dsmem cluster_ptx_ctarank", "test_clusters.py::test_blocks_read_what_their_neighbours_stored",
      "test_clusters.py::test_a_block_knows_its_place_in_the_cluster")  # fmt: skip
 TEXTURES = "test_textures.py::test_the_texture_unit_answers_what_the_gpu_answered"

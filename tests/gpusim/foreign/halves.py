@@ -9,9 +9,9 @@ from tests.gpusim.foreign.rows import held, right
 
 I32, F16, F32, F64 = np.int32, np.float16, np.float32, np.float64
 
-PRODUCTS = "test_tensor_core.py::test_every_product_of_a_tensor_core_is_bit_for_bit_the_one_of_an_h200"
+PRODUCTS = "test_tensor_core.py::test_every_tensor_core_product_has_the_bits_of_an_h200"
 PTX_PRODUCTS = "test_tensor_core.py::test_ptx_multiplies_matrices_as_the_machine_code_does"
-TILES = "test_tensor_core.py::test_ptx_loads_multiplies_and_stores_tiles_of_wmma_as_the_machine_code_does"
+TILES = "test_tensor_core.py::test_ptx_wmma_gives_the_tiles_of_the_machine_code"
 held(
     "mma_e4m3 mma_m16n8k16_f16_f32 mma_m16n8k16_f16_f16 mma_m16n8k8_f16 mma_m16n8k16_bf16 mma_m16n8k8_tf32 "
     "mma_m16n8k4_tf32 mma_m16n8k32_s8 mma_m16n8k64_s4 mma_m16n8k256_b1 mma_m8n8k4_f64 mma_m8n8k16_s8 mma_m16n8k8_f64",
@@ -163,12 +163,12 @@ def _(run, rng):
     x[:6] = 0, -0.0, 1e6, -1e6, 0.0009765625, 17
     a, b, back = np.zeros(n, np.uint8), np.zeros(n, np.uint8), np.zeros((3, n), F32)
     run("to_and_from_8_bits", 3, 32, x, a, b, back, I32(n))
-    for bits, values, found in ((a, small_floats(4, 3, True), back[0]), (b, small_floats(5, 2, False), back[1])):
+    for bits, values, result in ((a, small_floats(4, 3, True), back[0]), (b, small_floats(5, 2, False), back[1])):
         for i, v in enumerate(x.astype(F64)):
             size = min(abs(v), values[-1])
             nearest = min(range(len(values)), key=lambda k: (abs(values[k] - size), k & 1))
             assert bits[i] == nearest | (math.copysign(1, v) < 0) << 7, (v, bits[i])
-            assert found[i] == math.copysign(values[nearest], v)
+            assert result[i] == math.copysign(values[nearest], v)
     assert (back[2] == back[0])[np.abs(x) < 6e4].mean() > 0.95  # rounded twice by way of a half
 
 

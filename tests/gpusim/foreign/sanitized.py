@@ -293,14 +293,14 @@ bad(
 
 HELD = {
     "good_last_block_fence_atomic":
-        "test_checks.py::test_blocks_that_hand_on_their_sums_behind_a_fence_and_a_barrier_are_not_blamed",
-    "good_histogram_private_then_reduce": "test_checks.py::test_a_correct_kernel_is_not_blamed",
+        "test_checks.py::test_sums_released_by_fence_and_barrier_are_no_race",
+    "good_histogram_private_then_reduce": "test_checks.py::test_a_correct_kernel_has_no_finding",
     "good_uninit_padding_struct_copy":
-        "test_unused_values.py::test_a_struct_is_copied_with_its_padding_but_not_without_a_member",
+        "test_unused_values.py::test_struct_is_copied_with_padding_but_not_without_a_member",
     "good_partial_tile_unused_select":
         "test_unused_values.py::test_of_two_values_the_one_that_is_not_taken_may_be_anything",
     "bad_last_block_no_syncthreads_before_count":
-        "test_checks.py::test_a_block_that_counts_before_all_its_threads_have_written_is_found",
+        "test_checks.py::test_block_that_counts_before_all_threads_wrote_is_found",
     "good_cuda_atomic_release_acquire":
         "test_foreign_kernels.py::test_a_kernel_from_elsewhere_gives_what_the_table_says",
     "good_release_acquire_ptx_noatomic":
@@ -312,11 +312,11 @@ AS_EXPECTED = ("nothing found, right", "found at its line", "nothing to be found
 def answer(program: Program, level: str, arch: str = devices.DEFAULT.arch) -> str:
     """What the sanitizer says of a program: one of AS_EXPECTED, or what is wrong."""
     try:
-        found = program.run(level, arch)
+        findings = program.run(level, arch)
     except NotForThisArchitecture:
         return "refused by the compiler"
     except AssertionError as error:
         return f"WRONG: {str(error)[:200]!r}"
-    if found:
+    if findings:
         return "found at its line"
     return "nothing to be found" if program.name.startswith("bad_") else "nothing found, right"

@@ -12,7 +12,7 @@ held("work_queue_persistent", "test_textbook_kernels.py::test_blocks_take_their_
 held("grid_barrier_132_blocks_of_256",
      "test_cooperative.py::test_all_blocks_see_what_all_wrote_before_they_met",
      "test_schedule.py::test_grid_barrier_orders_blocks_with_checks",
-     "test_schedule.py::test_as_many_blocks_as_the_device_holds_meet_at_a_barrier_of_the_grid")  # fmt: skip
+     "test_schedule.py::test_grid_barrier_holds_as_many_blocks_as_the_device")  # fmt: skip
 
 
 @right("warp_producer_consumer_volatile_shared")

@@ -27,7 +27,7 @@ def alone(monkeypatch):
     monkeypatch.setattr("gpusim.engine.run._run_wave", refuse)
 
 
-def test_lanes_of_one_request_are_watched_in_the_array_that_each_of_them_reaches():
+def test_lanes_of_a_request_are_watched_in_the_array_they_reach():
     near, between, far = gpu.zeros(64, np.float32), gpu.empty(BETWEEN, np.float32), gpu.zeros(64, np.float32)
     source = """
         extern "C" __global__ void k(float* near, const float* between, float* far) {
@@ -52,7 +52,7 @@ def test_a_race_in_the_second_array_of_a_request_is_found():
         watched(source, 2, 32, near, between, far)
 
 
-def test_a_copy_of_no_bytes_is_not_watched_where_its_source_would_be():
+def test_copy_of_no_bytes_does_not_watch_its_source():
     given, result = gpu.ones(32, np.float32), gpu.zeros(32, np.float32)
     source = """
         extern "C" __global__ void k(const float* given, float* result) {
@@ -91,7 +91,7 @@ LOADS_AHEAD = """
 
 
 @pytest.mark.usefixtures("alone")
-def test_a_value_that_is_loaded_ahead_and_dropped_needs_no_second_look():
+def test_value_loaded_ahead_and_dropped_needs_no_second_run():
     sums = gpu.zeros(32, np.float32)
     watched(LOADS_AHEAD, 1, 32, sums, np.int32(4))
     assert gpu.asnumpy(sums).tolist() == [4] * 32
@@ -143,7 +143,7 @@ def test_parts_ordered_by_fence_and_atomic_need_no_second_run():
     ],
     ids=["no fence", "no barrier before the count", "nobody counts", "a store behind the fence"],
 )
-def test_parts_that_are_handed_over_without_one_of_the_steps_are_a_race(slip):
+def test_handing_over_parts_without_one_of_the_steps_is_a_race(slip):
     assert HANDS_OVER.count(slip[0]) == 1
     with pytest.raises(errors.RaceError, match="parts"):
         watched(HANDS_OVER.replace(*slip), 4, 64, *arrays())
@@ -166,22 +166,22 @@ MIXED = """
 
 
 @pytest.mark.usefixtures("alone")
-def test_neighbours_of_every_width_in_sixteen_bytes_need_no_second_look():
+def test_neighbours_in_sixteen_bytes_need_no_second_run():
     results = gpu.zeros(4, np.uint32)
     watched(MIXED.format(then=""), 1, 128, results)
     assert gpu.asnumpy(results).tobytes() == bytes(range(16))
 
 
-@pytest.mark.parametrize("place", range(16))
-def test_a_byte_that_another_warp_writes_into_a_neighbour_of_any_width_is_a_race(place):
-    warp = 1 if place < 8 else 0  # another one than wrote it
-    slip = f"if (threadIdx.x == {32 * warp + 9}) bytes[{place}] = 77;"
+@pytest.mark.parametrize("position", range(16))
+def test_another_warps_byte_in_a_neighbour_of_any_width_races(position):
+    warp = 1 if position < 8 else 0  # another one than wrote it
+    slip = f"if (threadIdx.x == {32 * warp + 9}) bytes[{position}] = 77;"
     with pytest.raises(errors.RaceError):
         watched(MIXED.format(then=slip), 1, 128, gpu.zeros(4, np.uint32))
 
 
 @pytest.mark.parametrize("width", ["unsigned char", "unsigned short", "unsigned", "uint2", "uint4"])
-def test_a_read_of_any_width_of_sixteen_bytes_that_another_warp_writes_is_a_race(width):
+def test_read_of_any_width_of_another_warps_bytes_races(width):
     source = f"""
         extern "C" __global__ void k(unsigned char* results) {{
             __shared__ __align__(16) uint4 s[8];
@@ -212,7 +212,7 @@ WORDS = {"unsigned": 1, "uint2": 2, "uint4": 4}
 
 @pytest.mark.parametrize("written", ONES)
 @pytest.mark.parametrize("cores", ["one core", "two cores"])
-def test_a_word_in_another_blocks_line_is_a_race_and_one_in_its_own_is_none(written, cores, request):
+def test_word_in_another_blocks_line_races_but_not_in_its_own(written, cores, request):
     if cores == "two cores":
         request.getfixturevalue("two_cores")
     words = 32 * WORDS[written]
@@ -260,7 +260,7 @@ HANDS_LINES_ON = """
 
 @pytest.mark.parametrize("written", ONES)
 @pytest.mark.parametrize("read", ONES)
-def test_lines_that_are_handed_on_behind_a_fence_may_be_read_in_any_width(written, read, monkeypatch):
+def test_lines_released_by_a_fence_may_be_read_in_any_width(written, read, monkeypatch):
     def launch(fence: str) -> list[int]:
         parts, arrived, sums = (gpu.zeros(count, np.uint32) for count in (128 * 4, 1, 64))
         source = HANDS_LINES_ON.format(written=written, value=ONES[written], read=read, fence=fence)

@@ -37,8 +37,8 @@ def test_every_program_is_compiled_on_a_machine_that_can():
 
 @needs_a_compiler
 def test_an_installation_builds_what_it_lacks_once(fresh):
-    (told,) = building.build_all([SMALL])
-    assert told.startswith(f"compiled the {SMALL} in ") and building.words(building.compiler()) in told
+    (message,) = building.build_all([SMALL])
+    assert message.startswith(f"compiled the {SMALL} in ") and building.words(building.compiler()) in message
     assert building.build_all([SMALL]) == []
     assert native.load(SMALL).answer() == 42
     assert native.describe(SMALL) == "compiled for this machine when the course was set up"
@@ -64,7 +64,7 @@ def test_a_library_that_was_cut_short_is_built_anew(fresh):
 
 
 @needs_a_compiler
-def test_without_a_cache_a_library_is_kept_for_this_process_alone(fresh, monkeypatch):
+def test_library_without_a_cache_is_kept_for_this_process_only(fresh, monkeypatch):
     monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, "off")
     native.load(SMALL)
     assert not (fresh / "native").exists()
@@ -102,7 +102,7 @@ def test_a_processor_gets_the_libraries_that_it_executes(monkeypatch, able, leve
     assert building.levels() == levels and building.wanted("engine").keys() == built
 
 
-def test_a_library_for_older_processors_serves_where_there_is_no_better_one(fresh, monkeypatch):
+def test_library_for_older_processors_serves_as_the_fallback(fresh, monkeypatch):
     monkeypatch.setattr(building, "levels", lambda: (3, 1))
     (building.HOME / SMALL / building.BUILT).mkdir()
     plain = building.HOME / SMALL / building.BUILT / building.name(SMALL, 1)
@@ -142,4 +142,4 @@ def test_compiled_programs_can_be_turned_off(monkeypatch):
 def test_an_instruction_is_packed_into_the_fields_of_its_layout():
     values = range(1, 1 + sum(int(np.prod(INSTRUCTION[name].shape)) for name in INSTRUCTION.names))
     (packed,) = np.frombuffer(PACKED.pack(*values), INSTRUCTION)
-    assert [one for name in INSTRUCTION.names for one in np.ravel(packed[name])] == list(values)
+    assert [instruction for name in INSTRUCTION.names for instruction in np.ravel(packed[name])] == list(values)

@@ -74,7 +74,7 @@ def test_a_launch_is_recorded_as_it_would_be_as_the_first_one(monkeypatch, naive
         assert traced(launch) == traced(first)
 
 
-def test_a_recording_stays_what_it_is_when_the_kernel_is_launched_again(naive):
+def test_recording_stays_unchanged_when_the_kernel_runs_again(naive):
     launch, _ = product(naive, (64, 64, 64))
     product(naive, (64, 64, 32))
     counts, accesses = facts(launch), traced(launch)
@@ -82,7 +82,7 @@ def test_a_recording_stays_what_it_is_when_the_kernel_is_launched_again(naive):
     assert (counts, accesses) == (facts(again), traced(again))
 
 
-def test_a_launch_that_numpy_executes_once_more_finds_the_arrays_as_they_were():
+def test_launch_repeated_in_numpy_starts_from_the_same_arrays():
     function = run.simulated(ADDS_ONE, "add_one")
     for n in (64, 4096, 100, 7000, 33):  # more bytes are kept than of the launch before, and fewer
         C, where, D = np.arange(n, dtype=np.int32), np.full(1, -1, np.int32), np.arange(n) / 7
@@ -92,11 +92,11 @@ def test_a_launch_that_numpy_executes_once_more_finds_the_arrays_as_they_were():
         assert np.array_equal(D, np.arange(n) / 7 + 1)
 
 
-def test_who_asks_for_other_blocks_gets_them(naive):
+def test_launch_asked_for_other_blocks_gives_them(naive):
     blocks = [((0, 0, 0),), ((1, 1, 0),), "all", ((0, 0, 0), (1, 0, 0))]
-    found = [{one.block for one in product(naive, (64, 64, 64), blocks=wanted)[0].traces} for wanted in blocks]
+    traced = [{trace.block for trace in product(naive, (64, 64, 64), blocks=wanted)[0].traces} for wanted in blocks]
     every = {(x, y, 0) for x in (0, 1) for y in (0, 1)}
-    assert found == [{(0, 0, 0)}, {(1, 1, 0)}, every, {(0, 0, 0), (1, 0, 0)}]
+    assert traced == [{(0, 0, 0)}, {(1, 1, 0)}, every, {(0, 0, 0), (1, 0, 0)}]
 
 
 def test_as_many_plans_are_kept_as_the_next_launches_may_want(naive):

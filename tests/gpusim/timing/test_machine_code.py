@@ -24,7 +24,7 @@ def test_first_use_of_a_load_waits_for_its_scoreboard():
     assert waited >= 4
 
 
-def test_reads_count_each_bank_and_leave_out_what_the_reuse_cache_holds():
+def test_reads_count_each_bank_without_the_reuse_cache():
     trace = cycles.traced(get("vectorized").launch(128, 128, 8))
     rows = [row for row in trace.instructions if row.unit == NUMBER["fma"]]
     assert all(row.reads_even + row.reads_odd <= 3 for row in rows)

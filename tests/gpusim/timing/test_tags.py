@@ -26,7 +26,7 @@ def farthest_off(measured, masks):
     return np.abs(tags.cycles(pitches, tags.changes(masks)) - [measured[floats] for floats in pitches]).max()
 
 
-def test_two_parities_of_a_line_explain_every_pitch_that_was_measured(measured, fitted):
+def test_two_parities_of_a_line_explain_every_measured_pitch(measured, fitted):
     assert farthest_off(measured, (fitted["tag_bank_0"], fitted["tag_bank_1"])) < 0.02
 
 
@@ -38,10 +38,10 @@ def test_half_of_the_pitches_predict_the_other_half(measured):
     assert farthest_off(rest, tags.banks(half)) < 0.02
 
 
-def test_consecutive_banks_as_a_first_guess_would_do_it_are_off_by_cycles(measured):
+def test_consecutive_banks_are_off_by_over_two_cycles(measured):
     assert farthest_off(measured, (1, 2)) > 2
 
 
-def test_the_constants_of_the_model_are_those_that_the_measurements_say(fitted):
+def test_constants_of_the_model_follow_from_the_measurements(fitted):
     known = cycles.machine(devices.DEFAULT.name).constants
     assert {name: known[name] for name in ("tag_bank_0", "tag_bank_1")} == fitted

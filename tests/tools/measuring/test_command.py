@@ -74,7 +74,7 @@ def test_tune_without_a_gpu_and_without_a_search_says_so(tmp_path, capsys):
     )
 
 
-def test_a_line_of_the_table_has_the_share_of_cublas_and_of_the_peak():
+def test_table_line_has_the_share_of_cublas_and_of_the_peak():
     row = recordings.gflops(get("naive"), 4096, 4096, 4096)
     cells = table_row(row).split()
     assert cells[:3] == ["naive", "32×32", "4096×4096×4096"]
@@ -83,7 +83,7 @@ def test_a_line_of_the_table_has_the_share_of_cublas_and_of_the_peak():
     assert cells[8] == f"{row.gflops / (132 * 128 * 2 * 1.98):.1%}"
 
 
-def test_bench_prints_a_line_a_kernel_and_shape_and_the_geometric_means(monkeypatch, capsys):
+def test_bench_prints_a_line_per_kernel_and_shape_and_the_means(monkeypatch, capsys):
     """The command without its GPU: what it would time is answered from the recordings."""
     asked = []
 
@@ -103,11 +103,11 @@ def test_bench_prints_a_line_a_kernel_and_shape_and_the_geometric_means(monkeypa
     assert asked[0][1] == ("autotuned", dict(autotuned(256, 256, 256).params))
 
 
-def test_choose_prints_the_best_of_each_shape_and_keeps_the_choice(monkeypatch, tmp_path, capsys):
+def test_choose_prints_each_shapes_best_and_keeps_the_choice(monkeypatch, tmp_path, capsys):
     """The command without its GPU: the second candidate that suits a shape is the fastest there."""
 
     def measured(kernels, shape, which, *, budget_s):
-        assert budget_s == 0.1 and all(by_shape.suits(kernels[one], shape) for one in which)
+        assert budget_s == 0.1 and all(by_shape.suits(kernels[number], shape) for number in which)
         slow, fast = which[:2]
         return choosing.Measured(shape, 1.0, None, {slow: 2.0, fast: 0.8}, {}), [Refusal(kernels[slow], "is slow")]
 
@@ -158,7 +158,7 @@ def an_h200_for_choosing(monkeypatch):
     monkeypatch.setattr(choosing, "costs", lambda *about: None)
 
 
-def test_choose_adds_the_missing_shapes_to_what_was_measured_before(an_h200_for_choosing, tmp_path, capsys):
+def test_choose_adds_missing_shapes_to_earlier_measurements(an_h200_for_choosing, tmp_path, capsys):
     line = ["choose", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices"), "--size"]
     assert main([*line, "64", "128"]) == 0
     assert main([*line, "128", "256", "--missing"]) == 0
@@ -186,7 +186,7 @@ def test_choose_on_several_gpus_keeps_the_order_of_shapes(an_h200_for_choosing, 
     assert recordings.raw("NVIDIA H200", "choices", tmp_path)["provenance"]["gpus_side_by_side"] == 3
 
 
-def test_choose_on_more_gpus_than_there_are_says_how_many_there_are(an_h200_for_choosing, monkeypatch, capsys):
+def test_choose_on_too_many_gpus_says_how_many_there_are(an_h200_for_choosing, monkeypatch, capsys):
     runtime = SimpleNamespace(
         getDeviceCount=lambda: 3,
         getDevice=lambda: 0,
@@ -224,20 +224,18 @@ def test_choose_measures_an_added_candidate_and_renumbers(an_h200_for_choosing, 
     added = today.index(get("persistent", BM=96, BN=512, WM=96, WN=64, TM=24))
     assert added < len(today) - 1
     with monkeypatch.context() as before:
-        before.setattr(choosing, "candidates", lambda sms: [one for one in today if one != today[added]])
+        before.setattr(choosing, "candidates", lambda sms: [kernel for kernel in today if kernel != today[added]])
         assert main([*line, "64", "4096"]) == 0
-    old = {one.shape: one for one in choosing.read_measured("NVIDIA H200", tmp_path)}
+    old = {shape_times.shape: shape_times for shape_times in choosing.read_measured("NVIDIA H200", tmp_path)}
     assert main([*line, "64", "4096", "--missing"]) == 0
     assert f"\n2 of {len(today)} candidates at 1 shapes; compiling" in capsys.readouterr().out, "it and the fastest"
-    new = {one.shape: one for one in choosing.read_measured("NVIDIA H200", tmp_path)}
+    new = {shape_times.shape: shape_times for shape_times in choosing.read_measured("NVIDIA H200", tmp_path)}
     assert {*new[4096, 4096, 4096].times} == {added} | {w + (w >= added) for w in old[4096, 4096, 4096].times}
     shift = {which + (which >= added): ms for which, ms in old[64, 64, 64].times.items()}
     assert new[64, 64, 64].times == shift != old[64, 64, 64].times
 
 
-def test_choose_measures_again_what_was_near_the_fastest_with_other_code(
-    an_h200_for_choosing, monkeypatch, tmp_path, capsys
-):
+def test_choose_repeats_near_fastest_rows_of_changed_code(an_h200_for_choosing, monkeypatch, tmp_path, capsys):
     line = ["choose", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices"), "--size"]
     assert main([*line, "64"]) == 0
     (before,) = choosing.read_measured("NVIDIA H200", tmp_path)
@@ -273,23 +271,23 @@ def test_choose_vectors_changes_only_what_has_no_estimate(an_h200_for_choosing, 
     assert chosen == {"vector_matrix", "matrix_vector"}
     assert all(fastest[shape] == which for shape, which in old.fastest.items() if shape not in few)
     about = recordings.read(of_now)["provenance"]
-    sources, before = (one["code_sha256"] for one in (about, about["earlier"][-1]))
+    sources, before = (record["code_sha256"] for record in (about, about["earlier"][-1]))
     assert {name for name in sources if sources[name] != before[name]} <= {"vector_matrix", "matrix_vector"}
 
 
-def test_the_machine_code_of_named_kernels_is_written_without_a_gpu(tmp_path, capsys):
+def test_machine_code_of_named_kernels_is_written_without_a_gpu(tmp_path, capsys):
     assert main(["cubins", str(tmp_path), "vector_matrix"]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "index.json")
     assert [file.name for file in tmp_path.glob("*.cubin")] == ["vector_matrix.cubin"]
 
 
-def test_the_summary_averages_the_ratios_of_each_kernel_geometrically():
+def test_summary_averages_each_kernels_ratios_geometrically():
     rows = [recordings.gflops(get("naive"), size, size, size) for size in (128, 4096)]
     expected = (rows[0].of_cublas * rows[1].of_cublas) ** 0.5
     assert summary(rows) == [f"naive: geometric mean {expected:.3f} of cuBLAS over 2 shape(s)"]
 
 
-def test_the_courses_compiler_writes_machine_code_that_can_be_carried_to_a_gpu(tmp_path):
+def test_courses_compiler_writes_portable_machine_code(tmp_path):
     index = write_cubins(tmp_path, (get("naive"), get("shared_memory")))
     functions = json.loads(index.read_text(encoding="utf-8"))["functions"]
     assert functions["naive"] == "sgemm_naive" and "sgemm_shared_memory" in functions["shared_memory"]
@@ -302,7 +300,7 @@ on_a_gpu = pytest.mark.skipif(not gpu.probe().usable, reason=gpu.probe().reason)
 
 
 @on_a_gpu
-def test_on_a_gpu_a_measurement_is_verified_repeated_and_labelled(monkeypatch):
+def test_gpu_measurement_is_verified_repeated_and_labelled(monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "gpu")
     measured = bench(get("shared_memory"), 300, 200, 100, budget_s=0.2)
     assert measured.label == "measured here" and measured.gpu == gpu.name()
@@ -311,7 +309,7 @@ def test_on_a_gpu_a_measurement_is_verified_repeated_and_labelled(monkeypatch):
 
 
 @on_a_gpu
-def test_on_a_gpu_a_wrong_kernel_is_refused_and_the_others_are_measured(monkeypatch):
+def test_wrong_kernel_on_a_gpu_is_refused_and_others_measured(monkeypatch):
     from helpers.measure import WrongResult, bench_together
 
     class ForgetsBeta:
@@ -331,7 +329,7 @@ def test_on_a_gpu_a_wrong_kernel_is_refused_and_the_others_are_measured(monkeypa
 
 
 @on_a_gpu
-def test_on_a_gpu_an_interrupted_recording_keeps_what_it_measured(monkeypatch, tmp_path):
+def test_interrupted_gpu_recording_keeps_what_it_measured(monkeypatch, tmp_path):
     from helpers.recordings.suites import ladder
     from helpers.tools.measuring.record import record_suite
 

@@ -15,7 +15,7 @@ from helpers.pictures.traffic import sectors_per_request
 from helpers.tools.measuring.counters import SHAPES, SMALL_SHAPES
 
 RECORDED = recordings.of_architecture("counters", devices.DEFAULT)
-ROWS = [row for one in RECORDED for row in one["rows"]]
+ROWS = [row for recording in RECORDED for row in recording["rows"]]
 IDS = [f"{row['kernel']}-{row['M']}x{row['N']}x{row['K']}" for row in ROWS]
 SMALL = [index for index, row in enumerate(ROWS) if (row["M"], row["N"], row["K"]) in SMALL_SHAPES]
 SPECIAL = [index for index in SMALL if ROWS[index]["kernel"] in {kernel.name for kernel in SPECIALISTS}]
@@ -73,7 +73,7 @@ def on_the_simulator(monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
 
 
-def test_every_kernel_of_the_ladder_and_for_special_shapes_was_profiled():
+def test_every_ladder_and_special_shape_kernel_was_profiled():
     profiled = {(row["kernel"], row["M"], row["N"], row["K"]) for row in ROWS}
     wanted = {(kernel.name, *shape) for kernel in LADDER + SPECIALISTS for shape in SHAPES}
     assert not wanted - profiled, "run `python -m helpers.tools.measuring record --suite counters` on a GPU"
@@ -92,7 +92,7 @@ def split_look_ups(index):
 
 
 @small_launches
-def test_simulated_global_traffic_and_arithmetic_are_nsight_computes(index):
+def test_simulated_traffic_and_arithmetic_are_nsight_computes(index):
     counted = {name: ROWS[index]["counters"][name] for name in DECIDED_IN_PTX}
     here = {name: simulated(index).counters.get(name, 0) for name in DECIDED_IN_PTX}
     assert 0 <= counted[LOADED_SECTORS] - here.pop(LOADED_SECTORS) <= split_look_ups(index)

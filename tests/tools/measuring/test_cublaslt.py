@@ -45,8 +45,8 @@ class FakeLibrary:
         def matrix(pointer, layout):
             rows, columns, distance = self.layouts[layout.value]
             assert distance == rows
-            place = ctypes.cast(pointer, ctypes.POINTER(ctypes.c_float))
-            return np.ctypeslib.as_array(place, (columns, rows)).T
+            floats = ctypes.cast(pointer, ctypes.POINTER(ctypes.c_float))
+            return np.ctypeslib.as_array(floats, (columns, rows)).T
 
         assert algorithm._obj[0] == 7 and C.value == D.value
         matrix(C, c)[...] = alpha._obj.value * (matrix(left, a) @ matrix(right, b)) + beta._obj.value * matrix(C, c)
@@ -72,7 +72,7 @@ def fake(monkeypatch):
     return library
 
 
-def test_each_algorithm_that_is_offered_multiplies_row_major_matrices(fake):
+def test_each_offered_algorithm_multiplies_row_major_matrices(fake):
     rng = np.random.default_rng(0)
     A, B, C = (rng.random(shape, np.float32) for shape in ((3, 5), (5, 4), (3, 4)))
     expected = 1.25 * (A @ B) + 0.5 * C

@@ -72,7 +72,7 @@ def test_every_shape_is_in_one_group():
     assert counts == {SQUARES: len(FASTEST_SQUARES), OTHERS: len(FASTEST_OTHERS), UNSEEN: UNSEEN_COUNT}
 
 
-def test_the_unseen_shapes_follow_from_the_choice_and_are_within_their_limits(tmp_path, monkeypatch):
+def test_unseen_shapes_follow_from_the_choice_within_limits(tmp_path, monkeypatch):
     shapes = unseen_shapes()
     assert shapes == unseen_shapes() and len(set(shapes)) == UNSEEN_COUNT
     content = json.loads(choices.path("NVIDIA H200").read_text(encoding="utf-8"))
@@ -89,14 +89,14 @@ def test_the_unseen_shapes_follow_from_the_choice_and_are_within_their_limits(tm
 
 
 def test_nothing_was_searched_or_chosen_at_an_unseen_shape():
-    found = choices.of()
-    assert not set(unseen_shapes()) & {*found.searched, *found.fastest}
+    choice = choices.of()
+    assert not set(unseen_shapes()) & {*choice.searched, *choice.fastest}
 
 
 def test_named_shapes_keep_their_group_and_a_new_one_is_another():
     asked = [(512, 512, 512), unseen_shapes()[0], (5, 6, 7)]
-    assert [place.group for place in fastest_shapes(asked)] == [SQUARES, UNSEEN, OTHERS]
-    assert [place.shape for place in fastest_shapes(asked)] == asked
+    assert [shape.group for shape in fastest_shapes(asked)] == [SQUARES, UNSEEN, OTHERS]
+    assert [shape.shape for shape in fastest_shapes(asked)] == asked
 
 
 def test_less_work_than_1024_cubed_is_timed_in_a_graph():
@@ -109,14 +109,15 @@ def test_less_work_than_1024_cubed_is_timed_in_a_graph():
 
 
 def test_a_row_has_the_medians_and_the_ratio_of_each_run():
-    one = row(ours=(1.0, 2.0, 4.0), cublas=(4.0, 3.0, 5.0))
-    assert one.ratios == (4.0, 1.5, 1.25)
-    assert (one.median_ms, one.cublas_median_ms, one.of_cublas) == (2.0, 4.0, 1.5)  # not 4 / 2: of pairs of one run
-    assert one.of_autotuned == 1.5
-    assert one.of_best == 0.75 and one.only(0).of_best == 1.5  # 1.5, or what cuBLAS takes if that is less
+    result = row(ours=(1.0, 2.0, 4.0), cublas=(4.0, 3.0, 5.0))
+    assert result.ratios == (4.0, 1.5, 1.25)
+    assert (result.median_ms, result.cublas_median_ms) == (2.0, 4.0)
+    assert result.of_cublas == 1.5  # not 4 / 2: of pairs of one run
+    assert result.of_autotuned == 1.5
+    assert result.of_best == 0.75 and result.only(0).of_best == 1.5  # 1.5, or what cuBLAS takes if that is less
     assert row(ours=(1.0,), cublas=(1.25,)).of_best == 1.25
-    assert one.gflops == pytest.approx(2 * 512**3 / 2e-3 / 1e9)
-    assert one.only(2).ratios == (1.25,)
+    assert result.gflops == pytest.approx(2 * 512**3 / 2e-3 / 1e9)
+    assert result.only(2).ratios == (1.25,)
 
 
 def test_a_row_survives_the_file_and_changes_its_label():
@@ -125,7 +126,7 @@ def test_a_row_survives_the_file_and_changes_its_label():
     assert back.runs == row().runs and back.params == row().params and back.shape == (512, 512, 512)
 
 
-def test_a_line_has_the_ratio_its_extremes_and_the_kernel_in_short():
+def test_line_has_the_ratio_its_extremes_and_the_kernel():
     cells = compared.line(row(ours=(1.0, 1.0, 1.0), cublas=(1.5, 1.0, 1.25))).split()
     assert cells[:8] == ["squares", "512×512×512", "graph", "1.00000", "1.25000", "1.250", "1.000", "1.500"]
     assert cells[8] == "1.250" and cells[9].endswith("%") and cells[10] == "3.000"
@@ -134,7 +135,7 @@ def test_a_line_has_the_ratio_its_extremes_and_the_kernel_in_short():
     assert " – " in compared.line(row(gpu_name="GPU X"))  # whose peak nobody knows
 
 
-def test_a_group_is_summed_up_by_the_geometric_mean_and_its_lowest_shape():
+def test_group_is_summed_up_by_geometric_mean_and_lowest_shape():
     rows = [
         row(512, (1.0,), (4.0,)),
         row(1024, (1.0,), (0.25,)),
@@ -166,12 +167,12 @@ def test_each_run_goes_over_the_whole_list(monkeypatch):
 
     monkeypatch.setattr(fastest_suite, "measure", once)
     pair = (get("stream_k"), get("autotuned"))
-    kernels = {place: pair for place in places(8, 16)}
+    kernels = {shape: pair for shape in places(8, 16)}
     every = list(fastest_suite.compare(kernels, runs=3))
     assert asked == [(run, size) for run in range(3) for size in (8, 16)]
     assert [len(rows[0].runs) for rows, _ in every] == [1, 2, 3]
     rows, refused = every[-1]
-    assert [one.M for one in rows] == [8, 16] and rows[0].ratios == (1.0, 2.0, 3.0) and not refused
+    assert [result.M for result in rows] == [8, 16] and rows[0].ratios == (1.0, 2.0, 3.0) and not refused
     assert rows[0].kernel == "stream_k" and rows[0].params == dict(get("stream_k").params)
 
 
@@ -186,7 +187,9 @@ def test_a_refused_kernel_has_no_row_and_no_second_turn(monkeypatch):
     monkeypatch.setattr(fastest_suite, "measure", once)
     pair = (get("stream_k"), get("autotuned"))
     *_, (rows, refused) = fastest_suite.compare({shape: pair for shape in places(8, 16, 24)}, runs=3)
-    assert [one.M for one in rows] == [8, 24] and refused == [Refusal(refusal.kernel, refusal.error, (16, 16, 16))]
+    assert [result.M for result in rows] == [8, 24] and refused == [
+        Refusal(refusal.kernel, refusal.error, (16, 16, 16))
+    ]
     assert asked == [8, 16, 24] * 2 + [8, 24]
 
 
@@ -227,7 +230,7 @@ def test_the_same_kernel_is_timed_once(seems_a_gpu, monkeypatch):
 
 
 @pytest.mark.parametrize(("offered", "best"), [("slow fast slower", "fast"), ("", "cublas")])
-def test_the_best_of_what_cublaslt_offers_takes_turns_with_the_kernels(inputs, offered, best):
+def test_cublaslts_best_takes_turns_with_the_kernels(inputs, offered, best):
     reference, A, B, C = inputs
     turns, launches = [], {name: by_numpy() for name in ("ours", "cublas", *offered.split())}
     names = {launch: name for name, launch in launches.items()}
@@ -277,7 +280,7 @@ def test_a_kernel_that_repeats_its_bits_passes_with_its_error(inputs):
     assert 0 < fastest_suite.verify_and_repeat(by_numpy(), *inputs) < 1e-6
 
 
-def test_a_kernel_with_other_bits_the_second_time_is_refused_with_the_element(inputs):
+def test_kernel_with_other_bits_next_time_is_refused_by_element(inputs):
     slip = np.float32(2e-7)  # within the tolerance
     with pytest.raises(fastest_suite.NotRepeatable, match=r"different bits in 1 of 20 elements, the first C\[1, 2\]: "):
         fastest_suite.verify_and_repeat(by_numpy(0, slip, 0), *inputs)
@@ -429,7 +432,7 @@ def test_what_cublas_refuses_becomes_a_sentence(fake_cublas):
     assert fake_cublas.calls[-1] == ("Destroy", 7)
 
 
-def test_a_cublas_that_cannot_be_loaded_is_named_with_the_command_that_installs_it(monkeypatch):
+def test_unloadable_cublas_is_named_with_its_install_command(monkeypatch):
     cuda = SimpleNamespace(device=SimpleNamespace(get_cublas_handle=lambda: 0))
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     sentence = r"could not be loaded: libcublas\.so is not among the libraries .*`make setup GPU=yes`"
@@ -451,56 +454,58 @@ def test_what_was_not_recorded_is_answered_with_what_was(tmp_path):
 GPUS = recordings.gpus(suites=(FASTEST,))
 
 
-def test_the_default_gpu_is_among_those_that_the_suite_was_recorded_on():
+def test_default_gpu_is_among_the_suites_recorded_ones():
     assert devices.DEFAULT.name in GPUS
 
 
 @pytest.mark.parametrize("name", GPUS)
-def test_the_shipped_recording_has_every_shape_in_the_same_number_of_runs(name):
+def test_shipped_recording_has_every_shape_in_equally_many_runs(name):
     rows = recordings.fastest(name)
-    assert [(one.group, *one.shape) for one in rows] == [(one.group, *one.shape) for one in fastest_shapes(gpu=name)]
-    assert len({len(one.runs) for one in rows}) == 1
-    assert all(one.way == way(*one.shape) for one in rows)
+    assert [(result.group, *result.shape) for result in rows] == [
+        (shape.group, *shape.shape) for shape in fastest_shapes(gpu=name)
+    ]
+    assert len({len(result.runs) for result in rows}) == 1
+    assert all(result.way == way(*result.shape) for result in rows)
 
 
 @pytest.mark.parametrize("name", GPUS)
-def test_the_shipped_recording_is_of_the_code_that_the_course_shows(name):
+def test_shipped_recording_is_of_the_code_the_course_shows(name):
     content = recordings.raw(name, FASTEST)
     about = content["provenance"]
     assert about["gpu"] == content["gpu"] == name
     changed_since(name, about["code_sha256"])
-    assert {one.kernel for one in recordings.fastest(name)} <= {*about["code_sha256"]}
+    assert {result.kernel for result in recordings.fastest(name)} <= {*about["code_sha256"]}
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_the_shipped_recording_is_of_what_fastest_gives_today(name):
-    for one in recordings.fastest(name):
-        kernel = gemm_kernels.fastest(*one.shape, name)
-        assert (one.kernel, dict(one.params)) == (kernel.name, dict(kernel.params)), one.shape
+    for result in recordings.fastest(name):
+        kernel = gemm_kernels.fastest(*result.shape, name)
+        assert (result.kernel, dict(result.params)) == (kernel.name, dict(kernel.params)), result.shape
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_what_was_measured_for_the_choice_was_measured_again(name):
     """Other times at the same shapes, in another process: a choice by luck would not hold."""
-    measured = {one.shape: one for one in choosing.read_measured(name)}
+    measured = {shape_times.shape: shape_times for shape_times in choosing.read_measured(name)}
     again = [
-        one.of_cublas * min(map(measured[one.shape].score, measured[one.shape].times))
-        for one in recordings.fastest(name)
-        if one.shape in measured
+        result.of_cublas * min(map(measured[result.shape].score, measured[result.shape].times))
+        for result in recordings.fastest(name)
+        if result.shape in measured
     ]
     assert len(again) == len(FASTEST_SQUARES) + len(FASTEST_OTHERS)
     assert geometric_mean(again) == pytest.approx(1, abs=0.02) and min(again) > 0.9
 
 
 @pytest.mark.parametrize("name", GPUS)
-def test_every_shipped_ratio_is_of_two_times_of_one_run_and_verified(name):
+def test_every_shipped_ratio_is_of_one_verified_run(name):
     from helpers.measure import tolerance
 
-    for one in recordings.fastest(name):
-        assert one.ratios == tuple(run.cublas_ms / run.ms for run in one.runs)
-        assert min(one.ratios) <= one.of_cublas <= max(one.ratios)
-        assert all(0 < run.error <= tolerance(one.K) and run.repeats >= timing.MIN_ROUNDS for run in one.runs)
-        assert all(run.algorithms > 0 and run.best_ms > 0 and run.ratio_to_best <= run.ratio for run in one.runs)
+    for result in recordings.fastest(name):
+        assert result.ratios == tuple(run.cublas_ms / run.ms for run in result.runs)
+        assert min(result.ratios) <= result.of_cublas <= max(result.ratios)
+        assert all(0 < run.error <= tolerance(result.K) and run.repeats >= timing.MIN_ROUNDS for run in result.runs)
+        assert all(run.algorithms > 0 and run.best_ms > 0 and run.ratio_to_best <= run.ratio for run in result.runs)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -539,17 +544,15 @@ def test_bench_prints_each_run_the_table_and_the_groups(a_gpu_for_the_command, c
 def test_record_keeps_the_whole_list_with_where_it_comes_from(a_gpu_for_the_command, tmp_path, capsys):
     assert main(["record", "--suite", "fastest", "--budget", "0.1", "--folder", str(tmp_path)]) == 0
     rows = recordings.fastest("NVIDIA H200", tmp_path)
-    assert [one.shape for one in rows] == [place.shape for place in fastest_shapes()]
-    assert {one.ratios for one in rows} == {(2.0, 1.5, 1.0)}
+    assert [result.shape for result in rows] == [shape.shape for shape in fastest_shapes()]
+    assert {result.ratios for result in rows} == {(2.0, 1.5, 1.0)}
     file = recordings.path("NVIDIA H200", "fastest", tmp_path)
     about = recordings.read(file)["provenance"]
     assert about["commit"] == "0" * 40 and about["code_sha256"]["autotuned"] == code_sha256(get("autotuned"))
     assert capsys.readouterr().out.splitlines()[-1] == f"fastest: {file}"
 
 
-def test_an_interrupted_recording_keeps_the_runs_that_were_finished(
-    a_gpu_for_the_command, monkeypatch, tmp_path, capsys
-):
+def test_interrupted_recording_keeps_the_finished_runs(a_gpu_for_the_command, monkeypatch, tmp_path, capsys):
     def interrupted(kernels, shape, *, seed, budget_s):
         if seed == 2:
             raise KeyboardInterrupt
@@ -557,7 +560,7 @@ def test_an_interrupted_recording_keeps_the_runs_that_were_finished(
 
     monkeypatch.setattr(fastest_suite, "measure", interrupted)
     assert main(["record", "--suite", "fastest", "--budget", "0.1", "--folder", str(tmp_path)]) == 130
-    assert {len(one.runs) for one in recordings.fastest("NVIDIA H200", tmp_path)} == {2}
+    assert {len(result.runs) for result in recordings.fastest("NVIDIA H200", tmp_path)} == {2}
     assert compared.HEADER in capsys.readouterr().out
 
 
@@ -567,7 +570,7 @@ def test_a_gpu_that_nothing_was_chosen_for_is_named(a_gpu_for_the_command, monke
     assert "gemm_kernels.fastest cannot choose a kernel for 'GPU X': nothing" in capsys.readouterr().err
 
 
-def test_what_was_refused_is_named_with_its_shape_and_the_rest_is_kept(a_gpu_for_the_command, monkeypatch, capsys):
+def test_refused_rows_are_named_by_shape_and_the_rest_is_kept(a_gpu_for_the_command, monkeypatch, capsys):
     def once(kernels, shape, *, seed, budget_s):
         wrong = [Refusal(kernels[0], WrongResult("C[0, 0] is off"))]
         return (None, wrong) if shape[0] == 512 else (measured(1.0, 2.0), [])
@@ -600,7 +603,7 @@ def test_on_a_gpu_both_ways_give_times_of_the_three_rivals(monkeypatch, shape):
 
 
 @on_a_gpu
-def test_on_a_gpu_cublas_by_its_binding_computes_what_cupy_calls_it_for(monkeypatch):
+def test_bound_cublas_on_a_gpu_computes_what_cupys_does(monkeypatch):
     import cupy
 
     from helpers.measure.bench import cublas_sgemm

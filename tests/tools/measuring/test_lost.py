@@ -43,7 +43,7 @@ def both(shape, *theirs):
     return [launched(f"void {kernel.function}<(int)64>(int, int)"), *(launched(LONG_NAMES[name]) for name in theirs)]
 
 
-def test_a_row_is_kept_of_our_launch_and_of_each_that_cublas_makes():
+def test_row_is_kept_of_our_launch_and_each_of_cublass():
     names = ["tilesize128x32x8_stage3", "cutlass_80_simt_sgemm_256x128_8x4_nn_align1", "splitKreduce_kernel"]
     rows = list(lost.rows_of([*both(SHAPES[0], names[0]), *both(SHAPES[1], *names[1:])], SHAPES))
     assert [row["who"] for row in rows] == ["ours", "cublas", "ours", "cublas", "cublas"]
@@ -58,12 +58,12 @@ def test_a_gemv_of_cublas_is_found_by_the_type_of_its_arguments():
     assert row["kernel"] == "cublasGemvParams"
 
 
-def test_ffmas_are_a_share_of_all_instructions_and_the_longest_waits_come_first():
-    one = launched(
+def test_ffmas_are_a_share_and_the_longest_waits_come_first():
+    launch_row = launched(
         "void sgemm_persistent<(int)1>()",
         **{lost.INSTRUCTIONS: "1,000", lost.FFMAS: "16,000", STALL.format("barrier"): "3", STALL.format("wait"): "2"},
     )
-    row = next(lost.rows_of([one, launched("gemvNSP_kernel")], [(64, 64, 64)]))
+    row = next(lost.rows_of([launch_row, launched("gemvNSP_kernel")], [(64, 64, 64)]))
     assert row["ffma"] == 50 and [*row["waits"]][:2] == ["barrier", "wait"] and len(row["waits"]) == lost.WAITS
 
 
@@ -83,13 +83,13 @@ def test_profiles_of_other_shapes_stay_with_their_runs(tmp_path):
         rows = [{"shape": shape, "us": date} for shape in shapes]
         recordings.write(file, lost.with_earlier(file, "GPU X", {"date": date}, rows))
     content = recordings.read(file)
-    found = [(row["shape"][0], row["us"]) for row in content["rows"]]
-    assert found == [(1, "first"), (2, "second"), (3, "third")]
+    times = [(row["shape"][0], row["us"]) for row in content["rows"]]
+    assert times == [(1, "first"), (2, "second"), (3, "third")]
     assert content["provenance"] == {"date": "third", "earlier": [{"date": "first"}, {"date": "second"}]}
 
 
 @pytest.mark.parametrize("name", recordings.gpus(suites=(FASTEST,)))
-def test_the_shapes_at_which_fastest_was_recorded_to_lose_were_profiled(name):
+def test_shapes_where_fastest_lost_were_profiled(name):
     profiled = {tuple(row["shape"]) for row in recordings.raw(name, LOST)["rows"]}
     assert {*lost.lost_shapes(name)} <= profiled, (
         "run `python -m helpers.tools.measuring record --suite lost` on that GPU"
@@ -107,7 +107,7 @@ def test_every_change_of_persistent_can_be_made_to_todays_source():
         fetched.changed(changed[fetched.UNROLLED], fetched.UNROLLED)
 
 
-def test_a_profiled_launch_says_how_often_warps_waited_for_instructions():
+def test_profile_says_how_often_warps_waited_for_instructions():
     values = {fetched.TIME: "92,900", fetched.ISSUING: "64.94", fetched.NO_INSTRUCTION: "0.436"}
     rows = list(fetched.profiled([values] * len(fetched.PROFILED)))
     assert [(row["us"], row["issuing"], row["no_instruction"]) for row in rows] == [(92.9, 64.9, 0.44)] * len(rows)

@@ -23,7 +23,7 @@ def begun(folder, task):
     time.sleep(0.05)
 
 
-def test_each_gpu_has_a_process_of_its_own_and_each_task_gets_its_result():
+def test_each_gpu_has_its_process_and_each_task_its_result():
     tasks = [(number,) for number in range(8)]
     ended = {task: future.result() for task, future in side_by_side.results(seen, tasks, ["3", "5"])}
     assert {task: result[0] for task, result in ended.items()} == {(number,): number for number in range(8)}
@@ -33,13 +33,13 @@ def test_each_gpu_has_a_process_of_its_own_and_each_task_gets_its_result():
     assert all(deaf for *_, deaf in ended.values()), "Ctrl-C ends the process that waits, which keeps what there is"
 
 
-def test_what_a_task_raises_is_raised_where_its_result_is_asked_for():
+def test_tasks_error_is_raised_where_its_result_is_asked_for():
     for (number,), future in side_by_side.results(refused, [(1,), (2,)], ["0"]):
         with pytest.raises(ValueError, match=f"task {number} is refused"):
             future.result()
 
 
-def test_tasks_that_have_not_begun_are_dropped_when_nobody_waits_any_more(tmp_path):
+def test_unstarted_tasks_are_dropped_when_results_are_abandoned(tmp_path):
     ending = side_by_side.results(begun, [(tmp_path, number) for number in range(40)], ["0"])
     next(ending)
     ending.close()
