@@ -39,5 +39,5 @@ def test_picture_stands_at_the_end_where_it_reveals_nothing(number):
 
 def test_small_matrices_leave_sms_idle_where_autotuning_begins():
     now = plan.course().notebook("13").now
-    assert now.place == "lanes" and "fewer blocks than there are SMs" in now.why
+    assert now.place == "lanes" and "fewer blocks than SMs" in now.why
     assert all(np.prod(get("serpentine").grid(size, size)) < H200.sms for size in (128, 256, 512, 1024))
