@@ -158,24 +158,6 @@ def test_parts_of_registers_and_sums_that_saturate(text, rule):
     assert execute(text, R1=a, R2=b)["R0"].tolist() == [rule(*lane) & M32 for lane in lanes(a, b)]
 
 
-@pytest.mark.parametrize(
-    ("text", "bits", "low", "high"),
-    [
-        ("I2IP.U16.S32.SAT R0, R1, R2, RZ", 16, 0, 2**16 - 1),
-        ("I2IP.S8.S32.SAT R0, R1, R2, R3", 8, -(2**7), 2**7 - 1),
-        ("I2IP.U4.S32.SAT R0, R1, R2, R3.24", 4, 0, 15),
-        ("I2IP.S2.S32.SAT R0, R1, R2, R3.28", 2, -2, 1),
-    ],
-)
-def test_two_numbers_are_made_narrow_and_put_below_a_third_one(text, bits, low, high):
-    a, b = (words().view(np.int32) >> RANDOM.integers(0, 32, LANES, dtype=np.int32) for _ in range(2))
-    c = words()
-    packed = execute(text, R1=a.view(np.uint32), R2=b.view(np.uint32), R3=c)["R0"]
-    for result, x, y, above in lanes(packed, a, b, c if "R3" in text else np.zeros_like(c)):
-        first, second = (min(max(number, low), high) % (1 << bits) for number in (x, y))
-        assert result == ((above << bits | first) << bits | second) & M32
-
-
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_carries_make_a_64_bit_addition_of_two_32_bit_ones(sign):
     low_a, high_a, low_b, high_b = words(), words(), words(), words()
