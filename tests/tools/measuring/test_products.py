@@ -1,5 +1,6 @@
 """The suite of all products: operands are what their bits say, and a tile's times a line through two depths."""
 
+import contextlib
 import json
 import sys
 
@@ -91,3 +92,45 @@ def test_recorded_members_are_as_fast_as_was_reached():
     assert np.exp(np.log(list(ratios["single", "f64 NN"].values())).mean()) >= 0.93
     assert all(ratios["batch", "f32 NN"][1000, side, side, side] >= 0.98 for side in (64, 128, 256))
     assert ratios["bias + GELU", "f32 NN"][4096, 4096, 512] >= 1 / 0.85
+
+
+@pytest.fixture
+def cublas_on_host(cupy_of_the_course, monkeypatch):
+    def cublas(format_, ops, A, B, C):
+        def launch():
+            left, right = (gpu.asnumpy(products.values(one, format_)) for one in (A, B))
+            C[...] = gpu.asarray((left @ (right.T if ops[1] == "T" else right)).astype(np.float32))
+
+        return launch
+
+    monkeypatch.setattr(products, "cublas", cublas)
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 4, 8, 16, 3), (1, 4, 4, 16, 8, 1)])
+def test_a_convolution_and_its_rival_are_that_of_float64(cublas_on_host, shape):
+    row = products.convolution("f16", shape)
+    row.ours["conv2d"]()
+    assert max(row.check().values()) < 1e-5
+    assert len(row.controls) == (shape[-1] > 1), "one pixel is its own patch: nothing is copied"
+
+
+@contextlib.contextmanager
+def _no_algorithm(*shape):
+    yield []
+
+
+def test_a_layer_in_two_launches_is_checked_without_cublaslt(cublas_on_host, monkeypatch, capsys):
+    monkeypatch.setattr(products, "algorithms_with_bias_and_gelu", _no_algorithm)
+    with contextlib.ExitStack() as stack:
+        row = products.fused("bf16", (20, 24, 16), stack)
+    row.ours["gemm"]()
+    errors = row.check()
+    assert set(errors) == {"gemm", "cublas + second kernel", "gemm + second kernel"} and max(errors.values()) < 1e-5
+    assert "no cublasLt, one launch at (20, 24, 16)" in capsys.readouterr().out
+
+
+def test_a_row_measured_again_takes_the_place_of_the_old_one():
+    old = [{"member": "batch", "kind": "f32 NN", "shape": [1, 2]}, {"member": "single", "kind": "f32 NN", "shape": [3]}]
+    new = old[0] | {"shape": (1, 2), "ms": {}}
+    assert products.with_row(old, new) == [new, old[1]]
+    assert products.with_row(old, new | {"kind": "bf16 NN"}) == [*old, new | {"kind": "bf16 NN"}]
