@@ -256,30 +256,14 @@ def _duels(load: Load, rivals: dict[str, dict[str, Callable]], size: int, duels:
 
 def _alone(folder: Path, rivals: dict[str, dict[str, Callable]], duels: Sequence[tuple] = DUELS) -> list[dict]:
     """Each of those that take turns in a duel by itself, again and again, with the clock and power it settles at."""
-    import cupy
-
-    from helpers.measure.provenance import clock_and_power
+    from helpers.measure.timing import sustained
 
     rows = []
     for name, params, rival in duels:
         kernel = get(name, **params)
         A, B, C = _problem(kernel.operands, ALONE_SIZE)
         for title, launch in ((name, _launcher(folder, kernel)), (rival, rivals[kernel.operands][rival])):
-            events = [cupy.cuda.Event() for _ in range(4)]
-            launch(1, A, B, 0, C)
-            events[0].record()
-            launch(1, A, B, 0, C)
-            events[1].record()
-            events[1].synchronize()
-            count = max(3, round(1e3 * ALONE_S / cupy.cuda.get_elapsed_time(*events[:2])))
-            for event in events[2:]:
-                for _ in range(count):
-                    launch(1, A, B, 0, C)
-                event.record()
-            events[2].synchronize()
-            mhz, watts = clock_and_power()
-            events[3].synchronize()
-            ms = cupy.cuda.get_elapsed_time(*events[2:]) / count
+            ms, mhz, watts = sustained(partial(launch, 1, A, B, 0, C), ALONE_S)
             row = {"kernel": title, "operands": kernel.operands, "size": ALONE_SIZE, "ms": ms,
                    "gflops": 2e-6 * ALONE_SIZE**3 / ms, "mhz": mhz, "watts": watts}  # fmt: skip
             rows.append(row)

@@ -49,6 +49,7 @@ EXPERTS = ((8, 4096, 4096, 1024), (8, 4096, 1024, 4096), (64, 4096, 1024, 1024),
            (4, 8192, 2048, 2048), (128, 16384, 768, 2048))  # experts, rows, N, K  # fmt: skip
 IMAGES = ((32, 56, 56, 64, 64, 3), (32, 28, 28, 128, 128, 3), (32, 14, 14, 256, 256, 3), (16, 56, 56, 64, 256, 1),
           (8, 112, 112, 32, 64, 3), (32, 7, 7, 512, 512, 3))  # n, h, w, c, f, r = s  # fmt: skip
+MMA_SYNC = "mma.sync"  # what it reaches alone, named beside the members
 SECOND, FUSED_LT, PATCHES, ALONE = "second kernel", "cublasLt, one launch", "patches + cublas", "cublas alone"
 BUDGET_S, WARM_UP_S, TILE_BUDGET_S = 0.25, 0.06, 0.12
 PASSES = 3  # in which tiles are timed, so that what disturbs one of them does not decide
@@ -581,8 +582,8 @@ def record(out: Path, members: Sequence[str]) -> int:
                 failed.append(f"{make.func.__name__} {make.args[:2]}: {type(error).__name__}: {error}")
                 print(failed[-1], flush=True)
             out.write_text(json.dumps(document, indent=1) + "\n")
-    if not members:
-        document["mma_sync"] = instructions.rates()
+    if not members or MMA_SYNC in members:
+        document["mma_sync"] = {kind: vars(rate) for kind, rate in instructions.rates().items()}
         out.write_text(json.dumps(document, indent=1) + "\n")
     return len(failed)
 
@@ -604,7 +605,9 @@ def main() -> None:
     commands.add_parser("times", help="measure every tile")
     recorded = commands.add_parser("record", help="measure every member beside cuBLAS")
     recorded.add_argument("out", type=Path)
-    recorded.add_argument("--members", nargs="*", default=(), help="these alone, as single or experts, in OUT's rows")
+    recorded.add_argument(
+        "--members", nargs="*", default=(), help=f"these alone, as single or {MMA_SYNC}, in OUT's rows"
+    )
     compared = commands.add_parser("tiles", help="measure every tile of some rows")
     compared.add_argument("out", type=Path)
     arguments = parser.parse_args()
