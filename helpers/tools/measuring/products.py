@@ -606,7 +606,7 @@ def main() -> None:
     recorded = commands.add_parser("record", help="measure every member beside cuBLAS")
     recorded.add_argument("out", type=Path)
     recorded.add_argument(
-        "--members", nargs="*", default=(), help=f"these alone, as single or {MMA_SYNC}, in OUT's rows"
+        "--members", nargs="*", default=(), help=f"of OUT's, these alone, as single or {MMA_SYNC}"
     )
     compared = commands.add_parser("tiles", help="measure every tile of some rows")
     compared.add_argument("out", type=Path)
