@@ -324,10 +324,14 @@ def small_table() -> Table:
     except recordings.NoRecording:
         return not_recorded(heads)
     rows = tuple(
-        (f"{side} × {side} × {side}", *(theme.thousands(1e3 * times[name].median_ms) for name in WAYS))
+        (f"{side} × {side} × {side}", *(_microseconds(times[name]) for name in WAYS))
         for side, times in measured.items()
     )
     return Table(heads, rows, f"{COUNT} products by gemm_batch in three ways, by gemm and by cuBLAS ({label})")
+
+
+def _microseconds(time: Timing) -> str:
+    return theme.median(*(1e3 * ms for ms in (time.lower_ms, time.median_ms, time.upper_ms)))
 
 
 def comparable(layer: Mapping[str, Any]) -> list[tuple[str, ...]]:
