@@ -16,8 +16,7 @@ from gpusim.isa import decoded
 from gpusim.isa.ptx.rows import PREDICATES
 from gpusim.isa.sass import opcodes
 from gpusim.isa.sass.decoding import matrix
-from gpusim.isa.sass.decoding.decoder import Decoder
-from gpusim.isa.sass.operands import Code
+from gpusim.isa.sass.operands import Code, Operands
 
 RECORDED = Path(__file__).parents[1] / "goldens" / "system_sm_90.json"
 pytestmark = pytest.mark.skipif(machine_layout.library() is None, reason="there is no compiled engine here")
@@ -78,11 +77,12 @@ class Compiled:
     """One decoded instruction."""
 
     def __init__(self, s: sass.Statement) -> None:
-        self.decoder = Decoder("sm_90", 0, CODE)
-        decoded = opcodes.decode(self.decoder, s)
-        self.decoder.settle([decoded])
+        operands = Operands("sm_90", 0, CODE)
+        opcodes.outcome(operands, s, since=100)
+        self.decoder, made = operands.decoder, [operands.decoded[s.address]]
+        self.decoder.settle(made)
         self.machine = compiled.assemble(
-            SimpleNamespace(blocks=[]), [decoded], self.decoder.words.all, {}, self.decoder.nowhere
+            SimpleNamespace(blocks=[]), made, self.decoder.words.all, {}, self.decoder.nowhere
         )
 
     def row(self, name: str) -> int:
