@@ -11,7 +11,7 @@ from gemm_kernels.products import tiles
 from gemm_kernels.products.formats import FORMATS
 from helpers import gpu, recordings
 from helpers.measure import timing
-from helpers.tools.measuring import products
+from helpers.tools.measuring import instructions, products
 
 
 @pytest.fixture
@@ -135,3 +135,19 @@ def test_a_row_measured_again_takes_the_place_of_the_old_one():
     new = old[0] | {"shape": (1, 2), "ms": {}}
     assert products.with_row(old, new) == [new, old[1]]
     assert products.with_row(old, new | {"kind": "bf16 NN"}) == [*old, new | {"kind": "bf16 NN"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [("f16", np.float16), ("tf32", np.float32), ("bf16", np.uint16), ("s8", np.int8), ("e4m3", np.uint8)],
+)
+def test_mma_sync_multiplies_random_numbers_of_its_format(kind, numbers):
+    words = instructions.words(kind)
+    assert words.dtype == np.uint32 and words.size == instructions.OPERANDS
+    found = words.view(numbers)
+    if kind == "bf16":
+        found = (found.astype(np.uint32) << 16).view(np.float32)
+    if kind in ("f16", "tf32", "bf16"):
+        assert np.abs(found).max() <= 1 and abs(found.mean()) < 0.02 and found.std() > 0.5
+    else:
+        assert len(np.unique(found)) == (256 if kind == "s8" else 128), "E4M3 below 2, which leaves its NaNs out"
