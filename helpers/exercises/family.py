@@ -261,7 +261,7 @@ def _same_results(layer: Layer, part: str, ways: Mapping[str, Callable[[], Any]]
             layer.made[part][...] = np.nan
             way()
             left.append(gpu.asnumpy(layer.made[part]))
-        if not all(np.allclose(one, left[0], rtol=ERROR, atol=ERROR) for one in left):
+        if not all(np.allclose(numbers, left[0], rtol=ERROR, atol=ERROR) for numbers in left):
             raise WrongResult(f"{part} is not the same by cuBLAS {' and '.join(ways)}.")
 
 

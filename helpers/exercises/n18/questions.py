@@ -90,8 +90,8 @@ def _small() -> dict[str, Timing]:
 def predict_loop() -> Prediction:
     """How much longer a loop of launches takes than one launch, as recorded."""
     times = _small()
-    loop, one = times["a loop"], times["one launch"].median_ms
-    factor = loop.median_ms / one
+    loop, alone = times["a loop"], times["one launch"].median_ms
+    factor = loop.median_ms / alone
     each = theme.median(*(1e3 * ms / THOUSAND for ms in (loop.lower_ms, loop.median_ms, loop.upper_ms)))
     bounds = {"about as long": 0.0, "about 10 times": 5.0, "more than 100 times": 100.0, "more than 1000 times": 1000.0}
     answer = max((bound for bound in bounds if bounds[bound] < factor), key=bounds.__getitem__)
@@ -100,7 +100,7 @@ def predict_loop() -> Prediction:
         "about 10 times": f"A launch from Python takes longer than that: {each} millionths of a second, a thousand "
         "times.",
         "more than 100 times": f"A launch from Python takes {each} µs, and a thousand products in one launch take "
-        f"{theme.number(1e3 * one)} µs. So the GPU waits for the next launch nearly all the time.",
+        f"{theme.number(1e3 * alone)} µs. So the GPU waits for the next launch nearly all the time.",
         "more than 1000 times": "So it would be if one product took as long as a thousand.",
     }
     return predict(
@@ -273,7 +273,10 @@ def formats_table() -> Table:
     heads = ("operands", "name", "gemm, µs", "cuBLAS, µs", "ratio", "mma.sync alone, µs")
     try:
         rows, label = _recorded()
-        alone = {kind: one["rate"] for kind, one in recordings.raw(devices.DEFAULT.name, PRODUCTS)["mma_sync"].items()}
+        alone = {
+            kind: reached["rate"]
+            for kind, reached in recordings.raw(devices.DEFAULT.name, PRODUCTS)["mma_sync"].items()
+        }
     except recordings.NoRecording:
         return not_recorded(heads)
     lines = []

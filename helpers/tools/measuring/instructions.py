@@ -80,12 +80,12 @@ def rates() -> dict[str, Rate]:
     from helpers.measure.timing import sustained
 
     sms, never = cupy.cuda.Device().attributes["MultiProcessorCount"], cupy.zeros(1, np.uint32)
-    found = {}
+    reached = {}
     for kind, depth in KINDS.items():
         kernel = cupy.RawKernel(source_of(kind), "multiply", options=("-std=c++17",))
         launch = partial(kernel, (sms,), (BLOCK,), (cupy.asarray(words(kind)), np.int32(TURNS), never))
         ms, mhz, watts = sustained(launch, SUSTAINED_S)
         work = 2.0 * 16 * 8 * depth * ROWS * COLS * TURNS * (BLOCK // 32) * sms
-        found[kind] = Rate(work / ms * 1e3, mhz, watts)
-        print(f"mma.sync {kind}: {found[kind].rate / 1e12:.0f} TFLOPS at {mhz} MHz and {watts:.0f} W", flush=True)
-    return found
+        reached[kind] = Rate(work / ms * 1e3, mhz, watts)
+        print(f"mma.sync {kind}: {reached[kind].rate / 1e12:.0f} TFLOPS at {mhz} MHz and {watts:.0f} W", flush=True)
+    return reached

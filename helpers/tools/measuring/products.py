@@ -605,9 +605,7 @@ def main() -> None:
     commands.add_parser("times", help="measure every tile")
     recorded = commands.add_parser("record", help="measure every member beside cuBLAS")
     recorded.add_argument("out", type=Path)
-    recorded.add_argument(
-        "--members", nargs="*", default=(), help=f"of OUT's, these alone, as single or {MMA_SYNC}"
-    )
+    recorded.add_argument("--members", nargs="*", default=(), help=f"of OUT's, these alone, as single or {MMA_SYNC}")
     compared = commands.add_parser("tiles", help="measure every tile of some rows")
     compared.add_argument("out", type=Path)
     arguments = parser.parse_args()

@@ -77,7 +77,8 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
     recording = recordings.raw(gpu, "products")
     cublas = recording["provenance"]["cublas"]
     alone = ", ".join(
-        f"{PEAKS[kind]} {one['rate'] / 1e12:.0f} ({one['mhz']} MHz)" for kind, one in recording["mma_sync"].items()
+        f"{PEAKS[kind]} {reached['rate'] / 1e12:.0f} ({reached['mhz']} MHz)"
+        for kind, reached in recording["mma_sync"].items()
     )
     return (
         f"Recorded on an {gpu}, beside cuBLAS {cublas}, in turns and with a cold L2. A ratio above 1 is faster than\n"

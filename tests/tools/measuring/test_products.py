@@ -144,10 +144,10 @@ def test_a_row_measured_again_takes_the_place_of_the_old_one():
 def test_mma_sync_multiplies_random_numbers_of_its_format(kind, numbers):
     words = instructions.words(kind)
     assert words.dtype == np.uint32 and words.size == instructions.OPERANDS
-    found = words.view(numbers)
+    drawn = words.view(numbers)
     if kind == "bf16":
-        found = (found.astype(np.uint32) << 16).view(np.float32)
+        drawn = (drawn.astype(np.uint32) << 16).view(np.float32)
     if kind in ("f16", "tf32", "bf16"):
-        assert np.abs(found).max() <= 1 and abs(found.mean()) < 0.02 and found.std() > 0.5
+        assert np.abs(drawn).max() <= 1 and abs(drawn.mean()) < 0.02 and drawn.std() > 0.5
     else:
-        assert len(np.unique(found)) == (256 if kind == "s8" else 128), "E4M3 below 2, which leaves its NaNs out"
+        assert len(np.unique(drawn)) == (256 if kind == "s8" else 128), "E4M3 below 2, which leaves its NaNs out"
