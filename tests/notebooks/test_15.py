@@ -87,6 +87,11 @@ def test_without_the_old_c_the_share_of_bf16_is_smaller():
     assert with_old_c[0] == "BF16" and int(share.rstrip("%")) < int(with_old_c[-1].rstrip("%"))
 
 
+def test_mma_sync_alone_settles_at_the_clock_that_is_named():
+    (mhz,) = said("15", r"by itself, too \(BF16 at (1 \d+) MHz\)")
+    assert mhz == recordings.raw(H200.name, "products")["mma_sync"]["bf16"]["mhz"]
+
+
 def test_all_but_fp32_draw_700_watts_and_cublas_is_thriftier():
     rows = precisions.recorded().alone()
     assert [row[:2] for row in rows[:2]] == [("BF16", "last kernel"), ("BF16", "cuBLAS")] and len(rows) == 8

@@ -92,7 +92,7 @@ def predict_loop() -> Prediction:
     times = _small()
     loop, alone = times["a loop"], times["one launch"].median_ms
     factor = loop.median_ms / alone
-    each = theme.median(*(1e3 * ms / THOUSAND for ms in (loop.lower_ms, loop.median_ms, loop.upper_ms)))
+    each = theme.median(*(1e3 * ms / THOUSAND for ms in (loop.lower_ms, loop.median_ms, loop.upper_ms)), digits=1)
     bounds = {"about as long": 0.0, "about 10 times": 5.0, "more than 100 times": 100.0, "more than 1000 times": 1000.0}
     answer = max((bound for bound in bounds if bounds[bound] < factor), key=bounds.__getitem__)
     reasons = {
@@ -273,10 +273,7 @@ def formats_table() -> Table:
     heads = ("operands", "name", "gemm, µs", "cuBLAS, µs", "ratio", "mma.sync alone, µs")
     try:
         rows, label = _recorded()
-        alone = {
-            kind: reached["rate"]
-            for kind, reached in recordings.raw(devices.DEFAULT.name, PRODUCTS)["mma_sync"].items()
-        }
+        alone = recordings.raw(devices.DEFAULT.name, PRODUCTS)["mma_sync"]
     except recordings.NoRecording:
         return not_recorded(heads)
     lines = []
@@ -286,7 +283,7 @@ def formats_table() -> Table:
                 rival = next(library for library in ("cublas", "cublasLt") if library in row["ms"])
                 ours, theirs = row["ms"]["gemm"], row["ms"][rival]
                 at_most = alone.get(kind.split()[0])
-                least = theme.thousands(1e6 * row["work"] / at_most) if at_most else "–"
+                least = theme.thousands(1e6 * row["work"] / at_most["rate"]) if at_most else "–"
                 times = (theme.thousands(1e3 * ms) for ms in (ours, theirs))
                 lines.append((kind, name, *times, f"{theirs / ours:.2f}", least))
     return Table(heads, tuple(lines), f"M = N = K = {LARGE} ({label}); above 1 ours is faster", words=frozenset({0, 1}))

@@ -10,6 +10,7 @@ import pytest
 from gemm_kernels.products import tiles
 from gemm_kernels.products.formats import FORMATS
 from helpers import gpu, recordings
+from helpers.exercises.n18.questions import rivals_of
 from helpers.measure import timing
 from helpers.tools.measuring import instructions, products
 
@@ -85,14 +86,14 @@ def test_recorded_members_are_as_fast_as_was_reached():
     ratios = {}
     for row in recordings.raw("NVIDIA H200", "products")["rows"]:
         ours = row["ms"][next(iter(row["launches"]))]
-        rivals = [ms for name, ms in row["ms"].items() if name not in row["launches"]]
-        ratios.setdefault((row["member"], row["kind"]), {})[tuple(row["shape"])] = rivals[0] / ours
+        best = min(row["ms"][rival] for rival in rivals_of(row))
+        ratios.setdefault((row["member"], row["kind"]), {})[tuple(row["shape"])] = best / ours
     for ops in ("NN", "NT", "TN", "TT"):
         single = list(ratios["single", f"f32 {ops}"].values())
         assert np.exp(np.log(single).mean()) >= 1 and min(single) >= 0.95
     assert np.exp(np.log(list(ratios["single", "f64 NN"].values())).mean()) >= 0.93
     assert all(ratios["batch", "f32 NN"][1000, side, side, side] >= 0.98 for side in (64, 128, 256))
-    assert ratios["bias + GELU", "f32 NN"][4096, 4096, 512] >= 1 / 0.85
+    assert ratios["bias + GELU", "f32 NN"][4096, 4096, 512] >= 1.05
 
 
 @pytest.fixture
