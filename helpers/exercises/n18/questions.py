@@ -263,7 +263,7 @@ def grouped_table() -> Table:
 
 def convolution_table() -> Table:
     """Convolutions without the matrix of patches beside those with it."""
-    heads = ("operands", "images × H × W × C × N × R", "conv2d, µs", "patches + cuBLAS", "cuBLAS of it", "ratio")
+    heads = ("operands", "images × H × W × C × N × R", "conv2d, µs", "patches + cuBLAS", "cuBLAS alone", "ratio")
     ways = ("conv2d", "patches + cublas", "cublas alone")
     return _table("convolution", heads, ways, "convolutions", ("f16",))
 

@@ -84,7 +84,8 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
         f"Recorded on an {gpu}, beside cuBLAS {cublas}, in turns and with a cold L2. A ratio above 1 is faster than\n"
         "cuBLAS, or than the faster of two ways to ask it; N and T are op of A and B. The roof is the least time that\n"
         "NVIDIA's peak and bandwidth allow. cuDNN, the library for convolutions, was not measured.\n"
-        f"`mma.sync` alone, between registers, reached in TFLOPS, at the clock that it settles at: {alone}.\n"
+        "`mma.sync` alone, between registers, reached in TFLOPS, at the clock that it settles at:\n"
+        f"{alone}.\n"
         "The H200 makes halves of FP8 before it multiplies.\n\n" + table(recording)
     )
 
