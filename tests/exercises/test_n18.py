@@ -183,7 +183,7 @@ class ColumnMajor:
     def sgemm(self, handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
         assert op_b == 0
         A = self._matrix(a, k, m, lda).T if op_a else self._matrix(a, m, k, lda)
-        alpha, beta = (ctypes.c_float.from_address(one).value for one in (alpha, beta))
+        alpha, beta = (ctypes.c_float.from_address(address).value for address in (alpha, beta))
         C, old = self._matrix(c, m, n, ldc), 0
         if beta:
             old = beta * C
@@ -191,7 +191,7 @@ class ColumnMajor:
 
     def sgemmBatched(self, *arguments):
         *shape, alpha, a, lda, b, ldb, beta, c, ldc, count = arguments
-        lists = [self._bytes(one).view(np.uint64)[:count].tolist() for one in (a, b, c)]
+        lists = [self._bytes(address).view(np.uint64)[:count].tolist() for address in (a, b, c)]
         for left, right, to in zip(*lists, strict=True):
             self.sgemm(*shape, alpha, left, lda, right, ldb, beta, to, ldc)
 

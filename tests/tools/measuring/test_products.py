@@ -100,7 +100,7 @@ def test_recorded_members_are_as_fast_as_was_reached():
 def cublas_on_host(cupy_of_the_course, monkeypatch):
     def cublas(format_, ops, A, B, C):
         def launch():
-            left, right = (gpu.asnumpy(products.values(one, format_)) for one in (A, B))
+            left, right = (gpu.asnumpy(products.values(matrix, format_)) for matrix in (A, B))
             C[...] = gpu.asarray((left @ (right.T if ops[1] == "T" else right)).astype(np.float32))
 
         return launch
