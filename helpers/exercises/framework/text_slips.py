@@ -126,10 +126,10 @@ _INDEX = (
 
 def _two_axes(text: str) -> str:
     """An index of the launch that is made of two axes, and the axis that no other index is made of."""
-    found = [match for pattern in _INDEX for match in re.finditer(pattern, text)]
-    axes = [{match["a"], match["b"], match["c"]} for match in found]
+    indices = [match for pattern in _INDEX for match in re.finditer(pattern, text)]
+    axes = [{match["a"], match["b"], match["c"]} for match in indices]
     taken = set().union(*(some for some in axes if len(some) == 1))
-    for match, mixed in zip(found, axes, strict=True):
+    for match, mixed in zip(indices, axes, strict=True):
         if len(mixed) > 1:
             left = sorted({"x", "y"} - taken)
             due = f", {_whole_index(left[0])}" if len(left) == 1 else ""
