@@ -271,8 +271,8 @@ def test_host_headers_with_device_equivalents_are_named():
 
 def test_missing_semicolon_is_sought_at_the_previous_lines_end():
     told = message("__global__ void k(float *C) {\n    int a = 1\n    int b = 2;\n    C[0] = a + b;\n}")
-    assert "Look at the end of the line before: the ; is missing there." in told
-    assert "line before" not in message("__global__ void k(float *C) {\n    int a = 1 int b;\n}")
+    assert "Look at the end of line 2: the ; is missing there." in told
+    assert "end of line" not in message("__global__ void k(float *C) {\n    int a = 1 int b;\n}")
 
 
 def test_two_indices_of_a_flat_array_get_how_rows_lie():
