@@ -439,8 +439,8 @@ def _already_declared(match: re.Match[str], source: str) -> str:
     if name is None or not re.search(rf"\*\s*(?:__restrict__\s+)?{name[1]}\s*[,)]", source):
         return ""
     return (
-        f"{name[1]} is an array that the kernel is given, and is declared by that. To store into it, leave the type out "
-        f"and say where: {name[1]}[…] = …;"
+        f"{name[1]} is an array that the kernel is given, and is declared by that. To store into it, leave the type "
+        f"out and say where: {name[1]}[…] = …;"
     )
 
 
