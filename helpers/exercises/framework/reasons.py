@@ -549,8 +549,8 @@ def one_for_all(facts: Facts) -> str:
         if index is not None and np.ndim(index) == 0 and int(index) == int(outside[1]):
             size = np.size(facts.parameters[name])
             return (
-                f"In line {error.line}, {name}[{text}]: `{text}` is {int(index)} in every thread, and {name} has {size} "
-                f"elements, 0 to {size - 1}. The index of a thread's own element depends on the thread."
+                f"In line {error.line}, {name}[{text}]: `{text}` is {int(index)} in every thread, and {name} has "
+                f"{size} elements, 0 to {size - 1}. The index of a thread's own element depends on the thread."
             )
     return ""
 
@@ -813,11 +813,13 @@ def asked_too_late(facts: Facts) -> str:
     error = facts.failure.error
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None or error.line is None:
         return ""
-    names = facts.values(error.block, error.thread)
+    names = facts.values(error.block, error.thread)  # type: ignore[arg-type]
     for number in range(error.line + 1, len(facts.lines) + 1):
         for match in re.finditer(r"\bif\s*\(", facts.lines[number - 1]):
             condition, rest = integers.bracketed(facts.lines[number - 1][match.end() :])
             holds = integers.value(condition, names)
+            if np.ndim(integers.value(condition, facts.all_threads)) == 0:
+                continue  # it does not ask for the thread's element
             if holds is not None and bool(holds) == rest.lstrip(" {").startswith("return"):
                 return (
                     f"Line {number} asks `{condition}`, and line {error.line}, above it, accesses the arrays already: "
@@ -856,7 +858,7 @@ _MEANT = {">": "!=", "<": "!=", ">=": "==", "<=": "=="}
 
 
 def asks_less_of_a_scalar(facts: Facts) -> str:
-    """A comparison of alpha or beta by < or > that decides otherwise than one for equality, for a number of a launch."""
+    """A comparison of alpha or beta by < or > that decides otherwise than == or != in the launch that failed."""
     scalars = {name: arg.item() for name, arg in facts.parameters.items() if isinstance(arg, np.floating)}
     for match in re.finditer(r"(?<![\w.])(\w+)\s*([<>]=?)\s*(\d+(?:\.\d*)?)[fF]?(?![\w.])", facts.text):
         name, sign, number = match.groups()

@@ -63,12 +63,12 @@ def explanation(source: str) -> str:
     return (
         _in_conditions(text)
         or _without_effect(text)
+        or _declared_again(text)
         or _set_back(text)
         or _one_by_one(text)
         or _thrown_away(text)
         or _of_its_own(text)
         or _cut_to_int(text)
-        or _declared_again(text)
         or _same_memory(text)
     )
 
@@ -82,8 +82,8 @@ def _line(text: str, match: re.Match[str]) -> int:
     return text.count("\n", 0, match.start() + len(match[0]) - len(match[0].lstrip())) + 1
 
 
-# The head of a loop whose variable goes away from the number at which the loop ends. Where the loop is not even entered,
-# another way would not help.
+# The head of a loop whose variable goes away from the number at which the loop ends. Where the loop is not even
+# entered, another way would not help.
 _AWAY = re.compile(
     r"(?P<name>\w+)\s*=\s*(?P<first>[^;]*);\s*(?P=name)\s*"
     r"(?:(?P<less><=?)\s*(?P<end>[^;]*);\s*(?:--(?P=name)|(?P=name)\s*--)"
@@ -330,7 +330,14 @@ def _blank_heads(text: str) -> str:
 
 def _declared_again(text: str) -> str:
     """A variable that an inner block declares once more: what it computes there is lost, and the outer one, which is
-    used afterwards, is not changed by anything."""
+    used afterwards, is not changed by anything. An array of the parameters, too."""
+    for given in re.findall(r"(?<!const )\b(?:float|int)\s*\*\s*(?:__restrict__\s*)?(\w+)\s*[,)]", text):
+        inner = re.search(rf"\b(?:float|int)\s+{given}\s*=[^;]*;", text)
+        if inner and not re.search(rf"\b{given}\s*\[[^;=]*\]\s*[-+*/]?=(?!=)", text):
+            return (
+                f"Line {_line(text, inner)} declares another {given}, a number that ends with the statement or the "
+                f"braces that it stands in, and nothing is stored in the array. Write {given}[…] = …;"
+            )
     for outer in re.finditer(r"\b(?:float|double|int)\s+(\w+)\s*(?:=[^;]*)?;", text):
         name = outer[1]
         scope = integers.bracketed(text[outer.end() :], "{}")[0]

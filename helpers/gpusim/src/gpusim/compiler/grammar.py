@@ -142,8 +142,8 @@ def _too_many(error: Diagnostic, text: str, at: int, last: tuple[int, int]) -> F
     if bracket == "}" and last[1] and text[last[1] + 1 : at].strip():
         begun, ended = (_line(text, position) for position in last)
         return where, (
-            f"    The }} in line {ended} closes the {{ of line {begun} already, so that what stands between line {ended} "
-            f"and this one is outside of the function. One }} is too many."
+            f"    The }} in line {ended} closes the {{ of line {begun} already, so that what stands between line "
+            f"{ended} and this one is outside of the function. One }} is too many."
         )
     return where, f"    One {bracket} is too many, or the {_OPENING[bracket]} is missing."
 
@@ -168,8 +168,8 @@ def _statement(error: Diagnostic, text: str) -> Found | None:
     if right[0] in _KEYWORDS or re.search(r"[^=!<>]=[^=]", line[column:].partition(";")[0]):
         return error, f"    In front of {right[0]} a statement has no end: the ; is missing there."
     return error, (
-        f"    Nothing stands between {left[1]} and {right[0]}: there an operator is missing, such as the * of a product, "
-        "or the ; that ends the statement."
+        f"    Nothing stands between {left[1]} and {right[0]}: there an operator is missing, such as the * of a "
+        "product, or the ; that ends the statement."
     )
 
 
