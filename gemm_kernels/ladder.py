@@ -123,7 +123,7 @@ LADDER: tuple[Kernel, ...] = (
     ),
     Kernel(
         "stream_k", "Stream-K",
-        "Persistent blocks share out the k of all tiles evenly; registers and loads are placed for the hardware.",
+        "Persistent blocks share out the tiles of an incomplete last turn; registers and loads suit the hardware.",
         after="sliced_k", family=families.STREAM_K,
         params=LONG_TILE | {"SLICES": 1, "STAGES": 5, "BLOCKS": 1, "WORKERS": SMS, "LOOPS": 2}, chosen_by_shape=True,
     ),
@@ -181,7 +181,7 @@ UPPER: tuple[Kernel, ...] = (
     ),
     Kernel(
         "persistent", "Persistent",
-        "The same for every shape: copies of two floats, too, any number of sums, many parts added in groups.",
+        "One text, with a tile for each shape: copies of two floats, too, and many parts added in groups.",
         after="tall_patches", family=families.PERSISTENT, params=UNMERGED_TILE | {"WORKERS": SMS}, chosen_by_shape=True,
     ),
 )  # fmt: skip

@@ -50,7 +50,7 @@ class Notebook:
     idea: what it teaches, in one line.
     minutes: of its path, as counted by helpers/tools/notebooks/lesson.py, rounded up to five.
     with_optional: minutes with the exercises that it offers as a challenge or as practice; 0 if there are none.
-    told: its idea in three sentences, one on a line, without a term that the course has not explained by then.
+    summary: its idea in three sentences, one on a line, without a term that the course has not explained by then.
     now: where most cycles of the kernel go that it begins with; None in a notebook that makes no kernel faster.
     then: where those of the one go that it ends with.
     """
@@ -60,7 +60,7 @@ class Notebook:
     trail: str
     idea: str
     minutes: int
-    told: str
+    summary: str
     now: Mark | None = None
     then: Mark | None = None
     with_optional: int = 0
@@ -177,7 +177,7 @@ def _fields(
     if missing:
         raise BrokenPlan(f"{where} has no {missing[0]!r}; it needs {', '.join(kinds)}.")
     if unknown:
-        raise BrokenPlan(f"{where} has a key {unknown[0]!r} that nobody reads; it takes {', '.join(kinds)}.")
+        raise BrokenPlan(f"{where} has a key {unknown[0]!r} that has no meaning; it takes {', '.join(kinds)}.")
     for name, kind in kinds.items():
         if type(row[name]) is not kind:
             expected = {str: "a text", int: "a whole number", list: "a list", dict: "{ place = …, why = … }"}[kind]
@@ -196,7 +196,7 @@ def _notebook(number: int, row: Mapping[str, Any]) -> Notebook:
         "idea": str,
         "minutes": int,
         "with_optional": int,
-        "told": str,
+        "summary": str,
         "now": dict,
         "then": dict,
     }

@@ -80,11 +80,11 @@ def _clear_caches() -> None:
     """
     for name, module in [*sys.modules.items()]:
         if name.startswith(("helpers.", "gpusim.", "gemm_kernels.", "tests.")):
-            for one in [*vars(module).values()]:
-                if isinstance(one, functools._lru_cache_wrapper) and (
-                    name.startswith("tests.") or one.cache_parameters()["maxsize"]
+            for value in [*vars(module).values()]:
+                if isinstance(value, functools._lru_cache_wrapper) and (
+                    name.startswith("tests.") or value.cache_parameters()["maxsize"]
                 ):
-                    one.cache_clear()
+                    value.cache_clear()
 
 
 def _resident() -> int:

@@ -57,9 +57,9 @@ def tests_of(path: str, root: Path = ROOT) -> list[str]:
     folders = ["/".join(room[:count]) for count in range(len(room), 0, -1)] if room else [""]
     names = (Path(parts[-1]).stem, f"{parts[-2]}_{Path(parts[-1]).stem}")  # a picture's tests: of its name and its part
     own = (Path("tests") / folder / f"test_{name}.py" for folder in folders for name in names)
-    found = next((one for one in own if (root / one).exists()), None)
-    if found:
-        return [found.as_posix()]
+    nearest = next((test for test in own if (root / test).exists()), None)
+    if nearest:
+        return [nearest.as_posix()]
     near = next((folder for folder in folders if folder and (root / "tests" / folder).is_dir()), "")
     return _room(near, root) if near else []
 

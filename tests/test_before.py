@@ -24,8 +24,11 @@ KERNEL = "__global__ void f(float *A) { A[threadIdx.x] = 1.0f; }"
 def test_installed_course_puts_settings_where_ipython_looks():
     root = Path(before.__file__).parents[1]
     wheel = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    place = Path(sys.prefix) / wheel["shared-data"][CONFIG.relative_to(root).as_posix()]
-    assert (str(place.parent), place.name) == (ENV_CONFIG_DIRS[0], f"{IPKernelApp.name.replace('-', '_')}_config.py")
+    settings_file = Path(sys.prefix) / wheel["shared-data"][CONFIG.relative_to(root).as_posix()]
+    assert (str(settings_file.parent), settings_file.name) == (
+        ENV_CONFIG_DIRS[0],
+        f"{IPKernelApp.name.replace('-', '_')}_config.py",
+    )
 
 
 @pytest.fixture
@@ -76,11 +79,11 @@ def test_cuda_cell_compiles_in_a_kernel_without_imports(tmp_path):
     settings = {**os.environ, "IPYTHONDIR": str(tmp_path), "GEMM_COURSE_MY": str(tmp_path / "my")}
     manager, client = start_new_kernel(kernel_name="python3", env=settings)
     try:
-        told = []
+        outputs = []
         for cell in ("import sys\nprint('numpy' in sys.modules)", f"%%cuda mine\n{KERNEL}"):
-            client.execute_interactive(cell, output_hook=lambda message: told.append(message["content"]), timeout=60)
-        assert told[2]["text"] == "False\n"
-        assert any("Compiled: f" in one["data"]["text/plain"] for one in told if "data" in one)
+            client.execute_interactive(cell, output_hook=lambda message: outputs.append(message["content"]), timeout=60)
+        assert outputs[2]["text"] == "False\n"
+        assert any("Compiled: f" in output["data"]["text/plain"] for output in outputs if "data" in output)
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)

@@ -56,6 +56,6 @@ def test_ipython_asks_in_cells_of_cuda_alone(cell, names):
     shell = start_ipython() or get_ipython()
     before.load_ipython_extension(shell)
     with provisionalcompleter():
-        assert [one.text for one in shell.Completer.completions(cell, len(cell))] == names
+        assert [completion.text for completion in shell.Completer.completions(cell, len(cell))] == names
     shell.Completer.custom_matchers.remove(before.cuda_words)
     shell.set_custom_exc((), None)

@@ -276,9 +276,9 @@ SCALE = """extern "C" __global__ void scale(float *A, int N, float c) {
     ],
 )
 def test_wrong_input_to_a_public_verb_gets_a_sentence(asked, said):
-    with pytest.raises(Exception, match=re.escape(said)) as told:
+    with pytest.raises(Exception, match=re.escape(said)) as caught:
         asked()
-    shown = told.value._render_traceback_()
+    shown = caught.value._render_traceback_()
     assert said in shown[0] and not any("Traceback" in line or "File " in line for line in shown)
 
 

@@ -72,9 +72,9 @@ def test_the_simulator_can_be_asked_for_where_there_is_a_gpu(monkeypatch):
 def test_gpu_without_cupy_names_the_command_that_installs_it(monkeypatch):
     monkeypatch.setattr(gpu, "_driver_devices", lambda: 2)
     monkeypatch.setitem(sys.modules, "cupy", None)  # so that importing it fails
-    found = gpu.probe.__wrapped__()
-    assert not found.usable
-    assert found.reason.startswith(
+    probed = gpu.probe.__wrapped__()
+    assert not probed.usable
+    assert probed.reason.startswith(
         "a driver with 2 GPU(s) is here, but CuPy, which `make setup GPU=yes` installs, cannot"
     )
 
@@ -150,7 +150,7 @@ def test_reading_an_unwritten_empty_array_is_found():
     source = 'extern "C" __global__ void k(float *x, float *y) { y[threadIdx.x] = x[threadIdx.x]; }'
     k = gpu.RawModule(code=source).get_function("k")
     x, y = gpu.empty(32, np.float32), gpu.empty(32, np.float32)
-    with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which nobody has written"):
+    with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which was never written"):
         k((1,), (32,), (x, y))
     x[:] = 2
     k((1,), (32,), (x, y))

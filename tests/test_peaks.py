@@ -10,14 +10,14 @@ from helpers import peaks
 GPUS = list(devices.DEVICES.values())
 
 
-@pytest.mark.parametrize("device", GPUS, ids=lambda one: one.short)
+@pytest.mark.parametrize("device", GPUS, ids=lambda gpu: gpu.short)
 def test_every_gpu_has_peaks_with_a_source(device):
-    found = peaks.of(device)
-    assert found.source.startswith("NVIDIA ") and {"FP64", "FP32", "FP16", "INT8"} <= set(found.tflops)
-    assert list(found.tflops) == [one for one in peaks.FORMATS if one in found.tflops]
+    peak = peaks.of(device)
+    assert peak.source.startswith("NVIDIA ") and {"FP64", "FP32", "FP16", "INT8"} <= set(peak.tflops)
+    assert list(peak.tflops) == [name for name in peaks.FORMATS if name in peak.tflops]
 
 
-@pytest.mark.parametrize("device", GPUS, ids=lambda one: one.short)
+@pytest.mark.parametrize("device", GPUS, ids=lambda gpu: gpu.short)
 def test_a_peak_is_a_power_of_two_per_sm_and_cycle(device):
     """So that a slip of a digit shows. Tensor cores may have a lower clock of their own."""
     for name, tflops in peaks.of(device).tflops.items():
@@ -29,9 +29,9 @@ def test_a_peak_is_a_power_of_two_per_sm_and_cycle(device):
 
 def test_shorter_numbers_are_never_multiplied_more_slowly():
     for device in GPUS:
-        found = peaks.of(device).tflops
-        tensor = [found[name] for name in ("TF32", "FP16", "INT8") if name in found]
-        assert tensor == sorted(tensor) and found["FP64"] <= found["FP32"] * 1.01
+        tflops = peaks.of(device).tflops
+        tensor = [tflops[name] for name in ("TF32", "FP16", "INT8") if name in tflops]
+        assert tensor == sorted(tensor) and tflops["FP64"] <= tflops["FP32"] * 1.01
 
 
 def test_a_gpu_without_a_row_is_named_with_those_that_have_one():

@@ -10,7 +10,7 @@ from helpers.tools.gallery.pictures import PICTURES
 
 ROW = (
     '[[notebook]]\nfile = "00_start.ipynb"\ntitle = "Begin"\ntrail = "start"\nidea = "What is here"\nminutes = 20\n'
-    'told = "So."\n'
+    'summary = "So."\n'
 )
 MARK = '{} = {{ place = "{}", why = "it waits" }}\n'
 OTHER = ROW.replace("00_start", "01_loop")
@@ -19,15 +19,15 @@ ROUTE = f'[[route]]\nname = "an hour"\nat_most = 60\npromise = "All."\n{STOPS}'
 
 
 def test_a_plan_has_its_notebooks_and_routes_in_order():
-    found = plan.read(ROW + OTHER + ROUTE.replace("[{", "[{ minutes = 5, what = 'Tea.' }, {"))
-    assert found.numbers == ("00", "01") and found.notebook("01").file == "01_loop.ipynb"
-    assert found.notebooks[0].minutes == 20 and found.notebooks[0].trail == "start"
-    assert found.routes[0].stops == (Pause(5, "Tea."), Stop("00", (2, 1), "First."))
+    plan_read = plan.read(ROW + OTHER + ROUTE.replace("[{", "[{ minutes = 5, what = 'Tea.' }, {"))
+    assert plan_read.numbers == ("00", "01") and plan_read.notebook("01").file == "01_loop.ipynb"
+    assert plan_read.notebooks[0].minutes == 20 and plan_read.notebooks[0].trail == "start"
+    assert plan_read.routes[0].stops == (Pause(5, "Tea."), Stop("00", (2, 1), "First."))
 
 
 def test_notebook_may_say_its_kernels_limit_before_and_after():
-    one, other = plan.read(ROW + MARK.format("now", "l2") + MARK.format("then", "lanes") + OTHER).notebooks
-    assert one.now == Mark("l2", "it waits") and one.then == Mark("lanes", "it waits")
+    first, other = plan.read(ROW + MARK.format("now", "l2") + MARK.format("then", "lanes") + OTHER).notebooks
+    assert first.now == Mark("l2", "it waits") and first.then == Mark("lanes", "it waits")
     assert other.now is None and other.then is None
 
 
@@ -38,7 +38,7 @@ def test_notebook_may_say_its_kernels_limit_before_and_after():
         (f"[title]\n{ROW}", "course.toml has a table 'title'; expected are [[notebook]] and [[route]]."),
         (ROW.replace("[[notebook]]", "[notebook]"), "'notebook' in course.toml is no list of rows; begin each with [["),
         (ROW + OTHER.replace('trail = "start"\n', ""), "[[notebook]] 2 of course.toml has no 'trail'; it needs file, "),
-        (ROW + "colour = 3\n", "[[notebook]] 1 of course.toml has a key 'colour' that nobody reads"),
+        (ROW + "colour = 3\n", "[[notebook]] 1 of course.toml has a key 'colour' that has no meaning"),
         (ROW.replace("20", '"20"'), "[[notebook]] 1 of course.toml: minutes is '20', expected a whole number."),
         (ROW.replace("20", "0"), "[[notebook]] 1 of course.toml: minutes is empty."),
         (ROW.replace("00_start", "start"), "the file is 'start.ipynb', expected two digits and a name"),
@@ -55,10 +55,10 @@ def test_notebook_may_say_its_kernels_limit_before_and_after():
     ],
 )  # fmt: skip
 def test_broken_plan_is_answered_with_its_row_and_expectation(text, sentence):
-    with pytest.raises(BrokenPlan) as told:
+    with pytest.raises(BrokenPlan) as caught:
         plan.read(text)
     pattern = re.escape(sentence).replace(r"\.\*", ".*")
-    assert re.search(pattern, str(told.value)), told.value
+    assert re.search(pattern, str(caught.value)), caught.value
 
 
 def test_number_not_in_the_plan_is_answered_with_existing_ones():
@@ -70,7 +70,9 @@ def test_number_not_in_the_plan_is_answered_with_existing_ones():
 
 
 def test_notebooks_in_the_folder_and_in_the_plan_are_the_same():
-    assert sorted(path.name for path in plan.FOLDER.glob("*.ipynb")) == [one.file for one in plan.course().notebooks]
+    assert sorted(path.name for path in plan.FOLDER.glob("*.ipynb")) == [
+        notebook.file for notebook in plan.course().notebooks
+    ]
 
 
 def test_planned_notebooks_and_exercise_modules_correspond():
@@ -78,5 +80,5 @@ def test_planned_notebooks_and_exercise_modules_correspond():
 
 
 def test_gallery_picture_is_named_after_a_planned_notebook():
-    numbers = {found[1] for one in PICTURES if (found := re.match(r"(\d\d)-", one.name))}
+    numbers = {match[1] for picture in PICTURES if (match := re.match(r"(\d\d)-", picture.name))}
     assert numbers <= set(plan.course().numbers)

@@ -25,8 +25,8 @@ def set_backend(monkeypatch, value):
 @pytest.mark.parametrize(("name", "sectors", "tags"), [("naive", 16.5, 16.5), ("coalesced", 2.5, 1.0)])
 def test_one_block_costs_per_request_what_the_whole_launch_costs(name, sectors, tags):
     whole = run.record_whole(get(name).launch(64, 64, 64))
-    one = run.record(get(name).launch(64, 64, 64))
-    for recording in (whole, one):
+    one_block = run.record(get(name).launch(64, 64, 64))
+    for recording in (whole, one_block):
         assert sectors_per_request(recording) == sectors
         assert tags_per_request(recording) == tags
     assert whole.total("requests", "global", "ld") == 64 * 64 // 32 * 64 * 2
@@ -52,7 +52,7 @@ def test_the_three_accesses_are_a_b_and_c():
     assert (a.offset // 4 == lanes % 4 * 16 + 3).all()
     assert (b.offset // 4 == 3 * 64 + lanes // 4).all()
     assert (c.offset // 4 == lanes % 4 * 64 + lanes // 4).all()
-    assert [one.name for one in (a, b, c)] == ["load of A", "load of B", "store of C"]
+    assert [access.name for access in (a, b, c)] == ["load of A", "load of B", "store of C"]
 
 
 def test_a_learners_own_kernel_is_recorded_like_the_ladders():

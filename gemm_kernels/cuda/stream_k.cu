@@ -1,4 +1,4 @@
-// Stream-K: persistent blocks share out all k of all tiles evenly, so that no SM waits for the last wave. And what the
+// Stream-K: persistent blocks share out the k of the tiles that would make an incomplete last wave. And what the
 // kernels before it left on the table: sums change places in pairs, so that the operands of an FMA come from both banks of
 // registers. Fragments are loaded where the code says, not later. Threads meet in the middle of a tile, not at its end.
 

@@ -135,7 +135,7 @@ def _guesses(gpu: str) -> str:
     rows, best = recordings.raw(gpu, ALGORITHMS)["rows"], best_algorithms(gpu)
     return (
         f"cuBLASLt names at most {max(row['named'] for row in rows)} of up to {max(row['accepted'] for row in rows)} "
-        f"algorithms for a shape. The best of all, found by trying, makes it {best.mean:.2f} at the large ones."
+        f"algorithms for a shape. By the fastest of all, found by trying each, it is {best.mean:.2f} at the large ones."
     )
 
 

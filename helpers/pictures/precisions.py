@@ -362,11 +362,10 @@ def beside_float32(gpu: str, size: int) -> tuple[tuple[str, ...], ...]:
 
 def beside_triton(gpu: str) -> tuple[tuple[str, ...], ...]:
     """A row for each size: TFLOPS of a Triton kernel in bfloat16, of our last one and of cuBLAS, all in turns."""
-    document = recordings.raw(gpu, recordings.TILE_LANGUAGE)
-    speeds = {(row["size"], row["who"]): row["tflops"] for row in document["rows"]}
-    order = [who for size, who in speeds if size == document["rows"][0]["size"]]
-    sizes = dict.fromkeys(size for size, _ in speeds)
-    return tuple((str(size), *(f"{speeds[size, who]:.0f}" for who in order)) for size in sizes)
+    speeds: dict[int, list[str]] = {}
+    for row in recordings.raw(gpu, recordings.TILE_LANGUAGE)["rows"]:
+        speeds.setdefault(row["size"], []).append(f"{row['tflops']:.0f}")
+    return tuple((str(size), *numbers) for size, numbers in speeds.items())
 
 
 def at(gpu: str, size: int) -> list[tuple[str, str, float]]:

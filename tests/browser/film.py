@@ -57,7 +57,7 @@ def frames(page: Page) -> Iterator[tuple[Image.Image, int]]:
     explorer.evaluate("one => one.scrollIntoView()")
     yield _seen(page), STAND
     sliders = explorer.get_by_role("slider")
-    said = [one.get_attribute("aria-valuetext") for one in sliders.all()]
+    said = [slider.get_attribute("aria-valuetext") for slider in sliders.all()]
     sliders.nth(1).focus()
     for key in ("ArrowLeft", "ArrowRight"):
         for _ in range(4):
@@ -115,8 +115,8 @@ def main(arguments: list[str]) -> int:
     chromium = check.browser_path()
     if chromium is None:
         sys.exit("No Chromium or Chrome found; install one (Debian, Ubuntu: apt install chromium).")
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as kernels_folder:
+        folder = Path(kernels_folder)
         with course_lab(folder, chromium, **{kept.ENVIRONMENT_VARIABLE: str(folder / "my")}) as lab:
             for scheme in ("light", "dark"):
                 put(folder, NAME, notebook())

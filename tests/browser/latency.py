@@ -136,13 +136,13 @@ def press(page: Page, control: Locator, key: str) -> Press | None:
 
 def presses(page: Page, control: Locator, keys: list[str], pause: int) -> list[Press]:
     """Press keys one after the other: those that led to a picture."""
-    found = []
+    latencies = []
     for key in keys:
         timed = press(page, control, key)
         if timed is not None:
-            found.append(timed)
+            latencies.append(timed)
             page.wait_for_timeout(pause)
-    return found
+    return latencies
 
 
 def drag(page: Page, slider: Locator) -> tuple[int, float]:
@@ -215,14 +215,14 @@ def main() -> None:
                 sys.exit(page.locator(ERROR).first.inner_text())
             for name in names:
                 try:
-                    found = measured(page, name)
+                    latencies = measured(page, name)
                 except Error as error:
-                    found = None
+                    latencies = None
                     sys.stderr.write(f"{name}: {str(error).splitlines()[0]}\n")
-                if found is None or not found.ahead:
+                if latencies is None or not latencies.ahead:
                     unseen.append(name)
                 else:
-                    sys.stdout.write(f"{found.row()}\n")
+                    sys.stdout.write(f"{latencies.row()}\n")
                 sys.stdout.flush()
     if unseen:
         sys.exit(f"No picture was seen of {', '.join(unseen)}.")

@@ -35,7 +35,7 @@ def show(page: Page, name: str = WHOLE) -> None:
     listed = page.locator(".jp-Dialog select")
     listed.or_(slide).first.wait_for()
     if listed.count():
-        (option,) = (one for one in listed.locator("option").all_inner_texts() if one.startswith(name))
+        (option,) = (text for text in listed.locator("option").all_inner_texts() if text.startswith(name))
         listed.select_option(option)
         page.get_by_role("button", name="Show", exact=True).click()
         slide.wait_for()
@@ -91,14 +91,14 @@ def main(arguments: list[str]) -> int:
     if options.screenshots:
         options.screenshots.mkdir(parents=True, exist_ok=True)
     wrong = 0
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work)
         with course_lab(folder, chromium) as lab:
             for path in options.paths or sorted(plan.FOLDER.glob("*.ipynb")):
-                found = examined(lab, path, options.screenshots)
-                wrong += len(found)
-                print(f"{path.name}, live: {f'{len(found)} problems' if found else 'all fit'}", flush=True)
-                for problem in found:
+                problems = examined(lab, path, options.screenshots)
+                wrong += len(problems)
+                print(f"{path.name}, live: {f'{len(problems)} problems' if problems else 'all fit'}", flush=True)
+                for problem in problems:
                     print(f"  {problem}")
     return 1 if wrong else 0
 

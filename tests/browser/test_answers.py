@@ -57,18 +57,18 @@ def belongs(cells: list[dict]) -> dict[int, list[int]]:
 
     Those are the questions since the last answer, or the last heading of a step before the question.
     """
-    found: dict[int, list[int]] = {}
+    seen: dict[int, list[int]] = {}
     questions: list[int] = []
     fresh = True
     for number, cell in enumerate(cells):
         if asks(cell):
             questions, fresh = ([number] if fresh else [*questions, number]), False
         elif is_answer(cell):
-            found[number], fresh = questions, True
+            seen[number], fresh = questions, True
         elif heads(cell):
             fresh = True
     shows = {number for number, cell in enumerate(cells) if cell.get("outputs", True)}  # a stored explorer is nothing
-    return {number: waits for number, waits in found.items() if waits and number in shows}
+    return {number: waits for number, waits in seen.items() if waits and number in shows}
 
 
 def heads(cell: dict) -> bool:
@@ -121,7 +121,7 @@ def test_no_answer_is_seen_before_its_prediction_is_committed(page, file):
     assert not set(waits) & set(before["seen"])
     assert set(waits) <= set(before["lines"])
     committed: set[int] = set()
-    for prediction in sorted({one for some in waits.values() for one in some}):
+    for prediction in sorted({step for some in waits.values() for step in some}):
         page.evaluate(COMMIT, prediction)
         committed.add(prediction)
         after = page.evaluate(SEEN)

@@ -91,7 +91,7 @@ def test_a_prediction_on_a_slide_can_be_committed_to(page):
 
 @pytest.mark.browser
 def test_live_slides_can_be_read_from_the_last_row(page):
-    assert [str(one) for one in live_slides.problems(page, BOOK.name, None)] == []
+    assert [str(problem) for problem in live_slides.problems(page, BOOK.name, None)] == []
     page.keyboard.press("Escape")
 
 
@@ -99,10 +99,10 @@ def test_live_slides_can_be_read_from_the_last_row(page):
 def test_the_check_of_live_slides_finds_what_is_planted(page):
     planted = ".course-slide .words { font-size: 13px !important; width: 90px; word-break: break-all }"
     style = page.add_style_tag(content=planted)
-    found = " ".join(map(str, live_slides.problems(page, BOOK.name, None)))
+    problems = " ".join(map(str, live_slides.problems(page, BOOK.name, None)))
     style.evaluate("one => one.remove()")
     page.keyboard.press("Escape")
-    assert "has letters of 19.5 pixels, less than 24" in found and "breaks a line inside of" in found
+    assert "has letters of 19.5 pixels, less than 24" in problems and "breaks a line inside of" in problems
 
 
 @pytest.mark.browser

@@ -150,7 +150,9 @@ def main(names: list[str]) -> int:
     on_gpu.gpu = run.gpu = door = Door()  # type: ignore[assignment]
     print(f"{gpu.describe()}{'' if door.real else ' (no GPU here: the simulator stands in for one)'}")
     kernels = [
-        one for one in exercises.EXERCISES if isinstance(one, KernelExercise) and (not names or one.name in names)
+        exercise
+        for exercise in exercises.EXERCISES
+        if isinstance(exercise, KernelExercise) and (not names or exercise.name in names)
     ]
     failed = 0
     for exercise in kernels:

@@ -9,10 +9,10 @@ CONTRACT = Path(__file__).with_name("test_contract.py")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One exercise after the other: its kernels are compiled and run once for all its tests, then forgotten."""
-    places = [place for place, item in enumerate(items) if item.path == CONTRACT]
-    ordered = sorted((items[place] for place in places), key=_exercise)
-    for place, item in zip(places, ordered, strict=True):
-        items[place] = item
+    places = [index for index, item in enumerate(items) if item.path == CONTRACT]
+    ordered = sorted((items[index] for index in places), key=_exercise)
+    for index, item in zip(places, ordered, strict=True):
+        items[index] = item
 
 
 def _exercise(item: pytest.Item) -> tuple[bool, str]:

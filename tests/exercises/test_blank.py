@@ -11,7 +11,7 @@ from helpers.exercises.framework.blank import COURSE, LEARNER, SKIPPED, Blank, P
 from helpers.exercises.framework.pictures import LEARNERS
 from helpers.exercises.framework.text_slips import COMMA_IN_INDEX, NEVER_SET
 
-BLANKS = [one for one in EXERCISES if isinstance(one, Blank)]
+BLANKS = [exercise for exercise in EXERCISES if isinstance(exercise, Blank)]
 NAIVE = get("naive")
 MINE = NAIVE.solved.replace("sum", "total")
 
@@ -25,14 +25,14 @@ def folder_of_a_learner(tmp_path, monkeypatch):
     return tmp_path / "my"
 
 
-@pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
+@pytest.mark.parametrize("blank", BLANKS, ids=lambda blank: blank.name)
 def test_blank_has_signature_numbered_comments_and_empty_lines(blank):
     body = blank.starter[blank.starter.index("__global__") :]
     assert "1. " in blank.starter and body.count("{") >= 1
     assert blank.lines >= 2
 
 
-@pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
+@pytest.mark.parametrize("blank", BLANKS, ids=lambda blank: blank.name)
 def test_at_least_six_wrong_solutions_are_known_for_a_blank(blank):
     assert len(blank.wrong) >= 6
 
@@ -108,7 +108,7 @@ def test_kernel_is_kept_in_memory_where_no_file_can_be_written(tmp_path, monkeyp
 
 def test_read_only_course_keeps_kernels_in_the_users_folder(tmp_path, monkeypatch):
     monkeypatch.delenv(kept.ENVIRONMENT_VARIABLE)
-    monkeypatch.setattr(kept, "_writable", lambda place: place != kept.FOLDER)
+    monkeypatch.setattr(kept, "_writable", lambda folder: folder != kept.FOLDER)
     monkeypatch.setattr(progress, "data_folder", lambda: tmp_path / "of-the-user")
     assert NAIVE.check(MINE).sentence.endswith(
         f"Kept in {tmp_path}/of-the-user/my/naive.cu, since the course's own folder cannot be written."
@@ -131,7 +131,7 @@ def test_a_picture_says_whose_kernel_it_shows():
     assert "your kernel" in titles() and "the course's solution" not in titles()
 
 
-@pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
+@pytest.mark.parametrize("blank", BLANKS, ids=lambda blank: blank.name)
 def test_a_pictures_title_speaks_of_your_kernel_or_of_none(blank):
     title = getattr(blank.picture, "title", "")
     assert LEARNERS in title or "your" not in title.lower()

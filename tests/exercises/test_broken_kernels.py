@@ -7,7 +7,7 @@ from helpers.exercises.framework import on_gpu, progress
 from helpers.exercises.framework.exercise import KernelExercise
 from tests.exercises.broken_kernels import FAULTS, Door, broken, submit_all
 
-KERNELS = [one for one in exercises.EXERCISES if isinstance(one, KernelExercise)]
+KERNELS = [exercise for exercise in exercises.EXERCISES if isinstance(exercise, KernelExercise)]
 # test_kernel_exercises.py tries as much on the simulator; here the counting itself is held.
 SUBMITTED = KERNELS if gpu.backend() == "gpu" else [exercises.get("padding")]
 TRIED = FAULTS if gpu.backend() == "gpu" else ("a store far away", "a race", "NaN", "a compile error")
@@ -22,7 +22,7 @@ def door(monkeypatch, tmp_path):
     return counted
 
 
-@pytest.mark.parametrize("exercise", SUBMITTED, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", SUBMITTED, ids=lambda exercise: exercise.name)
 def test_no_broken_kernel_is_launched_and_the_right_one_is(exercise, door):
     submit_all(exercise, door, TRIED)
 
@@ -34,7 +34,7 @@ def test_the_count_sees_a_kernel_that_is_let_through(door):
     assert door.launches > 0
 
 
-@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
 def test_a_fault_goes_into_the_body_of_every_kernel(exercise):
     source = broken(exercise, "a store far away")
     before, line, after = source.partition("[1 << 30] = 1.0f;")

@@ -14,7 +14,7 @@ def said(line: int, name: str, *lines: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("line", "name", "lines", "told"),
+    ("line", "name", "lines", "reason"),
     [
         (2, "y", ("{", "int row = y;", "const int x = 1, y = 2;", "}"), "y is declared in line 3, below line 2"),
         (2, "s", ("{", "s[0] = 1;", "__shared__ float r[8], s[8];", "}"), "s is declared in line 3, below line 2"),
@@ -28,12 +28,14 @@ def said(line: int, name: str, *lines: str) -> str:
         (2, "blockidx", ("{", "int x = blockidx.x;", "}"), "Did you mean blockIdx?"),
     ],
 )
-def test_an_unknown_name_is_explained_by_where_it_stands(line, name, lines, told):
-    assert told in said(line, name, *lines)
+def test_an_unknown_name_is_explained_by_where_it_stands(line, name, lines, reason):
+    assert reason in said(line, name, *lines)
 
 
 def test_only_a_condition_of_an_edge_misses_its_return():
-    edge, other = (said(4, "a", "{", f"if ({one})", "float a = 1;", "b = a;", "}") for one in ("r >= M", "b != 0"))
+    edge, other = (
+        said(4, "a", "{", f"if ({condition})", "float a = 1;", "b = a;", "}") for condition in ("r >= M", "b != 0")
+    )
     assert "return; is missing behind the condition" in edge and "return" not in other
     assert "Declare a before, and set it there." in other
 
@@ -46,7 +48,7 @@ SIZED = "kernel.cu:3: error: expression must have a constant value\n    3 |     
 
 
 @pytest.mark.parametrize(
-    ("first", "solution", "told"),
+    ("first", "solution", "reason"),
     [
         (
             "const int T = blockDim.x;",
@@ -57,10 +59,10 @@ SIZED = "kernel.cu:3: error: expression must have a constant value\n    3 |     
         ("int T = 16;", "__shared__ float s[16];", ""),
     ],
 )
-def test_sizes_of_the_launch_and_of_the_text_are_distinguished(first, solution, told):
+def test_sizes_of_the_launch_and_of_the_text_are_distinguished(first, solution, reason):
     source = f"__global__ void f() {{\n    {first}\n    __shared__ float As[T][T];\n}}"
-    found = compiler_errors.explanation(SIZED, source, solution)
-    assert told in found and bool(told) == bool(found)
+    explanation = compiler_errors.explanation(SIZED, source, solution)
+    assert reason in explanation and bool(reason) == bool(explanation)
 
 
 def test_the_axis_of_a_triple_is_that_of_its_expression():
@@ -100,8 +102,8 @@ def test_the_memory_of_a_launch_is_not_two_arrays():
 
 @pytest.mark.filterwarnings("error")
 def test_two_arrays_of_one_memory_are_answered_without_a_warning():
-    found = [one for one in slips() if one.exercise == "room_at_launch" and "are the same memory" in one.says]
-    assert [one.kind(one.check()) for one in found] == [CAUSE]
+    typed = [slip for slip in slips() if slip.exercise == "room_at_launch" and "are the same memory" in slip.says]
+    assert [slip.kind(slip.check()) for slip in typed] == [CAUSE]
 
 
 def test_what_the_simulator_advises_on_launches_is_left_out():

@@ -20,11 +20,11 @@ from helpers.exercises.framework.values import ValueExercise
 from helpers.run import simulated
 from tests.exercises.mutants import CAUGHT, UNEXPLAINED
 
-KERNELS = [one for one in EXERCISES if isinstance(one, KernelExercise)]
-VALUES = [one for one in EXERCISES if isinstance(one, ValueExercise)]
-WRONG_KERNELS = [(one, wrong) for one in KERNELS for wrong in one.wrong]
+KERNELS = [exercise for exercise in EXERCISES if isinstance(exercise, KernelExercise)]
+VALUES = [exercise for exercise in EXERCISES if isinstance(exercise, ValueExercise)]
+WRONG_KERNELS = [(kernel, wrong) for kernel in KERNELS for wrong in kernel.wrong]
 MUTANTS = [(get(name), *edit) for name, *edit in CAUGHT]
-WRONG_VALUES = [(one, wrong) for one in VALUES for wrong in one.wrong]
+WRONG_VALUES = [(value, wrong) for value in VALUES for wrong in value.wrong]
 SECONDS = 4.0  # the first check of an exercise compiles all its known wrong kernels; a later one takes below one
 
 
@@ -40,7 +40,7 @@ def no_progress_of_the_user(tmp_path, monkeypatch):
 
 
 def examined(exercise: KernelExercise, version: str) -> Examination:
-    wrong = next((one for one in exercise.wrong if one.version == version), None)
+    wrong = next((slip for slip in exercise.wrong if slip.version == version), None)
     return exercise.examine(exercise.wrong_source(wrong) if wrong else exercise.marked.version(version))
 
 
@@ -74,32 +74,34 @@ def fails_because(exercise: KernelExercise, wrong, source: str) -> None:
 # --- kernels
 
 
-@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
 def test_a_known_wrong_text_is_known_in_other_names(exercise):
     for wrong in exercise.wrong:
         source = rewritten(exercise.wrong_source(wrong))
         same = [
-            one for one in exercise.wrong if exercise._fits(one, source) and alike(exercise.wrong_source(one), source)
+            slip
+            for slip in exercise.wrong
+            if exercise._fits(slip, source) and alike(exercise.wrong_source(slip), source)
         ]
         assert same and same[0].because == wrong.because, wrong.version
 
 
-@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
 def test_a_reason_that_quotes_code_is_not_given_for_another_text(exercise):
-    for wrong in (one for one in exercise.wrong if one.text):
+    for wrong in (slip for slip in exercise.wrong if slip.text):
         assert exercise._fits(wrong, exercise.wrong_source(wrong)), wrong.version
         assert not exercise._fits(wrong, "// <= && wait<0>\n"), wrong.version
 
 
 @pytest.mark.table(keep=4)
-@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
 def test_the_solution_passes_everything(exercise):
     verdict = timed(lambda: exercise.check(rewritten(exercise.solved)))
     assert verdict.passed is True, verdict.sentence
     assert progress.states() == {exercise.name: progress.SOLVED}
 
 
-@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
 def test_starter_runs_unfinished_and_is_not_marked_wrong(exercise):
     verdict = timed(exercise.check)
     assert verdict.passed is None
@@ -109,7 +111,7 @@ def test_starter_runs_unfinished_and_is_not_marked_wrong(exercise):
     assert progress.states() == {}
 
 
-@pytest.mark.parametrize("exercise", [one for one in KERNELS if one.goals], ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", [kernel for kernel in KERNELS if kernel.goals], ids=lambda exercise: exercise.name)
 def test_goals_are_counted_in_the_machine_code(exercise):
     kernel = simulated(exercise.solved, exercise.problem.entry)
     assert judge.measured(kernel, exercise.problem, exercise.judged).recording.level == "sass"
@@ -121,7 +123,7 @@ def test_a_known_wrong_kernel_fails_with_its_own_message(exercise, wrong):
     fails_because(exercise, wrong, rewritten(source) if wrong.version == "starter" else source)
 
 
-@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
 def test_a_mistake_is_recognised_in_another_learners_words(exercise):
     wrong = exercise.wrong[-1]
     fails_because(exercise, wrong, rewritten(exercise.wrong_source(wrong)))
@@ -136,12 +138,12 @@ def test_edit_is_caught_and_explained_by_no_other_mistake(exercise, old, new, sa
     assert not verdict.passed, verdict.sentence
     assert said in verdict.sentence.replace("\u202f", " "), verdict.sentence
     known = [wrong.because for wrong in exercise.wrong]
-    assert (exercise.name, new) not in UNEXPLAINED or not any(one in verdict.sentence for one in known), (
+    assert (exercise.name, new) not in UNEXPLAINED or not any(cause in verdict.sentence for cause in known), (
         verdict.sentence
     )
 
 
-@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
 def test_four_wrong_kernels_are_known_and_no_version_is_unused(exercise):
     versions = {wrong.version for wrong in exercise.wrong}
     of_the_source = {wrong.version for wrong in exercise.wrong if not wrong.changes}
@@ -151,7 +153,7 @@ def test_four_wrong_kernels_are_known_and_no_version_is_unused(exercise):
 
 
 @pytest.mark.table(keep=4)
-@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
 def test_indistinguishable_mistakes_share_an_explanation(exercise):
     because = {wrong.version: wrong.because for wrong in exercise.wrong}
     alike = defaultdict(set)
@@ -163,7 +165,7 @@ def test_indistinguishable_mistakes_share_an_explanation(exercise):
     assert all(len(sentences) == 1 for sentences in alike.values()), alike.values()
 
 
-@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
 def test_solving_only_adds_or_changes_marked_lines(exercise):
     regions = [part for part in exercise.marked.parts if not isinstance(part, str)]
     marked = {line for region in regions for lines in region.values() for line in lines}
@@ -172,7 +174,7 @@ def test_solving_only_adds_or_changes_marked_lines(exercise):
         assert {line[2:] for line in changes if line[0] in "+-"} - {""} <= marked | {""}, version
 
 
-@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
 @pytest.mark.parametrize("version", ["starter", "solution"])
 def test_the_picture_shows_both_ends_of_the_exercise(exercise, version):
     if isinstance(exercise, Blank) and version == "starter":
@@ -185,13 +187,13 @@ def test_the_picture_shows_both_ends_of_the_exercise(exercise, version):
 # --- values
 
 
-@pytest.mark.parametrize("exercise", VALUES, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", VALUES, ids=lambda exercise: exercise.name)
 def test_the_right_value_passes(exercise):
     verdict = timed(lambda: exercise.check(exercise.solved))
     assert verdict.passed is True, verdict.sentence
 
 
-@pytest.mark.parametrize("exercise", VALUES, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", VALUES, ids=lambda exercise: exercise.name)
 def test_the_first_value_is_not_done_and_is_not_marked_wrong(exercise):
     assert timed(exercise.check).passed is None
     assert exercise.judge(exercise.starter).passed is not True
@@ -206,12 +208,12 @@ def test_a_known_wrong_value_fails_with_its_own_message(exercise, wrong):
     assert sum(other.because in verdict.sentence for other in exercise.wrong if other.because != wrong.because) == 0
 
 
-@pytest.mark.parametrize("exercise", VALUES, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", VALUES, ids=lambda exercise: exercise.name)
 def test_at_least_four_wrong_values_are_known(exercise):
     assert len(exercise.wrong) >= 4
 
 
-@pytest.mark.parametrize("exercise", VALUES, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", VALUES, ids=lambda exercise: exercise.name)
 def test_nonsense_gets_a_sentence(exercise):
     for answer in ("x", 1.5, (), {}, (1, 2, 3), [0], -1, True, {"BM": "8"}):
         verdict = exercise.check(answer)
@@ -222,7 +224,7 @@ def test_nonsense_gets_a_sentence(exercise):
 # --- all
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
 def test_exercise_has_task_three_hints_and_folded_solution(exercise):
     assert 1 <= exercise.difficulty <= 3 and len(exercise.task) > 40
     assert len(set(exercise.hints)) == 3
@@ -241,13 +243,13 @@ def test_names_are_unique_and_the_easiest_exercise_comes_first():
         if not isinstance(exercise, Blank):  # a blank stands where its idea does
             levels[exercise.notebook].append(exercise.difficulty)
     assert list(levels) == sorted(levels)
-    assert all(found[0] == min(found) for found in levels.values()), levels  # the others stand where their ideas do
+    assert all(order[0] == min(order) for order in levels.values()), levels  # the others stand where their ideas do
 
 
 def test_an_exercise_lies_in_the_module_of_its_notebook():
     for number in QUESTIONS:
         module = import_module(f"helpers.exercises.n{number}")
-        assert all(one.notebook == number for one in module.EXERCISES), number
+        assert all(exercise.notebook == number for exercise in module.EXERCISES), number
         assert of_notebook(number) == tuple(module.EXERCISES)
 
 
@@ -257,14 +259,14 @@ def test_notebooks_02_to_11_have_at_least_three_exercises():
 
 
 def test_the_table_counts_what_is_diagnosed_and_sees_what_is_not(monkeypatch):
-    exercise = next(one for one in VALUES if one.name == "strided_sectors")
+    exercise = next(value for value in VALUES if value.name == "strided_sectors")
     *_, row, total = contract.table([exercise])
     count = len(exercise.wrong)
     assert f"| {count} | {count} | accepted | open |" in row and f"**{count}** | **{count}** |" in total
     answers = list(contract.wrong(exercise))
     monkeypatch.setattr(contract, "wrong", lambda _: [*answers, (exercise.solved, "It is right.")])
-    found = contract.kept(exercise)
-    assert (found.wrong, found.diagnosed) == (count + 1, count)
+    kept_answers = contract.kept(exercise)
+    assert (kept_answers.wrong, kept_answers.diagnosed) == (count + 1, count)
 
 
 def test_command_prints_cells_or_table_and_refuses_other_names(capsys, monkeypatch):

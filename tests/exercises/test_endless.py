@@ -17,7 +17,7 @@ def said(text: str, error: Exception | None = None) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "named"),
     [
         ("\nfor (int k = 0; k < K; ) s += a[k];", "Line 2 has for (int k = 0; k < K;): nothing in the loop changes k"),
         ("for (int k = 0; k < K; k + 1) s += a[k];", "`k + 1` is a number that is stored nowhere: k += 1."),
@@ -27,8 +27,8 @@ def said(text: str, error: Exception | None = None) -> str:
         ("for (int k0 = 0; k0 < K; k0 + T) { for (int k = 0; k < T; ++k) s += k0; }", "nothing in the loop changes k0"),
     ],
 )
-def test_a_loop_that_changes_nothing_is_named(text, told):
-    assert told in said(text)
+def test_a_loop_that_changes_nothing_is_named(text, named):
+    assert named in said(text)
 
 
 @pytest.mark.parametrize(

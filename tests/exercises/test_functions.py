@@ -21,7 +21,7 @@ def reasons(exercise, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("returned", "told"),
+    ("returned", "named"),
     [
         pytest.param("(cycles - issued) * samples[reason] / sum(samples.values()) if sum(samples.values()) else 0",
                      ["closed are accounted for"], id="closed forgotten"),
@@ -31,13 +31,13 @@ def reasons(exercise, text: str) -> list[str]:
                      id="a share, without the zero"),
     ],
 )  # fmt: skip
-def test_mistakes_in_the_share_of_cycles_are_named(returned, told):
-    found = reasons(n07.SHARE, f"{SIGNATURE}    return {returned}")
-    assert len(found) == len(told) and all(words in sentence for words, sentence in zip(told, found, strict=True))
+def test_mistakes_in_the_share_of_cycles_are_named(returned, named):
+    given = reasons(n07.SHARE, f"{SIGNATURE}    return {returned}")
+    assert len(given) == len(named) and all(words in sentence for words, sentence in zip(named, given, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "named"),
     [
         pytest.param(f"{ROOM}    return min(gpu.registers_per_sm // warps // 32, 255)", ["in units of 256"],
                      id="nothing rounded"),
@@ -51,10 +51,10 @@ def test_mistakes_in_the_share_of_cycles_are_named(returned, told):
                      ["thread by thread"], id="three at once"),
     ],
 )  # fmt: skip
-def test_mistakes_in_the_trade_of_registers_are_named(body, told):
-    found = reasons(n05.MOST_REGISTERS, TRADE + body)
-    assert sorted(told) == sorted(words for words in told if any(words in sentence for sentence in found))
-    assert len(found) == len(told)
+def test_mistakes_in_the_trade_of_registers_are_named(body, named):
+    given = reasons(n05.MOST_REGISTERS, TRADE + body)
+    assert sorted(named) == sorted(words for words in named if any(words in sentence for sentence in given))
+    assert len(given) == len(named)
 
 
 def test_mistakes_that_exclude_each_other_are_not_combined():

@@ -25,8 +25,8 @@ def test_what_is_more_than_whole_numbers_has_no_value(text):
 
 def test_variables_have_their_first_values_in_any_order():
     source = "#define T 16\nconst int y = x + T, x = threadIdx.x % T;\nfor (int i = x; i < 9; i += T) {}\n"
-    found = integers.names_in(source, NAMES, first_round=True)
-    assert (found["x"], found["y"], found["i"], found["T"]) == (5, 21, 5, 16)
+    values = integers.names_in(source, NAMES, first_round=True)
+    assert (values["x"], values["y"], values["i"], values["T"]) == (5, 21, 5, 16)
     assert "i" not in integers.names_in(source, NAMES)
 
 
@@ -37,8 +37,8 @@ def test_a_name_with_two_values_has_none():
 
 def test_a_variable_that_is_set_again_has_no_value():
     source = "int row = 0, n = 2;\n    row = n + 1;\nfor (int i = n; i < 9; i += 4) x += i;\n"
-    found = integers.names_in(source, NAMES, first_round=True)
-    assert "row" not in found and (found["n"], found["i"]) == (2, 2)
+    values = integers.names_in(source, NAMES, first_round=True)
+    assert "row" not in values and (values["n"], values["i"]) == (2, 2)
 
 
 def test_every_array_of_a_declaration_is_found():
@@ -47,5 +47,5 @@ def test_every_array_of_a_declaration_is_found():
 
 
 def test_many_threads_are_evaluated_at_once():
-    found = integers.names_in("int warp = threadIdx.x / 32;", {"threadIdx.x": np.arange(64)})
-    assert found["warp"].tolist() == [0] * 32 + [1] * 32
+    values = integers.names_in("int warp = threadIdx.x / 32;", {"threadIdx.x": np.arange(64)})
+    assert values["warp"].tolist() == [0] * 32 + [1] * 32

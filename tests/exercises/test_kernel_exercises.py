@@ -92,10 +92,10 @@ def test_what_is_no_text_is_said_to_be_none(source):
 
 def test_a_wrong_element_is_named_with_its_writer_and_drawn():
     verdict = BETA.check(BETA.solved.replace("row * K + k]", "row * K + k] * (col == 5 ? 2.0f : 1.0f)"))
-    found = re.search(r"C\[0, 5\] is (\S+), expected (\S+)\. Thread \(0, 5\) of block \(0, 0\) wrote it in line 18",
+    wrong = re.search(r"C\[0, 5\] is (\S+), expected (\S+)\. Thread \(0, 5\) of block \(0, 0\) wrote it in line 18",
                       verdict.sentence)  # fmt: skip
-    assert found, verdict.sentence
-    got, expected = (float(number.rstrip(".").replace("\u2212", "-")) for number in found.groups())
+    assert wrong, verdict.sentence
+    got, expected = (float(number.rstrip(".").replace("\u2212", "-")) for number in wrong.groups())
     assert got == pytest.approx(2 * expected, rel=1e-4)  # shown with six digits
     assert "\nWhy: Every wrong element has those with k = 0 to 23 twice.\n" in verdict.sentence
     assert verdict.sentence.endswith("in its place the kernel is right.")
@@ -194,8 +194,8 @@ def test_regions_give_each_version_its_lines():
     text = "a\n  // <starter, other>\nb\n  // <solution>\nc\n  // <third>\n  // <end>\nd\n"
     source = marked.parse(text)
     assert source.versions == ("starter", "solution", "other", "third")
-    found = {name: source.version(name).split() for name in source.versions}
-    assert found == {
+    texts = {name: source.version(name).split() for name in source.versions}
+    assert texts == {
         "starter": ["a", "b", "d"], "other": ["a", "b", "d"], "solution": ["a", "c", "d"], "third": ["a", "d"]
     }  # fmt: skip
 
@@ -215,7 +215,7 @@ def test_markers_that_do_not_fit_are_reported_with_their_line(text, sentence):
 
 
 def test_no_marker_reaches_a_learner():
-    for exercise in (one for one in exercises.EXERCISES if isinstance(one, KernelExercise)):
+    for exercise in (exercise for exercise in exercises.EXERCISES if isinstance(exercise, KernelExercise)):
         for version in exercise.marked.versions:
             assert not re.search(r"// <\w+", exercise.marked.version(version)), (exercise.name, version)
 
@@ -241,15 +241,15 @@ def checks(path: Path) -> list[tuple[str, str, str]]:
     """(notebook, exercise, cell) for every cell that checks an exercise."""
     cells = nbformat.read(path, as_version=4).cells
     names = [name for cell in cells for name in re.findall(r'exercises\.get\("(\w+)"\)', cell.source)]
-    found = re.compile(r"\A%%cuda (\w+)\n|^(\w+)\.check\(", re.MULTILINE)
-    asked = [(cell.source, {name for pair in found.findall(cell.source) for name in pair}) for cell in cells]
+    pattern = re.compile(r"\A%%cuda (\w+)\n|^(\w+)\.check\(", re.MULTILINE)
+    asked = [(cell.source, {name for pair in pattern.findall(cell.source) for name in pair}) for cell in cells]
     return [(path.name, name, source) for source, called in asked for name in names if name in called]
 
 
-EMBEDDED = [found for path in sorted(plan.FOLDER.glob("*.ipynb")) for found in checks(path)]
+EMBEDDED = [check for path in sorted(plan.FOLDER.glob("*.ipynb")) for check in checks(path)]
 
 
-@pytest.mark.parametrize(("notebook", "name", "cell"), EMBEDDED, ids=[" ".join(found[:2]) for found in EMBEDDED])
+@pytest.mark.parametrize(("notebook", "name", "cell"), EMBEDDED, ids=[" ".join(check[:2]) for check in EMBEDDED])
 def test_a_notebook_begins_with_what_the_exercise_begins_with(notebook, name, cell):
     exercise, checked = exercises.get(name), []
     # A kernel stands there as it is; each run of a cell with a function makes another one, so its text is compared.
@@ -272,11 +272,11 @@ def test_a_race_for_a_tile_is_drawn_with_its_two_threads():
 
 
 def test_only_a_passing_kernel_learns_its_predicted_time():
-    assert "M = N = K = 2048: " in (told := BETA.check(BETA.solved).sentence)
+    assert "M = N = K = 2048: " in (sentence := BETA.check(BETA.solved).sentence)
     low, likely, high = (
-        float(re.search(form, told)[1]) for form in (r"\((\S+) to", r": (\S+) [mµ]s \(", r"to (\S+)\),")
+        float(re.search(form, sentence)[1]) for form in (r"\((\S+) to", r": (\S+) [mµ]s \(", r"to (\S+)\),")
     )
-    assert low < likely < high and "predicted for NVIDIA H200; the limit is " in told
+    assert low < likely < high and "predicted for NVIDIA H200; the limit is " in sentence
     assert "predicted" not in BETA.check(BETA.wrong_source(BETA.wrong[0])).sentence
 
 
@@ -312,10 +312,10 @@ def test_verdict_on_a_gpu_shows_measured_beside_predicted_time(monkeypatch):
 
     monkeypatch.setattr(speed, "interleave", timed)
     kernel = run.simulated(BETA.solved, BETA.problem.entry)
-    told = speed.line(kernel, BETA.solved, BETA.problem)
+    line = speed.line(kernel, BETA.solved, BETA.problem)
     assert re.fullmatch(
         r"\nM = N = K = 2048: \S+ [mµ]s \(\S+ to \S+\), predicted for NVIDIA H200; the (?:limit|busiest part) is .+; "
-        r"31 µs, measured here \(NVIDIA H200\)\. So wide a range held \d+ of \d+ .+ that were timed\.", told
+        r"31 µs, measured here \(NVIDIA H200\)\. So wide a range held \d+ of \d+ .+ that were timed\.", line
     )  # fmt: skip
     assert launched[0][0] == BETA.solved
     monkeypatch.setattr(speed.gpu, "backend", lambda: "simulator")

@@ -46,24 +46,24 @@ def test_the_gain_that_is_predicted_is_the_recorded_one():
 
 
 def test_bug_hunt_names_the_race_of_its_picture_and_the_other():
-    told, caption = n04.BARRIERS.check().sentence, n04.BARRIERS.show().caption
-    assert "reads Bs[0][0]" in told and "writes Bs[0][0]" in told and "(The same happens to As.)" in told
+    sentence, caption = n04.BARRIERS.check().sentence, n04.BARRIERS.show().caption
+    assert "reads Bs[0][0]" in sentence and "writes Bs[0][0]" in sentence and "(The same happens to As.)" in sentence
     assert "store the next tile's float in Bs[0][0]" in caption
 
 
 def known(version):
     """The examination of a known wrong solution of the kernel with edges, as one sentence."""
     exercise = n04.TILE_EDGES
-    wrong = next(one for one in exercise.wrong if one.version == version)
+    wrong = next(slip for slip in exercise.wrong if slip.version == version)
     return exercise.check(exercise.wrong_source(wrong)).sentence
 
 
 def test_a_barrier_in_a_branch_is_no_mask_of_a_warp():
-    told = known("loop_inside_branch")
-    assert "waits for ever at __syncthreads()" in told and "move it out of the `if`" in told
-    assert "mask" not in told and "_sync function" not in told
+    sentence = known("loop_inside_branch")
+    assert "waits for ever at __syncthreads()" in sentence and "move it out of the `if`" in sentence
+    assert "mask" not in sentence and "_sync function" not in sentence
 
 
 def test_store_moved_to_another_arrays_line_is_in_bounds():
-    told = known("returns_after_a_tile")
-    assert "outside Bs" not in told and "outside As" not in told and "shapes of 8 are right" in told
+    sentence = known("returns_after_a_tile")
+    assert "outside Bs" not in sentence and "outside As" not in sentence and "shapes of 8 are right" in sentence

@@ -35,10 +35,10 @@ def test_a_published_kernel_fits_once_on_an_a6000():
 
 
 def test_the_block_worked_out_by_hand_meets_every_rounding():
-    found = occupancy(n05.SMALL, n05.BY_HAND.threads, n05.BY_HAND.registers, n05.BY_HAND.shared_bytes)
-    assert found.limits == {"blocks": 4, "warps": 2, "registers": 1, "shared": 3}
-    assert (found.warps_per_block, found.registers_per_warp, found.shared_bytes_per_block) == (3, 1024, 2048)
-    assert found.fraction == 3 / 8
+    occupied = occupancy(n05.SMALL, n05.BY_HAND.threads, n05.BY_HAND.registers, n05.BY_HAND.shared_bytes)
+    assert occupied.limits == {"blocks": 4, "warps": 2, "registers": 1, "shared": 3}
+    assert (occupied.warps_per_block, occupied.registers_per_warp, occupied.shared_bytes_per_block) == (3, 1024, 2048)
+    assert occupied.fraction == 3 / 8
 
 
 def test_solution_is_right_for_every_launch_the_driver_answered():
@@ -48,8 +48,8 @@ def test_solution_is_right_for_every_launch_the_driver_answered():
 
 def test_a_function_of_another_form_is_right_if_its_numbers_are():
     def mine(gpu, threads, registers, shared_bytes):
-        found = occupancy(gpu, threads, registers, shared_bytes)
-        return float(min(found.limits.values()))
+        occupied = occupancy(gpu, threads, registers, shared_bytes)
+        return float(min(occupied.limits.values()))
 
     assert BLOCKS_THAT_FIT.check(mine).passed is True
 
@@ -61,7 +61,7 @@ def test_mistakes_are_distinguished_by_their_results():
     assert answers_of(BLOCKS_THAT_FIT.solved, cases) not in results
 
 
-@pytest.mark.parametrize("wrong", [one for one, _ in n05.MISTAKES], ids=repr)
+@pytest.mark.parametrize("wrong", [mistake for mistake, _ in n05.MISTAKES], ids=repr)
 def test_mistake_is_shown_by_a_block_both_answers_and_a_reason(wrong):
     sentence = BLOCKS_THAT_FIT.check(wrong).sentence.replace("\u00a0", " ")
     assert re.match(
@@ -142,9 +142,9 @@ def test_usual_mistakes_are_distinguished_by_their_results():
 
 
 def test_the_trades_worked_out_by_hand_are_right():
-    found = {blocks: MOST_REGISTERS.solved(H200, TILED.threads, blocks) for blocks in (8, 4, 3, 1)}
-    assert found == {8: 32, 4: 64, 3: 80, 1: 255}
-    assert said("05", r"2048 / 32 = (\d+) per thread.*? which are (\d+) per thread") == (found[4], found[3])
+    registers = {blocks: MOST_REGISTERS.solved(H200, TILED.threads, blocks) for blocks in (8, 4, 3, 1)}
+    assert registers == {8: 32, 4: 64, 3: 80, 1: 255}
+    assert said("05", r"2048 / 32 = (\d+) per thread.*? which are (\d+) per thread") == (registers[4], registers[3])
 
 
 @pytest.mark.parametrize("blocks", [8, 4, 1])

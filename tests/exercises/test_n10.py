@@ -11,10 +11,10 @@ def test_the_prediction_is_answered_by_the_pipeline_model():
 
 
 def test_the_last_tile_may_be_waited_for_alone():
-    one, other = "        wait<1>();\n", "        if (tile + 1 < tiles) wait<1>(); else wait<0>();\n"
+    waits_one, other = "        wait<1>();\n", "        if (tile + 1 < tiles) wait<1>(); else wait<0>();\n"
     stages = exercises.get("three_stages")
-    assert one in stages.solved
-    assert stages.check(stages.solved.replace(one, other)).passed is True
+    assert waits_one in stages.solved
+    assert stages.check(stages.solved.replace(waits_one, other)).passed is True
 
 
 def test_second_buffer_that_hides_nothing_passes_with_a_remark():

@@ -20,11 +20,13 @@ def test_the_square_warp_tile_needs_the_fewest_floats(WM, WN, passed):
     assert n11.check_floats(WM, WN).passed is passed
 
 
-@pytest.mark.parametrize(("WM", "WN", "told"), [(64, 32, "32 lanes"), (12, 8, "whole patches"), (True, 8, "WM = True")])
-def test_a_warp_tile_that_cannot_be_is_refused_in_a_sentence(WM, WN, told):
+@pytest.mark.parametrize(
+    ("WM", "WN", "reason"), [(64, 32, "32 lanes"), (12, 8, "whole patches"), (True, 8, "WM = True")]
+)
+def test_a_warp_tile_that_cannot_be_is_refused_in_a_sentence(WM, WN, reason):
     verdict = n11.check_floats(WM, WN)
     assert verdict.passed is False
-    assert told in verdict.sentence
+    assert reason in verdict.sentence
 
 
 @pytest.mark.parametrize(("formulas", "passed"), [(OTHER_ZIGZAG, True), (ROW_BY_ROW, None)])
@@ -33,7 +35,7 @@ def test_a_lane_map_passes_if_both_loads_are_merged(formulas, passed):
 
 
 @pytest.mark.parametrize(
-    ("formulas", "told"),
+    ("formulas", "reason"),
     [
         (ZIGZAG, "that is our zigzag"),
         (("(lane >> 1) % 8", "lane / 16 * 2 + lane % 2"), "that is our zigzag"),
@@ -44,7 +46,7 @@ def test_a_lane_map_passes_if_both_loads_are_merged(formulas, passed):
         ((1, 2), "as text"),
     ],
 )
-def test_lane_map_that_does_not_work_is_refused_with_the_reason(formulas, told):
+def test_lane_map_that_does_not_work_is_refused_with_the_reason(formulas, reason):
     verdict = n11.check_lane_map(*formulas)
     assert verdict.passed is False
-    assert told in verdict.sentence
+    assert reason in verdict.sentence

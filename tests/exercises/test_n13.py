@@ -7,13 +7,13 @@ from helpers.pictures.tuning import facts as landscape
 
 
 def test_the_predicted_share_is_that_of_the_counted_space():
-    legal = sum(not one.broken for one in landscape.space()) / len(landscape.space())
+    legal = sum(not candidate.broken for candidate in landscape.space()) / len(landscape.space())
     assert legal < 0.1
     assert n13.predict_legal().answer == "less than a tenth"
 
 
 @pytest.mark.parametrize(
-    ("changed", "passed", "told"),
+    ("changed", "passed", "sentence"),
     [
         ({}, None, "32, the lanes of a warp"),
         ({"WN": 32}, True, "the compiler takes 128 registers, not 136: 25.0%"),
@@ -23,7 +23,7 @@ def test_the_predicted_share_is_that_of_the_counted_space():
         ({"BM": 64, "BN": 64, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "BLOCKS": 3}, True, "Legal"),
     ],
 )
-def test_configuration_gets_its_broken_rule_or_its_prediction(changed, passed, told):
+def test_configuration_gets_its_broken_rule_or_its_prediction(changed, passed, sentence):
     verdict = n13.check_configuration(**{**n13.START, **changed})
     assert verdict.passed is passed
-    assert told in verdict.sentence
+    assert sentence in verdict.sentence

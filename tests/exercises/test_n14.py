@@ -63,14 +63,14 @@ def test_shares_cover_every_iteration_once_and_differ_by_one():
     for case in n14.SHARES.problem.cases:
         tiles, steps, blocks = (case.sizes[name] for name in ("tiles", "steps", "blocks"))
         shares = [n14._share(tiles, steps, blocks, block) for block in range(blocks)]
-        found = [(piece.tile, step) for share in shares for piece in share for step in range(piece.first, piece.last)]
-        assert found == [(tile, step) for tile in range(tiles) for step in range(steps)]
+        covered = [(piece.tile, step) for share in shares for piece in share for step in range(piece.first, piece.last)]
+        assert covered == [(tile, step) for tile in range(tiles) for step in range(steps)]
         lengths = [sum(piece.steps for piece in share) for share in shares]
         assert max(lengths) - min(lengths) <= 1
 
 
 def test_classes_are_disjoint_and_large_shapes_win_by_less():
-    found = n14.classes()
-    assert sorted(sum(found.values(), [])) == sorted(n14.shares())
-    mean = {name: n14.mean_of(n14.shares()[one] for one in shapes) for name, shapes in found.items()}
+    by_class = n14.classes()
+    assert sorted(sum(by_class.values(), [])) == sorted(n14.shares())
+    mean = {name: n14.mean_of(n14.shares()[shape] for shape in shapes) for name, shapes in by_class.items()}
     assert mean["large, rows not aligned"] < 1 < mean["large, rows aligned"] < 1.1 < 1.3 < mean["small"]

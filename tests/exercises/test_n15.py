@@ -32,10 +32,10 @@ def test_rows_that_only_odd_lanes_name_wrong_are_found(mistake):
     assert verdict.passed is False and "expected" in verdict.sentence
 
 
-@pytest.mark.parametrize("place", ["(chunk + row / 2) % 4", "chunk ^ (row >> 1 & 3)", "chunk ^ 3 - row / 2 % 4"])
-def test_every_chunk_order_without_lost_wavefronts_is_accepted(place):
+@pytest.mark.parametrize("element", ["(chunk + row / 2) % 4", "chunk ^ (row >> 1 & 3)", "chunk ^ 3 - row / 2 % 4"])
+def test_every_chunk_order_without_lost_wavefronts_is_accepted(element):
     exercise = get("matrix_rows")
-    assert exercise.check(exercise.solved.replace("chunk ^ row / 2 % 4", place)).passed
+    assert exercise.check(exercise.solved.replace("chunk ^ row / 2 % 4", element)).passed
 
 
 def matrices_of_warp_0(version):
@@ -50,7 +50,7 @@ def test_permutation_quarters_the_wavefronts_of_ldmatrix():
     assert [access.wavefronts for access in plain] == [16] * 4
     assert [access.wavefronts for access in swizzled] == [4] * 4
     assert all(
-        np.array_equal(one.address // 64, other.address // 64) for one, other in zip(plain, swizzled, strict=True)
+        np.array_equal(access.address // 64, other.address // 64) for access, other in zip(plain, swizzled, strict=True)
     )
 
 
@@ -59,5 +59,5 @@ def test_picture_shows_ldmatrix_line_and_its_waits():
     before, after = (exercise.show(exercise.marked.version(version)) for version in ("plain", "solution"))
     texts = [text.get_text() for axes in before.axes for text in axes.texts]
     assert "load_matrices(a, &As[row][place(row, chunk) * 8]);" in texts
-    first, last = (one.caption.replace("\N{NO-BREAK SPACE}", " ") for one in (before, after))
+    first, last = (picture.caption.replace("\N{NO-BREAK SPACE}", " ") for picture in (before, after))
     assert "16 wavefronts where 4 would do" in first and "4 wavefronts for 128 bits per lane" in last

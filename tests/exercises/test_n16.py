@@ -10,14 +10,14 @@ from helpers.exercises.framework.problems import Case
 from helpers.exercises.n16 import arrays
 from helpers.exercises.n16.predictions import in_orders, numbers
 
-BLANKS = [one for one in n16.EXERCISES if isinstance(one, Blank)]
+BLANKS = [exercise for exercise in n16.EXERCISES if isinstance(exercise, Blank)]
 
 
 def test_the_learner_writes_sixty_lines_in_nine_blanks():
-    assert len(BLANKS) == 9 and sum(one.lines for one in BLANKS) >= 60
+    assert len(BLANKS) == 9 and sum(blank.lines for blank in BLANKS) >= 60
 
 
-@pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
+@pytest.mark.parametrize("blank", BLANKS, ids=lambda blank: blank.name)
 def test_a_blank_knows_eight_slips_and_odd_and_tiny_lengths(blank):
     assert len(blank.wrong) >= 8
     lengths = {case.sizes["n"] for case in blank.problem.cases}
@@ -65,8 +65,8 @@ def test_the_predictions_are_answered_by_what_was_executed():
 
 def test_a_tree_is_nearer_than_one_long_sum():
     x = numbers()
-    found, exact = in_orders(x), x.sum(dtype=np.float64)
-    errors = {name: abs(total - exact) for name, total in found.items()}
+    sums, exact = in_orders(x), x.sum(dtype=np.float64)
+    errors = {name: abs(total - exact) for name, total in sums.items()}
     assert min(errors, key=errors.get) == "halves, as a tree"
     assert 50 * errors["halves, as a tree"] < errors["first to last"]
 

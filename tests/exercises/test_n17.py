@@ -29,8 +29,8 @@ INF, NAN = np.inf, np.nan
 def test_the_expected_pair_follows_the_stated_rules(elements, pair):
     C = np.array(elements, np.float32)
     assert two_smallest(C, np.zeros(C.shape, int), 1)[0].tolist() == pair
-    found = smallest.pair_of(C)
-    assert [*found.values, *found.places] == [pair[0], pair[2], pair[1], pair[3]]
+    answer = smallest.pair_of(C)
+    assert [*answer.values, *answer.places] == [pair[0], pair[2], pair[1], pair[3]]
 
 
 def test_groups_share_out_all_elements_of_c():
@@ -43,12 +43,12 @@ def test_groups_share_out_all_elements_of_c():
 
 def test_both_smallest_stand_in_one_patch_where_a_case_says_so():
     case = Case({"M": 90, "N": 180, "K": 5, matrices.NEIGHBOURS: 1})
-    found = pictures.Places(case)
-    (_, at), (_, then) = found.winners
-    assert at - then == 1 and found.owner(at) == found.owner(then)
+    places_read = pictures.Places(case)
+    (_, at), (_, then) = places_read.winners
+    assert at - then == 1 and places_read.owner(at) == places_read.owner(then)
 
 
-@pytest.mark.parametrize("step", n17.STEPS, ids=lambda one: one.name)
+@pytest.mark.parametrize("step", n17.STEPS, ids=lambda step: step.name)
 def test_a_step_knows_slips_and_the_cases_that_find_them(step):
     assert len(step.wrong) >= 14
     names = {name for case in step.problem.cases for name in case.sizes}
@@ -59,8 +59,8 @@ def test_a_step_knows_slips_and_the_cases_that_find_them(step):
 def test_what_is_judged_are_values_places_and_the_count():
     problem = n17.TWO_OF_ALL.problem
     setup = problem.prepare(problem.cases[0])
-    *_, arrived, value, place = setup.args
-    value[0], place[0], arrived[0] = (1.5, 2.5), (7, 9), 3
+    *_, arrived, value, destination = setup.args
+    value[0], destination[0], arrived[0] = (1.5, 2.5), (7, 9), 3
     assert setup.left(setup.args).tolist() == [1.5, 7, 2.5, 9, 3]
     assert [setup.place_of(element) for element in range(5)] == [(7, 0), (8, 0), (7, 4), (8, 4), (6, 0)]
     assert problem.index((3,)) == ("second, place",) and problem.index((4,)) == ("the count of blocks",)
@@ -68,7 +68,7 @@ def test_what_is_judged_are_values_places_and_the_count():
 
 def test_the_first_wrong_number_is_named_with_its_thread():
     step = n17.TWO_OF_THREAD
-    slip = next(one for one in step.wrong if one.version == "rows_of_m")
+    slip = next(slip for slip in step.wrong if slip.version == "rows_of_m")
     sentence = step.check(step.wrong_source(slip)).sentence
     assert slip.because in sentence and "the pair[thread 0, smallest, place] is 97, expected 193" in sentence
 
@@ -79,7 +79,7 @@ def test_no_block_stores_c_and_the_time_is_that_of_the_product():
     assert "times the product alone, predicted at M = N = K = 1024: done" in verdict.sentence
 
 
-@pytest.mark.parametrize("step", n17.STEPS[1:], ids=lambda one: one.name)
+@pytest.mark.parametrize("step", n17.STEPS[1:], ids=lambda step: step.name)
 def test_the_goal_of_stored_sectors_leaves_no_room_for_c(step):
     sizes = step.judged.sizes
     assert step.goals[0].what == "sectors stored" and step.goals[0].limit < sizes["M"] * sizes["N"] * 4 / 32
@@ -90,17 +90,17 @@ def test_the_goal_of_stored_sectors_leaves_no_room_for_c(step):
 
 def journey(levels=tuple(pictures.LEVELS)):
     kernel = run.simulated(n17.TWO_OF_ALL.solved, "two_smallest")
-    found = pictures.Places()
+    drawn = pictures.Places()
     recording = pictures.trial.record(kernel, n17.TWO_OF_ALL.problem.prepare(pictures.SHAPE))
-    return found, {name: pictures.LEVELS[name](kernel, recording, found) for name in levels}
+    return drawn, {name: pictures.LEVELS[name](kernel, recording, drawn) for name in levels}
 
 
 def test_both_of_c_arrive_in_thread_0_of_the_last_block():
-    found, levels = journey()
+    steps, levels = journey()
     assert [len(level.moves) for level in levels.values()] == [5, 3, 5]
     assert levels["the grid"].rows[-1].holds == (FIRST | SECOND, *(DONE,) * 8)
-    flat = found.C.ravel()
-    assert found.winners == tuple((flat[at], at) for at in np.argsort(flat, kind="stable")[:2].tolist())
+    flat = steps.C.ravel()
+    assert steps.winners == tuple((flat[at], at) for at in np.argsort(flat, kind="stable")[:2].tolist())
 
 
 @pytest.mark.parametrize("elements", list(explorer.C))
@@ -110,7 +110,7 @@ def test_every_setting_of_the_explorer_shows_a_picture(elements):
 
 
 def test_a_kernel_without_a_tree_gets_a_sentence():
-    slip = next(one for one in n17.TWO_OF_WARP.wrong if one.version == "starts_at_eight")
+    slip = next(slip for slip in n17.TWO_OF_WARP.wrong if slip.version == "starts_at_eight")
     source = n17.TWO_OF_WARP.wrong_source(slip)
     assert "make no tree" in n17.TWO_OF_WARP.show(source).sentence
 

@@ -13,7 +13,7 @@ from helpers.pictures.tables import Table
 SMALL = Sizes(batch=2, tokens=6, width=8, heads=2, hidden=10)
 
 
-@pytest.mark.parametrize("exercise", n18.EXERCISES, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", n18.EXERCISES, ids=lambda exercise: exercise.name)
 def test_a_member_knows_slips_and_shapes_that_stick_out(exercise):
     assert len(exercise.wrong) >= 8
     shapes = [exercise.problem.prepare(case).expected.shape for case in exercise.problem.cases]
@@ -22,7 +22,7 @@ def test_a_member_knows_slips_and_shapes_that_stick_out(exercise):
 
 
 def test_the_learner_writes_more_than_eighty_lines():
-    assert sum(one.lines for one in n18.EXERCISES) >= 80
+    assert sum(exercise.lines for exercise in n18.EXERCISES) >= 80
 
 
 @pytest.mark.parametrize("numbers", [[1, -2, 3, -4], [127, -128, 0, 5], [7]])
@@ -72,7 +72,7 @@ def test_group_scales_of_one_group_are_column_scales():
     problem, case = n18.GROUP_SCALES.problem, members.cases("M N K", (5, 7, 32))[0]
     setup = problem.prepare(case)
     A, B, scale_a, scale_b = setup.args[3:7]
-    numbers = [one.astype("<i4").view(np.int8).reshape(len(one), -1)[:, :32].astype(float) for one in (A, B)]
+    numbers = [matrix.astype("<i4").view(np.int8).reshape(len(matrix), -1)[:, :32].astype(float) for matrix in (A, B)]
     assert (setup.expected == numbers[0] @ numbers[1].T * scale_a * scale_b.T).all()
 
 
@@ -112,7 +112,7 @@ def test_tiles_of_uneven_experts_are_rounded_up_for_each(answer, passed):
 
 
 def test_predictions_are_answered_by_what_is_counted_or_recorded():
-    answers = [one().answer for one in n18.PREDICTIONS]
+    answers = [prediction().answer for prediction in n18.PREDICTIONS]
     assert answers == [16, "more than 100 times", "about 30 %", "9 times"]
 
 
@@ -120,8 +120,8 @@ def test_every_table_has_rows():
     tables = (n18.bytes_table, n18.fused_table, n18.grouped_table, n18.convolution_table, n18.formats_table,
               n18.layer_parts, family.small_table, family.layer_table)  # fmt: skip
     for table in tables:
-        found = table()
-        assert isinstance(found, Table) and len(found.rows) >= 3 and "not recorded" not in found.caption.lower()
+        rows = table()
+        assert isinstance(rows, Table) and len(rows.rows) >= 3 and "not recorded" not in rows.caption.lower()
 
 
 # --- the layer
@@ -164,11 +164,11 @@ def test_parts_have_the_work_and_the_roof_of_their_shapes():
 
 
 def test_the_layer_and_its_parts_were_recorded():
-    found = family.recorded(recordings.shown(family.SUITE))
-    assert set(found.layer) == {part.name for part in transformer.parts(found.sizes)} | {"softmax", family.WHOLE}
+    recorded = family.recorded(recordings.shown(family.SUITE))
+    assert set(recorded.layer) == {part.name for part in transformer.parts(recorded.sizes)} | {"softmax", family.WHOLE}
     for name in (family.OURS, family.RIVAL):
-        times = {part: one[name].median_ms for part, one in found.layer.items()}
+        times = {part: timings[name].median_ms for part, timings in recorded.layer.items()}
         whole = times.pop(family.WHOLE)
         assert 0.9 < whole / sum(times.values()) < 1.05
-    for times in found.small.values():
+    for times in recorded.small.values():
         assert times[family.ONE_LAUNCH].median_ms < times[family.GRAPH].median_ms < times[family.LOOP].median_ms

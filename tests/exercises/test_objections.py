@@ -13,9 +13,9 @@ def test_the_unseen_shapes_are_the_frozen_ones():
     rows = recordings.raw("NVIDIA H200", conditions.SUITE)["rows"]
     unseen = {(row["M"], row["N"], row["K"]) for row in rows if row["group"] == conditions.UNSEEN}
     assert unseen == set(frozen_shapes())
-    assert not unseen & {one.shape for gpu in recordings.gpus(suites=(FASTEST,)) for one in recordings.fastest(gpu)}
-    found = objections.ratios(conditions.UNSEEN)
-    assert len(found.each) == 40 and found.faster < 40  # shapes that are lost are told, too
+    assert not unseen & {row.shape for gpu in recordings.gpus(suites=(FASTEST,)) for row in recordings.fastest(gpu)}
+    ratios = objections.ratios(conditions.UNSEEN)
+    assert len(ratios.each) == 40 and ratios.faster < 40  # shapes that are lost are told, too
 
 
 def test_every_condition_was_timed_in_the_same_turns():
@@ -24,9 +24,9 @@ def test_every_condition_was_timed_in_the_same_turns():
     for row in rows:
         if row["group"] != conditions.UNSEEN:
             counts.setdefault((row["M"], row["N"], row["K"]), []).append((row["condition"], row["repeats"]))
-    for found in counts.values():
-        assert {condition for condition, _ in found} == set(conditions.CONDITIONS)
-        assert len({repeats for _, repeats in found}) == 1
+    for count in counts.values():
+        assert {condition for condition, _ in count} == set(conditions.CONDITIONS)
+        assert len({repeats for _, repeats in count}) == 1
 
 
 def test_a_dirty_l2_makes_memory_slower_for_the_next_kernel():
@@ -40,7 +40,7 @@ def test_the_best_of_all_algorithms_is_no_slower_than_the_named():
     large = [row for row in rows if (row["M"], row["N"], row["K"]) in conditions.CLASSES[conditions.LARGE]]
     beside = [row["named by the heuristic"]["median_ms"] / row["fastest"]["median_ms"] for row in large]
     best = objections.best_algorithms()
-    assert len(best.each) == 4 and all(one <= named for one, named in zip(best.each, beside, strict=True))
+    assert len(best.each) == 4 and all(ratio <= named for ratio, named in zip(best.each, beside, strict=True))
     assert f"{best.mean:.2f} at the large ones" in dict(objections.table().rows)["cuBLAS guesses."]
 
 

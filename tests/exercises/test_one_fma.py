@@ -14,7 +14,7 @@ def test_the_lanes_of_an_fma_are_in_32_places_of_the_warp_s_tile(name):
     data = one_fma.lanes(name)
     assert data.patch == (8, 4) and data.tile == (32, 32)
     for y, x in ((0, 0), (7, 3)):
-        assert len({tuple(place) for place in data.elements(y, x)}) == 32
+        assert len({tuple(element) for element in data.elements(y, x)}) == 32
         assert data.needs(y, x) == (4, 8)
 
 
@@ -41,8 +41,8 @@ def test_every_setting_of_the_explorer_shows_a_picture(monkeypatch):
 
 
 def test_speeds_of_lane_maps_without_a_gpu_are_the_recorded_ones():
-    found, label = lane_speeds.tflops()
-    assert found["zigzag"] == registers.recorded("zigzag", kind="own").tflops and label == "recorded on NVIDIA H200"
+    speeds, label = lane_speeds.tflops()
+    assert speeds["zigzag"] == registers.recorded("zigzag", kind="own").tflops and label == "recorded on NVIDIA H200"
 
 
 def test_lanes_are_numbered_as_the_recorded_stores_say():

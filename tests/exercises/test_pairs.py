@@ -19,14 +19,14 @@ def test_what_was_timed_is_the_source_that_is_shown(name):
     assert rows[name]["sha256"] == pairs.sha256(pairs.launches()[name]) and len(rows) == len(NAMES)
 
 
-@pytest.mark.parametrize(("one", "other"), list(zip(NAMES[::2], NAMES[1::2], strict=True)))
-def test_both_of_a_pair_compute_the_same_bits(one, other):
+@pytest.mark.parametrize(("first", "other"), list(zip(NAMES[::2], NAMES[1::2], strict=True)))
+def test_both_of_a_pair_compute_the_same_bits(first, other):
     A, B, _ = problem(64, 64, 16)
     results = []
-    for name in (one, other):
+    for name in (first, other):
         dC = gpu.full((64, 64), np.nan, np.float32)
         launch = pairs.launches(64)[name]
         run.run(replace(launch, shape=(64, 64, 16)), gpu.asarray(A), gpu.asarray(B), dC)
         results.append(gpu.asnumpy(dC))
     assert not np.isnan(results[0]).any() and np.array_equal(*results)
-    assert pairs.launches(64)[one].source != pairs.launches(64)[other].source
+    assert pairs.launches(64)[first].source != pairs.launches(64)[other].source

@@ -14,10 +14,10 @@ ROWS = (Row("03", (("one", "First"), ("two", "Second"))), Row("04", (("three", "
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    place = tmp_path / "new folder" / "progress.json"
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(place))
+    progress_file = tmp_path / "new folder" / "progress.json"
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(progress_file))
     progress.reset()  # what a test before this one could not write
-    yield place
+    yield progress_file
     progress.reset()
 
 
@@ -99,8 +99,8 @@ def test_notebook_number_leads_to_it_where_the_course_has_it(file):
 def test_the_courses_map_has_every_exercise(file):
     shown = exercises.progress_map()
     names = [name for row in shown.rows for name, _ in row.exercises]
-    asked = [one.name for questions in exercises.QUESTIONS.values() for one in questions]
-    assert sorted(names) == sorted([*(one.name for one in exercises.EXERCISES), *asked])
+    asked = [question.name for questions in exercises.QUESTIONS.values() for question in questions]
+    assert sorted(names) == sorted([*(exercise.name for exercise in exercises.EXERCISES), *asked])
     assert len(set(names)) == len(names)
     assert [row.notebook for row in shown.rows] == [
         number for number in plan.course().numbers if exercises.QUESTIONS[number] or exercises.of_notebook(number)

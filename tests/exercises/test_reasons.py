@@ -27,15 +27,15 @@ def probe(before: str = "", after: str = "") -> Probe:
 
 
 def test_a_right_kernel_takes_each_k_once_and_its_own_row():
-    found = probe()
-    assert (found.count == 12).all() and not found.unwritten.any() and found.degrees == (1, 1)
-    assert (found.ks(of_A=True) == 1).all() and (found.of_A(5).col == 5).all()
-    assert (found.of_A(5).row == np.arange(8)[:, None]).all() and (found.of_B(5).col == np.arange(16)).all()
-    assert products.explained(found, TILES) == ()
+    probed = probe()
+    assert (probed.count == 12).all() and not probed.unwritten.any() and probed.degrees == (1, 1)
+    assert (probed.ks(of_A=True) == 1).all() and (probed.of_A(5).col == 5).all()
+    assert (probed.of_A(5).row == np.arange(8)[:, None]).all() and (probed.of_B(5).col == np.arange(16)).all()
+    assert products.explained(probed, TILES) == ()
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "reason"),
     [
         ("k < K", "k + 4 < K", "lacks the products with k = 8 to 11 (tile 3 of 3 along k)"),
         ("k = 0", "k = 2", "lacks the products with k = 0 and 1"),
@@ -48,8 +48,8 @@ def test_a_right_kernel_takes_each_k_once_and_its_own_row():
         ("sum += ", "sum = (k == 5 ? 0 : sum) + ", "lacks the products with k = 0 to 4"),
     ],
 )
-def test_products_that_are_wrong_are_named_as_a_set(before, after, told):
-    assert told in " ".join(products.explained(probe(before, after), TILES))
+def test_products_that_are_wrong_are_named_as_a_set(before, after, reason):
+    assert reason in " ".join(products.explained(probe(before, after), TILES))
 
 
 def test_unwritten_and_accumulated_elements_are_distinguished():
@@ -64,7 +64,7 @@ def test_a_kernel_that_does_not_run_to_its_end_cannot_be_asked():
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reason"),
     [
         ("if (beta = 0) x = 1;", "= assigns, == compares"),
         ("__syncthreads;", "without () there is no barrier"),
@@ -74,9 +74,9 @@ def test_a_kernel_that_does_not_run_to_its_end_cannot_be_asked():
         ("if (0 <= row < M) x = 1;", "compares in turns"),
     ],
 )
-def test_a_slip_in_the_text_is_named_with_its_line(line, told):
+def test_a_slip_in_the_text_is_named_with_its_line(line, reason):
     said = text_slips.explanation(f"int a;\n\n    {line}\n")
-    assert said.startswith("Line 3 has ") and told in said
+    assert said.startswith("Line 3 has ") and reason in said
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
 
 
 @pytest.mark.parametrize(
-    ("name", "before", "after", "told"),
+    ("name", "before", "after", "reason"),
     [
         ("strip", "As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k]", "As[y][x] = A[(tile_row + y) * K + k0 + x]",
          "`x` is 8 for thread (8, 0), but As[32][8] has 8 columns"),
@@ -119,11 +119,11 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("two_tiles", "As[y][k]", "As[y][k + half * T]", "`k + half * T` is 16 for thread (0, 15)"),
     ],
 )  # fmt: skip
-def test_a_likely_slip_gets_its_own_reason(name, before, after, told):
+def test_a_likely_slip_gets_its_own_reason(name, before, after, reason):
     exercise = exercises.get(name)
     assert before in exercise.solved
     verdict = exercise.check(exercise.solved.replace(before, after))
-    assert verdict.passed is False and told in verdict.sentence, verdict.sentence
+    assert verdict.passed is False and reason in verdict.sentence, verdict.sentence
 
 
 def test_a_right_kernel_that_loads_in_many_sectors_is_remarked():

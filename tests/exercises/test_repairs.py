@@ -14,7 +14,7 @@ __syncthreads();
 
 def said(source, *right):
     """What is said of a source, if these texts must be in a right one, once each."""
-    return explained(source, SOLUTION, lambda text: all(text.count(one) == 1 for one in right))
+    return explained(source, SOLUTION, lambda text: all(text.count(word) == 1 for word in right))
 
 
 def test_a_line_like_one_of_the_solution_is_made_that_one():

@@ -18,7 +18,9 @@ def test_blocks_that_overlap_the_middle_of_block_0_sat_with_it():
 
 
 def test_marks_cost_the_tiled_kernel_no_register():
-    plain, marked = (resources_of(one, H200.arch) for one in (residents.tiled(), residents.marked(residents.tiled())))
+    plain, marked = (
+        resources_of(kernel, H200.arch) for kernel in (residents.tiled(), residents.marked(residents.tiled()))
+    )
     assert plain == marked
 
 
@@ -33,8 +35,8 @@ def test_warps_of_a_block_store_two_rows_each():
 
 
 def test_what_was_recorded_is_full_to_the_last_warp():
-    found = residents.residents()
-    assert len(set(found.blocks)) == 8 and 0 in found.blocks and found.used == H200.sms
+    resident = residents.residents()
+    assert len(set(resident.blocks)) == 8 and 0 in resident.blocks and resident.used == H200.sms
 
 
 def test_a_room_that_was_not_recorded_is_predicted():

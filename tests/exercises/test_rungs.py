@@ -55,7 +55,7 @@ def test_open_blank_shows_the_courses_kernel_and_recorded_speed():
 def test_accepted_kernel_is_counted_and_predicted_without_gpu():
     slower = get("coalesced").solved.replace("B[k * N + col];", "B[k * N + col] + 0.0f * A[row * K];")
     assert get("coalesced").check(slower.replace("sum", "total")).passed is True
-    rung = next(one for one in rungs.my_rungs() if one.blank.name == "coalesced")
+    rung = next(rung for rung in rungs.my_rungs() if rung.blank.name == "coalesced")
     assert rung.written and rung.speed is None
     row = next(row for row in course.my_ladder().rows if row[1] == "coalesced")
     assert row[2] == "yours" and row[3] == "32 × 8" and row[7].startswith("predicted for NVIDIA H200, ")

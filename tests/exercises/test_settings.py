@@ -59,11 +59,11 @@ def test_setting_is_measured_once_and_a_wrong_result_gives_none(monkeypatch):
 def test_explorer_draws_a_tile_with_its_recorded_speed():
     explorer = settings.explore()
     picture, note = explorer.draw()
-    found = settings.speeds(4096)
-    speed = found[64, 64, 8, 4, 4]
-    faster = sum(other > speed for other in found.values())
+    speeds = settings.speeds(4096)
+    speed = speeds[64, 64, 8, 4, 4]
+    faster = sum(other > speed for other in speeds.values())
     assert note.startswith(f"{theme.thousands(speed)} GFLOPS at 4\u202f096³, recorded on NVIDIA H200")
-    assert note.endswith(f"{faster} of {len(found)} settings are faster.")
+    assert note.endswith(f"{faster} of {len(speeds)} settings are faster.")
     assert "for 512 FMAs" in picture.caption.replace("\u00a0", " ")
     explorer.sizes["BM"].value, explorer.sizes["BN"].value, explorer.sizes["TM"].value = 32, 32, 8
     explorer.sizes["TN"].value = 8

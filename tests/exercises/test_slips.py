@@ -19,20 +19,20 @@ PROBLEM = Gemm("sgemm", (64,), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4, TN=4))
 def outcomes(name: str, problem: Gemm = PROBLEM) -> list[Outcome]:
     """What a kernel with this slip, or with these two joined by +, would leave."""
     chosen = list(slips.RIGHT)
-    for one in filter(None, name.split("+")):
-        slip = slips.ALL[one]
+    for part in filter(None, name.split("+")):
+        slip = slips.ALL[part]
         kind = next(n for n, some in enumerate((slips.PRODUCTS, slips.EPILOGUES, slips.STORES)) if slip in some)
         chosen[kind] = slip
-    found = []
+    results = []
     for case in problem.cases:
         setup = problem.prepare(case)
         try:
             result = slips.result(chosen, problem._inputs(case), case.launches)
         except slips.LeavesArrays:
-            found.append(Outcome(case, None, setup.expected, judge.OutOfBounds("outside")))
+            results.append(Outcome(case, None, setup.expected, judge.OutOfBounds("outside")))
         else:
-            found.append(Outcome(case, result, setup.expected))
-    return found
+            results.append(Outcome(case, result, setup.expected))
+    return results
 
 
 SQUARE = Gemm("sgemm", (16, 16), (16, 16), Tiles(BM=16, BN=16, BK=16))  # one element for each thread of a tile
@@ -40,16 +40,16 @@ ONLY_STOPPED = ("A_width_M", "row_col_swapped")  # right, or outside of the arra
 OF_SQUARE_TILES = ("row_x_of_As", "column_y_of_Bs", "As_read_transposed", "Bs_read_transposed")
 
 
-def told(found: list[Outcome], problem: Gemm = PROBLEM) -> tuple[str, ...]:
-    return judge.library_slips(found, problem)
+def claims(results: list[Outcome], problem: Gemm = PROBLEM) -> tuple[str, ...]:
+    return judge.library_slips(results, problem)
 
 
 @pytest.mark.parametrize("name", slips.ALL)
 def test_each_slip_is_recognised_by_what_it_leaves(name):
     problem = SQUARE if name in OF_SQUARE_TILES else PROBLEM
-    found = outcomes(name, problem)
-    assert any(not outcome.passed for outcome in found)
-    assert told(found, problem) == ((slips.sentence(name),) if name not in ONLY_STOPPED else ())
+    results = outcomes(name, problem)
+    assert any(not outcome.passed for outcome in results)
+    assert claims(results, problem) == ((slips.sentence(name),) if name not in ONLY_STOPPED else ())
 
 
 def test_no_two_slips_leave_the_same_in_every_case():
@@ -57,7 +57,7 @@ def test_no_two_slips_leave_the_same_in_every_case():
         left = {}
         for name in slips.ALL:
             with contextlib.suppress(NotApplicable):
-                left[name] = tuple(one.signature for one in outcomes(name, problem))
+                left[name] = tuple(outcome.signature for outcome in outcomes(name, problem))
         same = [pair for pair in itertools.combinations(left, 2) if left[pair[0]] == left[pair[1]]]
         assert same == []
 
@@ -68,36 +68,40 @@ def test_no_two_slips_leave_the_same_in_every_case():
      "alpha_ignored+last_column_unwritten"],
 )  # fmt: skip
 def test_two_slips_together_are_both_named(pair):
-    assert told(outcomes(pair)) == tuple(slips.sentence(name) for name in pair.split("+"))
+    assert claims(outcomes(pair)) == tuple(slips.sentence(name) for name in pair.split("+"))
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_one_more_wrong_element_withdraws_the_claim(seed):
     random = np.random.default_rng(seed)
-    name = random.choice([one for one in slips.ALL if one not in OF_SQUARE_TILES])
-    found = outcomes(name)
-    number = int(random.choice([n for n, one in enumerate(found) if one.output is not None and one.output.size > 1]))
-    spoilt = found[number].output.copy()
+    name = random.choice([slip for slip in slips.ALL if slip not in OF_SQUARE_TILES])
+    results = outcomes(name)
+    number = int(
+        random.choice(
+            [n for n, outcome in enumerate(results) if outcome.output is not None and outcome.output.size > 1]
+        )
+    )
+    spoilt = results[number].output.copy()
     spoilt.reshape(-1)[random.integers(spoilt.size)] += np.float32(0.125)
     spoilt = np.where(np.isnan(spoilt), np.float32(1), spoilt) if np.isnan(spoilt).all() else spoilt
-    if np.array_equal(spoilt, found[number].output, equal_nan=True):
+    if np.array_equal(spoilt, results[number].output, equal_nan=True):
         spoilt.reshape(-1)[0] = 1.0
-    found[number] = Outcome(found[number].case, spoilt, found[number].expected)
-    assert told(found) == ()
+    results[number] = Outcome(results[number].case, spoilt, results[number].expected)
+    assert claims(results) == ()
 
 
 def test_values_do_not_explain_what_stopped_for_another_reason():
-    found = outcomes("last_k_missing")
-    found[0] = Outcome(found[0].case, None, found[0].expected, judge.StepLimitExceeded("still running"))
-    assert told(found) == ()
+    results = outcomes("last_k_missing")
+    results[0] = Outcome(results[0].case, None, results[0].expected, judge.StepLimitExceeded("still running"))
+    assert claims(results) == ()
 
 
 def test_kernel_without_tiles_gets_no_explanation_about_tiles():
     problem = Gemm("sgemm", (16, 8), (8, 16), Tiles())
-    found = [
+    results = [
         Outcome(case, problem.prepare(case).expected * 0, problem.prepare(case).expected) for case in problem.cases
     ]
-    assert all("tile" not in sentence for sentence in told(found, problem))
+    assert all("tile" not in sentence for sentence in claims(results, problem))
 
 
 def test_every_sum_is_exact_in_float32():
@@ -146,4 +150,4 @@ KERNEL = """extern "C" __global__ void sgemm(int M, int N, int K, float alpha, c
 )
 def test_a_kernel_with_the_slip_leaves_what_the_library_says(name, guard):
     kernel = simulated(KERNEL.replace("GUARD", guard), SQUARE.entry)
-    assert told([trial.run(kernel, SQUARE, case) for case in SQUARE.cases], SQUARE) == (slips.sentence(name),)
+    assert claims([trial.run(kernel, SQUARE, case) for case in SQUARE.cases], SQUARE) == (slips.sentence(name),)

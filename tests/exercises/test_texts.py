@@ -12,7 +12,7 @@ from tests.notebooks.support import NUMBERS
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_file_holds_the_texts_of_its_exercises_and_no_others(number):
     rows = tomllib.loads((texts.FOLDER / f"{number}.toml").read_text("utf-8")) if exercises.of_notebook(number) else {}
-    assert set(rows) == {one.name for one in exercises.of_notebook(number)}
+    assert set(rows) == {exercise.name for exercise in exercises.of_notebook(number)}
     assert all(set(row) == {"title", "task", "hints"} and len(row["hints"]) == 3 for row in rows.values())
 
 

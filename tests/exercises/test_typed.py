@@ -7,13 +7,13 @@ from tests.exercises.typed import ACCEPTED, CAUSE, right, slips
 # Enough to see that the data are read, and that a change of the framework loses no kind of reason.
 SLIPS = slips()
 RIGHT = right()
-SOME = [one for one in SLIPS if one.exercise in ("beta", "tiled", "patch")][::12]
-SOME_RIGHT = [one for one in RIGHT if one.exercise in ("naive", "three_stages", "slices")][::6]
+SOME = [slip for slip in SLIPS if slip.exercise in ("beta", "tiled", "patch")][::12]
+SOME_RIGHT = [answer for answer in RIGHT if answer.exercise in ("naive", "three_stages", "slices")][::6]
 
 
 def test_every_typed_answer_changes_a_solution():
-    for one in (*SLIPS, *RIGHT):
-        assert one.source.strip() != "", one
+    for typed in (*SLIPS, *RIGHT):
+        assert typed.source.strip() != "", typed
     assert len(SLIPS) >= 400 and len(RIGHT) >= 150
 
 

@@ -112,16 +112,16 @@ def test_launch_finds_the_workspace_as_the_last_one_left_it(kernel):
 
 def test_streams_have_own_workspaces_and_a_failed_launch_none():
     workspaces = Workspaces(64)
-    found = {}
+    results = {}
     for stream in (1, 2, 1):
-        with workspaces.current(lambda number=stream: number, np.zeros) as (one,):
-            assert found.setdefault(stream, one) is one and one.size == 16
-    assert found[1] is not found[2]
-    with pytest.raises(RuntimeError), workspaces.current(lambda: 1, np.zeros) as (one,):
-        one[:] = 7  # what a launch leaves that is aborted
+        with workspaces.current(lambda number=stream: number, np.zeros) as (workspace,):
+            assert results.setdefault(stream, workspace) is workspace and workspace.size == 16
+    assert results[1] is not results[2]
+    with pytest.raises(RuntimeError), workspaces.current(lambda: 1, np.zeros) as (workspace,):
+        workspace[:] = 7  # what a launch leaves that is aborted
         raise RuntimeError
-    with workspaces.current(lambda: 1, np.zeros) as (one,):
-        assert not one.any()
+    with workspaces.current(lambda: 1, np.zeros) as (workspace,):
+        assert not workspace.any()
 
 
 def test_a_kernel_without_a_workspace_is_given_none():
@@ -227,8 +227,8 @@ def test_producer_warp_per_scheduler_leaves_12_by_8_sums_room():
 
 @pytest.mark.parametrize("kernel", UPPER, ids=lambda kernel: kernel.name)
 def test_kernels_fit_the_shared_memory_of_every_gpu_since_ampere(kernel):
-    since_ampere = [one for one in devices.LIMITS.values() if one.compute_capability >= (8, 0)]
-    least = min(one.shared_bytes_per_block_optin for one in since_ampere)
+    since_ampere = [limits for limits in devices.LIMITS.values() if limits.compute_capability >= (8, 0)]
+    least = min(limits.shared_bytes_per_block_optin for limits in since_ampere)
     assert least == 101_376
     smaller = kernel.within(least)
     assert smaller.shared_bytes <= least and (smaller == kernel) == (kernel.shared_bytes <= least)
@@ -266,22 +266,22 @@ def test_what_was_measured_is_this_code_or_known_to_be_older():
 
 def test_deep_products_are_won_by_blocks_that_all_add():
     """On an H100 `reduce_scatter` is the fastest at the deep shapes that cuBLAS won before it was there."""
-    rows = {one.shape: one for one in recordings.fastest(H100)}
+    rows = {row.shape: row for row in recordings.fastest(H100)}
     for shape in ((256, 256, 8192), (512, 512, 8192), (128, 128, 16_384)):
         assert rows[shape].kernel == "reduce_scatter" and rows[shape].of_cublas > 1.05
 
 
 def recorded(gpu, group):
-    return [one for one in recordings.fastest(gpu) if one.group == group]
+    return [row for row in recordings.fastest(gpu) if row.group == group]
 
 
 @pytest.mark.parametrize("name", REACHED)
 def test_squares_beat_cublas_and_cublaslt_large_ones_near_peak(name):
-    squares = {one.M: one for one in recorded(name, SQUARES)}
+    squares = {row.M: row for row in recorded(name, SQUARES)}
     assert tuple(squares) == FASTEST_SQUARES
-    assert all(one.of_cublas > 1.08 for one in squares.values())
-    assert geometric_mean([one.of_cublas for one in squares.values()]) > 1.25
-    assert geometric_mean([one.of_best for one in squares.values()]) > 1.20
+    assert all(row.of_cublas > 1.08 for row in squares.values())
+    assert geometric_mean([row.of_cublas for row in squares.values()]) > 1.25
+    assert geometric_mean([row.of_best for row in squares.values()]) > 1.20
     for size, least in REACHED[name].of_peak.items():
         assert squares[size].of_peak > least
 
@@ -290,18 +290,18 @@ def test_squares_beat_cublas_and_cublaslt_large_ones_near_peak(name):
 def test_other_shapes_beat_cublas_on_average_log_names_the_rest(name):
     others = recorded(name, OTHERS)
     assert len(others) >= 60
-    assert geometric_mean([one.of_cublas for one in others]) > REACHED[name].others
-    assert geometric_mean([one.of_best for one in others]) > 1.10
-    lost = [one.of_cublas for one in others if one.of_cublas < 1]
+    assert geometric_mean([row.of_cublas for row in others]) > REACHED[name].others
+    assert geometric_mean([row.of_best for row in others]) > 1.10
+    lost = [row.of_cublas for row in others if row.of_cublas < 1]
     assert len(lost) <= REACHED[name].others_lost and min(lost, default=1) >= REACHED[name].others_least
 
 
 @pytest.mark.parametrize("name", REACHED)
 def test_the_estimate_holds_at_shapes_that_nothing_was_chosen_by(name):
     unseen = recorded(name, UNSEEN)
-    assert len(unseen) >= 40 and geometric_mean([one.of_cublas for one in unseen]) > 1.15
-    assert geometric_mean([one.of_best for one in unseen]) > 1.05
-    lost = [one.of_cublas for one in unseen if one.of_cublas < 1]
+    assert len(unseen) >= 40 and geometric_mean([row.of_cublas for row in unseen]) > 1.15
+    assert geometric_mean([row.of_best for row in unseen]) > 1.05
+    lost = [row.of_cublas for row in unseen if row.of_cublas < 1]
     assert len(lost) <= REACHED[name].unseen_lost and min(lost, default=1) >= REACHED[name].unseen_least
 
 

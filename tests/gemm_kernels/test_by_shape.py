@@ -19,10 +19,14 @@ VECTOR_SHAPES = [(1, 1, 1), (1, 5000, 3000), (1, 4095, 17), (5000, 1, 3000), (77
 
 def estimates(shape):
     """Kernel -> seconds, of all candidates that have costs and suit the shape."""
-    found = choices.of(GPU)
-    every = [(get(one.kernel, **one.params), one.costs) for one in found.candidates if one.costs]
+    choice = choices.of(GPU)
+    every = [
+        (get(candidate.kernel, **candidate.params), candidate.costs)
+        for candidate in choice.candidates
+        if candidate.costs
+    ]
     return {
-        kernel.entry: by_shape.estimate(kernel, costs, shape, found.sms)
+        kernel.entry: by_shape.estimate(kernel, costs, shape, choice.sms)
         for kernel, costs in every
         if by_shape.suits(kernel, shape)
     }
@@ -112,9 +116,9 @@ def test_reduce_scatter_shares_tiles_and_teams_read_parts():
 def test_the_loops_are_those_for_the_rows_of_b():
     shapes = SHAPES + OTHER_SHAPES + VECTOR_SHAPES
     chosen = [(shape, kernel) for shape in shapes for kernel in (fastest(*shape), stream_k(*shape))]
-    found = [(shape, kernel.params["LOOPS"]) for shape, kernel in chosen if kernel.name == "stream_k"]
-    assert len(found) >= len(shapes)
-    assert [(shape, loops) for shape, loops in found if loops != (2 if shape[1] % 4 == 0 else 1)] == []
+    chosen_loops = [(shape, kernel.params["LOOPS"]) for shape, kernel in chosen if kernel.name == "stream_k"]
+    assert len(chosen_loops) >= len(shapes)
+    assert [(shape, loops) for shape, loops in chosen_loops if loops != (2 if shape[1] % 4 == 0 else 1)] == []
 
 
 @pytest.mark.parametrize("shape", VECTOR_SHAPES)
@@ -219,10 +223,10 @@ def test_the_last_rung_has_the_parameters_of_the_nearest_shape():
 
 
 def test_variants_are_all_parameters_that_may_be_chosen():
-    assert {one.entry for one in by_shape.variants(get("autotuned"))} == {
+    assert {variant.entry for variant in by_shape.variants(get("autotuned"))} == {
         autotuned(*shape).entry for shape in choices.of().searched
     }
-    every = {one.entry for one in by_shape.variants(get("stream_k"))}
+    every = {variant.entry for variant in by_shape.variants(get("stream_k"))}
     assert {stream_k(*shape).entry for shape in SHAPES} <= every and get("stream_k").entry in every
     assert by_shape.variants(get("naive")) == [get("naive")]
     assert by_shape.variants(get("stream_k"), "GPU Y") == [get("stream_k")]
@@ -234,7 +238,7 @@ def test_both_packages_have_the_same_default_gpu():
 
 def compared(gpu):
     """The candidates that were compared, in the order of their numbers."""
-    return [get(one["kernel"], **one["params"]) for one in recordings.read(choices.path(gpu))["candidates"]]
+    return [get(row["kernel"], **row["params"]) for row in recordings.read(choices.path(gpu))["candidates"]]
 
 
 def computed(gpu):
@@ -247,7 +251,7 @@ def test_the_choice_is_what_is_computed_from_what_was_measured(gpu, monkeypatch)
     monkeypatch.setattr(choosing, "costs", lambda *about: None)  # which need SciPy
     again, recorded = computed(gpu), recordings.read(choices.path(gpu))
     assert again["fastest"] == recorded["fastest"]
-    assert [get(one["kernel"], **one["params"]) for one in again["candidates"]] == compared(gpu)
+    assert [get(row["kernel"], **row["params"]) for row in again["candidates"]] == compared(gpu)
 
 
 def test_the_costs_are_what_is_fitted_to_what_was_measured():
@@ -259,7 +263,7 @@ def test_the_costs_are_what_is_fitted_to_what_was_measured():
         assert ("seconds" in again) == ("seconds" in kept)
         if "seconds" in kept:  # the sums: units in one ratio at all of these shapes may share a cost in any way
             kernel = get(kept["kernel"], **kept["params"])
-            shapes = [one.shape for one in measured if which in one.times]
+            shapes = [record.shape for record in measured if which in record.times]
             seconds = [
                 [by_shape.estimate(kernel, costs["seconds"], shape, sms) for shape in shapes] for costs in (again, kept)
             ]
@@ -298,9 +302,9 @@ def test_recording_has_every_shape_and_ordered_candidates(gpu, come_and_gone):
     measured, every = choosing.read_measured(gpu), choosing.shapes()
     there = [tuple(shape) for *shape, _ in recordings.read(choices.path(gpu))["fastest"]]
     added = (*every, *choosing.VECTORS)  # by `choose --vectors`, on a GPU whose choice is older
-    assert [one.shape for one in measured] == there == [shape for shape in added if shape in there]
+    assert [record.shape for record in measured] == there == [shape for shape in added if shape in there]
     named = every[: -choosing.RANDOM_COUNT - choosing.ODD_DEEP_COUNT - choosing.LIKE_UNSEEN_COUNT]
     assert there[: len(named)] == named  # of the random ones after them a recording may have fewer: device time ends
-    for one in measured:
-        assert one.times and all(tried_rightly(kernels[which], one.shape) for which in one.times)
-        assert set(one.in_graph) <= set(one.times) and min(one.times.values()) > 0
+    for record in measured:
+        assert record.times and all(tried_rightly(kernels[which], record.shape) for which in record.times)
+        assert set(record.in_graph) <= set(record.times) and min(record.times.values()) > 0

@@ -32,8 +32,8 @@ def instructions(name, **params):
     return Counter(re.match(r"(?:@!?U?P\w+\s+)?([\w.]+)", text)[1] for text in machine_code(compiled(name, **params)))
 
 
-def count(found, pattern):
-    return sum(number for instruction, number in found.items() if re.fullmatch(pattern, instruction))
+def count(rows, pattern):
+    return sum(number for instruction, number in rows.items() if re.fullmatch(pattern, instruction))
 
 
 @pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)
@@ -155,12 +155,12 @@ def test_a_round_of_the_main_loop_is_mostly_fmas(name, TM, TN):
 def loops(built):
     """The instructions between each label and the branch back to it."""
     rows, labels = listing.read(built)
-    code, found = [row.text for row in rows], []
-    for place, text in enumerate(code):
+    code, loads = [row.text for row in rows], []
+    for position, text in enumerate(code):
         back = re.search(r"BRA.*`\((\.L_x_\d+)\)", text)
-        if back and labels[back[1]] <= place:
-            found.append(code[labels[back[1]] : place + 1])
-    return found
+        if back and labels[back[1]] <= position:
+            loads.append(code[labels[back[1]] : position + 1])
+    return loads
 
 
 def test_naive_and_coalesced_differ_only_in_axes_of_machine_code():

@@ -53,12 +53,12 @@ def verdict(kernel, params):
 
 def at_random(kernel, chance, accepted, count):
     """So many different parameter sets that the rules accept, or reject, by trying."""
-    found = []
-    while len(found) < count:
+    failures = []
+    while len(failures) < count:
         params = {name: chance.choice(CHOICES[name]) for name in kernel.params}
-        if (verdict(kernel, params) is None) == accepted and params not in found and unrolled(params) <= UNROLLED:
-            found.append(params)
-    return found
+        if (verdict(kernel, params) is None) == accepted and params not in failures and unrolled(params) <= UNROLLED:
+            failures.append(params)
+    return failures
 
 
 def unrolled(params):
@@ -79,7 +79,7 @@ def test_parameters_that_the_rules_accept_compile_and_are_right(kernel):
         assert is_product(tried, launched(tried, A, B, C), A, B), (tried.entry, M, N, K)
 
 
-@pytest.mark.parametrize("kernel", [one for one in OWN_SOURCE if one.template], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", [kernel for kernel in OWN_SOURCE if kernel.template], ids=lambda kernel: kernel.name)
 def test_rejected_parameters_get_the_compilers_same_sentence(kernel):
     for params in at_random(kernel, random.Random(f"rejected {kernel.name}"), False, REJECTED):
         entry = instantiation(read(kernel.source, kernel.function), kernel.function, params)

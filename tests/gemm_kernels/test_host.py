@@ -34,8 +34,8 @@ def compiled(file: Path, folder: Path, kernel: Path) -> subprocess.CompletedProc
 
 @pytest.mark.skipif(NVCC is None, reason="nvcc is no part of this machine")
 def test_cpp_program_compiles_without_warning_and_names_failures(tmp_path, kernel_file):
-    found = compiled(HOST / "multiply.cu", tmp_path, kernel_file)
-    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+    program = compiled(HOST / "multiply.cu", tmp_path, kernel_file)
+    assert (program.returncode, program.stdout, program.stderr) == (0, "", "")
     ran = subprocess.run([tmp_path / "multiply", "100"], capture_output=True, text=True)
     assert ran.returncode == 2 and "M must be a multiple of 64" in ran.stderr
     ran = subprocess.run([tmp_path / "multiply", "128"], capture_output=True, text=True)

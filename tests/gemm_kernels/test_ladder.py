@@ -111,12 +111,12 @@ def test_order_of_parameters_changes_neither_hash_nor_entry():
 
 def test_get_takes_parameters_and_autotuned_those_of_a_search():
     assert get("shared_memory", T=8).entry == "sgemm_shared_memory<8>"
-    found = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)
+    kernel = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)
     named = (
         ".BM = 128, .BN = 128, .BK = 16, .WM = 32, .WN = 64, .TM = 8, .TN = 8, .SLICES = 2, .STAGES = 2, .BLOCKS = 1"
     )
-    assert found.entry == f"sgemm_sliced_k<Params{{{named}}}>"
-    assert found.source == get("sliced_k").source
+    assert kernel.entry == f"sgemm_sliced_k<Params{{{named}}}>"
+    assert kernel.source == get("sliced_k").source
     with pytest.raises(ValueError, match="WM / TM"):
         get("sliced_k", TM=16)
 

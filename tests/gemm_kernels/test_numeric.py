@@ -120,7 +120,7 @@ def in_slices(A, B, ks, slices, BK):
     K = A.shape[1]
     short = K - (-(-K // BK) - 1) * BK
     in_tile = [k if k < short else (k - short) % BK for k in range(K)]
-    owned = [[k for k in ks if in_tile[k] // (BK // slices) == one] for one in range(slices)]
+    owned = [[k for k in ks if in_tile[k] // (BK // slices) == part] for part in range(slices)]
     return functools.reduce(np.add, (chain(A, B, ks) for ks in owned))
 
 
@@ -525,4 +525,4 @@ def test_forgotten_part_or_stale_counter_changes_the_result(name, wrong, monkeyp
             one_by_one.setattr(engine, "LANES_PER_WAVE", 1)
             results = [launched(kernel, A, B, C, **same)]
         results += [launched(kernel, A, B, C, **same) for _ in range(2)]
-    assert not all(np.array_equal(one, products_in_order(kernel, A, B)) for one in results)
+    assert not all(np.array_equal(result, products_in_order(kernel, A, B)) for result in results)

@@ -122,8 +122,8 @@ def philox(seed, row, column, number):
 
 def dropped(seed, probability, shape):
     """Where dropout sets elements of (products, rows, columns) to zero."""
-    found = np.array([philox(seed, m, n, b) for b, m, n in np.ndindex(shape)], np.float64).reshape(shape)
-    return found < probability * 2**32
+    random_words = np.array([philox(seed, m, n, b) for b, m, n in np.ndindex(shape)], np.float64).reshape(shape)
+    return random_words < probability * 2**32
 
 
 def epilogue_of(rng, case, batch, M, N, ragged):
@@ -182,13 +182,13 @@ def test_every_pair_of_features_is_right(case):
 
     def check(C, product, old, of, number=0, rows=None):
         exact = of(alpha * product + old, rows)
-        found = np.array(C.get(), np.float64)
+        result = np.array(C.get(), np.float64)
         if case["steps"] == "dropout relu":
             *products, rows_of_one, columns = exact.shape
             gone = dropped(12345, 0.4, (number + math.prod(products), rows_of_one, columns))[number:]
             exact = np.where(gone.reshape(exact.shape), 0, exact)
         typical = np.sqrt((product**2).mean()) if product.size and K else 1.0
-        compared(found, exact, typical, exactly=whole)
+        compared(result, exact, typical, exactly=whole)
 
     kind = case["batch"]
     if kind in ("pointers", "grouped"):
@@ -203,7 +203,11 @@ def test_every_pair_of_features_is_right(case):
         ]
         steps, of = epilogue_of(rng, case, (), M, N, 0)
         Cs = gemm(
-            [one[0] for one in lists], [one[2] for one in lists], [one[4] for one in lists], epilogue=steps, **given
+            [each[0] for each in lists],
+            [each[2] for each in lists],
+            [each[4] for each in lists],
+            epilogue=steps,
+            **given,
         )
         for number, (C, (_, a, _, b, _, old)) in enumerate(zip(Cs, lists, strict=True)):
             check(C, a @ b, old, of, number)
@@ -270,7 +274,7 @@ def test_a_slice_of_a_wider_matrix_is_copied_with_its_steps():
     A, B = gpu.asarray(floats(40, 60))[3:33:2, 1:52:3], gpu.asarray(floats(17, 20))
     made = plan(A, B, pack=True)
     compared(made().get(), A.get().astype(float) @ B.get(), 1)
-    assert [one.launch.entry for one in made.before] == ["pack<false>"]
+    assert [step.launch.entry for step in made.before] == ["pack<false>"]
 
 
 def test_large_products_are_copied_and_small_ones_are_not():
@@ -288,14 +292,14 @@ def number_of(operands, size):
 
 @pytest.mark.table(keep=2)
 @pytest.mark.parametrize(
-    ("operands", "tensor_cores", "op", "place"),
+    ("operands", "tensor_cores", "op", "tile"),
     [("f32", True, "T", 0), ("f64", True, "N", 0), ("f64", False, "T", 0), ("f16", True, "T", 0), ("s8", True, "N", 0)],
 )
-def test_the_largest_tile_is_right_in_its_corners(operands, tensor_cores, op, place):
+def test_the_largest_tile_is_right_in_its_corners(operands, tensor_cores, op, tile):
     rng = np.random.default_rng(5)
     A, a = drawn(rng, operands, (130, 72))
     B, b = drawn(rng, operands, (72, 264) if op == "N" else (264, 72))
-    made = plan(gpu.asarray(A), gpu.asarray(B), op_b=op, tensor_cores=tensor_cores, tile=place)
+    made = plan(gpu.asarray(A), gpu.asarray(B), op_b=op, tensor_cores=tensor_cores, tile=tile)
     exact = a @ (b if op == "N" else b.T)
     compared(made().get(), exact, np.sqrt((exact**2).mean()), exactly=operands == "s8")
 
@@ -303,8 +307,8 @@ def test_the_largest_tile_is_right_in_its_corners(operands, tensor_cores, op, pl
 def test_one_launch_gives_the_same_bits_again_and_in_any_tile():
     A, B = gpu.asarray(floats(70, 90)), gpu.asarray(floats(66, 90, seed=1))
     assert np.array_equal(gemm(A, B, op_b="T").get(), gemm(A, B, op_b="T").get())
-    results = [plan(A, B, op_b="T", tile=place)().get() for place in (3, 4, 6)]
-    assert all(np.array_equal(one, results[0]) for one in results)  # k is summed in order in each
+    results = [plan(A, B, op_b="T", tile=tile)().get() for tile in (3, 4, 6)]
+    assert all(np.array_equal(result, results[0]) for result in results)  # k is summed in order in each
 
 
 @pytest.mark.skipif(gpu.backend() == "gpu", reason="the simulator counts")
@@ -313,7 +317,7 @@ def test_one_launch_gives_the_same_bits_again_and_in_any_tile():
 def test_doubles_come_from_shared_memory_without_conflicts(ops, size, wavefronts):
     import gpusim
 
-    found = []
+    counted = []
     for K in (32, 64):
         A, B = (gpu.asarray(floats(128, K).astype(np.float64)) for _ in "AB")
         made = plan(
@@ -323,8 +327,8 @@ def test_doubles_come_from_shared_memory_without_conflicts(ops, size, wavefronts
         assert made.launch.entry.count(", 2>") == 2  # both matrices are copied by 16 bytes
         with gpusim.record(checks="off") as recording:
             made()
-        found.append(recording.counters)
-    more = lambda name: found[1][name] - found[0][name]  # noqa: E731
+        counted.append(recording.counters)
+    more = lambda name: counted[1][name] - counted[0][name]  # noqa: E731
     assert more("smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_cache_access.sum") == 0
     loads = more("smsp__sass_inst_executed_op_shared_ld.sum")
     assert more("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum") == wavefronts * loads > 0
@@ -345,38 +349,38 @@ def test_doubles_are_stored_by_whole_sectors():
 def test_a_warp_outside_of_c_multiplies_nothing():
     import gpusim
 
-    found = {}
+    ffmas = {}
     for rows in (32, 33):
         A, B = gpu.asarray(floats(rows, 16)), gpu.asarray(floats(16, 32, seed=1))
         made = plan(A, B, tile=number_of("f32", (64, 64, 8)))
         with gpusim.record() as recording:
             made()
-        found[rows] = recording.counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"]
-    assert found[33] - found[32] == 32 * 64 * 16  # the second of two warps
+        ffmas[rows] = recording.counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"]
+    assert ffmas[33] - ffmas[32] == 32 * 64 * 16  # the second of two warps
 
 
 def test_gelu_is_as_exact_as_float32():
     x = np.linspace(-8, 8, 4001, dtype=np.float32)
     x[:4] = np.inf, -np.inf, np.nan, -3e38
-    found = gemm(gpu.asarray(x[:, None]), gpu.asarray(np.ones((1, 1), np.float32)), epilogue=epilogue.gelu()).get()
+    result = gemm(gpu.asarray(x[:, None]), gpu.asarray(np.ones((1, 1), np.float32)), epilogue=epilogue.gelu()).get()
     exact = np.array([number / 2 * math.erfc(-number / math.sqrt(2)) for number in x[4:].astype(float)])
-    assert (np.abs(found[4:, 0] - exact) <= 6e-8 + 2**-23 * np.abs(exact)).all()
-    assert np.array_equal(found[:4, 0], [np.inf, 0, np.nan, 0], equal_nan=True)
+    assert (np.abs(result[4:, 0] - exact) <= 6e-8 + 2**-23 * np.abs(exact)).all()
+    assert np.array_equal(result[:4, 0], [np.inf, 0, np.nan, 0], equal_nan=True)
 
 
 def test_amax_is_the_largest_element_of_all_launches():
-    found = gpu.asarray(np.zeros(1, np.float32))
+    out = gpu.asarray(np.zeros(1, np.float32))
     largest = 0.0
     for seed in (1, 2):
-        C = gemm(gpu.asarray(floats(45, 20, seed=seed)), gpu.asarray(floats(20, 50)), epilogue=epilogue.amax(found))
+        C = gemm(gpu.asarray(floats(45, 20, seed=seed)), gpu.asarray(floats(20, 50)), epilogue=epilogue.amax(out))
         largest = max(largest, np.abs(C.get()).max())
-        assert found.get()[0] == largest
+        assert out.get()[0] == largest
 
 
 def test_dropout_drops_its_share_alike_in_every_tile():
     A, B = gpu.asarray(floats(96, 16)), gpu.asarray(floats(16, 128))
-    results = [plan(A, B, epilogue=epilogue.dropout(0.25, 9), tile=place)().get() for place in (4, 6)]
-    assert all(np.array_equal(one, results[0]) for one in results)
+    results = [plan(A, B, epilogue=epilogue.dropout(0.25, 9), tile=tile)().get() for tile in (4, 6)]
+    assert all(np.array_equal(result, results[0]) for result in results)
     assert 0.22 < (results[0] == 0).mean() < 0.28
     other = gemm(A, B, epilogue=epilogue.dropout(0.25, 10)).get()
     assert ((other == 0) != (results[0] == 0)).mean() > 0.2
@@ -390,10 +394,10 @@ def test_sixteen_bit_results_are_rounded_to_nearest():
     assert np.abs(C.get() - exact).max() <= np.abs(exact).max() * 2**-11 + 1e-6
     bits = gpu.asarray(np.zeros((1, 3), np.uint16))
     numbers = np.array([[1 + 2**-8, 1 + 3 * 2**-8, -3.0]], np.float32)  # two of them in the middle between neighbours
-    one = (np.ones((1, 1), np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    one_bf16 = (np.ones((1, 1), np.float32).view(np.uint32) >> 16).astype(np.uint16)
     zero = np.zeros((1, 3), np.uint16)
-    gemm(gpu.asarray(one), gpu.asarray(zero), bits, dtype="bf16", epilogue=epilogue.residual(gpu.asarray(numbers)))
-    assert [hex(one) for one in bits.get()[0]] == ["0x3f80", "0x3f82", "0xc040"]  # to the even neighbour
+    gemm(gpu.asarray(one_bf16), gpu.asarray(zero), bits, dtype="bf16", epilogue=epilogue.residual(gpu.asarray(numbers)))
+    assert [hex(word) for word in bits.get()[0]] == ["0x3f80", "0x3f82", "0xc040"]  # to the even neighbour
 
 
 @pytest.mark.table(keep=2)
@@ -439,9 +443,9 @@ def test_convolutions_are_those_of_patches(operands, channels, options):
     for i, j in np.ndindex(p, q):
         patch = padded[:, i * sh : i * sh + 2 * dh + 1 : dh, j * sw : j * sw + dw + 1 : dw]
         exact[:, i, j] = np.einsum("nrsc,frsc->nf", patch, w)
-    found = conv2d(gpu.asarray(X), gpu.asarray(W), **options)
+    result = conv2d(gpu.asarray(X), gpu.asarray(W), **options)
     typical = np.sqrt((exact**2).mean())
-    compared(found.get(), exact, typical, exactly=operands == "s8")
+    compared(result.get(), exact, typical, exactly=operands == "s8")
     if operands not in ("f64", "s8"):
         return
     bias = floats(6).astype(np.float64 if operands == "f64" else np.float32)
@@ -506,12 +510,12 @@ A8, B8 = A35.astype(np.int8), B57.astype(np.int8)
 )  # fmt: skip
 def test_what_cannot_be_multiplied_gets_a_sentence(arguments, options, sentence):
     on_device = [
-        list(map(gpu.asarray, one))
-        if isinstance(one, list)
-        else one
-        if place == 0 and "host" in sentence
-        else gpu.asarray(one)
-        for place, one in enumerate(arguments)
+        list(map(gpu.asarray, argument))
+        if isinstance(argument, list)
+        else argument
+        if position == 0 and "host" in sentence
+        else gpu.asarray(argument)
+        for position, argument in enumerate(arguments)
     ]
     with pytest.raises(Refused, match=sentence):
         gemm(*on_device, **options)

@@ -69,9 +69,11 @@ def compilers_verdicts(kernel, sets):
         output = nvrtc.run(kernel.source, "kernel.cu", ("-arch=compute_90", *OPTIONS, "-default-device"), names, {})
         for block in re.split(r"\n(?=kernel\.cu\()", output.log):
             # The last one is the kernel's, which a function that it calls was instantiated from.
-            found = re.findall(r"\[with (.*?)\]|template arguments <(.*?)>", block)
-            if " error: " in block and found:
-                values = tuple(int(number) for number in re.findall(r"-?\d+", "".join(found[-1])))[: len(part[0])]
+            instantiations = re.findall(r"\[with (.*?)\]|template arguments <(.*?)>", block)
+            if " error: " in block and instantiations:
+                values = tuple(int(number) for number in re.findall(r"-?\d+", "".join(instantiations[-1])))[
+                    : len(part[0])
+                ]
                 errors[start + [tuple(params.values()) for params in part].index(values)] += block
     return errors
 
@@ -130,9 +132,9 @@ def holds(condition, before="", inside="", **params):
     source = f"""{FIRST} {before}
         template <{names}> __global__ void __launch_bounds__(32) mine(float *C) {{
             {inside} static_assert({condition}, "as" " it" " must be"); }}"""
-    found = rules.read(source, "mine").asserted
-    assert [rule.sentence for rule in found] in ([], ["as it must be"])
-    return bool(found[0].holds(params)) if found else None
+    asserted = rules.read(source, "mine").asserted
+    assert [rule.sentence for rule in asserted] in ([], ["as it must be"])
+    return bool(asserted[0].holds(params)) if asserted else None
 
 
 @pytest.mark.parametrize(
@@ -190,9 +192,9 @@ def test_no_text_of_a_source_however_odd_stops_the_reading():
 def test_declared_kernel_with_defaults_and_no_sentence_is_read():
     source = """template <int T = 16, typename V = float>
         __global__ void __launch_bounds__(T * T, 2) mine(V *C) { static_assert(T % 4 == 0); /* "no" ; */ }"""
-    found = rules.read(source, "mine")
-    assert found.parameters == ("T", "V") and found.threads({"T": 8}) == 64 and found.defaults == (("T", 16),)
-    assert [rule.sentence for rule in found.asserted] == ["T % 4 == 0 must hold"]
+    read = rules.read(source, "mine")
+    assert read.parameters == ("T", "V") and read.threads({"T": 8}) == 64 and read.defaults == (("T", 16),)
+    assert [rule.sentence for rule in read.asserted] == ["T % 4 == 0 must hold"]
     assert rules.of(source, "mine<16, float>") == (rules.Rules(), {}), "an argument that is no number"
     source = source.replace("typename V = float", "int V = 3").replace("V *C", "float *C")
     assert rules.of(source, "mine<8>")[1] == {"T": 8, "V": 3}, "what is not given has its default"
@@ -204,14 +206,14 @@ def test_the_fields_of_a_struct_are_read_as_parameters():
         template <Params P, int WIDEST = 4> __global__ void __launch_bounds__(P.BM / 4) mine(float *C) {
             constexpr int BM = P.BM, HALF = P.BN / 2;
             static_assert(BM % 8 == 0 && HALF >= P.BK, "the sentence"); }"""
-    found = rules.read(source, "mine")
-    assert (found.parameters, found.struct) == (("BM", "BN", "BK", "WIDEST"), "Params")
-    assert found.defaults == (("WIDEST", 4),) and found.threads({"BM": 64}) == 16
+    read = rules.read(source, "mine")
+    assert (read.parameters, read.struct) == (("BM", "BN", "BK", "WIDEST"), "Params")
+    assert read.defaults == (("WIDEST", 4),) and read.threads({"BM": 64}) == 16
     params = {"BM": 64, "BN": 8, "BK": 4}
-    assert rules.instantiation(found, "mine", params, [2]) == "mine<Params{.BM = 64, .BN = 8, .BK = 4}, 2>"
+    assert rules.instantiation(read, "mine", params, [2]) == "mine<Params{.BM = 64, .BN = 8, .BK = 4}, 2>"
     for entry in ("mine<Params{.BM = 64, .BN = 8, .BK = 4}, 2>", "mine<Params{64, 8, 4}, 2>"):
-        assert rules.of(source, entry) == (found, params | {"WIDEST": 2})
-    assert rules.broken(found.asserted, params) is None and rules.broken(found.asserted, params | {"BK": 5})
+        assert rules.of(source, entry) == (read, params | {"WIDEST": 2})
+    assert rules.broken(read.asserted, params) is None and rules.broken(read.asserted, params | {"BK": 5})
     for wrong in (
         "mine<Params{.BM = 64, .BN = 8}>",
         "mine<Params{.BM = 64, .XX = 8, .BK = 4}>",

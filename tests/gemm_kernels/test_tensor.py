@@ -205,13 +205,17 @@ def test_staged_warp_reads_and_writes_whole_lines_of_c():
 
 
 def rows(size, **wanted):
-    found = json.loads(RECORDING.read_text())["rows"]
-    return [row for row in found if row["size"] == size and all(row[key] == value for key, value in wanted.items())]
+    rows_of_file = json.loads(RECORDING.read_text())["rows"]
+    return [
+        row for row in rows_of_file if row["size"] == size and all(row[key] == value for key, value in wanted.items())
+    ]
 
 
 def test_recorded_steps_get_faster_but_that_with_conflicts():
     speed = [next(row["gflops"] for row in rows(4096, operands="bf16", kernel=kernel.name)) for kernel in TENSOR[:-1]]
-    slower = [kernel.name for kernel, one, two in zip(TENSOR[1:], speed, speed[1:], strict=False) if two < one]
+    slower = [
+        kernel.name for kernel, before, after in zip(TENSOR[1:], speed, speed[1:], strict=False) if after < before
+    ]
     assert slower == ["ldmatrix"]
 
 
@@ -244,8 +248,8 @@ def test_split_floats_are_as_exact_as_cublas_fp32_and_faster(name, way, faster, 
     recorded = json.loads(RECORDING.read_text())
     for size in sizes:  # of a small C cuBLAS splits the sums, and its error is smaller
         by_depth = {
-            one: {row["K"]: row["error"] for row in recorded["errors"] if (row["way"], row["rows"]) == (one, size)}
-            for one in ("FP32, cuBLAS", way)
+            name: {row["K"]: row["error"] for row in recorded["errors"] if (row["way"], row["rows"]) == (name, size)}
+            for name in ("FP32, cuBLAS", way)
         }
         assert [*by_depth[way]] == [64, 256, 1024, 4096, 16384]
         assert all(error < by_depth["FP32, cuBLAS"][K] for K, error in by_depth[way].items())
@@ -267,16 +271,16 @@ def test_bf16x2_is_twice_as_fast_as_fp32_with_an_error_between():
 
 def test_recorded_integers_are_exact_and_the_choice_is_fastest():
     for size in (4096, 8192):
-        found = rows(size, operands="s8")
-        assert all(row["error"] == 0 for row in found)
-        best = max((row for row in found if row["kernel"] == "int8"), key=lambda row: row["gflops"])
+        recorded = rows(size, operands="s8")
+        assert all(row["error"] == 0 for row in recorded)
+        best = max((row for row in recorded if row["kernel"] == "int8"), key=lambda row: row["gflops"])
         assert best["params"] == dict(get("int8").params)
 
 
 def test_tf32_is_at_60_percent_of_cublas_with_best_parameters():
     for size in (4096, 8192):
-        found = [row for row in rows(size, kernel="tf32") if not row["params"]["ROUND"]]
-        best = max(found, key=lambda row: row["gflops"])
+        recorded = [row for row in rows(size, kernel="tf32") if not row["params"]["ROUND"]]
+        best = max(recorded, key=lambda row: row["gflops"])
         assert best["params"] == dict(get("tf32").params)
         assert best["gflops"] > 0.6 * rows(size, kernel="cublas TF32")[0]["gflops"]
 

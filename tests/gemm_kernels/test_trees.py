@@ -48,11 +48,13 @@ def test_estimates_are_multiplied_by_the_trees_correction():
 
 @pytest.mark.parametrize("shape", [(300, 250, 240), (301, 250, 241), (5000, 17, 3000), (2333, 3444, 555)])
 def test_unmeasured_shape_gets_the_least_corrected_estimate(shape):
-    found = choices.of(H100)
-    assert shape not in found.fastest and found.trees
-    every = {get(one.kernel, **one.params): one.costs for one in found.candidates if one.costs}
-    likely = by_shape.promising(every, shape, found.sms, found.promising_short)
-    estimates = {kernel: by_shape.estimate(kernel, every[kernel], shape, found.sms) for kernel in likely}
-    expected = by_shape.corrected(estimates, shape, found.sms, found.trees)
+    choice = choices.of(H100)
+    assert shape not in choice.fastest and choice.trees
+    every = {
+        get(candidate.kernel, **candidate.params): candidate.costs for candidate in choice.candidates if candidate.costs
+    }
+    likely = by_shape.promising(every, shape, choice.sms, choice.promising_short)
+    estimates = {kernel: by_shape.estimate(kernel, every[kernel], shape, choice.sms) for kernel in likely}
+    expected = by_shape.corrected(estimates, shape, choice.sms, choice.trees)
     assert len(expected) > 20
     assert fastest(*shape, H100) == min(expected, key=expected.get).for_rows(shape[1])

@@ -47,7 +47,9 @@ def test_views_from_anywhere_are_right_and_use_nothing_beside(name, monkeypatch)
             verify(result, A, B, C if beta else None, ALPHA, beta)
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in EVERY if kernel.name == "rank_k"], ids=lambda one: one.entry)
+@pytest.mark.parametrize(
+    "kernel", [kernel for kernel in EVERY if kernel.name == "rank_k"], ids=lambda kernel: kernel.entry
+)
 def test_rank_k_candidates_are_right_with_few_and_many_k(kernel, monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
     launch, depth = run.load(kernel), kernel.params["BK"]

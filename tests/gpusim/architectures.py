@@ -98,8 +98,8 @@ def main() -> None:
     known = [arch for arch in compiler.architectures() if arch in devices.LIMITS]
     for arch in sys.argv[1:] or known:
         counts = collections.Counter(answer(kernel, arch) for kernel in kernels())
-        told = "; ".join(f"{count} {said}" for said, count in counts.most_common())
-        sys.stdout.write(f"{arch}, {' and '.join(levels_of(arch))}: {told}\n")
+        summary = "; ".join(f"{count} {said}" for said, count in counts.most_common())
+        sys.stdout.write(f"{arch}, {' and '.join(levels_of(arch))}: {summary}\n")
         sys.stdout.flush()
 
 

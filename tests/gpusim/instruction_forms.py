@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.gpusim import test_ptx_instructions as ptx
+from tests.gpusim import ptx_cases as ptx
 
 LANES = 1024
 THREADS = 256
@@ -46,7 +46,7 @@ def size(type_: str) -> int:
     return BITS.get(type_, int("".join(filter(str.isdigit, type_)) or 0)) // 8 if type_ != "f16x2" else 4
 
 
-def _inline(name: str, case: ptx.Case) -> Form:
+def _inline(case: ptx.Case) -> Form:
     """A case of the PTX manual's table, on operands of every kind."""
     types = [*case.types]
     given = ", ".join(
@@ -55,7 +55,8 @@ def _inline(name: str, case: ptx.Case) -> Form:
     out = f'"={ptx.constraint(case.output)}"(value)'
     raw = ptx.C_TYPES[case.output]
     body = f'{raw} value; asm volatile("{case.asm}" : {out} : {given}); result = {_from_bits(case.output)};'
-    return Form(name, body, tuple(types), case.output, approximate="approx" in name or "div.full" in name)
+    approximate = "approx" in case.name or "div.full" in case.name
+    return Form(case.name, body, tuple(types), case.output, approximate)
 
 
 def _as_bits(type_: str, letter: str) -> str:
@@ -73,9 +74,9 @@ def _expression(name: str, expression: str, inputs: str, output: str, approximat
 def _signs(*letters: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Operands as they are, negated, without their sign, and both: each in one place at a time."""
     yield "", letters
-    for place, letter in enumerate(letters):
+    for position, letter in enumerate(letters):
         for word, written in {"-": "neg({})", "|": "abs_({})", "-|": "neg(abs_({}))"}.items():
-            changed = tuple(written.format(x) if i == place else x for i, x in enumerate(letters))
+            changed = tuple(written.format(x) if i == position else x for i, x in enumerate(letters))
             yield f" {word}{letter}", changed
 
 
@@ -266,8 +267,7 @@ def _lanes() -> Iterator[Form]:
 
 def all_forms() -> tuple[Form, ...]:
     """In the order in which they are recorded; names are unique."""
-    cases = {name: case for family in (ptx.RARE, *ptx.FAMILIES.values()) for name, case in family.items()}
-    forms = (*itertools.starmap(_inline, cases.items()), *_floats(), *_halves(), *_integers(), *_lanes())
+    forms = (*map(_inline, ptx.CASES.values()), *_floats(), *_halves(), *_integers(), *_lanes())
     names = [form.name for form in forms]
     assert len(set(names)) == len(names), sorted(name for name in names if names.count(name) > 1)
     return forms
@@ -310,55 +310,20 @@ def _column(type_: str, rng: np.random.Generator) -> np.ndarray:
 
 def _float_edges(exponent: int, fraction: int) -> list[int]:
     """Zero, the subnormal and normal numbers at the limits, one and its neighbours, infinity, NaNs; of both signs."""
-    one = ((1 << exponent - 1) - 1) << fraction
+    unit = ((1 << exponent - 1) - 1) << fraction
     infinity = ((1 << exponent) - 1) << fraction
     quiet = 1 << fraction - 1
-    edges = [
-        0,
-        1,
-        2,
-        (1 << fraction) - 1,
-        1 << fraction,
-        (1 << fraction) + 1,
-        one - 1,
-        one,
-        one + 1,
-        one + (quiet << 1),
-    ]
-    edges += [one + quiet, one + (4 << fraction), infinity - 1, infinity - (1 << fraction), infinity, infinity + 1]
-    edges += [
-        infinity + quiet,
-        infinity + quiet + 5,
-        infinity + (1 << fraction) - 1,
-        one + ((fraction - 1) << fraction),
-    ]
+    edges = [0, 1, 2, (1 << fraction) - 1, 1 << fraction, (1 << fraction) + 1, unit - 1, unit, unit + 1]
+    edges += [unit + (quiet << 1), unit + quiet, unit + (4 << fraction), infinity - 1, infinity - (1 << fraction)]
+    edges += [infinity, infinity + 1, infinity + quiet, infinity + quiet + 5, infinity + (1 << fraction) - 1]
+    edges += [unit + ((fraction - 1) << fraction)]
     return [edge | sign << exponent + fraction for edge in edges for sign in (0, 1)]
 
 
 def _integer_edges(bits: int) -> list[int]:
     top = 1 << bits - 1
-    edges = [
-        0,
-        1,
-        2,
-        3,
-        5,
-        7,
-        31,
-        32,
-        33,
-        63,
-        64,
-        127,
-        128,
-        255,
-        top - 2,
-        top - 1,
-        top,
-        top + 1,
-        2 * top - 2,
-        2 * top - 1,
-    ]
+    edges = [0, 1, 2, 3, 5, 7, 31, 32, 33, 63, 64, 127, 128, 255, top - 2, top - 1, top, top + 1]
+    edges += [2 * top - 2, 2 * top - 1]
     return [edge % (1 << bits) for edge in edges]
 
 
@@ -425,12 +390,12 @@ class Module:
 
     def results(self, written: np.ndarray) -> dict[str, np.ndarray]:
         """By the name of a form: the bits of its results."""
-        found, start = {}, 0
+        forms, start = {}, 0
         for form in self.forms:
             width = size(form.output)
-            found[form.name] = written[start : start + LANES * width].view(UNSIGNED[width])
+            forms[form.name] = written[start : start + LANES * width].view(UNSIGNED[width])
             start += LANES * width
-        return found
+        return forms
 
 
 def modules() -> list[Module]:

@@ -42,7 +42,7 @@ def parsed(*texts: str) -> tuple[Operands, tuple[ptx.Statement, ...]]:
 def computed(opcode: str, result: type, *operands) -> np.ndarray:
     """What an instruction makes of operands whose shapes broadcast: "fma.rn.f32", np.float32, a, b, c."""
     arrays = np.broadcast_arrays(*operands)
-    files = [_file(np.dtype(result)), *(_file(one.dtype) for one in arrays)]
+    files = [_file(np.dtype(result)), *(_file(array.dtype) for array in arrays)]
     outcome, given, initial = _instruction(opcode, tuple(files))
     registers = Registers(initial)
     for slot, array in zip(given, arrays, strict=True):

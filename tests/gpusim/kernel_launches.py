@@ -350,14 +350,14 @@ def _arithmetic() -> Iterator[Launch]:
     small = integers(n, low=-(10**6), high=10**6, dtype=np.int64)
     quotients = zeros(n, 4, dtype=np.int64)
     yield _launch("divide_long", "arithmetic", "divide_long", 6, 128, wide, small, quotients, i32(n))
-    one = zeros(n, dtype=np.int32)
-    yield _launch("divide_by_constants", "arithmetic", "divide_by_constants", 6, 128, a, one, i32(n))
+    counts = zeros(n, dtype=np.int32)
+    yield _launch("divide_by_constants", "arithmetic", "divide_by_constants", 6, 128, a, counts, i32(n))
     x, y = wide_floats(n), wide_floats(n)
     yield _launch("divide_floats", "arithmetic", "divide_floats", 6, 128, x, y, zeros(n, 4), i32(n))
     doubles = wide_floats(n, dtype=np.float64)
     results = zeros(n, 4, dtype=np.float64)
     yield _launch("divide_doubles", "arithmetic", "divide_doubles", 6, 128, doubles, doubles, results, i32(n))
-    yield _launch("convert", "arithmetic", "convert", 6, 128, x, a, one, i32(n))
+    yield _launch("convert", "arithmetic", "convert", 6, 128, x, a, counts, i32(n))
     words = integers(n, low=0, high=2**63, dtype=np.uint64)
     numbers = (words, words, zeros(n, dtype=np.uint64), i32(n))
     yield _launch("wide_integers", "arithmetic", "wide_integers", 6, 128, *numbers)
@@ -486,7 +486,7 @@ def _any_numbers(rng, dtype, rows, columns):
 
 def tile_of_wmma(shape, type_, element, total, by_row):
     """How C++ calls the kernel."""
-    a, b, _ = ("wmma::row_major" if one else "wmma::col_major" for one in by_row)
+    a, b, _ = ("wmma::row_major" if is_by_row else "wmma::col_major" for is_by_row in by_row)
     return f"tile<{type_[0]}, {element[0]}, {total[0]}, {', '.join(map(str, shape))}, {a}, {b}>"
 
 
@@ -553,8 +553,8 @@ def sparse_products() -> tuple[Launch, ...]:
     """A launch of each form of `mma.sp`, by one of its selectors."""
     last = {product.name[:-1]: product for product in sparse.PRODUCTS}
     return tuple(
-        Launch(one.name, f"sparse_product/{one.name}", one.entry, (3, 1, 1), (32, 4, 1), _operands_of_sparse(one))
-        for one in last.values()
+        Launch(case.name, f"sparse_product/{case.name}", case.entry, (3, 1, 1), (32, 4, 1), _operands_of_sparse(case))
+        for case in last.values()
     )
 
 

@@ -69,31 +69,31 @@ class Writer:
         return f"{array.name}[{index}]"
 
     def value(self, arrays: list[Array]) -> str:
-        one, other = (self.element(self.random.choice(arrays)) for _ in range(2))
-        return self.random.choice((one, other, f"({one} - {other})", f"{one} * n", "w + j", "x[t]", "i * t", "s"))
+        first, other = (self.element(self.random.choice(arrays)) for _ in range(2))
+        return self.random.choice((first, other, f"({first} - {other})", f"{first} * n", "w + j", "x[t]", "i * t", "s"))
 
     def store(self, arrays: list[Array]) -> str:
         return f"{self.element(self.random.choice(arrays))} {self.random.choice(('=', '+='))} {self.value(arrays)};"
 
     def pointer(self, arrays: list[Array]) -> str:
-        one, other = (self.random.choice([each for each in arrays if each.type == "int"]) for _ in range(2))
-        least = Array("p", "int", min(one.size, other.size))
-        start = self.random.randrange(one.size)
-        to, of = (self.element(each)[len(each.name) + 1 : -1] for each in (one, other))
+        first, other = (self.random.choice([each for each in arrays if each.type == "int"]) for _ in range(2))
+        least = Array("p", "int", min(first.size, other.size))
+        start = self.random.randrange(first.size)
+        to, of = (self.element(each)[len(each.name) + 1 : -1] for each in (first, other))
         return self.random.choice((
-            f"{{ int *p = n & 4 ? {one.name} : {other.name}; {self.element(least)} += {self.value(arrays)}; }}",
-            f"for (int *p = {one.name} + {one.size}; p-- > {one.name};) *p += w;",
-            f"for (int *p = {one.name}; p < {one.name} + {one.size}; ++p) s += *p;",
-            f"raise({one.name} + {start}, {one.size - start}, w);",
-            f"move({one.name}, {other.name}, {to}, {of});",
-            f"s += look({one.name}, {to}) - look({other.name}, {of});",
-            f"memcpy({one.name}, {other.name}, {4 * least.size});" if one != other else f"s -= {one.name}[0];",
-            *(f"s += {self.called()}({one.name}, x, t, n, w);" for _ in self.functions),
+            f"{{ int *p = n & 4 ? {first.name} : {other.name}; {self.element(least)} += {self.value(arrays)}; }}",
+            f"for (int *p = {first.name} + {first.size}; p-- > {first.name};) *p += w;",
+            f"for (int *p = {first.name}; p < {first.name} + {first.size}; ++p) s += *p;",
+            f"raise({first.name} + {start}, {first.size - start}, w);",
+            f"move({first.name}, {other.name}, {to}, {of});",
+            f"s += look({first.name}, {to}) - look({other.name}, {of});",
+            f"memcpy({first.name}, {other.name}, {4 * least.size});" if first != other else f"s -= {first.name}[0];",
+            *(f"s += {self.called()}({first.name}, x, t, n, w);" for _ in self.functions),
         ))  # fmt: skip
 
     def called(self) -> str:
-        one, other = (self.random.choice(self.functions) for _ in range(2))
-        return one if self.random.random() < 0.8 else f"(x[t] & 1 ? {one} : {other})"
+        first, other = (self.random.choice(self.functions) for _ in range(2))
+        return first if self.random.random() < 0.8 else f"(x[t] & 1 ? {first} : {other})"
 
     def function(self, beyond: bool) -> str:
         """A function that is called, which has arrays of its own and one that it is given."""
@@ -172,7 +172,9 @@ class Writer:
         )  # fmt: skip
 
 
-def found(seed: int, level: str, beyond: bool = False, arch: str = "sm_90", called: bool = False) -> tuple[str, bytes]:
+def outcome(
+    seed: int, level: str, beyond: bool = False, arch: str = "sm_90", called: bool = False
+) -> tuple[str, bytes]:
     """(what is found in the program of a seed, "" if that is nothing; its results)."""
     import gpusim
 
@@ -195,11 +197,11 @@ def main(first: int, count: int, arch: str = "sm_90") -> None:
     for seed in range(first, first + count):
         results = {False: set(), True: set()}
         for level, called in missed:
-            what, result = found(seed, level, False, arch, called)
+            what, result = outcome(seed, level, False, arch, called)
             results[called].add(result)
             if what:
                 print(f"seed {seed}, {level}, {called}: {what}", flush=True)
-            missed[level, called] += not found(seed, level, True, arch, called)[0].startswith("OutOfBounds")
+            missed[level, called] += not outcome(seed, level, True, arch, called)[0].startswith("OutOfBounds")
         if any(len(each) > 1 for each in results.values()):
             print(f"seed {seed}: the levels disagree", flush=True)
     for (level, called), number in missed.items():

@@ -318,12 +318,12 @@ def disagreement(seed: int, source: Callable[[int], str] = program) -> str:
         results[level] = arguments(seed)
         with gpusim.record(level=level, checks="raise"):
             kernel((BLOCKS,), (THREADS,), tuple(results[level]))
-    for name, place in (("out_i", 2), ("out_f", 3)):
-        ptx, sass = (bits(results[level][place]) for level in ("ptx", "sass"))
+    for name, number in (("out_i", 2), ("out_f", 3)):
+        ptx, sass = (bits(results[level][number]) for level in ("ptx", "sass"))
         if (ptx != sass).any():
             thread = int(np.flatnonzero(ptx != sass)[0])
-            found = f"{ptx[thread]:#010x} at PTX level, {sass[thread]:#010x} as machine code of {arch}"
-            return f"random program {seed}: {name}[{thread}] is {found}, {(ptx != sass).sum()} elements differ"
+            difference = f"{ptx[thread]:#010x} at PTX level, {sass[thread]:#010x} as machine code of {arch}"
+            return f"random program {seed}: {name}[{thread}] is {difference}, {(ptx != sass).sum()} elements differ"
     return ""
 
 

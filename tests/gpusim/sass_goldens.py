@@ -200,7 +200,7 @@ def _beyond_bounds(launch: Launch, simulated: np.ndarray, recorded: np.ndarray) 
     """
     several = len(launch.approximate) > 1
     planes = zip(simulated, recorded, strict=True) if several else [(simulated, recorded)]
-    found = []
+    rows = []
     for function, (here, there) in zip(launch.approximate, planes, strict=True):
         (relative, absolute), steps = MAX_ERROR[function], 1 if several else 4
         here, there = here.astype(np.float64), there.astype(np.float64)
@@ -208,5 +208,5 @@ def _beyond_bounds(launch: Launch, simulated: np.ndarray, recorded: np.ndarray) 
         wrong = ~((np.abs(here - there) <= allowed) | (here == there) | (np.isnan(here) & np.isnan(there)))
         if wrong.any():
             worst = float((np.abs(here - there) / allowed)[wrong].max())
-            found.append(f"{function}: {wrong.sum()} results, up to {worst:.2f} times the bound away from the GPU's")
-    return found
+            rows.append(f"{function}: {wrong.sum()} results, up to {worst:.2f} times the bound away from the GPU's")
+    return rows

@@ -251,7 +251,7 @@ def test_right_reductions_need_no_second_execution(modules, monkeypatch):
     for number, (threads, n, _) in enumerate(RIGHT.values()):
         launched(modules("sm_90"), number, "sass", threads, n, 0)
     names = list(RIGHT)
-    assert {names[int(one[1:])] for one in handed_on} <= {"an argument of the maximum by a branch"}
+    assert {names[int(register[1:])] for register in handed_on} <= {"an argument of the maximum by a branch"}
 
 
 # name: (body, what y holds). All lanes call, each in its branch: allowed since Volta (CUDA guide, 'Independent Thread

@@ -110,8 +110,8 @@ def test_compiler_is_not_asked_for_plain_types(monkeypatch):
     monkeypatch.setattr("gpusim.compiler.build._asked_types", None)
     source = "#include <cuda_bf16.h>\n__global__ void k(const float *__restrict__ x, float4 *y, size_t n, bool b) {}"
     kernel = compiler.compile(source, "k")
-    found = [kernel.parameter_type(index) for index in range(4)]
-    assert [(one.pointers, one.number, one.count) for one in found] == [
+    types = [kernel.parameter_type(index) for index in range(4)]
+    assert [(parameter.pointers, parameter.number, parameter.count) for parameter in types] == [
         (1, "f4", 1), (1, "f4", 4), (0, "u8", 1), (0, "b1", 1),
     ]  # fmt: skip
 

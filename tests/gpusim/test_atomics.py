@@ -32,9 +32,9 @@ def test_atomics_of_many_lanes_are_as_one_after_another(name, type_, dtype):
             if flushes:
                 values[::9] = 1e-40  # subnormal
             index, apply = rng.integers(0, cells, 100), atomics.update(name, type_, flushes)
-            one, other = (values[:cells].copy() for _ in range(2))
+            updated, other = (values[:cells].copy() for _ in range(2))
             operands = [rng.choice(values[:4], 100), rng.choice(values[:4], 100)] if name == "cas" else [values]
             with np.errstate(all="ignore"):
-                expected = one_after_the_other(one, index, operands, apply)
-                found = accesses._in_lane_order(other, index, operands, apply)
-            assert found.tobytes() == expected.tobytes() and one.tobytes() == other.tobytes()
+                expected = one_after_the_other(updated, index, operands, apply)
+                result = accesses._in_lane_order(other, index, operands, apply)
+            assert result.tobytes() == expected.tobytes() and updated.tobytes() == other.tobytes()

@@ -87,14 +87,14 @@ def added(type_: str, statement: str, arch: str) -> tuple[np.ndarray, np.ndarray
 @pytest.fixture
 def asked(prepared_afresh, monkeypatch) -> list[int]:
     """The instructions that the PTX was asked about."""
-    found, decide = [], launch._decide
+    decisions, decide = [], launch._decide
 
     def decided(*arguments) -> None:
-        found.append(arguments[-1].instruction)
+        decisions.append(arguments[-1].instruction)
         decide(*arguments)
 
     monkeypatch.setattr(launch, "_decide", decided)
-    return found
+    return decisions
 
 
 def test_a_merged_store_belongs_to_the_other_array(asked):
@@ -149,12 +149,12 @@ def test_an_atomic_of_floats_beside_loads_is_right(name):
     assert y.tolist() == np.tile(np.bincount(index % 8, value, 8), 8).tolist()
 
 
-@pytest.mark.parametrize("statement, found", (
+@pytest.mark.parametrize("statement, out_of_bounds", (
     ("atomicAdd(&bins[t % 8], tile[64 - t]);", r"tile\[64\]"), ("atomicAdd(&bins[t % 9], tile[t]);", r"bins\[8\]"),
     ("atomicAdd(&bins[t % 8], tile[int(tile[t]) + t - 1]);", r"tile\[-1\]"),
 ))  # fmt: skip
-def test_an_overrun_beside_an_atomic_is_found(statement, found):
-    with pytest.raises(errors.OutOfBounds, match=f"outside .*: {found}"):
+def test_an_overrun_beside_an_atomic_is_found(statement, out_of_bounds):
+    with pytest.raises(errors.OutOfBounds, match=f"outside .*: {out_of_bounds}"):
         added("float", statement, "sm_90")
 
 
@@ -190,7 +190,7 @@ def loads_by_array(source: str, opcode: str) -> Counter:
     """How many loads of the machine code with this opcode are attributed to which array."""
     kernel = gpusim.RawModule(code=source, arch="sm_90").get_function("kernel")
     program, used = kernel.prepared("sass").program, kernel.shared_names("sass").used
-    of_opcode = (used.get(one.index) for one in program.instructions if one.opcode == opcode)
+    of_opcode = (used.get(instruction.index) for instruction in program.instructions if instruction.opcode == opcode)
     return Counter(array and array.name for array in of_opcode)
 
 

@@ -50,7 +50,9 @@ def test_course_kernels_give_the_bits_and_counts_of_hopper(name, arch):
     blackwell, recording, function = multiplied(kernel, arch)
     assert hopper.any() and blackwell.tobytes() == hopper.tobytes()
     counters = COUNTERS if name == "matrix_vector" else (*COUNTERS, *OF_TILES)
-    counted, expected = ({each: one.counters.get(each) for each in counters} for one in (recording, expected))
+    counted, expected = (
+        {each: recording.counters.get(each) for each in counters} for recording in (recording, expected)
+    )
     assert counted == expected
     assert any(counted.values())
     assert function.forms.at("sass")[0].machine is not None, "only the engine in NumPy can execute it"
@@ -101,15 +103,15 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) kernel(int *y, int n) {
 
 @pytest.mark.parametrize("n", (2, 7))
 def test_constant_bank_zero_describes_the_launch_as_hoppers_does(n):
-    found = []
+    results = []
     for arch in ("sm_90", "sm_100", "sm_120"):
         y = np.zeros(4 + 16 * 24, np.int32)
         with gpusim.record(level="sass", checks="off"):
             kernel = gpusim.RawModule(code=BANK, arch=arch).get_function("kernel")
             kernel((4, 3, 2), (8, 4, 2), (y, np.int32(n)))
-        found.append(y)
-    assert found[0].tolist() == found[1].tolist() == found[2].tolist()
-    block = found[1][4:15].tolist()
+        results.append(y)
+    assert results[0].tolist() == results[1].tolist() == results[2].tolist()
+    block = results[1][4:15].tolist()
     assert (block[:8], block[10]) == ([8, 4, 2, 4, 3, 2, 2, 2], n % 4 if n < 5 else 2 * (n % 4))
 
 

@@ -227,8 +227,8 @@ def test_both_engines_and_both_levels_answer_the_same(name, monkeypatch):
     monkeypatch.setattr(compiled, "library", lambda: None)
     results.append(run(name, "sass")[1])
     for other in results[1:]:
-        for one, same in zip(results[0], other, strict=True):
-            assert np.asarray(one).tobytes() == np.asarray(same).tobytes()
+        for array, same in zip(results[0], other, strict=True):
+            assert np.asarray(array).tobytes() == np.asarray(same).tobytes()
 
 
 BY_THE_HEADERS = """#include <cuda/barrier>

@@ -57,9 +57,9 @@ def test_a_planted_bug_is_found_in_machine_code_too(planted):
 
 
 def test_over_twenty_tensor_core_bugs_of_seven_kinds_are_planted():
-    planted = [one for one in bugs.PLANTED if one.file == bugs.TENSOR]
-    assert len({one.kernel for one in planted}) == len(planted) > 20
-    assert len({one.kind for one in planted}) == 7
+    planted = [bug for bug in bugs.PLANTED if bug.file == bugs.TENSOR]
+    assert len({bug.kernel for bug in planted}) == len(planted) > 20
+    assert len({bug.kind for bug in planted}) == 7
     text = bugs.source(bugs.TENSOR)
     for used in ("ldmatrix", "stmatrix", "mma.sync", "cp.async"):
         assert used in text
@@ -215,10 +215,12 @@ def test_copying_and_multiplying_warps_must_wait_for_each_other(right, wrong, se
     step = copied_by_warps_of_their_own()
     assert step.source.count(right) == 1
     try:
-        found = [finding.message for finding in share(step, step.source.replace(right, wrong), (20, 40, 100)).findings]
+        messages = [
+            finding.message for finding in share(step, step.source.replace(right, wrong), (20, 40, 100)).findings
+        ]
     except errors.BarrierError as error:
-        found = [str(error)]
-    assert sentence in found[0]
+        messages = [str(error)]
+    assert sentence in messages[0]
 
 
 # ---- loads whose value nobody uses
@@ -387,7 +389,7 @@ def test_reading_an_empty_matrix_names_row_and_column():
     with pytest.raises(errors.UninitializedRead) as caught:
         function(3, 5, (I32(5), A, C))
     assert str(caught.value) == (
-        "kernel: thread (4, 0, 0) of block (1, 0, 0) reads C[1, 4], which nobody has written.\n"
+        "kernel: thread (4, 0, 0) of block (1, 0, 0) reads C[1, 4], which was never written.\n"
         "  line 3: C[i] += A[i];\n"
         "C was made by empty(), which leaves its elements undefined. Make it with zeros() or full(), or write every "
         "element before it is read."
@@ -587,7 +589,7 @@ def test_a_view_of_an_empty_array_is_watched_as_part_of_it():
 def test_unwritten_narrow_integers_are_found(dtype):
     function = kernel("const TYPE *a, TYPE *y".replace("TYPE", NARROW[dtype]), "y[threadIdx.x] = a[threadIdx.x + 8];")
     a, y = gpusim.empty(40, dtype), gpusim.empty(32, dtype)
-    with pytest.raises(errors.UninitializedRead, match=r"thread \(0, 0, 0\).* reads a\[8\], which nobody"):
+    with pytest.raises(errors.UninitializedRead, match=r"thread \(0, 0, 0\).* reads a\[8\], which was never written"):
         function((1,), (32,), (a, y))
     for number in range(256):  # whatever the host writes, it is not taken for nothing
         a[...] = number - 128 if dtype.startswith("int") else number
@@ -986,8 +988,8 @@ def is_handed_on(events, shape, block, start, first, stop, second) -> bool:
         if what == "warp":
             for warp in range(0, shape[1], 32):
                 here = np.flatnonzero(lanes[warp : warp + 32]) + warp
-                for one in (knows, fenced, received):
-                    one[here] = one[here].any()
+                for relation in (knows, fenced, received):
+                    relation[here] = relation[here].any()
         elif what == "fence":
             fenced |= knows & lanes
         else:
@@ -1005,11 +1007,11 @@ def test_races_are_those_of_an_oracle_that_compares_all_pairs(seed):
     events = random_events(rng, shape, words)
     expected = found_by_oracle(events, shape)
     patterns = Patterns()
-    found = found_by_checks(events, shape, words, patterns)
-    assert found <= expected
-    assert bool(found) == bool(expected)
+    races = found_by_checks(events, shape, words, patterns)
+    assert races <= expected
+    assert bool(races) == bool(expected)
     # A second launch looks most of it up.
-    assert found_by_checks(events, shape, words, patterns) == found
+    assert found_by_checks(events, shape, words, patterns) == races
 
 
 def random_handing_on(seed, kinds=HANDING_ON):
@@ -1024,9 +1026,9 @@ def test_release_and_acquire_agree_with_a_stepwise_oracle(seeds, kinds):
     for seed in seeds:
         shape, words, events = random_handing_on(seed, kinds)
         expected = found_by_oracle(events, shape)
-        found = found_by_checks(events, shape, words, Patterns())
-        assert found <= expected
-        assert bool(found) == bool(expected)
+        races = found_by_checks(events, shape, words, Patterns())
+        assert races <= expected
+        assert bool(races) == bool(expected)
 
 
 def test_the_random_histories_are_both_racy_and_clean():

@@ -113,12 +113,12 @@ def test_a_block_knows_its_place_in_the_cluster(size, level):
     name = f"cluster_shape<{', '.join(map(str, size))}>"
     (out,), launch = run(name, level), LAUNCHES[name]
     for number, row in enumerate(out.tolist()):
-        place = [number // np.prod(launch.grid[:axis], dtype=int) % launch.grid[axis] for axis in range(3)]
-        index = [one % each for one, each in zip(place, size, strict=True)]
+        block = [number // np.prod(launch.grid[:axis], dtype=int) % launch.grid[axis] for axis in range(3)]
+        index = [coordinate % each for coordinate, each in zip(block, size, strict=True)]
         rank, blocks = index[0] + size[0] * (index[1] + size[1] * index[2]), int(np.prod(size))
         assert row[:2] == [rank, blocks]
         assert row[2:8] == [*index, *size]
-        assert row[8:14] == [*(a // b for a, b in zip(place + list(launch.grid), size * 2, strict=True))]
+        assert row[8:14] == [*(a // b for a, b in zip(block + list(launch.grid), size * 2, strict=True))]
         assert row[14:16] == [rank, blocks]
         assert row[16] == index[0] + 100 * index[1] + 10000 * index[2]
         assert row[17] == size[0] + 100 * size[1] + 10000 * size[2]

@@ -258,10 +258,10 @@ def test_phases_without_an_active_lane_take_no_wavefront():
 
 
 def test_no_request_at_all_gives_an_empty_count():
-    none, nobody = np.empty((0, 32), np.int64), np.empty((0, 32), bool)
+    none, no_lane = np.empty((0, 32), np.int64), np.empty((0, 32), bool)
     for function in (counting.sectors, counting.tags, counting.useful_bytes, counting.wavefronts):
-        assert function(none, nobody, 16).shape == (0,)
-    assert counting.ideal_wavefronts(nobody, 16).shape == (0,)
+        assert function(none, no_lane, 16).shape == (0,)
+    assert counting.ideal_wavefronts(no_lane, 16).shape == (0,)
 
 
 def test_an_impossible_width_is_refused_in_a_sentence():
@@ -311,11 +311,13 @@ def copies_of_a_warp(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_copies_of_a_word_take_recorded_wavefronts_in_any_bank():
-    found = {}
+    counted = {}
     for name in COPIES["wavefronts"]:
         read, written = copies_of_a_warp(name)
-        (found[name],) = counting.copy_wavefronts(4 * written.reshape(1, 32), 4 * read.reshape(1, 32), ALL, 4).tolist()
-    assert found == COPIES["wavefronts"] and len(found) > 250
+        (counted[name],) = counting.copy_wavefronts(
+            4 * written.reshape(1, 32), 4 * read.reshape(1, 32), ALL, 4
+        ).tolist()
+    assert counted == COPIES["wavefronts"] and len(counted) > 250
 
 
 def test_copy_lane_that_reads_nothing_waits_for_the_writes_only():

@@ -29,7 +29,7 @@ def test_arrays_are_made_as_by_numpy_and_lie_on_the_device():
         "zeros_like": gpu.zeros_like(np.ones((2, 3), np.int32)), "matmul": gpu.matmul(gpu.eye(2), gpu.ones((2, 2))),
         "random": gpu.random.rand(4, 2),
     }  # fmt: skip
-    assert all(isinstance(one, DeviceArray) for one in made.values())
+    assert all(isinstance(array, DeviceArray) for array in made.values())
     assert made["arange"].tolist() == [0, 1, 2, 3, 4, 5] and made["zeros_like"].dtype == np.int32
     assert made["matmul"].get().tolist() == [[1, 1], [1, 1]] and made["random"].shape == (4, 2)
     assert float(gpu.sum(gpu.arange(5))) == 10
@@ -43,7 +43,7 @@ def test_scalar_result_is_an_array_without_axes_as_in_cupy():
         assert isinstance(number, DeviceArray) and number.shape == () and number.get() == number.item()
     assert gpu.allclose(x, x) and not gpu.allclose(x, x + 1) and f"{gpu.mean(x):.1f}" == "2.5"
     q, r = gpu.linalg.qr(gpu.eye(3))
-    assert isinstance(q, DeviceArray) and all(isinstance(one, DeviceArray) for one in gpu.split(x, 2, axis=0))
+    assert isinstance(q, DeviceArray) and all(isinstance(array, DeviceArray) for array in gpu.split(x, 2, axis=0))
     assert gpu.shape(x) == (2, 3)
     gpu.testing.assert_allclose(q @ r, np.eye(3))
     with pytest.raises(SimulatorError, match=r"gpu\.linalg\.inv cannot make this array: Singular matrix"):
@@ -167,12 +167,12 @@ def test_streams_and_events_stand_where_gpu_programs_have_them():
 
 
 def test_streams_have_numbers_and_call_functions_of_the_host():
-    stream, heard = gpu.cuda.Stream(priority=-1), []
+    stream, calls = gpu.cuda.Stream(priority=-1), []
     assert gpu.cuda.Stream(null=True) == gpu.cuda.Stream.null != stream and stream == stream
     assert gpu.cuda.Stream.null.ptr == 0 < stream.ptr and len({stream, gpu.cuda.Stream(), gpu.cuda.Stream.null}) == 3
-    stream.launch_host_func(heard.append, 1)
-    stream.add_callback(lambda *told: heard.append(told), 2)
-    assert heard == [1, (stream, 0, 2)]
+    stream.launch_host_func(calls.append, 1)
+    stream.add_callback(lambda *arguments: calls.append(arguments), 2)
+    assert calls == [1, (stream, 0, 2)]
 
 
 def test_devices_of_one_number_are_one():
@@ -208,12 +208,12 @@ def test_the_device_says_what_a_launch_may_have():
 )
 def test_nested_name_that_is_not_simulated_gets_a_sentence(name):
     within, last = name.rsplit(".", 1)
-    one = gpu
+    member = gpu
     for part in within.split("."):
-        one = getattr(one, part)
-    assert not hasattr(one, last)
+        member = getattr(member, part)
+    assert not hasattr(member, last)
     with pytest.raises(sentences.NotSimulated, match=rf"gpu\.{name} is not simulated\. Here are "):
-        getattr(one, last)
+        getattr(member, last)
 
 
 @pytest.mark.parametrize(
@@ -222,9 +222,9 @@ def test_nested_name_that_is_not_simulated_gets_a_sentence(name):
      (lambda: gpu.cuda.Event(), "query"), (lambda: gpu.get_default_memory_pool(), "used_bytes")],
 )  # fmt: skip
 def test_what_a_part_of_cupys_lacks_is_answered_by_a_sentence(made, name):
-    one = made()
-    with pytest.raises(sentences.NotSimulated, match=rf"{type(one).__name__}\.{name} is not simulated\. A .* has "):
-        getattr(one, name)
+    array = made()
+    with pytest.raises(sentences.NotSimulated, match=rf"{type(array).__name__}\.{name} is not simulated\. A .* has "):
+        getattr(array, name)
 
 
 def test_generator_draws_as_numpys_does_onto_the_device():
@@ -305,8 +305,8 @@ def test_arrays_that_do_not_fit_are_named(case):
 
 def test_results_of_operations_are_on_the_device():
     a = gpu.asarray(np.arange(6, dtype=np.float32).reshape(2, 3))
-    for found in (a + 1, 2 * a, a @ a.T, -a, a < 3, np.add(a, a), *np.divmod(a, 2)):
-        assert type(found) is gpu.ndarray
+    for result in (a + 1, 2 * a, a @ a.T, -a, a < 3, np.add(a, a), *np.divmod(a, 2)):
+        assert type(result) is gpu.ndarray
     before, a = a, a.__iadd__(1)
     assert a is before and a.get().tolist() == [[1, 2, 3], [4, 5, 6]]
     assert a.sum() == 21 and np.multiply.reduce(a, axis=0).get().tolist() == [4, 10, 18]

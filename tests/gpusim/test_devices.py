@@ -240,11 +240,11 @@ FACTS = {  # where an architecture or a number is meant, and not the default GPU
 def test_the_default_gpu_is_named_in_one_place():
     default = devices.DEFAULT
     naked = {default.name, default.short, default.arch, *(per_sm * default.sms for per_sm in (1, 2, 4))}
-    found = {}
+    blocks = {}
     for file in sorted(ROOT.glob("helpers/**/*.py")) + sorted(ROOT.glob("gemm_kernels/**/*.py")):
         constants = (node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Constant))
         lines = [node.lineno for node in constants if isinstance(node.value, (str, int)) and node.value in naked]
         name = file.relative_to(ROOT).as_posix()
         if lines and name not in FACTS:
-            found[name] = lines
-    assert not found, "write devices.DEFAULT, and its name, arch or sms"
+            blocks[name] = lines
+    assert not blocks, "write devices.DEFAULT, and its name, arch or sms"

@@ -557,7 +557,7 @@ def test_a_load_moved_out_of_its_loop_has_the_line_that_reads(level):
 
 
 @pytest.mark.parametrize(
-    ("lines", "line", "found"),
+    ("lines", "line", "expected_line"),
     [
         (("int i = x * y;", "s += a[i];"), 1, 2),
         (("int i = x * y;", "s += a[i];", "t += a[i];"), 1, 1),  # one of two
@@ -569,9 +569,9 @@ def test_a_load_moved_out_of_its_loop_has_the_line_that_reads(level):
         (("for (int i = 0; i < n; ++i)", "s += a[i];  // b[i]"), 1, 2),
     ],
 )
-def test_line_without_an_access_gives_way_to_the_one_with_it(lines, line, found):
+def test_line_without_an_access_gives_way_to_the_one_with_it(lines, line, expected_line):
     source = ("void f() {", *lines, "}")
-    assert line_of_access(source, line + 1, "a") == found + 1
+    assert line_of_access(source, line + 1, "a") == expected_line + 1
     assert line_of_access(source, line + 1, "") == line + 1
 
 

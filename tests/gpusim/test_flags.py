@@ -135,9 +135,9 @@ extern "C" __global__ void kernel(int *out, int n) {
 def test_recursion_in_debug_code_ends_at_a_full_stack():
     kernel = gpusim.RawModule(code=DEEP, options=("-G",)).get_function("kernel")
     out = {level: np.zeros(8, np.int32) for level in ("sass", "ptx")}
-    for level, found in out.items():
+    for level, result in out.items():
         with gpusim.record(level=level):
-            kernel((1,), (8,), (found, np.int32(2)))
+            kernel((1,), (8,), (result, np.int32(2)))
     assert out["sass"].tolist() == out["ptx"].tolist() and len(set(out["sass"])) == 3
     with (
         gpusim.record(level="sass"),

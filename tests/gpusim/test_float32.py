@@ -32,7 +32,7 @@ def quiet():
 
 def of_float(opcode: str, *operands):
     """An instruction of float32 numbers."""
-    return computed(f"{opcode}.f32", F32, *(np.asarray(one, F32) for one in operands))
+    return computed(f"{opcode}.f32", F32, *(np.asarray(operand, F32) for operand in operands))
 
 
 def to_whole(a, rounding: str):
@@ -195,10 +195,10 @@ def test_chosen_operands_break_the_shortcut_through_float64():
 @pytest.mark.parametrize("mode", MODES)
 def test_add_sub_and_mul_round_once_in_every_mode(mode):
     a, b, _ = fma_operands(800, seed=8)
-    one, minus_zero = np.ones_like(a), np.full_like(a, -0.0)
-    assert_same_bits(of_float(f"add.{mode}", a, b), reference_fma(a, one, b, mode), a, b)
-    assert_same_bits(of_float(f"sub.{mode}", a, b), reference_fma(a, one, -b, mode), a, b)
-    product = reference_fma(a, b, np.copysign(minus_zero, a) * np.copysign(one, b), mode)
+    ones, minus_zero = np.ones_like(a), np.full_like(a, -0.0)
+    assert_same_bits(of_float(f"add.{mode}", a, b), reference_fma(a, ones, b, mode), a, b)
+    assert_same_bits(of_float(f"sub.{mode}", a, b), reference_fma(a, ones, -b, mode), a, b)
+    product = reference_fma(a, b, np.copysign(minus_zero, a) * np.copysign(ones, b), mode)
     assert_same_bits(of_float(f"mul.{mode}", a, b), product, a, b)
 
 
@@ -443,9 +443,9 @@ def test_half_rounds_to_nearest_even_and_converts_back_exactly():
     for mode in ("rn", "rz"):
         result = computed(f"cvt.{mode}.f16.f32", np.float16, values).astype(F64)
         for value, got in zip(values.tolist(), result.tolist(), strict=True):
-            place = np.searchsorted(halves, value)
-            below = halves[max(place - 1, 0)] if place == len(halves) or halves[place] != value else value
-            above = halves[place] if place < len(halves) else math.copysign(math.inf, value)
+            position = np.searchsorted(halves, value)
+            below = halves[max(position - 1, 0)] if position == len(halves) or halves[position] != value else value
+            above = halves[position] if position < len(halves) else math.copysign(math.inf, value)
             if mode == "rz":
                 assert got == (below if value >= 0 else above if abs(value) <= 65504 else -65504), value
             elif abs(value) >= 65520:

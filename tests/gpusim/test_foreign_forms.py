@@ -63,9 +63,9 @@ def test_the_nth_bit_that_is_set_is_found_upward_and_downward(level):
     expected = []
     for mask, base, offset in zip(masks.tolist(), bases.tolist(), offsets.tolist(), strict=True):
         order = range(base, 32) if offset > 0 else range(base, -1, -1) if offset < 0 else [base]
-        found = [place for place in order if mask >> place & 1]
+        bits_set = [bit for bit in order if mask >> bit & 1]
         wanted = max(abs(offset), 1)
-        expected.append(found[wanted - 1] if len(found) >= wanted else 2**32 - 1)
+        expected.append(bits_set[wanted - 1] if len(bits_set) >= wanted else 2**32 - 1)
     assert places.tolist() == expected
 
 
@@ -229,4 +229,4 @@ def test_minima_and_maxima_may_be_limited_to_non_negative(level):
         np.maximum(x, y), np.minimum(np.minimum(x, y), 9), np.minimum(x + y, 7),
         np.maximum(*halves), np.minimum(*halves),
     )  # fmt: skip
-    assert o.tolist() == [np.maximum(one, 0).view(np.int32).tolist() for one in expected]
+    assert o.tolist() == [np.maximum(values, 0).view(np.int32).tolist() for values in expected]

@@ -15,7 +15,9 @@ from helpers.recordings.suites import GOLDEN_SHAPES
 from helpers.tools.measuring.record import golden_betas, sha256
 
 RECORDED = recordings.of_architecture("golden", devices.DEFAULT)
-ROWS = [row | {name: one[name] for name in ("alpha", "seed")} for one in RECORDED for row in one["rows"]]
+ROWS = [
+    row | {name: recording[name] for name in ("alpha", "seed")} for recording in RECORDED for row in recording["rows"]
+]
 
 
 @functools.lru_cache(maxsize=1)  # the rows are sorted by kernel

@@ -45,16 +45,16 @@ RELEASED = ("cuda::atomic_ref<int, SCOPE>(*FLAG).store(1, cuda::memory_order_rel
             "cuda::atomic_ref<int, SCOPE>(*FLAG).load(cuda::memory_order_acquire)")  # fmt: skip
 
 
-def hand_on(level, who, data, flag, fence, how, scope="block"):
+def hand_on(level, counting, data, flag, fence, how, scope="block"):
     """What the second thread has read. RaceError if the sanitizer sees a race."""
-    source = SOURCE.replace("WHO", who).replace("DATA", data).replace("FENCE", fence)
+    source = SOURCE.replace("WHO", counting).replace("DATA", data).replace("FENCE", fence)
     source = source.replace("RAISE", how[0]).replace("POLL", how[1])
     source = source.replace("INCLUDE", "#include <cuda/atomic>" if "cuda::" in how[0] else "")
     source = source.replace("FLAG", flag).replace("SCOPE", f"cuda::thread_scope_{scope}")
     x, given, raised, out = np.array([42], I32), np.zeros(1, I32), np.zeros(1, I32), np.zeros(1, I32)
     with gpusim.record(level=level, checks="raise"):
         kernel = gpusim.RawModule(code=source).get_function("kernel")
-        kernel((2 if who == BLOCKS else 1,), (64,), (x, given, raised, out))
+        kernel((2 if counting == BLOCKS else 1,), (64,), (x, given, raised, out))
     return int(out[0])
 
 
@@ -66,10 +66,10 @@ PLACES = {"all global": ("data[0]", "flag"), "data in shared memory": ("shared_d
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("places", PLACES)
 def test_polled_flag_orders_data_only_behind_a_fence(level, places):
-    who, fence = (LANES, BLOCK) if "all" in places else (WARPS, DEVICE)
-    assert hand_on(level, who, *PLACES[places], fence, FLAGS["exchanged and added to"]) == 42
+    counting, fence = (LANES, BLOCK) if "all" in places else (WARPS, DEVICE)
+    assert hand_on(level, counting, *PLACES[places], fence, FLAGS["exchanged and added to"]) == 42
     with pytest.raises(errors.RaceError) as caught:
-        hand_on(level, who, *PLACES[places], "", FLAGS["exchanged and added to"])
+        hand_on(level, counting, *PLACES[places], "", FLAGS["exchanged and added to"])
     assert caught.value.lines == (8, 13)
 
 
@@ -334,18 +334,18 @@ extern "C" __global__ void kernel(const int *x, int *parts, unsigned *count, int
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("blocks", [2, 4])
 def test_last_to_count_alone_acquires_the_parts_of_all(level, blocks):
-    def read_by(who):
+    def read_by(condition):
         x, count = np.arange(64 * blocks, dtype=I32) + 1, np.zeros(1, np.uint32)
         parts, out = np.zeros((2, 64 * blocks), I32)
         with gpusim.record(level=level, checks="raise"):
-            kernel = gpusim.RawModule(code=PARTS.replace("WHO", who)).get_function("kernel")
+            kernel = gpusim.RawModule(code=PARTS.replace("WHO", condition)).get_function("kernel")
             kernel((blocks,), (64,), (x, parts, count, out))
         return out
 
     assert read_by("turn == gridDim.x - 1").any()
-    for who in ("true", "turn == 0", "turn < gridDim.x - 1"):
+    for condition in ("true", "turn == 0", "turn < gridDim.x - 1"):
         with pytest.raises(errors.RaceError, match="parts") as caught:
-            read_by(who)
+            read_by(condition)
         assert caught.value.lines == (5, 10)
 
 
@@ -386,8 +386,10 @@ def test_sum_read_by_the_last_block_is_reported_with_its_repair(level):
     with pytest.raises(errors.RaceError, match="between blocks") as caught:
         summed(level, fence="")
     assert caught.value.lines == (4, 9)
-    told = "If what line 7 finds is to tell that line 4 is done, put __threadfence() behind line 4, before the counter"
-    assert told in str(caught.value)
+    advice = (
+        "If what line 7 finds is to tell that line 4 is done, put __threadfence() behind line 4, before the counter"
+    )
+    assert advice in str(caught.value)
     with pytest.raises(errors.RaceError, match="between blocks") as caught:
         summed(level, barrier="")
     assert caught.value.lines == (4, 9)

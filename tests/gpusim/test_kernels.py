@@ -62,7 +62,7 @@ def test_bit_functions_agree_with_python():
     for i, x in enumerate(int(v) for v in a):
         low = (x & -x).bit_length()
         both = (0x12345678 << 32) | x
-        permuted = sum((both >> 8 * pick & 255) << 8 * place for place, pick in enumerate((4, 0, 6, 1)))
+        permuted = sum((both >> 8 * pick & 255) << 8 * position for position, pick in enumerate((4, 0, 6, 1)))
         expected = [x.bit_count(), 32 - x.bit_length(), int(f"{x:032b}"[::-1], 2), low, permuted]
         assert result[:, i].tolist() == expected
 
@@ -196,8 +196,8 @@ def test_indices_of_one_two_and_three_dimensions(grid, block):
     run(kernel("int *x", body), grid, block, result)
     for b in range(blocks):
         for t in range(threads):
-            place = [*np.unravel_index(b, whole_grid[::-1])[::-1], *np.unravel_index(t, whole_block[::-1])[::-1]]
-            assert result[b, t].tolist() == place
+            indices = [*np.unravel_index(b, whole_grid[::-1])[::-1], *np.unravel_index(t, whole_block[::-1])[::-1]]
+            assert result[b, t].tolist() == indices
 
 
 def test_shared_memory_reverses_each_block_static_and_dynamic():

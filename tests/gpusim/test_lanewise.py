@@ -20,11 +20,11 @@ OPERANDS = Operands("sm_90", code=Code())
 
 def instruction(index: int, text: str, guard: str = "") -> Instruction:
     (statement,) = sass.parse(f"        /*0000*/                   {text} ;", "kernel.cu").statements
-    one = Instruction(index, text, ".".join(statement.opcode), 0, Kind.ALU)
-    rules.complete(one, opcodes.outcome(OPERANDS, statement, since=100))
-    one.reads = tuple(OPERANDS.read_now)
-    one.guard = (OPERANDS.slot(guard), False) if guard else None
-    return one
+    instruction = Instruction(index, text, ".".join(statement.opcode), 0, Kind.ALU)
+    rules.complete(instruction, opcodes.outcome(OPERANDS, statement, since=100))
+    instruction.reads = tuple(OPERANDS.read_now)
+    instruction.guard = (OPERANDS.slot(guard), False) if guard else None
+    return instruction
 
 
 def effect(text: str) -> rules.Effect:
@@ -34,7 +34,9 @@ def effect(text: str) -> rules.Effect:
 
 def order(*texts: str) -> list:
     some = [instruction(index, *text.split("@")) for index, text in enumerate(texts)]
-    return [[one.index for one in item] if isinstance(item, list) else item.index for item in gather(some)]
+    return [
+        [instruction.index for instruction in item] if isinstance(item, list) else item.index for item in gather(some)
+    ]
 
 
 def results(*texts: str, **values) -> dict[str, np.ndarray]:
@@ -72,11 +74,11 @@ def test_results_have_the_axes_of_what_they_depend_on():
         "IADD3 R4, R1, 0x5, RZ", "IADD3 R5, R2, R9, RZ", "IMAD R6, R1, R2, R3", "IADD3 R7, R9, 0x1, RZ",
         "ISETP.LT.AND P0, P1, R4, R5, PT", "IADD3 R1, R1, R7, RZ", **values, R9=np.int32(7),
     )  # fmt: skip
-    one, two, three = values.values()
+    a, b, c = values.values()
     assert got["R7"] == 8 and got["R7"].ndim == 0
     for name, expected in {
-        "R4": one + 5, "R5": two + 7, "R6": one * two + three, "P0": one + 5 < two + 7, "P1": one + 5 >= two + 7,
-        "R1": one + 8,
+        "R4": a + 5, "R5": b + 7, "R6": a * b + c, "P0": a + 5 < b + 7, "P1": a + 5 >= b + 7,
+        "R1": a + 8,
     }.items():  # fmt: skip
         assert got[name].shape == expected.shape and (got[name] == expected).all(), name
 
@@ -103,10 +105,10 @@ def test_lanes_of_a_warp_answer_together():
 
 
 def test_uniform_warp_answers_once_for_all_blocks():
-    one = effect("VOTE.ALL R10, P5, P4")
+    vote = effect("VOTE.ALL R10, P5, P4")
     wave, registers = SimpleNamespace(shape=(BLOCKS, THREADS)), Registers(OPERANDS.initial)
     registers[OPERANDS.slot("P4")] = np.ones((1, THREADS), bool)
-    ballot, every = one.execute(wave, registers, None)
+    ballot, every = vote.execute(wave, registers, None)
     assert ballot.shape == (1, THREADS)
     assert ballot[0].view(np.uint32).tolist() == [0xFFFFFFFF] * 64 + [0x3F] * 6
     assert every.all()

@@ -270,10 +270,10 @@ SEEDS = range(10)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_indices_inside_are_accepted_and_both_levels_agree(seed):
     called = seed % 2 > 0
-    (found, result), (also_found, same) = (
-        random_local_arrays.found(seed, level, called=called) for level in ("sass", "ptx")
+    (finding, result), (also_found, same) = (
+        random_local_arrays.outcome(seed, level, called=called) for level in ("sass", "ptx")
     )
-    assert (found, also_found) == ("", "")
+    assert (finding, also_found) == ("", "")
     assert result == same
 
 
@@ -282,10 +282,10 @@ def test_indices_inside_are_accepted_and_both_levels_agree(seed):
 def test_index_beyond_is_found_by_ptx_and_mostly_by_machine_code(called):
     """In machine code an array may be in registers, a line may have several that are not told apart, and functions of
     code for a debugger, and those that call themselves, keep more on the stack than arrays."""
-    found = {
-        level: [random_local_arrays.found(seed, level, beyond=True, called=called)[0] for seed in SEEDS]
+    findings = {
+        level: [random_local_arrays.outcome(seed, level, beyond=True, called=called)[0] for seed in SEEDS]
         for level in ("sass", "ptx")
     }
-    number = {level: sum(what.startswith("OutOfBounds: ") for what in each) for level, each in found.items()}
+    number = {level: sum(what.startswith("OutOfBounds: ") for what in each) for level, each in findings.items()}
     assert number["ptx"] >= len(SEEDS) - called  # one of the functions calls itself
     assert number["sass"] >= (6 if called else 7)

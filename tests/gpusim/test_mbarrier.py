@@ -164,12 +164,12 @@ def test_the_barrier_of_libcudacxx(level):
 
 
 def test_last_arrival_flips_the_parity_and_restarts_the_count():
-    one, bits = np.array([1], np.uint64), mbarrier.initial(np.uint32([3]))
+    one_arrival, bits = np.array([1], np.uint64), mbarrier.initial(np.uint32([3]))
     assert [int(bits[0]) >> 63, int(mbarrier.pending(bits)[0])] == [0, 3]
     for parity, missing in ((0, 2), (0, 1), (1, 3), (1, 2)):
-        bits = mbarrier.arrive(bits, one)
+        bits = mbarrier.arrive(bits, one_arrival)
         assert [int(mbarrier.parity(bits)[0]), int(mbarrier.pending(bits)[0])] == [parity, missing]
-    bits = mbarrier.arrive_and_drop(mbarrier.arrive(bits, one), one)
+    bits = mbarrier.arrive_and_drop(mbarrier.arrive(bits, one_arrival), one_arrival)
     assert [int(mbarrier.parity(bits)[0]), int(mbarrier.pending(bits)[0])] == [0, 2]
 
 

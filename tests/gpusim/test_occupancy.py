@@ -46,14 +46,16 @@ def test_both_levels_say_the_same_of_a_launch():
     kernel = get("staged_epilogue")
     module = gpusim.RawModule(code=kernel.source, options=OPTIONS, name_expressions=[kernel.entry])
     launch = run.launcher(kernel, module.get_function(kernel.entry))
-    found = []
+    blocks = []
     for level in ("ptx", "sass"):
         arrays = [np.zeros(shape, np.float32) for shape in ((5, 2), (2, 6), (5, 6))]
         with gpusim.record(level=level, checks="off") as recording:
             launch(5, 6, 2, 1.0, *arrays[:2], 0.0, arrays[2])
-        found.append({name: value for name, value in recording.counters.items() if name.startswith(("launch", "sm__"))})
+        blocks.append(
+            {name: value for name, value in recording.counters.items() if name.startswith(("launch", "sm__"))}
+        )
         assert recording.occupancy.limits == {"blocks": 32, "warps": 8, "registers": 1, "shared": 1}
-    assert found[0] == found[1]
-    assert found[0]["launch__shared_mem_per_block_dynamic"] == kernel.shared_bytes > 48 * 1024
-    assert found[0]["sm__maximum_warps_per_active_cycle_pct"] == 12.5
-    assert found[0]["launch__thread_count"] == 256
+    assert blocks[0] == blocks[1]
+    assert blocks[0]["launch__shared_mem_per_block_dynamic"] == kernel.shared_bytes > 48 * 1024
+    assert blocks[0]["sm__maximum_warps_per_active_cycle_pct"] == 12.5
+    assert blocks[0]["launch__thread_count"] == 256

@@ -79,13 +79,13 @@ def launched(source, name, arch, level, to, *args):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_initial_addresses_lead_to_their_variables(arch, level):
-    one = lambda dtype: np.zeros(1, dtype)  # noqa: E731
-    assert launched(SOURCE, "walk", arch, level, one(np.int32)) == [123]
+    of_size_one = lambda dtype: np.zeros(1, dtype)  # noqa: E731
+    assert launched(SOURCE, "walk", arch, level, of_size_one(np.int32)) == [123]
     assert launched(SOURCE, "follow", arch, level, np.zeros(5, np.int32), np.int32(2)) == [40, 40, 30, 3, 2]
     assert launched(SOURCE, "follow", arch, level, np.zeros(5, np.int32), np.int32(1)) == [40, -1, 30, 2, 2]
-    assert launched(SOURCE, "constants", arch, level, one(np.float32), np.int32(1)) == [4]
-    assert launched(SOURCE, "member", arch, level, one(np.float32), np.int32(1)) == [6]
-    assert launched(SOURCE, "unaligned", arch, level, one(np.int32)) == [20]
+    assert launched(SOURCE, "constants", arch, level, of_size_one(np.float32), np.int32(1)) == [4]
+    assert launched(SOURCE, "member", arch, level, of_size_one(np.float32), np.int32(1)) == [6]
+    assert launched(SOURCE, "unaligned", arch, level, of_size_one(np.int32)) == [20]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -99,8 +99,8 @@ def test_ptx_and_machine_code_hold_the_same_pointers():
     kernel = compiler.compile_module(SOURCE, ("walk",))["walk"]
     image = cubin.read(kernel.cubin)
     symbols = {symbol.name: symbol for symbol in image.symbols}
-    declared = [one for one in ptx.parse(kernel.ptx).variables if one.name in symbols]
-    assert sum(len(one.pointers) for one in declared) > 15
+    declared = [variable for variable in ptx.parse(kernel.ptx).variables if variable.name in symbols]
+    assert sum(len(variable.pointers) for variable in declared) > 15
     for variable in declared:
         assert image.pointers(symbols[variable.name]) == variable.pointers, variable.name
 
@@ -171,7 +171,7 @@ def test_an_array_that_dies_while_it_is_listed_is_left_out():
 
     fixed, array = memory.Fixed(), np.zeros(4)
     fixed._arrays[1] = (Dying(array), 512)
-    assert [(one is array, address) for one, address in fixed.arrays()] == [(True, 512)]
+    assert [(held_array is array, address) for held_array, address in fixed.arrays()] == [(True, 512)]
     assert fixed.arrays() == []
 
 

@@ -82,11 +82,11 @@ def run(body: str, level: str, tiles: int = 5) -> np.ndarray:
     return out
 
 
-def swapped(one: str, other: str, body: str = RING) -> str:
+def swapped(old: str, other: str, body: str = RING) -> str:
     """The body with two of its lines in each other's place."""
     lines = body.splitlines()
     first, second = (
-        next(number for number, line in enumerate(lines) if line.endswith(f"// {what}")) for what in (one, other)
+        next(number for number, line in enumerate(lines) if line.endswith(f"// {what}")) for what in (old, other)
     )
     lines[first], lines[second] = lines[second], lines[first]
     return "\n".join(lines)

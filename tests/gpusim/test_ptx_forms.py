@@ -66,8 +66,11 @@ def test_bfloat16_comparison_is_read_as_the_headers_write_it():
             : "=r"(yes) : "h"(a[i]), "h"(b[i]));
         less[i] = yes;
     }"""
-    one, two, nan = 0x3F80, 0x4000, 0x7FC0
-    a, b = np.array([one, two, one, nan, 0xC000], np.uint16), np.array([two, one, one, one, 0x8000], np.uint16)
+    one_bits, two_bits, nan = 0x3F80, 0x4000, 0x7FC0
+    a, b = (
+        np.array([one_bits, two_bits, one_bits, nan, 0xC000], np.uint16),
+        np.array([two_bits, one_bits, one_bits, one_bits, 0x8000], np.uint16),
+    )
     less = np.zeros(5, np.int32)
     at_ptx_level(source, a, b, less, block=5)
     assert less.tolist() == [1, 0, 0, 0, 1]

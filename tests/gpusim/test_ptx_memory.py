@@ -67,7 +67,7 @@ def test_loads_and_stores_move_every_type_alone_and_in_vectors(type_, space):
             asm volatile("st.global{vector}.{type_} [%0], {given};" :: "l"(out + i * {count}), {inputs} : "memory");
         }}
         in += 64 * {count}; out += 64 * {count};"""
-    place = {
+    address = {
         "global": "scratch",
         "shared": "(element *)__cvta_generic_to_shared(tile)",
         "generic": "i % 2 ? scratch : tile",  # odd and even threads in different spaces
@@ -78,7 +78,7 @@ def test_loads_and_stores_move_every_type_alone_and_in_vectors(type_, space):
     extern "C" __global__ void kernel(const element *in, element *scratch, element *out) {{
         __shared__ __align__(16) element tile[256];
         int i = threadIdx.x;
-        element *place = {place};
+        element *place = {address};
         {body}
     }}"""
     given, out = random_values(dtype, total), np.zeros(total, dtype)
@@ -180,7 +180,7 @@ def test_atomics_act_one_after_the_other_on_each_cell(name, type_, space):
     """In whatever order: the old values and the last one must form a chain that visits every lane's operation once."""
     dtype = TYPES[type_.replace("b", "u")]
     letter = "l" if np.dtype(dtype).itemsize == 8 else "r"
-    place = "cell" if space == "global" else "__cvta_generic_to_shared(cell)"
+    address = "cell" if space == "global" else "__cvta_generic_to_shared(cell)"
     source = f"""
     typedef {C_TYPES[dtype]} element;
     extern "C" __global__ void kernel(element *cells, const int *which, const element *values, element *old) {{
@@ -191,7 +191,7 @@ def test_atomics_act_one_after_the_other_on_each_cell(name, type_, space):
         element *cell = {"cells" if space == "global" else "tile"} + which[i];
         element before;
         asm volatile("atom.{space}.{name}.{type_} %0, [%1], %2;" : "={letter}"(before)
-                     : "l"({place}), "{letter}"(values[i]) : "memory");
+                     : "l"({address}), "{letter}"(values[i]) : "memory");
         old[i] = before;
         __syncthreads();
         if (i < 4) cells[i] = {"cells" if space == "global" else "tile"}[i];
@@ -318,13 +318,13 @@ def test_a_sum_of_several_floats_updates_each_by_itself(level):
 @pytest.mark.parametrize(("space", "expected"), [("global", 0), ("shared", 5)])
 def test_float_atomics_flush_subnormals_in_global_memory_alone(space, expected):
     """PTX ISA, 'atom': atom.add.f32 on global memory flushes them to zero, on shared memory it does not."""
-    place = "cell" if space == "global" else "__cvta_generic_to_shared(cell)"
+    address = "cell" if space == "global" else "__cvta_generic_to_shared(cell)"
     source = f"""
     extern "C" __global__ void kernel(float *sum, const float *in) {{
         __shared__ float tile[1];
         tile[0] = 0;
         float *cell = {"sum" if space == "global" else "tile"};
-        asm volatile("red.{space}.add.f32 [%0], %1;" :: "l"({place}), "f"(in[0]) : "memory");
+        asm volatile("red.{space}.add.f32 [%0], %1;" :: "l"({address}), "f"(in[0]) : "memory");
         *sum = *cell;
     }}"""
     total, smallest = np.zeros(1, np.float32), np.array([5], np.uint32).view(np.float32)

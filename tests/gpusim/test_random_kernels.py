@@ -17,16 +17,16 @@ ARCHITECTURES = ("sm_75", "sm_90", "sm_120")
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_random_right_kernels_give_the_numbers_of_numpy(arch):
     seeds = tuple(range(ARCHITECTURES.index(arch), 12, 3))
-    assert [one.outcome for one in trial.tried(Task(seeds, False, arch, BOTH, False))] == ["right"] * 8
+    assert [result.outcome for result in trial.tried(Task(seeds, False, arch, BOTH, False))] == ["right"] * 8
 
 
 @pytest.mark.table(keep=1)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_planted_faults_are_found_at_both_levels(arch):
     seeds = tuple(range(ARCHITECTURES.index(arch), 12, 3))
-    found = trial.tried(Task(seeds, True, arch, BOTH, False))
-    assert len(found) == 8
-    assert [one for one in found if not one.is_good] == []
+    outcomes = trial.tried(Task(seeds, True, arch, BOTH, False))
+    assert len(outcomes) == 8
+    assert [outcome for outcome in outcomes if not outcome.is_good] == []
 
 
 def test_faults_of_every_kind_are_planted():
@@ -84,7 +84,7 @@ def test_random_kernels_have_the_shapes_that_failed():
 
 
 def test_a_right_kernel_that_is_stopped_counts():
-    stopped = trial.Found(0, "right", "sm_90", "sass", "OutOfBounds")
-    missed = trial.Found(0, "a negative index", "sm_90", "sass", "right")
-    found = trial.Found(0, "a negative index", "sm_90", "sass", "OutOfBounds")
-    assert [one.is_good for one in (stopped, missed, found)] == [False, False, True]
+    stopped = trial.Outcome(0, "right", "sm_90", "sass", "OutOfBounds")
+    missed = trial.Outcome(0, "a negative index", "sm_90", "sass", "right")
+    found_bug = trial.Outcome(0, "a negative index", "sm_90", "sass", "OutOfBounds")
+    assert [outcome.is_good for outcome in (stopped, missed, found_bug)] == [False, False, True]

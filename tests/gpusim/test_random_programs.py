@@ -10,12 +10,12 @@ from tests.gpusim.goldens import programs
 # Programs that found something once: carries out of LEA.HI and of LEA of a negated number, votes behind which the PTX
 # has a path that comes back, threads that leave a meeting while their warp is still together, and branches that are
 # taken only if all agree.
-FOUND = (1062, 1106, 3000531, 1122, 1302, 1240, 400126, 9102508)
-SEEDS = (*range(24), *FOUND)
+OLD_BUGS = (1062, 1106, 3000531, 1122, 1302, 1240, 400126, 9102508)
+SEEDS = (*range(24), *OLD_BUGS)
 
 # A function that some threads call keeps their meeting in a register and has one of its own at the same barrier: the
 # others wait for them all the same.
-FOUND_WITH_CALLS = (1026, 1069, 901329)
+OLD_BUGS_WITH_CALLS = (1026, 1069, 901329)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -23,7 +23,7 @@ def test_both_levels_give_the_same_bits(seed):
     assert random_programs.disagreement(seed) == ""
 
 
-@pytest.mark.parametrize("seed", (*range(16), *FOUND_WITH_CALLS))
+@pytest.mark.parametrize("seed", (*range(16), *OLD_BUGS_WITH_CALLS))
 def test_both_levels_give_the_same_bits_for_calling_functions(seed):
     assert random_programs.disagreement(seed, random_programs.program_with_calls) == ""
 

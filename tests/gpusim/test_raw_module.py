@@ -99,12 +99,12 @@ namespace inner { __global__ void two(int *x) { *x = 2; } }
 __global__ void three(int *x) { *x = 3; }
 """
     )
-    found = []
+    prepared_ = []
     for name in ("one", "inner::two", "three"):
         x = np.zeros(1, np.int32)
         module.get_function(name)((1,), (1,), (x,))
-        found += x.tolist()
-    assert found == [1, 2, 3] and compilations[1:] == [("one", "three"), ("inner::two",)]
+        prepared_ += x.tolist()
+    assert prepared_ == [1, 2, 3] and compilations[1:] == [("one", "three"), ("inner::two",)]
     with pytest.raises(compiler.UnknownKernel, match="the compiler did not see left_out: does it stand between #if"):
         module.get_function("left_out")
 
@@ -166,7 +166,7 @@ def test_prepared_code_is_dropped_though_its_kernel_is_held(monkeypatch):
     kernels = [gpusim.RawModule(code=source.replace("NUMBER", number)).get_function("add") for number in "123"]
     prepared = [weakref.ref(kernel.prepared("sass")) for kernel in kernels]
     gc.collect()
-    assert [one() is not None for one in prepared] == [False, False, True]
+    assert [reference() is not None for reference in prepared] == [False, False, True]
     x = np.zeros(32, np.int32)
     for kernel in kernels:
         kernel((1,), (32,), (x,))
@@ -193,5 +193,5 @@ def test_two_host_threads_run_the_same_prepared_machine_code(monkeypatch):
 
     monkeypatch.setattr(prepared.program, "decode", slowly)
     with ThreadPoolExecutor(2) as threads:
-        one, other = threads.map(lambda _: prepared.machine, range(2))
-    assert one is not None and one is other
+        first, other = threads.map(lambda _: prepared.machine, range(2))
+    assert first is not None and first is other

@@ -24,7 +24,7 @@ def scaled(times: int = 1, **options) -> gpusim.Recording:
 
 @pytest.mark.parametrize("name", ["local_array", "rms_norm_vectorized", "partial_warps", "reduce_shuffle"])
 def test_the_costs_of_all_requests_are_the_launch_s_totals(name):
-    launch = next(one for one in kernel_launches.ordinary() if name in (one.name, one.entry))
+    launch = next(case for case in kernel_launches.ordinary() if name in (case.name, case.entry))
     kernel = gpusim.RawModule(code=launch.source, name_expressions=[launch.entry]).get_function(launch.entry)
     with gpusim.record(level="sass", blocks="all", checks="off") as recording:
         kernel(launch.grid, launch.block, tuple(launch.make_arguments()))
@@ -116,8 +116,8 @@ def test_instructions_follow_the_code_whatever_its_block_order():
 def test_both_levels_are_listed_by_line_whichever_was_recorded():
     recording = scaled(level="ptx")
     assert recording.source == SCALE
-    assert any(one.startswith("ld.global") for one in recording.listing()[2])
-    assert any(one.startswith("LDG") for one in recording.listing("sass")[2])
+    assert any(line.startswith("ld.global") for line in recording.listing()[2])
+    assert any(line.startswith("LDG") for line in recording.listing("sass")[2])
     assert recording.listings.keys() == {"ptx", "sass"}
 
 
@@ -172,6 +172,6 @@ def test_recordings_and_kernels_refuse_pickling_with_advice():
         add((1,), (32,), (np.zeros(32, np.float32),))
     with pytest.raises(gpusim.SimulatorError, match=r"recording.save\(path\)"):
         pickle.dumps(recording)
-    for one in (add, module):
+    for kernel in (add, module):
         with pytest.raises(gpusim.SimulatorError, match="compile it there"):
-            pickle.dumps(one)
+            pickle.dumps(kernel)

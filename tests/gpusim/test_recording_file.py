@@ -26,7 +26,7 @@ def record(name="wide_copies", level="sass", **options) -> gpusim.Recording:
     return recording
 
 
-@pytest.fixture(scope="module", params=[("wide_copies", "sass"), ("naive", "ptx")], ids=lambda one: one[0])
+@pytest.fixture(scope="module", params=[("wide_copies", "sass"), ("naive", "ptx")], ids=lambda parameter: parameter[0])
 def fresh(request) -> gpusim.Recording:
     return record(
         *request.param, blocks=[(0, 0), (0, 1)] if request.param[0] == "naive" else "all", unique_sectors=True
@@ -158,9 +158,9 @@ def test_a_damaged_or_shortened_file_is_refused(saved, tmp_path):
     cut = tmp_path / "cut.npz"
     cut.write_bytes(whole[: len(whole) // 2])
     assert "is not a recording" in refused(cut)
-    for place in (len(whole) // 3, len(whole) // 2, 100):
+    for position in (len(whole) // 3, len(whole) // 2, 100):
         changed = bytearray(whole)
-        changed[place : place + 8] = bytes(255 - byte for byte in changed[place : place + 8])
+        changed[position : position + 8] = bytes(255 - byte for byte in changed[position : position + 8])
         cut.write_bytes(changed)
         assert "is not a recording" in refused(cut)
 

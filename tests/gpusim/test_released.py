@@ -64,7 +64,7 @@ def left_by(launch: Callable[[], object]) -> list[str]:
         gc.set_debug(gc.DEBUG_SAVEALL)
         gc.collect()
         return sorted(
-            {type(one).__name__ for one in gc.garbage if type(one).__module__.startswith(("helpers.", "gpusim."))}
+            {type(left).__name__ for left in gc.garbage if type(left).__module__.startswith(("helpers.", "gpusim."))}
         )
     finally:
         gc.set_debug(0)
@@ -111,4 +111,4 @@ def test_an_error_that_is_kept_keeps_no_memory(name, monkeypatch, prepared_afres
         kernel((1,), (64,), (np.ones(64, np.float32), np.zeros(64, np.float32)))
     assert caught.tb is not None
     assert len(made) > 1
-    assert [one for one in made if one() is not None] == []
+    assert [reference for reference in made if reference() is not None] == []

@@ -73,8 +73,8 @@ def test_threads_record_their_own_launches_and_say_if_none(module):
 
 def test_host_writes_between_launches_and_modules_stay_apart(module):
     other, x = gpusim.RawModule(code=SOURCE), gpu.zeros(40, F32)
-    for one in (module, other, module):
-        add(one, x)
+    for kernel in (module, other, module):
+        add(kernel, x)
         x[3] *= 10
     assert x[0] == 3 and x[3] == ((1 * 10 + 1) * 10 + 1) * 10
 

@@ -432,9 +432,9 @@ def test_atomics_on_two_halves_add_numbers(type_):
         asm volatile("atom.global.add.noftz.{type_} %0, [%1], %2;" : "=r"(old) : "l"(x + 1), "r"(x[2]));
         x[threadIdx.x + 3] = old;
     }}"""
-    one, two = (0x3C00, 0x4000) if type_ == "f16x2" else (0x3F80, 0x4000)
+    one_bits, two_bits = (0x3C00, 0x4000) if type_ == "f16x2" else (0x3F80, 0x4000)
     x = np.zeros(7, np.uint32)
-    x[:3] = two << 16, one, one << 16 | two
+    x[:3] = two_bits << 16, one_bits, one_bits << 16 | two_bits
     (x,) = run_at_both_levels(source, x, arch="sm_90", block=4)
     four, eight, six, nine = (0x4400, 0x4800, 0x4600, 0x4880) if type_ == "f16x2" else (0x4080, 0x4100, 0x40C0, 0x4110)
     assert [hex(word) for word in x[:2]] == [hex(six << 16 | eight), hex(four << 16 | nine)]

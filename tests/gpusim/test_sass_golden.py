@@ -15,7 +15,9 @@ from tests.gpusim.sass_goldens import (
 )
 
 LAUNCHES = {launch.name: launch for launch in record.all_launches()}
-FIRST = {(one.file, one.entry): name for name, one in reversed(LAUNCHES.items())}  # each kernel's, which all runs take
+FIRST = {
+    (launch.file, launch.entry): name for name, launch in reversed(LAUNCHES.items())
+}  # each kernel's, which all runs take
 AGAIN = "record again on a GPU: `make record`, or the commands of tests/gpusim/goldens/record.py alone"
 
 

@@ -144,9 +144,9 @@ def test_a_sum_of_pairs_carries_and_so_does_a_difference():
     held, (a, b) = pairs("R2", "R4")
     p = RANDOM.random(LANES) < 0.5
     for text, rule in (
-        ("IADD.64 RZ, P1, R2, R4", lambda x, y, one: x + y),
-        ("IADD.64 RZ, P1, R2, -R4", lambda x, y, one: x + (y ^ M64) + 1),
-        ("IADD.64.X RZ, P1, R2, ~R4, P0", lambda x, y, one: x + (y ^ M64) + one),
+        ("IADD.64 RZ, P1, R2, R4", lambda x, y, carry: x + y),
+        ("IADD.64 RZ, P1, R2, -R4", lambda x, y, carry: x + (y ^ M64) + 1),
+        ("IADD.64.X RZ, P1, R2, ~R4, P0", lambda x, y, carry: x + (y ^ M64) + carry),
     ):
         carries = execute(text, P0=p, **held)["P1"].tolist()
         assert carries == [rule(*lane) > M64 for lane in zip(a, b, p.tolist(), strict=True)]
@@ -189,8 +189,8 @@ def test_parts_of_registers_and_sums_that_saturate(text, rule):
 def test_two_numbers_are_made_narrow_and_put_below_a_third_one(text, bits, low, high):
     a, b = (words().view(np.int32) >> RANDOM.integers(0, 32, LANES, dtype=np.int32) for _ in range(2))
     c = words()
-    found = execute(text, R1=a.view(np.uint32), R2=b.view(np.uint32), R3=c)["R0"]
-    for result, x, y, above in lanes(found, a, b, c if "R3" in text else np.zeros_like(c)):
+    packed = execute(text, R1=a.view(np.uint32), R2=b.view(np.uint32), R3=c)["R0"]
+    for result, x, y, above in lanes(packed, a, b, c if "R3" in text else np.zeros_like(c)):
         first, second = (min(max(number, low), high) % (1 << bits) for number in (x, y))
         assert result == ((above << bits | first) << bits | second) & M32
 

@@ -251,11 +251,11 @@ def test_memory_takes_the_recorded_clocks_in_both_engines():
     assert (TAKES["global"], TAKES["shared"]) == (recorded.memory("l2").latency, recorded.memory("shared").latency)
 
 
-LOOKS = {
+LOADS = {
     "volatile": "*(volatile int *)flag", "by an atomic operation": "atomicAdd(flag, 0)",
     "by a comparison": "atomicCAS(flag, 7, 7)", "in order": "acquired(flag)",
 }  # fmt: skip
-BETWEEN_LOOKS = {
+BETWEEN_LOADS = {
     "nothing": "", "a sleep": "__nanosleep(100);", "longer sleeps": "__nanosleep(sleep); if (sleep < 4096) sleep *= 2;",
     "work": "for (int k = 0; k < 40; ++k) x = 3 * x + k;", "a count": "atomicAdd(tries, 1);",
 }  # fmt: skip
@@ -280,7 +280,7 @@ extern "C" __global__ void kernel(int *flag, unsigned long long *took, int *trie
 
 
 def waited(
-    level: str, limit: float, others: str = "", look: str = LOOKS["volatile"], between: str = "", grid=1, block=32
+    level: str, limit: float, others: str = "", look: str = LOADS["volatile"], between: str = "", grid=1, block=32
 ):
     """How long the first warp waits, and how many of its threads see the flag."""
     took, flag, tries = np.zeros(2, np.uint64), np.zeros(1, np.int32), np.zeros(3, np.int32)
@@ -292,8 +292,8 @@ def waited(
 @compiled_engine
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("limit", [1e5, 1e7, 1e9])
-@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
-@pytest.mark.parametrize("between", BETWEEN_LOOKS.values(), ids=BETWEEN_LOOKS)
+@pytest.mark.parametrize("look", LOADS.values(), ids=LOADS)
+@pytest.mark.parametrize("between", BETWEEN_LOADS.values(), ids=BETWEEN_LOADS)
 def test_timeout_on_a_flag_that_is_never_set_ends_in_time(between, look, limit, level):
     took, saw = waited(level, limit, look=look, between=between)
     assert limit <= took < 1.3 * limit + 5000 and saw == 0

@@ -39,9 +39,9 @@ def accessed(kernel: gpusim.Kernel, level: str) -> set[tuple[int, int]]:
         kernel((1,), (1,), (np.zeros(1, np.int32),), shared_mem=16)
     (launch,) = recording.launches
     return {
-        (launch.program.instructions[one.instruction].line, int(one.addresses.ravel()[0]))
-        for one in launch.traces
-        if one.space == "shared"
+        (launch.program.instructions[trace.instruction].line, int(trace.addresses.ravel()[0]))
+        for trace in launch.traces
+        if trace.space == "shared"
     }
 
 
@@ -93,5 +93,5 @@ def test_variables_stored_at_once_are_no_neighbours(level):
     with gpusim.record(level=level, checks="raise") as recording:
         kernel((1,), (64,), (o,))
     assert o.tolist() == [5, 7, 5 + 64, 7 + 128]
-    stores = [one for one in recording.launches[0].program.opcodes if one.startswith("STS")]
+    stores = [opcode for opcode in recording.launches[0].program.opcodes if opcode.startswith("STS")]
     assert level == "ptx" or stores == ["STS.64"], "the test wants one store for both"

@@ -176,11 +176,11 @@ def test_bytes_are_permuted_in_every_mode_as_the_ptx_manual_says():
     }  # fmt: skip
     a, b = 0x13121110, 0x17161514
     for mode, rows in manual.items():
-        found = np.zeros(4, np.uint32)
+        counts = np.zeros(4, np.uint32)
         body = f'unsigned d; asm("prmt.b32.{mode} %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(threadIdx.x));'
-        run(body + " o[threadIdx.x] = d;", "unsigned* o, unsigned a, unsigned b", found, np.uint32(a), np.uint32(b),
+        run(body + " o[threadIdx.x] = d;", "unsigned* o, unsigned a, unsigned b", counts, np.uint32(a), np.uint32(b),
             threads=4)  # fmt: skip
-        assert [f"{value:08x}" for value in found] == ["".join(f"1{byte}" for byte in row) for row in rows], mode
+        assert [f"{value:08x}" for value in counts] == ["".join(f"1{byte}" for byte in row) for row in rows], mode
 
 
 def test_differences_of_bytes_and_their_sum():
@@ -204,6 +204,6 @@ def test_relocatable_code_of_one_file_runs_like_any_other():
         'extern "C" __global__ void k(int* o) { o[threadIdx.x] = v[threadIdx.x]; }',
         options=("-rdc=true",),
     )
-    found = np.zeros(4, np.int32)
-    module.get_function("k")((1,), (4,), (found,))
-    assert found.tolist() == [1, 2, 3, 4]
+    counts = np.zeros(4, np.int32)
+    module.get_function("k")((1,), (4,), (counts,))
+    assert counts.tolist() == [1, 2, 3, 4]

@@ -106,15 +106,15 @@ def tiles_of_wmma():
 @pytest.mark.parametrize(("shape", "type_", "element", "total"), WMMA, ids=lambda value: str(value).replace(" ", ""))
 def test_ptx_wmma_gives_the_tiles_of_the_machine_code(shape, type_, element, total, by_row):
     kernel = tiles_of_wmma().get_function(tile_of_wmma(shape, type_, element, total, by_row))
-    found = {}
+    products = {}
     for level in ("sass", "ptx"):
         A, B, C, held, *others = operands_of_wmma(shape, element, total, by_row)(np.random.default_rng(shape[0]))
         result = C.copy()
         with gpusim.record(level=level):
             kernel((1,), (32,), (A, B, result, held, *others))
-        found[level] = result.tobytes(), held.tobytes()
+        products[level] = result.tobytes(), held.tobytes()
         assert result.tobytes() != C.tobytes()
-    assert found["ptx"] == found["sass"]
+    assert products["ptx"] == products["sass"]
 
 
 # ---- integers of a few bits: what lies in memory, eight of 4 bits or 32 of 1 in a word, is multiplied exactly
@@ -170,13 +170,13 @@ def test_wmma_multiplies_few_bit_integers_exactly(type_, product, by_row, arch):
     A, B = (rng.integers(0, 1 << 32, (8, 4 * strides), np.uint32) for strides in (2, 3))
     C = rng.integers(-(2**31), 2**31, (8, 24)).astype(np.int32)
     C[:, ::3], C[:, 1::3] = 2**31 - 1 - C[:, ::3] % 99, -(2**31) + C[:, 1::3] % 99
-    found = {}
+    products = {}
     for level in ("sass", "ptx"):
         result, held = C.copy(), np.zeros(96, np.int32)
         with gpusim.record(level=level):
             kernel((1,), (32,), (A, B, result, held))
-        found[level] = result, held
-    np.testing.assert_array_equal(found["ptx"][1], found["sass"][1])
+        products[level] = result, held
+    np.testing.assert_array_equal(products["ptx"][1], products["sass"][1])
     a, b = (elements_of(words[:, :4], type_) for words in (A, B))
     sums = (a[:, None] != b[None]).sum(axis=2) if "XOR" in product else (a[:, None] * b[None]).sum(axis=2)
     sums = (sums if by_row else sums.T) + C[:, :8].astype(np.int64)
@@ -185,7 +185,7 @@ def test_wmma_multiplies_few_bit_integers_exactly(type_, product, by_row, arch):
         sums = np.clip(sums, -(2**31), 2**31 - 1)
     expected = C.copy()
     expected[:, :8] = sums.astype(np.uint64).astype(np.uint32).view(np.int32)
-    for result, _ in found.values():
+    for result, _ in products.values():
         np.testing.assert_array_equal(result, expected)
 
 
@@ -217,12 +217,12 @@ def test_few_bit_fragments_multiply_alike_at_both_levels(words, counts):
     rng = np.random.default_rng(5)
     x = rng.integers(0, 1 << 32, (first[-1], 32), np.uint32)
     x[first[2] :, ::2] = np.where(x[first[2] :, ::2] & 1, 2**31 - 5, 2**31 + 5)  # sums that must be limited
-    found = []
+    results = []
     for arch, level in itertools.product(OF_FEW_BITS, ("sass", "ptx")):
-        found.append(np.zeros((4, 32), np.uint32))
+        results.append(np.zeros((4, 32), np.uint32))
         with gpusim.record(level=level):
-            gpusim.RawModule(code=source, arch=arch).get_function("kernel")((1,), (32,), (x, found[-1]))
-    assert found[0].any() and all(np.array_equal(one, found[0]) for one in found)
+            gpusim.RawModule(code=source, arch=arch).get_function("kernel")((1,), (32,), (x, results[-1]))
+    assert results[0].any() and all(np.array_equal(result, results[0]) for result in results)
 
 
 def test_unmeasured_limited_product_names_the_one_that_runs():
@@ -336,14 +336,14 @@ def parts_of(number: float, smallest: int) -> tuple[Fraction, int]:
 
 def sum_by_fractions(a, b, c: float, smallest: tuple[int, int], arch: str) -> float:
     """c and the products of a and b as a tensor core of 8-bit numbers adds them."""
-    at_once, place, kept = OF_EIGHT_BITS[arch]
+    at_once, lowest_bit, kept = OF_EIGHT_BITS[arch]
     for first in range(0, len(a), at_once):
         terms = [parts_of(c, -126)]
         for x, y in zip(a[first : first + at_once], b[first : first + at_once], strict=True):
-            (one, p), (other, q) = parts_of(float(x), smallest[0]), parts_of(float(y), smallest[1])
-            terms.append((one * other, p + q))
+            (left_part, p), (other, q) = parts_of(float(x), smallest[0]), parts_of(float(y), smallest[1])
+            terms.append((left_part * other, p + q))
         largest = max(-126, *(exponent for significand, exponent in terms if significand))
-        unit = Fraction(2) ** (largest - place)
+        unit = Fraction(2) ** (largest - lowest_bit)
         total = unit * sum(int(significand * Fraction(2) ** exponent / unit) for significand, exponent in terms)
         last = Fraction(2) ** (max(math.frexp(float(total))[1] - 1, -126) - kept)
         c = float(int(total / last) * last)
@@ -368,19 +368,23 @@ def test_fp8_tensor_cores_add_as_their_architecture_was_recorded(arch, left, rig
         )
         b = np.stack([B[16 * r + 4 * p[:, None] + np.arange(4), g[:, None]] for r in range(2)], axis=1)
         c = np.stack([C[g + 8 * (r // 2), 2 * p + r % 2] for r in range(4)], axis=1)
-        found = []
+        results = []
         for way in ("compiled", "ptx", "machine code in NumPy"):
             with monkeypatch.context() as patch:
                 if way == "machine code in NumPy":
                     patch.setattr(compiled, "library", lambda: None)
                 d = np.zeros((32, 4), np.float32)
                 with gpusim.record(level="ptx" if way == "ptx" else "sass", checks="off"):
-                    kernel((1,), (32,), (*(np.ascontiguousarray(one).view(np.uint32).ravel() for one in (a, b)), c, d))
-            found.append(d)
-        assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+                    kernel(
+                        (1,),
+                        (32,),
+                        (*(np.ascontiguousarray(operand).view(np.uint32).ravel() for operand in (a, b)), c, d),
+                    )
+            results.append(d)
+        assert results[0].tobytes() == results[1].tobytes() == results[2].tobytes()
         D = np.zeros_like(C)
         for r in range(4):
-            D[g + 8 * (r // 2), 2 * p + r % 2] = found[0][:, r]
+            D[g + 8 * (r // 2), 2 * p + r % 2] = results[0][:, r]
         x, y = float8.to_float32(A, left), float8.to_float32(B, right)
         if finite:
             sums = [

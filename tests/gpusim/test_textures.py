@@ -54,8 +54,8 @@ def test_the_texture_unit_answers_what_the_gpu_answered(golden, family):
             handle = textures.texture_of(gpu, values, textures.ELEMENTS[case.element][1], case.modes, **case.options)
         else:
             handle, places = textures.handle_of(gpu, case), case.places
-        found = textures.digests(of_the_unit(case.call, case.element, handle, places))
-        differ = sum(ours != theirs for ours, theirs in zip(found, golden[name], strict=True))
+        answers = textures.digests(of_the_unit(case.call, case.element, handle, places))
+        differ = sum(ours != theirs for ours, theirs in zip(answers, golden[name], strict=True))
         if differ != NOT_EQUAL.get(name, 0):
             wrong[name] = differ
     assert not wrong
@@ -69,10 +69,10 @@ def test_the_compiled_engine_reads_textures_as_on_the_gpu(golden, monkeypatch, l
     monkeypatch.setattr(engine, "_objects", refuse)
     wrong = {}
     with gpusim.record(level=level):
-        for name, one in {**CASES, **OTHERS}.items():
-            if one.element in (("float", "float4", "uchar4") if level == "sass" else ("float4",)):
+        for name, case in {**CASES, **OTHERS}.items():
+            if case.element in (("float", "float4", "uchar4") if level == "sass" else ("float4",)):
                 answers = textures.texture_answers if name in CASES else textures.other_answers
-                pairs = zip(textures.digests(answers(gpu, one)), golden[name], strict=True)
+                pairs = zip(textures.digests(answers(gpu, case)), golden[name], strict=True)
                 differ = sum(ours != theirs for ours, theirs in pairs)
                 if differ != NOT_EQUAL.get(name, 0):
                     wrong[name] = differ
@@ -101,8 +101,8 @@ def test_kernels_read_and_write_surfaces_as_on_the_gpu(golden, monkeypatch, leve
     with gpusim.record(level=level):
         for number, (dims, mode, element) in enumerate(textures.surface_names()):
             if number % 5 == 0 or (element, mode) == ("uchar", "zero"):
-                found = textures.surface_answers(gpu, dims, mode, element)
-                wrong += [name for name, answers in found if textures.digests(answers) != golden[name]]
+                surface = textures.surface_answers(gpu, dims, mode, element)
+                wrong += [name for name, answers in surface if textures.digests(answers) != golden[name]]
     assert not wrong
 
 
@@ -117,8 +117,8 @@ def test_a_digest_notices_a_single_bit():
 def test_weights_of_eight_elements_add_up():
     fractions = [np.random.default_rng(1).integers(0, 256, 5000) for _ in range(3)]
     for axes in (1, 2, 3):
-        found = [weight for _, weight in texture_unit.weights(fractions[:axes])]
-        assert len(found) == 2**axes and (np.sum(found, axis=0) == 256).all() and np.min(found) >= 0
+        weights = [weight for _, weight in texture_unit.weights(fractions[:axes])]
+        assert len(weights) == 2**axes and (np.sum(weights, axis=0) == 256).all() and np.min(weights) >= 0
 
 
 READ = """extern "C" __global__ void read(cudaTextureObject_t t, const float *x, float *out, int n) {
@@ -188,7 +188,7 @@ def test_lanes_may_read_textures_and_surfaces_of_their_own(level):
     rows = [np.arange(8, dtype=np.float32) + 100 * k for k in range(3)]
     arrays = [textures.array_of(gpu, row, 1, textures.SURFACE) for row in rows]
     handles, surfaces = [texture(array) for array in arrays], [surface(array) for array in arrays[:2]]
-    numbers = [gpu.asarray(np.array([one.ptr for one in some], np.uint64)) for some in (handles, surfaces)]
+    numbers = [gpu.asarray(np.array([texture.ptr for texture in some], np.uint64)) for some in (handles, surfaces)]
     out = gpu.zeros(96, np.float32)
     with gpusim.record(level=level):
         gpusim.RawModule(code=source).get_function("read")((1,), (96,), (*numbers, out))

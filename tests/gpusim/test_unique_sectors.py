@@ -29,14 +29,14 @@ def sectors(width: int, rows: slice, columns: slice) -> set[int]:
 
 
 def by_block() -> dict[str, list[set[int]]]:
-    found: dict[str, list[set[int]]] = {"A": [], "B": [], "C": []}
+    by_array: dict[str, list[set[int]]] = {"A": [], "B": [], "C": []}
     for y in range(0, M, BLOCK):
         for x in range(0, N, BLOCK):
             rows, columns = slice(y, y + BLOCK), slice(x, x + BLOCK)
-            found["A"].append(sectors(K, rows, slice(0, K)))
-            found["B"].append(sectors(N, slice(0, K), columns))
-            found["C"].append(sectors(N, rows, columns))
-    return found
+            by_array["A"].append(sectors(K, rows, slice(0, K)))
+            by_array["B"].append(sectors(N, slice(0, K), columns))
+            by_array["C"].append(sectors(N, rows, columns))
+    return by_array
 
 
 @pytest.mark.parametrize("options", [{"unique_sectors": True}, {"blocks": "all"}], ids=["bitmaps", "traces"])

@@ -148,7 +148,7 @@ def test_wide_load_may_begin_before_the_array_if_that_is_unused():
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_unwritten_halves_are_found_as_floats_are(level):
-    with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which nobody has written"):
+    with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which was never written"):
         launch("o[threadIdx.x] = __hadd(x[threadIdx.x], x[threadIdx.x]);", "__half* o, const __half* x",
                gpu.zeros(32, np.float16), gpu.empty(32, np.float16), level=level,
                before="#include <cuda_fp16.h>\n")  # fmt: skip
@@ -171,7 +171,7 @@ def test_an_exchange_whose_old_value_is_unused_is_a_store(level):
     assert (out == 12).all()
     with pytest.raises(errors.UninitializedRead, match="updates flag, which no thread has written"):
         launch(body.format(used=" + was"), "int* o, int* a", out, gpu.zeros(32, np.int32), level=level)
-    with pytest.raises(errors.UninitializedRead, match=r"updates a\[0\], which nobody has written"):
+    with pytest.raises(errors.UninitializedRead, match=r"updates a\[0\], which was never written"):
         launch("o[threadIdx.x] = atomicExch(&a[threadIdx.x], 1);", "int* o, int* a", out, gpu.empty(32, np.int32),
                level=level)  # fmt: skip
 

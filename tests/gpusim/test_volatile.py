@@ -67,8 +67,8 @@ FLAGS = {  # how it is declared, raised and found
 
 
 def chained(how, level, fence):
-    declared, raised, found = FLAGS[how]
-    source = CHAIN.replace("DECLARED", declared).replace("RAISED", raised).replace("FOUND", found)
+    declared, raised, reported = FLAGS[how]
+    source = CHAIN.replace("DECLARED", declared).replace("RAISED", raised).replace("FOUND", reported)
     source = source.replace("INCLUDE", "#include <cuda/atomic>" if "cuda::" in raised else "")
     source = source.replace("FLAG(threadIdx.x)", "flags[threadIdx.x]").replace("FENCE", fence)
     x, out = np.arange(1, 257, dtype=I32), np.zeros(256, I32)
@@ -299,7 +299,9 @@ def test_ptx_loop_until_a_load_changes_makes_the_load_strong(how):
         out[t] = sum; }}"""
     kernel = compile(source, "kernel")
     function = ptx.parse(kernel.ptx).functions["kernel"]
-    accesses = [at for at, one in enumerate(function.statements) if one.opcode[:3] == ("ld", "volatile", "shared")]
+    accesses = [
+        at for at, statement in enumerate(function.statements) if statement.opcode[:3] == ("ld", "volatile", "shared")
+    ]
     assert accesses
     assert bool(Waits(function).decided_by(accesses)) == waits
     expected = {Strength.STRONG} if waits else {Strength.PLAIN}  # of a line all

@@ -12,9 +12,9 @@ PEAK = devices.DEFAULT.peak_fp32_gflops
 
 
 def test_every_wrong_clock_has_its_right_twin_at_the_same_shape():
-    found = clocks.pairs()
-    assert [wrong.clock for wrong, _ in found] == [NO_SYNC, COLD, WARM, ZEROS, ZEROS]
-    for wrong, right in found:
+    pairs = clocks.pairs()
+    assert [wrong.clock for wrong, _ in pairs] == [NO_SYNC, COLD, WARM, ZEROS, ZEROS]
+    for wrong, right in pairs:
         assert (right.clock, right.what, right.shape, right.twin) == (RIGHT, wrong.what, wrong.shape, wrong.clock)
 
 
@@ -33,8 +33,8 @@ def test_zeros_speed_up_tensor_cores_but_not_our_kernel():
 
 
 def test_a_row_comes_back_from_the_file_as_it_was():
-    one = Clocked(RIGHT, COLD, KERNEL, (1, 2, 3), Timing(1.5, 1.0, 2.0, 7), 1980)
-    assert from_row(Clocked, to_row(one)) == one
+    measurement = Clocked(RIGHT, COLD, KERNEL, (1, 2, 3), Timing(1.5, 1.0, 2.0, 7), 1980)
+    assert from_row(Clocked, to_row(measurement)) == measurement
 
 
 def test_the_label_is_that_of_recorded_numbers():

@@ -50,8 +50,8 @@ def test_order_of_kernels_changes_from_round_to_round(calls):
     launches = [lambda name=name: calls.append(name) for name in "abcd"]
     milliseconds, order = turns(calls, launches, lambda: calls.append("flush"))
     rounds = np.array(order[1::2]).reshape(len(milliseconds), 4)
-    assert all(sorted(one) == list("abcd") for one in rounds.tolist())
-    after_a = {one[one.index("a") + 1] for one in rounds.tolist() if one.index("a") < 3}
+    assert all(sorted(names) == list("abcd") for names in rounds.tolist())
+    after_a = {names[names.index("a") + 1] for names in rounds.tolist() if names.index("a") < 3}
     assert len(after_a) > 1
 
 

@@ -8,10 +8,10 @@ from helpers.recordings import NoRecording
 
 
 def test_profile_names_limits_as_the_model_and_its_origin():
-    found = profile(get("block_tile_2d"), 1024, 1024, 1024)
-    assert found.occupancy_limits() == {"blocks": 32, "warps": 8, "registers": 2, "shared": 7}
-    assert found.occupancy == 0.25
-    assert found.label == "recorded on NVIDIA H200 by Nsight Compute"
+    profiled = profile(get("block_tile_2d"), 1024, 1024, 1024)
+    assert profiled.occupancy_limits() == {"blocks": 32, "warps": 8, "registers": 2, "shared": 7}
+    assert profiled.occupancy == 0.25
+    assert profiled.label == "recorded on NVIDIA H200 by Nsight Compute"
 
 
 def test_unprofiled_shape_is_answered_with_profiled_ones():
@@ -29,6 +29,6 @@ def test_drivers_answers_add_static_and_dynamic_shared_memory():
 
 
 def test_the_ladder_leaves_out_what_was_not_profiled():
-    found = [kernel.name for kernel, _ in ladder(1024, 1024, 1024)]
-    assert found[:3] == ["naive", "coalesced", "shared_memory"]
+    names = [kernel.name for kernel, _ in ladder(1024, 1024, 1024)]
+    assert names[:3] == ["naive", "coalesced", "shared_memory"]
     assert list(ladder(7, 7, 7)) == []

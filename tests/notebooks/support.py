@@ -69,9 +69,11 @@ def said(number: str, pattern: str) -> tuple[int, ...]:
     """
     notes = speaker.notes(plan.course().notebook(number).path).values()
     text = " ".join([prose(number), *(" ".join(note.text.split()) for note in notes)])
-    found = re.search(pattern, text, re.IGNORECASE)
-    assert found, f"notebook {number} says nothing like {pattern!r}: if its text changed, so must this test"
-    return tuple(WORDS[one.lower()] if one.lower() in WORDS else int(one.replace(" ", "")) for one in found.groups())
+    match = re.search(pattern, text, re.IGNORECASE)
+    assert match, f"notebook {number} says nothing like {pattern!r}: if its text changed, so must this test"
+    return tuple(
+        WORDS[group.lower()] if group.lower() in WORDS else int(group.replace(" ", "")) for group in match.groups()
+    )
 
 
 # --- what was recorded
@@ -97,8 +99,8 @@ def speeds(*shape: int) -> dict[str, float]:
 
 def gain(new: str, old: str, *shape: int) -> float:
     """How much faster one kernel was than the other when recorded, as a share: 0.1 is ten per cent."""
-    found = speeds(*shape)
-    return found[new] / found[old] - 1
+    ratios = speeds(*shape)
+    return ratios[new] / ratios[old] - 1
 
 
 def counters(name: str) -> Mapping[str, float]:
@@ -121,10 +123,10 @@ def answered(number: str, call: str, before: str | re.Pattern[str], after: str) 
         changed, changes = source.replace(before, after), source.count(before)
     assert changes == 1, f"{before!r} stands {changes} times in the cell of notebook {number} that calls {call}"
     shown: list[Any] = []
-    names: dict[str, Any] = {one.name: one for one in exercises.EXERCISES} | {"math": math}
+    names: dict[str, Any] = {exercise.name: exercise for exercise in exercises.EXERCISES} | {"math": math}
     names |= {"exercises": exercises, "display": lambda *what: shown.extend(what)}
     *statements, last = ast.parse(changed).body
     exec(compile(ast.Module([*statements], []), "<cell>", "exec"), names)
     if isinstance(last, ast.Expr):
         shown.append(eval(compile(ast.Expression(last.value), "<cell>", "eval"), names))
-    return next(one for one in reversed(shown) if isinstance(one, Verdict))
+    return next(output for output in reversed(shown) if isinstance(output, Verdict))

@@ -49,7 +49,7 @@ def test_picture_of_the_gpu_shows_what_was_measured():
     hbm = gpu.memory("hbm")
     (floats,) = said("00", r"an SM gets (\w+) of them per cycle")
     assert round(gpu.floats_per_cycle(hbm)) == floats and 200 < hbm.latency < 1000
-    assert all(one.bytes * (H200.sms if one.for_each_sm else 1) < hbm.bytes for one in gpu.memories[1:])
+    assert all(memory.bytes * (H200.sms if memory.for_each_sm else 1) < hbm.bytes for memory in gpu.memories[1:])
 
 
 def test_one_layer_in_the_table_is_what_the_model_multiplies():

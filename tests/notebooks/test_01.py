@@ -70,10 +70,10 @@ def test_cells_of_functions_and_loops_take_their_solutions():
 
 def test_the_numbers_of_the_cube_are_those_of_the_model():
     need = traffic.compulsory(*n01.CUBE, beta=1.0)
-    found = said(
+    numbers = said(
         "01", r"operations are \*\*(\d+) GFLOP\*\*.*?read, \*\*(\d+) MB\*\*, and one is written, \*\*(\d+) MB\*\*"
     )
-    assert found == (round(need.flops / 1e9), round(need.loads / 1e6), round(need.store_C / 1e6)) == (137, 201, 67)
+    assert numbers == (round(need.flops / 1e9), round(need.loads / 1e6), round(need.store_C / 1e6)) == (137, 201, 67)
 
 
 def test_arithmetic_takes_longest_on_all_five_gpus():

@@ -35,9 +35,9 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
 
 
 def test_two_steps_by_hand_are_right_and_add_up_to_the_product():
-    found = re.findall(r"(\d)·(\d) \+ (\d)·(\d) = (\d+)", prose("04"))
-    sums = [int(total) for *_, total in found]
-    assert [int(a) * int(b) + int(c) * int(d) for a, b, c, d, _ in found] == sums and len(sums) == 8
+    products = re.findall(r"(\d)·(\d) \+ (\d)·(\d) = (\d+)", prose("04"))
+    sums = [int(total) for *_, total in products]
+    assert [int(a) * int(b) + int(c) * int(d) for a, b, c, d, _ in products] == sums and len(sums) == 8
     product = [sum(row[k] * B[k][col] for k in range(4)) for row in A for col in (0, 1)]
     assert [first + second for first, second in zip(sums[:4], sums[4:], strict=True)] == product
     assert said("04", r"<td>(\d+) (\d+)<br>\s*(\d+) (\d+)</td></tr></table>") == tuple(product)

@@ -22,8 +22,10 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
 
 
 def test_the_latencies_are_those_of_the_model():
-    found = said("05", r"about (\d+) cycles for a multiply-add \(FMA\), about (\d+) for .*, and about (\d+) for a load")
-    assert found == tuple(one.cycles for one in (latency.FMA, latency.SHARED, latency.GLOBAL))
+    cycles_said = said(
+        "05", r"about (\d+) cycles for a multiply-add \(FMA\), about (\d+) for .*, and about (\d+) for a load"
+    )
+    assert cycles_said == tuple(kind.cycles for kind in (latency.FMA, latency.SHARED, latency.GLOBAL))
 
 
 def test_a_scheduler_has_at_most_sixteen_warps():
@@ -32,20 +34,20 @@ def test_a_scheduler_has_at_most_sixteen_warps():
 
 
 def test_the_small_sm_is_worked_out_as_its_table_says():
-    found = occupancy(n05.SMALL, n05.BY_HAND.threads, n05.BY_HAND.registers, n05.BY_HAND.shared_bytes)
+    occupied = occupancy(n05.SMALL, n05.BY_HAND.threads, n05.BY_HAND.registers, n05.BY_HAND.shared_bytes)
     asked = said("05", r"a block of (\d+) threads with (\d+) registers per thread that asks for (\d+) bytes")
     assert asked == (n05.BY_HAND.threads, n05.BY_HAND.registers, n05.BY_HAND.shared_bytes)
     for pattern, numbers in (
-        (r"block slots \| (\d+) \| 1 \| (\d+) \|", (n05.SMALL.blocks_per_sm, found.limits["blocks"])),
+        (r"block slots \| (\d+) \| 1 \| (\d+) \|", (n05.SMALL.blocks_per_sm, occupied.limits["blocks"])),
         (r"\| warps \| (\d+) \| .* so \*\*(\d+)\*\* warps \| 8 / 3 → \*\*(\d+)\*\*",
-         (n05.SMALL.warps_per_sm, found.warps_per_block, found.limits["warps"])),
+         (n05.SMALL.warps_per_sm, occupied.warps_per_block, occupied.limits["warps"])),
         (r"\| registers \| (\d+) \| .* units of 256: \*\*(\d+)\*\* \| .*; 4 / 3 → \*\*(\d+)\*\*",
-         (n05.SMALL.registers_per_sm, found.registers_per_warp, found.limits["registers"])),
+         (n05.SMALL.registers_per_sm, occupied.registers_per_warp, occupied.limits["registers"])),
         (r"\| shared memory \| (\d+) bytes \| .* steps of 128: \*\*(\d+)\*\* \| \*\*(\d+)\*\*",
-         (n05.SMALL.shared_bytes_per_sm, found.shared_bytes_per_block, found.limits["shared"])),
+         (n05.SMALL.shared_bytes_per_sm, occupied.shared_bytes_per_block, occupied.limits["shared"])),
     ):  # fmt: skip
         assert said("05", pattern) == numbers
-    assert found.fraction == 0.375 and "37.5 % of the 8" in prose("05")
+    assert occupied.fraction == 0.375 and "37.5 % of the 8" in prose("05")
 
 
 def test_the_published_block_and_sm_are_those_of_the_prediction():
@@ -82,8 +84,8 @@ def test_achieved_occupancy_is_a_little_below_theoretical():
 
 
 def test_blocks_of_one_sm_and_the_price_of_a_room_are_recorded():
-    found = residents.residents()
-    assert found.label == "recorded on NVIDIA H200" and found.used == H200.sms and len(found.blocks) == 8
+    resident = residents.residents()
+    assert resident.label == "recorded on NVIDIA H200" and resident.used == H200.sms and len(resident.blocks) == 8
     speeds = {row["params"]["shared_bytes"]: row["time"][0] for row in recordings.raw(H200.name, "residents")["rows"]}
     assert speeds[40000] > speeds[2048], "fewer warps take longer"
 
@@ -130,7 +132,7 @@ def test_the_cell_of_the_function_takes_the_solution():
 
 
 def test_the_room_of_the_small_case_is_divided_as_the_text_says():
-    side, floats, last, first, row, col, width, place, again, start, offset, found = said(
+    side, floats, last, first, row, col, width, position, again, start, offset, float_read = said(
         "05",
         r"for T = (\d+): a tile has (\d+) floats, so As has room\[0\] to room\[(\d+)\], "
         r"and Bs begins at room\[(\d+)\]\. "
@@ -138,7 +140,7 @@ def test_the_room_of_the_small_case_is_divided_as_the_text_says():
         r"room\[(\d+) \+ (\d+)\] = room\[(\d+)\] for Bs",
     )
     assert floats == side**2 == first == start == last + 1 and width == side
-    assert place == again == offset == row * side + col and found == start + place
+    assert position == again == offset == row * side + col and float_read == start + position
 
 
 def test_unused_room_alone_keeps_the_kernel_from_filling_the_sm():
@@ -150,8 +152,8 @@ def test_unused_room_alone_keeps_the_kernel_from_filling_the_sm():
 
 def test_a_second_block_pays_where_there_are_blocks_for_it():
     def gain(size: int) -> float:
-        one, two = (recordings.gflops(get("double_buffered", BLOCKS=n), size, size, size).gflops for n in (1, 2))
-        return two / one - 1
+        few, many = (recordings.gflops(get("double_buffered", BLOCKS=n), size, size, size).gflops for n in (1, 2))
+        return many / few - 1
 
     assert 0.02 < gain(2048) < 0.08 and 0.02 < gain(4096) < 0.08 and gain(1024) < -0.02
     blocks, sms = said("05", r"At 1024 the grid has (\d+) blocks for (\d+) SMs")

@@ -43,7 +43,7 @@ def test_what_threads_6_and_13_load_and_compute_is_as_said():
         "06", r"A's tile they are \((\d), (\d)\) and \((\d), (\d)\), in B's tile \((\d), (\d)\) and \((\d), (\d)\)"
     )
     places = [*block.loaded(13, block.depth, 32), *block.loaded(13, block.columns, 32)]
-    assert loaded == tuple(number for place in places for number in place)
+    assert loaded == tuple(number for position in places for number in position)
 
 
 def test_tiled_takes_a_quarter_of_a_request_for_a_and_one_for_b():
@@ -58,7 +58,7 @@ def test_tiled_takes_a_quarter_of_a_request_for_a_and_one_for_b():
 def test_16_by_8_saves_a_quarter_and_doubles_registers():
     before, after = said("06", r"fall by only a quarter, and the registers nearly double, from (\d+) to (\d+)\.")
     assert shared_loads_per_fma(16, 8) == 0.75 * shared_loads_per_fma(8, 8)
-    assert [run.compiled(one, H200.arch).registers for one in (TWO_D, TWO_D.replace(TM=16))] == [before, after]
+    assert [run.compiled(kernel, H200.arch).registers for kernel in (TWO_D, TWO_D.replace(TM=16))] == [before, after]
 
 
 def test_halving_both_sides_of_a_patch_doubles_floats_per_fma():
@@ -109,10 +109,10 @@ def test_wavefronts_per_fma_and_operations_per_cycle_are_counted():
 
 
 def test_options_of_the_speed_prediction_match_their_reasons():
-    found = speeds(4096)
-    assert round(2 * found["block_tile_2d"] / found["shared_memory"]) / 2 == 3.5
-    assert 8 * found["shared_memory"] > H200.peak_fp32_gflops
-    assert round(found["shared_memory"] / found["coalesced"], 1) == 1.4
+    gflops = speeds(4096)
+    assert round(2 * gflops["block_tile_2d"] / gflops["shared_memory"]) / 2 == 3.5
+    assert 8 * gflops["shared_memory"] > H200.peak_fp32_gflops
+    assert round(gflops["shared_memory"] / gflops["coalesced"], 1) == 1.4
     waves = {
         name: sum(counters(name)[WAVEFRONTS.format(op)] for op in ("ld", "st"))
         for name in ("shared_memory", "block_tile_2d")
@@ -155,15 +155,15 @@ def test_naming_a_float_in_each_product_costs_no_more_loads():
     text = exercises.get("strip").solved
     named = text.replace("const float b = Bs[k][x];", "").replace("* b;", "* Bs[k][x];")
     assert named.count("Bs[k][x]") == 1 and "const float b" not in named
-    plain, other = (run.record(launch.with_source(one)) for one in (text, named))
+    plain, other = (run.record(launch.with_source(source)) for source in (text, named))
     assert plain.total("requests", "shared", "ld") == other.total("requests", "shared", "ld")
 
 
 def test_in_a_line_two_registers_more_cost_a_block_and_speed():
     square, line = (pairs.launches()[name] for name in (pairs.PATCH, pairs.IN_A_LINE))
-    taken = [run.compiled(one) for one in (square, line)]
+    taken = [run.compiled(kernel) for kernel in (square, line)]
     assert taken[1].registers == taken[0].registers + 2
-    blocks = [occupancy(H200, 256, one.registers, one.shared_bytes).blocks for one in taken]
+    blocks = [occupancy(H200, 256, resources.registers, resources.shared_bytes).blocks for resources in taken]
     assert blocks[1] == blocks[0] - 1
     before, after = pairs.speeds(pairs.PATCH, pairs.IN_A_LINE)
     assert after.gflops < 0.8 * before.gflops
@@ -173,5 +173,5 @@ def test_a_block_in_a_line_is_slower_for_its_registers_alone():
     square, line = (pairs.launches()[name] for name in (pairs.PATCH, pairs.IN_A_LINE))
     bounded = line.with_source(line.source.replace("void sgemm(", "void __launch_bounds__(256, 4) sgemm("))
     assert run.compiled(bounded).registers == run.compiled(square).registers
-    as_square, as_line, mended = (cycles.predict(one).ms for one in (square, line, bounded))
+    as_square, as_line, mended = (cycles.predict(launch).ms for launch in (square, line, bounded))
     assert as_line > mended and abs(mended - as_square) < 0.1 * as_square

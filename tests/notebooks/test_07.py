@@ -52,7 +52,7 @@ def test_k_step_has_the_questions_fmas_and_cycles():
 def test_fastest_kernel_multiplies_in_one_of_four_cycles():
     idle, of = said("07", r"In (\w+) of (\w+) cycles your fastest kernel does not multiply")
     speeds = {name: course.speed(name, SIZE) for name in ("tiled", "strip", "patch")}
-    fastest = max(speeds.values(), key=lambda one: one.gflops)
+    fastest = max(speeds.values(), key=lambda speed: speed.gflops)
     assert fastest is speeds["patch"]
     fmas = SIZE**3 / 32 / H200.sms / devices.SCHEDULERS
     share = fmas / (fastest.median_ms * H200.clock_mhz * 1e3)
@@ -63,9 +63,13 @@ def test_the_sixteen_cycles_are_counted_as_the_table_says():
     small = n07.by_hand()
     fma, other, idle = said("07", r"(\d+) cycles issue an FMA, (\d+) issues another instruction, and (\d+) issue")
     issued = list(small.issued)
-    assert [issued.count(one) for one in (warp_states.FMA, warp_states.OTHER, warp_states.AWAY)] == [fma, other, idle]
+    assert [issued.count(state) for state in (warp_states.FMA, warp_states.OTHER, warp_states.AWAY)] == [
+        fma,
+        other,
+        idle,
+    ]
     first, last = said("07", r"what warps wait for in cycles (\d+) to (\d+) \|")
-    assert [n + 1 for n, one in enumerate(issued) if one == warp_states.AWAY] == list(range(first, last + 1))
+    assert [n + 1 for n, state in enumerate(issued) if state == warp_states.AWAY] == list(range(first, last + 1))
     far, barrier, whole = said(
         "07", r"Long Scoreboard \(global memory\) \| (\d+) .*?block\) \| (\d+) .*?together \| (\d+)"
     )
@@ -81,7 +85,7 @@ def test_waits_of_all_sixteen_cycles_would_be_shared_differently():
         "07", r"warps wait (\d+) cycles for global memory, (\d+) at the barrier, and (\d+) for the instruction before"
     )
     assert small.waits == {"long_scoreboard": far, "barrier": barrier, "wait": wait}
-    assert [round(one, 2) for one in budget.shared_out(small.idle, small.waits).values()] == [1.60, 2.08, 0.32]
+    assert [round(share, 2) for share in budget.shared_out(small.idle, small.waits).values()] == [1.60, 2.08, 0.32]
     first, last = said("07", r"In cycles (\d+) to (\d+) warp 0 waits for global memory, and the scheduler is busy")
     for cycle in range(first - 1, last):
         assert small.rows[0][cycle] == "long_scoreboard" and small.issued[cycle] != warp_states.AWAY
@@ -95,12 +99,12 @@ def test_shared_memory_waits_for_its_queue_2d_tile_for_the_core(bars):
 
 
 def test_the_queue_to_shared_memory_is_full_most_of_the_time(bars):
-    one = bars["shared_memory"]
-    assert one.waits["mio_throttle"] > max(value for name, value in one.parts.items() if name != "mio_throttle")
+    bar = bars["shared_memory"]
+    assert bar.waits["mio_throttle"] > max(value for name, value in bar.parts.items() if name != "mio_throttle")
 
 
 def test_predicted_bars_match_recorded_but_where_the_text_says(bars, predictions):
-    ours = {name: budget.predicted(found, name, (SIZE,) * 3) for name, found in predictions.items()}
+    ours = {name: budget.predicted(prediction, name, (SIZE,) * 3) for name, prediction in predictions.items()}
     for name in NAMES:
         assert ours[name].total == pytest.approx(bars[name].total, rel=0.12)
         assert ours[name].waits["dispatch_stall"] == pytest.approx(bars[name].waits["dispatch_stall"], rel=0.25)
@@ -134,7 +138,7 @@ def test_what_the_answer_says_of_each_part_of_the_bar_is_so():
 
 
 def test_only_many_threads_per_column_help_of_three_changes():
-    slow, large, eight, mended = (one.total for one in n07.changes())
+    slow, large, eight, mended = (change.total for change in n07.changes())
     assert mended < slow / 4 and large > 0.9 * slow and eight > slow
     assert n07.predict_change().answer == n07.SHARED_OUT
 
@@ -142,8 +146,8 @@ def test_only_many_threads_per_column_help_of_three_changes():
 def test_changes_are_predicted_in_their_recorded_order():
     launches = ((n07.SLOW, (n07.BLOCK,)), (n07.SLOW, (n07.LARGE,)), (n07.EIGHT_SUMS, (n07.BLOCK,)),
                 (n07.COLUMN_SUMS.solved, (n07.WIDE, n07.TALL)))  # fmt: skip
-    for launch, one in zip(launches, n07.changes(), strict=True):
-        assert n07.predicted(*launch).ms * 1e3 == pytest.approx(one.total, rel=0.2)
+    for launch, change in zip(launches, n07.changes(), strict=True):
+        assert n07.predicted(*launch).ms * 1e3 == pytest.approx(change.total, rel=0.2)
 
 
 def test_the_kernel_that_was_recorded_as_mended_is_the_solution():
@@ -155,17 +159,19 @@ def test_the_kernel_that_was_recorded_as_mended_is_the_solution():
 
 
 def test_four_kernels_are_known_by_their_largest_part():
-    assert {one.name: n07.cure(one) for one in n07.unknown_profiles()} == n07.FOUR_KERNELS.solved
+    assert {unknown.name: n07.cure(unknown) for unknown in n07.unknown_profiles()} == n07.FOUR_KERNELS.solved
     codes = sources("07", "code")
     asked = next(n for n, text in enumerate(codes) if "four_kernels.check(" in text)
     assert n07.UNKNOWN.count("__global__") == 4 and "n07.UNKNOWN" in codes[asked + 2]
 
 
 def test_pinned_memory_and_streams_take_under_a_fifth_of_time():
-    one, several = (host_timeline.recorded(name) for name in (host_timeline.ONE_STREAM, host_timeline.SEVERAL_STREAMS))
-    assert one.length > 5 * several.length
-    copies = sum(span.end - span.start for kind in ("copy in", "copy out") for span in one.of(kind))
-    assert copies > 0.85 * one.length
+    one_stream, several = (
+        host_timeline.recorded(name) for name in (host_timeline.ONE_STREAM, host_timeline.SEVERAL_STREAMS)
+    )
+    assert one_stream.length > 5 * several.length
+    copies = sum(span.end - span.start for kind in ("copy in", "copy out") for span in one_stream.of(kind))
+    assert copies > 0.85 * one_stream.length
     (size, other) = said("07", r"a multiplication of (\d+) × (\d+) matrices, done in two ways")
     assert size == other == host_timeline.SIZE
     first, *_, last = sorted(several.of("kernel"), key=lambda span: span.start)
@@ -175,8 +181,8 @@ def test_pinned_memory_and_streams_take_under_a_fifth_of_time():
 
 def test_compiler_groups_over_eight_loads_of_the_slow_kernel():
     program = cycles.traced(run_of(n07.SLOW, (n07.BLOCK,))).program
-    opcodes = [one.opcode.split(".")[0] for one in program.instructions]
-    runs = "".join("L" if one == "LDG" else "+" if one == "FADD" else "" for one in opcodes).split("+")
+    opcodes = [instruction.opcode.split(".")[0] for instruction in program.instructions]
+    runs = "".join("L" if opcode == "LDG" else "+" if opcode == "FADD" else "" for opcode in opcodes).split("+")
     assert max(map(len, runs)) > 8
 
 
@@ -185,19 +191,19 @@ def run_of(source, block):
 
 
 def test_the_slow_kernel_is_coalesced_and_keeps_no_unit_busy():
-    found = n07.predicted(n07.SLOW, (n07.BLOCK,))
-    assert found.kind == "latency" and found.busy < 0.2
-    (load,) = (one for one in profile(run_of(n07.SLOW, (n07.BLOCK,))).accesses if one.op == "ld")
+    predicted = n07.predicted(n07.SLOW, (n07.BLOCK,))
+    assert predicted.kind == "latency" and predicted.busy < 0.2
+    (load,) = (access for access in profile(run_of(n07.SLOW, (n07.BLOCK,))).accesses if access.op == "ld")
     assert load.cost == load.ideal
 
 
 def test_mended_kernel_is_dram_bound_and_fetches_each_float_once():
-    found = n07.predicted(n07.COLUMN_SUMS.solved, (n07.WIDE, n07.TALL))
-    assert found.kind == "dram" and found.busy > 0.75
-    trace = found.trace
+    predicted = n07.predicted(n07.COLUMN_SUMS.solved, (n07.WIDE, n07.TALL))
+    assert predicted.kind == "dram" and predicted.busy > 0.75
+    trace = predicted.trace
     blocks = trace.grid[0]
-    loaded = sum(one.cost for one in profile(run_of(n07.COLUMN_SUMS.solved, (n07.WIDE, n07.TALL))).accesses
-                 if (one.space, one.op) == ("global", "ld")) * blocks  # fmt: skip
+    loaded = sum(access.cost for access in profile(run_of(n07.COLUMN_SUMS.solved, (n07.WIDE, n07.TALL))).accesses
+                 if (access.space, access.op) == ("global", "ld")) * blocks  # fmt: skip
     assert loaded * 32 == n07.M * n07.N * 4
 
 
@@ -226,7 +232,7 @@ def test_the_lanes_of_line_46_are_eight_floats_apart():
     assert line.number == number and hot_lines.cost_of(launch, line).endswith(f"of {taken} wavefronts")
     (request, *_) = asked(launch)[line]
     assert request.groups == {(0, 8 * lane): (lane, lane + 16) for lane in range(16)} and request.floats == best
-    (waste,) = (one for one in profile(kernel.launch(SIZE, SIZE, SIZE)).wastes if one.line == number)
+    (waste,) = (waste for waste in profile(kernel.launch(SIZE, SIZE, SIZE)).wastes if waste.line == number)
     assert (waste.access.cost, waste.access.ideal) == (taken * waste.access.requests, best * waste.access.requests)
 
 
@@ -234,18 +240,18 @@ def test_assembler_leaves_a_quarter_of_the_main_loops_loads():
     before, after = said("07", r"Of (\d+) loads in the PTX (\d+) are left")
     costs = source_costs(run.record(get("block_tile_2d").launch(128, 128, 8)), "block_tile_2d")
     loop = translated(costs, "// 3. Multiply", "// 4. Write")
-    texts = [(name, one[column]) for one in loop for name, column in (("ld.shared", 2), ("LDS.128", 3))]
-    counts = {name: sum(int(one) for of, text in texts if of == name for one in re.findall(rf"(\d+) × {name}", text))
+    texts = [(name, row[column]) for row in loop for name, column in (("ld.shared", 2), ("LDS.128", 3))]
+    counts = {name: sum(int(n) for of, text in texts if of == name for n in re.findall(rf"(\d+) × {name}", text))
               for name, _ in texts}  # fmt: skip
     assert tuple(counts.values()) == (before, after)
-    assert [one for one in loop if "512 × fma" in one[2] and one[3] == "512 × FFMA.FTZ"]
+    assert [row for row in loop if "512 × fma" in row[2] and row[3] == "512 × FFMA.FTZ"]
 
 
 def test_the_mark_of_the_kernel_is_over_long_before_the_kernel():
-    one = host_timeline.recorded(host_timeline.ONE_STREAM)
-    (kernel,) = one.of("kernel")
-    (mark,) = (span for span in one.spans if (span.row, span.kind) == (host_timeline.MARKS, "kernel"))
+    timeline = host_timeline.recorded(host_timeline.ONE_STREAM)
+    (kernel,) = timeline.of("kernel")
+    (mark,) = (span for span in timeline.spans if (span.row, span.kind) == (host_timeline.MARKS, "kernel"))
     assert mark.end - mark.start < (kernel.end - kernel.start) / 5 and mark.end < kernel.end
-    calls = [span for span in one.spans if (span.row, span.kind) == (host_timeline.HOST, "call")]
-    marks = [span for span in one.spans if span.row == host_timeline.MARKS]
+    calls = [span for span in timeline.spans if (span.row, span.kind) == (host_timeline.HOST, "call")]
+    marks = [span for span in timeline.spans if span.row == host_timeline.MARKS]
     assert all(mark.start < call.start < call.end < mark.end for mark, call in zip(marks, calls, strict=True))

@@ -28,9 +28,11 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
 def test_banks_of_the_tables_by_hand_are_those_of_their_words():
     eight = r" \| (\d+)" * 8
     for table, words in (("row\\]\\[k", lambda row, k: 4 * row + k), ("k\\]\\[row", lambda row, k: 8 * k + row)):
-        found = said("08", rf"`As\[{table}\]`: word{eight}")
-        assert found == tuple(words(*divmod(lane, 4)) for lane in range(8))
-        assert said("08", rf"`As\[{table}\]`: word{eight} \| \| bank{eight}")[8:] == tuple(one % 8 for one in found)
+        words_said = said("08", rf"`As\[{table}\]`: word{eight}")
+        assert words_said == tuple(words(*divmod(lane, 4)) for lane in range(8))
+        assert said("08", rf"`As\[{table}\]`: word{eight} \| \| bank{eight}")[8:] == tuple(
+            word % 8 for word in words_said
+        )
 
 
 def test_padding_and_xor_spread_8_lanes_over_8_banks():
@@ -115,8 +117,8 @@ def test_the_answers_of_the_bank_board_s_questions_are_right():
 
 def test_recall_questions_padding_is_the_least_without_conflicts():
     (least,) = said("08", r"(\d): the two columns")
-    found = [tile_access(Tile(64, pad, down=16)).wavefronts for pad in range(least + 1)]
-    assert found[least] == 1 and min(found[:least]) > 1
+    wavefronts = [tile_access(Tile(64, pad, down=16)).wavefronts for pad in range(least + 1)]
+    assert wavefronts[least] == 1 and min(wavefronts[:least]) > 1
 
 
 def test_a_third_of_the_cycles_issues_nothing_without_conflicts():
@@ -131,9 +133,9 @@ def test_rows_of_132_floats_are_good_and_rows_of_129_are_not():
 
 
 def test_tile_of_notebook_04_costs_1_5_wavefronts_no_conflict():
-    found = places(bank_board.shown(get("shared_memory")))
-    loads = {place.name[-2:]: accesses for place, accesses in found.items() if place.op == "ld"}
-    assert all(one.wavefronts == one.needed for accesses in loads.values() for one in accesses)
+    by_place = places(bank_board.shown(get("shared_memory")))
+    loads = {spot.name[-2:]: accesses for spot, accesses in by_place.items() if spot.op == "ld"}
+    assert all(access.wavefronts == access.needed for accesses in loads.values() for access in accesses)
     (each,) = re.findall(r"for A at every fourth, the ([\d.]+) of notebook 04", prose("08"))
     assert float(each) == loads["Bs"][0].wavefronts + loads["As"][0].wavefronts / 4
     assert len(loads["Bs"]) == 4 * len(loads["As"])
@@ -141,8 +143,8 @@ def test_tile_of_notebook_04_costs_1_5_wavefronts_no_conflict():
 
 def test_transposing_nearly_regains_its_cost_at_the_registers():
     steps = {name: budget.k_step(name) for name in ("block_tile_2d", "transposed", "padded", "swizzled")}
-    shared = {name: one.parts["short_scoreboard"] + one.parts["mio_throttle"] for name, one in steps.items()}
-    closed = {name: one.parts["dispatch_stall"] for name, one in steps.items()}
+    shared = {name: step.parts["short_scoreboard"] + step.parts["mio_throttle"] for name, step in steps.items()}
+    closed = {name: step.parts["dispatch_stall"] for name, step in steps.items()}
     assert shared["transposed"] > 2 * shared["block_tile_2d"]
     assert closed["transposed"] == pytest.approx(closed["block_tile_2d"] / 3, rel=0.1)
     assert shared["swizzled"] < shared["padded"] / 2

@@ -99,8 +99,8 @@ def test_both_ptx_changes_gain_if_aligned_at_equal_traffic():
 def test_float4_saves_cycles_as_it_saves_instructions():
     before, after = states("interleaved", 2048), states("vectorized", 2048)
     assert abs(after.issuing - before.issuing) < 0.01 and 0.64 < after.issuing < 0.69
-    cycles = [found.metrics["smsp__cycles_active.avg"] for found in (before, after)]
-    instructions = [cycle * found.issuing for cycle, found in zip(cycles, (before, after), strict=True)]
+    cycles = [ncu.metrics["smsp__cycles_active.avg"] for ncu in (before, after)]
+    instructions = [cycle * ncu.issuing for cycle, ncu in zip(cycles, (before, after), strict=True)]
     assert cycles[1] / cycles[0] == pytest.approx(instructions[1] / instructions[0], abs=0.01)
 
 
@@ -118,8 +118,8 @@ def test_vectorized_ptx_gains_by_one_change_and_loses_by_one():
     assert neither.label.startswith("predicted")
     shape = (n09.TAKEN_APART_AT,) * 3
     without_hint = n09.with_one_change("load4_read_only").replace(".nc.L2::128B", "")
-    found = cycles.predict(get("vectorized_ptx").launch(*shape).with_source(without_hint))
-    assert budget.predicted(found, "without the hint", shape).total == pytest.approx(far.total, rel=0.01)
+    predicted = cycles.predict(get("vectorized_ptx").launch(*shape).with_source(without_hint))
+    assert budget.predicted(predicted, "without the hint", shape).total == pytest.approx(far.total, rel=0.01)
 
 
 @pytest.mark.parametrize(("changed", "kept"), [("load4_read_only", "ld.global.nc"), ("load4_shared", "ld.shared")])
@@ -129,23 +129,23 @@ def test_each_change_alone_keeps_the_inline_ptx_of_its_own_loads(changed, kept):
 
 
 def test_asking_each_row_saves_requests_if_half_are_aligned():
-    few, one, many, four, together, taken = said(
+    few, single, many, four, together, taken = said(
         "09", r"(\d+) · (\d+) \+ (\d+) · (\d+) = (\d+) requests, and not (\d+)"
     )
     (columns,) = said("09", r"With (\d+) columns every second row \*is\* aligned")
     aligned = [row for row in range(64) if columns * row % 4 == 0]
-    assert (len(aligned), 64 - len(aligned)) == (few, many) and few * one + many * four == together
+    assert (len(aligned), 64 - len(aligned)) == (few, many) and few * single + many * four == together
     wide, narrow = (run.record(get("vectorized").launch(N, N, 64)).total("requests", "global", "ld", "B")
                     for N in (256, columns))  # fmt: skip
-    assert (wide, narrow) == (64 * one, taken) and taken == 64 * four
+    assert (wide, narrow) == (64 * single, taken) and taken == 64 * four
 
 
 def test_with_restrict_a_sum_in_memory_is_stored_once():
     plain, promised, vectorized, other = (pairs.launches(64)[name] for name in list(pairs.launches(64))[:4])
-    stores = [run.record(one).total("requests", "global", "st") for one in (plain, promised)]
+    stores = [run.record(kernel).total("requests", "global", "st") for kernel in (plain, promised)]
     assert stores == [8 * 65, 8 * 2]
     assert "CONSTANT" in moves_of(promised) and "CONSTANT" not in moves_of(plain)
-    counts = [run.record(one).instructions() for one in (vectorized, other)]
+    counts = [run.record(kernel).instructions() for kernel in (vectorized, other)]
     assert counts[0] == counts[1] and moves_of(vectorized) != moves_of(other)
 
 
@@ -155,5 +155,5 @@ def test_a_float4_in_shared_memory_is_stored_by_one_instruction():
 
 
 def test_restrict_triples_the_sum_in_memory_not_vectorized():
-    plain, promised, one, other = (row.gflops for row in pairs.speeds(*list(pairs.launches())[:4]))
-    assert promised > 3 * plain and other == pytest.approx(one, rel=0.01)
+    plain, promised, guarded, other = (row.gflops for row in pairs.speeds(*list(pairs.launches())[:4]))
+    assert promised > 3 * plain and other == pytest.approx(guarded, rel=0.01)

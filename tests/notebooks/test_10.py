@@ -54,18 +54,22 @@ def test_bytes_of_both_buffers_are_those_the_compiler_counts():
     double = get("double_buffered")
     side, depth, unused = said("10", r"BM = BN = (\d+), BK = (\d+), and (\w+) unused floats")
     assert [double.params[name] for name in ("BM", "BN", "BK")] == [side, side, depth]
-    floats, one, two = said("10", r"together (\d+) floats, (\d+) bytes\. Two buffers take (\d+) bytes")
-    assert floats == depth * (side + unused + side) and (one, two) == (4 * floats, 8 * floats)
-    assert run.compiled(double).shared_bytes == two
+    floats, one_buffer, two_buffers = said("10", r"together (\d+) floats, (\d+) bytes\. Two buffers take (\d+) bytes")
+    assert floats == depth * (side + unused + side) and (one_buffer, two_buffers) == (4 * floats, 8 * floats)
+    assert run.compiled(double).shared_bytes == two_buffers
 
 
 def test_block_lost_to_registers_costs_at_4096_but_not_at_1024():
     double = get("double_buffered")
-    one, two = (
+    one_block, two_blocks = (
         {size: recordings.gflops(double.replace(BLOCKS=blocks), size, size, size).gflops for size in (1024, 4096)}
         for blocks in (1, 2)
     )
-    assert double.params["BLOCKS"] == 2 and one[4096] < 0.98 * two[4096] and one[1024] > 1.02 * two[1024]
+    assert (
+        double.params["BLOCKS"] == 2
+        and one_block[4096] < 0.98 * two_blocks[4096]
+        and one_block[1024] > 1.02 * two_blocks[1024]
+    )
     assert np.prod(double.grid(1024, 1024)) == 64 < H200.sms == 132
 
 
@@ -87,11 +91,11 @@ def test_async_copies_move_the_same_bytes_by_more_requests():
 
 def test_the_timelines_of_four_tiles_are_as_long_as_they_say():
     load, multiply = said("10", r"Loading a tile takes (\d) units of time, multiplying it takes (\d)")
-    two, one = said("10", r"(\d+) units instead of (\d+)\.")
-    assert (one, two) == tuple(ByHand(4, load, multiply, buffers).end for buffers in (1, 2))
+    two_buffers, one_buffer = said("10", r"(\d+) units instead of (\d+)\.")
+    assert (one_buffer, two_buffers) == tuple(ByHand(4, load, multiply, buffers).end for buffers in (1, 2))
     (longer,) = said("10", r"multiplying takes (\d) units instead of 3")
-    told = said("10", r"(\d+) units with one buffer, and (\d+) with two")
-    assert told == tuple(ByHand(4, load, longer, buffers).end for buffers in (1, 2))
+    units = said("10", r"(\d+) units with one buffer, and (\d+) with two")
+    assert units == tuple(ByHand(4, load, longer, buffers).end for buffers in (1, 2))
 
 
 @pytest.mark.parametrize("name", ["next_tile", "three_stages"])
@@ -157,7 +161,7 @@ def test_the_registers_of_ping_pong_by_name_are_its_floats():
 
 def test_flipping_a_bit_of_the_address_needs_a_power_of_two():
     side, unused = said("10", r"a power of two apart, and rows of (\d+) \+ (\d+) floats make none")
-    (bit,) = (int(found, 16) for found in re.findall(r"\^= 0x([0-9a-f]+)", prose("10")))
+    (bit,) = (int(mask, 16) for mask in re.findall(r"\^= 0x([0-9a-f]+)", prose("10")))
     depth = get("ping_pong").params["BK"]
     apart = 4 * depth * (side + unused)
     assert bit.bit_count() == 1 < apart.bit_count()
@@ -168,10 +172,10 @@ def test_flipping_a_bit_of_the_address_needs_a_power_of_two():
 def test_a_thread_copies_to_the_same_place_of_every_stage():
     recording = run.record(course.kernel("three_stages").launch(16, 16, 64))
     copies = stage_copies(recording, {"A": 64, "B": 16}, 256, "A")
-    assert [one.stage for one in copies] == [0, 1, 2, 0]
+    assert [copy.stage for copy in copies] == [0, 1, 2, 0]
     thread = 2 * 16 + 5
-    assert [(one.row[thread], one.column[thread]) for one in copies] == [(2, 5 + 16 * tile) for tile in range(4)]
-    assert {int(one.offset[thread]) for one in copies} == {thread}
+    assert [(copy.row[thread], copy.column[thread]) for copy in copies] == [(2, 5 + 16 * tile) for tile in range(4)]
+    assert {int(copy.offset[thread]) for copy in copies} == {thread}
 
 
 def test_a_kernel_without_asynchronous_copies_has_no_map_of_them():
@@ -182,8 +186,8 @@ def test_a_kernel_without_asynchronous_copies_has_no_map_of_them():
 
 def test_two_buffers_gain_more_up_to_1280_and_deep_tiles_above():
     alone, shared = said("10", r"up to (\d+), each block is alone on its SM.* from (\d+) on blocks share SMs")
-    found = {way.name: dict(zip(way.sizes, way.factors, strict=True)) for way in ways().ways}
-    double, deeper = found["double_buffered"], found["vectorized, BK 16"]
+    factors = {way.name: dict(zip(way.sizes, way.factors, strict=True)) for way in ways().ways}
+    double, deeper = factors["double_buffered"], factors["vectorized, BK 16"]
     blocks = {size: np.prod(get("vectorized").grid(size, size)) for size in double}
     assert [size for size in double if blocks[size] <= H200.sms] == [size for size in double if size <= alone]
     assert all(double[size] > deeper[size] for size in double if 32 <= size <= alone)

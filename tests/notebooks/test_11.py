@@ -44,7 +44,9 @@ def wavefronts():
     tile = hierarchy.shown(n11.TILE)
     kernels = {name: hierarchy.with_lane_map(tile, name) for name in LANE_MAPS}
     kernels["strip"] = hierarchy.shown(get("async_copy"))
-    return {name: tuple(levels_of(one).loads[0][tile].each for tile in ("As", "Bs")) for name, one in kernels.items()}
+    return {
+        name: tuple(levels_of(kernel).loads[0][tile].each for tile in ("As", "Bs")) for name, kernel in kernels.items()
+    }
 
 
 def test_only_the_zigzag_has_two_wavefronts_for_both_loads(wavefronts):
@@ -56,17 +58,17 @@ def test_only_the_zigzag_has_two_wavefronts_for_both_loads(wavefronts):
 
 def test_zigzag_neighbours_share_their_row_or_their_column():
     rows = 8  # LANES_Y of the tile of the notebook
-    place = [(lane // 2 % rows, lane // 2 // rows * 2 + lane % 2) for lane in range(32)]
-    assert len(set(place)) == 32 and place[5] == said("11", r"\*\((\d) and (\d)\.\)\*")
+    zigzag = [(lane // 2 % rows, lane // 2 // rows * 2 + lane % 2) for lane in range(32)]
+    assert len(set(zigzag)) == 32 and zigzag[5] == said("11", r"\*\((\d) and (\d)\.\)\*")
     lane, in_row, same, in_column = said("11", r"\*\((\d) and (\d) the row, (\d) and (\d) the column\.\)\*")
-    assert lane == same and place[lane][0] == place[in_row][0] and place[lane][1] == place[in_column][1]
-    assert all(place[i][0] == place[i ^ 1][0] and place[i][1] == place[i ^ 2][1] for i in range(32))
+    assert lane == same and zigzag[lane][0] == zigzag[in_row][0] and zigzag[lane][1] == zigzag[in_column][1]
+    assert all(zigzag[i][0] == zigzag[i ^ 1][0] and zigzag[i][1] == zigzag[i ^ 2][1] for i in range(32))
 
 
 def test_the_other_lane_map_that_the_notebook_gives_away_passes():
     assert n11.TILE.params["WM"] // n11.TILE.params["TM"] == 8
-    told = re.search(r'lane_y = "([^"]+)" and lane_x = "([^"]+)"', prose("11"))
-    assert told and n11.check_lane_map(*told.groups()).passed
+    formulas = re.search(r'lane_y = "([^"]+)" and lane_x = "([^"]+)"', prose("11"))
+    assert formulas and n11.check_lane_map(*formulas.groups()).passed
 
 
 def test_fewer_blocks_than_sms_lose_large_matrices_gain_a_little():
@@ -90,13 +92,13 @@ def test_warp_tiles_regain_most_of_what_async_copies_lost():
 
 
 def test_serpentine_moves_what_warptiled_moves_and_is_faster():
-    one, other = counters("serpentine"), counters("warptiled")
+    with_serpentine, other = counters("serpentine"), counters("warptiled")
     names = (
         LOADS,
         *(WAVES.format(op) for op in ("ld", "st")),
         *(MOVED.format(what) for what in ("requests", "sectors")),
     )
-    assert all(one[name] == other[name] for name in names)
+    assert all(with_serpentine[name] == other[name] for name in names)
     assert gain("serpentine", "warptiled", 4096) > 0.01
 
 
@@ -114,9 +116,9 @@ def test_async_copies_are_in_no_recorded_counter():
 def test_eight_lanes_by_hand_need_the_floats_of_their_edges():
     rows = re.findall(r"\| (\d) × (\d) \| (\d+) × (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", prose("11"))
     assert len(rows) == 3
-    for down, across, *told in (tuple(map(int, row)) for row in rows):
+    for down, across, *sums in (tuple(map(int, row)) for row in rows):
         height, width = 2 * down, 2 * across
-        assert down * across == 8 and told == [height, width, height, width, height + width, height * width]
+        assert down * across == 8 and sums == [height, width, height, width, height + width, height * width]
     before, after = (int(row[6]) for row in rows[:2])
     assert before - after == before / 3
 
@@ -136,14 +138,14 @@ def test_the_learner_s_kernel_has_wavefronts_row_by_row():
 
 
 def test_learners_two_loads_take_six_wavefronts():
-    (told,) = said("11", r"two loads take together at each k\?</summary>(\w+)\.")
+    (answer,) = said("11", r"two loads take together at each k\?</summary>(\w+)\.")
     mine = levels_of(hierarchy.shown(course.kernel("warp_tile")))
-    assert sum(loads.wavefronts for loads in mine.loads[0].values()) == told == 6
+    assert sum(loads.wavefronts for loads in mine.loads[0].values()) == answer == 6
 
 
 def test_eight_lanes_by_hand_stand_where_the_blanks_formulas_say():
-    (told,) = (block for block in re.findall(r"```(.*?)```", prose("11")) if "zigzag" in block)
-    digits = [int(one) for one in re.findall(r"\d", told)]
+    (block_of_code,) = (block for block in re.findall(r"```(.*?)```", prose("11")) if "zigzag" in block)
+    digits = [int(digit) for digit in re.findall(r"\d", block_of_code)]
     maps = [digits[4 * n : 4 * n + 4] + digits[12 + 4 * n : 16 + 4 * n] for n in range(3)]
     lane = np.arange(8)
     places = ((lane // 4, lane % 4), (lane % 2, lane // 2), (lane // 2 % 2, lane // 2 // 2 * 2 + lane % 2))
@@ -153,10 +155,10 @@ def test_eight_lanes_by_hand_stand_where_the_blanks_formulas_say():
 
 @pytest.mark.parametrize("name", ["async_copy", "warptiled"])
 def test_registers_lose_many_more_cycles_than_shared_memory(name):
-    parts, found = budget.k_step(name).parts, states(name, 2048)
+    parts, recorded = budget.k_step(name).parts, states(name, 2048)
     assert parts["dispatch_stall"] > 3 * (parts["short_scoreboard"] + parts.get("mio_throttle", 0))
-    wavefronts = found.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"]
-    assert wavefronts / H200.sms / found.metrics["smsp__cycles_active.avg"] < 0.7, "never busy all the time"
+    wavefronts = recorded.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"]
+    assert wavefronts / H200.sms / recorded.metrics["smsp__cycles_active.avg"] < 0.7, "never busy all the time"
 
 
 def test_ping_pong_beats_warp_tiles_and_the_last_step_beats_it():
@@ -165,10 +167,10 @@ def test_ping_pong_beats_warp_tiles_and_the_last_step_beats_it():
 
 @pytest.mark.parametrize(("number", "name"), [("11", "warp_tile"), ("12", "unmerged_lanes")])
 def test_stores_to_unpadded_as_take_the_wavefronts_of_the_text(number, name):
-    stores = [one for place, found in places(hierarchy.shown(course.kernel(name))).items() if place.op == "st"
-              and place.name.endswith("As") for one in found]  # fmt: skip
-    (told,) = said(number, r"each store to it takes (\w+) wavefronts")
-    assert stores and {one.wavefronts for one in stores} == {told}
+    stores = [access for spot, accesses in places(hierarchy.shown(course.kernel(name))).items() if spot.op == "st"
+              and spot.name.endswith("As") for access in accesses]  # fmt: skip
+    (wavefronts,) = said(number, r"each store to it takes (\w+) wavefronts")
+    assert stores and {store.wavefronts for store in stores} == {wavefronts}
 
 
 def test_merging_rule_holds_for_lanes_that_differ_in_one_half():

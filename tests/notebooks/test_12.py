@@ -64,8 +64,8 @@ def test_model_agrees_without_marks_and_misses_a_tenth_with_them(name):
     for change, shown in ((AS_COMPILED, text), (NO_REUSE, text.replace(".reuse", ""))):
         metrics = recorded(name, change).metrics
         per_fma = metrics["instructions"] / (registers.SIZE**3 / 32)
-        found = banks(shown)
-        model, measured = per_fma + found.lost / found.fmas, 100 * per_fma / metrics["issue_active"]
+        by_bank = banks(shown)
+        model, measured = per_fma + by_bank.lost / by_bank.fmas, 100 * per_fma / metrics["issue_active"]
         if change == NO_REUSE:
             assert model == pytest.approx(measured, rel=0.03)
         else:
@@ -99,7 +99,7 @@ def test_the_four_fmas_lose_their_cycles_where_the_text_says():
     texts = [row[0] for row in rows_by_hand()]
     steps = n12.queue(asked_of(texts))
     assert [step.lost for step in steps] == [0, 0, 1, 1] and [step.behind[0] for step in steps[:2]] == [1, 1]
-    assert [one.text for one in _by_hand()] == texts
+    assert [fma.text for fma in _by_hand()] == texts
 
 
 def _by_hand():
@@ -134,7 +134,7 @@ def test_rows_two_and_six_ask_a_bank_twice_in_1_and_2_cycles():
     assert "second row of the table with the sixth" in prose("12")
     second, sixth = (list(registers.PATTERNS)[row] for row in (1, 5))
     for pattern, cycles in ((second, 1), (sixth, 2)):
-        assert all(max(asked) == 2 for asked in asked_of(one.text for one in registers.PATTERNS[pattern])[1:])
+        assert all(max(asked) == 2 for asked in asked_of(fma.text for fma in registers.PATTERNS[pattern])[1:])
         assert registers.cycles_of(pattern) == pytest.approx(cycles, abs=0.05)
     assert len(registers.PATTERNS) == said("12", r"See: (\w+) patterns")[0]
 
@@ -166,20 +166,20 @@ def test_loads_cost_nothing_if_they_or_the_fmas_write_nothing():
 
 
 def test_the_model_of_the_ports_says_which_loads_collide():
-    in_turn, one = [number % 2 for number in range(16)], [0] * 16
+    in_turn, all_even = [number % 2 for number in range(16)], [0] * 16
     assert [collisions(in_turn, {4: merged}) for merged in (True, False)] == [2, 0]
-    assert [collisions(one, {4: merged}) for merged in (True, False)] == [2, 2]
+    assert [collisions(all_even, {4: merged}) for merged in (True, False)] == [2, 2]
 
 
 # --- steps 9 to 11: lanes
 
 
 def test_partners_of_the_second_map_differ_in_row_and_column():
-    (told,) = (block for block in re.findall(r"```(.*?)```", prose("12")) if "moved" in block)
-    digits = [int(one) for one in re.findall(r"\d", told)]
+    (block_of_code,) = (block for block in re.findall(r"```(.*?)```", prose("12")) if "moved" in block)
+    digits = [int(digit) for digit in re.findall(r"\d", block_of_code)]
     first, second = (digits[n : n + 4] + digits[8 + n : 12 + n] for n in (0, 4))
     assert first == list(range(8))
-    where = {lane: divmod(place, 4) for place, lane in enumerate(second)}
+    where = {lane: divmod(position, 4) for position, lane in enumerate(second)}
     assert all(a != b for i in range(8) for bit in (1, 2) for a, b in zip(where[i], where[i ^ bit], strict=True))
     moved = [lane for lane in range(8) if where[lane][0] != lane // 4]
     assert moved == sorted(said("12", r"lanes (\d) and (\d) have moved down a row, and lanes (\d) and (\d) up"))
@@ -206,8 +206,8 @@ def test_small_kernel_needs_the_wavefronts_of_the_text():
     waves, cycles, on_the_sm = said("12", r"take (\d+) wavefronts, while the FMAs .* for (\d+) cycles, that is (\d+)")
     setup = n12.UNMERGED_LANES.problem.prepare(n12.JUDGED)
     kernel = run.simulated(n12.UNMERGED_LANES.solved, "sgemm")
-    found = shared_accesses(trial.record(kernel, setup, blocks=((0, 0, 0),), only_traced=True))
-    loads = [one.wavefronts for _, one in found if one.op == "ld"]
+    accesses = shared_accesses(trial.record(kernel, setup, blocks=((0, 0, 0),), only_traced=True))
+    loads = [access.wavefronts for _, access in accesses if access.op == "ld"]
     assert sum(loads[: n12.LOADS]) == waves and set(loads) == {4}
     assert (cycles, on_the_sm) == (n12.ROWS * n12.COLUMNS, n12.ROWS * n12.COLUMNS // 4)
     large, room = said("12", r"patch of 16 × 8 it is (\d+) wavefronts in (\d+) cycles")
@@ -228,12 +228,12 @@ def test_reading_costs_most_in_pinned_and_without_b_nothing():
 
 def test_the_exchange_gains_less_than_the_model_promises():
     at_4096 = ladder_of(H200.name, UPPER_RUNGS).at((4096,) * 3)
-    found = []
+    lost = []
     for name in ("unmerged", "exchanged"):
         texts = [row.text for row in compiler.sass.rows(compiler.disassemble(run.compiled(get(name))), "")[0]]
-        found.append(1 + lost_cycles(asked_of(texts)) / sum(text.startswith("FFMA") for text in texts))
+        lost.append(1 + lost_cycles(asked_of(texts)) / sum(text.startswith("FFMA") for text in texts))
     measured = at_4096["exchanged"].gflops / at_4096["unmerged"].gflops
-    assert 1.05 < measured < found[0] / found[1] - 0.03
+    assert 1.05 < measured < lost[0] / lost[1] - 0.03
 
 
 def test_fastest_kernel_starts_an_fma_in_four_of_five_cycles():

@@ -42,14 +42,14 @@ def test_the_parameters_are_as_many_as_the_prose_says():
     assert len(get("warptiled").params) == nine == said("11", r"A kernel has (\w+) parameters")[0]
     assert {*get(landscape.KERNEL).params} - {*get("warptiled").params} == {"SLICES"}
     *either, several = said("13", r"Take (\w+) or (\w+) values for each of (\w+) parameters")
-    found = [len(values) for values in landscape.SPACE.values()]
-    assert len(found) == several and {*found} == {*either}
+    counts = [len(values) for values in landscape.SPACE.values()]
+    assert len(counts) == several and {*counts} == {*either}
     assert all(value & (value - 1) == 0 for values in landscape.SPACE.values() for value in values)
     assert get(landscape.KERNEL).params["SLICES"] == 1, "Here it is 1."
 
 
 def test_most_combinations_break_the_32_lanes_a_tenth_is_legal():
-    broken = [one.broken for one in landscape.space()]
+    broken = [choice.broken for choice in landscape.space()]
     assert sum("the lanes of a warp" in rule for rule in broken) > len(broken) / 2
     assert broken.count("") < len(broken) / 10
 
@@ -57,17 +57,19 @@ def test_most_combinations_break_the_32_lanes_a_tenth_is_legal():
 def test_occupancy_and_floats_per_fma_contradict_each_other():
     predicted = landscape.landscape_of(H200)
     best = {by: predicted.best(by).value(by) for by in ("occupancy", "intensity", "floats_a_fma")}
-    winners = {by: [one for one in predicted.legal if one.value(by) == value] for by, value in best.items()}
+    winners = {by: [choice for choice in predicted.legal if choice.value(by) == value] for by, value in best.items()}
     occupancy, intensity, floats = winners.values()
-    assert not [one for one in occupancy if one in floats]
-    assert [one for one in occupancy if one in intensity] and [one for one in floats if one in intensity]
-    assert {one.predicted.limiter for one in floats} == {"spills"}
-    assert all(one.params["TM"] * one.params["TN"] <= 32 for one in occupancy), "Occupancy wants small patches"
-    assert min(one.value("floats_a_fma") for one in occupancy) > 2 * best["floats_a_fma"]
+    assert not [choice for choice in occupancy if choice in floats]
+    assert [choice for choice in occupancy if choice in intensity] and [
+        choice for choice in floats if choice in intensity
+    ]
+    assert {choice.predicted.limiter for choice in floats} == {"spills"}
+    assert all(choice.params["TM"] * choice.params["TN"] <= 32 for choice in occupancy), "Occupancy wants small patches"
+    assert min(choice.value("floats_a_fma") for choice in occupancy) > 2 * best["floats_a_fma"]
 
 
 def test_the_picture_below_the_launch_is_of_that_launch():
-    (cell,) = (one for one in cells("13") if one.source.startswith("(BM, BN, BK, TM, TN), entry = best"))
+    (cell,) = (cell for cell in cells("13") if cell.source.startswith("(BM, BN, BK, TM, TN), entry = best"))
     setting, (x, y) = (
         tuple(map(int, re.search(rf"{before}([0-9, ]+)[>)]", cell.outputs[0].text)[1].split(", ")))
         for before in ("sgemm<", r"grid \(")
@@ -82,9 +84,9 @@ def test_model_and_intensity_agree_on_the_best_tile():
         [predicted.best("speed").params[name] for name in ("BM", "BN")] == [by_hand["BM"], by_hand["BN"]] == [128, 256]
     )
     highest = predicted.best("intensity").value("intensity")
-    equal = [one for one in predicted.legal if one.value("intensity") == highest and one.speed]
-    assert {(one.params["BM"], one.params["BN"]) for one in equal} == {(128, 256), (256, 128)}
-    assert max(one.speed for one in equal) > 1.5 * min(one.speed for one in equal)
+    equal = [choice for choice in predicted.legal if choice.value("intensity") == highest and choice.speed]
+    assert {(choice.params["BM"], choice.params["BN"]) for choice in equal} == {(128, 256), (256, 128)}
+    assert max(choice.speed for choice in equal) > 1.5 * min(choice.speed for choice in equal)
 
 
 def test_the_large_tile_is_as_bad_at_2304_as_the_speaker_says():
@@ -95,21 +97,23 @@ def test_the_large_tile_is_as_bad_at_2304_as_the_speaker_says():
 def test_no_predictor_orders_every_size_occupancy_errs_at_4096():
     agree = {by: [] for by in ("occupancy", "intensity", "floats_a_fma")}
     for size in (256, 1024, 4096):
-        run = [one for one in landscape.landscape_of(H200, size).legal if one.gflops]
-        for by, found in agree.items():
+        run = [choice for choice in landscape.landscape_of(H200, size).legal if choice.gflops]
+        for by, correlations in agree.items():
             sign = -1 if by == "floats_a_fma" else 1
-            found.append(rank_correlation([sign * one.value(by) for one in run], [one.gflops for one in run]))
-    assert all(min(found) < 0.3 for found in agree.values())
+            correlations.append(
+                rank_correlation([sign * choice.value(by) for choice in run], [choice.gflops for choice in run])
+            )
+    assert all(min(of_predictor) < 0.3 for of_predictor in agree.values())
     assert agree["occupancy"][-1] < -0.3
 
 
 def test_measured_configurations_are_candidates_but_not_todays():
-    candidates = {tuple(one.items()): one for one in space(H200)}
+    candidates = {tuple(candidate.items()): candidate for candidate in space(H200)}
     differ = []
     for size in (256, 1024, 4096):
-        run = {tuple(one.params.items()) for one in landscape.landscape_of(H200, size).legal if one.gflops}
+        run = {tuple(choice.params.items()) for choice in landscape.landscape_of(H200, size).legal if choice.gflops}
         assert run <= candidates.keys()
-        differ.append(run != {key for key, one in candidates.items() if suits(one, (size,) * 3, H200.sms)})
+        differ.append(run != {key for key, candidate in candidates.items() if suits(candidate, (size,) * 3, H200.sms)})
     assert any(differ), "the prose says that *suits* was changed a little after the search"
 
 
@@ -144,7 +148,7 @@ def test_six_candidates_by_hand_are_the_checks_and_right():
         kept += [number] if n13.keep(params, n13.HAND_SIZE, H200.sms) else []
     assert tuple(kept) == said("13", r"Candidates (\d) and (\d)\. Candidate 1 fills")
     assert said("13", r"Candidate 1 fills (\d+) %") == (round(100 * numbers[0][9] / numbers[0][10]),)
-    both = {round(100 * numbers[one][9] / numbers[one][10]) for one in (4, 5)}
+    both = {round(100 * numbers[step][9] / numbers[step][10]) for step in (4, 5)}
     assert both == {*said("13", r"5 and 6 fill (\d+) %")}
 
 
@@ -179,7 +183,7 @@ def worth(params, size, sms, *, warps=(2, 16), sums=128, up=True, share=0.6, tur
 
 
 @pytest.mark.parametrize(
-    ("slip", "told"),
+    ("slip", "reason"),
     [
         ({"warps": (1, 16)}, "1 warp"),
         ({"warps": (2, 32)}, "32 warps"),
@@ -191,12 +195,12 @@ def worth(params, size, sms, *, warps=(2, 16), sums=128, up=True, share=0.6, tur
         ({"turns": False}, "places"),
     ],
 )
-def test_pruning_slip_is_answered_by_configuration_and_number(slip, told):
+def test_pruning_slip_is_answered_by_configuration_and_number(slip, reason):
     verdict = n13.check_keep(lambda params, size, sms: worth(params, size, sms, **slip))
-    assert verdict.passed is False and told.replace(" ", "") in str(verdict).replace("\u00a0", "").replace(" ", "")
+    assert verdict.passed is False and reason.replace(" ", "") in str(verdict).replace("\u00a0", "").replace(" ", "")
 
 
-@pytest.mark.parametrize(("wrong", "because"), n13.KEEP_MISTAKES, ids=lambda one: getattr(one, "name", ""))
+@pytest.mark.parametrize(("wrong", "because"), n13.KEEP_MISTAKES, ids=lambda slip: getattr(slip, "name", ""))
 def test_a_known_mistake_in_the_pruning_rule_gets_its_own_reason(wrong, because):
     verdict = n13.check_keep(wrong)
     assert verdict.passed is False and verdict.sentence.endswith(f"\nWhy: {because}")
@@ -208,27 +212,27 @@ def test_two_mistakes_in_the_pruning_rule_are_both_named():
 
 
 def greedy(candidates, measure, budget):
-    return max(candidates, key=lambda one: measure(one) or 0)
+    return max(candidates, key=lambda candidate: measure(candidate) or 0)
 
 
 def forgetful(candidates, measure, budget):
-    found = [(measure(one) or 0, one) for one in candidates[:budget]]
-    return max(found)[1]
+    measured = [(measure(candidate) or 0, candidate) for candidate in candidates[:budget]]
+    return max(measured)[1]
 
 
 def trusting(candidates, measure, budget):
-    known = {one: measure(one) or 0 for one in list(dict.fromkeys(candidates))[:budget]}
+    known = {candidate: measure(candidate) or 0 for candidate in list(dict.fromkeys(candidates))[:budget]}
     return max(known, key=known.get)
 
 
 def spendthrift(candidates, measure, budget):
     """Counts right results alone."""
     known = {}
-    for one in dict.fromkeys(candidates):
+    for candidate in dict.fromkeys(candidates):
         if sum(speed is not None for speed in known.values()) == budget:
             break
-        known[one] = measure(one)
-    return max((one for one, speed in known.items() if speed), key=known.get, default=None)
+        known[candidate] = measure(candidate)
+    return max((parameters for parameters, speed in known.items() if speed), key=known.get, default=None)
 
 
 def backwards(candidates, measure, budget):
@@ -241,11 +245,11 @@ def first(candidates, measure, budget):
 
 
 def slowest(candidates, measure, budget):
-    return n13.search(candidates, lambda one: -(measure(one) or 0), budget)
+    return n13.search(candidates, lambda candidate: -(measure(candidate) or 0), budget)
 
 
 @pytest.mark.parametrize(
-    ("search", "told"),
+    ("search", "reason"),
     [
         (greedy, "but the budget is"),
         (forgetful, "measured twice"),
@@ -257,23 +261,23 @@ def slowest(candidates, measure, budget):
         (lambda: None, "TypeError"),
     ],
 )
-def test_search_slip_is_answered_with_the_case_that_shows_it(search, told):
+def test_search_slip_is_answered_with_the_case_that_shows_it(search, reason):
     verdict = n13.check_search(search)
-    assert verdict.passed is False and told in str(verdict)
+    assert verdict.passed is False and reason in str(verdict)
 
 
 def of_right(candidates, measure, budget):
-    found = {one: measure(one) for one in list(dict.fromkeys(candidates))[:budget]}
-    return {one: speed for one, speed in found.items() if speed is not None}
+    measured = {candidate: measure(candidate) for candidate in list(dict.fromkeys(candidates))[:budget]}
+    return {candidate: speed for candidate, speed in measured.items() if speed is not None}
 
 
 @pytest.mark.parametrize(
-    ("search", "told"),
+    ("search", "reason"),
     [
         (lambda *asked: max(of_right(*asked).values(), default=None), "That is a speed."),
-        (lambda *asked: min(found := of_right(*asked), key=found.get, default=None), "That is the slowest"),
+        (lambda *asked: min(measured := of_right(*asked), key=measured.get, default=None), "That is the slowest"),
         (lambda *asked: list(of_right(*asked))[-1], "That is the candidate that was measured last"),
-        (lambda *asked: max(found := of_right(*asked), key=found.get), "Without a right result"),
+        (lambda *asked: max(measured := of_right(*asked), key=measured.get), "Without a right result"),
         (lambda candidates, measure, budget: max(dict.fromkeys(candidates[:budget]), key=measure),
          "a candidate that is known costs nothing"),
         (lambda candidates, measure, budget: max(list(dict.fromkeys(candidates))[:budget], key=measure),
@@ -281,9 +285,9 @@ def of_right(candidates, measure, budget):
         (trusting, "Its result was wrong"),
     ],
 )  # fmt: skip
-def test_a_known_slip_in_the_search_gets_its_own_reason(search, told):
+def test_a_known_slip_in_the_search_gets_its_own_reason(search, reason):
     verdict = n13.check_search(search)
-    assert verdict.passed is False and told in verdict.sentence.partition("\nWhy: ")[2]
+    assert verdict.passed is False and reason in verdict.sentence.partition("\nWhy: ")[2]
 
 
 def test_failed_search_is_replaced_and_the_notebook_goes_on():
@@ -297,8 +301,8 @@ def test_best_setting_at_4096_beats_notebook_06_by_half():
     ours = said("13", r"numbers of notebook 06, `sgemm<(\d+), (\d+), (\d+), (\d+), (\d+)>`")
     patch = exercises.get("patch").solved
     assert ours == tuple(int(re.search(rf"#define {name} (\d+)", patch)[1]) for name in ("BM", "BN", "BK", "TM", "TN"))
-    found = settings.speeds(4096)
-    assert max(found.values()) / found[ours] == pytest.approx(1.5, abs=0.03)
+    gflops = settings.speeds(4096)
+    assert max(gflops.values()) / gflops[ours] == pytest.approx(1.5, abs=0.03)
 
 
 def found_in_ten(size, by, pruned=True):
@@ -307,7 +311,10 @@ def found_in_ten(size, by, pruned=True):
     shares = []
     for seed in range(20):
         random.Random(seed).shuffle(tried)
-        values, speeds = [by == "random" or one.value(by) for one in tried], [one.gflops for one in tried]
+        values, speeds = (
+            [by == "random" or setting.value(by) for setting in tried],
+            [setting.gflops for setting in tried],
+        )
         order = sorted(range(len(tried)), key=values.__getitem__, reverse=by in ("occupancy", "intensity"))
         shares.append(speeds[n13.search(order, speeds.__getitem__, 10)] / max(speeds))
     return np.mean(shares)
@@ -316,9 +323,13 @@ def found_in_ten(size, by, pruned=True):
 def test_intensity_is_worst_at_1024_and_beats_dice_once_pruned():
     orders = ("random", "occupancy", "intensity", "floats_a_fma")
     for size, pruned in ((1024, False), (1024, True), (4096, True)):
-        found = {by: found_in_ten(size, by, pruned) for by in orders}
-        assert found["random"] > 0.9 and found["occupancy"] < found["random"] < found["floats_a_fma"]
-        assert found["intensity"] > found["random"] if pruned else found["intensity"] < found["occupancy"] - 0.2
+        by_order = {by: found_in_ten(size, by, pruned) for by in orders}
+        assert by_order["random"] > 0.9 and by_order["occupancy"] < by_order["random"] < by_order["floats_a_fma"]
+        assert (
+            by_order["intensity"] > by_order["random"]
+            if pruned
+            else by_order["intensity"] < by_order["occupancy"] - 0.2
+        )
 
 
 def test_searched_speed_is_not_labelled_as_timed_in_turns():
@@ -327,9 +338,9 @@ def test_searched_speed_is_not_labelled_as_timed_in_turns():
 
 
 def test_a_longer_key_costs_a_search_and_a_short_one_speed():
-    (cell,) = (one for one in cells("13") if one.source.startswith("for key, name in"))
-    found = re.findall(r"(\d+) measurements, then (\d+)% of the best at 4096", cell.outputs[0].text)
-    (long, best), (short, less) = ((int(count), int(share)) for count, share in found)
+    (cell,) = (cell for cell in cells("13") if cell.source.startswith("for key, name in"))
+    printed = re.findall(r"(\d+) measurements, then (\d+)% of the best at 4096", cell.outputs[0].text)
+    (long, best), (short, less) = ((int(count), int(share)) for count, share in printed)
     assert (long, short) == (2 * len([*settings.settings()]), len([*settings.settings()]))
     assert best == 100 and less == round(100 * speed_of(512) / max(settings.speeds(4096).values()))
 

@@ -71,15 +71,15 @@ def test_ladders_wins_are_not_printed_before_the_question():
 
 def test_persistent_is_what_fastest_chooses_most_often():
     for gpu in recordings.gpus(suites=(FASTEST,)):
-        ((most, _),) = Counter(one.kernel for one in recordings.fastest(gpu)).most_common(1)
+        ((most, _),) = Counter(row.kernel for row in recordings.fastest(gpu)).most_common(1)
         assert most == "persistent", gpu
 
 
 def test_lost_squares_fill_waves_unevenly_the_flat_one_evenly():
     for size in (1536, 2049):
-        one = autotuned(size, size, size)
-        blocks = np.prod(one.grid(size, size))
-        assert busy(*one.tile, size, size, H200.sms) < 0.8 and 0 < blocks % H200.sms < H200.sms / 3
+        kernel = autotuned(size, size, size)
+        blocks = np.prod(kernel.grid(size, size))
+        assert busy(*kernel.tile, size, size, H200.sms) < 0.8 and 0 < blocks % H200.sms < H200.sms / 3
     flat = autotuned(128, 4096, 4096)
     assert busy(*flat.tile, 128, 4096, H200.sms) > 0.95 and np.prod(flat.tile) < np.prod(get("serpentine").tile) / 4
     assert autotuned(1, 4096, 4096).tile[0] > 8, "nearly all of the tile is not there"
@@ -87,16 +87,16 @@ def test_lost_squares_fill_waves_unevenly_the_flat_one_evenly():
 
 def test_no_single_kernel_is_as_good_as_cublas_everywhere():
     for kernel in LADDER:
-        found = [
+        numbers = [
             data.at(shape)[kernel.name].of_cublas
             for data in (SQUARES, OTHERS)
             for shape in data.shapes
             if kernel.name in data.at(shape)
         ]
-        assert found, f"{kernel.name} was not recorded. {recordings.how_to('ladder')}"
-        assert min(found) < 1, kernel.name
+        assert numbers, f"{kernel.name} was not recorded. {recordings.how_to('ladder')}"
+        assert min(numbers) < 1, kernel.name
         if not kernel.chosen_by_shape:
-            assert np.exp(np.mean(np.log(found))) < 1, kernel.name
+            assert np.exp(np.mean(np.log(numbers))) < 1, kernel.name
 
 
 def test_coalesced_is_the_step_that_bought_most_at_4096():
@@ -134,7 +134,7 @@ def test_counters_of_the_last_kernels_match_the_prose():
 def test_rasterization_buys_about_a_per_cent():
     shapes = ((4096,), (8192, 1024, 4096), (8192,))
     gains = [gain("rasterized", "staged_epilogue", *shape) for shape in shapes]
-    assert all(0 < one < 0.02 for one in gains)
+    assert all(0 < gain < 0.02 for gain in gains)
     assert gain("rasterized", "staged_epilogue", 2048) == pytest.approx(gains[0], abs=0.003), "all blocks at once"
 
 
@@ -165,9 +165,9 @@ def test_larger_tile_wins_from_2048_odd_rows_cost_stream_k_less():
 def test_the_sum_by_hand_is_that_of_its_parts():
     products = said("14", r"products are (\d), (\d), (\d), (\d), (\d), (\d), (\d) and (\d)")
     rows = re.findall(r"\| (\d) \| (\d) and (\d) \| (\d) \+ (\d) = (\d+) \|", prose("14"))
-    for slice, first, last, one, other, part in (tuple(map(int, row)) for row in rows):
+    for slice, first, last, first_step, other, part in (tuple(map(int, row)) for row in rows):
         assert (first, last) == (2 * slice, 2 * slice + 1)
-        assert (one, other) == (products[first], products[last]) and one + other == part
+        assert (first_step, other) == (products[first], products[last]) and first_step + other == part
     *parts, total = said("14", r"(\d+) \+ (\d+) \+ (\d+) \+ (\d+) = (\d+), always")
     assert parts == [int(row[5]) for row in rows] and total == sum(parts) == sum(products)
 
@@ -192,8 +192,8 @@ def test_the_shares_by_hand_are_those_of_the_blank():
     for block, first, last, pieces in rows:
         share = n14._share(2, 6, 3, int(block))
         assert sum(piece.steps for piece in share) == int(last) - int(first) + 1 == 4
-        told = [tuple(map(int, re.findall(r"\d+", piece))) for piece in pieces.split(";")]
-        assert told == [(piece.tile, piece.first, piece.last - 1) for piece in share]
+        pieces_said = [tuple(map(int, re.findall(r"\d+", piece))) for piece in pieces.split(";")]
+        assert pieces_said == [(piece.tile, piece.first, piece.last - 1) for piece in share]
 
 
 def test_answer_about_rows_is_not_printed_above_its_question():
@@ -224,7 +224,7 @@ def test_cublas_reads_a_row_s_matrix_nearly_as_fast_as_it_can():
 
 def test_blocks_that_stay_cost_two_per_cent_at_large_squares():
     points = ladder_of(H200.name, UPPER_RUNGS).lines
-    before, after = ({one.shape[0]: one.gflops for one in points[name]} for name in ("strips", "resident"))
+    before, after = ({point.shape[0]: point.gflops for point in points[name]} for name in ("strips", "resident"))
     assert all(0.015 < 1 - after[size] / before[size] < 0.03 for size in (2048, 4095, 4096, 8192))
 
 
@@ -260,7 +260,7 @@ def test_a_cluster_adds_its_parts_without_global_memory():
     tile = get("clustered").params
     tile = {name: tile[name] for name in ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES", "STAGES")}
     pair = get("stream_k").replace(**tile, WORKERS=32), get("clustered")
-    apart, together = (run.record_whole(one.launch(64, 64, 512)).counters for one in pair)
+    apart, together = (run.record_whole(kernel.launch(64, 64, 512)).counters for kernel in pair)
     copies = "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum"
     assert apart[copies] == together[copies] > 0
     loads, parts = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum", 8 * 64 * 64 // 8

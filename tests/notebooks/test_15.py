@@ -18,8 +18,8 @@ from tests.notebooks.support import H200, prose, said, sources
 
 @pytest.mark.parametrize(("name", "kept"), [("FP32", 23), ("TF32", 10), ("FP16", 10), ("BF16", 7), ("E4M3", 3)])
 def test_format_keeps_the_fraction_bits_that_the_prose_says(name, kept):
-    found = {one: (bits, value) for one, bits, value in precisions.formats_of(1 / 3)}
-    bits, value = found[name]
+    formats = {name: (bits, value) for name, bits, value in precisions.formats_of(1 / 3)}
+    bits, value = formats[name]
     assert len(bits.split()[2]) == kept
     assert 0 < abs(value * 3 - 1) < 2.0 ** -(kept + 1) * 1.01
 
@@ -49,10 +49,10 @@ def test_lanes_of_the_small_example_hold_the_tables_values():
     lanes = re.findall(rf"\| (\d) \| (\d), (\d) \| A{element} = (\d) \| B{element} = (\d) \| C{element}, C{element} \|",
                        prose("15"))  # fmt: skip
     for number, row in enumerate(lanes):
-        lane, group, place, row_a, k_a, value_a, k_b, col_b, value_b, *of_c = map(int, row)
-        assert (lane, group, place) == (number, number // 2, number % 2)
-        assert (row_a, k_a, k_b, col_b) == (group, place, place, group)
-        assert of_c == [group, 2 * place, group, 2 * place + 1]
+        lane, group, position, row_a, k_a, value_a, k_b, col_b, value_b, *of_c = map(int, row)
+        assert (lane, group, position) == (number, number // 2, number % 2)
+        assert (row_a, k_a, k_b, col_b) == (group, position, position, group)
+        assert of_c == [group, 2 * position, group, 2 * position + 1]
         a[row_a, k_a], b[k_b, col_b] = value_a, value_b
     assert len(lanes) == 8
     left, right = said("15", r"B\[1\]\[2\] = 3 · 2 \+ 4 · 1 = (\d+), and C\[1\]\[3\] = 3 · 0 \+ 4 · 3 = (\d+)")
@@ -91,21 +91,21 @@ def test_all_but_fp32_draw_700_watts_and_cublas_is_thriftier():
 
 def test_cublas_is_ten_times_slower_on_row_major_integers():
     for size in (4096, 8192):
-        found = {row["kernel"]: row["gflops"] for row in precisions.recorded().rows
+        gflops = {row["kernel"]: row["gflops"] for row in precisions.recorded().rows
                  if (row["operands"], row["size"]) == ("s8", size)}  # fmt: skip
-        assert found["cublas B turned"] > 10 * found["cublas"]
+        assert gflops["cublas B turned"] > 10 * gflops["cublas"]
 
 
 def test_cublas_alone_is_faster_than_mma_sync_could_be():
-    found = {(name, who): gflops for name, who, gflops in precisions.at(H200.name, 8192)}
+    speeds_at = {(name, library): gflops for name, library, gflops in precisions.at(H200.name, 8192)}
     for name, most in precisions.reached(H200.name).items():
-        assert found[name, "our last kernel"] < most < found[name, "cuBLAS"]
+        assert speeds_at[name, "our last kernel"] < most < speeds_at[name, "cuBLAS"]
 
 
 def test_both_dots_of_fp32_are_from_the_ladders_run():
-    found = {who: gflops for name, who, gflops in precisions.at(H200.name, 8192) if name == "FP32"}
+    speeds_at = {library: gflops for name, library, gflops in precisions.at(H200.name, 8192) if name == "FP32"}
     last = recordings.gflops(UPPER[-1], 8192, 8192, 8192)
-    assert found == {"cuBLAS": last.cublas_gflops, "our last kernel": last.gflops}
+    assert speeds_at == {"cuBLAS": last.cublas_gflops, "our last kernel": last.gflops}
 
 
 def test_memory_limits_the_square_of_1024_where_the_answer_says():
@@ -131,17 +131,17 @@ def test_our_kernels_stay_lower_than_their_clock_explains():
 
 @pytest.mark.parametrize("size", [4096, 8192])
 def test_cublas_is_much_faster_in_fp8_than_in_float16(size):
-    found = precisions.by_format(H200.name, size)
-    assert found["FP8"] > 1.6 * found["FP16"]
+    by_format = precisions.by_format(H200.name, size)
+    assert by_format["FP8"] > 1.6 * by_format["FP16"]
 
 
 def test_errors_of_split_floats_are_where_the_prose_puts_them():
     rows = {row[0]: [float(cell) for cell in row[1:]] for row in precisions.recorded().errors(2048)}
-    single, two = rows["FP32, cuBLAS"], rows["BF16x3"]
+    fp32, split = rows["FP32, cuBLAS"], rows["BF16x3"]
     for name in ("3xTF32", "BF16x6"):
-        assert all(mine < theirs for mine, theirs in zip(rows[name], single, strict=True))
-    assert all(low < mine < high for low, mine, high in zip(single, two, rows["TF32, cuBLAS"], strict=True))
-    assert two[-1] > 10 * two[0]
+        assert all(mine < theirs for mine, theirs in zip(rows[name], fp32, strict=True))
+    assert all(low < mine < high for low, mine, high in zip(fp32, split, rows["TF32, cuBLAS"], strict=True))
+    assert split[-1] > 10 * split[0]
 
 
 def test_small_c_3xtf32s_error_is_below_float32s_at_every_k():
@@ -165,12 +165,12 @@ def test_error_of_16_k_chains_is_below_float32s_and_of_32_above():
 
 @pytest.mark.parametrize("number", [3.14159265, -0.1, 65504.0])
 def test_a_flipped_bit_is_worth_what_its_place_says(number):
-    for one in precisions.bits_of(number)[:4]:
-        assert one.flipped("sign", 0).value == -one.value
-        assert one.flipped("fraction", one.fraction + 1) is None
-        exponent = int(one.text.split()[1], 2)
-        changed = one.flipped("exponent", 0)
-        assert changed.value == one.value * (0.5 if exponent & 1 else 2.0) or not np.isfinite(changed.value)
+    for bit_group in precisions.bits_of(number)[:4]:
+        assert bit_group.flipped("sign", 0).value == -bit_group.value
+        assert bit_group.flipped("fraction", bit_group.fraction + 1) is None
+        exponent = int(bit_group.text.split()[1], 2)
+        changed = bit_group.flipped("exponent", 0)
+        assert changed.value == bit_group.value * (0.5 if exponent & 1 else 2.0) or not np.isfinite(changed.value)
 
 
 def test_maps_of_the_picture_come_from_lanes_and_match_ptx():
@@ -225,13 +225,13 @@ def test_lane_13_names_and_receives_what_the_table_says():
     gpusim.RawModule(code=NAMES_ITS_LANE).get_function("named")((1,), (32,), (out,))
     named, column = out >> 4 & 31, out & 15  # by lane and register: who named the row, and its first column
     (matrix, row), *received = (
-        tuple(map(int, found))
-        for found in re.findall(r"\| (?:it names|(?:it receives )?in a\d) \| (\d) \| (\d) \|", prose("15"))
+        tuple(map(int, pair))
+        for pair in re.findall(r"\| (?:it names|(?:it receives )?in a\d) \| (\d) \| (\d) \|", prose("15"))
     )
     assert 8 * matrix + row == 13
     assert [8 * matrix + row for matrix, row in received] == named[13].tolist()
     columns = said("15", r"it receives in a0 \| \d \| \d \| (\d) and (\d)")
-    assert {(one, one + 1) for one in column[13]} == {tuple(columns)}
+    assert {(column_number, column_number + 1) for column_number in column[13]} == {tuple(columns)}
     (other,) = said("15", r"Lane (\d+) has named the row that lane 13 receives in a1")
     first, last = said("15", r"row that lane 13 has named goes to lanes (\d+) to (\d+)")
     assert named[13, 1] == other and np.flatnonzero((named == 13).any(axis=1)).tolist() == [*range(first, last + 1)]

@@ -63,7 +63,7 @@ def test_reads_of_the_bug_hunt_come_before_its_first_store():
     assert "there are 5 reads from shared memory" in picture.caption.replace("\u00a0", " ")
 
 
-@pytest.mark.parametrize("name", [one.name for one in exercises.of_notebook("16")])
+@pytest.mark.parametrize("name", [exercise.name for exercise in exercises.of_notebook("16")])
 def test_the_cell_of_an_exercise_is_its_starter(name):
     (cell,) = (source for source in sources("16", "code") if source.startswith(f"%%cuda {name}\n"))
     assert cell.partition("\n")[2].strip() == exercises.get(name).starter.strip()

@@ -26,7 +26,7 @@ def by_hand() -> list[list[tuple[float, int]]]:
 
 def test_the_tree_by_hand_takes_what_it_shows():
     first, second, *steps = by_hand()
-    lanes = [facts.two_of((one,), (other,)) for one, other in zip(first, second, strict=True)]
+    lanes = [facts.two_of((left,), (other,)) for left, other in zip(first, second, strict=True)]
     assert lanes == list(zip(first, second, strict=True)), "the smaller one stands first"
     for offset, rows in ((2, steps[:2]), (1, steps[2:])):
         lanes = [facts.two_of(lanes[lane], lanes[lane + offset]) for lane in range(offset)]
@@ -73,7 +73,7 @@ def test_places_above_32_bits_were_verified_on_the_gpu():
 def test_the_table_says_what_the_prose_says():
     large = RECORDED.at(4096)
     assert large.ratio(smallest.FUSED) <= 1.03 and large.ratio(smallest.TWO_KERNELS) < 1.02
-    ratios = [one.ratio(smallest.TWO_KERNELS, smallest.FUSED) for one in RECORDED.timed]
+    ratios = [timed.ratio(smallest.TWO_KERNELS, smallest.FUSED) for timed in RECORDED.timed]
     assert all(ratio > 1 for ratio in ratios) and max(ratios[2:]) > max(ratios[:2])
     assert "The last rows of the fused kernel are slower than the product alone" in prose("17")
     assert all(RECORDED.at(K).ratio(smallest.FUSED) > 1.03 for K in (64, 16))

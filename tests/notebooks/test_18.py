@@ -27,11 +27,11 @@ def test_the_table_by_hand_says_where_elements_lie():
     matrix = np.lib.stride_tricks.as_strided(memory, (2, 3), (4 * memory.itemsize, memory.itemsize))
     text = "\n".join(sources("18", "markdown"))
     assert "float      " + "  ".join(memory[:8]) in text
-    found = re.findall(r"\| (\w), at (\d+) \|", text)
+    elements_said = re.findall(r"\| (\w), at (\d+) \|", text)
     elements = (matrix[1, 0], matrix.T[1, 0], matrix[:, 1:][1, 0])
     places = (4, 1, 5)
-    assert found == [(one, str(at)) for one, at in zip(elements, places, strict=True)]
-    assert all(memory[at] == one for one, at in zip(elements, places, strict=True))
+    assert elements_said == [(element, str(at)) for element, at in zip(elements, places, strict=True)]
+    assert all(memory[at] == element for element, at in zip(elements, places, strict=True))
     (second,) = said("18", r"\| at (\d+) \|")
     assert second == 8 + 4
 
@@ -53,11 +53,11 @@ def test_padding_by_one_leaves_two_lanes_in_bank_0():
 
 def test_the_explorer_shows_what_the_prose_promises():
     good, turned, gap = (
-        moved(one).operands[1].request.sectors
-        for one in (Member(op_b="T"), Member(op_b="T", along_memory=False), Member(op_b="T", gap=4))
+        moved(member).operands[1].request.sectors
+        for member in (Member(op_b="T"), Member(op_b="T", along_memory=False), Member(op_b="T", gap=4))
     )
     assert said("18", r"when do (\d+) sectors become (\d+)\? When do \d+ become (\d+)\?") == (good, turned, gap)
-    own, shared = (moved(Member(products=3, shared=one)).loaded for one in (False, True))
+    own, shared = (moved(Member(products=3, shared=is_shared)).loaded for is_shared in (False, True))
     assert own == shared and "one B for all products is loaded again by each of them" in prose("18")
 
 

@@ -8,7 +8,7 @@ from helpers import exercises, plan
 from helpers.tools.notebooks import form
 
 EXPLORERS = re.compile(r"^\w+\.explore(?:_\w+)?\(", re.MULTILINE)
-EXERCISES = [one.name for one in exercises.EXERCISES]
+EXERCISES = [exercise.name for exercise in exercises.EXERCISES]
 
 
 def cells(number: str) -> list:

@@ -25,8 +25,8 @@ TIMED = [number for number in NUMBERS if number not in UNTIMED]
 
 def code(number: str, *, visible: bool = False) -> list[str]:
     """The code cells; visible: without those that are folded away."""
-    found = (cell for cell in cells(number) if cell.cell_type == "code")
-    return [cell.source for cell in found if not (visible and "hide-input" in cell.metadata.get("tags", ()))]
+    code_cells = (cell for cell in cells(number) if cell.cell_type == "code")
+    return [cell.source for cell in code_cells if not (visible and "hide-input" in cell.metadata.get("tags", ()))]
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -12,7 +12,7 @@ from helpers.tools.notebooks import glossary
 from helpers.tools.pages import course
 from tests.notebooks.support import FOLDER, LINKED_TERM, NUMBERS, cells, linked_terms
 
-ROWS = [(", ".join(one.terms), one.text, one.number) for one in glossary.entries()]
+ROWS = [(", ".join(entry.terms), entry.text, entry.number) for entry in glossary.entries()]
 
 OURS = ("gemm_kernels", "gpusim", "helpers")
 LINKED_ENTRY = re.compile(r"\[\*\*([^\]*]+)\*\*\]\(glossary\.md(?:#([^)]*))?\)")
@@ -28,7 +28,7 @@ def singulars(term: str) -> set[str]:
     return {plain(term), plain(term).removesuffix("s")}
 
 
-TERMS = {plain(one) for row in ROWS for one in row[0].split(", ")}
+TERMS = {plain(term) for row in ROWS for term in row[0].split(", ")}
 
 
 def markdown(number: str) -> list[str]:
@@ -37,8 +37,8 @@ def markdown(number: str) -> list[str]:
 
 
 def linked(number: str) -> set[str]:
-    found = LINKED_TERM.findall("\n".join(markdown(number)))
-    return set().union(*map(singulars, found)) if found else set()
+    links = LINKED_TERM.findall("\n".join(markdown(number)))
+    return set().union(*map(singulars, links)) if links else set()
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -69,7 +69,7 @@ def test_every_term_that_a_notebook_links_is_in_the_glossary(number):
 @pytest.mark.parametrize("number", NUMBERS)
 def test_notebook_that_is_said_to_explain_a_term_has_it(number):
     written = " ".join(plan.course().notebook(number).path.read_text(encoding="utf-8").split()).lower()
-    terms = [one for row in ROWS if row[2] == number for one in row[0].split(", ")]
+    terms = [term for row in ROWS if row[2] == number for term in row[0].split(", ")]
     assert [term for term in terms if term.lower().removesuffix(" on …") not in written] == []
 
 
@@ -84,10 +84,10 @@ def test_every_link_to_a_file_leads_to_one(number):
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_ideas_are_three_sentences_without_later_terms(number):
-    sentences = plan.course().notebook(number).told.splitlines()
-    assert len(sentences) == 3 and all(re.fullmatch(r"[A-Z].*\w\.", one) for one in sentences)
-    assert all(len(re.findall(r"[.?!]( |$)", one)) == 1 for one in sentences), "one sentence on each line"
-    later = [one for row in ROWS if row[2] >= number for one in row[0].split(", ")]
+    sentences = plan.course().notebook(number).summary.splitlines()
+    assert len(sentences) == 3 and all(re.fullmatch(r"[A-Z].*\w\.", sentence) for sentence in sentences)
+    assert all(len(re.findall(r"[.?!]( |$)", sentence)) == 1 for sentence in sentences), "one sentence on each line"
+    later = [term for row in ROWS if row[2] >= number for term in row[0].split(", ")]
     words = plain(" ".join(sentences))
     assert [term for term in later if re.search(rf"\b{re.escape(plain(term))}(s|ed|ing)?\b", words)] == []
 
@@ -100,9 +100,9 @@ def test_notebook_says_its_kernels_limit_and_next_begins_there(number):
 
 def test_link_to_the_first_step_leads_to_an_existing_cell():
     """JupyterLab finds a cell by its id, and no heading with a sign such as · in it."""
-    found = cells("00")
-    ((file, place),) = re.findall(r"\]\(([\w.]+)#cell-id=(\w+)\)", found[0].source)
-    (target,) = (cell for cell in found if cell.id == place)
+    start_cells = cells("00")
+    ((file, cell_id),) = re.findall(r"\]\(([\w.]+)#cell-id=(\w+)\)", start_cells[0].source)
+    (target,) = (cell for cell in start_cells if cell.id == cell_id)
     assert file == plan.course().notebook("00").file
     assert target.source.startswith("## 1 · ")
 
@@ -116,15 +116,15 @@ def test_every_entry_of_the_glossary_leads_to_its_notebook():
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_every_link_of_a_term_leads_to_its_entry(number):
-    anchors = {one.anchor for one in glossary.entries()}
-    targets = [found[2] for found in LINKED_ENTRY.finditer("\n".join(markdown(number)))]
+    anchors = {entry.anchor for entry in glossary.entries()}
+    targets = [link[2] for link in LINKED_ENTRY.finditer("\n".join(markdown(number)))]
     assert targets and [target for target in targets if target not in anchors] == []
 
 
 def test_terms_with_capitals_have_a_lower_case_anchor():
     text = (FOLDER / "glossary.md").read_text(encoding="utf-8")
-    capitals = [one for one in glossary.entries() if one.terms[0] != one.terms[0].lower()]
-    assert capitals and all(f'<a id="{one.anchor}"></a>\n\n### {one.terms[0]}\n' in text for one in capitals)
+    capitals = [entry for entry in glossary.entries() if entry.terms[0] != entry.terms[0].lower()]
+    assert capitals and all(f'<a id="{entry.anchor}"></a>\n\n### {entry.terms[0]}\n' in text for entry in capitals)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -137,12 +137,12 @@ def test_every_picture_has_a_caption(number):
 
 def cells_by_step(number: str) -> list[list[NotebookNode]]:
     """The cells of each step, the title's first."""
-    found: list[list[NotebookNode]] = [[]]
+    sections: list[list[NotebookNode]] = [[]]
     for cell in cells(number):
         if cell.cell_type == "markdown" and steps.STEP.search(cell.source):
-            found.append([])
-        found[-1].append(cell)
-    return found
+            sections.append([])
+        sections[-1].append(cell)
+    return sections
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -164,24 +164,24 @@ OF_THE_READER = re.compile(
 def test_only_what_differs_from_run_to_run_is_not_compared(number):
     for cell in cells(number):
         if "nbval-ignore-output" in cell.metadata.get("tags", []):
-            told = "".join(str(output.get("data", output)) for output in cell.outputs)
-            widget = cell.outputs == [] or "<b>Predict.</b>" in told
-            assert widget or "measured here" in told or OF_THE_READER.search(cell.source), cell.source
+            output_text = "".join(str(output.get("data", output)) for output in cell.outputs)
+            widget = cell.outputs == [] or "<b>Predict.</b>" in output_text
+            assert widget or "measured here" in output_text or OF_THE_READER.search(cell.source), cell.source
 
 
 def imports_of(number: str) -> list[ast.ImportFrom]:
     """The statements by which a notebook imports ours; the guard before them is not counted."""
     code = [cell.source for cell in cells(number) if cell.cell_type == "code" and not cell.source.startswith("%%")]
-    trees = [ast.parse("\n".join(line for line in one.splitlines() if line[:1] not in "%!")) for one in code[1:]]
+    trees = [ast.parse("\n".join(line for line in source.splitlines() if line[:1] not in "%!")) for source in code[1:]]
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    assert not any(isinstance(one, ast.Import) and one.names[0].name.startswith("helpers") for one in nodes)
-    return [one for one in nodes if isinstance(one, ast.ImportFrom) and one.module.split(".")[0] in OURS]
+    assert not any(isinstance(node, ast.Import) and node.names[0].name.startswith("helpers") for node in nodes)
+    return [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] in OURS]
 
 
 def test_notebooks_import_few_names_each_in_two_lines():
     statements = {number: imports_of(number) for number in NUMBERS}
-    assert all(1 <= len(found) <= 2 for found in statements.values())
-    names = {(one.module, name.name) for found in statements.values() for one in found for name in one.names}
+    assert all(1 <= len(imports) <= 2 for imports in statements.values())
+    names = {(node.module, name.name) for imports in statements.values() for node in imports for name in node.names}
     assert 10 < len(names) <= 30 and {module for module, _ in names} == {"gemm_kernels", "helpers"}
 
 
@@ -226,13 +226,13 @@ def names(source: str) -> tuple[set[str], set[str]]:
     """(names that a cell defines, names that it uses)."""
     defined: set[str] = set()
     used: set[str] = set()
-    for one in ast.walk(ast.parse(source)):
-        if isinstance(one, ast.Import | ast.ImportFrom):
-            defined |= {(alias.asname or alias.name).split(".")[0] for alias in one.names}
-        elif isinstance(one, ast.FunctionDef | ast.arg):
-            defined.add(one.name if isinstance(one, ast.FunctionDef) else one.arg)
-        elif isinstance(one, ast.Name):
-            (used if isinstance(one.ctx, ast.Load) else defined).add(one.id)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            defined |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.arg):
+            defined.add(node.name if isinstance(node, ast.FunctionDef) else node.arg)
+        elif isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else defined).add(node.id)
     return defined, used
 
 

@@ -138,4 +138,6 @@ def map_by_hand(rows_down_x: bool, block: tuple, grid: tuple, shape: tuple[int, 
     owner_thread = along_x % block[0] + block[0] * (along_y % block[1])
     accessed = np.zeros((np.prod(grid), np.prod(block)), bool)
     accessed[owner_block, owner_thread] = True
-    return ThreadMap("by hand", grid, block, owner_block, owner_thread, np.ones(shape, np.int64), accessed)
+    return ThreadMap(
+        "by hand", grid, block, owner_block, owner_thread, np.ones(shape, np.int64), accessed, np.zeros_like(accessed)
+    )

@@ -29,6 +29,8 @@ def coalesced() -> list[WarpAccess]:
 
 def boxes_of(drawn, label: str) -> list[np.ndarray]:
     """The corners of all boxes of a figure's first axes with this label: those of collections, and of a single path."""
-    found = [artist for artist in drawn.axes[0].get_children() if artist.get_label() == label]
-    corners = [path.vertices for one in found if hasattr(one, "get_paths") for path in one.get_paths()]
-    return corners + [box for one in found if hasattr(one, "get_path") for box in one.get_path().to_polygons()]
+    artists = [artist for artist in drawn.axes[0].get_children() if artist.get_label() == label]
+    corners = [path.vertices for artist in artists if hasattr(artist, "get_paths") for path in artist.get_paths()]
+    return corners + [
+        box for artist in artists if hasattr(artist, "get_path") for box in artist.get_path().to_polygons()
+    ]

@@ -94,8 +94,8 @@ def test_work_that_is_outdated_before_it_began_never_does():
     gate, called = threading.Event(), []
 
     async def play():
-        one, other = Behind(), Behind()
-        one.begin(lambda: gate.wait(SOON) and "first" or "", called.append)
+        first, other = Behind(), Behind()
+        first.begin(lambda: gate.wait(SOON) and "first" or "", called.append)
         other.begin(lambda: called.append("begun") or "", called.append)
         other.stop()
         gate.set()
@@ -127,27 +127,27 @@ def test_predicting_thread_and_recording_cell_do_not_interfere():
 
     def predicted(launch):
         cycles._traced.cache_clear()
-        found = cycles.predict(launch)
-        return found.cycles, dict(found.stalls)
+        prediction = cycles.predict(launch)
+        return prediction.cycles, dict(prediction.stalls)
 
     def recorded(launch):
         run._record.cache_clear()
         return dict(run.record(launch).counters)
 
-    alone = [(predicted(one), recorded(one)) for one in launches]
+    alone = [(predicted(launch), recorded(launch)) for launch in launches]
     times, errors = 3, []
 
-    def work(which, place):
+    def work(which, delay):
         try:
             for _ in range(times):
                 for number, launch in enumerate(launches):
-                    assert which(launch) == alone[number][place]
+                    assert which(launch) == alone[number][delay]
         except BaseException as error:
             errors.append(error)
 
     threads = [
-        threading.Thread(target=work, args=(which, place))
-        for place, which in ((0, predicted), (0, predicted), (1, recorded))
+        threading.Thread(target=work, args=(which, delay))
+        for delay, which in ((0, predicted), (0, predicted), (1, recorded))
     ]
     for thread in threads:
         thread.start()

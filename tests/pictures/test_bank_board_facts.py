@@ -19,10 +19,10 @@ def test_wavefronts_of_the_cells_are_those_of_the_counters(width, op):
         if chance.random() < 0.5:  # lanes i and i ^ 1, or i and i ^ 2, share
             addresses = addresses[LANES & ~distance]
         active = chance.random(32) < chance.choice([0.2, 0.9, 1.0])
-        one = SharedAccess("load", op, width, addresses, active)
-        assert len({cell.wavefront for cell in one.cells}) == one.wavefronts
-        assert one.wavefronts == counting.wavefronts(addresses[None], active[None], width, op == "st")[0]
-        served = sorted(lane for cell in one.cells for lane in cell.lanes)
+        access = SharedAccess("load", op, width, addresses, active)
+        assert len({cell.wavefront for cell in access.cells}) == access.wavefronts
+        assert access.wavefronts == counting.wavefronts(addresses[None], active[None], width, op == "st")[0]
+        served = sorted(lane for cell in access.cells for lane in cell.lanes)
         assert served == np.flatnonzero(active).tolist()
 
 
@@ -36,10 +36,10 @@ def test_loads_sharing_addresses_merge_phases_and_stores_do_not():
 def test_no_bank_serves_two_words_in_one_wavefront():
     chance = np.random.default_rng(0)
     for width in (4, 8, 16):
-        one = SharedAccess("load", "ld", width, chance.integers(0, 99, 32) * width, ALL)
-        taken = [(cell.wavefront, cell.bank + n) for cell in one.cells for n in range(cell.span)]
+        access = SharedAccess("load", "ld", width, chance.integers(0, 99, 32) * width, ALL)
+        taken = [(cell.wavefront, cell.bank + n) for cell in access.cells for n in range(cell.span)]
         assert len(taken) == len(set(taken))
-        assert all(cell.word % 32 == cell.bank for cell in one.cells)
+        assert all(cell.word % 32 == cell.bank for cell in access.cells)
 
 
 def test_a_warp_has_32_lanes():
@@ -55,8 +55,8 @@ def test_transposed_store_waits_seven_times_until_padded_by_four():
 def test_ladders_conflict_is_in_the_store_of_the_transposed_tile():
     stores = {}
     for name in ("transposed", "padded", "swizzled"):
-        place = next(place for place in places(get(name).launch(256, 256, 16)) if place.name == "store to As")
-        stores[name] = [access.wavefronts for access in places(get(name).launch(256, 256, 16))[place]]
+        store = next(request for request in places(get(name).launch(256, 256, 16)) if request.name == "store to As")
+        stores[name] = [access.wavefronts for access in places(get(name).launch(256, 256, 16))[store]]
     assert set(stores["transposed"]) == {8}
     assert set(stores["padded"]) == set(stores["swizzled"]) == {1}
 
@@ -66,14 +66,16 @@ def test_line_naming_both_tiles_is_separated_by_addresses():
     start, end = source.index("        As[y][x] ="), source.index("        A += T;")
     launch = get("shared_memory", T=16).launch(32, 32, 32)
     dense = launch.with_source(source[:start] + " ".join(source[start:end].split()) + "\n" + source[end:])
-    stores = [place.name for place in places(dense) if place.op == "st"]
+    stores = [request.name for request in places(dense) if request.op == "st"]
     assert sorted(stores) == ["store to As", "store to Bs"]
-    assert len({place.line for place in places(dense) if place.op == "st"}) == 1
+    assert len({request.line for request in places(dense) if request.op == "st"}) == 1
 
 
 def test_fragment_loads_are_counted_as_the_hardware_runs_them():
     loads = {}
     for name in ("transposed", "interleaved"):
-        found = places(get(name).launch(256, 256, 16))
-        loads[name] = {(place.width, found[place][0].wavefronts) for place in found if place.name == "load from Bs"}
+        by_place = places(get(name).launch(256, 256, 16))
+        loads[name] = {
+            (request.width, by_place[request][0].wavefronts) for request in by_place if request.name == "load from Bs"
+        }
     assert loads == {"transposed": {(16, 8)}, "interleaved": {(16, 4)}}  # four floats by one LDS.128, not one by one

@@ -16,8 +16,8 @@ def plain(text: str) -> str:
 
 def cells(drawn, label: str) -> np.ndarray:
     """(cells, 4) left, top, width and height in pixels of the cells of one kind."""
-    found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
-    corners = [path.vertices[:4] for artist in found for path in artist.get_paths()]
+    artists = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
+    corners = [path.vertices[:4] for artist in artists for path in artist.get_paths()]
     return np.array([(*c.min(axis=0), *(c.max(axis=0) - c.min(axis=0))) for c in corners]).reshape(-1, 4)
 
 
@@ -47,37 +47,37 @@ def test_32_wavefronts_fit_an_explorer_and_raise_a_still_board():
 
 
 def test_a_broadcast_is_one_cell_with_all_lanes():
-    one = access(7, op="ld", name="load from As")
-    assert [cell.lanes for cell in one.cells] == [tuple(range(32))]
-    assert plain(picture.caption(one)) == "Load from As: 1 wavefront: one word broadcast to 32 lanes."
+    conflict = access(7, op="ld", name="load from As")
+    assert [cell.lanes for cell in conflict.cells] == [tuple(range(32))]
+    assert plain(picture.caption(conflict)) == "Load from As: 1 wavefront: one word broadcast to 32 lanes."
 
 
 def test_wide_accesses_are_served_in_phases():
-    one = access(LANES * 4, width=16, op="ld", name="load from Bs")
-    assert one.phases == tuple(tuple(range(8 * n, 8 * n + 8)) for n in range(4))
-    assert {cell.span for cell in one.cells} == {4}
-    assert plain(picture.caption(one)) == (
+    wide = access(LANES * 4, width=16, op="ld", name="load from Bs")
+    assert wide.phases == tuple(tuple(range(8 * n, 8 * n + 8)) for n in range(4))
+    assert {cell.span for cell in wide.cells} == {4}
+    assert plain(picture.caption(wide)) == (
         "Load from Bs: 4 wavefronts for 128 bits per lane, one for each quarter of the warp."
     )
-    drawn = bank_board_figure(one, "t")
+    drawn = bank_board_figure(wide, "t")
     assert len([a for a in drawn.axes[0].collections if a.get_label() == "phases"]) == 3
 
 
 def test_z_order_of_lanes_halves_the_phases_of_both_fragments():
     y, x = LANES // 2 % 4, LANES // 8 * 2 + LANES % 2
     straight_y, straight_x = LANES // 8, LANES % 8
-    z = [access(4 * place, width=16, op="ld") for place in (y, x)]
-    straight = [access(4 * place, width=16, op="ld") for place in (straight_y, straight_x)]
-    assert [one.wavefronts for one in z] == [2, 2]
-    assert [one.wavefronts for one in straight] == [2, 4]
+    z = [access(4 * axis, width=16, op="ld") for axis in (y, x)]
+    straight = [access(4 * axis, width=16, op="ld") for axis in (straight_y, straight_x)]
+    assert [access.wavefronts for access in z] == [2, 2]
+    assert [access.wavefronts for access in straight] == [2, 4]
     assert "2 wavefronts where 4 are usual" in plain(picture.caption(z[1]))
 
 
 def test_lanes_that_take_no_part_are_not_drawn_on_the_board():
-    one = access(LANES, active=LANES < 3)
-    assert [cell.lanes for cell in one.cells] == [(0,), (1,), (2,)]
-    nobody = access(LANES, active=LANES < 0)
-    assert bank_board_figure(nobody, "t").caption == "Store to As: no lane takes part."
+    partial = access(LANES, active=LANES < 3)
+    assert [cell.lanes for cell in partial.cells] == [(0,), (1,), (2,)]
+    no_lanes = access(LANES, active=LANES < 0)
+    assert bank_board_figure(no_lanes, "t").caption == "Store to As: no lane takes part."
 
 
 def test_the_caption_names_the_busiest_bank():

@@ -16,17 +16,17 @@ def said(removed: int, tile: int = 8, phase: int = 0) -> str:
 
 
 def test_with_both_barriers_nothing_is_found():
-    found = run.sanitize(LAUNCH)
-    assert found.right
-    assert found.report.findings == ()
-    assert found.report.shared_accesses > 0
+    sanitized = run.sanitize(LAUNCH)
+    assert sanitized.right
+    assert sanitized.report.findings == ()
+    assert sanitized.report.shared_accesses > 0
 
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_without_a_barrier_luck_gives_the_result_and_tiles_race(number):
-    found = run.sanitize(barriers.without(LAUNCH, number))
-    assert found.right  # the simulator's threads go in step
-    assert {one.array for one in found.report.findings} == {"As", "Bs"}
+    sanitized = run.sanitize(barriers.without(LAUNCH, number))
+    assert sanitized.right  # the simulator's threads go in step
+    assert {finding.array for finding in sanitized.report.findings} == {"As", "Bs"}
 
 
 def test_only_the_barriers_line_is_taken_out():
@@ -74,8 +74,8 @@ def test_every_setting_of_the_explorer_shows_a_picture(monkeypatch):
 
 def test_lines_of_a_solution_are_not_drawn():
     texts = [
-        {one.get_text() for axes in barriers.picture_of(choice).figure.axes for one in axes.texts}
+        {text.get_text() for axes in barriers.picture_of(choice).figure.axes for text in axes.texts}
         for choice in (barriers.Choice(1, 8), barriers.Choice(1, 8, lines=False))
     ]
-    assert any("As[y][k]" in one for one in texts[0]) and barriers.UNQUOTED in texts[1]
-    assert not any("[k]" in one for one in texts[1])
+    assert any("As[y][k]" in text for text in texts[0]) and barriers.UNQUOTED in texts[1]
+    assert not any("[k]" in text for text in texts[1])

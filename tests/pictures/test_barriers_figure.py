@@ -20,8 +20,8 @@ def words(drawn) -> list[str]:
 
 def events(drawn) -> list[float]:
     """Where the events lie on the axis of time, from the top of the picture down."""
-    found = [one for one in drawn.axes[0].get_children() if one.get_label() == "event"]
-    corners = sorted((one.get_paths()[0].vertices[0] for one in found), key=lambda corner: corner[1])
+    events = [artist for artist in drawn.axes[0].get_children() if artist.get_label() == "event"]
+    corners = sorted((event.get_paths()[0].vertices[0] for event in events), key=lambda corner: corner[1])
     return [float(corner[0]) for corner in corners]
 
 
@@ -47,16 +47,16 @@ def test_barrier_orders_the_events_that_swap_without_it(race):
 
 def test_barrier_stands_between_the_two_events_and_is_drawn_once():
     drawn = race_figure(RACE, "a kernel", BLOCK)
-    (barrier,) = [one for one in drawn.axes[0].get_children() if one.get_label() == "barrier"]
+    (barrier,) = [artist for artist in drawn.axes[0].get_children() if artist.get_label() == "barrier"]
     (x,) = np.unique(barrier.get_segments()[0][:, 0])
     first, second, *_ = events(drawn)
     assert first < x < second
 
 
 def test_threads_are_named_with_their_warps_and_their_lines():
-    told = [one.replace("\u00a0", " ") for one in words(race_figure(RACE, "a kernel", BLOCK))]
-    assert told.count("thread (6, 5), warp 1") == 2 and told.count("thread (3, 5), warp 1") == 2
-    assert "thread (6, 5) stores, line 21" in told and "As[y][x] = *A;" in told and "acc += As[y][k];" in told
+    shown = [word.replace("\u00a0", " ") for word in words(race_figure(RACE, "a kernel", BLOCK))]
+    assert shown.count("thread (6, 5), warp 1") == 2 and shown.count("thread (3, 5), warp 1") == 2
+    assert "thread (6, 5) stores, line 21" in shown and "As[y][x] = *A;" in shown and "acc += As[y][k];" in shown
 
 
 def test_phase_is_the_tiles_and_the_next_is_stored_over_it():

@@ -52,5 +52,5 @@ def test_hidden_bar_has_a_question_mark_and_no_caption():
 
 def test_way_through_the_course_reveals_no_predictions_answer():
     (axes,) = course.way().axes
-    told = [text.get_text() for text in axes.texts]
-    assert [one == UNTOLD for one in told] == [False, *[True] * (len(course.WAY) - 2), False, False]
+    texts = [text.get_text() for text in axes.texts]
+    assert [gflops == UNTOLD for gflops in texts] == [False, *[True] * (len(course.WAY) - 2), False, False]

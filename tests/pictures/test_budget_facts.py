@@ -26,9 +26,9 @@ def test_the_parts_of_a_k_step_add_up_to_the_recorded_time(name):
     )  # fmt: skip
     fmas = profiled.SIZE**3 / devices.WARP / H200.sms / devices.SCHEDULERS
     cycles_ = row["metrics"]["gpu__time_duration.sum"] / 1e3 * H200.clock_mhz
-    found = budget.k_step(name)
-    assert found.total == pytest.approx(cycles_ / fmas * budget.K_STEP, rel=1e-6)
-    assert found.fma == pytest.approx(budget.K_STEP) and min(found.parts.values()) >= 0
+    step = budget.k_step(name)
+    assert step.total == pytest.approx(cycles_ / fmas * budget.K_STEP, rel=1e-6)
+    assert step.fma == pytest.approx(budget.K_STEP) and min(step.parts.values()) >= 0
 
 
 def spread(per_kernel):
@@ -38,10 +38,10 @@ def spread(per_kernel):
 
 def test_samples_without_issue_follow_cycles_without_dispatch():
     large = [name for name in KERNELS if name != "naive"]  # whose sampler takes longer steps
-    found = {name: budget.counted(name) for name in large}
-    samples = np.array([sum(one.samples.values()) for one in found.values()])
-    idle = np.array([one.cycles - one.issued for one in found.values()])
-    closed = np.array([one.dispatch for one in found.values()])
+    budgets = {name: budget.counted(name) for name in large}
+    samples = np.array([sum(kernel_budget.samples.values()) for kernel_budget in budgets.values()])
+    idle = np.array([kernel_budget.cycles - kernel_budget.issued for kernel_budget in budgets.values()])
+    closed = np.array([kernel_budget.dispatch for kernel_budget in budgets.values()])
     assert spread(samples / (idle - closed)) < 0.1
     assert spread(samples / idle) > 3 * spread(samples / (idle - closed))
 
@@ -52,31 +52,31 @@ def test_a_kernel_that_was_not_profiled_gets_a_sentence():
 
 
 def test_prediction_has_the_products_fmas_and_duration():
-    found = cycles.predict(get("coalesced").launch(512, 512, 512))
-    whole = budget.predicted(found, "coalesced")
-    clock = found.machine.constants["clock_mhz"]
-    assert whole.total == pytest.approx(found.ms * 1e3 * clock, rel=1e-6)
-    one = budget.predicted(found, "coalesced", (512, 512, 512))
-    assert one.fma == pytest.approx(budget.K_STEP)
-    assert one.total / one.fma == pytest.approx(whole.total / whole.fma, rel=0.03)
+    predicted = cycles.predict(get("coalesced").launch(512, 512, 512))
+    whole = budget.predicted(predicted, "coalesced")
+    clock = predicted.machine.constants["clock_mhz"]
+    assert whole.total == pytest.approx(predicted.ms * 1e3 * clock, rel=1e-6)
+    bar = budget.predicted(predicted, "coalesced", (512, 512, 512))
+    assert bar.fma == pytest.approx(budget.K_STEP)
+    assert bar.total / bar.fma == pytest.approx(whole.total / whole.fma, rel=0.03)
 
 
 def test_schedulers_without_a_warp_are_no_waits():
-    found = cycles.predict(get("coalesced").launch(32, 32, 512))  # one block of 1024 threads on one SM
-    whole = budget.predicted(found, "coalesced")
+    predicted = cycles.predict(get("coalesced").launch(32, 32, 512))  # one block of 1024 threads on one SM
+    whole = budget.predicted(predicted, "coalesced")
     assert whole.empty > whole.total * (1 - 1.01 / H200.sms)
 
 
 def test_a_recorded_launch_is_as_long_as_it_was_timed():
-    for one in profiled.launches():
-        found = budget.of_launch(one.name)
-        assert found.total == pytest.approx(profiled.measured(one.name)["ms"][0] * 1e3)
-        assert sum(found.parts.values()) == pytest.approx(found.total)
+    for launch in profiled.launches():
+        bar = budget.of_launch(launch.name)
+        assert bar.total == pytest.approx(profiled.measured(launch.name)["ms"][0] * 1e3)
+        assert sum(bar.parts.values()) == pytest.approx(bar.total)
 
 
 def test_states_by_hand_say_what_issues_or_what_is_waited_for():
     letters = {"F": "fma", "I": "other", "l": "long_scoreboard", "b": "barrier", "n": "not_selected"}
-    found = warp_states.states_of(letters, ("IllF", "nFbb"))
-    assert found.issued == ("other", "fma", "", "fma") and found.idle == 1
-    assert found.waits == {"long_scoreboard": 2, "barrier": 2}
-    assert found.waits_while_idle == {"long_scoreboard": 1, "barrier": 1}
+    states = warp_states.states_of(letters, ("IllF", "nFbb"))
+    assert states.issued == ("other", "fma", "", "fma") and states.idle == 1
+    assert states.waits == {"long_scoreboard": 2, "barrier": 2}
+    assert states.waits_while_idle == {"long_scoreboard": 1, "barrier": 1}

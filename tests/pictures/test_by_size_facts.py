@@ -8,20 +8,20 @@ from helpers.pictures.by_size.figure import by_size_figure
 
 
 def test_each_way_is_compared_with_the_first_at_its_own_size():
-    found = sweep.ways()
-    assert [way.name for way in found.ways] == ["double_buffered", "ping_pong", "async_copy", "vectorized, BK 16"]
+    ways = sweep.ways()
+    assert [way.name for way in ways.ways] == ["double_buffered", "ping_pong", "async_copy", "vectorized, BK 16"]
     rows = {(row.kernel, row.params["BK"], row.params.get("BLOCKS"), row.M): row.gflops
             for row in recordings.load(suite="sweep")}  # fmt: skip
-    double = dict(zip(found.ways[0].sizes, found.ways[0].factors, strict=True))
+    double = dict(zip(ways.ways[0].sizes, ways.ways[0].factors, strict=True))
     for size in (2, 64, 4096):
         expected = rows["double_buffered", 8, 2, size] / rows["vectorized", 8, None, size]
         assert double[size] == pytest.approx(expected)
-    assert found.label == "recorded on NVIDIA H200"
+    assert ways.label == "recorded on NVIDIA H200"
 
 
 def test_chart_names_each_line_at_its_end_and_three_factors():
-    found = sweep.Sweep((sweep.Way("double_buffered", (2, 64, 4096), (1.0, 1.5, 1.1)),), "measured here")
-    drawn = by_size_figure(found, "A title")
+    by_size = sweep.Sweep((sweep.Way("double_buffered", (2, 64, 4096), (1.0, 1.5, 1.1)),), "measured here")
+    drawn = by_size_figure(by_size, "A title")
     caption = drawn.caption.replace("\u202f", " ").replace("\u00a0", " ")
     assert (
         caption

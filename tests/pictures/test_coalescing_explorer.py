@@ -126,11 +126,11 @@ def test_a_learners_own_kernel_is_a_third_choice():
     assert shows_a_picture(explorer)
     assert explorer.stage.note.value == "mine was not recorded on a GPU."
     explorer.complete()
-    told = explorer.stage.note.value
+    note = explorer.stage.note.value
     assert re.fullmatch(
-        r"mine was not recorded on a GPU\. At 2.048³: .+ GFLOPS, predicted for NVIDIA H200 \(.+ to .+\)\.", told
+        r"mine was not recorded on a GPU\. At 2.048³: .+ GFLOPS, predicted for NVIDIA H200 \(.+ to .+\)\.", note
     )
-    assert predicted(own.launch(96, 64, 5).covering((2048,) * 3, 32, 1)) in told
+    assert predicted(own.launch(96, 64, 5).covering((2048,) * 3, 32, 1)) in note
 
 
 def test_kernel_that_fails_to_compile_gets_the_compilers_words():

@@ -11,20 +11,20 @@ from tests.pictures.figure_data import LANES, access
 
 
 def test_a_row_apart_is_a_sector_each():
-    one = access("A", "ld", LANES * 1024)
-    assert (one.sectors, one.tags, one.useful_bytes, one.moved_bytes) == (32, 32, 128, 1024)
-    assert one.used_share == 0.125
+    scattered = access("A", "ld", LANES * 1024)
+    assert (scattered.sectors, scattered.tags, scattered.useful_bytes, scattered.moved_bytes) == (32, 32, 128, 1024)
+    assert scattered.used_share == 0.125
 
 
 def test_neighbours_fill_four_sectors_of_one_line():
-    one = access("B", "ld", LANES)
-    assert (one.sectors, one.tags, one.useful_bytes, one.used_share) == (4, 1, 128, 1.0)
-    assert not one.is_broadcast
+    row = access("B", "ld", LANES)
+    assert (row.sectors, row.tags, row.useful_bytes, row.used_share) == (4, 1, 128, 1.0)
+    assert not row.is_broadcast
 
 
 def test_one_word_for_all_lanes_is_a_broadcast_of_one_sector():
-    one = access("B", "ld", 5)
-    assert (one.sectors, one.useful_bytes, one.is_broadcast) == (1, 4, True)
+    broadcast = access("B", "ld", 5)
+    assert (broadcast.sectors, broadcast.useful_bytes, broadcast.is_broadcast) == (1, 4, True)
 
 
 def test_a_single_active_lane_is_no_broadcast():
@@ -32,20 +32,20 @@ def test_a_single_active_lane_is_no_broadcast():
 
 
 def test_inactive_lanes_cost_nothing():
-    one = access("A", "ld", LANES * 1024, active=LANES < 5)
-    assert (one.sectors, one.useful_bytes) == (5, 20)
+    few_lanes = access("A", "ld", LANES * 1024, active=LANES < 5)
+    assert (few_lanes.sectors, few_lanes.useful_bytes) == (5, 20)
 
 
 def test_a_request_without_a_lane_is_empty():
-    one = access("A", "ld", LANES, active=np.zeros(32))
-    assert (one.sectors, one.moved_bytes, one.used_share, one.base) == (0, 0, 0.0, 0)
-    assert one.sector_starts.tolist() == []
+    no_lanes = access("A", "ld", LANES, active=np.zeros(32))
+    assert (no_lanes.sectors, no_lanes.moved_bytes, no_lanes.used_share, no_lanes.base) == (0, 0, 0.0, 0)
+    assert no_lanes.sector_starts.tolist() == []
 
 
 def test_sectors_are_cut_at_addresses_in_unaligned_arrays_too():
-    one = access("B", "ld", LANES, base=512 * 1000 + 16)
-    assert one.sectors == 5
-    assert one.sector_starts.tolist() == [-16, 16, 48, 80, 112]
+    unaligned = access("B", "ld", LANES, base=512 * 1000 + 16)
+    assert unaligned.sectors == 5
+    assert unaligned.sector_starts.tolist() == [-16, 16, 48, 80, 112]
 
 
 def test_a_warp_has_32_lanes():

@@ -19,9 +19,9 @@ def boxes_of(collection: PolyCollection) -> list[np.ndarray]:
 
 def test_each_sector_has_a_box_and_each_distinct_float_a_fill():
     drawn = sectors_figure(naive(), "naive")
-    assert [len(boxes_of(one)) for one in labelled(drawn, "sectors")] == [32, 1, 32]
-    assert [len(boxes_of(one)) for one in labelled(drawn, "used")] == [32, 1, 32]
-    assert [len(one.get_segments()) for one in labelled(drawn, "lines")] == [32, 1, 32]
+    assert [len(boxes_of(artist)) for artist in labelled(drawn, "sectors")] == [32, 1, 32]
+    assert [len(boxes_of(artist)) for artist in labelled(drawn, "used")] == [32, 1, 32]
+    assert [len(artist.get_segments()) for artist in labelled(drawn, "lines")] == [32, 1, 32]
 
 
 def test_neighbours_are_four_filled_boxes_under_one_bracket():
@@ -35,7 +35,7 @@ def test_neighbours_are_four_filled_boxes_under_one_bracket():
 
 def test_float_width_is_constant_and_32_scattered_sectors_fit():
     drawn = sectors_figure([*naive(), *coalesced()], "both")
-    widths = {round(box.width, 6) for one in labelled(drawn, "used") for box in boxes_of(one)}
+    widths = {round(box.width, 6) for artist in labelled(drawn, "used") for box in boxes_of(artist)}
     assert widths == {round(SECTOR / 8, 6)}
     scattered = boxes_of(labelled(drawn, "sectors")[0])
     assert scattered[0].x0 > 0 and scattered[-1].x1 < 900
@@ -65,8 +65,8 @@ def test_a_vector_load_fills_its_sectors_with_wide_boxes():
 
 
 def test_a_request_of_no_lane_is_drawn_without_a_ribbon():
-    nobody = access("A", "ld", LANES, active=np.zeros(32))
-    drawn = sectors_figure([nobody], "nobody")
+    no_lanes = access("A", "ld", LANES, active=np.zeros(32))
+    drawn = sectors_figure([no_lanes], "nobody")
     assert labelled(drawn, "sectors") == []
     assert drawn.caption == "Load of A: no lane takes part."
 
@@ -96,7 +96,7 @@ def test_the_caption_states_the_numbers():
 
 def test_the_array_colours_keep_their_meaning():
     drawn = sectors_figure(coalesced(), "x")
-    colours = [one.get_facecolor()[0] for one in labelled(drawn, "used")]
+    colours = [artist.get_facecolor()[0] for artist in labelled(drawn, "used")]
     wanted = [tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)) for colour in (theme.A, theme.B, theme.C)]
     assert np.allclose([colour[:3] for colour in colours], wanted)
 

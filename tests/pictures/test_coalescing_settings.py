@@ -22,7 +22,7 @@ def bars(drawn):
 def test_each_sector_is_a_box_filled_as_far_as_it_is_used():
     drawn = figure(Setting(SLOW, tuple(naive())), Setting(FAST, tuple(coalesced())))
     used = [artist for artist in drawn.axes[0].collections if artist.get_label() == "used"]
-    heights = [[path.get_extents().height / BOX_HEIGHT for path in one.get_paths()] for one in used]
+    heights = [[path.get_extents().height / BOX_HEIGHT for path in artist.get_paths()] for artist in used]
     assert [len(row) for row in heights] == [32, 1, 32, 1, 4, 4]
     assert heights[0] == pytest.approx([1 / 8] * 32)
     assert heights[4] == pytest.approx([1.0] * 4)

@@ -64,7 +64,7 @@ def test_a_loop_that_there_is_not_is_refused_in_a_sentence():
 
 
 def artists(figure: theme.Figure, label: str) -> list:
-    return [one for one in figure.axes[0].get_children() if one.get_label() == label]
+    return [artist for artist in figure.axes[0].get_children() if artist.get_label() == label]
 
 
 def test_the_picture_counts_the_lines_of_sixteen_iterations():
@@ -73,7 +73,7 @@ def test_the_picture_counts_the_lines_of_sixteen_iterations():
         "Cache lines for 16 iterations – k innermost: 18 (A 1, B 16, C 1); row innermost: 33 (A 16, B 1, C 16); "
         "col innermost: 3 (A 1, B 1, C 1)."
     )
-    used = {array: [len(one.get_paths()) for one in artists(figure, f"used {array}")] for array in "ABC"}
+    used = {array: [len(artist.get_paths()) for artist in artists(figure, f"used {array}")] for array in "ABC"}
     assert used == {"A": [16, 16, 1], "B": [16, 1, 16], "C": [1, 16, 16]}
 
 

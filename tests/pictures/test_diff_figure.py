@@ -16,9 +16,9 @@ def plain(text: str) -> str:
 
 
 def test_moved_counters_are_listed_by_distance_the_rest_counted():
-    found = step(DIFF, NAMES, OLD, NEW, "a launch")
-    assert [one.name for one in found.moved] == ["conflicts", "copies", "sectors", "registers"]
-    assert found.still == 1  # 0.2 % more instructions
+    change = step(DIFF, NAMES, OLD, NEW, "a launch")
+    assert [counter.name for counter in change.moved] == ["conflicts", "copies", "sectors", "registers"]
+    assert change.still == 1  # 0.2 % more instructions
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_how_far_a_counter_moved_is_said_in_words(old, new, words):
 
 def test_caption_says_the_lines_and_the_furthest_counter():
     old, new = {"shared loads: requests": 655360}, {"shared loads: requests": 196608}
-    found = step(DIFF, NAMES, old, new, "4096³, simulated")
-    assert plain(found.caption) == (
+    change = step(DIFF, NAMES, old, new, "4096³, simulated")
+    assert plain(change.caption) == (
         "From one to two: 1 of 3 lines changed. Shared loads: requests 655 360 → 196 608, 3.3 times fewer "
         "(4096³, simulated)."
     )
@@ -55,9 +55,9 @@ def test_caption_names_the_largest_change_among_far_moves():
 
 
 def test_a_step_that_moves_nothing_says_so():
-    found = step(DIFF, NAMES, OLD, OLD, "a launch")
-    assert found.caption.endswith("No counter moved (a launch).")
-    assert "<table>" not in found.html() and "5\u00a0counters did not move." in found.html()
+    change = step(DIFF, NAMES, OLD, OLD, "a launch")
+    assert change.caption.endswith("No counter moved (a launch).")
+    assert "<table>" not in change.html() and "5\u00a0counters did not move." in change.html()
 
 
 def test_bars_are_as_long_as_the_counters():

@@ -44,8 +44,8 @@ def test_the_caption_counts_wrong_and_unwritten_elements():
     assert caption(data(wrong, wrong)).endswith("all in columns 32 to 36: no thread wrote them.")
     some = mask(19, 37, slice(0, 1), slice(32, 37))
     assert caption(data(wrong, some)).endswith("; 5 of them were not written.")
-    one = mask(19, 37, slice(2, 3), slice(5, 6))
-    assert caption(data(one)) == "1 of 703\u00a0elements of C is wrong, in row 2, column 5."
+    wrong_element = mask(19, 37, slice(2, 3), slice(5, 6))
+    assert caption(data(wrong_element)) == "1 of 703\u00a0elements of C is wrong, in row 2, column 5."
 
 
 def test_every_element_has_the_colour_of_its_verdict():
@@ -73,6 +73,6 @@ def test_first_wrong_element_is_visible_however_small():
         wrong = np.zeros((size, size), bool)
         wrong[0, 0] = True
         figure = error_map_figure(ErrorMap("C", wrong, np.zeros_like(wrong), (0, 0), (16, 16)), "C")
-        frame = next(one for one in figure.axes[0].get_children() if one.get_label() == "first")
+        frame = next(artist for artist in figure.axes[0].get_children() if artist.get_label() == "first")
         corners = frame.get_paths()[0].vertices
         assert np.ptp(corners[:, 0]) == pytest.approx(side)

@@ -29,10 +29,10 @@ def test_a_lane_that_asks_an_absent_one_is_reported():
 
 @pytest.mark.parametrize("order", tree.ORDERS)
 def test_every_order_of_a_tree_needs_the_same_steps(order):
-    found = tree.exchanged(64, order)
-    assert len(found.steps) == 6 and found.keep == (0,)
+    exchange = tree.exchanged(64, order)
+    assert len(exchange.steps) == 6 and exchange.keep == (0,)
     reached = {0}
-    for step in reversed(found.needed()):
+    for step in reversed(exchange.needed()):
         reached |= {giver for giver, _ in step}
     assert len(reached) >= 32
 
@@ -63,7 +63,7 @@ def test_a_kernel_without_an_exchange_says_so():
 def test_a_branch_inside_a_warp_issues_both_paths():
     by_lane, by_warp = (warp_paths.paths(shift) for shift in (warp_paths.BY_LANE, warp_paths.BY_WARP))
     common = by_lane[0].path.count("")
-    apart = sum(one.issued - common for one in by_warp)
+    apart = sum(warp.issued - common for warp in by_warp)
     assert by_lane[0].issued == by_lane[1].issued == common + apart
-    assert all(one.use == 1 for one in by_warp)
+    assert all(warp.use == 1 for warp in by_warp)
     assert (by_lane[0].lanes[common:].sum(axis=1) == 16).all()

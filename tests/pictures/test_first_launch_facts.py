@@ -13,9 +13,9 @@ SOURCE = """extern "C" __global__ void scale(int n, float *A) {
 
 
 def test_threads_without_store_are_idle_and_elements_missed():
-    one = Strip("a launch", "A", blocks=2, block=4, elements=6, writes=np.array([(0, 0), (1, 1), (5, 1)]))
-    assert one.idle.tolist() == [False, False, True, True, True, False, True, True]
-    assert one.writers.tolist() == [1, 2, 0, 0, 0, 0]
+    strip_ = Strip("a launch", "A", blocks=2, block=4, elements=6, writes=np.array([(0, 0), (1, 1), (5, 1)]))
+    assert strip_.idle.tolist() == [False, False, True, True, True, False, True, True]
+    assert strip_.writers.tolist() == [1, 2, 0, 0, 0, 0]
 
 
 def test_threads_of_all_blocks_are_numbered_one_after_the_other():
@@ -24,6 +24,6 @@ def test_threads_of_all_blocks_are_numbered_one_after_the_other():
         gpusim.RawModule(code=SOURCE).get_function("scale"), (3,), (4,), (np.int32(10), np.zeros(10, np.float32)),
         blocks=blocks,
     )  # fmt: skip
-    one = strip(recording, 10, "a launch", "A")
-    assert sorted(map(tuple, one.writes.tolist())) == [(thread, 9 - thread) for thread in range(10)]
-    assert (one.blocks, one.block, one.idle.tolist()) == (3, 4, [False] * 10 + [True] * 2)
+    written = strip(recording, 10, "a launch", "A")
+    assert sorted(map(tuple, written.writes.tolist())) == [(thread, 9 - thread) for thread in range(10)]
+    assert (written.blocks, written.block, written.idle.tolist()) == (3, 4, [False] * 10 + [True] * 2)

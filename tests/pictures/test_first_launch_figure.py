@@ -18,11 +18,11 @@ STRAIGHT = [(n, n) for n in range(6)]
 
 
 def artist(figure: theme.Figure, label: str):
-    return [one for one in figure.axes[0].get_children() if one.get_label() == label]
+    return [artist for artist in figure.axes[0].get_children() if artist.get_label() == label]
 
 
 @pytest.mark.parametrize(
-    ("one", "sentence"),
+    ("drawn_strip", "sentence"),
     [
         (
             strip(STRAIGHT),
@@ -36,8 +36,8 @@ def artist(figure: theme.Figure, label: str):
         (strip([(n, n % 4) for n in range(8)], count=4), "4\u00a0elements got 2 writes each."),
     ],
 )
-def test_caption_counts_what_went_wrong_or_says_all_is_well(one, sentence):
-    assert caption(one).endswith(sentence)
+def test_caption_counts_what_went_wrong_or_says_all_is_well(drawn_strip, sentence):
+    assert caption(drawn_strip).endswith(sentence)
 
 
 def test_a_line_is_drawn_for_every_store_and_nothing_else():

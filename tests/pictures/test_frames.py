@@ -206,8 +206,8 @@ def test_the_states_near_a_control_stay_inside_its_range():
 
 
 def test_control_reaches_a_state_whatever_its_range_was():
-    one, other = range_slider("x", 0, 3, 2), range_slider("x", 50, 90, 60)
-    put(one, state_of(other))
-    assert state_of(one) == state_of(other)
-    put(one, {**state_of(range_slider("x", 0, 3, 2)), "disabled": True})
-    assert (one.min, one.max, one.value, one.disabled) == (0, 3, 2, True)
+    narrow, other = range_slider("x", 0, 3, 2), range_slider("x", 50, 90, 60)
+    put(narrow, state_of(other))
+    assert state_of(narrow) == state_of(other)
+    put(narrow, {**state_of(range_slider("x", 0, 3, 2)), "disabled": True})
+    assert (narrow.min, narrow.max, narrow.value, narrow.disabled) == (0, 3, 2, True)

@@ -11,11 +11,11 @@ from helpers.pictures.grouped.facts import Block, Shares, in_turns, length
 
 def test_each_block_stores_rows_of_one_expert():
     kernel = run.simulated(n18.GROUPED.solved, "gemm_grouped")
-    found = pictures.shares_of(kernel, n18.GROUPED.problem)
-    assert found.offsets == (0, 20, 25, 25, 62, 78, 81)
-    assert [one.count for one in found.blocks] == [16, 4, 5, 16, 16, 5, 16, 3, 0, 0, 0, 0]
-    assert [one.group for one in found.blocks] == [0, 0, 1, 3, 3, 3, 4, 5, -1, -1, -1, -1]
-    assert found.tiles == (2, 1, 0, 3, 1, 1) and found.used == 81 / (8 * 16)
+    shares = pictures.shares_of(kernel, n18.GROUPED.problem)
+    assert shares.offsets == (0, 20, 25, 25, 62, 78, 81)
+    assert [block.count for block in shares.blocks] == [16, 4, 5, 16, 16, 5, 16, 3, 0, 0, 0, 0]
+    assert [block.group for block in shares.blocks] == [0, 0, 1, 3, 3, 3, 4, 5, -1, -1, -1, -1]
+    assert shares.tiles == (2, 1, 0, 3, 1, 1) and shares.used == 81 / (8 * 16)
 
 
 def test_one_launch_fills_the_slots_that_experts_leave():
@@ -30,11 +30,11 @@ def test_one_launch_fills_the_slots_that_experts_leave():
 def test_many_launches_take_as_many_turns_as_their_tails(slots):
     tiles = (5, 0, 3, 8)
     assert length(in_turns(tiles, slots, True)) == -(-16 // slots)
-    assert length(in_turns(tiles, slots, False)) == sum(-(-one // slots) for one in tiles)
+    assert length(in_turns(tiles, slots, False)) == sum(-(-tile // slots) for tile in tiles)
 
 
 def test_rows_of_two_experts_in_a_block_are_said():
-    slip = next(one for one in n18.GROUPED.wrong if one.version == "rows_of_all")
+    slip = next(slip for slip in n18.GROUPED.wrong if slip.version == "rows_of_all")
     kernel = run.simulated(n18.GROUPED.wrong_source(slip), "gemm_grouped")
     with pytest.raises(CannotTell, match="not of one group's tile"):
         pictures.shares_of(kernel, n18.GROUPED.problem)

@@ -14,9 +14,9 @@ SOURCE = """extern "C" __global__ void add(float *x) {
 @pytest.fixture(scope="module")
 def recording() -> gpusim.Recording:
     kernel = gpusim.RawModule(code=SOURCE).get_function("add")
-    with gpusim.record(blocks=[(0, 0, 0), (1, 0, 0)], only_traced=True) as found:
+    with gpusim.record(blocks=[(0, 0, 0), (1, 0, 0)], only_traced=True) as recording:
         kernel((2, 3), (32,), (np.zeros(6 * 32, np.float32),))
-    return found
+    return recording
 
 
 def test_it_is_called_as_the_kernel_or_as_it_is_asked_to_be(recording):

@@ -112,10 +112,10 @@ def recording() -> gpusim.Recording:
     kernel = get("transposed")
     module = gpusim.RawModule(code=kernel.source, options=OPTIONS, name_expressions=[kernel.entry])
     launch = run.launcher(kernel, module.get_function(kernel.entry))
-    with gpusim.record(level="sass", checks="off") as found:
+    with gpusim.record(level="sass", checks="off") as recording:
         arrays = [np.zeros(shape, np.float32) for shape in ((256, 16), (16, 256), (256, 256))]
         launch(256, 256, 16, 1.0, *arrays[:2], 0.0, arrays[2])
-    return found
+    return recording
 
 
 def test_a_recording_is_annotated_with_both_levels(recording):

@@ -33,7 +33,7 @@ def test_owners_and_wavefronts_are_those_that_were_recorded():
                 lanes = np.flatnonzero(row["active"])
                 assert (data.owner[element // SIZE, element % SIZE] == 32 * warp + lanes).all()
         loads = recording.requests(space="shared", op="ld", warp=warp)
-        assert sum(one.wavefronts for one in data.loads[warp].values()) * SMALL.shape[2] == loads["wavefronts"].sum()
+        assert sum(load.wavefronts for load in data.loads[warp].values()) * SMALL.shape[2] == loads["wavefronts"].sum()
 
 
 def test_a_kernel_that_stores_nothing_to_c_gets_a_sentence():

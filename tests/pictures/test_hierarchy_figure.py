@@ -21,8 +21,8 @@ def image(drawn, label: str) -> np.ndarray:
 
 def strips(drawn, label: str) -> np.ndarray:
     """(strips, 2) upper left corners in pixels."""
-    found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
-    return np.array([path.vertices.min(axis=0) for artist in found for path in artist.get_paths()])
+    artists = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
+    return np.array([path.vertices.min(axis=0) for artist in artists for path in artist.get_paths()])
 
 
 def test_only_the_selected_lane_is_green():

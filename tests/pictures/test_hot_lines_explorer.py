@@ -50,8 +50,8 @@ def test_lanes_of_a_broadcast_share_one_float():
 def test_lines_time_stands_beside_its_kernels_speed():
     kernel = get("block_tile_2d")
     line = hot_lines.line_of(hot_lines.shown(kernel), "= Bs[k]")
-    told = hot_lines.time_of(kernel, line).replace("\u202f", " ").replace("\u00a0", " ")
+    time = hot_lines.time_of(kernel, line).replace("\u202f", " ").replace("\u00a0", " ")
     speed = theme.thousands(recordings.gflops(kernel, 4096, 4096, 4096).gflops).replace("\u202f", " ")
-    assert re.match(rf", \d+% of the predicted time\. {speed} GFLOPS at 4 096³, recorded on NVIDIA H200\.$", told)
+    assert re.match(rf", \d+% of the predicted time\. {speed} GFLOPS at 4 096³, recorded on NVIDIA H200\.$", time)
     other = hot_lines.time_of(kernel.replace(BM=32, BN=32, TM=4, TN=4), line)
     assert other.endswith("predicted for NVIDIA H200.")

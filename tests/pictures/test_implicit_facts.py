@@ -38,13 +38,13 @@ def test_patches_of_numpy_are_those_pixels():
 
 def test_a_warp_loads_what_lies_inside_the_image():
     kernel = run.simulated(n18.IMPLICIT.solved, "convolution")
-    found = pictures.warp_of_image(kernel, n18.IMPLICIT.problem)
-    assert (len(found.wanted), found.loads, found.sectors, found.k0) == (32, 28, 3, 16)
-    assert all(one.loaded == found.sizes.inside(*one.pixel[1:3]) for one in found.wanted)
+    warp = pictures.warp_of_image(kernel, n18.IMPLICIT.problem)
+    assert (len(warp.wanted), warp.loads, warp.sectors, warp.k0) == (32, 28, 3, 16)
+    assert all(element.loaded == warp.sizes.inside(*element.pixel[1:3]) for element in warp.wanted)
 
 
 def test_another_pixel_is_said():
-    slip = next(one for one in n18.IMPLICIT.wrong if one.version == "no_pad")
+    slip = next(slip for slip in n18.IMPLICIT.wrong if slip.version == "no_pad")
     kernel = run.simulated(n18.IMPLICIT.wrong_source(slip), "convolution")
     with pytest.raises(CannotTell, match="Lane 0 of warp 0 does not load"):
         pictures.warp_of_image(kernel, n18.IMPLICIT.problem)

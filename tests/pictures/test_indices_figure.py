@@ -11,7 +11,7 @@ from tests.pictures.figure_data import boxes_of
 
 
 def artists(figure: theme.Figure, label: str) -> list:
-    return [one for one in figure.axes[0].get_children() if one.get_label() == label]
+    return [artist for artist in figure.axes[0].get_children() if artist.get_label() == label]
 
 
 def block_ids(x: int, y: int, z: int) -> np.ndarray:
@@ -51,9 +51,9 @@ def test_a_block_too_large_to_read_is_refused_in_a_sentence():
 # --- the line of memory
 
 
-@pytest.mark.parametrize(("order", "place"), [("C", 2 * 5 + 1), ("F", 2 + 1 * 3)])
-def test_an_element_has_the_place_that_its_formula_gives(order, place):
-    assert layouts.places(3, 5, order)[2, 1] == place
+@pytest.mark.parametrize(("order", "expected"), [("C", 2 * 5 + 1), ("F", 2 + 1 * 3)])
+def test_an_element_has_the_place_that_its_formula_gives(order, expected):
+    assert layouts.places(3, 5, order)[2, 1] == expected
 
 
 def test_ribbon_shows_memory_order_in_the_rows_colours():
@@ -62,7 +62,7 @@ def test_ribbon_shows_memory_order_in_the_rows_colours():
     by_row = [tuple(colour) for colour in row_major.get_facecolors()]
     by_column = [tuple(colour) for colour in column_major.get_facecolors()]
     assert len(set(by_row[:5])) == 1 and len(set(by_row)) == 3
-    assert by_column == [by_row[5 * (place % 3)] for place in range(15)]
+    assert by_column == [by_row[5 * (index % 3)] for index in range(15)]
 
 
 def test_the_caption_counts_floats_to_the_next_row_and_column():

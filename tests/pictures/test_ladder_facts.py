@@ -24,7 +24,7 @@ def test_the_lines_are_the_recordings():
     data = ladder_of("NVIDIA H200", "ladder")
     rows = [row for row in recordings.load("NVIDIA H200", "ladder") if row.kernel in data.lines]
     assert sum(map(len, data.lines.values())) == len(rows)
-    assert list(data.lines) == [one.name for one in (*LADDER, UPPER[-1])]
+    assert list(data.lines) == [kernel.name for kernel in (*LADDER, UPPER[-1])]
     for row in rows[::7]:
         assert data.at((row.M, row.N, row.K))[row.kernel].gflops == row.gflops
     assert data.peak_gflops == devices.get("H200").peak_fp32_gflops

@@ -25,7 +25,7 @@ def plot(drawn):
 
 
 def line(drawn, label: str):
-    return next(one for one in plot(drawn).lines if one.get_label() == label)
+    return next(line for line in plot(drawn).lines if line.get_label() == label)
 
 
 def test_each_kernel_is_a_line_of_its_measurements_by_size(data):
@@ -91,8 +91,12 @@ def test_columns_name_the_fastest_of_each_shape(data):
 def test_no_column_number_lies_on_a_bar_or_on_cublass_mark(data):
     axes = ladder_columns_figure(data, [(256,) * 3, (512,) * 3], "two").axes[0]
     shares = [text.get_position()[0] for text in axes.texts if text.get_text().endswith("%")]
-    drawn = [one for one in axes.collections if one.get_label().startswith("bar") or one.get_label() == "cuBLAS"]
-    ends = [path.vertices[:, 0].max() for one in drawn for path in one.get_paths()]
+    drawn = [
+        collection
+        for collection in axes.collections
+        if collection.get_label().startswith("bar") or collection.get_label() == "cuBLAS"
+    ]
+    ends = [path.vertices[:, 0].max() for collection in drawn for path in collection.get_paths()]
     for right in set(shares):
         assert all(not right - 55 < end <= right for end in ends)
 

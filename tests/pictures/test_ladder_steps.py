@@ -28,7 +28,7 @@ def test_the_ladder_ends_at_58_tflops_from_4096_on():
 
 def test_each_rung_but_the_last_is_a_small_change():
     marks = [[line.mark for line in steps.diff_of(kernel).lines] for kernel in UPPER[:-1]]
-    assert max(one.count("+") for one in marks) < 80
+    assert max(mark.count("+") for mark in marks) < 80
 
 
 def test_no_file_of_the_ladder_is_longer_than_400_lines():

@@ -33,9 +33,9 @@ def test_only_adjacent_lanes_are_joined_by_a_line():
 def test_a_lane_that_stands_nowhere_is_left_out():
     lanes = ROWS.lanes.copy()
     lanes[3, 2] = NO_LANE
-    one = LaneMap("mine", lanes)
-    assert not one.shared(1, axis=0)
-    assert "share neither" in warp_maps_figure([one], "maps").caption
+    lane_map = LaneMap("mine", lanes)
+    assert not lane_map.shared(1, axis=0)
+    assert "share neither" in warp_maps_figure([lane_map], "maps").caption
 
 
 def test_maps_that_do_not_fit_are_refused():

@@ -31,5 +31,5 @@ def test_loads_pinned_by_ptx_stand_further_from_their_use(median):
 
 @pytest.mark.parametrize(("near", "far"), [("padded", "swizzled"), ("vectorized", "vectorized_ptx")])
 def test_loads_further_from_their_use_wait_less_on_an_h200(near, far, median):
-    one, other = (states(name, 2048).waiting("short_scoreboard") for name in (near, far))
-    assert other < 0.7 * one and median[far] > median[near]
+    near_wait, other = (states(name, 2048).waiting("short_scoreboard") for name in (near, far))
+    assert other < 0.7 * near_wait and median[far] > median[near]

@@ -23,18 +23,18 @@ def words(drawn):
 
 def labelled(drawn, label):
     """The boxes with a label, as (left, top, right, bottom)."""
-    found = [one for one in drawn.axes[0].collections if one.get_label() == label]
-    return [tuple(one.get_paths()[0].get_extents().extents) for one in found]
+    drawn_parts = [collection for collection in drawn.axes[0].collections if collection.get_label() == label]
+    return [tuple(part.get_paths()[0].get_extents().extents) for part in drawn_parts]
 
 
 def test_each_memory_is_nearer_and_faster_than_the_one_below_it(h200):
-    assert tuple(one.level for one in h200.memories) == PLACES
+    assert tuple(memory.level for memory in h200.memories) == PLACES
     for far, near in zip(h200.memories, h200.memories[1:], strict=False):
         assert near.latency < far.latency and near.bytes_per_cycle > far.bytes_per_cycle
 
 
 def test_schedulers_model_has_the_measured_latencies(h200):
-    measured = {place: h200.memory(place).latency for place in ("shared", "hbm")}
+    measured = {level: h200.memory(level).latency for level in ("shared", "hbm")}
     assert measured == {"shared": latency.SHARED.cycles, "hbm": latency.GLOBAL.cycles}
 
 
@@ -53,8 +53,8 @@ def test_registers_cannot_bring_three_new_operands_a_cycle(h200):
 
 def test_the_ways_are_as_wide_as_the_floats_that_pass_them(h200):
     ways = labelled(machine_figure(h200), "way")
-    floats = [h200.floats_per_cycle(h200.memory(place)) for place in reversed(PLACES)]
-    assert [right - left for left, _, right, _ in ways] == pytest.approx([A_FLOAT * one for one in floats])
+    floats = [h200.floats_per_cycle(h200.memory(level)) for level in reversed(PLACES)]
+    assert [right - left for left, _, right, _ in ways] == pytest.approx([A_FLOAT * count for count in floats])
 
 
 def test_the_picture_names_sizes_and_owners(h200):
@@ -91,16 +91,15 @@ def test_one_place_can_be_both(h200):
 def test_the_bar_is_as_long_as_the_shares_of_cublas():
     drawn = course.here("03")
     before, now = (labelled(drawn, f"bar {which}")[0] for which in ("before", "now"))
-    found = [recordings.gflops(get(name, block_x=32, block_y=8), 2048, 2048, 2048) for name in ("naive", "coalesced")]
+    speeds = [recordings.gflops(get(name, block_x=32, block_y=8), 2048, 2048, 2048) for name in ("naive", "coalesced")]
     longer = (now[2] - now[0]) / (before[2] - before[0])
-    assert longer == pytest.approx(found[1].of_cublas / found[0].of_cublas, rel=1e-3)
+    assert longer == pytest.approx(speeds[1].of_cublas / speeds[0].of_cublas, rel=1e-3)
     assert any(
-        one.startswith("naive 1\u202f% → coalesced 15\u202f% of cuBLAS's speed (M = N = K = 2048, ")
-        for one in words(drawn)
+        word.startswith("naive 1\u202f% → coalesced 15\u202f% of cuBLAS (M = N = K = 2048, ") for word in words(drawn)
     )
 
 
-@pytest.mark.parametrize("number", [one.number for one in plan.course().notebooks if one.now])
+@pytest.mark.parametrize("number", [notebook.number for notebook in plan.course().notebooks if notebook.now])
 def test_every_notebooks_words_fit_on_two_lines_in_the_picture(number):
     drawn = course.here(number)
     assert drawn.texts[0].get_text().count("\n") <= 1

@@ -9,12 +9,12 @@ from helpers.pictures.mix.figure import mix_figure
 
 
 def test_the_parts_add_up_to_the_instructions_that_were_issued():
-    found, recorded = mix("block_tile_2d"), states("block_tile_2d", 2048)
+    counted, recorded = mix("block_tile_2d"), states("block_tile_2d", 2048)
     fmas = 2048**3 / 32
-    assert list(found.parts) == [*PIPES, OTHER] and min(found.parts.values()) >= 0
-    assert found.parts["lsu"] == recorded.metrics["smsp__inst_executed_pipe_lsu.sum"] / fmas
+    assert list(counted.parts) == [*PIPES, OTHER] and min(counted.parts.values()) >= 0
+    assert counted.parts["lsu"] == recorded.metrics["smsp__inst_executed_pipe_lsu.sum"] / fmas
     issued = recorded.issuing * recorded.metrics["smsp__cycles_active.avg"] * 4 * 132 / fmas
-    assert found.total == pytest.approx(issued)
+    assert counted.total == pytest.approx(issued)
 
 
 def test_each_tiled_fma_is_one_ffma_and_each_element_adds_one():

@@ -72,10 +72,10 @@ def test_a_full_sm_is_called_full():
 
 def test_the_staircase_is_the_model_at_every_number_of_registers():
     data = filled(256, 96, 8192)
-    line = next(one for one in occupancy_figure(data).axes[1].lines if one.get_label() == "staircase")
+    line = next(line for line in occupancy_figure(data).axes[1].lines if line.get_label() == "staircase")
     expected = [100 * occupancy(H200, 256, registers, 8192).fraction for registers in range(1, 256)]
     assert line.get_ydata().tolist() == expected
-    here = next(one for one in occupancy_figure(data).axes[1].lines if one.get_label() == "here")
+    here = next(line for line in occupancy_figure(data).axes[1].lines if line.get_label() == "here")
     assert (here.get_xdata()[0], here.get_ydata()[0]) == (96, 25.0)
 
 

@@ -21,30 +21,30 @@ from helpers.pictures.operands.facts import BLOCK, SOURCE, Member, moved
     ],
 )
 def test_a_request_touches_the_sectors_of_its_rows(member, sectors):
-    assert [one.request.sectors for one in moved(member).operands] == sectors
+    assert [operand.request.sectors for operand in moved(member).operands] == sectors
 
 
 def test_lanes_stand_inside_the_drawn_tile():
     for member in (Member(op_a="T"), Member(op_b="T", gap=3), Member(op_b="T", along_memory=False)):
-        for one in moved(member).operands:
-            row, column, rows, columns = one.tile
-            lanes = one.lanes
+        for operand in moved(member).operands:
+            row, column, rows, columns = operand.tile
+            lanes = operand.lanes
             assert (
                 len(lanes) == 32 and (lanes >= (row, column)).all() and (lanes < (row + rows, column + columns)).all()
             )
 
 
 def test_a_second_kernel_moves_c_twice_more():
-    fused, apart = (moved(Member(epilogue=2, fused=one)) for one in (True, False))
+    fused, apart = (moved(Member(epilogue=2, fused=is_fused)) for is_fused in (True, False))
     assert apart.launches == 2
     assert apart.stored - fused.stored == apart.loaded - fused.loaded == 4 * facts.M * facts.N
 
 
 def test_a_batch_with_one_b_needs_it_once():
-    own, shared = (moved(Member(products=3, shared=one)) for one in (False, True))
+    own, shared = (moved(Member(products=3, shared=is_shared)) for is_shared in (False, True))
     assert own.needed - shared.needed == 2 * 4 * facts.K * facts.N
     assert own.loaded == shared.loaded
-    assert [[one.sheets for one in both.operands] for both in (own, shared)] == [[3, 3, 3], [3, 1, 3]]
+    assert [[operand.sheets for operand in both.operands] for both in (own, shared)] == [[3, 3, 3], [3, 1, 3]]
 
 
 @pytest.mark.parametrize("member", [Member(), Member("T", "T", 3), Member("N", "T", 0, 1, False, False)])
@@ -73,6 +73,6 @@ def test_the_caption_counts_launches_and_bytes():
 
 
 def test_the_explorer_draws_what_its_controls_say():
-    one = explorer.explore(op_b="N", gap=0)
-    one.gap.value, one.op_b.value, one.along.value = 4, "T", False
-    assert one.member == Member("N", "T", 4, 1, False, False, 0)
+    widgets = explorer.explore(op_b="N", gap=0)
+    widgets.gap.value, widgets.op_b.value, widgets.along.value = 4, "T", False
+    assert widgets.member == Member("N", "T", 4, 1, False, False, 0)

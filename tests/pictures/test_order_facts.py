@@ -27,9 +27,9 @@ extern "C" __global__ void k(const float *A, const float *B, float *C) {
 def recording():
     kernel = gpusim.RawModule(code=SOURCE).get_function("k")
     A, B, C = (np.ones(size, np.float32) for size in (128, 64, 64))
-    with gpusim.record(level="ptx") as found:  # loads and stores in the order of the source
+    with gpusim.record(level="ptx") as recording:  # loads and stores in the order of the source
         kernel((1,), (64,), (A, B, C))
-    return found
+    return recording
 
 
 def test_events_are_the_warps_loads_stores_and_reads_in_order(recording):

@@ -150,11 +150,11 @@ def test_foreign_kernel_with_rows_on_x_is_shown_as_launched(name, launch):
 
 
 def test_tile_row_axis_and_depth_follow_from_what_blocks_do():
-    found = own_kernels.taken(OwnKernel(ROWS_ON_X, "rows_on_x<32>", 1024, shape=(128, 64, 96)))
-    assert (found.tile, found.rows_along, found.depth) == ((32, 32), "x", 32)
-    assert found.blocks(128, 64) == (4, 2, 1)
-    told = OwnKernel(ROWS_ON_X, "rows_on_x<32>", 1024, (64, 32), shape=(128, 64, 96))
-    assert own_kernels.taken(told) is told
+    kernel = own_kernels.taken(OwnKernel(ROWS_ON_X, "rows_on_x<32>", 1024, shape=(128, 64, 96)))
+    assert (kernel.tile, kernel.rows_along, kernel.depth) == ((32, 32), "x", 32)
+    assert kernel.blocks(128, 64) == (4, 2, 1)
+    with_tile = OwnKernel(ROWS_ON_X, "rows_on_x<32>", 1024, (64, 32), shape=(128, 64, 96))
+    assert own_kernels.taken(with_tile) is with_tile
 
 
 def test_thread_map_has_rows_on_blockidx_x_and_the_shapes_k():
@@ -193,9 +193,9 @@ def test_transposition_is_mapped_by_stores_and_keeps_arrays():
     IN[:] = np.arange(IN.size).reshape(IN.shape)
     explorer = thread_map.explore(FLIP)
     assert explorer.controls == (explorer.block, explorer.thread) and explorer.block.max == 8
-    found = map_of(explorer.choice.launch)
-    assert (found.array, found.shape, found.uncomputed) == ("out", (48, 40), 0)
-    assert found.owner_block[16, 0] == 1 and found.owner_block[0, 16] == 3
+    mapped = map_of(explorer.choice.launch)
+    assert (mapped.array, mapped.shape, mapped.uncomputed) == ("out", (48, 40), 0)
+    assert mapped.owner_block[16, 0] == 1 and mapped.owner_block[0, 16] == 3
     loads = [access.name for access in first_accesses(run.record(explorer.choice.launch))]
     assert loads == ["load of in", "store of out"] and not OUT.any()
 
@@ -265,13 +265,13 @@ def test_kernel_has_its_own_name_block_and_tile_by_default():
     assert OwnKernel.of(TILED).tile == TILED.tile and OwnKernel.of(TILED).depth == 8
 
 
-ONE, TWO = (
+FIRST, TWO = (
     f"__global__ void __launch_bounds__(32) {name}(float *x) {{ x[0] = sqrtf(1.0f); }}" for name in ("one", "two")
 )
 
 
 def test_only_kernel_needs_no_name_and_declarations_do_not_count():
-    assert OwnKernel(f"__global__ void two(float *x);\n__device__ int g() {{ return 1; }}\n{ONE}").entry == "one"
+    assert OwnKernel(f"__global__ void two(float *x);\n__device__ int g() {{ return 1; }}\n{FIRST}").entry == "one"
 
 
 def test_ladder_kernel_keeps_the_axis_that_runs_down_its_rows():
@@ -284,10 +284,10 @@ def test_ladder_kernel_keeps_the_axis_that_runs_down_its_rows():
     [
         ({"source": ""}, "source is ''; it must be the text of a CUDA C++ program."),
         ({"entry": None}, "entry is None; it must be the text of a kernel's name"),
-        ({"source": f"{ONE}{TWO}", "entry": ""}, "entry was left out, and the source has one, two: say which one"),
+        ({"source": f"{FIRST}{TWO}", "entry": ""}, "entry was left out, and the source has one, two: say which one"),
         ({"source": "int f(int x) { return x; }", "entry": ""}, "entry was left out, and the source shows no kernel"),
         (
-            {"source": f"template <int T>{ONE}", "entry": ""},
+            {"source": f"template <int T>{FIRST}", "entry": ""},
             "one is a template: say its arguments, too, as in entry='one<",
         ),
         ({"block": (0, 4)}, "block is (0, 4); 0 is no whole number of at least 1."),

@@ -11,9 +11,9 @@ def test_every_patch_is_drawn(monkeypatch):
 
 
 def test_edges_grow_with_the_side_and_the_patch_with_its_square():
-    one, large = patch.patch(1, 1), patch.patch(64, 64)
-    assert (one.floats, one.fmas, large.floats, large.fmas) == (2, 1, 128, 4096)
-    assert one.roof == pytest.approx(0.25 * 4800) and large.roof == pytest.approx(16 * 4800, rel=0.2)
+    small, large = patch.patch(1, 1), patch.patch(64, 64)
+    assert (small.floats, small.fmas, large.floats, large.fmas) == (2, 1, 128, 4096)
+    assert small.roof == pytest.approx(0.25 * 4800) and large.roof == pytest.approx(16 * 4800, rel=0.2)
 
 
 def test_the_caption_says_what_memory_allows():

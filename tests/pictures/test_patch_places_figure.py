@@ -10,7 +10,7 @@ BLOCKS = (Block(), Block(rows=4, columns=8, depth=2, tall=2, wide=2))
 @pytest.mark.parametrize("block", BLOCKS)
 def test_together_the_threads_load_every_element_of_a_tile_once(block):
     for width, count in ((block.depth, block.rows * block.depth), (block.columns, block.columns * block.depth)):
-        loaded = [place for thread in range(block.threads) for place in block.loaded(thread, width, count)]
+        loaded = [element for thread in range(block.threads) for element in block.loaded(thread, width, count)]
         assert sorted(loaded) == [divmod(number, width) for number in range(count)]
 
 

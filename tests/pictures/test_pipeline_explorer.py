@@ -42,7 +42,7 @@ def test_a_slider_of_the_work_leaves_the_kernels_numbers():
 
 def test_every_kernel_of_the_list_says_how_many_buffers_it_has():
     explorer = pipeline.explore()
-    stages = {one.name: one.buffers for _, one in explorer.kernel.options if one is not None}
+    stages = {option.name: option.buffers for _, option in explorer.kernel.options if option is not None}
     assert stages == {
         "vectorized": 1,
         "double_buffered": 2,
@@ -75,18 +75,18 @@ def test_the_static_twin_compares_the_stages():
 def test_recorded_stages_show_their_speed_others_a_prediction():
     explorer = pipeline.explore()
 
-    def told():
+    def words_shown():
         explorer.complete()
         return explorer.stage.note.value
 
-    assert told() == "A model: no time here was measured."
+    assert words_shown() == "A model: no time here was measured."
     explorer.kernel.value = named(explorer, "async_copy")
     assert "instructions of async_copy" in explorer.stage.note.value
-    assert "with 3 stages at 4\u202f096³" in told() and "recorded on NVIDIA H200" in told()
+    assert "with 3 stages at 4\u202f096³" in words_shown() and "recorded on NVIDIA H200" in words_shown()
     explorer.stages.value = 4
-    assert "with 4 stages at 2\u202f048³" in told() and "GFLOPS, predicted for NVIDIA H200 (" in told()
+    assert "with 4 stages at 2\u202f048³" in words_shown() and "GFLOPS, predicted for NVIDIA H200 (" in words_shown()
     explorer.stages.value = 1
-    assert "STAGES must be at least 2" in told()
+    assert "STAGES must be at least 2" in words_shown()
     explorer.kernel.value = named(explorer, "ping_pong")
     explorer.stages.value = 4
-    assert told().startswith("A model: no time here was measured.")
+    assert words_shown().startswith("A model: no time here was measured.")

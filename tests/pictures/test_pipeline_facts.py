@@ -14,11 +14,11 @@ def test_work_is_what_one_more_k_block_adds_to_machine_code():
     depth, warps = kernel.params["BK"], kernel.threads // 32
     rows, columns = kernel.tile
     recordings = [run.record(kernel.launch(rows, columns, n * depth)) for n in (8, 9)]
-    more, less = (one.instructions() for one in reversed(recordings))
+    more, less = (recording.instructions() for recording in reversed(recordings))
     assert loop.work.copy + loop.work.store + loop.work.multiply == round((more - less) / warps)
     floats = depth * (rows + columns)
     assert loop.work.copy == floats // 4 // kernel.threads  # float4 loads
-    ffma = [one.instructions("FFMA") for one in recordings]
+    ffma = [recording.instructions("FFMA") for recording in recordings]
     assert loop.work.multiply > (ffma[1] - ffma[0]) / warps == kernel.params["TM"] * kernel.params["TN"] * depth
 
 

@@ -50,7 +50,7 @@ def test_the_lower_bars_are_the_steady_states():
     data = comparison(Pipeline(WORK, 2))
     idle = extents(pipeline_figure(data), "idle a block")
     steady = [steady_state(Pipeline(WORK, stages)) for stages in (1, 2, 3, 4)]
-    expected = [picture.BARS_WIDTH * one.idle / steady[0].cycles for one in steady]
+    expected = [picture.BARS_WIDTH * interval.idle / steady[0].cycles for interval in steady]
     assert (idle[:, 1] - idle[:, 0]).tolist() == pytest.approx(expected)
 
 

@@ -63,7 +63,7 @@ def test_scheduler_issues_for_one_warp_at_a_time_and_loses_none():
     for stages in (1, 2, 3, 4):
         result = run(stages, 250, warps=3)
         times = [(span.start, span.stop) for span in result.spans]
-        assert all(one[1] <= two[0] for one, two in zip(times, times[1:], strict=False))
+        assert all(earlier[1] <= later[0] for earlier, later in zip(times, times[1:], strict=False))
         busy = sum(stop - start for start, stop in times)
         assert busy == 3 * 8 * (110 + (20 if stages < 3 else 0))
         assert busy + sum(stop - start for start, stop in result.idle) == result.end
@@ -115,5 +115,5 @@ def test_one_buffer_adds_the_times_and_two_take_the_longer():
 
 
 def test_a_load_waits_until_its_buffer_has_been_multiplied():
-    one = ByHand(4, 4, 6, 2)
-    assert one.loads == (0, 4, 10, 16) and one.products == (4, 10, 16, 22)
+    model = ByHand(4, 4, 6, 2)
+    assert model.loads == (0, 4, 10, 16) and model.products == (4, 10, 16, 22)

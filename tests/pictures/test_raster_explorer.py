@@ -21,7 +21,7 @@ def test_every_setting_shows_a_picture(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("choice", "told"),
+    ("choice", "words"),
     [
         (raster.Choice(512, (128, 256), 1), "8 blocks: 1 turn, 6.1 % of 132 SMs busy; 43 FLOP per byte loaded."),
         (
@@ -31,8 +31,8 @@ def test_every_setting_shows_a_picture(monkeypatch):
         (raster.Choice(512, (64, 64), 1, devices.get("H20")), "64 blocks: 1 turn, 82.1 % of 78 SMs busy; 16 FLOP"),
     ],
 )
-def test_blocks_turns_and_bytes_are_counted(choice, told):
-    assert plain(raster.facts_of(choice)).startswith(told)
+def test_blocks_turns_and_bytes_are_counted(choice, words):
+    assert plain(raster.facts_of(choice)).startswith(words)
 
 
 def test_kernel_with_this_tile_and_order_has_its_recorded_speed():

@@ -9,10 +9,10 @@ from helpers.pictures.register_file.write_port import cycles
 
 def shown(registers):
     fmas = in_order(registers)
-    return queues_figure(fmas, queue(asked_of(one.text for one in fmas)), "queues")
+    return queues_figure(fmas, queue(asked_of(fma.text for fma in fmas)), "queues")
 
 
-def told(drawn):
+def words_of(drawn):
     return drawn.caption.replace("\u00a0", " ")
 
 
@@ -25,12 +25,12 @@ def test_each_operand_stands_once_under_a_bank_or_at_hand():
     places = {text.get_text(): text.get_position()[0] for text in drawn.axes[0].texts}
     assert words(drawn).count("R48") == 2  # asked for once, at hand once
     assert places["R17"] > places["R56"] and places["R57"] > places["R18"]
-    assert "2 FMAs lose no cycle" in told(drawn)
+    assert "2 FMAs lose no cycle" in words_of(drawn)
 
 
 def test_lost_cycles_stand_in_their_rows_and_in_the_caption():
     drawn = shown([(48, 56, 16), (48, 58, 18), (48, 60, 20)])
-    assert words(drawn).count("+1") == 3 and "3 FMAs lose 3 cycles" in told(drawn)
+    assert words(drawn).count("+1") == 3 and "3 FMAs lose 3 cycles" in words_of(drawn)
 
 
 @pytest.mark.parametrize("count", [0, SHOWN + 1])
@@ -43,7 +43,7 @@ def test_an_fma_that_waits_is_named_under_its_cycle():
     panels = [("Merged", cycles([0, 1] * 7, {4: True})), ("Not merged", cycles([0, 1] * 7, {4: False}))]
     drawn = ports_figure(panels, "ports")
     assert words(drawn).count("#4") == 2 + 1 + 1  # it waits twice, and is written once in each panel
-    assert told(drawn).startswith("FMAs lose 2 cycles (merged) and no cycle (not merged).")
+    assert words_of(drawn).startswith("FMAs lose 2 cycles (merged) and no cycle (not merged).")
 
 
 def test_no_situation_is_refused():

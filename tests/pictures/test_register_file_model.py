@@ -17,7 +17,7 @@ STRAIGHT = {  # what the exchange of neighbours in `stream_k` is, and what would
 
 
 def sass(*instructions):
-    return "\n".join(f"        /*{16 * i:04x}*/   {one} ;" for i, one in enumerate(instructions))
+    return "\n".join(f"        /*{16 * i:04x}*/   {instruction} ;" for i, instruction in enumerate(instructions))
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def sass(*instructions):
     ],
 )
 def test_an_fma_conflicts_if_one_bank_is_asked_twice(instructions, conflicts):
-    found = banks(sass(*instructions))
-    assert found.conflicts == conflicts
-    assert found.fmas == sum(one.startswith("FFMA") for one in instructions)
+    counted = banks(sass(*instructions))
+    assert counted.conflicts == conflicts
+    assert counted.fmas == sum(instruction.startswith("FFMA") for instruction in instructions)
 
 
 def test_without_fmas_the_share_is_nothing():
@@ -55,9 +55,9 @@ def test_model_takes_the_measured_cycles_but_the_loops_own(pattern):
 
 
 def test_what_two_fmas_in_a_row_have_in_common_stays_at_hand():
-    found = in_order([(48, 56, 16), (48, 57, 17), (49, 57, 21), (49, 56, 20)])
-    assert [one.keep for one in found] == [REUSE_A, REUSE_B, REUSE_A, 0]
-    assert asked_of(one.text for one in found) == ((3, 0), (0, 2), (0, 2), (2, 0))
+    fmas = in_order([(48, 56, 16), (48, 57, 17), (49, 57, 21), (49, 56, 20)])
+    assert [fma.keep for fma in fmas] == [REUSE_A, REUSE_B, REUSE_A, 0]
+    assert asked_of(fma.text for fma in fmas) == ((3, 0), (0, 2), (0, 2), (2, 0))
 
 
 def test_queue_shows_each_banks_debt_and_the_schedulers_stop():
@@ -90,8 +90,10 @@ def test_exchanged_neighbours_and_load_order_save_cycles():
     assert kernel.source.count(b_first + a_first) == 1
     other = kernel.source.replace(b_first + a_first, a_first + b_first)
     lost = [
-        (found := banks(compiler.disassemble(compiler.compile(text, kernel.entry, arch="sm_90", options=OPTIONS)))).lost
-        / found.fmas
+        (
+            counted := banks(compiler.disassemble(compiler.compile(text, kernel.entry, arch="sm_90", options=OPTIONS)))
+        ).lost
+        / counted.fmas
         for text in (kernel.source, other)
     ]
     assert lost[0] < 0.05 < 0.1 < lost[1]
@@ -103,9 +105,9 @@ def test_exchanged_neighbours_free_most_tuned_fmas_of_conflicts():
     for exchanged, straight in STRAIGHT.items():
         assert source.count(exchanged) == 1
         source = source.replace(exchanged, straight)
-    found = [
+    lost = [
         banks(compiler.disassemble(compiler.compile(text, kernel.entry, arch="sm_90", options=OPTIONS)))
         for text in (kernel.source, source)
     ]
-    assert found[0].fmas == found[1].fmas
-    assert found[0].share < 0.2 and found[1].share > 0.8
+    assert lost[0].fmas == lost[1].fmas
+    assert lost[0].share < 0.2 and lost[1].share > 0.8

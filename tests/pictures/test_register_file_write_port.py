@@ -28,18 +28,18 @@ def test_load_costs_the_cycles_without_a_free_write_port(sums, merged, lost):
 @pytest.mark.parametrize("sums", SUMS)
 @pytest.mark.parametrize("at", [0, 4, 5, 23])
 def test_every_register_is_written_once_and_no_port_takes_two(sums, merged, at):
-    found = cycles(SUMS[sums], {at: merged})
-    assert [one.fma for one in found if one.fma is not None] == list(range(24))
-    assert sorted(number for one in found for _, number in one.returned) == list(range(REGISTERS))
-    for one in found:
-        ports = [bank for bank, _ in one.returned] + ([one.bank] if one.bank is not None else [])
+    by_cycle = cycles(SUMS[sums], {at: merged})
+    assert [moment.fma for moment in by_cycle if moment.fma is not None] == list(range(24))
+    assert sorted(number for moment in by_cycle for _, number in moment.returned) == list(range(REGISTERS))
+    for cycle in by_cycle:
+        ports = [bank for bank, _ in cycle.returned] + ([cycle.bank] if cycle.bank is not None else [])
         assert len(set(ports)) == len(ports)
-        assert all(bank == number % 2 for bank, number in one.returned)
+        assert all(bank == number % 2 for bank, number in cycle.returned)
 
 
 def test_merged_load_returns_two_registers_a_cycle_then_one():
-    assert {len(one.returned) for one in cycles(IN_TURN, {4: True})} == {0, 2}
-    assert {len(one.returned) for one in cycles(IN_TURN, {4: False})} == {0, 1}
+    assert {len(cycle.returned) for cycle in cycles(IN_TURN, {4: True})} == {0, 2}
+    assert {len(cycle.returned) for cycle in cycles(IN_TURN, {4: False})} == {0, 1}
 
 
 def test_without_loads_nothing_waits():

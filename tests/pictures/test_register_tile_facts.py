@@ -32,8 +32,8 @@ def test_the_threads_patch_and_its_reads_are_those_of_the_kernel(data):
     ],
 )
 def test_recorded_loads_per_fma_are_those_of_the_formula(name, params, depth):
-    found = tile(get(name).replace(**params), 3, depth)
-    assert found.loads_per_fma == shared_loads_per_fma(*found.shape)
+    pieces = tile(get(name).replace(**params), 3, depth)
+    assert pieces.loads_per_fma == shared_loads_per_fma(*pieces.shape)
 
 
 def test_a_kernel_without_tiles_is_answered_in_a_sentence():

@@ -18,8 +18,8 @@ def data() -> RegisterTile:
 
 
 def boxes(drawn, label: str) -> int:
-    found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
-    return sum(len(artist.get_paths()) for artist in found)
+    artists = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
+    return sum(len(artist.get_paths()) for artist in artists)
 
 
 def test_the_caption_states_floats_fmas_and_their_quotient(data):
@@ -86,8 +86,8 @@ def test_what_a_step_reads_is_wide_enough_and_inside_the_tile(k):
         tuple(tuple([("A", row) for row in range(8)] + [("B", column) for column in range(8)]) for _ in range(8)),
     )  # fmt: skip
     axes = register_tile_figure(large, k).axes[0]
-    marks = next(one for one in axes.collections if one.get_label() == "column of A")
-    tiles = next(one for one in axes.collections if to_rgba(LIGHT["A"]) in one.get_facecolor())
+    marks = next(collection for collection in axes.collections if collection.get_label() == "column of A")
+    tiles = next(collection for collection in axes.collections if to_rgba(LIGHT["A"]) in collection.get_facecolor())
     x = np.array([path.vertices[:, 0] for path in marks.get_paths()])
     tile = tiles.get_paths()[0].vertices[:, 0]
     assert np.ptp(x) >= 4 and tile.min() - 0.01 <= x.min() and x.max() <= tile.max() + 0.01

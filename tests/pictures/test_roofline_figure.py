@@ -26,7 +26,7 @@ def said(data: Roofline, selected: str | None = None) -> str:
 
 
 def line(drawn, label: str):
-    return next(one for one in drawn.axes[1].lines if one.get_label() == label)
+    return next(line for line in drawn.axes[1].lines if line.get_label() == label)
 
 
 def test_the_roof_bends_where_memory_and_arithmetic_meet():
@@ -111,7 +111,8 @@ def test_three_steps_are_memory_arithmetic_and_the_lower():
     drawn = steps_figure(H200, {"vector": (4096, 1, 4096), "matrix": (4096, 4096, 4096)})
     memory, arithmetic, both = drawn.axes[1:]
     ends = [
-        next(one for one in axes.lines if one.get_label().startswith("shapes")).get_ydata() for axes in drawn.axes[1:]
+        next(line for line in axes.lines if line.get_label().startswith("shapes")).get_ydata()
+        for axes in drawn.axes[1:]
     ]
     assert ends[0] == pytest.approx([2400, 3.28e6], rel=0.01)
     assert ends[1] == pytest.approx([H200.peak_fp32_gflops] * 2)
@@ -122,7 +123,7 @@ def test_three_steps_are_memory_arithmetic_and_the_lower():
 
 
 def test_long_names_end_before_the_picture_the_ladders_are_whole():
-    assert [name for one in LADDER if (name := one.name) != picture._fitted(name, theme.TEXT)] == []
+    assert [name for kernel in LADDER if (name := kernel.name) != picture._fitted(name, theme.TEXT)] == []
     shown = picture._fitted("sgemm_shared_mem_block_of_somebody", theme.TEXT)
     assert shown.startswith("sgemm_share") and shown.endswith("…")
     assert picture.BOLDER * page.text_width(shown, theme.TEXT) < page.WIDTH - picture.NAMES_X

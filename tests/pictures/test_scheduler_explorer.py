@@ -43,7 +43,9 @@ def test_warps_row_shows_issue_wait_and_not_selected():
 @pytest.mark.parametrize("choice", [Choice(16, 1, 23), Choice(4, 2, 23), Choice(3, 1, 7), Choice(9, 1, 40)])
 def test_share_of_cycles_is_warps_times_ilp_by_latency(choice):
     issued = scheduler.timeline_of(choice).issued
-    assert len([who for who in issued if who >= 0]) / len(issued) == choice.warps * choice.independent / choice.latency
+    assert (
+        len([warp for warp in issued if warp >= 0]) / len(issued) == choice.warps * choice.independent / choice.latency
+    )
 
 
 def test_the_explorers_picture_keeps_its_height():

@@ -30,11 +30,11 @@ def test_double_buffered_stages_are_predicted_within_a_tenth(double):
 
 @pytest.mark.parametrize("kernel", stamps.KERNELS)
 def test_warps_take_stages_in_order_and_leave_barriers_together(kernel):
-    found = stages.recorded(kernel)
-    assert (np.diff(found.begins, axis=1) > 0).all()
-    for number in range(found.begins.shape[1] - 1):
-        if found.names[number % len(found.names)] == "barrier":
-            assert found.begins[:, number + 1].min() >= found.begins[:, number].max()
+    recorded = stages.recorded(kernel)
+    assert (np.diff(recorded.begins, axis=1) > 0).all()
+    for number in range(recorded.begins.shape[1] - 1):
+        if recorded.names[number % len(recorded.names)] == "barrier":
+            assert recorded.begins[:, number + 1].min() >= recorded.begins[:, number].max()
 
 
 def test_double_buffered_warp_waits_less_at_barriers(double):
@@ -43,7 +43,7 @@ def test_double_buffered_warp_waits_less_at_barriers(double):
 
 def test_the_picture_has_a_bar_for_each_stage_of_each_warp(double):
     drawn = stages_figure(double, "Two iterations", "A caption.")
-    assert len(marks.of(drawn)) == sum(one.begins[:, 1:].size for one in double)
+    assert len(marks.of(drawn)) == sum(stage.begins[:, 1:].size for stage in double)
 
 
 def test_changed_source_or_kernel_without_stamps_gets_a_sentence(monkeypatch):

@@ -25,7 +25,7 @@ def test_a_column_of_sentences_is_never_a_word_wide():
     page = Table(("name", "idea", "n"), (("a", "A sentence that is longer than a line of words may be.", "1"),), "All:",
                  words=frozenset({0, 1})).html()  # fmt: skip
     cells = re.findall(r'<td style="([^"]*)">', page)
-    assert ["min-width: 14em" in one for one in cells] == [False, True, False]
+    assert ["min-width: 14em" in cell for cell in cells] == [False, True, False]
 
 
 def test_threads_of_a_later_warp_are_counted_on():
@@ -35,8 +35,8 @@ def test_threads_of_a_later_warp_are_counted_on():
 
 
 def test_inactive_lanes_are_not_listed():
-    one = access("C", "st", LANES, active=LANES < 3)
-    assert len(address_rows(one, (32, 1), 1024)) == 3
+    partial = access("C", "st", LANES, active=LANES < 3)
+    assert len(address_rows(partial, (32, 1), 1024)) == 3
 
 
 def test_a_run_of_neighbours_is_folded_to_its_ends():

@@ -13,8 +13,8 @@ def part(name: str, rows: int, columns: int, lane: int = 0) -> Part:
 
 
 def artist(figure, label: str):
-    (found,) = [one for axes in figure.axes for one in axes.get_children() if one.get_label() == label]
-    return found
+    (artist,) = [child for axes in figure.axes for child in axes.get_children() if child.get_label() == label]
+    return artist
 
 
 def test_a_product_frames_what_the_lane_holds_and_counts_it():
@@ -22,8 +22,8 @@ def test_a_product_frames_what_the_lane_holds_and_counts_it():
     a.lane[3, 4] = b.lane[1, 1] = b.lane[5, 1] = 7
     figure = product_figure(a, b, c, 7, "a product")
     assert figure.caption == "Lane 7 brings 1 elements of A and 2 of B, and holds 0 of C."
-    framed = [one for one in figure.axes[0].get_children() if one.get_label() == "framed"]
-    assert sorted(len(one.get_paths()) for one in framed) == [1, 2]
+    framed = [artist for artist in figure.axes[0].get_children() if artist.get_label() == "framed"]
+    assert sorted(len(artist.get_paths()) for artist in framed) == [1, 2]
 
 
 def test_learners_map_is_framed_where_it_is_not_the_instructions():
@@ -33,16 +33,16 @@ def test_learners_map_is_framed_where_it_is_not_the_instructions():
     mine.lane[2, 3], mine.register[4, 5] = NO_LANE, 1
     figure = map_figure(mine, given, "maps")
     assert figure.caption.startswith("2\N{NO-BREAK SPACE}elements of 128")
-    framed = [one for one in figure.axes[0].get_children() if one.get_label() == "framed"]
-    assert [len(one.get_paths()) for one in framed] == [2, 2]
+    framed = [artist for artist in figure.axes[0].get_children() if artist.get_label() == "framed"]
+    assert [len(artist.get_paths()) for artist in framed] == [2, 2]
 
 
 def test_the_flipped_bit_is_framed_in_the_formats_that_have_it():
     fp32 = Row("FP32", "0 10000000 10010010000111111011011", 3.14, ("fraction", 9))
     rows = [fp32, Row("E4M3", "0 1000 101", 3.25, None)]
     figure = bits_figure(rows, "a number", "its bits")
-    (flipped,) = [one for one in figure.axes[0].get_children() if one.get_label() == "flipped"]
-    fraction = [one for one in figure.axes[0].get_children() if one.get_label() == "fraction"][0]
+    (flipped,) = [artist for artist in figure.axes[0].get_children() if artist.get_label() == "flipped"]
+    fraction = [artist for artist in figure.axes[0].get_children() if artist.get_label() == "fraction"][0]
     assert np.allclose(flipped.get_paths()[0].vertices[:4], fraction.get_paths()[9].vertices[:4])
 
 

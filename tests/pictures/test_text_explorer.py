@@ -42,7 +42,9 @@ def test_the_heat_is_what_was_recorded(level):
     assert sum(line.wavefronts for line in source.lines) == recording.total("wavefronts", "shared")
     store = next(line for line in source.lines if "As[a_k][a_row + y] =" in line.text)
     assert store.wavefronts == 8 * store.shared_requests
-    assert any(one.startswith("STS") for one in store.sass) and any(one.startswith("st.shared") for one in store.ptx)
+    assert any(line.startswith("STS") for line in store.sass) and any(
+        line.startswith("st.shared") for line in store.ptx
+    )
 
 
 def test_learners_kernel_comes_first_with_the_compilers_sentence():
@@ -69,9 +71,11 @@ def test_every_pair_of_kernels_shows_a_diff(monkeypatch):
 
 
 def test_padding_moves_the_stores_wavefronts_and_nothing_else():
-    found = diff.step_between(get("transposed"), get("padded"))
-    assert [(one.name, one.old, one.new) for one in found.moved] == [("shared stores: wavefronts", 9216, 2048)]
-    assert "simulated in machine code" in found.caption
+    step = diff.step_between(get("transposed"), get("padded"))
+    assert [(counter.name, counter.old, counter.new) for counter in step.moved] == [
+        ("shared stores: wavefronts", 9216, 2048)
+    ]
+    assert "simulated in machine code" in step.caption
 
 
 def test_explorer_begins_with_the_kernel_that_the_step_changes():

@@ -59,9 +59,9 @@ def test_long_caption_wraps_inside_the_picture_without_loss():
 
 
 def test_reserved_caption_lines_keep_the_height_the_same():
-    one = theme.Figure(1.0, "Short.", caption_lines=3)
+    figure = theme.Figure(1.0, "Short.", caption_lines=3)
     other = theme.Figure(1.0, CAPTION * 5, caption_lines=3)
-    assert one.css_size() == other.css_size()
+    assert figure.css_size() == other.css_size()
 
 
 def test_figure_is_freed_with_its_last_reference():
@@ -74,10 +74,10 @@ def test_figure_is_freed_with_its_last_reference():
     assert plt.get_fignums() == []
 
 
-@pytest.mark.parametrize(("one", "other", "ratio"), [("#000000", "#FFFFFF", 21), ("#767676", "#FFFFFF", 4.54)])
-def test_the_contrast_is_that_of_wcag(one, other, ratio):
-    assert theme.contrast(to_rgb(one), to_rgb(other)) == pytest.approx(ratio, abs=0.005)
-    assert theme.contrast(to_rgb(other), to_rgb(one)) == pytest.approx(ratio, abs=0.005)
+@pytest.mark.parametrize(("first", "other", "ratio"), [("#000000", "#FFFFFF", 21), ("#767676", "#FFFFFF", 4.54)])
+def test_the_contrast_is_that_of_wcag(first, other, ratio):
+    assert theme.contrast(to_rgb(first), to_rgb(other)) == pytest.approx(ratio, abs=0.005)
+    assert theme.contrast(to_rgb(other), to_rgb(first)) == pytest.approx(ratio, abs=0.005)
 
 
 MARKS = (theme.A, theme.B, theme.C, theme.WARP, theme.TROUBLE, theme.REFERENCE, theme.SPEED)

@@ -53,5 +53,5 @@ def test_the_static_twin_shows_the_reuse():
 def test_speed_of_a_tile_is_shown_where_it_may_be_known():
     assert tile_phases.explore(tile=32).later() is None
     speed = theme.thousands(recordings.gflops(get("shared_memory"), 4096, 4096, 4096).gflops)
-    told = tile_phases.explore(tile=32, speeds=True).later()()
-    assert told == f"4\u202f096³: {speed} GFLOPS, recorded on NVIDIA H200."
+    note = tile_phases.explore(tile=32, speeds=True).later()()
+    assert note == f"4\u202f096³: {speed} GFLOPS, recorded on NVIDIA H200."

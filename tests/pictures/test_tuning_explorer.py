@@ -28,7 +28,7 @@ def test_settings_show_picture_or_sentence_and_free_figures(monkeypatch):
 
 
 def test_prediction_needs_only_the_space_a_speed_a_measurement(searched):
-    legal, every = (sum(not one.broken for one in landscape.space()), len(landscape.space()))
+    legal, every = (sum(not configuration.broken for configuration in landscape.space()), len(landscape.space()))
     counts = f"{legal} of {every:,} configurations are legal".replace(",", "\u202f")
     assert picture_of(Choice(H200, measure="intensity", size=4096)).caption.startswith(counts)
     assert picture_of(Choice(H200, measure="gflops", size=4096)).caption.startswith(
@@ -67,8 +67,8 @@ def test_without_a_search_the_speed_is_answered_in_a_sentence():
 
 
 def test_unsearched_spaces_are_predicted_given_constants():
-    told = picture_of(Choice(devices.get("NVIDIA H100 80GB HBM3"), measure="speed")).caption
-    assert "Predicted, not measured: the best has" in told and "GFLOPS" in told
+    caption = picture_of(Choice(devices.get("NVIDIA H100 80GB HBM3"), measure="speed")).caption
+    assert "Predicted, not measured: the best has" in caption and "GFLOPS" in caption
     with pytest.raises(
         CannotShow, match="No speed is predicted for the NVIDIA RTX A6000.*NVIDIA H100.* or NVIDIA H200"
     ):

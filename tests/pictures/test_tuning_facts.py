@@ -25,23 +25,25 @@ def test_cell_is_the_best_over_all_other_parameters():
 
 def test_legal_is_what_the_kernels_rules_allow():
     data = landscape.landscape_of(H200)
-    for one in data.configurations[:: len(data.configurations) // 60]:
-        if one.broken:
+    for configuration in data.configurations[:: len(data.configurations) // 60]:
+        if configuration.broken:
             with pytest.raises(ValueError, match="Found BM"):
-                get(landscape.KERNEL).replace(**one.params)
+                get(landscape.KERNEL).replace(**configuration.params)
         else:
-            assert one.predicted == predict(H200, get(landscape.KERNEL).replace(**one.params))
+            assert configuration.predicted == predict(H200, get(landscape.KERNEL).replace(**configuration.params))
     assert 0 < len(data.legal) < len(data.configurations)
 
 
 def test_speeds_come_from_the_recorded_search(searched):
     data = landscape.landscape_of(H200, 4096)
     assert data.source == "recorded on NVIDIA H200 by the search, cost of a launch included"
-    found = {
-        one.params["BM"] * one.params["BN"]: one.gflops for one in data.legal if one.gflops and one.params["BK"] == 8
+    best = {
+        configuration.params["BM"] * configuration.params["BN"]: configuration.gflops
+        for configuration in data.legal
+        if configuration.gflops and configuration.params["BK"] == 8
     }
-    assert found == {128 * 256: SEARCH[0].gflops, 128 * 128: SEARCH[1].gflops}
-    assert any(one.params["BK"] == 64 for one in data.legal)
+    assert best == {128 * 256: SEARCH[0].gflops, 128 * 128: SEARCH[1].gflops}
+    assert any(configuration.params["BK"] == 64 for configuration in data.legal)
     assert len(data.configurations) == len(landscape.space()) + 1
 
 

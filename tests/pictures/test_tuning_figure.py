@@ -37,8 +37,8 @@ def test_dots_are_coloured_by_limiter_at_the_height_of_speed():
     dots = landscape_figure(MEASURED, "BM", "WM", "gflops").axes[1]
     rings = {line.get_label(): line.get_ydata().tolist() for line in dots.lines[-2:]}
     assert rings == {"first guess": [1000.0], "best": [3000.0]}
-    found = {line.get_label(): (line.get_color(), sorted(line.get_ydata())) for line in dots.lines[:-2]}
-    assert found == {
+    by_label = {line.get_label(): (line.get_color(), sorted(line.get_ydata())) for line in dots.lines[:-2]}
+    assert by_label == {
         "registers": (theme.WARP, [1000.0, 3000.0]),
         "warps": (theme.C, [1500.0]),
         "spills": (theme.TROUBLE, [2000.0]),
@@ -79,10 +79,10 @@ def test_without_measurements_legal_cells_are_empty():
 
 
 def test_the_rule_that_forbids_most_is_quoted():
-    told = f"Forbids most, 2: “{RULE}”"
-    assert told in [text.get_text() for text in landscape_figure(MEASURED, "BM", "WM", "intensity").axes[0].texts]
+    said = f"Forbids most, 2: “{RULE}”"
+    assert said in [text.get_text() for text in landscape_figure(MEASURED, "BM", "WM", "intensity").axes[0].texts]
     searched = landscape_figure(MEASURED, "BM", "WM", "gflops")
-    assert told not in [text.get_text() for text in searched.axes[0].texts]  # a search looks in another space
+    assert said not in [text.get_text() for text in searched.axes[0].texts]  # a search looks in another space
 
 
 def test_an_axis_cannot_be_both():

@@ -11,25 +11,25 @@ KERNEL = get("warptiled").replace(BM=128, BN=128, BK=8, WM=64, WN=32, TM=8, TN=8
 
 
 def test_the_numbers_of_one_configuration_by_hand():
-    found = predict(H200, KERNEL)
-    assert found.registers == 8 * 8 + 2 * (8 + 8) + OTHER_REGISTERS
-    assert found.intensity == 2 * 128 * 128 * 8 / (4 * 8 * (128 + 128)) == 32
-    assert found.floats_a_fma == (64 + 32) / (64 * 32)
-    assert (found.limiter, found.occupancy) == ("registers", 1 * 8 / 64)
+    prediction = predict(H200, KERNEL)
+    assert prediction.registers == 8 * 8 + 2 * (8 + 8) + OTHER_REGISTERS
+    assert prediction.intensity == 2 * 128 * 128 * 8 / (4 * 8 * (128 + 128)) == 32
+    assert prediction.floats_a_fma == (64 + 32) / (64 * 32)
+    assert (prediction.limiter, prediction.occupancy) == ("registers", 1 * 8 / 64)
 
 
 def test_launch_bounds_take_registers_away():
-    found = predict(H200, KERNEL.replace(BLOCKS=4))
-    assert found.registers == 65536 // (4 * 256) and found.spills
-    assert found.limiter == "spills"
+    prediction = predict(H200, KERNEL.replace(BLOCKS=4))
+    assert prediction.registers == 65536 // (4 * 256) and prediction.spills
+    assert prediction.limiter == "spills"
     assert not predict(H200, KERNEL.replace(BLOCKS=2)).spills
     assert predict(H200, KERNEL.replace(BLOCKS=2)).registers == 128
 
 
 def test_many_stages_make_shared_memory_the_limit():
-    found = predict(H200, KERNEL.replace(BK=32, STAGES=4, BLOCKS=2))
-    assert found.result.limits["shared"] == 1 < found.result.limits["registers"]
-    assert found.limiter == "shared"
+    prediction = predict(H200, KERNEL.replace(BK=32, STAGES=4, BLOCKS=2))
+    assert prediction.result.limits["shared"] == 1 < prediction.result.limits["registers"]
+    assert prediction.limiter == "shared"
     assert predict(devices.get("RTX A6000"), KERNEL.replace(BK=32, STAGES=4)).limiter == "nothing fits"
 
 

@@ -36,14 +36,16 @@ def test_misaligned_copy_is_refused_with_the_byte_in_the_caption():
 
 def test_the_machine_code_is_the_compilers():
     compiled = compiler.compile(COPY_SOURCE, "copy_row<float4, false>", options=("-std=c++17",))
-    (load,) = [one for one in compiler.sass_by_line(compiled)[LOAD_LINE] if one.startswith("LDG")]
+    (load,) = [
+        instruction for instruction in compiler.sass_by_line(compiled)[LOAD_LINE] if instruction.startswith("LDG")
+    ]
     texts = [text.get_text() for text in vector_width.picture_of(WIDTHS[-1], Copy()).axes[0].texts]
     assert load in texts and load.startswith("LDG.E.128")
 
 
 def test_what_a_line_costs_is_what_was_recorded():
     launch = bank_board.shown(get("transposed"))
-    fragment = next(one for one in lines_of(launch) if "b_frag" in one.text)
+    fragment = next(line for line in lines_of(launch) if "b_frag" in line.text)
     rows = run.record(launch).requests(line=fragment.line)
     caption = vector_width.picture_of_line(launch, fragment).caption.replace("\u00a0", " ")
     assert caption == (
@@ -55,7 +57,7 @@ def test_what_a_line_costs_is_what_was_recorded():
 def test_a_learners_kernel_comes_first():
     explorer = vector_width.explore(OWN)
     assert shown(explorer) == "picture"
-    assert [one.line for _, one in explorer.line.options] == [4]
+    assert [option.line for _, option in explorer.line.options] == [4]
     caption = vector_width.picture_of_line(bank_board.shown(OWN), explorer.line.value).caption.replace("\u00a0", " ")
     assert caption.endswith("2 requests, 12 sectors.")
 

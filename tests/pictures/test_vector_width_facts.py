@@ -30,10 +30,14 @@ def test_only_memory_instructions_of_the_line_are_kept():
         ]
     }
     sass = {2: ["LDC R1, c[0x0][0x28]", "@!P5 LDG.E R18, [R2.64]", "FADD R1, R2, R3", "LDGSTS.E [R1], [R2.64]"]}
-    found = line_code(SOURCE, 2, ptx, sass)
-    assert found.text == "c[i] = a[i];"
-    assert [opcode(one) for one in found.ptx] == ["ld.global.nc.f32", "st.shared.v4.f32", "cp.async.ca.shared.global"]
-    assert [opcode(one) for one in found.sass] == ["LDG.E", "LDGSTS.E"]
+    code = line_code(SOURCE, 2, ptx, sass)
+    assert code.text == "c[i] = a[i];"
+    assert [opcode(instruction) for instruction in code.ptx] == [
+        "ld.global.nc.f32",
+        "st.shared.v4.f32",
+        "cp.async.ca.shared.global",
+    ]
+    assert [opcode(instruction) for instruction in code.sass] == ["LDG.E", "LDGSTS.E"]
     assert line_code(SOURCE, 1, ptx, sass).sass == ()
 
 
@@ -59,7 +63,7 @@ def test_the_array_of_a_line_is_the_one_it_names():
 
 def test_what_a_line_costs_is_what_was_recorded():
     launch = get("transposed").launch(256, 256, 16)
-    fragment = next(one for one in lines_of(launch) if "b_frag" in one.text)
+    fragment = next(line for line in lines_of(launch) if "b_frag" in line.text)
     rows = run.record(launch).requests(line=fragment.line)
     way = cost_of_line(launch, fragment.line)
     assert (way.requests, way.cost, way.unit) == (len(rows), rows["wavefronts"].sum(), "wavefronts")

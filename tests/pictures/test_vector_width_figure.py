@@ -22,8 +22,8 @@ def texts(drawn) -> list[str]:
 
 
 def lengths(drawn, label: str) -> list[float]:
-    found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
-    return [float(np.ptp(path.vertices[:, 0])) for artist in found for path in artist.get_paths()]
+    artists = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
+    return [float(np.ptp(path.vertices[:, 0])) for artist in artists for path in artist.get_paths()]
 
 
 def test_opcodes_are_counted():
@@ -62,7 +62,7 @@ def test_a_refused_way_has_its_reason_in_the_caption_and_no_bar():
 def test_every_instruction_is_written_or_counted_as_left_out():
     many = LineCode(2, "x", tuple(f"ld.shared.f32 %f{n}, [%r1]" for n in range(64)), ("LDS.128 R1, [R2]",) * 3)
     written = texts(vector_width_figure([many], WAYS[:1], 0, "t"))
-    shown = [one for one in written if one.startswith("ld.shared")]
+    shown = [text for text in written if text.startswith("ld.shared")]
     assert f"… and {64 - len(shown)} more" in written
     assert written.count("LDS.128 R1, [R2]") == 3
 

@@ -40,29 +40,29 @@ def floats(size: int) -> np.ndarray:
 @pytest.mark.table(keep=3)
 @pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.rule)
 def test_the_slow_kernel_of_a_pair_has_its_cause_and_no_other(pair: Pair):
-    assert [(one.rule, one.line) for one in slow(pair.rule).causes] == [(pair.rule, pair.line)]
+    assert [(cause.rule, cause.line) for cause in slow(pair.rule).causes] == [(pair.rule, pair.line)]
 
 
 @pytest.mark.table(keep=3)
 @pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.rule)
 def test_the_mended_kernel_of_a_pair_has_no_cause(pair: Pair):
-    found = profile.profile(captured(pair.mended))
-    assert found.causes == ()
-    assert found.prediction.ms < 0.75 * slow(pair.rule).prediction.ms
+    profiled = profile.profile(captured(pair.mended))
+    assert profiled.causes == ()
+    assert profiled.prediction.ms < 0.75 * slow(pair.rule).prediction.ms
 
 
 @pytest.mark.table(keep=3)
 @pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.rule)
 def test_recorded_times_of_a_pair_are_as_the_page_says(pair: Pair):
-    found = slow(pair.rule)
-    rows = recordings.raw(found.prediction.gpu, SUITE)["rows"]
-    (row,) = (one for one in rows if one["rule"] == pair.rule)
+    profiled = slow(pair.rule)
+    rows = recordings.raw(profiled.prediction.gpu, SUITE)["rows"]
+    (row,) = (row for row in rows if row["rule"] == pair.rule)
     (before, *_), (after, *_) = row["slow"], row["mended"]
     assert row["difference"] < 1e-4 and before > 1.3 * after
-    (cause,) = found.causes
+    (cause,) = profiled.causes
     if cause.gain is not None:
         assert cause.gain.factor == pytest.approx(before / after, rel=0.2)
-    predicted = found.prediction.ms / cycles.predict(captured(pair.mended)).ms
+    predicted = profiled.prediction.ms / cycles.predict(captured(pair.mended)).ms
     assert 1 / 1.5 < predicted / (before / after) < 1.5
 
 
@@ -78,8 +78,10 @@ def test_counts_of_a_cause_are_those_of_the_first_block():
     (cause,) = slow("double literal").causes
     program = captured(PAIRS["double literal"].slow).run.program
     names = ("DADD", "DSETP", "F2F.F32.F64", "F2F.F64.F32")
-    doubles = [one for one in program.instructions if one.opcode.startswith(names)]
-    padding = [one for one in program.instructions if one.opcode in ("NOP", "BRA")]  # behind the end: no loop is left
+    doubles = [instruction for instruction in program.instructions if instruction.opcode.startswith(names)]
+    padding = [
+        instruction for instruction in program.instructions if instruction.opcode in ("NOP", "BRA")
+    ]  # behind the end: no loop is left
     assert len(doubles) == 4 * 64  # to FP64, the addition, back, and whether the result is subnormal
     count = len(program.instructions) - len(padding)
     assert f"so that {len(doubles)} of the {count} instructions of" in cause.observation
@@ -135,7 +137,7 @@ def test_power_of_three_is_a_product_and_sine_has_a_fast_form():
         y[i] = powf(fabsf(x[i]) + 1, 3);
         y[i] += sinf(1000 * x[i]);
     }"""
-    power, sine = sorted(of_source(source, "k", floats(1024), floats(1024)), key=lambda one: one.line)
+    power, sine = sorted(of_source(source, "k", floats(1024), floats(1024)), key=lambda cause: cause.line)
     assert "`powf(fabsf(x[i]) + 1, 3)`" in power.observation and "write x * x * x." in power.advice
     assert sine.line == 5 and "write __sinf." in sine.advice and "error in the last digits" in sine.advice
 
@@ -174,8 +176,8 @@ def test_a_function_that_is_never_called_takes_no_instructions():
     assert of_source(source, "k", x, floats(1024)) == ()
     with gpusim.record(blocks=(), checks="off") as recording:
         run.call(run.simulated(source, "k"), (8,), (128,), (x, np.zeros_like(x)))
-    calls = [one for one in recording.by_instruction() if one.opcode.startswith("CALL")]
-    assert calls and not sum(one.warps for one in calls)
+    calls = [instruction for instruction in recording.by_instruction() if instruction.opcode.startswith("CALL")]
+    assert calls and not sum(call.warps for call in calls)
     assert sum(causes.by_line(recording.by_instruction()).values()) == recording.instructions()
 
 
@@ -193,7 +195,7 @@ def test_atomics_of_a_histogram_are_no_contention():
         if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
     }"""
     keys = np.random.default_rng(3).integers(0, 100, 1024, np.int32)
-    assert not [one for one in of_source(source, "k", keys, np.zeros(64, np.int32)) if "atomics" in one.rule]
+    assert not [cause for cause in of_source(source, "k", keys, np.zeros(64, np.int32)) if "atomics" in cause.rule]
     (cause,) = of_source(source, "skewed", keys, np.zeros(64, np.int32))
     assert cause.line == 9 and "go to one address in shared memory" in cause.observation
 
@@ -221,8 +223,8 @@ def test_the_command_of_the_page_runs_as_it_stands(capsys):
     (command,) = (line for line in page.splitlines() if "-m helpers.profile" in line)
     file, *rest = command.split("helpers.profile ", 1)[1].split()
     assert main([str(FOLDER.parents[2] / file), *rest]) == 0
-    found = capsys.readouterr().out
-    assert found.startswith("saxpy\nThe limit is ") and "loading from" not in found and "% line 4 " in found
+    printed = capsys.readouterr().out
+    assert printed.startswith("saxpy\nThe limit is ") and "loading from" not in printed and "% line 4 " in printed
 
 
 def test_causes_are_in_the_json_and_the_html(capsys, tmp_path):

@@ -39,13 +39,13 @@ def files(tmp_path):
 
 
 def test_page_opens_with_the_limiter_and_calls_time_predicted():
-    found = profile.profile(get("coalesced").launch(128, 128, 128))
-    lines = profile.text(found).splitlines()
-    assert lines[1] == found.prediction.limiter
-    likely = f"{1e3 * found.prediction.ms:#.3g} µs ("
+    profiled = profile.profile(get("coalesced").launch(128, 128, 128))
+    lines = profile.text(profiled).splitlines()
+    assert lines[1] == profiled.prediction.limiter
+    likely = f"{1e3 * profiled.prediction.ms:#.3g} µs ("
     assert likely in lines[2] and "predicted for NVIDIA H200" in lines[2]
-    assert lines[3] == found.prediction.range.reason
-    assert likely in profile.page(found)
+    assert lines[3] == profiled.prediction.range.reason
+    assert likely in profile.page(profiled)
 
 
 def test_a_notebook_shows_the_same_page():
@@ -84,9 +84,9 @@ def test_l1_requests_are_the_simulators_and_dram_reads_once(tmp_path, capsys):
     floats = 1 << 20
     call = ["add", "--grid", str(floats // 256), "--block", "256", "--args", str(floats), str(floats)]
     assert main([str(file), *call, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["traffic"]["from_dram"] == pytest.approx(2 * 4 * floats)
-    assert found["traffic"]["stored"] == pytest.approx(4 * floats)
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["traffic"]["from_dram"] == pytest.approx(2 * 4 * floats)
+    assert printed["traffic"]["stored"] == pytest.approx(4 * floats)
     assert main([str(file), *call]) == 0
     assert (
         "  L2        8.39 MB sent to the SMs, 4.19 MB stored by them\n  DRAM      8.39 MB read;"
@@ -95,32 +95,32 @@ def test_l1_requests_are_the_simulators_and_dram_reads_once(tmp_path, capsys):
 
 
 def test_units_are_sorted_and_the_limit_is_the_busiest_of_them():
-    found = profile.profile(get("coalesced").launch(512, 512, 512))
-    name, busy = next(iter(found.units.items()))
-    assert (name, busy) == (found.prediction.kind, found.prediction.busy) and name != "latency"
-    assert list(found.units.values()) == sorted(found.units.values(), reverse=True) and busy <= 1
-    assert f"  shared memory and L1          {busy:6.1%} █" in profile.text(found)
-    assert f'<td class="words">{busy:.1%}</td>' in profile.page(found)
+    profiled = profile.profile(get("coalesced").launch(512, 512, 512))
+    name, busy = next(iter(profiled.units.items()))
+    assert (name, busy) == (profiled.prediction.kind, profiled.prediction.busy) and name != "latency"
+    assert list(profiled.units.values()) == sorted(profiled.units.values(), reverse=True) and busy <= 1
+    assert f"  shared memory and L1          {busy:6.1%} █" in profile.text(profiled)
+    assert f'<td class="words">{busy:.1%}</td>' in profile.page(profiled)
 
 
 def test_hot_lines_are_sorted_and_carry_their_machine_code():
-    found = profile.profile(get("shared_memory").launch(64, 64, 64)).hot
-    assert [one.share for one in found] == sorted((one.share for one in found), reverse=True)
-    assert sum(one.share for one in found) <= 1.0001
-    assert any("LDS" in text for one in found for text in one.sass)
+    hot = profile.profile(get("shared_memory").launch(64, 64, 64)).hot
+    assert [line.share for line in hot] == sorted((line.share for line in hot), reverse=True)
+    assert sum(line.share for line in hot) <= 1.0001
+    assert any("LDS" in text for line in hot for text in line.sass)
 
 
 def test_command_says_a_padded_transposition_is_faster_and_why(files, capsys):
     conflicting, padded = files
     assert main([conflicting, "transpose", *LAUNCH, "--compare", padded]) == 0
-    told = capsys.readouterr().out
-    assert "times as long" in told and told.startswith("pitch_33.cu takes")
-    assert "Line 8: loading from shared memory takes 32 wavefronts per request, and 1 at best" in told
+    printed = capsys.readouterr().out
+    assert "times as long" in printed and printed.startswith("pitch_33.cu takes")
+    assert "Line 8: loading from shared memory takes 32 wavefronts per request, and 1 at best" in printed
     assert main([conflicting, "transpose", *LAUNCH, "--compare", padded, "--json"]) == 0
     slow, fast = json.loads(capsys.readouterr().out)
     assert fast["ms"] < slow["ms"] and slow["wastes"] and not fast["wastes"]
     (bad,), (good,) = (
-        [row for row in one["memory"] if (row["space"], row["op"]) == ("shared", "ld")] for one in (slow, fast)
+        [row for row in page["memory"] if (row["space"], row["op"]) == ("shared", "ld")] for page in (slow, fast)
     )
     assert (bad["cost"], bad["ideal"]) == (32 * good["cost"], good["ideal"])
 
@@ -167,7 +167,9 @@ def test_requests_sharing_words_never_cost_less_than_the_best():
     }"""
     with gpusim.capture() as caught:
         run.call(run.simulated(source, "sums"), (1,), (32,), [np.zeros(32, np.float32)])
-    (loads,) = (one for one in profile.profile(caught[0]).accesses if (one.space, one.op) == ("shared", "ld"))
+    (loads,) = (
+        access for access in profile.profile(caught[0]).accesses if (access.space, access.op) == ("shared", "ld")
+    )
     assert loads.cost == loads.ideal < 4 * loads.requests  # LDS.128: four wavefronts each if no lanes shared words
 
 
@@ -177,17 +179,17 @@ def few_blocks() -> profile.Profile:
 
 
 def test_sentence_and_bars_give_a_stall_as_part_of_the_same_time():
-    found = few_blocks()
-    assert sum(found.shares.values()) == pytest.approx(1)
-    assert found.shares["empty"] > max(found.shares[name] for name in found.cycles.waits)
+    profiled = few_blocks()
+    assert sum(profiled.shares.values()) == pytest.approx(1)
+    assert profiled.shares["empty"] > max(profiled.shares[name] for name in profiled.cycles.waits)
     cause = "the grid has only 16 blocks for 132 SMs"
-    assert found.prediction.limiter.endswith(
-        f"In {found.prediction.empty[cause]:.0%} of the time a scheduler has no warp, because {cause}."
+    assert profiled.prediction.limiter.endswith(
+        f"In {profiled.prediction.empty[cause]:.0%} of the time a scheduler has no warp, because {cause}."
     )
     full = profile.profile(get("shared_memory").launch(512, 512, 512))
     most = max(full.cycles.waits, key=full.shares.__getitem__)
     assert f" {full.shares[most]:.0%} of the time" in full.prediction.limiter or full.prediction.kind != "latency"
-    assert sum(one.share for one in found.hot) <= 1 - found.shares["empty"]
+    assert sum(line.share for line in profiled.hot) <= 1 - profiled.shares["empty"]
 
 
 def test_where_no_warp_is_there_the_page_says_why():
@@ -208,9 +210,9 @@ def test_later_waves_do_not_wait_for_the_first_waves_cause(tmp_path):
         arrays = [np.ones(rows * 2048, np.float32) for _ in range(2)]
         with gpusim.capture() as caught:
             run.call(run.simulated(source, "stencil"), (64, rows // 8), (32, 8), [*arrays, rows, 2048])
-        found = profile.profile(caught[0]).prediction
-        shares[rows] = found.time["no_instruction"] / (1 - found.time["empty"])
-        assert sum(found.time.values()) == pytest.approx(1)
+        predicted = profile.profile(caught[0]).prediction
+        shares[rows] = predicted.time["no_instruction"] / (1 - predicted.time["empty"])
+        assert sum(predicted.time.values()) == pytest.approx(1)
     assert shares[4096] < shares[512] / 3
 
 
@@ -240,8 +242,8 @@ def test_the_page_says_in_which_blocks_hazards_were_looked_for(
     (file := tmp_path / "fill.cu").write_text(FILL)
     call = [str(file), "fill", "--grid", grid, "--block", "64", "--args", "512", "--html", str(tmp_path / "page.html")]
     assert main(call) == 0
-    told = f"Searched for hazards {sentence} not for races between blocks or in global memory."
-    assert told in capsys.readouterr().out.splitlines() and told in (tmp_path / "page.html").read_text("utf-8")
+    expected = f"Searched for hazards {sentence} not for races between blocks or in global memory."
+    assert expected in capsys.readouterr().out.splitlines() and expected in (tmp_path / "page.html").read_text("utf-8")
     assert main([*call, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["checked_blocks"] == checked
 
@@ -307,7 +309,7 @@ def test_times_have_three_digits(ms, text):
 
 def test_what_is_stored_is_counted_in_a_warm_cache_too():
     launch = get("coalesced").launch(256, 256, 256)
-    cold, warm = (profile.profile(launch, cold=one) for one in (True, False))
+    cold, warm = (profile.profile(launch, cold=is_cold) for is_cold in (True, False))
     assert warm.traffic.stored == cold.traffic.stored == 4 * 256 * 256
     assert warm.traffic.from_dram == 0
     assert warm.roof is None
@@ -329,9 +331,9 @@ def test_endless_loop_with_changing_state_is_named_in_seconds(tmp_path, capsys):
     started = time.process_time()
     assert main([str(file), "rounds", "--grid", "8", "--block", "64", "--args", "512"]) == 1
     assert time.process_time() - started < 10  # 2.5 s on a machine that nobody else uses
-    told = capsys.readouterr().err
-    assert "rounds: thread (1, 0, 0) of block (0, 0, 0) is still running after 67,108,864 instructions." in told
-    assert "line 4: for (; s; ++n) s = (s * 1664525u + 1013904223u) | 8u;" in told
+    printed = capsys.readouterr().err
+    assert "rounds: thread (1, 0, 0) of block (0, 0, 0) is still running after 67,108,864 instructions." in printed
+    assert "line 4: for (; s; ++n) s = (s * 1664525u + 1013904223u) | 8u;" in printed
 
 
 def test_long_finite_loop_is_predicted_and_keeps_its_arrays(monkeypatch):

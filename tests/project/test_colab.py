@@ -38,9 +38,10 @@ def test_a_notebook_that_lost_the_cell_or_changed_it_is_mended():
     del lost.cells[1]
     changed.cells[1].source += "\nprint(1)"
     for notebook in (lost, changed):
-        told = form.problems(notebook)
+        problems = form.problems(notebook)
         assert (
-            "the second cell is not the one for Google Colab, equal in all notebooks; `make format` writes it." in told
+            "the second cell is not the one for Google Colab, equal in all notebooks; `make format` writes it."
+            in problems
         )
         assert form.written(form.mended(notebook)) == text
 
@@ -95,10 +96,10 @@ def test_address_stands_once_and_without_one_the_cell_asks(tmp_path):
 @pytest.mark.parametrize("lacks", ["gemm_kernels", "cuda", "ipywidgets"])
 def test_a_wrong_jupyter_kernel_is_answered_with_the_right_one(monkeypatch, lacks):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == lacks else sys)
-    with pytest.raises(UsageError) as told:  # which IPython shows without a traceback
+    with pytest.raises(UsageError) as caught:  # which IPython shows without a traceback
         exec(compile(CELL, "cell", "exec"), {})
-    assert str(told.value).startswith(f"This kernel is not the course's: {sys.executable} lacks its packages. In VS")
-    assert "Select Kernel > Python Environments > .venv" in str(told.value) and "`make lab`" in str(told.value)
+    assert str(caught.value).startswith(f"This kernel is not the course's: {sys.executable} lacks its packages. In VS")
+    assert "Select Kernel > Python Environments > .venv" in str(caught.value) and "`make lab`" in str(caught.value)
 
 
 @pytest.mark.parametrize("address", ["", "https://example.org/somebody/a-course-with-a-long-name.git"])
@@ -126,8 +127,8 @@ def test_no_line_of_the_cell_is_long(address):
 )
 def test_present_packages_stay_and_exact_ones_are_pinned(installed, expected):
     needed = ["cuda-bindings<13", "cupy-cuda12x>=13", "matplotlib", "numpy", "nvidia-cuda-nvrtc-cu12"]
-    found = {"cuda-bindings": "12.9.10", "matplotlib": "3.11.2", **installed}
-    assert colab.wanted(needed, PINS, found.get) == expected
+    versions = {"cuda-bindings": "12.9.10", "matplotlib": "3.11.2", **installed}
+    assert colab.wanted(needed, PINS, versions.get) == expected
 
 
 def test_pip_runs_once_without_dependencies_or_gives_a_sentence(tmp_path, capsys, monkeypatch):

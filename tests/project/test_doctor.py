@@ -17,13 +17,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def finding(what: str) -> Finding:
-    return next(one for one in doctor.examine().findings if one.what == what)
+    return next(finding for finding in doctor.examine().findings if finding.what == what)
 
 
 def test_nothing_is_broken_here_and_every_part_was_checked():
     report = doctor.examine()
     assert report.healthy, report.text()
-    states = {one.what: one.state for one in report.findings}
+    states = {finding.what: finding.state for finding in report.findings}
     needed = ("Python", "packages", "widgets", "compiler", "simulator", "recordings")
     assert all(states[what] == WORKS for what in needed)
     assert list(states) == [*needed[:4], "headers", "disassembler", "simulator", "GPU", "recordings", "cache"]
@@ -61,10 +61,10 @@ def test_a_missing_package_is_named(monkeypatch):
 
 def test_code_without_the_files_of_the_course_is_recognised(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "ROOT", tmp_path)
-    found = finding("packages")
-    assert found.state == BROKEN
-    assert found.observation.startswith(f"{tmp_path} holds no pyproject.toml")
-    assert found.observation.endswith("in its folder.")
+    packages = finding("packages")
+    assert packages.state == BROKEN
+    assert packages.observation.startswith(f"{tmp_path} holds no pyproject.toml")
+    assert packages.observation.endswith("in its folder.")
 
 
 def test_another_version_than_pinned_is_named_but_no_failure(monkeypatch):
@@ -83,9 +83,9 @@ def test_a_header_that_is_not_there_is_named_alone(monkeypatch):
 
 def test_unsatisfiable_setting_is_answered_by_the_doors_sentence(monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "abacus")
-    found = finding("GPU")
-    assert found.state == BROKEN
-    assert found.sentence == f"{gpu.BACKEND_VARIABLE}='abacus' is not known: choose auto, gpu or simulator."
+    gpu_finding = finding("GPU")
+    assert gpu_finding.state == BROKEN
+    assert gpu_finding.sentence == f"{gpu.BACKEND_VARIABLE}='abacus' is not known: choose auto, gpu or simulator."
 
 
 def test_a_wrong_result_of_the_simulator_is_noticed(monkeypatch):
@@ -104,8 +104,8 @@ def test_a_missing_disassembler_is_no_failure(monkeypatch):
         raise compiler.NvdisasmMissing("nvdisasm is not installed.")
 
     monkeypatch.setattr(compiler, "disassemble", missing)
-    found = finding("disassembler")
-    assert found.state == NOT_HERE and found.sentence == "nvdisasm is not installed."
+    disassembler = finding("disassembler")
+    assert disassembler.state == NOT_HERE and disassembler.sentence == "nvdisasm is not installed."
 
 
 def test_no_recordings_are_a_failure(monkeypatch):
@@ -119,8 +119,8 @@ def test_no_recordings_are_a_failure(monkeypatch):
 def test_a_cache_that_is_off_or_read_only_is_named(monkeypatch, tmp_path, folder, sentence):
     (tmp_path / "file").touch()
     monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, folder.format(tmp_path))
-    found = finding("cache")
-    assert found.state == NOT_HERE and sentence in found.observation
+    cache_finding = finding("cache")
+    assert cache_finding.state == NOT_HERE and sentence in cache_finding.observation
 
 
 def test_broken_check_stops_no_other_and_says_what_was_raised(monkeypatch):
@@ -130,8 +130,8 @@ def test_broken_check_stops_no_other_and_says_what_was_raised(monkeypatch):
     monkeypatch.setattr(doctor, "_compiler", breaks)
     report = doctor.examine()
     assert not report.healthy
-    broken = [one for one in report.findings if one.state == BROKEN]
-    assert [one.sentence for one in broken] == [f"RuntimeError: the disk is upside down. {doctor.SET_UP}"]
+    broken = [finding for finding in report.findings if finding.state == BROKEN]
+    assert [finding.sentence for finding in broken] == [f"RuntimeError: the disk is upside down. {doctor.SET_UP}"]
 
 
 def test_the_report_reads_the_same_as_text_and_as_html():

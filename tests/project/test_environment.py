@@ -20,7 +20,9 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 SETUP = PYPROJECT["dependency-groups"]["setup"]
-REQUIREMENTS = [Requirement(one) for group in (PROJECT["dependencies"], *EXTRAS.values(), SETUP) for one in group]
+REQUIREMENTS = [
+    Requirement(requirement) for group in (PROJECT["dependencies"], *EXTRAS.values(), SETUP) for requirement in group
+]
 PIN_LINES = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
 PINS = [Requirement(line) for line in PIN_LINES]
 
@@ -67,7 +69,7 @@ def test_classifiers_begin_with_the_oldest_allowed_python():
 
 def test_every_requirement_is_pinned_to_one_version():
     pinned = {canonicalize_name(pin.name) for pin in PINS}
-    assert {canonicalize_name(one.name) for one in REQUIREMENTS} <= pinned
+    assert {canonicalize_name(requirement.name) for requirement in REQUIREMENTS} <= pinned
     for pin in PINS:
         assert re.fullmatch(r"==[\w.]+", str(pin.specifier)), f"{pin} is not one version"
 
@@ -92,9 +94,9 @@ def test_what_is_installed_here_is_what_is_pinned():
 
 
 def test_the_base_packages_need_no_gpu_and_no_test_tool():
-    base = {canonicalize_name(Requirement(one).name) for one in PROJECT["dependencies"]}
+    base = {canonicalize_name(Requirement(requirement).name) for requirement in PROJECT["dependencies"]}
     for extra in ("gpu", "test"):
-        assert not base & {canonicalize_name(Requirement(one).name) for one in EXTRAS[extra]}
+        assert not base & {canonicalize_name(Requirement(requirement).name) for requirement in EXTRAS[extra]}
 
 
 FIRST_WORD = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)  # imports, and some sentences
@@ -102,16 +104,16 @@ FIRST_WORD = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)  # imports
 
 def test_every_package_that_the_code_imports_is_declared():
     groups = (PROJECT["dependencies"], EXTRAS["gpu"], EXTRAS["tune"], EXTRAS["slides"])
-    declared = {canonicalize_name(Requirement(one).name) for group in groups for one in group}
+    declared = {canonicalize_name(Requirement(requirement).name) for group in groups for requirement in group}
     of_a_gpu = {"cupy": ["cupy-cuda12x"], "cupy_backends": ["cupy-cuda12x"]}
     distributions = of_a_gpu | metadata.packages_distributions()
-    theirs = {top for top, names in distributions.items() if declared & {canonicalize_name(one) for one in names}}
+    theirs = {top for top, names in distributions.items() if declared & {canonicalize_name(name) for name in names}}
     theirs |= {name.replace("-", "_") for name in declared}  # of extras that are not installed
     known = theirs | sys.stdlib_module_names | {"helpers", "gemm_kernels", "gpusim"}
     undeclared = []
     for path in [*ROOT.glob("helpers/**/*.py"), *ROOT.glob("gemm_kernels/**/*.py")]:
-        if path.name in ("numba_simulator.py", "hatch_build.py"):
-            continue  # run in environments of their own, which have Numba, or hatchling
+        if path.name in ("numba_simulator.py", "hatch_build.py", "tile_language.py"):
+            continue  # run in environments of their own, which have Numba, hatchling, or Triton
         if path.match("slides/check.py"):
             continue  # `make slides CHECK=1` installs what tests need
         text = path.read_text(encoding="utf-8")

@@ -52,7 +52,9 @@ def skeleton(tmp_path_factory):
     """Empty modules of all names in the contracts, which keep them."""
     folder = tmp_path_factory.mktemp("skeleton")
     keys = ("source_modules", "forbidden_modules", "layers")
-    named = {name for one in CONTRACTS for key in keys for row in one.get(key, ()) for name in row.split(" : ")}
+    named = {
+        name for contract in CONTRACTS for key in keys for row in contract.get(key, ()) for name in row.split(" : ")
+    }
     for name in sorted(named | {"helpers.pictures.bits.figure", "helpers.tools.tuning", "gemm_kernels", "helpers"}):
         package = folder
         for part in name.replace("*", "bits").split("."):
@@ -78,20 +80,20 @@ FACE, DOORS = ("RawModule", "record", "sanitize"), ("gpusim", "gpu")
 
 def _compiles_or_records(tree: ast.AST) -> list[str]:
     """What a module uses of gpusim's face or of the door to compile a kernel, or to record a launch."""
-    found = []
+    calls = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("gpusim"):
-            found += [alias.name for alias in node.names if alias.name in FACE]
+            calls += [alias.name for alias in node.names if alias.name in FACE]
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in DOORS:
-            found += [node.attr] if node.attr in FACE else []
-    return found
+            calls += [node.attr] if node.attr in FACE else []
+    return calls
 
 
 @pytest.mark.parametrize("files", ["pictures/*/explorer.py", "exercises/**/*.py"])
 def test_explorers_and_exercises_compile_by_helpers_run(files):
     sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "helpers").glob(files)}
     assert sources
-    assert {path: found for path, text in sources.items() if (found := _compiles_or_records(ast.parse(text)))} == {}
+    assert {path: calls for path, text in sources.items() if (calls := _compiles_or_records(ast.parse(text)))} == {}
 
 
 @pytest.mark.parametrize(

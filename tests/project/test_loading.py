@@ -25,13 +25,13 @@ def loaded_by(code: str) -> set[str]:
 
 def imported_by(source: str) -> set[str]:
     """Our modules that a cell names in its imports."""
-    found = set()
+    modules = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in found if name.partition(".")[0] in OURS}
+            modules |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in modules if name.partition(".")[0] in OURS}
 
 
 def test_a_first_cell_loads_few_modules_and_no_matplotlib():

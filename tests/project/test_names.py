@@ -1,4 +1,4 @@
-"""The field's words in code: what a variable holds is in its name, and what a C function does fits on a screen."""
+"""The field's words in code: what a variable holds and what a test shows is in its name; a C function fits a screen."""
 
 import ast
 import re
@@ -10,8 +10,9 @@ HOLLOW = frozenset((
     "found", "glance", "heard", "innocent", "looks", "nobody", "one", "place", "somebody", "suspect", "told", "who",
     "whoever", "whom",
 ))  # fmt: skip
-LEFT = ("helpers/plan.py",)  # the last for keys of notebooks/course.toml
+LEFT = ("helpers/plan.py",)  # for keys of notebooks/course.toml
 MOST_LETTERS, MOST_LINES = 120, 60
+MOST_LETTERS_OF_A_TEST = 60
 
 
 def files(pattern: str, *folders: str) -> list[Path]:
@@ -41,10 +42,35 @@ def test_hollow_names_are_recognised():
 
 
 def test_names_say_what_they_hold():
-    every = files("*.py", "helpers", "gemm_kernels")
+    every = files("*.py", "helpers", "gemm_kernels", "tests")
     held = [path for path in every if not any(path.is_relative_to(ROOT / folder) for folder in LEFT)]
     wrong = {str(path.relative_to(ROOT)): names for path in held if (names := hollow(path.read_text(encoding="utf-8")))}
-    assert len(held) > 300 and wrong == {}
+    assert len(held) > 900 and wrong == {}
+
+
+def defined_tests(text: str) -> list[str]:
+    """The names of the tests of a module, in their order."""
+    defined = (node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
+    return [name for name in defined if name.startswith("test_")]
+
+
+def wrongly_named(tests: list[str]) -> list[str]:
+    """Names too long to read in a report, and those of tests that hide an earlier one of their module."""
+    return [test for number, test in enumerate(tests) if len(test) > MOST_LETTERS_OF_A_TEST or test in tests[:number]]
+
+
+def test_long_and_repeated_names_of_tests_are_recognised():
+    long = "test_" + "x" * 56
+    text = f"def test_a(): pass\ndef helper(): pass\ndef {long}(): pass\ndef {long[:-1]}(): pass\ndef test_a(): pass"
+    assert wrongly_named(defined_tests(text)) == [long, "test_a"]
+
+
+def test_names_of_tests_are_short_and_unique_in_their_file():
+    tests = {
+        path.relative_to(ROOT).as_posix(): defined_tests(path.read_text("utf-8")) for path in files("*.py", "tests")
+    }
+    wrong = {path: names for path, defined in tests.items() if (names := wrongly_named(defined))}
+    assert sum(map(len, tests.values())) > 3000 and wrong == {}
 
 
 def functions(text: str) -> Iterator[tuple[str, int]]:

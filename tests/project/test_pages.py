@@ -65,8 +65,8 @@ def test_page_names_every_explorer_and_which_take_own_kernels():
     )[1]
     own, without = (set(re.findall(r"`(\w+)`", part)) for part in section.split(";")[:2])
     folder = Path(pictures.__file__).parent
-    found = {path.parent.name: path.read_text(encoding="utf-8") for path in folder.glob("*/explorer.py")}
-    explorers = {name: re.search(r"^def explore\((.*?)\) ->", text, re.M | re.S) for name, text in found.items()}
+    texts = {path.parent.name: path.read_text(encoding="utf-8") for path in folder.glob("*/explorer.py")}
+    explorers = {name: re.search(r"^def explore\((.*?)\) ->", text, re.M | re.S) for name, text in texts.items()}
     takes_own = {
         name: re.search("own: (Own|OwnKernel)\\b", head[1]) is not None for name, head in explorers.items() if head
     }

@@ -31,15 +31,15 @@ def test_the_tests_of_a_file_are_found_by_its_name(path, tests):
     "path", ["helpers/gpusim/src/gpusim/native/engine/memory.c", "helpers/gpusim/src/gpusim/native/building.py"]
 )
 def test_a_file_without_tests_of_its_own_has_its_rooms(path):
-    found = quick.tests_of(path)
-    assert "tests/gpusim/native/test_libraries.py" in found and all(
-        one.startswith("tests/gpusim/native/") for one in found
+    tests = quick.tests_of(path)
+    assert "tests/gpusim/native/test_libraries.py" in tests and all(
+        test.startswith("tests/gpusim/native/") for test in tests
     )
 
 
 def test_the_rules_come_first_and_no_file_twice():
-    found = quick.chosen(["helpers/pictures/coalescing/figure.py", "tests/pictures/test_coalescing_figure.py"])
-    assert found == [*quick.ALWAYS, "tests/pictures/test_coalescing_figure.py"]
+    tests = quick.chosen(["helpers/pictures/coalescing/figure.py", "tests/pictures/test_coalescing_figure.py"])
+    assert tests == [*quick.ALWAYS, "tests/pictures/test_coalescing_figure.py"]
 
 
 def test_of_many_cases_the_first_and_the_last_are_kept():

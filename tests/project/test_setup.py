@@ -23,8 +23,8 @@ TESTED = [(3, 11), (3, 12), (3, 13)]
 @pytest.fixture
 def pythons(monkeypatch):
     """Pythons by path, in place of those of this machine: a path that is not here does not start."""
-    found = {"/bin/new": (3, 12), "/bin/newest": (3, 15), "/bin/old": (3, 10)}
-    monkeypatch.setattr(setup, "version_of", found.get)
+    pythons = {"/bin/new": (3, 12), "/bin/newest": (3, 15), "/bin/old": (3, 10)}
+    monkeypatch.setattr(setup, "version_of", pythons.get)
 
 
 def test_python_running_set_up_is_used_if_it_is_a_tested_one():
@@ -89,9 +89,9 @@ def test_a_platform_without_compiler_wheels_is_refused_by_name(system, machine, 
     if works:
         setup.check_platform(system, machine)
     else:
-        with pytest.raises(SetupError, match=f"this is {system} on {machine}") as told:
+        with pytest.raises(SetupError, match=f"this is {system} on {machine}") as caught:
             setup.check_platform(system, machine)
-        assert f"\n    {setup.CONTAINER}\n" in str(told.value)
+        assert f"\n    {setup.CONTAINER}\n" in str(caught.value)
 
 
 def test_container_has_a_tested_python_and_a_reachable_server():
@@ -107,10 +107,10 @@ def test_container_has_a_tested_python_and_a_reachable_server():
 def test_jupyterlab_finds_and_knows_each_course_setting():
     settings = "helpers/jupyter/overrides.json"
     wheel = tomllib.loads((setup.ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    place = Path(sys.prefix) / wheel["shared-data"][settings]
-    assert place == Path(get_app_dir()) / "settings" / "overrides.json"
+    settings_file = Path(sys.prefix) / wheel["shared-data"][settings]
+    assert settings_file == Path(get_app_dir()) / "settings" / "overrides.json"
     changed = json.loads((setup.ROOT / settings).read_text())
-    assert json.loads(place.read_text()) == changed
+    assert json.loads(settings_file.read_text()) == changed
     for plugin, values in changed.items():
         package, name = plugin.split(":")
         schema = Path(get_app_dir()) / "schemas" / package / f"{name}.json"
@@ -147,9 +147,9 @@ def test_the_driver_itself_says_whether_there_is_a_gpu(tmp_path, init, count, ve
     library = tmp_path / "libdriver.so"
     defines = [f"-DINIT={init}", f"-DCOUNT={count}", f"-DVERSION={version}"]
     subprocess.run(["cc", "-shared", "-fPIC", *defines, "-o", library, source], check=True)
-    found = setup.find_gpu(str(library))
-    assert found.usable is usable
-    assert re.search(words, found.reason)
+    gpu = setup.find_gpu(str(library))
+    assert gpu.usable is usable
+    assert re.search(words, gpu.reason)
 
 
 def test_environment_is_current_for_unchanged_inputs_only():

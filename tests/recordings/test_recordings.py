@@ -56,11 +56,11 @@ def merge(date, rows, folder, suite="ladder"):
 
 
 def test_gflops_are_two_m_n_k_over_the_median():
-    one = measurement(size=1000, ms=2.0, cublas_ms=0.5)
-    assert one.gflops == pytest.approx(1000)
-    assert one.cublas_gflops == pytest.approx(4000)
-    assert one.of_cublas == pytest.approx(0.25)
-    assert one.spread == pytest.approx(0.5)
+    row = measurement(size=1000, ms=2.0, cublas_ms=0.5)
+    assert row.gflops == pytest.approx(1000)
+    assert row.cublas_gflops == pytest.approx(4000)
+    assert row.of_cublas == pytest.approx(0.25)
+    assert row.spread == pytest.approx(0.5)
 
 
 def test_a_timing_is_the_median_and_the_quartiles():
@@ -86,7 +86,7 @@ def test_rows_are_kept_in_the_order_of_ladder_and_later_steps(tmp_path):
     names = ("persistent", "coalesced", "exchanged", "naive", "pinned")
     params = {name: dict(get(name).params) for name in names}
     file = merge("1", [row(kernel=name, params=params[name]) for name in names], tmp_path, suite="steps")
-    kept = [one["kernel"] for one in json.loads(file.read_text(encoding="utf-8"))["rows"]]
+    kept = [row["kernel"] for row in json.loads(file.read_text(encoding="utf-8"))["rows"]]
     assert kept == ["naive", "coalesced", "pinned", "exchanged", "persistent"]
 
 
@@ -154,8 +154,8 @@ def test_suite_has_its_file_and_searches_stay_out_of_all(tmp_path):
     merge("now", [row(kernel="autotuned", ms=2)], tmp_path)
     merge("now", [row(kernel="autotuned", ms=1)], tmp_path, "finals")
     assert recordings.gpus(tmp_path) == ["GPU X"]
-    assert [one.median_ms for one in recordings.load("GPU X", "finals", tmp_path)] == [1.0]
-    assert [one.median_ms for one in recordings.load("GPU X", folder=tmp_path)] == [2.0]
+    assert [row.median_ms for row in recordings.load("GPU X", "finals", tmp_path)] == [1.0]
+    assert [row.median_ms for row in recordings.load("GPU X", folder=tmp_path)] == [2.0]
 
 
 def test_what_is_written_anew_is_read_anew(tmp_path):
@@ -184,7 +184,9 @@ def test_shipped_recordings_cover_the_ladder_and_block_shapes():
 
 def test_shipped_recordings_have_double_buffering_and_the_tiles():
     sweeps = {(r.kernel, tuple(r.params.items()), r.M) for r in recordings.load(suite="sweep")}
-    assert sweeps == {(one.name, tuple(one.params.items()), group.M) for group in sweep() for one in group.kernels}
+    assert sweeps == {
+        (kernel.name, tuple(kernel.params.items()), group.M) for group in sweep() for kernel in group.kernels
+    }
     recorded = {(r.kernel, tuple(r.params.items())) for r in recordings.load(suite="tiles")}
     assert recorded == {(kernel.name, tuple(kernel.params.items())) for kernel in tiles()[0].kernels}
 
@@ -231,8 +233,8 @@ def test_every_shipped_row_was_verified_and_names_its_run(suite):
     content = recordings.raw(devices.DEFAULT.name, suite)
     for r in content["rows"]:
         assert 0 < r["error"] <= tolerance(r["K"])
-        one = Measurement.from_row(r, content["gpu"])
-        assert 0 < one.time.lower_ms <= one.median_ms <= one.time.upper_ms
+        row = Measurement.from_row(r, content["gpu"])
+        assert 0 < row.time.lower_ms <= row.median_ms <= row.time.upper_ms
         run = content["runs"][r["run"]]
         assert run["gpu"] == content["gpu"] and len(run["commit"].removesuffix("-modified")) == 40
         assert all(run[name] for name in ("driver", "cuda_driver", "nvrtc", "cublas", "cupy", "date"))
@@ -246,9 +248,9 @@ def test_recorded_cublas_is_below_and_mostly_near_the_peak():
 
 
 def test_a_recorded_shape_is_found_exactly_and_labelled():
-    found = recordings.gflops(get("naive"), 4096, 4096, 4096)
-    assert (found.M, found.kernel, found.label) == (4096, "naive", "recorded on NVIDIA H200")
-    assert 450 < found.gflops < 550
+    answer = recordings.gflops(get("naive"), 4096, 4096, 4096)
+    assert (answer.M, answer.kernel, answer.label) == (4096, "naive", "recorded on NVIDIA H200")
+    assert 450 < answer.gflops < 550
 
 
 def test_unrecorded_shape_is_answered_with_the_recorded_ones():

@@ -76,10 +76,10 @@ def test_what_is_no_slide_is_refused_with_its_reason(text, sentence):
 
 def test_slide_shows_the_stored_output_of_its_steps_cell():
     other = new_markdown_cell("## 3 · Do")
-    found = deck.slides(book(DRAW, drawn("draw()"), STEP, drawn("draw()  # this"), other), [SLIDE])
-    assert (found[0].cell, found[0].kind) == (3, "picture")
+    slides = deck.slides(book(DRAW, drawn("draw()"), STEP, drawn("draw()  # this"), other), [SLIDE])
+    assert (slides[0].cell, slides[0].kind) == (3, "picture")
     attributes = r'alt="A caption that states 3 numbers\." data-letters="0.0" data-faults="" src="[^,]*,([^"]+)"'
-    read = re.search(attributes, found[0].shown[0])
+    read = re.search(attributes, slides[0].shown[0])
     assert Image.open(io.BytesIO(b64decode(read[1]))).size == (1296, 287)  # without the caption
     with pytest.raises(ValueError, match="A title.*no code cell of step 2 has 'paint'"):
         deck.slides(book(STEP, drawn()), [replace(SLIDE, what="paint")])
@@ -116,18 +116,18 @@ def test_small_letters_grow_as_far_as_they_fit(height, points, words, pixels):
         figure.text(0.03, 0.5, words.strip(), fontsize=max(points, least))
         return figure
 
-    found, least = deck.legible(SLIDE, draw)
+    sizes, least = deck.legible(SLIDE, draw)
     shown = min(deck.WIDE / 900, (deck.HIGH - deck.TITLE[0] - deck.WORDS[0] - 2 * deck.GAP) / (100 * height))
     assert least * 100 / 72 * shown == pytest.approx(pixels)
-    assert faults(found) == []
+    assert faults(sizes) == []
 
 
 def test_a_live_slide_says_which_output_of_its_cell_it_shows():
     slides = live.slides("03_coalescing.ipynb").data["shows"][0]["slides"]
-    shown = {one["kind"]: one["output"] for one in slides}
+    shown = {slide["kind"]: slide["output"] for slide in slides}
     assert (shown["table"], shown["printed"], shown["ask"], shown["picture"]) == ("table", "pre", "", "")
     slides = live.slides("15_tensor_cores.ipynb").data["shows"][0]["slides"]
-    assert [one["columns"] for one in slides if one["title"] == "The second ladder"] == [[1, 3, 4, 5, 6]]
+    assert [slide["columns"] for slide in slides if slide["title"] == "The second ladder"] == [[1, 3, 4, 5, 6]]
 
 
 def test_live_picture_is_the_courses_despite_reused_names(monkeypatch):
@@ -135,7 +135,7 @@ def test_live_picture_is_the_courses_despite_reused_names(monkeypatch):
     monkeypatch.setattr(live, "display", shown.append)
     monkeypatch.setattr(live, "get_ipython", lambda: SimpleNamespace(user_ns={"layouts": "a later cell's"}))
     path = plan.course().notebook("02").path
-    number = next(number for number, one in enumerate(said(path)) if one.what == "layouts.layout_figure")
+    number = next(number for number, slide in enumerate(said(path)) if slide.what == "layouts.layout_figure")
     live.draw(path.name, number)
     assert 'class="still jp-CoursePicture"' in shown[0].data
 
@@ -144,9 +144,9 @@ def test_a_table_may_be_shown_with_some_of_its_columns():
     cell = new_code_cell("draw()", outputs=[new_output("display_data", {
         "text/html": "<table><tr><th>a</th><th>b</th><th>c</th></tr><tr><td>1</td><td>2</td><td>3</td></tr></table>"
     })])  # fmt: skip
-    found = deck.slides(book(STEP, cell), [replace(SLIDE, kind="table", how=("1, 3",))])
-    assert found[0].columns == (1, 3)
-    assert found[0].shown == ("<table><tr><th>a</th><th>c</th></tr><tr><td>1</td><td>3</td></tr></table>",)
+    slides = deck.slides(book(STEP, cell), [replace(SLIDE, kind="table", how=("1, 3",))])
+    assert slides[0].columns == (1, 3)
+    assert slides[0].shown == ("<table><tr><th>a</th><th>c</th></tr><tr><td>1</td><td>3</td></tr></table>",)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_a_table_may_be_shown_with_some_of_its_columns():
 )
 def test_a_slide_shows_the_text_or_the_table_of_a_cell(kind, shown):
     outputs = [new_output("stream", text="4 < 5\n"), new_output("display_data", {"text/html": "<table></table>"})]
-    (found,) = deck.slides(book(STEP, new_code_cell("draw()", outputs=outputs)), [replace(SLIDE, kind=kind)])
-    assert found.shown[0].startswith(shown) and found.kind == kind
+    (slide,) = deck.slides(book(STEP, new_code_cell("draw()", outputs=outputs)), [replace(SLIDE, kind=kind)])
+    assert slide.shown[0].startswith(shown) and slide.kind == kind
     with pytest.raises(ValueError, match=f"its cell stores no {kind} output"):
         deck.slides(book(STEP, new_code_cell("draw()")), [replace(SLIDE, kind=kind)])
 
@@ -205,9 +205,9 @@ def test_kernel_is_an_excerpt_of_at_most_14_coloured_lines():
 
 def test_film_is_the_explorer_at_each_value_without_captions():
     film = replace(SLIDE, kind="film", what="scheduler.explore()", how=("warps = 1, 4",))
-    found = deck.slides(book(STEP), [film])[0]
-    assert found.cell is None and len(set(found.shown)) == 2
-    assert [re.search(r'alt="(\d+)', frame)[1] for frame in found.shown] == ["1", "4"]
+    slide = deck.slides(book(STEP), [film])[0]
+    assert slide.cell is None and len(set(slide.shown)) == 2
+    assert [re.search(r'alt="(\d+)', frame)[1] for frame in slide.shown] == ["1", "4"]
     assert deck.slides(book(STEP), [film], frames=False)[0].shown == ()
 
 
@@ -228,13 +228,14 @@ def test_task_begins_an_exercise_and_code_is_in_a_cell_before():
     assert 'data-lines="2"' in code.shown[0] and "second" in code.shown[0]
 
 
-@pytest.mark.parametrize("workshop", plan.course().routes, ids=lambda one: one.name)
+@pytest.mark.parametrize("workshop", plan.course().routes, ids=lambda route: route.name)
 def test_workshop_slides_show_the_clock_and_ask_first(workshop):
     minute, seen = 0, []
     for part in route.parts(workshop, plan.course(), plan.FOLDER, frames=False):
-        told = [part.notes, *(slide.notes for slide in part.slides)]
+        notes = [part.notes, *(slide.notes for slide in part.slides)]
         clocks = [
-            tuple(map(int, one)) for one in re.findall(r"<b>Minute (\d+)</b>, until minute (\d+)", " ".join(told))
+            tuple(map(int, minutes))
+            for minutes in re.findall(r"<b>Minute (\d+)</b>, until minute (\d+)", " ".join(notes))
         ]
         whole, *each = clocks
         assert whole[0] == minute
@@ -251,15 +252,15 @@ def test_workshop_slides_show_the_clock_and_ask_first(workshop):
 
 
 def test_the_notes_of_a_step_stand_at_its_first_slide():
-    found = deck.slides(book(DRAW, STEP, drawn()), [SLIDE, SLIDE], {2: "**Say** it."})
-    assert ["Say" in slide.notes for slide in found] == [True, False]
+    slides = deck.slides(book(DRAW, STEP, drawn()), [SLIDE, SLIDE], {2: "**Say** it."})
+    assert ["Say" in slide.notes for slide in slides] == [True, False]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_notebook_says_slides_whose_numbers_are_in_it(path):
     slides, text = said(path), notebook(path)
     assert len(slides) >= 8
-    assert [one.cell for one in deck.slides(text, slides, frames=False)]
+    assert [slide.cell for slide in deck.slides(text, slides, frames=False)]
     everything = " ".join(cell.source + str(cell.get("outputs", "")) for cell in text.cells)
     for slide in slides:
         assert slide.count <= MOST_WORDS and len(slide.title) <= 70
@@ -285,22 +286,22 @@ def test_workshop_gives_each_step_the_time_of_its_slides():
         path = plan.course().notebook(stop.notebook).path
         notes = speaker.notes(path)
         for step in stop.steps:
-            shown = [one for one in said(path) if one.step == step]
-            looks = 1.5 * sum(one.kind not in ("ask", "task") for one in shown)
-            writes = sum(4 + exercises.get(one.what).lines for one in shown if one.kind == "task")
-            least = looks + 3 * sum(one.kind == "ask" for one in shown) + writes
+            shown = [slide for slide in said(path) if slide.step == step]
+            looking = 1.5 * sum(slide.kind not in ("ask", "task") for slide in shown)
+            writes = sum(4 + exercises.get(slide.what).lines for slide in shown if slide.kind == "task")
+            least = looking + 3 * sum(slide.kind == "ask" for slide in shown) + writes
             assert notes[step].minutes >= least, f"{path.stem}, step {step}: {notes[step].minutes} minutes, not {least}"
 
 
 def test_jupyterlab_gets_the_same_slides_and_live_cells():
-    told = live.slides(BOOK.file).data
-    slides, whole = said(BOOK.path), told["shows"][0]["slides"]
-    assert [one["title"] for one in whole] == [slide.title for slide in slides]
-    for number, (one, slide) in enumerate(zip(whole, slides, strict=True)):
-        drawn = f"draw('{BOOK.file}', {number})" in one["draw"]
-        assert [drawn, bool(one["cell"]), bool(one["html"])].count(True) == 1
+    show = live.slides(BOOK.file).data
+    slides, whole = said(BOOK.path), show["shows"][0]["slides"]
+    assert [slide["title"] for slide in whole] == [slide.title for slide in slides]
+    for number, (live_slide, slide) in enumerate(zip(whole, slides, strict=True)):
+        drawn = f"draw('{BOOK.file}', {number})" in live_slide["draw"]
+        assert [drawn, bool(live_slide["cell"]), bool(live_slide["html"])].count(True) == 1
         assert drawn == (slide.kind in ("film", "picture"))
-    assert ".course-slide" in told["style"]
+    assert ".course-slide" in show["style"]
     assert live.slides("99_nothing.ipynb").data == {"shows": []}
 
 
@@ -308,16 +309,16 @@ def test_jupyterlab_knows_each_workshops_cells_and_next_step():
     course = plan.course()
     for workshop in course.routes:
         books = list(dict.fromkeys(stop.notebook for stop in workshop.stops if isinstance(stop, plan.Stop)))
-        told = {book: live.slides(course.notebook(book).file).data["shows"][1:] for book in books}
-        mine = {book: [show for show in shows if show["route"] == workshop.name] for book, shows in told.items()}
+        by_book = {book: live.slides(course.notebook(book).file).data["shows"][1:] for book in books}
+        mine = {book: [show for show in shows if show["route"] == workshop.name] for book, shows in by_book.items()}
         assert [len(shows) for shows in mine.values()] == [1] * len(books)
         shown = [slide["title"] for shows in mine.values() for slide in shows[0]["slides"]]
         handed = route.parts(workshop, course, plan.FOLDER, frames=False)
-        assert shown == [title for part in handed for title in (part.title, *(one.title for one in part.slides))]
+        assert shown == [title for part in handed for title in (part.title, *(slide.title for slide in part.slides))]
         after = [course.notebook(book).file for book in books[1:]]
         assert [shows[0]["then"] and shows[0]["then"]["file"] for shows in mine.values()] == [*after, None]
         assert all("Minute" in shows[0]["slides"][0]["notes"] for shows in mine.values())
-    shown_by = [one for one in course.routes if any(getattr(stop, "notebook", "") == "15" for stop in one.stops)]
+    shown_by = [route for route in course.routes if any(getattr(stop, "notebook", "") == "15" for stop in route.stops)]
     assert len(live.slides("15_tensor_cores.ipynb").data["shows"]) == 1 + len(shown_by)
 
 
@@ -357,13 +358,13 @@ PICTURE = deck.Slide(1, "A title", "<p>Words.</p>", "picture", (SHOWN,))
 def test_every_slide_of_a_hand_out_fits_and_asks_for_nothing(browser, tmp_path, name):
     path = plan.FOLDER / f"{name}.ipynb"
     write([path], tmp_path)
-    found = check.examine(browser, tmp_path / f"{name}.html")
-    assert [str(problem) for problem in found.problems] == []
+    problems = check.examine(browser, tmp_path / f"{name}.html")
+    assert [str(problem) for problem in problems.problems] == []
     slides = said(path)
-    assert found.facts.pages == 1 + len(slides)
-    assert found.facts.films == sum(slide.kind == "film" for slide in slides) > 0
-    assert found.facts.words <= MOST_WORDS and found.facts.lines <= deck.MOST_LINES
-    assert found.facts.code >= check.SMALLEST_CODE
+    assert problems.facts.pages == 1 + len(slides)
+    assert problems.facts.films == sum(slide.kind == "film" for slide in slides) > 0
+    assert problems.facts.words <= MOST_WORDS and problems.facts.lines <= deck.MOST_LINES
+    assert problems.facts.code >= check.SMALLEST_CODE
 
 
 @pytest.mark.browser
@@ -393,9 +394,9 @@ def test_every_slide_of_a_hand_out_fits_and_asks_for_nothing(browser, tmp_path, 
 def test_the_check_finds_what_is_planted(browser, tmp_path, extra, sentences):
     kernel = replace(PICTURE, kind="kernel", shown=('<pre class="code size0" data-lines="1">int x;</pre>',))
     question = replace(PICTURE, kind="ask", shown=(predict("Which?", {1: "No.", 2: "Yes."}, 2).on_paper(),))
-    found = examined(browser, tmp_path, PICTURE, kernel, question, extra=extra)
+    problems = examined(browser, tmp_path, PICTURE, kernel, question, extra=extra)
     for sentence in sentences:
-        assert any(sentence in str(problem) for problem in found.problems), (sentence, found.problems)
+        assert any(sentence in str(problem) for problem in problems.problems), (sentence, problems.problems)
 
 
 OPAQUE = "one => one.checkVisibility({checkOpacity: true, checkVisibilityCSS: true})"
@@ -411,7 +412,7 @@ def test_keys_show_a_films_next_frame_and_dark_pages_dark_slides(browser, tmp_pa
     shown.goto((tmp_path / "deck.html").as_uri())
     shown.keyboard.press("ArrowRight")
     for name in "abc":
-        seen = [one.get_attribute("alt") for one in shown.locator(".film img").all() if one.evaluate(OPAQUE)]
+        seen = [image.get_attribute("alt") for image in shown.locator(".film img").all() if image.evaluate(OPAQUE)]
         assert seen[-1] == name
         shown.keyboard.press("ArrowRight")
     assert shown.locator(".film").evaluate(PAPER) == "rgb(17, 17, 17)"

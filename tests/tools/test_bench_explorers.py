@@ -35,9 +35,9 @@ def test_every_explorer_can_be_timed_and_set_at_random():
 
 
 def test_random_settings_and_memory_are_reported():
-    found = bench.endurance("scheduler", 20)
-    assert found.shown == {"picture": 20} and 1 < found.milliseconds < 5000
-    assert found.grown is None or abs(found.grown) < 100
+    moves = bench.endurance("scheduler", 20)
+    assert moves.shown == {"picture": 20} and 1 < moves.milliseconds < 5000
+    assert moves.grown is None or abs(moves.grown) < 100
 
 
 def test_a_table_of_random_settings_has_a_row_for_each_explorer(capsys):

@@ -19,25 +19,29 @@ LARGE, SMALL, MARK = 3.0, 4.5, 3.0  # contrasts: of large letters, of others, of
 LARGE_BOLD, LARGE_PLAIN = 18.66, 24.0  # CSS pixels: WCAG's "large scale" is 14 points in bold, 18 else
 SHARE = 0.9  # of the pixels under a text; a line of the grid may pass there
 PAGES = {"light": lambda colours: np.asarray(colours, float), "dark": theme.in_the_dark}
-DRAWN = [pytest.param(draw, id=f"{one.name}: {label}") for one in PICTURES for label, draw in one.settings]
+DRAWN = [pytest.param(draw, id=f"{picture.name}: {label}") for picture in PICTURES for label, draw in picture.settings]
 
 
 def visible(drawn: theme.Figure) -> Iterator[Artist]:
     """The artists that leave something on the paper; an axis that is switched off leaves nothing."""
     hidden = {
-        one for axes in drawn.axes if not axes.axison for axis in (axes.xaxis, axes.yaxis) for one in axis.findobj()
+        artist
+        for axes in drawn.axes
+        if not axes.axison
+        for axis in (axes.xaxis, axes.yaxis)
+        for artist in axis.findobj()
     }
-    hidden |= {one for axes in drawn.axes if not axes.axison for one in (*axes.spines.values(), axes.patch)}
+    hidden |= {artist for axes in drawn.axes if not axes.axison for artist in (*axes.spines.values(), axes.patch)}
     for axis in (axis for axes in drawn.axes for axis in (axes.xaxis, axes.yaxis)):
         low, high = sorted(axis.get_view_interval())
         ticks = (*axis.get_major_ticks(), *axis.get_minor_ticks())
-        hidden |= {one for tick in ticks if not low <= tick.get_loc() <= high for one in tick.findobj()}
-    yield from (one for one in drawn.findobj() if one not in hidden and one.get_visible())
+        hidden |= {artist for tick in ticks if not low <= tick.get_loc() <= high for artist in tick.findobj()}
+    yield from (artist for artist in drawn.findobj() if artist not in hidden and artist.get_visible())
 
 
 def letters(shown: list[Artist]) -> list[Artist]:
-    found = (one for one in shown if isinstance(one, Text) or one.get_gid() == page.LETTERS)
-    return [one for one in found if not isinstance(one, Text) or one.get_text().strip()]
+    letters = (artist for artist in shown if isinstance(artist, Text) or artist.get_gid() == page.LETTERS)
+    return [artist for artist in letters if not isinstance(artist, Text) or artist.get_text().strip()]
 
 
 def under(artist: Artist, paper: np.ndarray, renderer: object) -> np.ndarray:
@@ -75,33 +79,33 @@ def colour_of(artist: Artist) -> np.ndarray:
 
 def fills(shown: list[Artist]) -> Iterator[tuple[str, np.ndarray]]:
     """Every opaque colour that a picture fills or draws a line with, and the label of what has it."""
-    for one in shown:
-        if isinstance(one, Text) or one.get_gid() == page.LETTERS:
+    for artist in shown:
+        if isinstance(artist, Text) or artist.get_gid() == page.LETTERS:
             continue
         colours = to_rgba_array([])
-        if isinstance(one, Collection | Patch):
-            colours = to_rgba_array(one.get_facecolor())
-        elif isinstance(one, Line2D):
-            line = one.get_linestyle() != "None"
-            colours = to_rgba_array(one.get_color() if line else one.get_markeredgecolor())
-        yield from ((str(one.get_label()), colour[:3]) for colour in colours if colour[3] == 1)
+        if isinstance(artist, Collection | Patch):
+            colours = to_rgba_array(artist.get_facecolor())
+        elif isinstance(artist, Line2D):
+            line = artist.get_linestyle() != "None"
+            colours = to_rgba_array(artist.get_color() if line else artist.get_markeredgecolor())
+        yield from ((str(artist.get_label()), colour[:3]) for colour in colours if colour[3] == 1)
 
 
 def weak_letters(drawn: theme.Figure, texts: list[Artist]) -> Iterator[str]:
     """Letters without enough contrast to what is under them."""
-    for one in texts:
-        one.set_alpha(0)
+    for text in texts:
+        text.set_alpha(0)
     drawn.canvas.draw()
     paper = np.asarray(drawn.canvas.buffer_rgba())[..., :3]
-    for one in texts:
-        shades, counts = colours(under(one, paper, drawn.canvas.get_renderer()))
+    for text in texts:
+        shades, counts = colours(under(text, paper, drawn.canvas.get_renderer()))
         for name, seen in PAGES.items():
-            enough = theme.contrast(seen(colour_of(one)), seen(shades)) >= needed(one)
+            enough = theme.contrast(seen(colour_of(text)), seen(shades)) >= needed(text)
             if counts[enough].sum() < SHARE * counts.sum():
                 most = shades[~enough][counts[~enough].argmax()]
-                ratio = float(theme.contrast(seen(colour_of(one)), seen(most)))
-                words = one.get_text() if isinstance(one, Text) else one.get_label()
-                yield f"{words!r} on a {name} page: {ratio:.2f}, needs {needed(one)}"
+                ratio = float(theme.contrast(seen(colour_of(text)), seen(most)))
+                words = text.get_text() if isinstance(text, Text) else text.get_label()
+                yield f"{words!r} on a {name} page: {ratio:.2f}, needs {needed(text)}"
 
 
 def weak_marks(shown: list[Artist]) -> Iterator[str]:

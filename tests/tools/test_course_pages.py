@@ -112,8 +112,8 @@ def written(folder: Path) -> Path:
 
 def test_speaker_notes_lie_beside_the_notebook_step_by_step(tmp_path):
     folder = written(tmp_path)
-    found = speaker.notes(folder / "00_start.ipynb")
-    assert found == {1: speaker.Note(3, "Say."), 2: speaker.Note(4, "**Say** it.\n\n**Ask** why.")}
+    notes = speaker.notes(folder / "00_start.ipynb")
+    assert notes == {1: speaker.Note(3, "Say."), 2: speaker.Note(4, "**Say** it.\n\n**Ask** why.")}
     assert steps.titles(folder / "00_start.ipynb") == {1: "Question: why?", 2: "See", 3: "Do"}
     assert speaker.notes(folder / "02_x.ipynb") == {}
 
@@ -164,9 +164,9 @@ def test_route_fits_its_time_in_stretches_of_ninety_minutes(route):
 @pytest.mark.parametrize("number", plan.course().numbers)
 def test_every_step_has_one_speaker_note_to_say_and_to_ask(number):
     path = plan.course().notebook(number).path
-    found = speaker.notes(path)
-    assert set(found) == set(steps.titles(path))
-    assert all("**Say** " in note.text and "**Ask** " in note.text for note in found.values())
+    notes = speaker.notes(path)
+    assert set(notes) == set(steps.titles(path))
+    assert all("**Say** " in note.text and "**Ask** " in note.text for note in notes.values())
 
 
 def test_readme_map_and_routes_are_up_to_date():

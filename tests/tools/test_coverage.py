@@ -30,8 +30,8 @@ def rows(*changed: str) -> str:
 
 def test_every_idea_has_a_row_whose_cells_are_there():
     text = (plan.FOLDER / coverage.FILE).read_text(encoding="utf-8")
-    found = coverage.read(text, plan.course(), plan.FOLDER)
-    assert [len(one.ideas) for one in found] == [52, 54, 24, 51, 35]
+    sources = coverage.read(text, plan.course(), plan.FOLDER)
+    assert [len(source.ideas) for source in sources] == [52, 54, 24, 51, 35]
 
 
 def test_the_page_of_where_ideas_are_taught_is_up_to_date():

@@ -19,12 +19,12 @@ def test_every_stored_picture_is_found_with_cell_and_alt_text(tmp_path):
     ]
     path = tmp_path / "00-x.ipynb"
     path.write_text(json.dumps({"cells": [{"cell_type": "markdown"}, {"cell_type": "code", "outputs": outputs}]}))
-    found = gallery.stored_pictures(path)
-    assert found == [
+    pictures = gallery.stored_pictures(path)
+    assert pictures == [
         gallery.Stored("00-x.ipynb", 2, "AAAABBBB", "a & b"),
         gallery.Stored("00-x.ipynb", 2, "AAAABBBB", "plain <caption>"),
     ]
-    page = gallery.notebooks_page(found)
+    page = gallery.notebooks_page(pictures)
     assert "<h1>2 pictures in 1 notebooks</h1>" in page
     assert page.count('src="data:image/png;base64,AAAABBBB"') == 2
     assert "00-x.ipynb, cell 2: a &amp; b" in page and "plain &lt;caption&gt;" in page

@@ -52,8 +52,8 @@ def test_the_small_pictures_state_their_numbers():
         "order": small_pictures.order("shared_memory", phases=2)(),
     }
     assert all(isinstance(drawn, theme.Figure) for drawn in captions.values())
-    found = {name: drawn.caption.replace("\u00a0", " ").replace("\u202f", " ") for name, drawn in captions.items()}
-    assert "8 threads wrote nothing" in found["strip"]
-    assert found["errors"] == "95 of 703 elements of C are wrong, all in columns 32 to 36."
-    assert "A block of 33 uses 52 % of the lanes" in found["lanes"]
-    assert found["order"].startswith("4 loads of warp 0")
+    texts = {name: drawn.caption.replace("\u00a0", " ").replace("\u202f", " ") for name, drawn in captions.items()}
+    assert "8 threads wrote nothing" in texts["strip"]
+    assert texts["errors"] == "95 of 703 elements of C are wrong, all in columns 32 to 36."
+    assert "A block of 33 uses 52 % of the lanes" in texts["lanes"]
+    assert texts["order"].startswith("4 loads of warp 0")

@@ -7,9 +7,10 @@ from helpers.plan import BrokenPlan, Course, Notebook
 from helpers.tools.notebooks import form, head
 
 NAMES = ("start", "loop", "threads", "coalescing", "tiles", "occupancy")
-TOLD = "One.\nTwo.\nThree.\n"
+SUMMARY = "One.\nTwo.\nThree.\n"
 ROWS = [
-    Notebook(f"{n:02}_{name}.ipynb", f"About {name}", name, "An idea", 10 * n + 5, TOLD) for n, name in enumerate(NAMES)
+    Notebook(f"{n:02}_{name}.ipynb", f"About {name}", name, "An idea", 10 * n + 5, SUMMARY)
+    for n, name in enumerate(NAMES)
 ]
 COURSE = Course(tuple(ROWS), routes=())
 
@@ -50,9 +51,9 @@ def test_text_naming_no_planned_notebook_stays_as_it_is(text, folder):
     assert head.with_head(text, COURSE, folder) == text
 
 
-@pytest.mark.parametrize("one", plan.course().notebooks, ids=lambda one: one.number)
-def test_a_notebook_has_the_head_that_the_plan_gives_it(one):
-    first = form.read(one.path.read_text(encoding="utf-8")).cells[0].source
-    assert first.startswith(f"# {one.title}\n\n{head.trail(one.number, plan.course(), plan.FOLDER)}\n\n> ")
-    assert " ".join(one.told.split()) in first.replace("\n> ", " ")
-    assert f"\n\n**{head.minutes(one)}** You need " in first
+@pytest.mark.parametrize("notebook", plan.course().notebooks, ids=lambda notebook: notebook.number)
+def test_a_notebook_has_the_head_that_the_plan_gives_it(notebook):
+    first = form.read(notebook.path.read_text(encoding="utf-8")).cells[0].source
+    assert first.startswith(f"# {notebook.title}\n\n{head.trail(notebook.number, plan.course(), plan.FOLDER)}\n\n> ")
+    assert " ".join(notebook.summary.split()) in first.replace("\n> ", " ")
+    assert f"\n\n**{head.minutes(notebook)}** You need " in first

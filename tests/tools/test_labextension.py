@@ -61,5 +61,5 @@ def test_the_lines_that_a_verdict_names_are_found(text, lines):
         f"import {{namedLines}} from {module!r}; console.log(JSON.stringify(Object.fromEntries(namedLines({outputs}))))"
     )
     command = ["node", "--no-warnings", "--input-type=module", "--eval", code]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert json.loads(told) == {line: severity or "error" for line, severity in lines.items()}
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert json.loads(printed) == {line: severity or "error" for line, severity in lines.items()}

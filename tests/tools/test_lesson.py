@@ -44,7 +44,7 @@ def test_a_notebook_has_its_kernel_written_by_the_learner(number):
 
 
 def test_whole_course_has_250_kernel_lines_to_write():
-    assert sum(one.cuda for one in COUNTED.values()) >= 250
+    assert sum(counted.cuda for counted in COUNTED.values()) >= 250
 
 
 @pytest.mark.parametrize("number", PYTHON)
@@ -62,21 +62,21 @@ def test_the_table_adds_up():
     *_, last = table().splitlines()
     cells = [cell.strip() for cell in last.strip("|").split("|")]
     assert cells[:6] == ["all"] + [
-        str(sum(round(getattr(one, name)) for one in COUNTED.values()))
+        str(sum(round(getattr(counted, name)) for counted in COUNTED.values()))
         for name in ("minutes", "path", "all", "cuda", "python")
     ]
 
 
 @pytest.mark.parametrize("number", COUNTED)
 def test_a_head_says_the_minutes_as_they_are_estimated(number):
-    one = COUNTED[number]
-    assert (one.minutes, one.with_optional) == one.honest
+    counted = COUNTED[number]
+    assert (counted.minutes, counted.with_optional) == counted.honest
 
 
 @pytest.mark.parametrize("number", READ)
 def test_minutes_are_those_that_readers_took(number):
-    one = COUNTED[number]
-    for printed, taken in zip((one.minutes, one.with_optional or one.minutes), TAKEN[number], strict=True):
+    counted = COUNTED[number]
+    for printed, taken in zip((counted.minutes, counted.with_optional or counted.minutes), TAKEN[number], strict=True):
         assert abs(printed - taken) <= 0.25 * taken
 
 
@@ -99,7 +99,7 @@ def test_exercise_takes_its_task_two_hints_and_each_line():
 
 def test_the_first_kernel_is_typed_within_five_minutes():
     cells = form.read(plan.course().notebook("00").path.read_text(encoding="utf-8")).cells
-    first = next(place for place, cell in enumerate(cells) if cell.source.startswith("%%cuda"))
+    first = next(position for position, cell in enumerate(cells) if cell.source.startswith("%%cuda"))
     assert estimated([cell for cell in cells[:first] if "exercises.get" not in cell.source], optional=False) < 5
 
 

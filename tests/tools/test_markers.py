@@ -5,7 +5,7 @@ import pytest
 from helpers.recordings import NoRecording
 from helpers.tools.pages.markers import Markers, command_line
 
-PLACE = Markers("list", "make list")
+LIST = Markers("list", "make list")
 
 
 def page(inner: str) -> str:
@@ -13,13 +13,13 @@ def page(inner: str) -> str:
 
 
 def test_only_what_is_between_the_markers_changes():
-    assert PLACE.replaced(page("old\nlines\n"), "new", "a.md") == page("new\n")
-    assert PLACE.replaced(page("new\n"), "", "a.md") == page("")
+    assert LIST.replaced(page("old\nlines\n"), "new", "a.md") == page("new\n")
+    assert LIST.replaced(page("new\n"), "", "a.md") == page("")
 
 
 def test_page_without_a_marker_is_named_with_what_belongs_there():
     with pytest.raises(ValueError, match=r"a\.md has lost its markers; put <!-- list: begin, .* where list belongs"):
-        PLACE.replaced("no list <!-- list: end -->", "new", "a.md")
+        LIST.replaced("no list <!-- list: end -->", "new", "a.md")
 
 
 def run(arguments, wanted, **pictures) -> int:

@@ -162,7 +162,7 @@ def test_ids_are_unique_and_the_same_for_the_same_text():
     ids = [cell.id for cell in first.cells]
     assert ids == [cell.id for cell in second.cells]
     assert len(set(ids)) == 4
-    assert all(re.fullmatch("[0-9a-f]{8}(-[23])?", one) for one in ids)
+    assert all(re.fullmatch("[0-9a-f]{8}(-[23])?", cell_id) for cell_id in ids)
 
 
 def test_a_cell_in_which_an_idea_is_taught_keeps_its_id():
@@ -297,4 +297,6 @@ def test_command_reports_mends_and_sets_its_exit_status(tmp_path, capsys):
 
 def test_every_notebook_of_the_course_is_in_canonical_form():
     broken = {path.name: form.check(path.read_text()) for path in sorted(plan.FOLDER.glob("*.ipynb"))}
-    assert not {name: found for name, found in broken.items() if found}, "`make format` mends what needs no decision"
+    assert not {name: problems for name, problems in broken.items() if problems}, (
+        "`make format` mends what needs no decision"
+    )

@@ -35,13 +35,13 @@ def test_first_use_of_a_ladder_or_side_kernel_needs_no_compiler(kernel, no_compi
     assert listing.read(compiled)[0]
 
 
-@pytest.mark.parametrize(("source", "entry"), shipped_kernels.small_ones(), ids=lambda one: one[-24:].strip())
+@pytest.mark.parametrize(("source", "entry"), shipped_kernels.small_ones(), ids=lambda text: text[-24:].strip())
 def test_first_use_of_an_explorers_kernel_needs_no_compiler(source, entry, no_compiler):
     compiled = compiler.compile(source, entry, options=shipped_kernels.OPTIONS)
     assert listing.read(compiled)[0]
 
 
-@pytest.mark.parametrize("exercise", shipped_kernels.EXERCISES, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", shipped_kernels.EXERCISES, ids=lambda exercise: exercise.name)
 def test_first_check_of_an_exercise_compiles_no_known_slip(exercise, no_compiler):
     for source, entry in shipped_kernels.versions(exercise):
         assert compiler.compile(source, entry, options=shipped_kernels.OPTIONS).source == source
@@ -59,7 +59,7 @@ def test_what_is_shipped_is_what_the_compiler_and_nvdisasm_make(name, monkeypatc
     made = shipped_kernels.compiled(kernel)
     # The name of a folder and a time are in the module beside the code, and PTX, which is not shipped twice.
     assert dataclasses.replace(made, cubin=b"") == dataclasses.replace(kept, cubin=b""), OUT_OF_DATE
-    code, kept_code = (cubin.read(one.cubin).sections for one in (made, kept))
+    code, kept_code = (cubin.read(kernel.cubin).sections for kernel in (made, kept))
     assert all(kept_code[name] == code[name] for name in code if name.startswith((".text.", ".nv.")))
     assert not any(kept_code[".nv_debug_ptx_txt"].data) and any(code[".nv_debug_ptx_txt"].data)
     assert compiler.disassemble(made) == text

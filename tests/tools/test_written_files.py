@@ -21,12 +21,12 @@ NARROW = 390  # CSS pixels of a telephone
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A hand-out, a profile and a gallery of two pictures."""
-    place = tmp_path_factory.mktemp("files")
-    write([plan.course().notebook("01").path], place)
-    assert profile.main([str(EXAMPLE), *SAXPY, "--html", str(place / "profile.html")]) == 0
-    gallery.render(place, PICTURES[:2])
-    (place / "gallery.html").write_text((place / gallery.FIGURES_PAGE).read_text(encoding="utf-8"), encoding="utf-8")
-    return place
+    folder = tmp_path_factory.mktemp("files")
+    write([plan.course().notebook("01").path], folder)
+    assert profile.main([str(EXAMPLE), *SAXPY, "--html", str(folder / "profile.html")]) == 0
+    gallery.render(folder, PICTURES[:2])
+    (folder / "gallery.html").write_text((folder / gallery.FIGURES_PAGE).read_text(encoding="utf-8"), encoding="utf-8")
+    return folder
 
 
 @pytest.fixture(scope="module")

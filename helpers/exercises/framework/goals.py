@@ -57,6 +57,16 @@ def store_sectors(at_most: int) -> Goal:
     return Goal("sectors stored", lambda j: j.recording.total("sectors", "global", "st"), at_most)
 
 
+def global_atomics(at_most: int, why: str = "") -> Goal:
+    """Requests of warps that update global memory by atomics. why: they should be fewer."""
+    return Goal(
+        "atomic requests to global memory",
+        lambda j: sum(j.recording.total("requests", "global", op) for op in ("red", "atom")),
+        at_most,
+        explain=lambda _: why,
+    )
+
+
 def floats_loaded(at_most: int) -> Goal:
     """Floats that the threads ask global memory for, each as often as a thread asks for it."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from helpers.exercises.framework import texts
+from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
-from helpers.exercises.framework.judge import Goal
 from helpers.exercises.framework.pictures import Drawn
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.n16 import pictures
@@ -129,15 +128,6 @@ KEEP_POSITIVE = Blank(
 MOST_REQUESTS = 21  # 200 bins are 7 warps' requests, of each of three blocks
 
 
-def _global_atomics(at_most: int) -> Goal:
-    """Requests of warps that update global memory by atomics."""
-    return Goal(
-        "atomic requests to global memory",
-        lambda j: sum(j.recording.total("requests", "global", op) for op in ("red", "atom")),
-        at_most,
-    )
-
-
 COUNT = "atomicAdd(&mine[x[i]], 1)"
 
 HISTOGRAM = Blank(
@@ -147,7 +137,7 @@ HISTOGRAM = Blank(
         "histogram", "bins", 128, counts, of_lengths(384, 500, 100, 1, 1000), blocks=3, before=0, inputs=bins
     ),
     picture=Drawn(pictures.who_reads),
-    goals=(_global_atomics(MOST_REQUESTS),),
+    goals=(goals.global_atomics(MOST_REQUESTS),),
     judged=Case({"n": 1000}),
     wrong=(
         Wrong("not_zeroed", "No thread sets mine to 0, and shared memory begins with anything.",

@@ -120,9 +120,9 @@ def _progress(axes: Axes, shares: Mapping[str, float], source: str) -> None:
         page.fill(axes, box, colour, label=f"bar {label}")
     page.outline(axes, page.boxes(left, HERE_BAR_TOP, width, HERE_BAR), theme.MUTED, 1.0)
     page.lines(axes, [[(left + whole, HERE_BAR_TOP - 4), (left + whole, HERE_BAR_TOP + HERE_BAR + 4)]], theme.INK, 2.0)
-    page.text(axes, left + whole - 6, HERE_BAR_TOP + HERE_BAR + 13, "cuBLAS", ha="right", color=theme.INK)
+    page.text(axes, left + whole, HERE_BAR_TOP + HERE_BAR + 13, "cuBLAS", ha="center", color=theme.INK)
     words = " → ".join(f"{name} {theme.percent(share, 0)}" for name, share in shares.items())
-    page.text(axes, left, HERE_BAR_TOP + HERE_BAR + 13, f"{words} of cuBLAS's speed ({source})", color=theme.INK)
+    page.text(axes, left, HERE_BAR_TOP + HERE_BAR + 13, f"{words} of cuBLAS ({source})", color=theme.INK)
 
 
 def _sms(axes: Axes, top: float, bottom: float) -> None:

@@ -25,8 +25,8 @@ class ThreadMap:
 
     name: the kernel's.  grid, block: the launch.  owner_block, owner_thread: (M, N) linear numbers of the block in the
     grid and of the thread in its block, NO_THREAD where no thread stored.  writers: (M, N) how many threads stored it;
-    the owner is the last of them.  accessed: (blocks, threads) whether a thread accessed memory at all.  array: what
-    is stored.
+    the owner is the last of them.  accessed, updated: (blocks, threads) whether a thread accessed memory at
+    all, and whether it added to the array by an atomic.  array: what is stored.
     """
 
     name: str
@@ -36,6 +36,7 @@ class ThreadMap:
     owner_thread: np.ndarray
     writers: np.ndarray
     accessed: np.ndarray
+    updated: np.ndarray
     array: str = "C"
 
     @property
@@ -102,12 +103,15 @@ def thread_map(recording: Recording, shape: tuple[int, int], name: str, array: s
                 owner_thread[cells] = threads[store.active]
                 pairs.append(cells * len(threads) + threads[store.active])
         np.add.at(writers, np.unique(np.concatenate(pairs)) // len(threads), 1)
-    accessed = np.zeros((int(np.prod(facts.grid)), len(threads)), bool)
-    for (x, y, z), accesses in accesses_by_block(recording).items():
-        active = np.any([access.active for access in accesses], axis=0)
-        accessed[x + facts.grid[0] * (y + facts.grid[1] * z)] = active
+    accessed, updated = np.zeros((2, int(np.prod(facts.grid)), len(threads)), bool)
+    everything = accesses_by_block(recording)
+    by_atomics = [accesses_by_block(recording, space="global", op=op, array=array) for op in ("red", "atom")]
+    for marked, accesses in ((accessed, everything), *((updated, some) for some in by_atomics)):
+        for (x, y, z), of_block in accesses.items():
+            active = np.any([access.active for access in of_block], axis=0)
+            marked[x + facts.grid[0] * (y + facts.grid[1] * z)] |= active
     owners = (values.reshape(shape) for values in (owner_block, owner_thread, writers))
-    return ThreadMap(name, facts.grid, facts.block, *owners, accessed, array)
+    return ThreadMap(name, facts.grid, facts.block, *owners, accessed, updated, array)
 
 
 @lru_cache(maxsize=16)

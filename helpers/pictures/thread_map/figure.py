@@ -135,7 +135,7 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
         return sentence
     idle = {
         f"lie outside {data.array} and compute nothing": ~data.accessed,
-        f"work, but store nothing of {data.array}": data.accessed & ~data.stored,
+        f"work, but store nothing of {data.array}": data.accessed & ~data.stored & ~data.updated,
     }
     for words, threads in idle.items():
         if count := int(threads.sum()):

@@ -44,7 +44,7 @@ def with_head(first_cell: str, course: Course, folder: Path) -> str:
     if match is None or match[1] not in course.numbers:
         return first_cell
     notebook = course.notebook(match[1])
-    quoted = "\n".join(f"> {line}" for line in notebook.told.splitlines())
+    quoted = "\n".join(f"> {line}" for line in notebook.summary.splitlines())
     rest = LEAD.sub("\n", first_cell[match.end() :])
     text = f"{first_cell[: match.start()]}{trail(notebook.number, course, folder)}\n\n{quoted}{rest}"
     text = HEADING.sub(lambda _: f"# {notebook.title}", text)

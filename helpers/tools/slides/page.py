@@ -98,7 +98,7 @@ def deck_page(book: Notebook, slides: Sequence[Slide]) -> str:
 
     Nothing in it refers to another file or to the network.
     """
-    return _deck(book.title, [_opening(f"Notebook {book.number}", book.title, book.told), *map(_section, slides)])
+    return _deck(book.title, [_opening(f"Notebook {book.number}", book.title, book.summary), *map(_section, slides)])
 
 
 def route_page(route: Route, parts: Sequence[Part]) -> str:
@@ -149,7 +149,7 @@ def _read(path: Path) -> str:
 
 
 def _opening(over: str, title: str, lead: str = "", notes: str = "") -> str:
-    """A slide of words alone. over: a line over the title.  told: sentences, one on a line.  notes: HTML."""
+    """A slide of words alone. over: a line over the title.  lead: sentences, one on a line.  notes: HTML."""
     sentences = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in lead.splitlines())
     return (
         f'<section class="course-slide opening"><div class="number">{html.escape(over)}</div>'

@@ -76,15 +76,15 @@ def right() -> tuple[Typed, ...]:
 
 def _read(name: str) -> Iterator[Typed]:
     data = tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
-    kernels = [one for one in exercises.EXERCISES if isinstance(one, KernelExercise)]
+    kernels = [exercise for exercise in exercises.EXERCISES if isinstance(exercise, KernelExercise)]
     for family in data.pop("family", ()):
         changes = _pairs(family["changes"])
         for exercise in kernels:
             if exercise.name not in family.get("without", ()) and all(a in exercise.solved for a, _ in changes):
                 yield Typed(exercise.name, changes, family.get("says", ""), family.get("head", ""))
     for exercise, answers in data.items():
-        for one in answers:
-            yield Typed(exercise, _pairs(one["changes"]), one.get("says", ""), one.get("head", ""))
+        for answer in answers:
+            yield Typed(exercise, _pairs(answer["changes"]), answer.get("says", ""), answer.get("head", ""))
 
 
 def _pairs(texts: list[str]) -> tuple[tuple[str, str], ...]:

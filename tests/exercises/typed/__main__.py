@@ -14,13 +14,13 @@ def main(names: list[str]) -> int:
     counts: Counter[str] = Counter()
     for what, answers, good in (("slips", slips(), CAUSE), ("right kernels", right(), ACCEPTED)):
         kinds: Counter[str] = Counter()
-        for one in sorted(answers, key=lambda answer: answer.exercise):  # an exercise's kernels are compiled once
-            if names and one.exercise not in names:
+        for typed in sorted(answers, key=lambda answer: answer.exercise):  # an exercise's kernels are compiled once
+            if names and typed.exercise not in names:
                 continue
-            verdict = one.check()
-            kinds[kind := one.kind(verdict)] += 1
+            verdict = typed.check()
+            kinds[kind := typed.kind(verdict)] += 1
             if kind != good:
-                print(f"--- {kind}: {one}\n{verdict.sentence}\n", flush=True)
+                print(f"--- {kind}: {typed}\n{verdict.sentence}\n", flush=True)
         print(f"{kinds.total()} {what}: {', '.join(f'{n} {kind}' for kind, n in kinds.most_common())}.", flush=True)
         counts += kinds
     return int(counts[FALSE] + counts[REFUSED] > 0)

@@ -136,11 +136,11 @@ def test_entry_with_a_changed_byte_is_read_whole_or_not_at_all(folder):
     cache.write("entry", parts)
     path = folder / "entry.zip"
     whole = path.read_bytes()
-    for place in range(len(whole)):
+    for position in range(len(whole)):
         for flipped in (0x01, 0x08, 0x80, 0xFF):
-            path.write_bytes(whole[:place] + bytes([whole[place] ^ flipped]) + whole[place + 1 :])
+            path.write_bytes(whole[:position] + bytes([whole[position] ^ flipped]) + whole[position + 1 :])
             read = cache.read("entry")
-            assert read is None or set(read) != set(parts) or read == parts, (place, flipped)
+            assert read is None or set(read) != set(parts) or read == parts, (position, flipped)
 
 
 def test_the_cache_can_be_turned_off(monkeypatch, runs):

@@ -199,8 +199,8 @@ def test_a_source_that_is_no_text_gets_a_sentence():
 
 
 def test_a_message_without_a_caret_still_shows_the_line():
-    (found,) = diagnostics.parse('kernel.cu(2): error: something is wrong\n\n1 error detected in "kernel.cu".\n')
-    assert diagnostics.render(found, {"kernel.cu": "one\n  two\n"}) == (
+    (diagnostic,) = diagnostics.parse('kernel.cu(2): error: something is wrong\n\n1 error detected in "kernel.cu".\n')
+    assert diagnostics.render(diagnostic, {"kernel.cu": "one\n  two\n"}) == (
         "kernel.cu:2: error: something is wrong\n    2 |   two"
     )
 
@@ -217,29 +217,30 @@ int main() {
 
 
 def test_host_code_is_named_once_with_its_other_lines():
-    told = message("#include <iostream>\n" + HOST)
-    assert told.count("is host code: to allocate, to copy and to launch is Python's part here") <= 2  # and <<< >>>
-    assert 'identifier "cudaMalloc" is undefined' in told and '"cudaFree"' not in told
-    assert "Host code, too: lines 7, 8. Leave out main and every other function that runs on the CPU." in told
+    sentence = message("#include <iostream>\n" + HOST)
+    assert sentence.count("is host code: to allocate, to copy and to launch is Python's part here") <= 2  # and <<< >>>
+    assert 'identifier "cudaMalloc" is undefined' in sentence and '"cudaFree"' not in sentence
+    assert "Host code, too: lines 7, 8. Leave out main and every other function that runs on the CPU." in sentence
 
 
 def test_header_of_the_sources_project_is_to_be_left_out():
-    told = message('#include "utils/common.h"\n' + HOST.split("int main")[0])
-    assert "utils/common.h is a file of the project that this source comes from" in told
-    assert "NVRTC found no" not in told
+    sentence = message('#include "utils/common.h"\n' + HOST.split("int main")[0])
+    assert "utils/common.h is a file of the project that this source comes from" in sentence
+    assert "NVRTC found no" not in sentence
 
 
 def test_kernel_that_launches_kernels_is_said_not_to_be_modelled():
-    told = message("__global__ void c(int *o) { o[0] = 1; }\n__global__ void k(int *o) { c<<<1, 1>>>(o); }")
+    sentence = message("__global__ void c(int *o) { o[0] = 1; }\n__global__ void k(int *o) { c<<<1, 1>>>(o); }")
     assert (
-        "<<< >>> is host code" in told and "Kernels that launch kernels, dynamic parallelism, are not modelled" in told
+        "<<< >>> is host code" in sentence
+        and "Kernels that launch kernels, dynamic parallelism, are not modelled" in sentence
     )
 
 
 def test_a_header_of_curand_is_said_to_be_a_package_of_its_own():
-    told = message("#include <curand_kernel.h>\n" + HOST.split("int main")[0])
-    assert "curand_kernel.h belongs to cuRAND" in told and "`%pip install nvidia-curand-cu12` in a cell" in told
-    assert "then restart the kernel" in told
+    sentence = message("#include <curand_kernel.h>\n" + HOST.split("int main")[0])
+    assert "curand_kernel.h belongs to cuRAND" in sentence and "`%pip install nvidia-curand-cu12` in a cell" in sentence
+    assert "then restart the kernel" in sentence
 
 
 @pytest.mark.parametrize(
@@ -254,13 +255,16 @@ def test_a_header_of_curand_is_said_to_be_a_package_of_its_own():
 )
 def test_what_the_compilers_words_leave_open_is_said(body, said):
     before, _, after = said.partition(".* ")
-    told = message(f"__global__ void k(float *C, int n) {{ {body} }}")
-    assert before in told and after in told
+    sentence = message(f"__global__ void k(float *C, int n) {{ {body} }}")
+    assert before in sentence and after in sentence
 
 
 def test_texture_references_are_said_to_be_objects_today():
-    told = message("texture<float, 2> image;\n__global__ void k(float *C) { C[0] = tex2D(image, 1, 2); }")
-    assert "References such as texture<float, 2> went with CUDA 12" in told and "gpu.cuda.texture makes them" in told
+    sentence = message("texture<float, 2> image;\n__global__ void k(float *C) { C[0] = tex2D(image, 1, 2); }")
+    assert (
+        "References such as texture<float, 2> went with CUDA 12" in sentence
+        and "gpu.cuda.texture makes them" in sentence
+    )
 
 
 def test_host_headers_with_device_equivalents_are_named():
@@ -270,25 +274,60 @@ def test_host_headers_with_device_equivalents_are_named():
 
 
 def test_missing_semicolon_is_sought_at_the_previous_lines_end():
-    told = message("__global__ void k(float *C) {\n    int a = 1\n    int b = 2;\n    C[0] = a + b;\n}")
-    assert "Look at the end of line 2: the ; is missing there." in told
+    sentence = message("__global__ void k(float *C) {\n    int a = 1\n    int b = 2;\n    C[0] = a + b;\n}")
+    assert "Look at the end of line 2: the ; is missing there." in sentence and sentence.count("error:") == 1
     assert "end of line" not in message("__global__ void k(float *C) {\n    int a = 1 int b;\n}")
 
 
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ("if (n > 8) return\n\n    float a = 1;\n    C[0] = a;", "Look at the end of line 2: the ; is missing there."),
+        ("C[n = 1.0f;", 'expected a "]" to match this "["'),
+        ("if (n > (8) C[0] = 1;\n    C[1] = 2;", "The ( is not closed before the ;: a ) is missing between them."),
+        ("for (int k = 0; k < n; ++k C[k] = 1;", "The ( is not closed before the ;: a ) is missing between them."),
+        ("for (int k = 0, k < n, ++k) C[k] = 1;", "separated by ; and not by , : for (int k = 0; k < n; ++k)"),
+        ("if (n) {\n    C[0] = 1;\n    else C[0] = 2;", "The { is not closed before the else in line 4"),
+        ("C[0] = 1; }\n    C[1] = 2;", "The } in line 2 closes the { of line 1 already"),
+        ("C[0] = 2 n;", "Nothing stands between 2 and n: there an operator is missing"),
+        ("C[0] = 2 C[1] = n;", "In front of C a statement has no end"),
+        ("int i = 0;\n    if (index < n) C[index] = 1;", 'identifier "index" is undefined'),
+    ],
+)
+def test_where_punctuation_breaks_off_one_error_is_shown(body, hint):
+    found = message(f"__global__ void k(float *C, int n) {{\n    {body}\n}}")
+    assert hint in found and found.count("error:") == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "auto f = [&](int i) { return i; };\n    C[f(n)] = missing;",
+        "#if 1\n    if (n) {\n#else\n    {\n#endif\n    C[0] = missing; }",
+        "if (n) C[0] = 1; else C[0] = 2;\n    if (n) { if (n > 1) C[0] = 1; else C[0] = missing; }",
+        "for (int k = 0, j = 1; k < n; ++k, ++j) C[k] = missing;",
+        'C[0] = 1; // an open ( and a "[\n    C[1] = missing;',
+    ],
+)
+def test_brackets_that_match_are_not_said_to_break_off(body):
+    found = message(f"__global__ void k(float *C, int n) {{\n    {body}\n}}")
+    assert 'identifier "missing" is undefined' in found and "match this" not in found and "closes" not in found
+
+
 def test_two_indices_of_a_flat_array_get_how_rows_lie():
-    told = message("__global__ void k(float *C, int N) {\n    C[threadIdx.y][threadIdx.x] = 0;\n}")
-    assert "element (row, col) of rows that are W numbers long is C[row * W + col]" in told
+    sentence = message("__global__ void k(float *C, int N) {\n    C[threadIdx.y][threadIdx.x] = 0;\n}")
+    assert "element (row, col) of rows that are W numbers long is C[row * W + col]" in sentence
 
 
 def test_one_mistake_in_several_lines_is_explained_once():
     body = "    int T = blockDim.x;\n    __shared__ float As[T][T];\n    __shared__ float Bs[T][T];\n"
-    told = message(f"__global__ void k(float *C) {{\n{body}    C[0] = As[0][0] + Bs[0][0];\n}}")
-    assert told.count("An array has a size that is known") == 1 and told.endswith("The same in line 4.")
+    sentence = message(f"__global__ void k(float *C) {{\n{body}    C[0] = As[0][0] + Bs[0][0];\n}}")
+    assert sentence.count("An array has a size that is known") == 1 and sentence.endswith("The same in line 4.")
 
 
 def test_the_many_functions_that_do_not_fit_are_not_listed():
-    told = message("__global__ void k(float *x) { atomicAdd(*x, 1.0f); }")
-    assert 'no instance of overloaded function "atomicAdd"' in told and told.count("note:") < 5
+    sentence = message("__global__ void k(float *x) { atomicAdd(*x, 1.0f); }")
+    assert 'no instance of overloaded function "atomicAdd"' in sentence and sentence.count("note:") < 5
 
 
 @pytest.mark.parametrize(

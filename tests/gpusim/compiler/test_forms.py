@@ -51,7 +51,7 @@ def as_printed(kernel):
 
 
 def names(labels):
-    return {name: place for name, place in labels.items() if not name.startswith(".L")}
+    return {name: address for name, address in labels.items() if not name.startswith(".L")}
 
 
 def test_random_instructions_print_as_nvdisasm_prints_them():
@@ -61,7 +61,7 @@ def test_random_instructions_print_as_nvdisasm_prints_them():
     for line in forms.stored()[ARCH]:
         form = forms.parse(line)
         made += [learning.filled(form, form.example, rng) for _ in range(2)]
-    said = [known.text(one) for one in made]
+    said = [known.text(instruction) for instruction in made]
     printed = learning.texts(ARCH, made)
     assert len(made) > 4000 and sum(text is None for text in printed) < len(made) / 100
     assert [(a, b) for a, b in zip(said, printed, strict=True) if b is not None and a != b] == []
@@ -106,7 +106,7 @@ def test_a_kernel_of_the_ladder_has_a_form_for_every_instruction():
     for kernel in (*gemm_kernels.LADDER, *gemm_kernels.UPPER):
         compiled = compiler.compile(kernel.source, kernel.entry, options=OPTIONS)
         code = cubin.read(compiled.cubin).code(compiled.lowered_name)
-        assert [hex(one) for one in forms.split(code) if known.text(one) is None] == [], (kernel.name, OUT_OF_DATE)
+        assert [hex(word) for word in forms.split(code) if known.text(word) is None] == [], (kernel.name, OUT_OF_DATE)
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120"])
@@ -144,14 +144,16 @@ def test_unknown_encoding_is_printed_by_nvdisasm(monkeypatch):
 def test_form_leaves_numbers_of_another_opcode_unprinted():
     form = forms.parse("00000000078e02ff0000000000000824 {@P}IMAD {R16}, {R24}, {s32.32!0,4}, RZ")
     times = [form.example | value << 32 | 5 << 24 | 3 << 16 for value in (4, 6, 2**32 - 6)]
-    assert [form.text(one) for one in times] == [None, "IMAD R3, R5, 0x6, RZ", "IMAD R3, R5, -0x6, RZ"]
+    assert [form.text(code) for code in times] == [None, "IMAD R3, R5, 0x6, RZ", "IMAD R3, R5, -0x6, RZ"]
     (proven,) = learning.agreed(ARCH, [(form, form.example)], random.Random(0))
     assert {0, 1, 2, 4, 8, 1 << 30} <= proven.fields[2].but and not {5, 6, 7} & proven.fields[2].but
 
 
 def test_form_that_disagrees_with_nvdisasm_is_refused():
     (form,) = (
-        one for one in map(forms.parse, forms.stored()[ARCH]) if str(one).endswith("{@P}FADD.FTZ {R16}, {R24}, {R32}")
+        form
+        for form in map(forms.parse, forms.stored()[ARCH])
+        if str(form).endswith("{@P}FADD.FTZ {R16}, {R24}, {R32}")
     )
     target, left, right = form.fields
     wrong = dataclasses.replace(form, fields=(target, right, left))

@@ -34,7 +34,7 @@ CHARACTERS = {
 def test_foreign_character_is_named(name):
     text, said = CHARACTERS[name]
     source = KERNEL.format(text)
-    column = next(place for place, letter in enumerate(source) if ord(letter) > 127) + 1
+    column = next(position for position, letter in enumerate(source) if ord(letter) > 127) + 1
     assert f"In column {column} stands {said}" in message(source)
 
 
@@ -104,8 +104,8 @@ def test_arrays_at_one_address_are_warned_of():
 
 @pytest.mark.filterwarnings("error")
 def test_one_dynamic_array_of_each_kernel_is_no_matter():
-    one = "extern __shared__ float {0}[]; {0}[0] = 2; x[1] = {0}[0];"
-    source = KERNEL.format(one.format("a")) + KERNEL.format(one.format("b")).replace(" k(", " other(")
+    use_of_array = "extern __shared__ float {0}[]; {0}[0] = 2; x[1] = {0}[0];"
+    source = KERNEL.format(use_of_array.format("a")) + KERNEL.format(use_of_array.format("b")).replace(" k(", " other(")
     x = np.zeros(4, np.float32)
     gpusim.RawModule(source).get_function("k")(1, 1, (x, np.int32(0)), shared_mem=64)
     assert x[1] == 2

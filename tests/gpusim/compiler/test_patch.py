@@ -35,10 +35,12 @@ def same(instruction):
 
 
 def test_the_fields_of_an_fma_are_those_that_nvdisasm_prints():
-    found = [one for one in patch.instructions(compiled()) if patch.OPCODE.of(one) == patch.FFMA]
+    every_fma = [
+        instruction for instruction in patch.instructions(compiled()) if patch.OPCODE.of(instruction) == patch.FFMA
+    ]
     printed = fmas(text_with(same))
-    assert len(found) == len(printed) > 2000
-    for word, (result, a, kept_a, b, kept_b, c) in zip(found, printed, strict=True):
+    assert len(every_fma) == len(printed) > 2000
+    for word, (result, a, kept_a, b, kept_b, c) in zip(every_fma, printed, strict=True):
         for field, name in ((patch.RESULT, result), (patch.A, a), (patch.B, b), (patch.C, c)):
             assert field.of(word) == (patch.NO_REGISTER if name == "RZ" else int(name[1:]))
         keep = patch.REUSE_A * bool(kept_a) | patch.REUSE_B * bool(kept_b)
@@ -75,6 +77,6 @@ def test_code_of_another_length_is_refused():
 
 
 def test_an_fma_is_written_as_nvdisasm_prints_it():
-    one = patch.Fma(48, 57, 17, patch.REUSE_A | patch.REUSE_B)
-    assert one.text == "FFMA R17, R48.reuse, R57.reuse, R17"
-    assert np.all([FMA.match(one.text), FMA.match(patch.Fma(1, 2, 3).text)])
+    fma = patch.Fma(48, 57, 17, patch.REUSE_A | patch.REUSE_B)
+    assert fma.text == "FFMA R17, R48.reuse, R57.reuse, R17"
+    assert np.all([FMA.match(fma.text), FMA.match(patch.Fma(1, 2, 3).text)])

@@ -50,7 +50,7 @@ def test_a_mistake_below_kept_headers_is_reported_unchanged():
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "kept"),
+    ("first", "other", "kept"),
     [
         (source(2), source(3), True),
         ("// mine\n" + source(2), "// yours\n" + source(3), False),
@@ -61,8 +61,8 @@ def test_a_mistake_below_kept_headers_is_reported_unchanged():
     ],
     ids=["the same lines", "another comment", "another macro", "a declaration before", "a quick header", "no header"],
 )
-def test_headers_are_kept_for_a_second_source_that_begins_alike(one, other, kept):
-    assert precompiled.options(one, ()) == ()
+def test_headers_are_kept_for_a_second_source_that_begins_alike(first, other, kept):
+    assert precompiled.options(first, ()) == ()
     assert bool(precompiled.options(other, ())) == kept
     assert precompiled.options(other, ("-DN=2",)) == ()
 
@@ -74,7 +74,7 @@ def test_an_older_compiler_is_not_asked_to_keep_any(monkeypatch):
 
 def test_a_header_of_the_learners_own_is_read_each_time():
     own = '#include "mine.h"\n' + QUICK.replace("NUMBER", "2 + MINE")
-    found = [
+    kept_headers = [
         compiler.compile(own, "kernel", headers={"mine.h": f"#define MINE {number}"}).cubin for number in (1, 2, 3, 3)
     ]
-    assert len(set(found)) == 3 and found[2] == found[3]
+    assert len(set(kept_headers)) == 3 and kept_headers[2] == kept_headers[3]

@@ -66,8 +66,8 @@ def test_signature_with_lines_comments_and_templates_is_read():
     ],
 )
 def test_parameters_of_all_kinds_are_read(declaration, expected):
-    (found,) = signatures(f"__global__ void k({declaration}) {{}}")
-    assert [(each.type, each.name) for each in found.parameters] == expected
+    (signature,) = signatures(f"__global__ void k({declaration}) {{}}")
+    assert [(each.type, each.name) for each in signature.parameters] == expected
 
 
 def test_a_parameter_without_a_name_is_called_by_its_place():

@@ -38,8 +38,8 @@ def main() -> None:
         if not given.names and what != "kernels":
             counts["held by other tests"] += len(sanitized.HELD) * len(levels)
         if counts:
-            told = ", ".join(f"{count} {shown}" for shown, count in counts.most_common())
-            sys.stdout.write(f"{what} for {given.arch}, {len(levels)} levels, {counts.total()} cells: {told}\n")
+            summary = ", ".join(f"{count} {shown}" for shown, count in counts.most_common())
+            sys.stdout.write(f"{what} for {given.arch}, {len(levels)} levels, {counts.total()} cells: {summary}\n")
 
 
 if __name__ == "__main__":

@@ -117,9 +117,9 @@ def _(run, rng):
             low = high = number
         else:
             low, high = sorted((x, y), key=lambda v: (v, math.copysign(1, v)))
-        for found, expected in ((out[0, k], low), (out[1, k], high)):
-            assert np.array_equal([found], [expected], equal_nan=True)
-            assert math.isnan(expected) or np.signbit(found) == np.signbit(expected)
+        for result, expected in ((out[0, k], low), (out[1, k], high)):
+            assert np.array_equal([result], [expected], equal_nan=True)
+            assert math.isnan(expected) or np.signbit(result) == np.signbit(expected)
         assert np.array_equal(out[3, k], x if x < y else y, equal_nan=True)
 
 
@@ -185,8 +185,8 @@ def _(run, rng):
             return None
         if abs(value) > 3.5e38:
             return as_int(math.copysign(3.4028234663852886e38, value))
-        found = F32(value)
-        return as_int(np.nextafter(found, F32(0)) if abs(float(found)) > abs(value) else found)
+        result = F32(value)
+        return as_int(np.nextafter(result, F32(0)) if abs(float(result)) > abs(value) else result)
 
     low64 = -(1 << 63)
     for i, (a, b) in enumerate(zip(x.astype(F64).tolist(), d.tolist(), strict=True)):
@@ -423,7 +423,7 @@ def _(run, rng):
             (2, x + Fraction(1e-17), False, True), (3, x * Fraction(0.1), True, False),
             (5, x * x + Fraction(0.3), True, False),
         ):  # fmt: skip
-            found = out[row, i]
-            assert not up or Fraction(np.nextafter(found, -np.inf)) < exact <= Fraction(found)
-            assert not down or Fraction(found) <= exact < Fraction(np.nextafter(found, np.inf))
+            result = out[row, i]
+            assert not up or Fraction(np.nextafter(result, -np.inf)) < exact <= Fraction(result)
+            assert not down or Fraction(result) <= exact < Fraction(np.nextafter(result, np.inf))
     assert out[4].tolist() == (a / 3).tolist()

@@ -163,12 +163,12 @@ def _(run, rng):
     x[:6] = 0, -0.0, 1e6, -1e6, 0.0009765625, 17
     a, b, back = np.zeros(n, np.uint8), np.zeros(n, np.uint8), np.zeros((3, n), F32)
     run("to_and_from_8_bits", 3, 32, x, a, b, back, I32(n))
-    for bits, values, found in ((a, small_floats(4, 3, True), back[0]), (b, small_floats(5, 2, False), back[1])):
+    for bits, values, result in ((a, small_floats(4, 3, True), back[0]), (b, small_floats(5, 2, False), back[1])):
         for i, v in enumerate(x.astype(F64)):
             size = min(abs(v), values[-1])
             nearest = min(range(len(values)), key=lambda k: (abs(values[k] - size), k & 1))
             assert bits[i] == nearest | (math.copysign(1, v) < 0) << 7, (v, bits[i])
-            assert found[i] == math.copysign(values[nearest], v)
+            assert result[i] == math.copysign(values[nearest], v)
     assert (back[2] == back[0])[np.abs(x) < 6e4].mean() > 0.95  # rounded twice by way of a half
 
 

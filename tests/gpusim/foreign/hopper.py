@@ -69,7 +69,7 @@ def _(run, rng):
     given = (np.zeros(2, np.uint64), np.zeros(1024, F32))
     with pytest.raises(errors.UnsupportedInstruction, match=r"line [36](.|\n)*Products of warp groups.*wmma") as caught:
         run.once(WGMMA, "multiplies", 1, 128, *given, arch="sm_90a")
-    run.heard.append(str(caught.value))
+    run.messages.append(str(caught.value))
 
 
 def _message(source: str) -> str:
@@ -87,19 +87,19 @@ KERNEL = """__global__ void solve_kernel(const float *a, const float *b, float *
 
 @refused("leetgpu_template_with_host_code")
 def _(run, rng):
-    told = _message(
+    sentence = _message(
         "#include <cuda_runtime.h>\n" + KERNEL + """extern "C" void solve(const float *a, const float *b,
         float *c, int n) {
     solve_kernel<<<(n + 255) / 256, 256>>>(a, b, c, n);
     cudaDeviceSynchronize();
 }""")  # fmt: skip
-    assert "kernel.cu:9" in told and "cudaDeviceSynchronize is host code" in told
-    assert "calling the kernel launches it" in told
+    assert "kernel.cu:9" in sentence and "cudaDeviceSynchronize is host code" in sentence
+    assert "calling the kernel launches it" in sentence
 
 
 @refused("sample_with_main_and_stdio")
 def _(run, rng):
-    told = _message(
+    sentence = _message(
         "#include <stdio.h>\n#include <stdlib.h>\n#include <cuda_runtime.h>\n" + KERNEL + """int main() {
     float *a;
     cudaMalloc(&a, 400);
@@ -109,23 +109,25 @@ def _(run, rng):
     printf("done\\n");
     return 0;
 }""")  # fmt: skip
-    assert "kernel.cu:10" in told and "cudaMalloc is host code" in told and "Leave out main" in told
+    assert "kernel.cu:10" in sentence and "cudaMalloc is host code" in sentence and "Leave out main" in sentence
 
 
 @refused("dynamic_parallelism")
 def _(run, rng):
-    told = _message(
+    sentence = _message(
         "__global__ void child(int *x) { x[0] = 1; }\n"
         "__global__ void solve_kernel(int *x) {\n    child<<<1, 1>>>(x);\n}"
     )
-    assert "kernel.cu:3" in told and "Kernels that launch kernels, dynamic parallelism, are not modelled" in told
+    assert (
+        "kernel.cu:3" in sentence and "Kernels that launch kernels, dynamic parallelism, are not modelled" in sentence
+    )
 
 
 @refused("curand_philox_header", "curand_xorwow_header")
 def _(run, rng):
     """Where the package is, the kernel runs: held to the generators' definitions by hand, not on every machine."""
-    told = _message("#include <curand_kernel.h>\n__global__ void solve_kernel(int *x) { x[0] = 1; }")
-    assert "curand_kernel.h belongs to cuRAND" in told and "%pip install nvidia-curand-cu12" in told
+    sentence = _message("#include <curand_kernel.h>\n__global__ void solve_kernel(int *x) { x[0] = 1; }")
+    assert "curand_kernel.h belongs to cuRAND" in sentence and "%pip install nvidia-curand-cu12" in sentence
 
 
 USES = {  # what a source with a header uses of it, and what that is

@@ -157,8 +157,8 @@ def _(run, rng):
     keys, values = rng.integers(1, 90, 300).astype(U32), rng.integers(0, 2**32, 300).astype(U32)
     table = np.zeros(131, np.uint64)
     run("insert", 3, 128, table, keys, values, I32(300), U32(131))
-    found = {int(pair) >> 32: int(pair) & 0xFFFFFFFF for pair in table if pair}
-    assert found == {int(key): int(values[keys == key].max()) for key in np.unique(keys)}
+    pairs = {int(pair) >> 32: int(pair) & 0xFFFFFFFF for pair in table if pair}
+    assert pairs == {int(key): int(values[keys == key].max()) for key in np.unique(keys)}
 
 
 @right("dgemm_double")

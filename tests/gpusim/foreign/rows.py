@@ -46,7 +46,7 @@ class Run:
 
     def __init__(self, source: Path, level: str, arch: str = devices.DEFAULT.arch) -> None:
         self.source, self.level, self.arch = source, level, arch
-        self.heard: list[str] = []
+        self.messages: list[str] = []
 
     @property
     def module(self) -> gpusim.RawModule:
@@ -75,7 +75,7 @@ class Run:
             self(name, grid, block, *arguments, **options)
         message = str(caught.value)
         assert "line" in message and len(message) < 700, message
-        self.heard.append(message)
+        self.messages.append(message)
 
     def once(
         self, code: str, name: str, grid, block, *arguments, options: tuple[str, ...] = (), arch: str = "", **given
@@ -122,7 +122,7 @@ def _done(check: Callable, source: Path, level: str, arch: str, refused: tuple[s
     run = Run(source, level, arch)
     check(run, np.random.default_rng(zlib.crc32(inspect.getsource(check).encode())))
     other = "ptx" if level == "sass" else "sass"
-    for message in run.heard:
+    for message in run.messages:
         assert (f'level="{other}"' in message) == (other not in refused), message
 
 

@@ -312,11 +312,11 @@ AS_EXPECTED = ("nothing found, right", "found at its line", "nothing to be found
 def answer(program: Program, level: str, arch: str = devices.DEFAULT.arch) -> str:
     """What the sanitizer says of a program: one of AS_EXPECTED, or what is wrong."""
     try:
-        found = program.run(level, arch)
+        findings = program.run(level, arch)
     except NotForThisArchitecture:
         return "refused by the compiler"
     except AssertionError as error:
         return f"WRONG: {str(error)[:200]!r}"
-    if found:
+    if findings:
         return "found at its line"
     return "nothing to be found" if program.name.startswith("bad_") else "nothing found, right"

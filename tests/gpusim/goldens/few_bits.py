@@ -72,8 +72,8 @@ def _product(form: str) -> str:
     m, n, k = map(int, re.match(r"m(\d+)n(\d+)k(\d+)", form).groups())
     bits = next(BITS[word] for word in form.split(".") if word in BITS)
     counts = (m * k * bits // 1024, k * n * bits // 1024, m * n // 32)
-    place = iter(range(99))
-    d, a, b, c = ("{" + ", ".join(f"%{next(place)}" for _ in range(count)) + "}" for count in (counts[2], *counts))
+    position = iter(range(99))
+    d, a, b, c = ("{" + ", ".join(f"%{next(position)}" for _ in range(count)) + "}" for count in (counts[2], *counts))
     first = (0, 256, 128)  # of A, B and C among the words
     given = ", ".join(
         f'"r"(x[i + {start + 32 * number}])'
@@ -108,8 +108,8 @@ def main() -> None:
         cupy.RawModule(code=source).get_function("k")((BLOCKS,), (32,), (cupy.asarray(given), results))
         return results.get()
 
-    found = provenance("sm_90", "tests/gpusim/goldens/few_bits.py")
-    recording = {"provenance": found, "digests": {form: digest(form, launch) for form in FORMS}}
+    origin = provenance("sm_90", "tests/gpusim/goldens/few_bits.py")
+    recording = {"provenance": origin, "digests": {form: digest(form, launch) for form in FORMS}}
     RECORDING.write_text(json.dumps(recording, indent=1) + "\n", encoding="utf-8")
 
 

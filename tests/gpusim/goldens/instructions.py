@@ -56,12 +56,12 @@ def record(folder: Path) -> None:
         written = cupy.asarray(module.room)
         kernel((LANES // THREADS,), (THREADS,), (cupy.asarray(module.operands), written))
         results |= module.results(cupy.asnumpy(written))
-    rows = {name: base64.b64encode(b"".join(digests(found))).decode() for name, found in results.items()}
+    rows = {name: base64.b64encode(b"".join(digests(result))).decode() for name, result in results.items()}
     made_by = (folder / "nvrtc").read_text()
-    found = provenance(ARCH, "python -m tests.gpusim.goldens.instructions record", nvrtc=made_by)
+    origin = provenance(ARCH, "python -m tests.gpusim.goldens.instructions record", nvrtc=made_by)
     np.savez_compressed(folder / "results.npz", **{f"f{k}": value for k, value in enumerate(results.values())})
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
-    text = f'{{"provenance": {json.dumps(found, indent=1)},\n"forms": {{\n{lines}\n}}}}\n'
+    text = f'{{"provenance": {json.dumps(origin, indent=1)},\n"forms": {{\n{lines}\n}}}}\n'
     (folder / GOLDEN.name).write_text(text)
 
 
@@ -84,10 +84,10 @@ def simulated(module: Module, level: str = "sass") -> dict[str, np.ndarray | str
     except errors.UnsupportedInstruction as reason:
         if len(module.forms) == 1:
             return {module.forms[0].name: str(reason)}
-        found: dict[str, np.ndarray | str] = {}
+        results: dict[str, np.ndarray | str] = {}
         for form in module.forms:
-            found |= simulated(Module((form,)), level)
-        return found
+            results |= simulated(Module((form,)), level)
+        return results
     return module.results(written)
 
 

@@ -82,8 +82,11 @@ def cases() -> dict[str, Case]:
 
 def digest(results: Sequence[np.ndarray]) -> str:
     """Of what a kernel wrote, and read."""
-    whole = [np.where(one != one, one.dtype.type(np.nan), one) if one.dtype.kind == "f" else one for one in results]
-    return hashlib.sha256(b"".join(one.tobytes() for one in whole)).digest()[:8].hex()
+    whole = [
+        np.where(result != result, result.dtype.type(np.nan), result) if result.dtype.kind == "f" else result
+        for result in results
+    ]
+    return hashlib.sha256(b"".join(array.tobytes() for array in whole)).digest()[:8].hex()
 
 
 def prepare(folder: Path) -> None:
@@ -106,20 +109,20 @@ def record(folder: Path) -> None:
     import cupy
 
     given = json.loads((folder / "cases.json").read_text())
-    found = provenance(ARCH, "python -m tests.gpusim.goldens.meeting record", nvrtc=given["nvrtc"])
+    origin = provenance(ARCH, "python -m tests.gpusim.goldens.meeting record", nvrtc=given["nvrtc"])
     rows: dict[str, str] = {}
     answers: dict[str, np.ndarray] = {}
     for number, case in enumerate(given["cases"]):
         module = cupy.RawModule(path=str(folder / f"{number}.cubin"), enable_cooperative_groups=case["cooperative"])
         with np.load(folder / f"{number}.npz") as kept:
             host = [kept[f"arr_{k}"] for k in range(len(kept.files))]
-        arguments = [cupy.asarray(one) if one.ndim else one[()] for one in host]
+        arguments = [cupy.asarray(value) if value.ndim else value[()] for value in host]
         module.get_function("kernel")((case["grid"],), (case["block"],), tuple(arguments))
-        arrays = [cupy.asnumpy(one) for one in arguments if isinstance(one, cupy.ndarray)]
+        arrays = [cupy.asnumpy(argument) for argument in arguments if isinstance(argument, cupy.ndarray)]
         rows[case["name"]] = digest(arrays)
-        answers |= {f"{case['name']} {place}": array for place, array in enumerate(arrays)}
+        answers |= {f"{case['name']} {position}": array for position, array in enumerate(arrays)}
         np.savez(folder / "answers.npz", **answers)
-        (folder / GOLDEN.name).write_text(json.dumps({"provenance": found, "kernels": rows}, indent=1) + "\n")
+        (folder / GOLDEN.name).write_text(json.dumps({"provenance": origin, "kernels": rows}, indent=1) + "\n")
 
 
 def golden() -> dict[str, str]:
@@ -137,7 +140,7 @@ def simulated(case: Case) -> str:
     values = case.arguments()
     with gpusim.record(level="sass", checks="off"):
         module.get_function("kernel")((case.grid,), (case.block,), tuple(values))
-    return digest([one for one in values if isinstance(one, np.ndarray)])
+    return digest([value for value in values if isinstance(value, np.ndarray)])
 
 
 def compare() -> None:

@@ -41,7 +41,9 @@ def prepare(folder: Path) -> None:
 
 def digest(results: list[np.ndarray]) -> str:
     """Of what a program wrote."""
-    return hashlib.sha256(b"".join(random_programs.bits(one).tobytes() for one in results)).digest()[:DIGEST].hex()
+    return (
+        hashlib.sha256(b"".join(random_programs.bits(result).tobytes() for result in results)).digest()[:DIGEST].hex()
+    )
 
 
 def record(folder: Path) -> None:
@@ -56,10 +58,10 @@ def record(folder: Path) -> None:
         written = cupy.asarray(whole), cupy.asarray(numbers)
         grid, block = (random_programs.BLOCKS,), (random_programs.THREADS,)
         kernel(grid, block, (cupy.asarray(a), cupy.asarray(b), *written, np.int32(n)))
-        rows[str(seed)] = digest([cupy.asnumpy(one) for one in written])
+        rows[str(seed)] = digest([cupy.asnumpy(array) for array in written])
     made_by = (folder / "nvrtc").read_text()
-    found = provenance(ARCH, "python -m tests.gpusim.goldens.programs record", nvrtc=made_by)
-    (folder / GOLDEN.name).write_text(json.dumps({"provenance": found, "programs": rows}, indent=1) + "\n")
+    origin = provenance(ARCH, "python -m tests.gpusim.goldens.programs record", nvrtc=made_by)
+    (folder / GOLDEN.name).write_text(json.dumps({"provenance": origin, "programs": rows}, indent=1) + "\n")
 
 
 def golden() -> dict[int, str]:

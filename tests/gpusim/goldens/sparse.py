@@ -84,7 +84,7 @@ def _products() -> tuple[Sparse, ...]:
     forms += [("m16n8k64", "f32", a, b, "", 1) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")]
     for bits, shapes in (("8", ("m16n8k32", "m16n8k64")), ("4", ("m16n8k64", "m16n8k128"))):
         for a, b, more in (("s", "s", ""), ("u", "s", ""), ("s", "u", ".satfinite"), ("u", "u", "")):
-            forms += [(shape, "s32", a + bits, b + bits, more, 2 - place) for place, shape in enumerate(shapes)]
+            forms += [(shape, "s32", a + bits, b + bits, more, 2 - position) for position, shape in enumerate(shapes)]
     return tuple(Sparse(*form, selector=number) for *form, count in forms for number in range(count))
 
 
@@ -135,8 +135,8 @@ def record(file: Path, out: Path = RECORDING) -> None:
             kept.append(results[:KEPT])
         arrays[f"{product.name}|digests"] = np.frombuffer(b"".join(digests), np.uint64)
         arrays[f"{product.name}|kept"] = np.stack(kept)
-    found = provenance(ARCH, "tests/gpusim/goldens/sparse.py", numpy=np.__version__)
-    arrays["provenance"] = np.frombuffer(json.dumps(found).encode(), np.uint8)
+    origin = provenance(ARCH, "tests/gpusim/goldens/sparse.py", numpy=np.__version__)
+    arrays["provenance"] = np.frombuffer(json.dumps(origin).encode(), np.uint8)
     np.savez_compressed(out, **arrays)
 
 

@@ -338,8 +338,8 @@ def record(folder: Path, out: Path, more: Path | None = None) -> None:
         arrays[f"{form.name}|digests"] = np.frombuffer(b"".join(digests), np.uint64)
         arrays[f"{form.name}|kept"] = np.stack(kept)
         all_results[form.name] = np.stack(every)
-    found = provenance(ARCH, "tests/gpusim/goldens/tensor_core.py", numpy=np.__version__)
-    arrays["provenance"] = np.frombuffer(json.dumps(found).encode(), np.uint8)
+    origin = provenance(ARCH, "tests/gpusim/goldens/tensor_core.py", numpy=np.__version__)
+    arrays["provenance"] = np.frombuffer(json.dumps(origin).encode(), np.uint8)
     np.savez_compressed(out, **arrays)
     if more is not None:
         np.savez_compressed(more, **all_results)

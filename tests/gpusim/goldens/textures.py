@@ -173,9 +173,9 @@ def held(r: np.random.Generator, values: str, shape: tuple[int, ...], dtype: str
     if values == "wild":
         return wild(r, shape)
     if values == "one":
-        found = np.zeros(shape, type_)
-        found[tuple(size // 2 for size in shape)] = 1
-        return found
+        answer = np.zeros(shape, type_)
+        answer[tuple(size // 2 for size in shape)] = 1
+        return answer
     if values == "near":
         return (r.random(shape) + 1).astype(type_)
     if type_.kind == "f":
@@ -285,7 +285,7 @@ def launched(gpu: ModuleType, source: str, handle: Any, places: list[np.ndarray]
     """What `out` holds after a kernel of one lane for each place."""
     lanes, device = len(places[0]), gpu.asarray(out)
     kernel = _compiled(gpu.RawModule, source)
-    given = [gpu.asarray(place) for place in places]
+    given = [gpu.asarray(coordinate) for coordinate in places]
     kernel((-(-lanes // 128),), (128,), (handle, *given, device, np.int32(lanes)))
     return gpu.asnumpy(device)
 
@@ -296,8 +296,8 @@ def texture_answers(gpu: ModuleType, case: Case) -> np.ndarray:
     dtype, count = ELEMENTS[case.element]
     handle = texture_of(gpu, values, count, case.modes, **case.options)
     out = np.full(case.lanes * count * np.dtype(dtype).itemsize, 0x5B, np.uint8).view(dtype)
-    found = launched(gpu, read_source(case.call, case.element), handle, places, out)
-    return found.view(f"u{found.itemsize}")
+    answer = launched(gpu, read_source(case.call, case.element), handle, places, out)
+    return answer.view(f"u{answer.itemsize}")
 
 
 @dataclass(frozen=True)
@@ -401,8 +401,8 @@ def other_answers(gpu: ModuleType, read: Read) -> np.ndarray:
     """Its answers, as unsigned numbers."""
     dtype, count = ELEMENTS[read.element]
     out = np.full(len(read.places[0]) * count * np.dtype(dtype).itemsize, 0x5B, np.uint8).view(dtype)
-    found = launched(gpu, read_source(read.call, read.element), handle_of(gpu, read), read.places, out)
-    return found.view(f"u{found.itemsize}")
+    answer = launched(gpu, read_source(read.call, read.element), handle_of(gpu, read), read.places, out)
+    return answer.view(f"u{answer.itemsize}")
 
 
 SURFACE_ELEMENTS = ("float", "float4", "int", "uchar", "uchar4", "ushort2", "short4", "char", "float2", "unsigned")
@@ -431,8 +431,8 @@ def surface_answers(gpu: ModuleType, dims: int, mode: str, element: str) -> Iter
     places[0] = places[0] * size
     out = np.full(256 * size, 0x5B, np.uint8).view(dtype)
     source = surface_source(dims, mode, element, False)
-    found = launched(gpu, source, handle, [place.astype("i4") for place in places], out)
-    yield f"{name}/read", found.view(f"u{found.itemsize}")
+    answer = launched(gpu, source, handle, [coordinate.astype("i4") for coordinate in places], out)
+    yield f"{name}/read", answer.view(f"u{answer.itemsize}")
     if mode != "trap":
         r.integers(0, size, 256)  # the recording drew coordinates here that are no multiples
     start, stop = (first, beyond) if mode == "zero" else (0, 0)
@@ -442,7 +442,7 @@ def surface_answers(gpu: ModuleType, dims: int, mode: str, element: str) -> Iter
     if mode == "clamp":  # one write alone, outside: of several at one place any may be the last
         grid = np.array([[100], [-100], [100]])[: len(shape)]
     written = held(r, "random", (grid.shape[1] * count,), dtype)
-    places = [one.astype("i4") for one in (grid[0] * size, *grid[1:])]
+    places = [coordinate.astype("i4") for coordinate in (grid[0] * size, *grid[1:])]
     launched(gpu, surface_source(dims, mode, element, True), handle, places, written)
     back = np.zeros(values.shape, dtype)
     array.copy_to(back)
@@ -475,9 +475,9 @@ def answers(gpu: ModuleType) -> Iterator[tuple[str, np.ndarray]]:
         yield from surface_answers(gpu, dims, mode, element)
 
 
-def write(found: Iterator[tuple[str, np.ndarray]], provenance: dict[str, str], path: Path) -> None:
+def write(answers: Iterator[tuple[str, np.ndarray]], provenance: dict[str, str], path: Path) -> None:
     """The golden of some answers."""
-    rows = {name: base64.b64encode(b"".join(digests(one))).decode() for name, one in found}
+    rows = {name: base64.b64encode(b"".join(digests(answer))).decode() for name, answer in answers}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
     path.write_text(
         f'{{"provenance": {json.dumps(provenance, indent=1)},\n"cases": {{\n{lines}\n}}}}\n', encoding="utf-8"

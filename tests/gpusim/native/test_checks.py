@@ -172,10 +172,10 @@ def test_neighbours_in_sixteen_bytes_need_no_second_run():
     assert gpu.asnumpy(results).tobytes() == bytes(range(16))
 
 
-@pytest.mark.parametrize("place", range(16))
-def test_another_warps_byte_in_a_neighbour_of_any_width_races(place):
-    warp = 1 if place < 8 else 0  # another one than wrote it
-    slip = f"if (threadIdx.x == {32 * warp + 9}) bytes[{place}] = 77;"
+@pytest.mark.parametrize("position", range(16))
+def test_another_warps_byte_in_a_neighbour_of_any_width_races(position):
+    warp = 1 if position < 8 else 0  # another one than wrote it
+    slip = f"if (threadIdx.x == {32 * warp + 9}) bytes[{position}] = 77;"
     with pytest.raises(errors.RaceError):
         watched(MIXED.format(then=slip), 1, 128, gpu.zeros(4, np.uint32))
 

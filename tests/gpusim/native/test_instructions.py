@@ -79,10 +79,10 @@ class Compiled:
 
     def __init__(self, s: sass.Statement) -> None:
         self.decoder = Decoder("sm_90", 0, CODE)
-        one = opcodes.decode(self.decoder, s)
-        self.decoder.settle([one])
+        decoded = opcodes.decode(self.decoder, s)
+        self.decoder.settle([decoded])
         self.machine = compiled.assemble(
-            SimpleNamespace(blocks=[]), [one], self.decoder.words.all, {}, self.decoder.nowhere
+            SimpleNamespace(blocks=[]), [decoded], self.decoder.words.all, {}, self.decoder.nowhere
         )
 
     def row(self, name: str) -> int:
@@ -99,7 +99,7 @@ class Compiled:
         bits = np.zeros(PREDICATES, np.uint32)
         bits[[decoded.ALWAYS, decoded.ALWAYS + 8]] = 0xFFFFFFFF
         for name, value in predicates.items():
-            bits[place(name)] = np.packbits(value, bitorder="little").view(np.uint32)[0]
+            bits[predicate_number(name)] = np.packbits(value, bitorder="little").view(np.uint32)[0]
         constants = machine_layout.aligned((len(self.machine.words), 32), np.uint32)
         constants[...] = np.array(
             [word.value if word.bank < 0 else words[word.value] for word in self.machine.words], np.uint32
@@ -113,36 +113,36 @@ class Compiled:
         return rows, bits
 
 
-def place(predicate: str) -> int:
+def predicate_number(predicate: str) -> int:
     """Where P0 … P6 and UP0 … UP6 are kept."""
     return int(predicate.lstrip("UP")) + (decoded.UNIFORM_PREDICATES if predicate.startswith("U") else 0)
 
 
 @pytest.mark.parametrize("text", FORMS)
 def test_lanes_outside_of_the_mask_keep_what_they_hold(text):
-    random, one = np.random.default_rng(7), Compiled(parsed(text))
+    random, compiled = np.random.default_rng(7), Compiled(parsed(text))
     for _ in range(3):
         values = registers(random, [f"R{k}" for k in range(12)])
         predicates = predicates_of(random, [f"P{k}" for k in range(7)])
         words = constants_of(random)
         mask = int(random.integers(0, 2**32))
         outside = ~np.unpackbits(np.array([mask], np.uint32).view(np.uint8), bitorder="little").astype(bool)
-        before, _ = one.run(values, predicates, words, mask=0)
-        whole, all_bits = one.run(values, predicates, words)
-        rows, bits = one.run(values, predicates, words, mask)
+        before, _ = compiled.run(values, predicates, words, mask=0)
+        whole, all_bits = compiled.run(values, predicates, words)
+        rows, bits = compiled.run(values, predicates, words, mask)
         start = np.zeros(20, np.uint32)
         for name, value in predicates.items():
             start[int(name[1:])] = np.packbits(value, bitorder="little").view(np.uint32)[0]
-        assert (rows[: one.machine.rows - 4, outside] == before[: one.machine.rows - 4, outside]).all(), text
-        assert (rows[: one.machine.rows - 4, ~outside] == whole[: one.machine.rows - 4, ~outside]).all(), text
+        assert (rows[: compiled.machine.rows - 4, outside] == before[: compiled.machine.rows - 4, outside]).all(), text
+        assert (rows[: compiled.machine.rows - 4, ~outside] == whole[: compiled.machine.rows - 4, ~outside]).all(), text
         for number in range(7):
             assert int(bits[number]) == (int(all_bits[number]) & mask) | (int(start[number]) & ~mask & 0xFFFFFFFF), text
 
 
 def test_a_nan_is_the_one_that_gpus_answer():
-    one = Compiled(parsed("FADD R0, R2, R8"))
+    compiled = Compiled(parsed("FADD R0, R2, R8"))
     infinite = np.full(32, 0x7F800000, np.uint32)
-    rows, _ = one.run({"R2": infinite, "R8": infinite | np.uint32(1 << 31)}, {}, {})
+    rows, _ = compiled.run({"R2": infinite, "R8": infinite | np.uint32(1 << 31)}, {}, {})
     assert (rows[0] == NAN.view(np.uint32)).all()
 
 
@@ -165,7 +165,7 @@ def test_special_functions_of_special_operands_match_an_h200(name):
 def test_every_decoded_operation_is_one_of_the_c_program():
     frontends = Path(decoded.__file__).parent
     files = (*frontends.glob("*/decoding/*.py"), *frontends.glob("*/opcodes.py"))
-    text = "".join(one.read_text(encoding="utf-8") for one in (Path(decoded.__file__), *files))
+    text = "".join(file.read_text(encoding="utf-8") for file in (Path(decoded.__file__), *files))
     named = {word for word in machine_layout.operations() if f'"{word}"' in text}
     unused = (
         set(machine_layout.operations())
@@ -191,7 +191,7 @@ def test_matrices_are_multiplied_as_by_the_rule(opcode):
     sparse = "SP" in opcode
     selector = sum(map(ord, opcode)) % 2 if sparse else 0
     statement = parsed(f"{opcode} R0, R8, R16, R20" + f", R24, {selector:#x}" * sparse)
-    one, form = Compiled(statement), matrix.form_of(statement)
+    compiled, form = Compiled(statement), matrix.form_of(statement)
     addition = tensor_core.terms_at_once("sm_90", form)
     counts = (form.a_registers, form.b_registers, form.c_registers)
     for turn in range(60):
@@ -210,6 +210,6 @@ def test_matrices_are_multiplied_as_by_the_rule(opcode):
         ]
         with np.errstate(all="ignore"):
             expected = tensor_core.multiply(form, *parts, addition, [values["R24"]] * sparse, selector)
-        rows, _ = one.run(values, {}, {})
+        rows, _ = compiled.run(values, {}, {})
         for k, value in enumerate(expected):
             assert rows[k].tolist() == value.view(np.uint32).tolist(), (turn, k)

@@ -1,5 +1,7 @@
 """Whole launches by both engines: the same results, and the same facts about every instruction and request."""
 
+from operator import attrgetter
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ pytestmark = pytest.mark.skipif(compiled.library() is None, reason="there is no 
 # What its blocks do depends on which comes first.
 BY_TURNS = ("stream_k",)
 KERNELS = [kernel.name for kernel in gemm_kernels.LADDER if kernel.name not in BY_TURNS]
+ACCESS = attrgetter("step", "block", "instruction", "space", "op", "array", "base", "width")
 
 
 def recorded(name: str, shape: tuple[int, int, int], level: str = "sass") -> tuple[RecordedLaunch, np.ndarray]:
@@ -32,14 +35,12 @@ def traced(launch: RecordedLaunch) -> list[tuple]:
     (At PTX level the engine in NumPy traces an access of other blocks too, with no active thread.)
     """
     rows = []
-    for one in launch.traces:
-        active = np.ones(len(one.addresses), bool) if one.active is None else one.active
+    for trace in launch.traces:
+        active = np.ones(len(trace.addresses), bool) if trace.active is None else trace.active
         if not active.any():
             continue
-        addresses = tuple(np.where(active, one.addresses, -1).tolist())
-        rows.append(
-            (one.step, one.block, one.instruction, one.space, one.op, one.array, one.base, one.width, addresses)
-        )
+        addresses = tuple(np.where(active, trace.addresses, -1).tolist())
+        rows.append((*ACCESS(trace), addresses))
     return rows
 
 
@@ -103,9 +104,9 @@ def test_traces_are_read_one_by_one_as_from_a_list():
     every = list(traces)
     assert len(traces) == len(every) > 20
     assert [trace.step for trace in every] == list(range(1, len(every) + 1))
-    for place in (0, 7, -1):
-        assert traces[place].step == every[place].step
-        assert np.array_equal(traces[place].addresses, every[place].addresses)
+    for number in (0, 7, -1):
+        assert traces[number].step == every[number].step
+        assert np.array_equal(traces[number].addresses, every[number].addresses)
     assert [trace.step for trace in traces[2:9:3]] == [3, 6, 9]
     with pytest.raises(IndexError):
         traces[len(every)]
@@ -123,7 +124,7 @@ def test_requests_of_a_pattern_count_for_the_array_they_reach():
     with gpusim.record(level="sass", checks="off") as recording:
         gpu.RawKernel(source, "k")((1,), (32,), (a, b, sums))
     loads = {array: counts for (_, _, op, array), counts in recording.launches[0].counts.items() if op == "ld"}
-    assert {array: (one.requests, one.sectors) for array, one in loads.items()} == {"a": (4, 16), "b": (2, 8)}
+    assert {array: (load.requests, load.sectors) for array, load in loads.items()} == {"a": (4, 16), "b": (2, 8)}
     assert gpu.asnumpy(sums)[:32].tolist() == [6] * 32
 
 
@@ -153,7 +154,7 @@ def test_thirty_two_lanes_apart_become_one_warp_again(monkeypatch, arch):
         recordings.append(recording.launches[0])
     assert recordings[0].block_warps.tolist() == recordings[1].block_warps.tolist()
     for recording in recordings:  # the warp makes one request
-        assert [one.requests for (_, *what, _), one in recording.counts.items() if what == ["global", "st"]] == [1]
+        assert [count.requests for (_, *what, _), count in recording.counts.items() if what == ["global", "st"]] == [1]
 
 
 # For Blackwell ptxas counts the rounds in a uniform register, though lanes that add to the same bin diverge.

@@ -37,8 +37,8 @@ def test_every_program_is_compiled_on_a_machine_that_can():
 
 @needs_a_compiler
 def test_an_installation_builds_what_it_lacks_once(fresh):
-    (told,) = building.build_all([SMALL])
-    assert told.startswith(f"compiled the {SMALL} in ") and building.words(building.compiler()) in told
+    (message,) = building.build_all([SMALL])
+    assert message.startswith(f"compiled the {SMALL} in ") and building.words(building.compiler()) in message
     assert building.build_all([SMALL]) == []
     assert native.load(SMALL).answer() == 42
     assert native.describe(SMALL) == "compiled for this machine when the course was set up"
@@ -142,4 +142,4 @@ def test_compiled_programs_can_be_turned_off(monkeypatch):
 def test_an_instruction_is_packed_into_the_fields_of_its_layout():
     values = range(1, 1 + sum(int(np.prod(INSTRUCTION[name].shape)) for name in INSTRUCTION.names))
     (packed,) = np.frombuffer(PACKED.pack(*values), INSTRUCTION)
-    assert [one for name in INSTRUCTION.names for one in np.ravel(packed[name])] == list(values)
+    assert [instruction for name in INSTRUCTION.names for instruction in np.ravel(packed[name])] == list(values)

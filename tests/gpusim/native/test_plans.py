@@ -94,9 +94,9 @@ def test_launch_repeated_in_numpy_starts_from_the_same_arrays():
 
 def test_launch_asked_for_other_blocks_gives_them(naive):
     blocks = [((0, 0, 0),), ((1, 1, 0),), "all", ((0, 0, 0), (1, 0, 0))]
-    found = [{one.block for one in product(naive, (64, 64, 64), blocks=wanted)[0].traces} for wanted in blocks]
+    traced = [{trace.block for trace in product(naive, (64, 64, 64), blocks=wanted)[0].traces} for wanted in blocks]
     every = {(x, y, 0) for x in (0, 1) for y in (0, 1)}
-    assert found == [{(0, 0, 0)}, {(1, 1, 0)}, every, {(0, 0, 0), (1, 0, 0)}]
+    assert traced == [{(0, 0, 0)}, {(1, 1, 0)}, every, {(0, 0, 0), (1, 0, 0)}]
 
 
 def test_as_many_plans_are_kept_as_the_next_launches_may_want(naive):

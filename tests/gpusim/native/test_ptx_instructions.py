@@ -19,7 +19,7 @@ from tests.gpusim.instructions import parsed
 
 def test_every_decoded_operation_is_one_of_the_c_program():
     files = Path(decoding.__file__).parent.glob("*.py")
-    calls = [node for one in files for node in ast.walk(ast.parse(one.read_text(encoding="utf-8")))]
+    calls = [node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
     named = {
         *decoding.floating.FUSED.values(),
         *decoding.floating.DOUBLE.values(),
@@ -28,11 +28,11 @@ def test_every_decoded_operation_is_one_of_the_c_program():
     for call in calls:
         if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Decoded" and call.args:
             choices = [call.args[0]]
-            for one in choices:
-                if isinstance(one, ast.IfExp):
-                    choices += [one.body, one.orelse]
-                elif isinstance(one, ast.Constant):
-                    named.add(one.value)
+            for choice in choices:
+                if isinstance(choice, ast.IfExp):
+                    choices += [choice.body, choice.orelse]
+                elif isinstance(choice, ast.Constant):
+                    named.add(choice.value)
     assert len(named) > 60
     replayed = named - set(machine_layout.operations())
     assert replayed == {"call system", "load result", "pass argument", "pending count", "query space"}
@@ -48,10 +48,14 @@ def test_guards_are_predicates_of_the_decoded_form():
         block.live = (1 << len(operands.types)) - 1
     program = SimpleNamespace(blocks=everywhere, instructions=instructions, global_variables={}, cluster=None)
     decoder = Decoder.of(operands, program)
-    one, two, three = (decode(decoder, s, i) for s, i in zip(statements, instructions, strict=True))
+    first, second, third = (decode(decoder, s, i) for s, i in zip(statements, instructions, strict=True))
     places, slots = decoder.places.predicate_of, operands.slots
-    assert [each.guard for each in (one, two, three)] == [places[slots["%p1"]], places[slots["%p2"]] | NEGATED, ALWAYS]
-    assert three.p_out == [NEVER_KEPT, places[slots["%p3"]]]
+    assert [each.guard for each in (first, second, third)] == [
+        places[slots["%p1"]],
+        places[slots["%p2"]] | NEGATED,
+        ALWAYS,
+    ]
+    assert third.p_out == [NEVER_KEPT, places[slots["%p3"]]]
 
 
 def test_parts_of_a_vector_may_be_dropped():

@@ -63,20 +63,20 @@ def words(*parts: str) -> str:
 
 def memory_cases():
     for space, (type_, constraint) in itertools.product(SPACES, TYPES.items()):
-        place = SPACES[space]
+        element = SPACES[space]
         for count in (1, 2, 4) if type_ not in ("b64", "u64", "s64", "f64") else (1, 2):
             vector = "" if count == 1 else f"v{count}"
             items = ", ".join(f"{{{k}}}" for k in range(count))
             items = items if count == 1 else "{{" + items + "}}"
-            yield constraint * count, f"ld.{words(space, vector, type_)} {items}, [{place}+16];"
+            yield constraint * count, f"ld.{words(space, vector, type_)} {items}, [{element}+16];"
             value = {"h": ("[h]", "[k]"), "r": ("[a]", "[b]"), "l": ("[x]", "[y]"), "f": ("[f]",), "d": ("[g]",)}
             values = ", ".join(value[constraint][k % len(value[constraint])] for k in range(count))
             values = values if count == 1 else "{{" + values + "}}"
-            yield "", f"st.{words(space, vector, type_)} [{place}], {values};"
+            yield "", f"st.{words(space, vector, type_)} [{element}], {values};"
         for wide in {"h": "rl", "r": "l"}.get(constraint, ""):
-            yield wide, f"ld.{words(space, type_)} {{0}}, [{place}+8];"
+            yield wide, f"ld.{words(space, type_)} {{0}}, [{element}+8];"
         if constraint == "h":
-            yield "", f"st.{words(space, type_)} [{place}], [a];"
+            yield "", f"st.{words(space, type_)} [{element}], [a];"
     for way, space in itertools.product(WAYS, SPACES):
         if not way.startswith("release"):
             yield "r", f"ld.{words(way, space, 'u32')} {{0}}, [{SPACES[space]}];"
@@ -97,14 +97,14 @@ def memory_cases():
 
 def atomic_cases():
     integers = (("u32", "r", "[a]"), ("s32", "r", "[a]"), ("u64", "l", "[x]"), ("s64", "l", "[x]"))
-    for (space, place), returns in itertools.product(
+    for (space, element), returns in itertools.product(
         (("global", "[cell]"), ("shared", "[shared_cell]")), (True, False)
     ):
 
-        def case(constraint, name, type_, value, space=space, place=place, returns=returns):
+        def case(constraint, name, type_, value, space=space, operand=element, returns=returns):
             if returns:
-                return constraint, f"atom.{space}.{name}.{type_} {{0}}, [{place}], {value};"
-            return "", f"red.{space}.{name}.{type_} [{place}], {value};"
+                return constraint, f"atom.{space}.{name}.{type_} {{0}}, [{operand}], {value};"
+            return "", f"red.{space}.{name}.{type_} [{operand}], {value};"
 
         for type_, constraint, value in integers:
             for name in ("min", "max", *(("add",) if type_ != "s64" else ())):
@@ -124,11 +124,11 @@ def atomic_cases():
         ):
             yield case(constraint, "add.noftz", type_, value)
         if returns:
-            yield "r", f"atom.{space}.exch.b32 {{0}}, [{place}], [a];"
-            yield "l", f"atom.{space}.exch.b64 {{0}}, [{place}], [x];"
-            yield "r", f"atom.{space}.cas.b32 {{0}}, [{place}], [a], [b];"
-            yield "l", f"atom.{space}.cas.b64 {{0}}, [{place}], [x], [y];"
-            yield "h", f"atom.{space}.cas.b16 {{0}}, [{place}], [h], [k];"
+            yield "r", f"atom.{space}.exch.b32 {{0}}, [{element}], [a];"
+            yield "l", f"atom.{space}.exch.b64 {{0}}, [{element}], [x];"
+            yield "r", f"atom.{space}.cas.b32 {{0}}, [{element}], [a], [b];"
+            yield "l", f"atom.{space}.cas.b64 {{0}}, [{element}], [x], [y];"
+            yield "h", f"atom.{space}.cas.b16 {{0}}, [{element}], [h], [k];"
     for returns, way in itertools.product((True, False), ("relaxed.gpu.", "acq_rel.gpu.", "release.cta.")):
         name = f"{'atom' if returns else 'red'}.{way}global.add.u32"
         if returns or not way.startswith("acq"):
@@ -165,11 +165,11 @@ def matrix_cases():
         return "{{" + ", ".join(items) + "}}"
 
     for shape, types, constraints, a, b in PRODUCTS:
-        one, two = ("[g]", "[g]") if constraints[0] == "d" else ("[a]", "[b]")
+        x, y = ("[g]", "[g]") if constraints[0] == "d" else ("[a]", "[b]")
         value = {"f": "[f]", "r": "[a]", "d": "[g]"}[constraints[0]]
         operands = (
-            [f"{{{k}}}" for k in range(len(constraints))], [one, two, two, one, one, two, one, one][:a],
-            [two, one, one, two][:b], [value] * len(constraints),
+            [f"{{{k}}}" for k in range(len(constraints))], [x, y, y, x, x, y, x, x][:a],
+            [y, x, x, y][:b], [value] * len(constraints),
         )  # fmt: skip
         yield constraints, f"mma.sync.aligned.{shape}.row.col.{types} {', '.join(map(vector, operands))};"
     yield "r", "movmatrix.sync.aligned.m8n8.trans.b16 {0}, [a];"
@@ -193,15 +193,15 @@ def statement(outputs: str, text: str, number: int) -> str:
     """A case in C++: what it answers goes to `out`, four numbers of 64 bits for each case and thread."""
     named = [name for name in INPUTS if f"[{name}]" in text]
     body = text.format(*(f"%{k}" for k in range(len(outputs))))
-    for place, name in enumerate(named, len(outputs)):
-        body = body.replace(f"[{name}]", f"%{place}")
+    for position, name in enumerate(named, len(outputs)):
+        body = body.replace(f"[{name}]", f"%{position}")
     for name in ("global", "shared", "generic", "cell", "shared_cell"):
         body = body.replace(f"[[{name}]]", f"[{name}]")
-    into = ", ".join(f'"={one}"(v{k})' for k, one in enumerate(outputs))
+    into = ", ".join(f'"={output}"(v{k})' for k, output in enumerate(outputs))
     given = ", ".join(f'"{INPUTS[name][0]}"({INPUTS[name][1]})' for name in named)
-    declared = "".join(f"{C_TYPES[one]} v{k} = 0; " for k, one in enumerate(outputs))
+    declared = "".join(f"{C_TYPES[output]} v{k} = 0; " for k, output in enumerate(outputs))
     kept = "".join(
-        f"out[({4 * number + k}) * threads + i] = {BITS.get(one, '')}(v{k}); " for k, one in enumerate(outputs)
+        f"out[({4 * number + k}) * threads + i] = {BITS.get(output, '')}(v{k}); " for k, output in enumerate(outputs)
     )
     return f'{{ {declared}asm volatile("{{ .reg .pred p, q; {body} }}" : {into} : {given} : "memory"); {kept}}}'
 
@@ -239,9 +239,9 @@ def launched(group: str, lanes: int) -> tuple[RecordedLaunch, np.ndarray, np.nda
     grid, block = ((2, 3), (8, 4, 2)) if group == "special registers" else ((1,), (32,))
     threads = int(np.prod(grid) * np.prod(block))
     A, B = (random.integers(0, 2**32, threads, np.uint32) for _ in range(2))
-    for one in (A, B):
-        one[::3] %= 40
-        one[1::5] = random.choice(np.array([0, 1 << 31, 0x7F800001, 0x7C017E00, 0x00010001, 0x80000000], np.uint32))
+    for array in (A, B):
+        array[::3] %= 40
+        array[1::5] = random.choice(np.array([0, 1 << 31, 0x7F800001, 0x7C017E00, 0x00010001, 0x80000000], np.uint32))
     X, Y = (random.integers(0, 2**64, threads, np.uint64) for _ in range(2))
     Y[::4] = Y[0]
     memory = random.integers(0, 256, threads * CELL, np.uint8)

@@ -104,12 +104,12 @@ def main() -> None:
         return verdict(*task) if time.monotonic() < deadline else None
 
     with ThreadPoolExecutor(chosen.jobs) as pool:
-        for (planted, tool), found in zip(tasks, pool.map(run, tasks), strict=True):
-            if found is not None:
+        for (planted, tool), seen in zip(tasks, pool.map(run, tasks), strict=True):
+            if seen is not None:
                 if kernels.get(planted.kernel, {}).get("key") != planted.key:
                     kernels[planted.kernel] = {"key": planted.key, "run": len(runs) - 1, "verdicts": {}}
-                kernels[planted.kernel]["verdicts"][tool] = found
-                print(f"{planted.kernel:30} {tool:10} {found['errors']} {found['lines']} {found['kinds'][:2]}")
+                kernels[planted.kernel]["verdicts"][tool] = seen
+                print(f"{planted.kernel:30} {tool:10} {seen['errors']} {seen['lines']} {seen['kinds'][:2]}")
     chosen.output.write_text(json.dumps({"runs": runs, "kernels": kernels}, indent=1) + "\n")
 
 

@@ -60,8 +60,10 @@ def simulate(planted: bugs.Planted, level: str = "auto") -> tuple[errors.KernelE
 def kinds_and_lines(error: errors.KernelError | None, recording: gpusim.Recording) -> tuple[set[str], set[int]]:
     """What was found: kinds of `bugs`, and all source lines that are named."""
     if error is None:
-        found = recording.checks.findings
-        return {WARNINGS[one.kind] for one in found}, {line for one in found for line in one.lines}
+        findings = recording.checks.findings
+        return {WARNINGS[finding.kind] for finding in findings}, {
+            line for finding in findings for line in finding.lines
+        }
     if isinstance(error, errors.HazardError):
         return {finding.kind for finding in error.report.findings}, set(error.lines)
     return {KINDS[type(error)]}, set(error.lines)
@@ -77,19 +79,19 @@ def tool_verdict(verdict: dict) -> str:
 def table(planted: Sequence[bugs.Planted]) -> list[str]:
     """The lines of the table, and a line of sums."""
     rows = [f"{'kernel':28} {'planted':24} {'simulator':9} " + " ".join(f"{tool:9}" for tool in TOOLS)]
-    found = dict.fromkeys(("simulator", *TOOLS, "any tool"), 0)
+    counts = dict.fromkeys(("simulator", *TOOLS, "any tool"), 0)
     for bug in planted:
         kinds, lines = kinds_and_lines(*simulate(bug))
         mine = "found" if bug.kind in kinds and bug.lines <= lines else "-" if not kinds else "other"
         verdicts = {tool: tool_verdict(recorded()[bug.kernel]["verdicts"][tool]) for tool in TOOLS}
-        found["simulator"] += mine == "found"
-        found["any tool"] += "found" in verdicts.values()
+        counts["simulator"] += mine == "found"
+        counts["any tool"] += "found" in verdicts.values()
         for tool, verdict in verdicts.items():
-            found[tool] += verdict == "found"
+            counts[tool] += verdict == "found"
         rows.append(
             f"{bug.kernel:28} {bug.kind or 'correct':24} {mine:9} " + " ".join(f"{verdicts[tool]:9}" for tool in TOOLS)
         )
-    rows.append(f"found of {len(planted)}: " + ", ".join(f"{name} {count}" for name, count in found.items()))
+    rows.append(f"found of {len(planted)}: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
     return rows
 
 

@@ -25,7 +25,7 @@ from multiprocessing import TimeoutError as NothingYet, get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.gpusim.random_kernels.trial import Found, Task, tried
+from tests.gpusim.random_kernels.trial import Outcome, Task, tried
 
 ARCHITECTURES = ("sm_75", "sm_90", "sm_120")
 LEVELS = ("sass", "ptx")
@@ -39,15 +39,15 @@ class Counts:
 
     right: dict[str, Counter] = field(default_factory=dict)
     planted: dict[str, Counter] = field(default_factory=dict)
-    failures: list[Found] = field(default_factory=list)
+    failures: list[Outcome] = field(default_factory=list)
 
-    def add(self, found: Found) -> None:
+    def add(self, outcome: Outcome) -> None:
         """One more."""
-        where = self.right if found.kind == "right" else self.planted
-        name = f"{found.level} {found.arch}" if found.kind == "right" else f"{found.level} {found.arch}, {found.kind}"
-        where.setdefault(name, Counter())[found.outcome] += 1
-        if not found.is_good:
-            self.failures.append(found)
+        where = self.right if outcome.kind == "right" else self.planted
+        name = f"{outcome.level} {outcome.arch}" + ("" if outcome.kind == "right" else f", {outcome.kind}")
+        where.setdefault(name, Counter())[outcome.outcome] += 1
+        if not outcome.is_good:
+            self.failures.append(outcome)
 
     @property
     def share(self) -> float:
@@ -64,15 +64,15 @@ class Counts:
 
 def _tasks(arguments: argparse.Namespace) -> list[Task]:
     """Right ones and planted ones of all architectures by turns, so that a run that is cut short has tried of each."""
-    found = []
+    outcomes = []
     for seeds, planted in ((arguments.seeds, False), (arguments.planted, True)):
         for each, arch in enumerate(arguments.arch):
             of_arch = [seed for seed in seeds if seed % len(arguments.arch) == each]
             for first in range(0, len(of_arch), BATCH):
                 some = tuple(of_arch[first : first + BATCH])
                 task = Task(some, planted, arch, tuple(arguments.level), arguments.gpu)
-                found.append((first / len(of_arch), len(found), task))
-    return [task for *_, task in sorted(found, key=lambda each: each[:2])]
+                outcomes.append((first / len(of_arch), len(outcomes), task))
+    return [task for *_, task in sorted(outcomes, key=lambda each: each[:2])]
 
 
 def counted(tasks: Sequence[Task], workers: int, seconds: float, write: Callable[[Counts], None]) -> Counts:
@@ -86,8 +86,8 @@ def counted(tasks: Sequence[Task], workers: int, seconds: float, write: Callable
             except NothingYet:
                 print(f"  {number - 1} of {len(tasks)} modules were tried in {seconds:.0f} s.")
                 break
-            for found in every:
-                counts.add(found)
+            for outcome in every:
+                counts.add(outcome)
             if time.monotonic() - written > 10:
                 written = time.monotonic()
                 so_far = f"{counts.stopped} right ones stopped, {counts.share:.2%} of the faults found"
@@ -107,9 +107,9 @@ def _printed(counts: Counts) -> None:
             print(f"\n{title}")
         for name, of in sorted(table.items()):
             print(f"  {name:44} " + ", ".join(f"{count} {outcome}" for outcome, count in of.most_common()))
-    for found in counts.failures[:SHOWN]:
-        print(f"\nseed {found.seed}, {found.kind}, {found.level} {found.arch}: {found.outcome} {found.message[:400]}")
-        print(found.source)
+    for failure in counts.failures[:SHOWN]:
+        print(f"\nseed {failure.seed}, {failure.kind}, {failure.level} {failure.arch}: {failure.outcome}")
+        print(failure.message[:400], failure.source, sep="\n")
     print(f"\n{counts.stopped} right kernels stopped or wrong, {counts.share:.2%} of the faults found.")
 
 
@@ -133,7 +133,7 @@ def main() -> int:
     def write(counts: Counts) -> None:
         if arguments.json:
             text = {**about, "seconds": time.monotonic() - begun, "right": counts.right, "planted": counts.planted,
-                    "share": counts.share, "failures": [asdict(one) for one in counts.failures]}  # fmt: skip
+                    "share": counts.share, "failures": [asdict(failure) for failure in counts.failures]}  # fmt: skip
             arguments.json.write_text(json.dumps(text, indent=1) + "\n")
 
     with TemporaryDirectory() as folder:  # none of these is compiled again in another run

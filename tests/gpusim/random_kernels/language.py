@@ -257,14 +257,14 @@ class _Elements:
         if len(self._indices) < len(variable.shape):
             return self
         flat = 0
-        for one, size in zip(self._indices, variable.shape, strict=True):
-            flat = flat * size + one
+        for position, size in zip(self._indices, variable.shape, strict=True):
+            flat = flat * size + position
         self._indices = []
         flat = np.broadcast_to(flat, self._threads.shape)
         if variable.fields:
             return _Fields(self._memory, flat, self._threads, self._refer)
-        place = self._memory.inside(flat)
-        return (place, 0) if self._refer else self._memory.read(place, 0, self._threads)
+        element = self._memory.inside(flat)
+        return (element, 0) if self._refer else self._memory.read(element, 0, self._threads)
 
 
 class _Fields:
@@ -274,8 +274,8 @@ class _Fields:
         self._memory, self._flat, self._threads, self._refer = memory, flat, threads, refer
 
     def __getattr__(self, name: str) -> Any:
-        place, number = self._memory.inside(self._flat), self._memory.variable.fields.index(name)
-        return (place, number) if self._refer else self._memory.read(place, number, self._threads)
+        element, number = self._memory.inside(self._flat), self._memory.variable.fields.index(name)
+        return (element, number) if self._refer else self._memory.read(element, number, self._threads)
 
 
 class _Memory:
@@ -296,27 +296,27 @@ class _Memory:
             return flat % size
         return flat
 
-    def read(self, place: np.ndarray, number: int, threads: np.ndarray) -> np.ndarray:
+    def read(self, element: np.ndarray, number: int, threads: np.ndarray) -> np.ndarray:
         """The values of some elements."""
-        self.touched.append(("read", number, place, threads))
-        if not self.written[number, place].all():
+        self.touched.append(("read", number, element, threads))
+        if not self.written[number, element].all():
             self.block.unwritten = True
-        return self.values[number, place]
+        return self.values[number, element]
 
-    def put(self, place, number: int, operation: str, value, threads: np.ndarray) -> None:
+    def put(self, element, number: int, operation: str, value, threads: np.ndarray) -> None:
         """Write to some elements."""
         value = np.broadcast_to(value, threads.shape)
         if operation == "=":
-            self.values[number, place] = value
-            self.written[number, place] = True
+            self.values[number, element] = value
+            self.written[number, element] = True
         elif operation == "+=":
-            self.values[number, place] = self.read(place, number, threads) + value
+            self.values[number, element] = self.read(element, number, threads) + value
         else:
-            if not self.written[number, place].all():
+            if not self.written[number, element].all():
                 self.block.unwritten = True
-            (np.maximum if operation == "max" else np.add).at(self.values[number], place, value)
-            np.add.at(self.sums[number], place, abs(value))
-        self.touched.append(("write" if operation in ("=", "+=") else "update", number, place, threads))
+            (np.maximum if operation == "max" else np.add).at(self.values[number], element, value)
+            np.add.at(self.sums[number], element, abs(value))
+        self.touched.append(("write" if operation in ("=", "+=") else "update", number, element, threads))
         largest = max(abs(self.values[number]).max(), self.sums[number].max())
         if largest > MOST.get(self.variable.type, 1 << 31):
             raise Rejected("a value that its type does not hold exactly")
@@ -332,10 +332,10 @@ class _Memory:
                 {how: np.full(self.values.shape[1], first) for how in ("read", "write", "update")}
                 for first in (1 << 30, -1)
             )
-            for how, of, place, threads in self.touched:
+            for how, of, element, threads in self.touched:
                 if of == number:
-                    np.minimum.at(low[how], place, threads)
-                    np.maximum.at(high[how], place, threads)
+                    np.minimum.at(low[how], element, threads)
+                    np.maximum.at(high[how], element, threads)
             write = high["write"] >= 0
             twice |= bool((low["write"] < high["write"])[write].any())
             for a, b in (("write", "read"), ("write", "update"), ("update", "read")):
@@ -403,7 +403,7 @@ class Block:
         self.variables |= dict.fromkeys(
             ("float", "int", "double", "__half", "__nv_bfloat16", "__float2bfloat16"), _same
         )
-        self.memories = {one.name: _Memory(self, one) for one in kernel.shared}
+        self.memories = {variable.name: _Memory(self, variable) for variable in kernel.shared}
 
     def value(self, text: str, threads: np.ndarray) -> Any:
         """What an expression is for some threads."""
@@ -431,8 +431,8 @@ class Block:
         else:
             names = _Names(self, threads)
             names[name] = _Elements(memory, threads, True)
-            place, number = eval(_code(rendered(target, self.fault)), {"__builtins__": {}}, names)  # noqa: S307
-            memory.put(place, number, operation, value, threads)
+            element, number = eval(_code(rendered(target, self.fault)), {"__builtins__": {}}, names)  # noqa: S307
+            memory.put(element, number, operation, value, threads)
 
     def run(self, statements: Sequence[Statement], threads: np.ndarray) -> None:
         """Execute some statements."""
@@ -476,12 +476,12 @@ class Kernel:
         for statement in self.body:
             statement.write(writer)
         structs = "".join(
-            f"struct {one.type} {{ float {one.fields[0]}; int {one.fields[1]}; }};\n"
-            for one in self.shared
-            if one.fields
+            f"struct {variable.type} {{ float {variable.fields[0]}; int {variable.fields[1]}; }};\n"
+            for variable in self.shared
+            if variable.fields
         )
         structs = re.sub(r"struct (\w+)", rf"struct \1_{name}", structs)
-        declared = "\n".join(f"    {one.declaration}" for one in self.shared)
+        declared = "\n".join(f"    {variable.declaration}" for variable in self.shared)
         declared = re.sub(r"__shared__ (Pair\w*)", rf"__shared__ \1_{name}", declared)
         head = "const int t = threadIdx.x, tx = t % 16, ty = t / 16, q = blockIdx.x;"
         signature = f'extern "C" __global__ void {name}(const float *x, const int *w, float *y, int n)'

@@ -148,8 +148,10 @@ class Maker:
             return [If(condition, then, other)]
         if form == 2:
             return [
-                If(condition, [one], [two], self.chance(0.5))
-                for one, two in zip(then, reversed(other) if other[0].target != then[0].target else other, strict=True)
+                If(condition, [first], [second], self.chance(0.5))
+                for first, second in zip(
+                    then, reversed(other) if other[0].target != then[0].target else other, strict=True
+                )
             ]
         if form == 3:
             outer = self.pick(("t < 40", "t % 3 < 2", "q == 0", "x[t] > -1"))
@@ -163,27 +165,27 @@ class Maker:
         if form == 4 and " && " not in condition:
             return [If(f"({condition}) == 0", other, then)]
         if form == 5:
-            found = []
+            faults = []
             for array, target, value, neutral in arrays:
                 if array.type in NARROW:
                     value, neutral = f"{array.type}(float({value}))", f"{array.type}(float({neutral}))"
                 elif self.chance(0.5):
                     value, neutral = f"float({value})", f"float({neutral})"
-                found.append(Assign(target, value, condition=condition, other=neutral))
-            return found
+                faults.append(Assign(target, value, condition=condition, other=neutral))
+            return faults
         if form == 6:
-            found = []
+            faults = []
             for array, target, value, neutral in arrays:
                 name = self.variable("v")
-                found += [
+                faults += [
                     Declare("float", name, neutral),
                     If(condition, [Assign(name, value)], (), False),
                     self.put(array, target, name),
                 ]
-            return found
+            return faults
         if form == 7:
             return [*other, If(condition, then)]
-        some = [If(condition, [one], (), False) for one in then]
+        some = [If(condition, [statement], (), False) for statement in then]
         return [
             each
             for pair in zip([self.put(a, target, neutral) for a, target, _, neutral in arrays], some, strict=True)
@@ -234,18 +236,18 @@ class Maker:
         form = self.random.randrange(6)
         if form <= 1:
             factors = [
-                self.read(one, j if n == 0 or self.chance(0.5) else f"({j} + t) % {size}")
-                for n, one in enumerate(arrays)
+                self.read(array, j if n == 0 or self.chance(0.5) else f"({j} + t) % {size}")
+                for n, array in enumerate(arrays)
             ]
             return [self.loop(j, str(size), [Assign("s", " * ".join((*factors, f"(({j} + t) % 3)")), "+=")])]
         if form == 2:
-            return [Assign("s", self.read(one, self.anywhere(size, "3")), "+=") for one in arrays]
+            return [Assign("s", self.read(array, self.anywhere(size, "3")), "+=") for array in arrays]
         if form == 3:
-            both = " + ".join(self.read(one, self.anywhere(size, "5")) for one in arrays)
+            both = " + ".join(self.read(array, self.anywhere(size, "5")) for array in arrays)
             return [Assign("s", both, "+=")]
         a, b = arrays[0], arrays[-1]
-        every = [Assign("s", self.read(one, self.anywhere(size, "2")), "+=") for one in arrays[1:-1]]
-        texts = [self.read(one, self.anywhere(size, j)) for one in (b, b, a)]
+        every = [Assign("s", self.read(array, self.anywhere(size, "2")), "+=") for array in arrays[1:-1]]
+        texts = [self.read(array, self.anywhere(size, j)) for array in (b, b, a)]
         condition = self.pick(
             (f"w[{j}] % 2 == 0", f"w[{j}] > 2", f"x[{j} + t] > 0", f"{j} % 3 == 1", f"(t + {j}) % 4 < 2")
         )
@@ -348,8 +350,8 @@ class Maker:
             for array in arrays:
                 lines.append(Assign("s", f"{array.name}[{self.site('tx')}][{self.site('ty')}]", "+="))
         else:
-            one = f"{a.name}[{self.site(f'{rows - 1} - ty')}][{self.site(k)}]"
-            text = f"{one} + {b.name}[{self.site('ty')}][{self.site('15 - tx')}]"
+            element_of_a = f"{a.name}[{self.site(f'{rows - 1} - ty')}][{self.site(k)}]"
+            text = f"{element_of_a} + {b.name}[{self.site('ty')}][{self.site('15 - tx')}]"
             lines.append(self.loop(k, "16", [Assign("s", text, "+=")]))
         return [*lines, self.barrier()]
 
@@ -377,8 +379,8 @@ class Maker:
             *self.guarded(loads, "t < n"),
             If("t == 0", [Assign(scalar.name, "w[q + 2]")], (), False), self.barrier(),
         ]  # fmt: skip
-        one, two = (element(self.anywhere(self.threads, str(n))) for n in (1, 6))
-        return [*lines, Assign("s", f"{one}.v * {two}.k + {scalar.name}", "+="), self.barrier()]
+        first, second = (element(self.anywhere(self.threads, str(n))) for n in (1, 6))
+        return [*lines, Assign("s", f"{first}.v * {second}.k + {scalar.name}", "+="), self.barrier()]
 
     def stages(self) -> list[Statement]:
         """Two halves of an array, of which one is filled while the other is read."""
@@ -418,7 +420,10 @@ def _tried(seed: int, attempt: int) -> tuple[Kernel, Maker]:
     body: list[Statement] = []
     for _ in range(rng.randint(1, 3)):
         body += getattr(maker, rng.choice(PHASES))()
-    size = sum(SIZES.get(one.type, 8 if one.fields else 4) * int(np.prod(one.shape)) for one in maker.shared)
+    size = sum(
+        SIZES.get(variable.type, 8 if variable.fields else 4) * int(np.prod(variable.shape))
+        for variable in maker.shared
+    )
     if size > MOST_SHARED:
         raise Rejected("more shared memory than a block has")
     rng.shuffle(maker.shared)

@@ -27,7 +27,7 @@ class Task(NamedTuple):
 
 
 @dataclass
-class Found:
+class Outcome:
     """What became of one kernel at a level: "right", "wrong numbers", or the name of the error that stopped it."""
 
     seed: int
@@ -66,56 +66,56 @@ def _made(seed: int, planted: bool) -> Made:
     return Made(seed, kernel, None, "right", y)
 
 
-def tried(task: Task) -> list[Found]:
+def tried(task: Task) -> list[Outcome]:
     """Compile and run some kernels: those that need the headers of cuda::atomic_ref, which are long, by themselves."""
-    found = []
+    outcomes = []
     made = [_made(seed, task.planted) for seed in task.seeds]
     for with_headers in (False, True):
-        group = [one for one in made if ("atomic_ref" in one.text) == with_headers]
+        group = [trial for trial in made if ("atomic_ref" in trial.text) == with_headers]
         source = (shapes.INCLUDES if with_headers else shapes.INCLUDES_OF_HALVES) + "\n".join(
-            one.kernel.source(f"k{number}", one.fault) for number, one in enumerate(group)
+            trial.kernel.source(f"k{number}", trial.fault) for number, trial in enumerate(group)
         )
         if group and task.levels:
-            found += _simulated(task, group, source)
+            outcomes += _simulated(task, group, source)
         if group and task.gpu and not task.planted:
-            found += _on_gpu(group, source)
-    return found
+            outcomes += _on_gpu(group, source)
+    return outcomes
 
 
-def _simulated(task: Task, group: list[Made], source: str) -> Iterator[Found]:
+def _simulated(task: Task, group: list[Made], source: str) -> Iterator[Outcome]:
     import gpusim
 
     module = gpusim.RawModule(code=source, options=OPTIONS, arch=task.arch)
-    for (number, one), level in product(enumerate(group), task.levels):
-        kernel, outcome, message = one.kernel, "right", ""
+    for (number, trial), level in product(enumerate(group), task.levels):
+        kernel, outcome, message = trial.kernel, "right", ""
         y = np.zeros(kernel.blocks * kernel.threads, np.float32)
         try:
             with gpusim.record(level=level, blocks=(), checks="raise"):
                 module.get_function(f"k{number}")(
                     (kernel.blocks,), (kernel.threads,), (kernel.x.copy(), kernel.w.copy(), y, np.int32(kernel.n))
                 )
-            if len(one.wanted) and not np.array_equal(y, one.wanted):
+            if len(trial.wanted) and not np.array_equal(y, trial.wanted):
                 outcome = "wrong numbers"
         except Exception as error:  # a crash is a failure of that kernel, too
             outcome, message = type(error).__name__, str(error)
-        yield Found(one.seed, one.kind, task.arch, level, outcome, message, one.text)
+        yield Outcome(trial.seed, trial.kind, task.arch, level, outcome, message, trial.text)
 
 
-def _on_gpu(group: list[Made], source: str) -> Iterator[Found]:
+def _on_gpu(group: list[Made], source: str) -> Iterator[Outcome]:
     import cupy
 
     module = cupy.RawModule(code=source, options=(*OPTIONS, *_include_options()))
-    for number, one in enumerate(group):
-        kernel, outcome, message = one.kernel, "right", ""
+    for number, trial in enumerate(group):
+        kernel, outcome, message = trial.kernel, "right", ""
         y = cupy.zeros(kernel.blocks * kernel.threads, np.float32)
         arguments = cupy.asarray(kernel.x), cupy.asarray(kernel.w), y, np.int32(kernel.n)
         try:
             module.get_function(f"k{number}")((kernel.blocks,), (kernel.threads,), arguments)
-            if not np.array_equal(y.get(), one.wanted):
+            if not np.array_equal(y.get(), trial.wanted):
                 outcome = "wrong numbers"
         except Exception as error:
             outcome, message = type(error).__name__, str(error)
-        yield Found(one.seed, one.kind, gpu_name(), "gpu", outcome, message, one.text)
+        yield Outcome(trial.seed, trial.kind, gpu_name(), "gpu", outcome, message, trial.text)
 
 
 def gpu_name() -> str:

@@ -72,9 +72,12 @@ def test_repeated_loop_issues_and_asks_for_the_same(name, shape, monkeypatch):
     monkeypatch.setattr(trace, "_Tracer", Counting)
     short, whole = both(cycles.captured(get(name).launch(*shape)), monkeypatch)
     known = cycles.machine("NVIDIA H200")
-    one, other = (prediction.predict(found, known) for found in (short, whole))
+    short_prediction, other = (prediction.predict(trace, known) for trace in (short, whole))
     assert short.warp_instructions == whole.warp_instructions
-    assert one.cycles == other.cycles and one.simulated.result.l1_sectors == other.simulated.result.l1_sectors
+    assert (
+        short_prediction.cycles == other.cycles
+        and short_prediction.simulated.result.l1_sectors == other.simulated.result.l1_sectors
+    )
     monkeypatch.undo()
     assert 0 < executed[0] < 0.7 * executed[1]  # basic blocks
 
@@ -86,7 +89,7 @@ def test_address_spilled_to_local_memory_is_restored(monkeypatch):
     """Its 128 registers do not hold it. What is stored there matters as soon as something that is loaded does."""
     short, whole = both(cycles.captured(get("autotuned", **SPILLED).launch(256, 192, 512)), monkeypatch)
     assert short.warp_instructions == whole.warp_instructions
-    assert any(one.opcode.startswith("LDL") for one in short.program.instructions)
+    assert any(instruction.opcode.startswith("LDL") for instruction in short.program.instructions)
 
 
 def test_other_blocks_are_traced_in_part_as_the_first_ones_were(monkeypatch):
@@ -102,8 +105,8 @@ def test_other_blocks_are_traced_in_part_as_the_first_ones_were(monkeypatch):
 def test_persistent_kernel_traced_in_part_takes_as_long(name, monkeypatch):
     short, whole = both(cycles.captured(get(name).launch(512, 384, 1024)), monkeypatch)
     known = cycles.machine("NVIDIA H200")
-    one, other = (prediction.predict(found, known) for found in (short, whole))
-    assert short.warp_instructions == whole.warp_instructions and one.cycles == other.cycles
+    short_prediction, other = (prediction.predict(trace, known) for trace in (short, whole))
+    assert short.warp_instructions == whole.warp_instructions and short_prediction.cycles == other.cycles
 
 
 @pytest.mark.parametrize("other", [0, 1])
@@ -115,8 +118,8 @@ def test_loop_whose_values_lead_to_later_branches_runs_whole(source, dtype, othe
         run.simulated(source, "led")((1,), (32,), (numbers, np.zeros(32 * n, np.float32), np.int32(n), np.int32(other)))
     short, whole = both(caught[0], monkeypatch)
     known = cycles.machine("NVIDIA H200")
-    one, other = (prediction.predict(found, known) for found in (short, whole))
-    assert short.warp_instructions == whole.warp_instructions > n and one.cycles == other.cycles
+    short_prediction, other = (prediction.predict(trace, known) for trace in (short, whole))
+    assert short.warp_instructions == whole.warp_instructions > n and short_prediction.cycles == other.cycles
 
 
 @pytest.mark.parametrize(("n", "step"), [(999, 1), (3000, 3)])

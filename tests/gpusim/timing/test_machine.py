@@ -40,7 +40,7 @@ def test_a_chain_of_wide_loads_stays_a_chain_of_wide_loads(name, instruction):
     assert sum(instruction in text for text in code) == COPIES
 
 
-class Told:
+class Case:
     """A launch whose time depends on some constants, to powers, and that is `off` where they are as believed."""
 
     def __init__(self, name, off, **powers):
@@ -56,30 +56,32 @@ def fitted(monkeypatch):
 
     def of(*launches):
         monkeypatch.setattr(errors, "with_constants", lambda gpu, constants: constants)
-        monkeypatch.setattr(errors, "ratios", lambda some, known: np.exp([one.error(known) for one in some]))
+        monkeypatch.setattr(errors, "ratios", lambda some, known: np.exp([case.error(known) for case in some]))
         return errors.fitted([(launches, devices.DEFAULT.name)], report=lambda text: None)
 
     return of
 
 
-def told(kernel, off, count=1, **powers):
-    return [Told(f"{kernel} {size}", off, **powers) for size in range(count)]
+def cases(kernel, off, count=1, **powers):
+    return [Case(f"{kernel} {size}", off, **powers) for size in range(count)]
 
 
 def test_what_all_kernels_ask_for_is_fitted_and_the_rest_is_kept(fitted):
-    found = fitted(*(one for number in range(20) for one in told(f"kernel{number}", -0.2, write_ahead=1)))
-    assert found["write_ahead"] == pytest.approx(errors.BELIEVED["write_ahead"][0] * 1.2, rel=0.03)
-    assert all(found[name] == value for name, (value, _) in errors.BELIEVED.items() if name != "write_ahead")
+    fit = fitted(*(case for number in range(20) for case in cases(f"kernel{number}", -0.2, write_ahead=1)))
+    assert fit["write_ahead"] == pytest.approx(errors.BELIEVED["write_ahead"][0] * 1.2, rel=0.03)
+    assert all(fit[name] == value for name, (value, _) in errors.BELIEVED.items() if name != "write_ahead")
 
 
 def test_a_kernel_with_many_sizes_counts_once(fitted):
-    others = [one for number in range(3) for one in told(f"kernel{number}", 0.2, write_ahead=1)]
-    found = fitted(*others, *told("many", -0.2, count=30, write_ahead=1))
-    assert found["write_ahead"] < errors.BELIEVED["write_ahead"][0]
+    others = [case for number in range(3) for case in cases(f"kernel{number}", 0.2, write_ahead=1)]
+    fit = fitted(*others, *cases("many", -0.2, count=30, write_ahead=1))
+    assert fit["write_ahead"] < errors.BELIEVED["write_ahead"][0]
 
 
 def test_what_only_one_of_many_kernels_asks_for_is_not_followed(fitted):
     """It helps none of the kernels that are left out in turn."""
-    others = [one for number in range(30) for one in told(f"kernel{number}", 0.01 * (-1) ** number, write_ahead=0.001)]
-    found = fitted(*others, *told("single", -0.03, write_ahead=0.01))
-    assert found["write_ahead"] == errors.BELIEVED["write_ahead"][0]
+    others = [
+        case for number in range(30) for case in cases(f"kernel{number}", 0.01 * (-1) ** number, write_ahead=0.001)
+    ]
+    fit = fitted(*others, *cases("single", -0.03, write_ahead=0.01))
+    assert fit["write_ahead"] == errors.BELIEVED["write_ahead"][0]

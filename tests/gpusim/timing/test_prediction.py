@@ -78,7 +78,9 @@ def test_copy_of_words_waits_in_the_model_as_counted(reads, writes, waits):
     with gpusim.record() as recording:
         gpusim.RawModule(code=code).get_function("copies")((1,), (32,), (np.zeros(1024, "f4"), np.zeros(32, "f4")))
     lane = np.arange(32)[None]
-    origin, to = (4 * eval(place, {"lane": lane}) for place in (reads.replace("/", "//"), writes.replace("/", "//")))
+    origin, to = (
+        4 * eval(formula, {"lane": lane}) for formula in (reads.replace("/", "//"), writes.replace("/", "//"))
+    )
     (copied,) = counting.copy_wavefronts(to, origin, np.ones((1, 32), bool), 4)
     (loaded,) = counting.wavefronts(to, np.ones((1, 32), bool), 4)
     assert copied == waits
@@ -92,14 +94,14 @@ def test_load_of_many_lines_takes_l1_its_banks_or_its_tags(K, why):
     launch = replace(get("naive").launch(64, 64, K), grid=(1, 1, 1))
     machine = cycles.machine(devices.DEFAULT.name)
     known = machine.constants
-    found = prediction.predict(cycles.traced(launch), replace(machine, constants={**known, "l1_fill": 0}))
-    base = next(start for name, start, _ in found.trace.arrays if name == "A") // 4
+    predicted = prediction.predict(cycles.traced(launch), replace(machine, constants={**known, "l1_fill": 0}))
+    base = next(start for name, start, _ in predicted.trace.arrays if name == "A") // 4
     lines = (base + np.arange(32) * K + np.arange(K)[:, None]) // 32
     tag = tags.lookups(lines, tags.changes([int(known[f"tag_bank_{bit}"]) for bit in (0, 1)]))
     of_A = np.maximum(tag, 32 if K == 64 else 1).sum()
     assert K == 64 or 8 * K <= of_A < 11 * K
     warps, of_B, of_C = 32, K, 32 + 32  # all rows of C begin in one bank, where it is read and where it is written
-    assert found.simulated.result.lsu_cycles == warps * (of_A + of_B + of_C), why
+    assert predicted.simulated.result.lsu_cycles == warps * (of_A + of_B + of_C), why
 
 
 @pytest.mark.parametrize("name", probes.MIXED)
@@ -187,8 +189,8 @@ def test_what_arrives_of_a_line_takes_l1_half_a_cycle():
     machine = cycles.machine(devices.DEFAULT.name)
 
     def busy(fill):
-        found = prediction.predict(trace, replace(machine, constants={**machine.constants, "l1_fill": fill}))
-        result = found.simulated.result
+        predicted = prediction.predict(trace, replace(machine, constants={**machine.constants, "l1_fill": fill}))
+        result = predicted.simulated.result
         return result.lsu_cycles, result.l1_sectors - result.l1_hits
 
     (without, sectors), (with_fill, _) = busy(0), busy(0.5)
@@ -216,9 +218,9 @@ def test_l1_hit_does_not_wait_for_the_earlier_miss():
     hit, miss, to = (np.zeros(128, np.int32) for _ in range(3))
     with gpusim.capture() as caught:
         run.simulated(ORDER, "order")((1,), (32,), (hit, miss, to))
-    found = cycles.predict(caught[0])
-    code = [instruction.text for instruction in found.trace.program.instructions]
-    events = found.timeline()
+    predicted = cycles.predict(caught[0])
+    code = [instruction.text for instruction in predicted.trace.program.instructions]
+    events = predicted.timeline()
     stores = [event["issued"] for event in events if "STG" in code[event["pc"]]]
     loads = [event["issued"] for event in events if "LDG" in code[event["pc"]]]
     assert stores[1] - loads[1] < 100
@@ -226,30 +228,30 @@ def test_l1_hit_does_not_wait_for_the_earlier_miss():
 
 
 def test_stalls_and_selection_account_for_every_warp_cycle():
-    found = cycles.predict(get("coalesced").launch(64, 64, 64))
-    result = found.simulated.result
-    spent, lost = found.simulated.by_instruction.sum(axis=(0, 2))
-    assert sum(found.stalls.values()) * result.instructions == pytest.approx(spent)
-    assert found.stalls["selected"] == 1
+    predicted = cycles.predict(get("coalesced").launch(64, 64, 64))
+    result = predicted.simulated.result
+    spent, lost = predicted.simulated.by_instruction.sum(axis=(0, 2))
+    assert sum(predicted.stalls.values()) * result.instructions == pytest.approx(spent)
+    assert predicted.stalls["selected"] == 1
     assert 0 < lost < spent
 
 
 def test_waits_are_free_while_others_issue_cycles_add_up():
-    found = cycles.predict(get("block_tile_2d").launch(512, 512, 512))
-    by_line = found.by_line()
+    predicted = cycles.predict(get("block_tile_2d").launch(512, 512, 512))
+    by_line = predicted.by_line()
     issued = sum(reasons["selected"] for reasons in by_line.values())
-    assert issued + sum(found.lost.values()) == pytest.approx(1)
+    assert issued + sum(predicted.lost.values()) == pytest.approx(1)
     assert sum(sum(reasons.values()) for reasons in by_line.values()) == pytest.approx(1, abs=0.01)
-    waiting = {name: value for name, value in found.stalls.items() if name in found.lost}
-    assert sum(waiting.values()) * issued > 1.2 * sum(found.lost.values())  # most waits are hidden
+    waiting = {name: value for name, value in predicted.stalls.items() if name in predicted.lost}
+    assert sum(waiting.values()) * issued > 1.2 * sum(predicted.lost.values())  # most waits are hidden
 
 
 def test_the_cycles_that_are_lost_are_those_of_the_timeline():
-    found = cycles.predict(replace(get("shared_memory").launch(64, 64, 64), grid=(1, 1, 1)))
-    events = found.timeline()
+    predicted = cycles.predict(replace(get("shared_memory").launch(64, 64, 64), grid=(1, 1, 1)))
+    events = predicted.timeline()
     cycles_of_scheduler = events["issued"].max() + 1
     issued = [np.unique(events["issued"][events["warp"] % 4 == scheduler]).size for scheduler in range(4)]
-    assert 1 - sum(found.lost.values()) == pytest.approx(sum(issued) / 4 / cycles_of_scheduler, rel=0.01)
+    assert 1 - sum(predicted.lost.values()) == pytest.approx(sum(issued) / 4 / cycles_of_scheduler, rel=0.01)
 
 
 def test_timeline_issues_at_most_once_per_scheduler_and_cycle():
@@ -316,19 +318,19 @@ def test_warm_cache_too_small_for_the_arrays_is_a_cold_one():
     [("copy_float4 64M", "dram"), ("special_chain 264 × 1024", "xu"), ("fill 1M", "launch")],
 )
 def test_the_limiter_is_the_unit_that_is_busy(name, kind):
-    one = next(one for one in workloads() if one.name == name)
+    workload = next(case for case in workloads() if case.name == name)
     with gpusim.capture() as caught:
-        run.simulated(one.source, one.kernel)(one.grid, one.block, one.arguments())
-    found = cycles.predict(caught[0])
-    assert found.kind == kind
-    assert f"{found.busy:.0%}" in found.limiter
+        run.simulated(workload.source, workload.kernel)(workload.grid, workload.block, workload.arguments())
+    predicted = cycles.predict(caught[0])
+    assert predicted.kind == kind
+    assert f"{predicted.busy:.0%}" in predicted.limiter
 
 
 def test_both_sets_of_workloads_are_large_and_share_no_kernel():
-    halves = [{one.kernel for one in workloads() if one.half == half} for half in (CALIBRATION, HELD_BACK)]
+    halves = [{case.kernel for case in workloads() if case.half == half} for half in (CALIBRATION, HELD_BACK)]
     assert not halves[0] & halves[1]
     assert sum(1 for _ in workloads()) >= 60
-    assert min(len([one for one in workloads() if one.half == half]) for half in (CALIBRATION, HELD_BACK)) >= 30
+    assert min(len([case for case in workloads() if case.half == half]) for half in (CALIBRATION, HELD_BACK)) >= 30
 
 
 @pytest.mark.parametrize("number", [0, 3])
@@ -336,8 +338,8 @@ def test_the_recorded_errors_are_those_of_the_model_as_it_is(number):
     kept = [row for row in recordings.raw("NVIDIA H200", "cycles")["launches"] if row[0] == HELD_BACK]
     name, predicted = kept[number][1], kept[number][3]
     case = next(case for case in errors.cases(HELD_BACK) if case.name == name)
-    found = prediction.predict(case.trace, cycles.machine("NVIDIA H200"))
-    assert found.ms == pytest.approx(predicted, rel=0.01)
+    prediction_now = prediction.predict(case.trace, cycles.machine("NVIDIA H200"))
+    assert prediction_now.ms == pytest.approx(predicted, rel=0.01)
 
 
 def test_loads_of_bytes_and_shorts_are_traced():

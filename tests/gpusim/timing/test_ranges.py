@@ -17,17 +17,17 @@ KINDS = ("latency", "dram", "shared", "fp32", "l2", "xu", "issue", "launch")
 
 def held(launches, kernel, seen):
     """(inside, all) of a kernel's launches, with the ranges that all other kernels give."""
-    others = [one for one in launches if one.kernel != kernel]
-    own = [one for one in launches if one.kernel == kernel and one.seen == seen]
-    ranges = {one.kind: range_for(others, one.kind, seen).factor for one in own}
-    return sum(1 / ranges[one.kind] <= one.factor <= ranges[one.kind] for one in own), len(own)
+    others = [launch for launch in launches if launch.kernel != kernel]
+    own = [launch for launch in launches if launch.kernel == kernel and launch.seen == seen]
+    ranges = {launch.kind: range_for(others, launch.kind, seen).factor for launch in own}
+    return sum(1 / ranges[launch.kind] <= launch.factor <= ranges[launch.kind] for launch in own), len(own)
 
 
 @pytest.mark.parametrize("seen", [True, False])
 def test_ranges_hold_their_share_of_unseen_kernels(seen):
     launches = machine(GPU).compared
-    kernels = {one.kernel for one in launches if one.seen == seen}
-    inside, all_ = (sum(pair) for pair in zip(*(held(launches, one, seen) for one in kernels), strict=True))
+    kernels = {launch.kernel for launch in launches if launch.seen == seen}
+    inside, all_ = (sum(pair) for pair in zip(*(held(launches, kernel, seen) for kernel in kernels), strict=True))
     assert len(kernels) >= 20
     assert inside / all_ > SHARE - CHANCE
 
@@ -35,7 +35,7 @@ def test_ranges_hold_their_share_of_unseen_kernels(seen):
 @pytest.mark.parametrize("kind", KINDS)
 def test_sentence_says_how_many_and_which_kernels_were_tested(kind):
     launches = machine(GPU).compared
-    unseen, seen = (range_for(launches, kind, one) for one in (False, True))
+    unseen, seen = (range_for(launches, kind, was_seen) for was_seen in (False, True))
     launches_of = "such launches of" if kind in ("latency", "dram") else "launches of"  # the others are few
     assert f"{unseen.inside} of {unseen.launches} {launches_of} other kernels that were timed." in unseen.reason
     assert "the course's own kernels" in seen.reason
@@ -45,18 +45,20 @@ def test_sentence_says_how_many_and_which_kernels_were_tested(kind):
 def test_unseen_kernels_have_wider_ranges_from_test_launches():
     rows = recordings.raw(GPU, "cycles")["launches"]
     launches = machine(GPU).compared
-    assert sum(not one.seen for one in launches) == sum(row[0] == "held back" for row in rows)
-    assert not any(one.kernel == row[1].split(" ")[0] for row in rows if row[0] == "calibration" for one in launches)
+    assert sum(not launch.seen for launch in launches) == sum(row[0] == "held back" for row in rows)
+    assert not any(
+        launch.kernel == row[1].split(" ")[0] for row in rows if row[0] == "calibration" for launch in launches
+    )
     assert range_for(launches, "latency", False).factor > range_for(launches, "latency", True).factor
 
 
 def test_course_kernel_has_the_narrow_range_changed_ones_wide():
     launch = get("coalesced").launch(64, 64, 64)
-    found = cycles.predict(launch)
+    predicted = cycles.predict(launch)
     changed = cycles.predict(launch.with_source(f"{launch.source}\n// changed"))
-    assert found.range.seen
+    assert predicted.range.seen
     assert not changed.range.seen
-    assert changed.ms == found.ms
+    assert changed.ms == predicted.ms
     assert changed.range_ms == (changed.ms / changed.range.factor, changed.ms * changed.range.factor)
     assert changed.range.reason in str(changed)
 

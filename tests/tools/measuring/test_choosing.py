@@ -28,18 +28,18 @@ def test_shapes_are_distinct_and_name_the_suites_once():
 
 def test_a_shape_is_tried_with_what_may_be_the_fastest_there():
     large, small = (by_shape.promising(KERNELS, (size, size, size), H200.sms) for size in (4096, 300))
-    assert len(large) == len([one for one in KERNELS if by_shape.suits(one, (4096, 4096, 4096))]) < len(small)
+    assert len(large) == len([kernel for kernel in KERNELS if by_shape.suits(kernel, (4096, 4096, 4096))]) < len(small)
     assert len(small) == by_shape.PROMISING
-    assert any(one.tile == (192, 256) for one in large) and not any(one.tile == (192, 256) for one in small)
+    assert any(kernel.tile == (192, 256) for kernel in large) and not any(kernel.tile == (192, 256) for kernel in small)
     column = by_shape.promising(KERNELS, (5000, 1, 4000), H200.sms)
-    assert {one for one in KERNELS if one.name == "matrix_vector"} <= {*column}
+    assert {kernel for kernel in KERNELS if kernel.name == "matrix_vector"} <= {*column}
 
 
 def test_tiles_over_256_columns_are_tried_for_large_products():
-    wide = {one for one in KERNELS if one.tile[1] > 256}
-    assert {one.tile for one in wide} == {(96, 512), (64, 512), (128, 384)}
+    wide = {kernel for kernel in KERNELS if kernel.tile[1] > 256}
+    assert {kernel.tile for kernel in wide} == {(96, 512), (64, 512), (128, 384)}
     assert wide & {*by_shape.promising(KERNELS, (2048, 2048, 2048), H200.sms)}
-    assert not any(by_shape.suits(one, (2047, 2048, 2048)) for one in wide)
+    assert not any(by_shape.suits(kernel, (2047, 2048, 2048)) for kernel in wide)
 
 
 def test_costs_are_fitted_to_graph_times_where_the_suite_is():
@@ -67,12 +67,12 @@ def test_what_several_gpus_measure_comes_back_as_if_one_had(monkeypatch):
     monkeypatch.setattr(choosing, "measure", measured)
     monkeypatch.setattr(side_by_side, "results", answered)
     plan = {(64, 64, 64): [5, 7], (128, 64, 64): [9]}
-    one, several = (
+    single, several = (
         {shape: measure() for shape, measure in choosing.measure_each(KERNELS, plan, H200.sms, gpus, budget_s=0.5)}
         for gpus in ([], ["0", "1"])
     )
-    assert {shape: each for shape, (each, _) in one.items()} == {shape: each for shape, (each, _) in several.items()}
-    for shape, (_, (refusal,)) in one.items():
+    assert {shape: each for shape, (each, _) in single.items()} == {shape: each for shape, (each, _) in several.items()}
+    for shape, (_, (refusal,)) in single.items():
         (there,) = several[shape][1]
         assert there.kernel == refusal.kernel and str(there.error) == str(refusal.error)
 
@@ -85,7 +85,7 @@ def test_candidates_are_measured_with_their_rows_code(monkeypatch, N, widest):
 
     def accept(kernels, check):
         seen.extend(kernels)
-        accepted = [Accepted(one, partial(print, place), 0.0) for place, one in enumerate(kernels)]
+        accepted = [Accepted(kernel, partial(print, position), 0.0) for position, kernel in enumerate(kernels)]
         return accepted[1:], [Refusal(kernels[0], ValueError("is wrong"))]
 
     def interleave(launches, budget_s, warm_up_s):
@@ -94,8 +94,8 @@ def test_candidates_are_measured_with_their_rows_code(monkeypatch, N, widest):
     for name, instead in (("accept", accept), ("interleave", interleave), ("way", lambda *shape: EVENTS)):
         monkeypatch.setattr(choosing, name, instead)
     measured, (refusal,) = choosing.measure(KERNELS, (8, N, 8), which)
-    assert [one.widest for one in seen] == [widest] * 5 and [one.params for one in seen] == [
-        KERNELS[one].params for one in which
+    assert [kernel.widest for kernel in seen] == [widest] * 5 and [kernel.params for kernel in seen] == [
+        KERNELS[number].params for number in which
     ]
     assert list(measured.times) == which[1:] and refusal.kernel == KERNELS[which[0]]
 
@@ -126,8 +126,8 @@ def test_untried_candidates_costs_follow_the_shapes_usual_ratio():
     rows = tried_at_long_k_only()
     usual = choosing.usually([TRIED, OTHER], rows, H200.sms)
     guided, alone = (
-        by_shape.estimate(TRIED, choosing.costs(TRIED, 0, rows, H200.sms, one), SHORT[0], H200.sms)
-        for one in (usual, {})
+        by_shape.estimate(TRIED, choosing.costs(TRIED, 0, rows, H200.sms, ratios), SHORT[0], H200.sms)
+        for ratios in (usual, {})
     )
     goal = as_usual(TRIED, SHORT[0]) / 1e3
     assert abs(guided / goal - 1) < abs(alone / goal - 1) / 2
@@ -155,7 +155,7 @@ def test_older_times_are_kept_as_parts_of_what_cublas_took():
 def test_missing_shape_is_measured_beside_its_rivals_alone():
     shape = (300, 300, 300)
     every = choosing.wanting(KERNELS, shape, H200.sms)
-    times = {which: 1.0 + place / 20 for place, which in enumerate(every)}
+    times = {which: 1.0 + position / 20 for position, which in enumerate(every)}
     whole = choosing.Measured(shape, 1.0, None, times, {})
     assert choosing.wanting(KERNELS, shape, H200.sms, whole) == []
     without = choosing.Measured(shape, 1.0, None, {which: times[which] for which in every if which != every[7]}, {})

@@ -107,7 +107,7 @@ def test_choose_prints_each_shapes_best_and_keeps_the_choice(monkeypatch, tmp_pa
     """The command without its GPU: the second candidate that suits a shape is the fastest there."""
 
     def measured(kernels, shape, which, *, budget_s):
-        assert budget_s == 0.1 and all(by_shape.suits(kernels[one], shape) for one in which)
+        assert budget_s == 0.1 and all(by_shape.suits(kernels[number], shape) for number in which)
         slow, fast = which[:2]
         return choosing.Measured(shape, 1.0, None, {slow: 2.0, fast: 0.8}, {}), [Refusal(kernels[slow], "is slow")]
 
@@ -224,12 +224,12 @@ def test_choose_measures_an_added_candidate_and_renumbers(an_h200_for_choosing, 
     added = today.index(get("persistent", BM=96, BN=512, WM=96, WN=64, TM=24))
     assert added < len(today) - 1
     with monkeypatch.context() as before:
-        before.setattr(choosing, "candidates", lambda sms: [one for one in today if one != today[added]])
+        before.setattr(choosing, "candidates", lambda sms: [kernel for kernel in today if kernel != today[added]])
         assert main([*line, "64", "4096"]) == 0
-    old = {one.shape: one for one in choosing.read_measured("NVIDIA H200", tmp_path)}
+    old = {shape_times.shape: shape_times for shape_times in choosing.read_measured("NVIDIA H200", tmp_path)}
     assert main([*line, "64", "4096", "--missing"]) == 0
     assert f"\n2 of {len(today)} candidates at 1 shapes; compiling" in capsys.readouterr().out, "it and the fastest"
-    new = {one.shape: one for one in choosing.read_measured("NVIDIA H200", tmp_path)}
+    new = {shape_times.shape: shape_times for shape_times in choosing.read_measured("NVIDIA H200", tmp_path)}
     assert {*new[4096, 4096, 4096].times} == {added} | {w + (w >= added) for w in old[4096, 4096, 4096].times}
     shift = {which + (which >= added): ms for which, ms in old[64, 64, 64].times.items()}
     assert new[64, 64, 64].times == shift != old[64, 64, 64].times
@@ -271,7 +271,7 @@ def test_choose_vectors_changes_only_what_has_no_estimate(an_h200_for_choosing, 
     assert chosen == {"vector_matrix", "matrix_vector"}
     assert all(fastest[shape] == which for shape, which in old.fastest.items() if shape not in few)
     about = recordings.read(of_now)["provenance"]
-    sources, before = (one["code_sha256"] for one in (about, about["earlier"][-1]))
+    sources, before = (record["code_sha256"] for record in (about, about["earlier"][-1]))
     assert {name for name in sources if sources[name] != before[name]} <= {"vector_matrix", "matrix_vector"}
 
 

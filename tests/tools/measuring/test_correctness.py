@@ -15,10 +15,10 @@ GPU, H100 = devices.DEFAULT.name, "NVIDIA H100 80GB HBM3"
 CONTENT = recordings.raw(GPU, "correctness")
 ROWS = {row["kernel"]: row for row in CONTENT["rows"]}
 LATER = {  # on other GPUs that run the same machine code, kernels that have changed or come since
-    row["kernel"]: (one["provenance"]["gpu"], row)
-    for one in recordings.of_architecture("correctness", devices.DEFAULT)
-    if one is not CONTENT and one["tolerance_over_sqrt_k"] == CONTENT["tolerance_over_sqrt_k"]
-    for row in one["rows"]
+    row["kernel"]: (recording["provenance"]["gpu"], row)
+    for recording in recordings.of_architecture("correctness", devices.DEFAULT)
+    if recording is not CONTENT and recording["tolerance_over_sqrt_k"] == CONTENT["tolerance_over_sqrt_k"]
+    for row in recording["rows"]
 }
 
 
@@ -50,7 +50,7 @@ def test_special_kernels_were_tried_at_size_and_on_two_streams(kernel):
     assert row["findings"] == {"memcheck": 0, "racecheck": 0, "initcheck": 0, "synccheck": 0}
 
 
-@pytest.mark.parametrize("name", sorted({one.kernel for one in choices.of(H100).candidates}))
+@pytest.mark.parametrize("name", sorted({candidate.kernel for candidate in choices.of(H100).candidates}))
 def test_every_h100_parameter_set_of_fastest_was_tried_there(name):
     on, row = LATER[name]
     assert (on, row["code_sha256"]) == (H100, code_sha256(get(name))), "record --suite correctness"
@@ -91,7 +91,7 @@ def test_the_worst_error_is_kept_with_its_shape():
 
 
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("said", "errors"),
     [
         ("========= ERROR SUMMARY: 0 errors", 0),
         ("========= ERROR SUMMARY: 17 errors", 17),
@@ -99,8 +99,8 @@ def test_the_worst_error_is_kept_with_its_shape():
         ("========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)", 1),
     ],
 )
-def test_the_sanitizers_last_words_are_understood(said, found):
-    assert correctness.findings_in(f"240 launches\n{said}\n") == found
+def test_the_sanitizers_last_words_are_understood(said, errors):
+    assert correctness.findings_in(f"240 launches\n{said}\n") == errors
     assert correctness.findings_in("Device not supported") is None
 
 

@@ -15,7 +15,7 @@ from helpers.pictures.traffic import sectors_per_request
 from helpers.tools.measuring.counters import SHAPES, SMALL_SHAPES
 
 RECORDED = recordings.of_architecture("counters", devices.DEFAULT)
-ROWS = [row for one in RECORDED for row in one["rows"]]
+ROWS = [row for recording in RECORDED for row in recording["rows"]]
 IDS = [f"{row['kernel']}-{row['M']}x{row['N']}x{row['K']}" for row in ROWS]
 SMALL = [index for index, row in enumerate(ROWS) if (row["M"], row["N"], row["K"]) in SMALL_SHAPES]
 SPECIAL = [index for index in SMALL if ROWS[index]["kernel"] in {kernel.name for kernel in SPECIALISTS}]

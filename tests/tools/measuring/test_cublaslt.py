@@ -45,8 +45,8 @@ class FakeLibrary:
         def matrix(pointer, layout):
             rows, columns, distance = self.layouts[layout.value]
             assert distance == rows
-            place = ctypes.cast(pointer, ctypes.POINTER(ctypes.c_float))
-            return np.ctypeslib.as_array(place, (columns, rows)).T
+            floats = ctypes.cast(pointer, ctypes.POINTER(ctypes.c_float))
+            return np.ctypeslib.as_array(floats, (columns, rows)).T
 
         assert algorithm._obj[0] == 7 and C.value == D.value
         matrix(C, c)[...] = alpha._obj.value * (matrix(left, a) @ matrix(right, b)) + beta._obj.value * matrix(C, c)

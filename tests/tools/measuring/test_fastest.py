@@ -89,14 +89,14 @@ def test_unseen_shapes_follow_from_the_choice_within_limits(tmp_path, monkeypatc
 
 
 def test_nothing_was_searched_or_chosen_at_an_unseen_shape():
-    found = choices.of()
-    assert not set(unseen_shapes()) & {*found.searched, *found.fastest}
+    choice = choices.of()
+    assert not set(unseen_shapes()) & {*choice.searched, *choice.fastest}
 
 
 def test_named_shapes_keep_their_group_and_a_new_one_is_another():
     asked = [(512, 512, 512), unseen_shapes()[0], (5, 6, 7)]
-    assert [place.group for place in fastest_shapes(asked)] == [SQUARES, UNSEEN, OTHERS]
-    assert [place.shape for place in fastest_shapes(asked)] == asked
+    assert [shape.group for shape in fastest_shapes(asked)] == [SQUARES, UNSEEN, OTHERS]
+    assert [shape.shape for shape in fastest_shapes(asked)] == asked
 
 
 def test_less_work_than_1024_cubed_is_timed_in_a_graph():
@@ -109,14 +109,15 @@ def test_less_work_than_1024_cubed_is_timed_in_a_graph():
 
 
 def test_a_row_has_the_medians_and_the_ratio_of_each_run():
-    one = row(ours=(1.0, 2.0, 4.0), cublas=(4.0, 3.0, 5.0))
-    assert one.ratios == (4.0, 1.5, 1.25)
-    assert (one.median_ms, one.cublas_median_ms, one.of_cublas) == (2.0, 4.0, 1.5)  # not 4 / 2: of pairs of one run
-    assert one.of_autotuned == 1.5
-    assert one.of_best == 0.75 and one.only(0).of_best == 1.5  # 1.5, or what cuBLAS takes if that is less
+    result = row(ours=(1.0, 2.0, 4.0), cublas=(4.0, 3.0, 5.0))
+    assert result.ratios == (4.0, 1.5, 1.25)
+    assert (result.median_ms, result.cublas_median_ms) == (2.0, 4.0)
+    assert result.of_cublas == 1.5  # not 4 / 2: of pairs of one run
+    assert result.of_autotuned == 1.5
+    assert result.of_best == 0.75 and result.only(0).of_best == 1.5  # 1.5, or what cuBLAS takes if that is less
     assert row(ours=(1.0,), cublas=(1.25,)).of_best == 1.25
-    assert one.gflops == pytest.approx(2 * 512**3 / 2e-3 / 1e9)
-    assert one.only(2).ratios == (1.25,)
+    assert result.gflops == pytest.approx(2 * 512**3 / 2e-3 / 1e9)
+    assert result.only(2).ratios == (1.25,)
 
 
 def test_a_row_survives_the_file_and_changes_its_label():
@@ -166,12 +167,12 @@ def test_each_run_goes_over_the_whole_list(monkeypatch):
 
     monkeypatch.setattr(fastest_suite, "measure", once)
     pair = (get("stream_k"), get("autotuned"))
-    kernels = {place: pair for place in places(8, 16)}
+    kernels = {shape: pair for shape in places(8, 16)}
     every = list(fastest_suite.compare(kernels, runs=3))
     assert asked == [(run, size) for run in range(3) for size in (8, 16)]
     assert [len(rows[0].runs) for rows, _ in every] == [1, 2, 3]
     rows, refused = every[-1]
-    assert [one.M for one in rows] == [8, 16] and rows[0].ratios == (1.0, 2.0, 3.0) and not refused
+    assert [result.M for result in rows] == [8, 16] and rows[0].ratios == (1.0, 2.0, 3.0) and not refused
     assert rows[0].kernel == "stream_k" and rows[0].params == dict(get("stream_k").params)
 
 
@@ -186,7 +187,9 @@ def test_a_refused_kernel_has_no_row_and_no_second_turn(monkeypatch):
     monkeypatch.setattr(fastest_suite, "measure", once)
     pair = (get("stream_k"), get("autotuned"))
     *_, (rows, refused) = fastest_suite.compare({shape: pair for shape in places(8, 16, 24)}, runs=3)
-    assert [one.M for one in rows] == [8, 24] and refused == [Refusal(refusal.kernel, refusal.error, (16, 16, 16))]
+    assert [result.M for result in rows] == [8, 24] and refused == [
+        Refusal(refusal.kernel, refusal.error, (16, 16, 16))
+    ]
     assert asked == [8, 16, 24] * 2 + [8, 24]
 
 
@@ -458,9 +461,11 @@ def test_default_gpu_is_among_the_suites_recorded_ones():
 @pytest.mark.parametrize("name", GPUS)
 def test_shipped_recording_has_every_shape_in_equally_many_runs(name):
     rows = recordings.fastest(name)
-    assert [(one.group, *one.shape) for one in rows] == [(one.group, *one.shape) for one in fastest_shapes(gpu=name)]
-    assert len({len(one.runs) for one in rows}) == 1
-    assert all(one.way == way(*one.shape) for one in rows)
+    assert [(result.group, *result.shape) for result in rows] == [
+        (shape.group, *shape.shape) for shape in fastest_shapes(gpu=name)
+    ]
+    assert len({len(result.runs) for result in rows}) == 1
+    assert all(result.way == way(*result.shape) for result in rows)
 
 
 @pytest.mark.parametrize("name", GPUS)
@@ -469,24 +474,24 @@ def test_shipped_recording_is_of_the_code_the_course_shows(name):
     about = content["provenance"]
     assert about["gpu"] == content["gpu"] == name
     changed_since(name, about["code_sha256"])
-    assert {one.kernel for one in recordings.fastest(name)} <= {*about["code_sha256"]}
+    assert {result.kernel for result in recordings.fastest(name)} <= {*about["code_sha256"]}
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_the_shipped_recording_is_of_what_fastest_gives_today(name):
-    for one in recordings.fastest(name):
-        kernel = gemm_kernels.fastest(*one.shape, name)
-        assert (one.kernel, dict(one.params)) == (kernel.name, dict(kernel.params)), one.shape
+    for result in recordings.fastest(name):
+        kernel = gemm_kernels.fastest(*result.shape, name)
+        assert (result.kernel, dict(result.params)) == (kernel.name, dict(kernel.params)), result.shape
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_what_was_measured_for_the_choice_was_measured_again(name):
     """Other times at the same shapes, in another process: a choice by luck would not hold."""
-    measured = {one.shape: one for one in choosing.read_measured(name)}
+    measured = {shape_times.shape: shape_times for shape_times in choosing.read_measured(name)}
     again = [
-        one.of_cublas * min(map(measured[one.shape].score, measured[one.shape].times))
-        for one in recordings.fastest(name)
-        if one.shape in measured
+        result.of_cublas * min(map(measured[result.shape].score, measured[result.shape].times))
+        for result in recordings.fastest(name)
+        if result.shape in measured
     ]
     assert len(again) == len(FASTEST_SQUARES) + len(FASTEST_OTHERS)
     assert geometric_mean(again) == pytest.approx(1, abs=0.02) and min(again) > 0.9
@@ -496,11 +501,11 @@ def test_what_was_measured_for_the_choice_was_measured_again(name):
 def test_every_shipped_ratio_is_of_one_verified_run(name):
     from helpers.measure import tolerance
 
-    for one in recordings.fastest(name):
-        assert one.ratios == tuple(run.cublas_ms / run.ms for run in one.runs)
-        assert min(one.ratios) <= one.of_cublas <= max(one.ratios)
-        assert all(0 < run.error <= tolerance(one.K) and run.repeats >= timing.MIN_ROUNDS for run in one.runs)
-        assert all(run.algorithms > 0 and run.best_ms > 0 and run.ratio_to_best <= run.ratio for run in one.runs)
+    for result in recordings.fastest(name):
+        assert result.ratios == tuple(run.cublas_ms / run.ms for run in result.runs)
+        assert min(result.ratios) <= result.of_cublas <= max(result.ratios)
+        assert all(0 < run.error <= tolerance(result.K) and run.repeats >= timing.MIN_ROUNDS for run in result.runs)
+        assert all(run.algorithms > 0 and run.best_ms > 0 and run.ratio_to_best <= run.ratio for run in result.runs)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -539,8 +544,8 @@ def test_bench_prints_each_run_the_table_and_the_groups(a_gpu_for_the_command, c
 def test_record_keeps_the_whole_list_with_where_it_comes_from(a_gpu_for_the_command, tmp_path, capsys):
     assert main(["record", "--suite", "fastest", "--budget", "0.1", "--folder", str(tmp_path)]) == 0
     rows = recordings.fastest("NVIDIA H200", tmp_path)
-    assert [one.shape for one in rows] == [place.shape for place in fastest_shapes()]
-    assert {one.ratios for one in rows} == {(2.0, 1.5, 1.0)}
+    assert [result.shape for result in rows] == [shape.shape for shape in fastest_shapes()]
+    assert {result.ratios for result in rows} == {(2.0, 1.5, 1.0)}
     file = recordings.path("NVIDIA H200", "fastest", tmp_path)
     about = recordings.read(file)["provenance"]
     assert about["commit"] == "0" * 40 and about["code_sha256"]["autotuned"] == code_sha256(get("autotuned"))
@@ -555,7 +560,7 @@ def test_interrupted_recording_keeps_the_finished_runs(a_gpu_for_the_command, mo
 
     monkeypatch.setattr(fastest_suite, "measure", interrupted)
     assert main(["record", "--suite", "fastest", "--budget", "0.1", "--folder", str(tmp_path)]) == 130
-    assert {len(one.runs) for one in recordings.fastest("NVIDIA H200", tmp_path)} == {2}
+    assert {len(result.runs) for result in recordings.fastest("NVIDIA H200", tmp_path)} == {2}
     assert compared.HEADER in capsys.readouterr().out
 
 

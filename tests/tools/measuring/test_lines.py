@@ -41,7 +41,7 @@ def test_samples_of_one_kernel_are_kept_line_by_line(tmp_path):
     columns = ["stall_selected", *(f"stall_{column} (Not Issued)" for column in lines.COLUMNS.values())]
     counts = ["1" if "barrier" in column else "0" for column in columns]
     page = [["Kernel Name", "sgemm_naive"], ["Address", "Source", *columns]]
-    page += [["0", one.opcode, *counts] for one in program.instructions]
+    page += [["0", instruction.opcode, *counts] for instruction in program.instructions]
     report = {"gpu": "NVIDIA H200", "provenance": {"date": "today"}, "kernels": ["naive"]}
     report |= {"page": "\n".join(",".join(f'"{field}"' for field in fields) for fields in page)}
     (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
@@ -49,7 +49,7 @@ def test_samples_of_one_kernel_are_kept_line_by_line(tmp_path):
     recordings.write(file, {"gpu": "NVIDIA H200", "provenance": {}, "size": 2048, "rows": rows})
     lines.keep(tmp_path / "report.json", tmp_path)
     naive, coalesced = recordings.read(file)["rows"]
-    by_line = Counter(str(one.line) for one in program.instructions)
+    by_line = Counter(str(instruction.line) for instruction in program.instructions)
     assert coalesced == rows[1] and naive["samples"] == {line: {"barrier": count} for line, count in by_line.items()}
 
 

@@ -59,11 +59,11 @@ def test_a_gemv_of_cublas_is_found_by_the_type_of_its_arguments():
 
 
 def test_ffmas_are_a_share_and_the_longest_waits_come_first():
-    one = launched(
+    launch_row = launched(
         "void sgemm_persistent<(int)1>()",
         **{lost.INSTRUCTIONS: "1,000", lost.FFMAS: "16,000", STALL.format("barrier"): "3", STALL.format("wait"): "2"},
     )
-    row = next(lost.rows_of([one, launched("gemvNSP_kernel")], [(64, 64, 64)]))
+    row = next(lost.rows_of([launch_row, launched("gemvNSP_kernel")], [(64, 64, 64)]))
     assert row["ffma"] == 50 and [*row["waits"]][:2] == ["barrier", "wait"] and len(row["waits"]) == lost.WAITS
 
 
@@ -83,8 +83,8 @@ def test_profiles_of_other_shapes_stay_with_their_runs(tmp_path):
         rows = [{"shape": shape, "us": date} for shape in shapes]
         recordings.write(file, lost.with_earlier(file, "GPU X", {"date": date}, rows))
     content = recordings.read(file)
-    found = [(row["shape"][0], row["us"]) for row in content["rows"]]
-    assert found == [(1, "first"), (2, "second"), (3, "third")]
+    times = [(row["shape"][0], row["us"]) for row in content["rows"]]
+    assert times == [(1, "first"), (2, "second"), (3, "third")]
     assert content["provenance"] == {"date": "third", "earlier": [{"date": "first"}, {"date": "second"}]}
 
 

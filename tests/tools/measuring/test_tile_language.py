@@ -7,12 +7,12 @@ from helpers.measure.bench import NoGpu
 from helpers.tools.measuring import tile_language
 
 DOCUMENT = recordings.raw("NVIDIA H200", recordings.TILE_LANGUAGE)
-WHO = ("Triton", tile_language.OURS, "cuBLAS")
+PROGRAMS = ("Triton", tile_language.OURS, "cuBLAS")
 
 
 def test_every_product_was_right_before_it_was_timed():
     assert [(row["who"], row["size"]) for row in DOCUMENT["rows"]] == [
-        (who, size) for size in tile_language.SIZES for who in WHO
+        (program, size) for size in tile_language.SIZES for program in PROGRAMS
     ]
     assert all(row["error"] < 1e-5 and row["repeats"] > 50 for row in DOCUMENT["rows"])
 
@@ -27,7 +27,8 @@ def test_triton_multiplies_by_warp_groups_and_passes_ours():
     assert set(DOCUMENT["kernel"]["instructions"]) == {"HGMMA"}
     for size in tile_language.SIZES:
         triton, ours, cublas = (
-            next(row["tflops"] for row in DOCUMENT["rows"] if (row["who"], row["size"]) == (who, size)) for who in WHO
+            next(row["tflops"] for row in DOCUMENT["rows"] if (row["who"], row["size"]) == (program, size))
+            for program in PROGRAMS
         )
         assert ours < triton < cublas
 

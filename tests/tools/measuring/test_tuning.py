@@ -24,7 +24,7 @@ def space():
 
 
 def test_space_is_legal_distinct_and_predicted_not_to_spill(space):
-    assert len({tuple(one.values()) for one in space}) == len(space) > 500
+    assert len({tuple(candidate.values()) for candidate in space}) == len(space) > 500
     for params in space[:: len(space) // 50]:
         kernel = get("autotuned", **params)  # ValueError if it were not legal
         predicted = predict(H200, kernel)
@@ -49,12 +49,12 @@ def test_busy_is_the_part_of_the_sms_time_that_goes_into_c():
 
 
 def test_a_shape_asks_for_tiles_that_fit_it(space):
-    suitable = {shape: [one for one in space if suits(one, shape, 132)] for shape in tuning.SHAPES}
+    suitable = {shape: [candidate for candidate in space if suits(candidate, shape, 132)] for shape in tuning.SHAPES}
     assert all(suitable.values())
-    assert {one["BM"] for one in suitable[1, 4096, 4096]} == {16}
-    assert all(one["BM"] * one["BN"] <= 32 * 32 for one in suitable[256, 256, 256])
-    assert {(one["BM"], one["BN"]) for one in suitable[8192, 8192, 8192]} == {(128, 256), (256, 128)}
-    assert all(one["BK"] <= 128 for one in suitable[4096, 4096, 128])
+    assert {candidate["BM"] for candidate in suitable[1, 4096, 4096]} == {16}
+    assert all(candidate["BM"] * candidate["BN"] <= 32 * 32 for candidate in suitable[256, 256, 256])
+    assert {(candidate["BM"], candidate["BN"]) for candidate in suitable[8192, 8192, 8192]} == {(128, 256), (256, 128)}
+    assert all(candidate["BK"] <= 128 for candidate in suitable[4096, 4096, 128])
 
 
 def measured(size, ms, **params):
@@ -65,7 +65,7 @@ def measured(size, ms, **params):
 
 def test_the_fastest_finalist_of_each_shape_is_chosen():
     chosen = tuning.chosen([measured(512, 2.0), measured(512, 1.5, STAGES=3), measured(256, 1.0)])
-    assert [(one["M"], one["params"]["STAGES"]) for one in chosen] == [(256, 2), (512, 3)]
+    assert [(row["M"], row["params"]["STAGES"]) for row in chosen] == [(256, 2), (512, 3)]
 
 
 def test_what_a_search_finds_leaves_the_other_choices_alone(monkeypatch, tmp_path):
@@ -74,24 +74,24 @@ def test_what_a_search_finds_leaves_the_other_choices_alone(monkeypatch, tmp_pat
     monkeypatch.setattr(tuning, "provenance", lambda: {"date": "now"})
     file = choosing.update_choices("GPU X", 7, tmp_path / "choices", fastest=[[1, 1, 1, 0]])
     slow, fast = measured(512, 2.0), measured(512, 1.0, STAGES=3)
-    found = tuning.Searched((512, 512, 512), (fast, slow), (slow, fast), ())
-    assert tuning.keep([found], 7, tmp_path, tmp_path / "choices") == tmp_path / "gpu-x" / "finals.json"
+    searched = tuning.Searched((512, 512, 512), (fast, slow), (slow, fast), ())
+    assert tuning.keep([searched], 7, tmp_path, tmp_path / "choices") == tmp_path / "gpu-x" / "finals.json"
     written = json.loads(file.read_text(encoding="utf-8"))
     assert (written["gpu"], written["sms"], written["fastest"]) == ("GPU X", 7, [[1, 1, 1, 0]])
-    assert [one["params"] for one in written["searched"]] == [dict(fast.params)]
+    assert [row["params"] for row in written["searched"]] == [dict(fast.params)]
     assert len(recordings.load("GPU X", "search", tmp_path)) == 2
     tuning.keep([tuning.Searched((512, 512, 512), (slow,), (slow,), ())], 7, tmp_path, tmp_path / "choices")
-    assert [one.median_ms for one in recordings.load("GPU X", "finals", tmp_path)] == [2.0], "searched again"
+    assert [row.median_ms for row in recordings.load("GPU X", "finals", tmp_path)] == [2.0], "searched again"
 
 
 def test_rows_can_be_dropped_with_their_unneeded_runs(tmp_path):
     recordings.merge("GPU X", "finals", {"date": "first"}, [measured(512, 2.0).row()], tmp_path)
     file = recordings.merge("GPU X", "finals", {"date": "second"}, [measured(256, 2.0).row()], tmp_path)
-    recordings.drop(file, lambda one: one["M"] == 512)
+    recordings.drop(file, lambda row: row["M"] == 512)
     content = json.loads(file.read_text(encoding="utf-8"))
     assert [run["date"] for run in content["runs"]] == ["second"]
-    assert [(one["M"], one["run"]) for one in content["rows"]] == [(256, 0)]
-    recordings.drop(tmp_path / "none.json", lambda one: True)
+    assert [(row["M"], row["run"]) for row in content["rows"]] == [(256, 0)]
+    recordings.drop(tmp_path / "none.json", lambda row: True)
 
 
 # --- the search that the course ships ---------------------------------------------------------------------------------
@@ -100,30 +100,30 @@ def test_rows_can_be_dropped_with_their_unneeded_runs(tmp_path):
 def test_shipped_choices_are_the_searchs_fastest_finalists():
     shipped = json.loads(choices.path(devices.DEFAULT.name).read_text(encoding="utf-8"))["searched"]
     assert shipped == tuning.chosen(recordings.load(suite="finals"))
-    assert {(one["M"], one["N"], one["K"]) for one in shipped} == set(tuning.SHAPES)
+    assert {(row["M"], row["N"], row["K"]) for row in shipped} == set(tuning.SHAPES)
 
 
 def test_every_finalist_was_among_the_fastest_of_the_search():
     searched = recordings.load(suite="search")
     for shape in tuning.SHAPES:
-        times = {tuple(one.params.items()): one.median_ms for one in searched if shape == (one.M, one.N, one.K)}
+        times = {tuple(row.params.items()): row.median_ms for row in searched if shape == (row.M, row.N, row.K)}
         best = sorted(times, key=times.__getitem__)[: tuning.FINALISTS]
-        finals = [one for one in recordings.load(suite="finals") if shape == (one.M, one.N, one.K)]
-        assert {tuple(one.params.items()) for one in finals} == set(best)
+        finals = [row for row in recordings.load(suite="finals") if shape == (row.M, row.N, row.K)]
+        assert {tuple(row.params.items()) for row in finals} == set(best)
 
 
 def test_of_some_shapes_the_whole_search_is_kept_good_and_bad():
     for M, N, K in tuning.WHOLE:
-        speeds = [one.gflops for one in recordings.load(suite="search") if (one.M, one.N, one.K) == (M, N, K)]
+        speeds = [row.gflops for row in recordings.load(suite="search") if (row.M, row.N, row.K) == (M, N, K)]
         assert len(speeds) > 50 and max(speeds) > 1.5 * min(speeds)
 
 
 def test_autotuned_beats_cublas_on_most_shapes_and_on_average():
     from helpers.measure import geometric_mean
 
-    rows = [one for one in recordings.load() if one.kernel == "autotuned"]
-    assert all(dict(one.params) == dict(autotuned(one.M, one.N, one.K).params) for one in rows)
-    ratios = [one.of_cublas for one in rows]
+    rows = [row for row in recordings.load() if row.kernel == "autotuned"]
+    assert all(dict(row.params) == dict(autotuned(row.M, row.N, row.K).params) for row in rows)
+    ratios = [row.of_cublas for row in rows]
     assert sum(ratio > 1 for ratio in ratios) >= 0.75 * len(ratios)
     assert geometric_mean(ratios) > 1.1
 
@@ -134,13 +134,13 @@ def test_autotuned_beats_cublas_on_most_shapes_and_on_average():
 def test_kernel_tuner_walks_exactly_what_was_chosen(space):
     searchspace = pytest.importorskip("kernel_tuner.searchspace", reason="needs Kernel Tuner (make tune)")
     shape = (64, 4096, 1024)
-    chosen = [one for one in space if suits(one, shape, 132)]
+    chosen = [candidate for candidate in space if suits(candidate, shape, 132)]
     values, restrictions = tuning.kernel_tuner_space(chosen)
     walked = searchspace.Searchspace(values, restrictions, 1024).list
     names = list(values)
-    found = {tuple(one[names.index(name)] for name in SPACE) for one in walked}
-    assert len(walked) == len(found)
-    assert found == {tuple(one.values()) for one in chosen}
-    for one in walked[::40]:
-        params = dict(zip(names, one, strict=True))
+    walked_over = {tuple(setting[names.index(name)] for name in SPACE) for setting in walked}
+    assert len(walked) == len(walked_over)
+    assert walked_over == {tuple(candidate.values()) for candidate in chosen}
+    for setting in walked[::40]:
+        params = dict(zip(names, setting, strict=True))
         assert get("autotuned", **{name: params[name] for name in SPACE}).threads == params["THREADS"]

@@ -164,7 +164,7 @@ class Messages:
         return any(self._may_follow(n, after) for n in same)
 
     def shared_unwritten(self, hazard: Hazard, element: str, block: Index) -> str:
-        """`element` is read before anybody has written it."""
+        """`element` is read before it was written."""
         thread_name = lane_name(block, self.thread_index(hazard.second.thread))
         return (
             f"{self._program.name}: {thread_name} {hazard.second.what} {element}, which no thread has written.\n"
@@ -415,10 +415,10 @@ class Messages:
 
     # ---- global memory
     def global_unwritten(self, hazard: GlobalHazard, array: str, element: str, block: Index, thread: Index) -> str:
-        """`element` of `array` is read before anybody has written it."""
+        """`element` of `array` is read before it was written."""
         thread_name = lane_name(block, thread)
         return (
-            f"{self._program.name}: {thread_name} {hazard.second.what} {element}, which nobody has written.\n"
+            f"{self._program.name}: {thread_name} {hazard.second.what} {element}, which was never written.\n"
             + self._quote(hazard.second.instruction)
             + f"{array} was made by empty(), which leaves its elements undefined. Make it with zeros() or "
             "full(), or write every element before it is read."
