@@ -991,7 +991,7 @@ def reads_old(facts: Facts) -> str:
             return ""
     elif (
         not added
-        or not np.isnan(output[trial.stored(facts.examination.kernel, facts.problem, facts.failure.case)]).any()
+        or not np.isnan(output[trial.stores(facts.examination.kernel, facts.problem, facts.failure.case) > 0]).any()
     ):  # type: ignore[arg-type]
         return ""
     right = any(outcome.passed and outcome.case.beta for outcome in facts.examination.outcomes)
@@ -1056,8 +1056,8 @@ def of_another_block(facts: Facts) -> str:
     return ""
 
 
-def _stores(facts: Facts, kernel: Any, each: bool = False) -> Iterator[tuple[Index, tuple[np.ndarray, ...]]]:
-    """(block, (rows, columns)) of all elements of the output that a block stores to; each: of every store."""
+def _stores(facts: Facts, kernel: Any) -> Iterator[tuple[Index, tuple[np.ndarray, ...]]]:
+    """(block, (rows, columns)) of all elements of the output that a block stores to."""
     setup = facts.problem.prepare(facts.failure.case)
     try:
         traces = trial.record(kernel, setup).launches[-1].traces
@@ -1068,18 +1068,15 @@ def _stores(facts: Facts, kernel: Any, each: bool = False) -> Iterator[tuple[Ind
         if trace.space == "global" and trace.op != "ld" and trace.array == name:
             stores.setdefault(trace.block, []).append(trial.elements(trace, setup.output.itemsize))
     for block, places in stores.items():
-        linear = np.concatenate(places)
-        index = np.unravel_index(linear if each else np.unique(linear), setup.output.shape)
-        yield block, index if each else facts.problem.index(index)  # type: ignore[arg-type, misc]
+        index = np.unravel_index(np.unique(np.concatenate(places)), setup.output.shape)
+        yield block, facts.problem.index(index)  # type: ignore[arg-type, misc]
 
 
 def stored_twice(facts: Facts) -> str:
     """Elements that no thread stores, while several threads store others: in each tile, where the tiles are alike."""
     if facts.failure.output is None:
         return ""
-    stores = np.zeros(facts.failure.expected.size, int)
-    for _, index in _stores(facts, facts.examination.kernel, each=True):
-        np.add.at(stores, np.ravel_multi_index(index, facts.failure.expected.shape), 1)
+    stores = trial.stores(facts.examination.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
     due = ~trial.same(facts.failure.expected, facts.setup.output)  # what keeps its old value need not be stored
     if not (due & (stores.reshape(due.shape) == 0)).any():
         return ""

@@ -149,8 +149,8 @@ _ZERO = re.compile(r"(?<![\w.])(?:(?:float|double|int)\s+)?(\w+)\s*=\s*0(?:\.0*f
 def _set_back(text: str) -> str:
     """A sum that a loop sets back to 0 in each of its rounds, before it adds to it once."""
     for line, start, end, body in integers.loops(text):
-        direct = body
-        for _, begin, close, _ in integers.loops(direct):  # what inner loops do is theirs
+        direct = _blank_heads(body)
+        for _, begin, close, _ in integers.loops(body):  # what inner loops do is theirs
             direct = direct[:begin] + " " * (close - begin) + direct[close:]
         counter = re.match(
             r"\s*(?:const\s+|unsigned\s+)*\w+\s+(\w+)", text[text.rindex("for", 0, start) + 3 :].strip("( ")
