@@ -813,12 +813,13 @@ def asked_too_late(facts: Facts) -> str:
     error = facts.failure.error
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None or error.line is None:
         return ""
-    names = facts.values(error.block, error.thread)  # type: ignore[arg-type]
+    names = facts.values(error.block, error.thread)
+    sizes = "|".join(name for name, given in facts.parameters.items() if isinstance(given, np.integer))
     for number in range(error.line + 1, len(facts.lines) + 1):
         for match in re.finditer(r"\bif\s*\(", facts.lines[number - 1]):
             condition, rest = integers.bracketed(facts.lines[number - 1][match.end() :])
             holds = integers.value(condition, names)
-            if np.ndim(integers.value(condition, facts.all_threads)) == 0:
+            if not re.search(rf"[<>]=?\s*(?:{sizes})\b|\b(?:{sizes})\s*[<>]", condition):
                 continue  # it does not ask for the thread's element
             if holds is not None and bool(holds) == rest.lstrip(" {").startswith("return"):
                 return (
