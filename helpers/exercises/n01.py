@@ -272,7 +272,8 @@ def _probed(function: Callable[..., Any]) -> tuple[str, ...]:
         return ()
     if given[0] == given[1] == given[2] == given[3]:
         return (ONE_GPU,) if len(set(given[0])) > 1 else ()
-    if given[0] != [max(times) for times in zip(given[2], given[3], strict=True)]:
+    finite = all(map(math.isfinite, given[2] + given[3]))
+    if finite and given[0] != [max(times) for times in zip(given[2], given[3], strict=True)]:
         return ()  # then the two times are not all that there is
     found = [_found(limit, times) for limit, times in zip((OPERATIONS, BYTES), given[2:], strict=True)]
     units = [unit for unit, _ in found]

@@ -221,9 +221,14 @@ _IN_FORMULAS = {
 
 def _of_formulas(text: str, name: str) -> str:
     """What CUDA calls a quantity of a formula."""
-    if name not in _IN_FORMULAS or re.search(rf"\b(?!return\b)\w+\s+{name}\s*[=;,]", text):
+    names = [
+        other
+        for other in _IN_FORMULAS
+        if re.search(rf"(?<![\w.]){other}\b", text)
+        and not re.search(rf"\b(?!return\b)\w+[\s*&]+{other}\s*[=;,)[]", text)  # declared
+    ]
+    if name not in names:
         return ""
-    names = [other for other in _IN_FORMULAS if re.search(rf"(?<![\w.]){other}\b", text)]
     means = ", ".join(f"{other} is {_IN_FORMULAS[other][1]}" for other in names)
     return f"{name} is declared nowhere in this kernel. What a formula calls so has another name in CUDA: {means}."
 
