@@ -361,11 +361,15 @@ def beside_float32(gpu: str, size: int) -> tuple[tuple[str, ...], ...]:
 
 
 def beside_triton(gpu: str) -> tuple[tuple[str, ...], ...]:
-    """A row for each size: TFLOPS of a Triton kernel in bfloat16, of our last one and of cuBLAS, all in turns."""
-    speeds: dict[int, list[str]] = {}
+    """A row for each size: TFLOPS of a Triton kernel in bfloat16, of our last one and of cuBLAS, all in turns, and what
+    ours is of cuBLAS."""
+    speeds: dict[int, list[float]] = {}
     for row in recordings.raw(gpu, recordings.TILE_LANGUAGE)["rows"]:
-        speeds.setdefault(row["size"], []).append(f"{row['tflops']:.0f}")
-    return tuple((str(size), *numbers) for size, numbers in speeds.items())
+        speeds.setdefault(row["size"], []).append(row["tflops"])
+    return tuple(
+        (str(size), *(f"{tflops:.0f}" for tflops in (triton, ours, cublas)), f"{ours / cublas:.0%}")
+        for size, (triton, ours, cublas) in speeds.items()
+    )
 
 
 def at(gpu: str, size: int) -> list[tuple[str, str, float]]:

@@ -80,6 +80,13 @@ def test_last_kernels_reach_half_to_two_thirds_of_cublas():
     assert shares["BF16", "8192"] < shares["BF16", "4096"]
 
 
+def test_without_the_old_c_the_share_of_bf16_is_smaller():
+    (_, *_, share), _ = precisions.beside_triton(H200.name)
+    assert f"our BF16 is at {share.replace('%', ' %')} of it at 4096" in prose("15")
+    with_old_c = precisions.recorded().duels((4096,))[0]
+    assert with_old_c[0] == "BF16" and int(share.rstrip("%")) < int(with_old_c[-1].rstrip("%"))
+
+
 def test_all_but_fp32_draw_700_watts_and_cublas_is_thriftier():
     rows = precisions.recorded().alone()
     assert [row[:2] for row in rows[:2]] == [("BF16", "last kernel"), ("BF16", "cuBLAS")] and len(rows) == 8

@@ -34,21 +34,26 @@ def explained(
     passes: Callable[[str], bool],
     towards: Collection[str] | None = None,
     racing: Collection[int] = (),
+    computes: Callable[[str], bool] = lambda source: False,
 ) -> str:
     """The sentence of the first candidate that passes, "" if none does.
 
-    passes: whether a source is right in all cases, and reaches the goals.  towards: only candidates that have these
+    passes: whether a source is right in all cases, and reaches the goals.  computes: whether it is right, whatever it
+    reaches: where several lines had to be changed together, the one that is wrong is told from those that only cost
+    time.  towards: only candidates that have these
     lines of the solution.  racing: the lines that race for shared memory, between which a barrier may be missing.
     """
-    tried = {source}
+    tried = {source: ""}
     for sentence, lines in _candidates(source.splitlines(), solution, towards, racing):
         changed = "\n".join([*lines, ""])
         if len(tried) > MOST:
             break
         if changed not in tried:
-            tried.add(changed)
             if passes(changed):
-                return sentence
+                several = sum((Counter(lines) - Counter(source.splitlines())).values()) > 1
+                single = (said for text, said in tried.items() if said and several and computes(text))
+                return next(single, sentence)
+            tried[changed] = sentence
     return ""
 
 
