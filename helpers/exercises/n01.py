@@ -275,12 +275,12 @@ def _probed(function: Callable[..., Any]) -> tuple[str, ...]:
     finite = all(map(math.isfinite, given[2] + given[3]))
     if finite and given[0] != [max(times) for times in zip(given[2], given[3], strict=True)]:
         return ()  # then the two times are not all that there is
-    found = [_found(limit, times) for limit, times in zip((OPERATIONS, BYTES), given[2:], strict=True)]
-    units = [unit for unit, _ in found]
+    each = [_judged_alone(limit, times) for limit, times in zip((OPERATIONS, BYTES), given[2:], strict=True)]
+    units = [unit for unit, _ in each]
     if units[0] == units[1] in UNITS:
-        return (UNITS[units[0]], *(why for _, why in found if why))
+        return (UNITS[units[0]], *(why for _, why in each if why))
     reasons = []
-    for limit, (unit, why) in zip((OPERATIONS, BYTES), found, strict=True):
+    for limit, (unit, why) in zip((OPERATIONS, BYTES), each, strict=True):
         reasons += [f"The time of the {limit.what}: {UNITS[unit][0].lower()}{UNITS[unit][1:]}"] if unit in UNITS else []
         reasons += [why] if why else []
     if reasons or None not in units:
@@ -291,7 +291,7 @@ def _probed(function: Callable[..., Any]) -> tuple[str, ...]:
     return (f"The time of the {wrong.what} is wrong; that of the {right.what} is right.",)
 
 
-def _found(limit: Limit, times: Sequence[float]) -> tuple[float | None, str]:
+def _judged_alone(limit: Limit, times: Sequence[float]) -> tuple[float | None, str]:
     """(how many times what it should be in milliseconds, why its amount is wrong); None for what is not known."""
     if not any(times):
         return 1.0, limit.missing

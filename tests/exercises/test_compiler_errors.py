@@ -130,5 +130,5 @@ def test_a_name_that_is_in_scope_gets_no_advice_on_braces():
     ],
 )
 def test_a_name_that_is_declared_nowhere_is_not_guessed(line, name, lines, reason):
-    found = said(line, name, *lines)
-    assert reason in found and bool(reason) == bool(found) and "Did you mean" not in found
+    sentence = said(line, name, *lines)
+    assert reason in sentence and bool(reason) == bool(sentence) and "Did you mean" not in sentence

@@ -262,19 +262,19 @@ def _other_spelling(text: str, name: str) -> str:
 # --- what cannot be changed, and what cannot count
 
 
-_PLACE = re.compile(r":(\d+): error: [^\n]*\n *\d+ \| ([^\n]*)\n *\| ( *)\^")
+_CARET = re.compile(r":(\d+): error: [^\n]*\n *\d+ \| ([^\n]*)\n *\| ( *)\^")
 
 
 def _pointed_at(message: str) -> tuple[int, str, int] | None:
     """(line, its text, column from 0) of the first error."""
-    place = _PLACE.search(message)
-    return (int(place[1]), place[2], len(place[3])) if place else None
+    pointed = _CARET.search(message)
+    return (int(pointed[1]), pointed[2], len(pointed[3])) if pointed else None
 
 
 def _constant(message: str, source: str) -> str:
     """That a kernel changes what it has declared const, or stores into an array that it may only read."""
-    place, text = _pointed_at(message), text_slips.without_comments(source)
-    name = re.match(r"[A-Za-z_]\w*", place[1][place[2] :]) if place else None
+    pointed, text = _pointed_at(message), text_slips.without_comments(source)
+    name = re.match(r"[A-Za-z_]\w*", pointed[1][pointed[2] :]) if pointed else None
     if name is None:
         return ""
     word = name[0]
@@ -285,7 +285,7 @@ def _constant(message: str, source: str) -> str:
     declared = re.search(rf"\bconst\s+(?:unsigned\s+)?\w+\s+(?:\w+\s*=[^;,]*,\s*)*{word}\s*=", text)
     if declared is None:
         return ""
-    loop = re.search(rf"\bfor\s*\(\s*{word}\s*=", place[1])  # type: ignore[index]
+    loop = re.search(rf"\bfor\s*\(\s*{word}\s*=", pointed[1])  # type: ignore[index]
     advice = (
         "A loop needs a variable of its own, for (int …), and a thread that has one element needs no loop."
         if loop
@@ -302,10 +302,10 @@ def _results(text: str) -> list[str]:
 
 def _no_integer(match: re.Match[str], source: str) -> str:
     """That an index is made with a variable of type float."""
-    place, text = _pointed_at(match.string), text_slips.without_comments(source)
-    if place is None:
+    pointed, text = _pointed_at(match.string), text_slips.without_comments(source)
+    if pointed is None:
         return ""
-    _, line, column = place
+    _, line, column = pointed
     begin = line.rfind("[", 0, column + 1) + 1
     index = integers.bracketed(line[begin:], "[]")[0] if begin else line[column:]
     index = re.sub(r"\w+\s*\[[^][]*\]", "", index)

@@ -295,8 +295,8 @@ def test_missing_semicolon_is_sought_at_the_previous_lines_end():
     ],
 )
 def test_where_punctuation_breaks_off_one_error_is_shown(body, hint):
-    found = message(f"__global__ void k(float *C, int n) {{\n    {body}\n}}")
-    assert hint in found and found.count("error:") == 1
+    sentence = message(f"__global__ void k(float *C, int n) {{\n    {body}\n}}")
+    assert hint in sentence and sentence.count("error:") == 1
 
 
 @pytest.mark.parametrize(
@@ -310,8 +310,8 @@ def test_where_punctuation_breaks_off_one_error_is_shown(body, hint):
     ],
 )
 def test_brackets_that_match_are_not_said_to_break_off(body):
-    found = message(f"__global__ void k(float *C, int n) {{\n    {body}\n}}")
-    assert 'identifier "missing" is undefined' in found and "match this" not in found and "closes" not in found
+    sentence = message(f"__global__ void k(float *C, int n) {{\n    {body}\n}}")
+    assert 'identifier "missing" is undefined' in sentence and "match this" not in sentence and "closes" not in sentence
 
 
 def test_two_indices_of_a_flat_array_get_how_rows_lie():

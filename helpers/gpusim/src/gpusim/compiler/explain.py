@@ -131,8 +131,8 @@ def failed_compilation(
     about_source = [group for group in about_source if not grammar.follows_from_unknown_name(group[0], errors)]
     if about_source and _python_line(about_source[0][0], texts):
         about_source = about_source[:1]  # the others follow from it
-    elif found := _punctuation(about_source[0][0], texts, filename):
-        return CompileError(found)
+    elif shown_error := _punctuation(about_source[0][0], texts, filename):
+        return CompileError(shown_error)
     different = {error.message: (error, notes) for error, *notes in reversed(about_source)}
     of_each = [different[message] for message in dict.fromkeys(error.message for error, *_ in about_source)]
     for error, notes in of_each[:_MAX_ERRORS_SHOWN]:
@@ -159,8 +159,8 @@ def _punctuation(error: Diagnostic, texts: Mapping[str, str], filename: str) -> 
     """The one error that shows where the punctuation of the source breaks off, "" if it does not."""
     if error.filename != filename or _hints_on_python(error, texts):
         return ""
-    found = grammar.cause(error, texts[filename])
-    return "\n".join((diagnostics.render(found[0], texts), found[1])) if found else ""
+    shown_error = grammar.cause(error, texts[filename])
+    return "\n".join((diagnostics.render(shown_error[0], texts), shown_error[1])) if shown_error else ""
 
 
 def _unknown_option(option: str) -> str:

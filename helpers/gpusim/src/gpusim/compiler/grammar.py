@@ -31,10 +31,10 @@ _UNENDED = re.compile(
 _UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
 _OF_TEMPLATE = re.compile(r'expected a ">"|expression must have a constant value')  # after `x <` with an unknown x
 
-Found = tuple[Diagnostic, str]  # the error to show, and what is said below it
+Shown = tuple[Diagnostic, str]  # the error to show, and what is said below it
 
 
-def cause(error: Diagnostic, source: str) -> Found | None:
+def cause(error: Diagnostic, source: str) -> Shown | None:
     """The error that all others follow from, and what to do; None if the source's punctuation is as it should be.
 
     error: the first one that the compiler found in the source.
@@ -75,7 +75,7 @@ def _line(text: str, position: int) -> int:
 # --- brackets
 
 
-def _comma_in_head(error: Diagnostic, text: str) -> Found | None:
+def _comma_in_head(error: Diagnostic, text: str) -> Shown | None:
     """Commas between the three parts in the brackets of a for."""
     for match in re.finditer(r"\bfor\s*\(([^();]*(?:\([^();]*\)[^();]*)*)\)", text):
         parts = match[1].split(",")
@@ -86,7 +86,7 @@ def _comma_in_head(error: Diagnostic, text: str) -> Found | None:
     return None
 
 
-def _bracket(error: Diagnostic, text: str) -> Found | None:
+def _bracket(error: Diagnostic, text: str) -> Shown | None:
     """The first bracket that has no partner."""
     opened: list[tuple[str, int, int]] = []  # bracket, position, semicolons directly in it
     last = (0, 0)  # where the last function began and ended
@@ -125,7 +125,7 @@ def _is_open_if(text: str, opened: int, at: int) -> bool:
     return False
 
 
-def _unclosed(error: Diagnostic, text: str, opened: int, at: int) -> Found:
+def _unclosed(error: Diagnostic, text: str, opened: int, at: int) -> Shown:
     """A bracket that is still open where it cannot be any more."""
     bracket = text[opened]
     word = re.match(r"else|\W", text[at:])[0]  # type: ignore[index]
@@ -135,7 +135,7 @@ def _unclosed(error: Diagnostic, text: str, opened: int, at: int) -> Found:
     return where, f"    The {bracket} is not closed before the {word}{in_line}: a {closing} is missing between them."
 
 
-def _too_many(error: Diagnostic, text: str, at: int, last: tuple[int, int]) -> Found:
+def _too_many(error: Diagnostic, text: str, at: int, last: tuple[int, int]) -> Shown:
     """A closing bracket without one that it closes."""
     bracket = text[at]
     where = _at(error, text, at, f'this "{bracket}" closes nothing')
@@ -151,7 +151,7 @@ def _too_many(error: Diagnostic, text: str, at: int, last: tuple[int, int]) -> F
 # --- statements
 
 
-def _statement(error: Diagnostic, text: str) -> Found | None:
+def _statement(error: Diagnostic, text: str) -> Shown | None:
     """A statement without its ; in front of the word over which the compiler stumbled, or two values in a row."""
     if error.line is None or error.column is None or not _UNENDED.search(error.message):
         return None
