@@ -595,17 +595,23 @@ _INDEX = (
 
 
 def two_axes(facts: Facts) -> str:
-    """An index of the launch that is made of two axes."""
-    for pattern in _INDEX:
-        for match in re.finditer(pattern, facts.text):
-            if len(axes := {match["a"], match["b"], match["c"]}) > 1:
-                line = facts.text.count("\n", 0, match.start()) + 1
-                mixed = " and ".join(sorted(axes))
-                return (
-                    f"Line {line} has {' '.join(match[0].split())}: {mixed} are mixed. An index is made of one axis: "
-                    "behind all three names stands the same letter."
-                )
+    """An index of the launch that is made of two axes, and the axis that no other index is made of."""
+    indices = [match for pattern in _INDEX for match in re.finditer(pattern, facts.text)]
+    axes = [{match["a"], match["b"], match["c"]} for match in indices]
+    taken = set().union(*(some for some in axes if len(some) == 1))
+    for match, mixed in zip(indices, axes, strict=True):
+        if len(mixed) > 1:
+            left = sorted({"x", "y"} - taken)
+            due = f", {_whole_index(left[0])}" if len(left) == 1 else ""
+            return (
+                f"Line {facts.text.count(chr(10), 0, match.start()) + 1} has {' '.join(match[0].split())}: x and y are "
+                f"mixed. An index is made of one axis{due}."
+            )
     return ""
+
+
+def _whole_index(axis: str) -> str:
+    return f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}"
 
 
 # --- blocks

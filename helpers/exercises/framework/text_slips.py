@@ -17,7 +17,8 @@ COMPARED = "== compares, and the result is thrown away; = assigns."
 # A part of a condition, and what may stand in any place, with why it cannot be meant. {1} and so on are groups.
 _CONDITIONS = (
     (re.compile(r"[(\s]*(\w+)\s*=(?!=)\s*([\w.]+)[)\s]*"),
-     "= assigns, == compares: the condition sets {1} to {2}, and then asks whether that is 0."),
+     "= assigns: the condition sets {1} to {2}, and holds where that is not 0. == asks whether two numbers are equal, "
+     "!= whether they differ."),
     (re.compile(r"[(\s]*[\w.]+\s*<=?\s*[\w.]+\s*<=?\s*[\w.]+[)\s]*"),
      "C++ compares in turns: the first comparison gives 0 or 1, and that is compared with what follows. Write two "
      "conditions and && between them."),
@@ -65,6 +66,9 @@ def explanation(source: str) -> str:
         or _without_effect(text)
         or _declared_again(text)
         or _set_back(text)
+        or _zero_last(text)
+        or _zero_inside(text)
+        or _scaled_each_round(text)
         or _one_by_one(text)
         or _thrown_away(text)
         or _of_its_own(text)
@@ -118,6 +122,8 @@ def _in_conditions(text: str) -> str:
     return ""
 
 
+_ELEMENT = r"\w+(?:\[(?:[^][]|\[[^][]*\])*\])+"
+_ZERO = r"0(?:\.0*)?[fF]?"
 _STATEMENT = re.compile(r"[^;{}]*;")
 _HEADS = re.compile(r"\s*(?:else\b\s*)?(?:\b(?:if|for|while)\s*(?:constexpr\s*)?\()?")
 _EFFECT = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--|[A-Za-z_]\w*\s*(?:<[^;]*>\s*)?\(|::|->|\?|#|\"")
@@ -143,7 +149,7 @@ def _without_effect(text: str) -> str:
     return ""
 
 
-_ZERO = re.compile(r"(?<![\w.])(?:(?:float|double|int)\s+)?(\w+)\s*=\s*0(?:\.0*f?)?\s*;")
+_SET_TO_ZERO = re.compile(rf"(?<![\w.])(?:(?:float|double|int)\s+)?(\w+)\s*=\s*{_ZERO}\s*;")
 
 
 def _set_back(text: str) -> str:
@@ -155,7 +161,7 @@ def _set_back(text: str) -> str:
         counter = re.match(
             r"\s*(?:const\s+|unsigned\s+)*\w+\s+(\w+)", text[text.rindex("for", 0, start) + 3 :].strip("( ")
         )
-        for zero in _ZERO.finditer(direct):
+        for zero in _SET_TO_ZERO.finditer(direct):
             adds = re.compile(rf"(?<![\w.]){zero[1]}\s*(?:\+=|=\s*{zero[1]}\s*\+)")
             own = counter and re.search(rf"\w\s*\[[^;=]*\b{counter[1]}\b[^;=]*\]\s*\+?=(?!=)", direct)
             if len(adds.findall(direct, zero.end())) == len(adds.findall(body)) == 1 and not own:
@@ -167,14 +173,78 @@ def _set_back(text: str) -> str:
     return ""
 
 
+_STORED_THEN_ZERO = re.compile(
+    rf"(?:\bif\s*\((?P<condition>[^;{{}}]*)\)\s*)?(?P<element>{_ELEMENT})\s*=(?!=)(?P<value>[^;]*);"
+    rf"\s*(?P<zero>(?P=element)\s*=\s*{_ZERO}\s*;)"
+)
+
+
+def _zero_last(text: str) -> str:
+    """An element that is stored, and set to 0 by the statement behind that."""
+    for match in _STORED_THEN_ZERO.finditer(text):
+        if re.search(r"\w", match["value"]) and not re.fullmatch(rf"\s*{_ZERO}\s*", match["value"]):
+            stored, zeroed = (text.count("\n", 0, match.start(part)) + 1 for part in ("element", "zero"))
+            return (
+                f"Line {zeroed} sets {match['element']} to 0, over what line {stored} has stored there. The 0 comes "
+                "first, and then, where there is an element, the element."
+            )
+    return ""
+
+
+_INSIDE_IS_ZERO = re.compile(rf"(?P<condition>[^;=?{{}}]*<[^;=?{{}}]*)\?\s*{_ZERO}\s*:\s*(?P<element>{_ELEMENT})\s*;")
+
+
+def _zero_inside(text: str) -> str:
+    """A conditional expression that takes 0 where the indices are below their sizes, and the element elsewhere."""
+    sizes = "|".join(re.findall(r"\bint\s+(\w+)\s*(?=[,)])", text)) or r"\b\B"
+    for match in _INSIDE_IS_ZERO.finditer(text):
+        condition = " ".join(match["condition"].split())
+        if all(re.fullmatch(rf"[^<>=!|]*<\s*(?:{sizes})\s*", part) for part in condition.strip("() ").split("&&")):
+            line = text.count("\n", 0, match.start("element")) + 1
+            return (
+                f"Line {line} takes 0 where `{condition}` holds, and reads {match['element']} where it does not: what "
+                "stands behind ? is taken where the condition holds, what stands behind : elsewhere."
+            )
+    return ""
+
+
+def _scaled_each_round(text: str) -> str:
+    """A sum that is multiplied by alpha or beta in every round of a loop in which it grows."""
+    scalars = re.findall(r"\bfloat\s+(\w+)\s*(?=[,)])", text)
+    for loop in re.finditer(r"\bfor\s*\(", text):
+        rest = integers.bracketed(text[loop.end() :])[1].lstrip()
+        body = integers.statement(rest)
+        for scaled in re.finditer(r"(?<![\w.\]])(\w+)\s*\*=\s*(\w+)\s*;", body):
+            name, scalar = scaled[1], scaled[2]
+            if (
+                scalar in scalars
+                and re.search(rf"(?<![\w.]){name}\s*\+=", body)
+                and not re.search(rf"\b(?:float|double)\s+{name}\b", body)
+            ):
+                line = text.count("\n", 0, len(text) - len(rest) + scaled.start()) + 1
+                return (
+                    f"Line {line} multiplies {name} by {scalar} in every round of the loop of line {_line(text, loop)}"
+                    ": what earlier rounds have added is multiplied again each time. It belongs behind the loop."
+                )
+    return ""
+
+
 def _one_by_one(text: str) -> str:
     """A loop over tiles that goes on by 1, though its variable is where the tile begins."""
     for loop in re.finditer(
         r"\bfor\s*\(\s*int\s+(\w+)\s*=\s*0\s*;([^;]*);\s*(?:\+\+\1|\1\+\+|\1\s*\+=\s*1)\s*\)", text
     ):
-        name, body = loop[1], integers.bracketed(text[loop.end() :].lstrip()[1:], "{}")[0]
-        begins = re.search(rf"[\[(+]\s*{name}\s*\+\s*(?:threadIdx\.)?[xy]\b", body)
-        if "__syncthreads" in body and begins and not re.search(rf"\b{name}\s*\*|\*\s*{name}\b", body):
+        name, body = loop[1], integers.statement(text[loop.end() :])
+        begins = re.search(rf"[\[(+]\s*({name}\s*\+\s*(?:threadIdx\.)?[xy])\b(?!\s*\*)", body)
+        elsewhere = re.search(rf"\b{name}\s*\*\s*\w+|\w+\s*\*\s*{name}\b", body)
+        if "__syncthreads" in body and begins and elsewhere:
+            at = len(text) - len(text[loop.end() :].lstrip())
+            lines = [text.count("\n", 0, at + part.start()) + 1 for part in (elsewhere, begins)]
+            return (
+                f"In line {lines[0]} {name} counts tiles, `{elsewhere[0]}`, and in line {lines[1]} `{begins[1]}` takes "
+                f"it for the k at which a tile begins: that is {name} times the tile's depth."
+            )
+        if "__syncthreads" in body and begins:
             why = (
                 f"{name} counts tiles, and is used as the k at which a tile begins: that is {name} times its depth."
                 if "/" in loop[2]
@@ -213,12 +283,14 @@ def _one_too_far(text: str) -> str | None:
         for array, sizes in integers.arrays(text):
             declared = [_size(part, names) for part in re.findall(r"\[([^][]+)\]", sizes)]
             for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
-                for index, size in zip(re.findall(r"\[([^][]+)\]", used), declared, strict=False):
+                indices = re.findall(r"\[([^][]+)\]", used)
+                for at, (index, size) in enumerate(zip(indices, declared, strict=False)):
                     if index.strip() == loop[1] and size == last:
                         line = text.count("\n", 0, loop.start()) + 1
+                        what = ("element", "column", "row", "tile")[min(len(declared) - at, 3) if declared[1:] else 0]
                         return (
                             f"Line {line} has {' '.join(loop[0].split())}.\nWhy: {loop[1]} goes up to {last}, and "
-                            f"{array}{sizes} has no element {last} there: the first one is 0. Write <, not <=."
+                            f"{array}{sizes} has no {what} {last}: {what}s are counted from 0. Write <, not <=."
                         )
     return None
 

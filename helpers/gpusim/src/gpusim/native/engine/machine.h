@@ -326,7 +326,7 @@ enum { FEW_PLACES = 4 }; /* that a warp may poll by turns */
 
 enum { HOST_LINE = 64 }; /* bytes of a line of the host's cache */
 
-/* A copy of the lines of the host's memory in which the words of a warp's load lie; see `word_of_column` in memory.c. */
+/* A copy of the lines of the host's memory in which the words of a warp's load lie; see `word_of_column`, memory.c. */
 typedef struct {
     uint32_t relative[WARP]; /* bytes from the first line */
     uint8_t line[WARP][HOST_LINE];

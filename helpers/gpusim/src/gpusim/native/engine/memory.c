@@ -417,10 +417,10 @@ static int hold_column(Warp *warp, const uint8_t *line, const Pattern *known) {
 /* One word for each lane, from lines of the host's memory that are far apart.
  *
  * Threads that walk along the rows of a matrix, each along its own, load a column at a time. If a row is 1 KiB long or
- * a multiple of it, the column's 32 lines belong into a few sets of the host's cache, which hold them only in part: each
- * word comes from the next cache, although its neighbour was loaded just before. The second time that a warp loads from
- * the same lines they are copied to where they lie side by side, and the next words are loaded from there, until
- * memory changes. (sgemm_naive of 512 and 1024 takes 0.7 of the time.) */
+ * a multiple of it, the column's 32 lines belong into a few sets of the host's cache, which hold them only in part:
+ * each word comes from the next cache, although its neighbour was loaded just before. The second time that a warp
+ * loads from the same lines they are copied to where they lie side by side, and the next words are loaded from there,
+ * until memory changes. (sgemm_naive of 512 and 1024 takes 0.7 of the time.) */
 static Lanes word_of_column(Warp *warp, const uint8_t *first, const Pattern *known) {
     enum { FAR_APART = 1024 };
     const int32_t *relative = (const int32_t *)known->relative;
