@@ -6,7 +6,7 @@ import pytest
 
 from gemm_kernels import get
 from gpusim.occupancy import occupancy
-from helpers import course, cycles, recordings
+from helpers import course, recordings
 from helpers.exercises import n05, residents
 from helpers.measure import profiles
 from helpers.measure.states import states
