@@ -123,7 +123,7 @@ BARRIERS = KernelExercise(
         Wrong(
             "after_loop",
             f"{NO_BARRIER_AFTER_READS} A barrier after the loop comes too late.",
-            text=r"\}\n__syncthreads\(\);\n",
+            text=r"\}\s*__syncthreads\(\)\s*;\s*if\b",
         ),
         Wrong("starter", NO_BARRIER_AFTER_READS),
         Wrong(
