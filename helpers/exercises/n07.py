@@ -159,7 +159,11 @@ def cure(profile: Budget) -> str:
 
 def _drawn_unknown(_: object) -> theme.Figure:
     profiles = unknown_profiles()
-    return budgets_figure(profiles, "Four kernels", f"Each bar is the whole time of a launch ({profiles[0].label}).")
+    return budgets_figure(
+        profiles,
+        "Four kernels",
+        f"Each bar is the whole time of a launch; FMAs are all that their pipe executes ({profiles[0].label}).",
+    )
 
 
 def _judge_cures(answer: object) -> Verdict:

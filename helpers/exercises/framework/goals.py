@@ -330,7 +330,7 @@ def rows_of_a_thread(tile: tuple[int, int], at_most: int) -> Goal:
         )
         return rows.max() - rows.min() + 1
 
-    return Goal("rows from the first to the last element of thread (0, 0)", measure, at_most)
+    return Goal("rows from the first to the last element of thread (0, 0), both counted", measure, at_most)
 
 
 def neighbours_of_a_warp(at_least: int) -> Goal:
