@@ -246,8 +246,16 @@ class KernelExercise(Exercise):
         findings = failed.report.findings if failed is not None else ()
         racing = next((finding.lines for finding in findings if finding.kind == SHARED_RACE), ())
         passes = partial(self._is_right_with, examination)
-        sentence = repairs.explained(source, self.solved, passes, racing=racing)
+        sentence = repairs.explained(source, self.solved, passes, racing=racing, computes=self._computes)
         return (sentence,) if sentence else ()
+
+    def _computes(self, source: str) -> bool:
+        """Whether a source is right in all cases, whatever its goals say."""
+        try:
+            kernel = simulated(source, self.problem.entry)
+        except (CompileError, SimulatorError):
+            return False
+        return all(trial.run(kernel, self.problem, case).passed for case in self.problem.cases)
 
     def _is_right_with(self, examination: Examination, source: str) -> bool:
         """Whether a changed source passes; the case in which the learner's failed is tried first."""

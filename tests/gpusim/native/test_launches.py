@@ -44,6 +44,31 @@ def traced(launch: RecordedLaunch) -> list[tuple]:
     return rows
 
 
+WALK = """extern "C" __global__ void walk(const float *from, float *to, int K, int writes) {
+    // Each thread along a row of its own; the store may change what is loaded next.
+    float sum = 0;
+    for (int k = 0; k < K; ++k) {
+        sum += from[threadIdx.x * K + k];
+        if (writes) to[threadIdx.x * K + (k ^ 1)] = k;
+    }
+    to[threadIdx.x * K] = sum;
+}"""
+
+
+@pytest.mark.parametrize("writes", (0, 1))
+@pytest.mark.parametrize("first", (0, 5))  # floats before the matrix in memory: its lines end beside those of the cache
+def test_a_column_is_loaded_anew_after_a_store(writes, first):
+    K = 256  # a row is 1 KiB long
+    matrix = np.random.default_rng(first).integers(0, 9, first + 32 * K).astype(np.float32)[first:]
+    expected, rows = np.zeros(32, np.float32), matrix.reshape(32, K).copy()
+    for k in range(K):
+        expected += rows[:, k]
+        if writes:
+            rows[:, k ^ 1] = k
+    gpusim.RawModule(code=WALK).get_function("walk")((1,), (32,), (matrix, matrix, np.int32(K), np.int32(writes)))
+    assert matrix.reshape(32, K)[:, 0].tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize(
     ("level", "shape"), [("sass", (64, 64, 64)), ("sass", (70, 37, 41)), ("ptx", (64, 64, 64)), ("ptx", (70, 37, 41))]
 )

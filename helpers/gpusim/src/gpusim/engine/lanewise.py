@@ -98,16 +98,22 @@ class Computation:
     @property
     def reads(self) -> tuple[int, ...]:
         """The slots of registers that it reads."""
-        parts = [part for source in self.sources for part in source if type(part) is Part and part.row < RESULTS]
-        return tuple(
-            dict.fromkeys([*(part.slot for part in parts), *(self.predicates_read if self.predicates else ())])
-        )
+        slots: dict[int, None] = {}
+        for source in self.sources:
+            for part in source:
+                if type(part) is Part and part.row < RESULTS:
+                    slots[part.slot] = None
+        if self.predicates:
+            slots.update(dict.fromkeys(self.predicates_read))
+        return tuple(slots)
 
     @property
     def writes(self) -> tuple[int, ...]:
         """The slots that it writes."""
-        kept = [part.slot for part in self.targets if part.slot != DROPPED]
-        return tuple(dict.fromkeys([*kept, *self.predicates_written] if self.predicates else kept))
+        slots = {part.slot: None for part in self.targets if part.slot != DROPPED}
+        if self.predicates:
+            slots.update(dict.fromkeys(self.predicates_written))
+        return tuple(slots)
 
     @property
     def copies(self) -> bool:

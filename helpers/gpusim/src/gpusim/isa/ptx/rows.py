@@ -7,10 +7,8 @@ of a warp then stay in the processor's cache. (M. Poletto and V. Sarkar, Linear 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from gpusim.engine.ir import Program
 from gpusim.isa.decoded import ALWAYS, NEVER_KEPT, UNIFORM_PREDICATES, NotDecoded
@@ -39,7 +37,7 @@ def allocate(program: Program, sizes: Sequence[int], always: Sequence[int] = ())
     places = Places()
     free = {1: _Free((1 << PREDICATES) - 1 & ~sum(1 << number for number in RESERVED)), 0: _Free(-1)}
     ending: list[tuple[int, int]] = []  # (the last instruction that needs it, slot)
-    for first, last, slot in _intervals(program, len(sizes), always):
+    for first, last, slot in _intervals(program, always):
         while ending and ending[0][0] < first:
             _, over = heapq.heappop(ending)
             if sizes[over]:
@@ -56,37 +54,49 @@ def allocate(program: Program, sizes: Sequence[int], always: Sequence[int] = ())
     return places
 
 
-def _intervals(program: Program, slots: int, always: Sequence[int]) -> list[tuple[int, int, int]]:
+def _intervals(program: Program, always: Sequence[int]) -> list[tuple[int, int, int]]:
     """(the first instruction that needs a register, the last one, its slot), in order."""
-    first, last = [len(program.instructions)] * slots, [-1] * slots
-
-    def needed(slot: int, at: int) -> None:
-        first[slot] = min(first[slot], at)
-        last[slot] = max(last[slot], at)
-
-    for slot in always:
-        needed(slot, 0)
-        needed(slot, len(program.instructions))
+    first, last = dict.fromkeys(always, 0), {}
+    for index, instruction in enumerate(program.instructions):
+        for slot in instruction.reads:
+            first.setdefault(slot, index)
+            last[slot] = index
+        if instruction.guard is not None:
+            first.setdefault(instruction.guard[0], index)
+            last[instruction.guard[0]] = index
+        for slot in instruction.writes:
+            first.setdefault(slot, index)
+            last[slot] = index
+    live = []
     for block in program.blocks:
-        for slot in _slots(block.live):
-            needed(slot, block.start)
         after = 0
         for successor in block.successors:
             after |= program.blocks[successor].live
-        for slot in _slots(after):
-            needed(slot, block.stop - 1)
-        for instruction in program.instructions[block.start : block.stop]:
-            guard = () if instruction.guard is None else (instruction.guard[0],)
-            for slot in (*instruction.reads, *guard, *instruction.writes):
-                if slot is not None:
-                    needed(slot, instruction.index)
-    return sorted((first[slot], last[slot], slot) for slot in range(slots) if last[slot] >= 0)
+        live += [(block.start, block.live), (block.stop - 1, after)]
+    live.sort()
+    for at, slot in _newly_live(live):
+        first[slot] = min(first.get(slot, at), at)
+    for at, slot in _newly_live(reversed(live)):
+        last[slot] = max(last.get(slot, at), at)
+    last |= dict.fromkeys(always, len(program.instructions))
+    return sorted((at, last[slot], slot) for slot, at in first.items() if slot is not None)
 
 
-def _slots(live: int) -> list[int]:
+def _newly_live(live: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """(instruction, slot) of the registers that are live at an instruction and at none before it."""
+    known = 0
+    for at, slots in live:
+        for slot in _slots(slots & ~known):
+            yield at, slot
+        known |= slots
+
+
+def _slots(live: int) -> Iterator[int]:
     """The bits that are set."""
-    data = np.frombuffer(live.to_bytes(live.bit_length() // 8 + 1, "little"), np.uint8)
-    return np.flatnonzero(np.unpackbits(data, bitorder="little")).tolist()
+    while live:
+        slot = (live & -live).bit_length() - 1
+        yield slot
+        live ^= 1 << slot
 
 
 class _Free:
@@ -94,23 +104,21 @@ class _Free:
 
     def __init__(self, bits: int) -> None:
         self._bits = bits
+        self._even = 1  # every other bit, from the lowest to one behind all that was taken
 
     def take(self, count: int) -> tuple[int, ...]:
         """The first so many in a row; two begin at an even one."""
         bits = self._bits
         if count == 2:
-            bits &= bits >> 1
-            row = 0
-            while not bits >> row & 1:  # the bits at even places only
-                row += 2
-        elif bits:
-            row = (bits & -bits).bit_length() - 1
-        else:
+            while self._even.bit_length() <= bits.bit_length():
+                self._even |= self._even << self._even.bit_length() + 1
+            bits &= bits >> 1 & self._even
+        if not bits:
             raise NotDecoded(f"more than {PREDICATES - len(RESERVED)} predicates at the same time")
-        taken = tuple(range(row, row + count))
-        self._bits &= ~sum(1 << number for number in taken)
-        return taken
+        row = (bits & -bits).bit_length() - 1
+        self._bits ^= (1 << count) - 1 << row
+        return tuple(range(row, row + count))
 
     def give_back(self, taken: Sequence[int]) -> None:
-        for number in taken:
-            self._bits |= 1 << number
+        """Let them be taken again; they lie in a row."""
+        self._bits |= (1 << len(taken)) - 1 << taken[0]

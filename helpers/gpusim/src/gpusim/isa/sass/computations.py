@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 from gpusim.compiler import sass
 from gpusim.engine.lanewise import CONSTANTS, DROPPED, Computation, Part
@@ -15,7 +15,6 @@ from gpusim.isa.sass.operands import Operands
 from gpusim.isa.values import I4
 
 UNIFORM = 1 << 10  # the row of UR0
-PLAIN = ALWAYS, [ALWAYS] * 3, [NEVER_KEPT] * 2  # guard, predicates that are read, and written, of most instructions
 OF_MANY = ("pack predicates", "unpack predicates")
 ALWAYS_TRUE = frozenset((ALWAYS, UNIFORM_PREDICATES + ALWAYS))
 
@@ -43,16 +42,13 @@ def computation(t: Operands, s: sass.Statement, decode: Decode) -> Computation:
     if s.guard is not None:
         decoded.guard = decoder.predicate(s.guard)
     t.decoded[s.address] = decoded
-    result = _with_slots(t, decoder, decoded)
-    t.read_now.update(result.reads)
-    return result
-
-
-def _with_slots(t: Operands, decoder: Decoder, decoded: Decoded) -> Computation:
     targets = _targets(t, decoder, decoded)
     rows = zip(decoded.source, decoded.counts, strict=True)
-    sources = tuple([_parts(t, decoder, row, count) if count else () for row, count in rows])
-    return Computation(decoded, sources, targets, _predicates(t, decoded), t.initial)
+    known = t.parts
+    sources = tuple([known[row] if row in known else _parts(t, decoder, *row) for row in rows])
+    result = Computation(decoded, sources, targets, _predicates(t, decoded), t.initial)
+    t.read_now.update(result.reads)
+    return result
 
 
 def _targets(t: Operands, decoder: Decoder, decoded: Decoded) -> tuple[Part, ...]:
@@ -68,21 +64,26 @@ def _targets(t: Operands, decoder: Decoder, decoded: Decoded) -> tuple[Part, ...
 
 
 def _parts(t: Operands, decoder: Decoder, row: int | tuple[str, int], count: int) -> tuple[Part | int, ...]:
-    """The parts of `count` registers, or the constants, from a row on."""
+    """The parts of `count` registers, or the constants, from a row on: thousands of operands are few different ones."""
+    parts = t.parts.get((row, count))
+    if parts is None:
+        parts = t.parts[row, count] = tuple(_parts_of(t, decoder, row, count))
+    return parts
+
+
+def _parts_of(t: Operands, decoder: Decoder, row: int | tuple[str, int], count: int) -> Iterator[Part | int]:
+    """The same, made anew."""
     if isinstance(row, tuple):
-        return tuple([_register(t, UNIFORM + row[1] + distance) for distance in range(count)])
+        row = UNIFORM + row[1]
     if row >= 0:
-        parts = t.parts.get((row, count))
-        if parts is None:  # thousands of operands are few different ones
-            parts = t.parts[row, count] = tuple([_register(t, number) for number in range(row, row + count)])
-        return parts
-    words = decoder.words.all[-1 - row : count - 1 - row]
-    return tuple([
-        word.value
-        if word.bank < 0
-        else Part(CONSTANTS + (word.bank << 16) + word.value // I4.itemsize, t.constant(word.bank, word.value, I4))
-        for word in words
-    ])  # fmt: skip
+        yield from (_register(t, row + distance) for distance in range(count))
+        return
+    for word in decoder.words.all[-1 - row : count - 1 - row]:
+        if word.bank < 0:
+            yield word.value
+        else:
+            number = CONSTANTS + (word.bank << 16) + word.value // I4.itemsize
+            yield Part(number, t.constant(word.bank, word.value, I4))
 
 
 def _register(t: Operands, row: int) -> Part:
@@ -90,17 +91,20 @@ def _register(t: Operands, row: int) -> Part:
     return Part(row, t.slot(f"R{row}" if row < UNIFORM else f"UR{row - UNIFORM}"))
 
 
-def _predicates(t: Operands, decoded: Decoded) -> dict[int, int]:
+def _predicates(t: Operands, decoded: Decoded) -> Mapping[int, int]:
     """The slots of the predicates by their numbers."""
-    if (decoded.guard, decoded.p_in, decoded.p_out) == PLAIN and decoded.operation not in OF_MANY:
-        return {}
-    numbers = {which & ~NEGATED for which in (decoded.guard, *decoded.p_in)}
-    numbers |= {which for which in decoded.p_out if which != NEVER_KEPT}
-    if decoded.operation in OF_MANY:
-        wanted, _, first, _ = decoded.number
-        numbers |= {first + bit for bit in range(7) if wanted >> bit & 1}
-    numbers -= ALWAYS_TRUE
-    return {number: t.slot(_predicate(number)) for number in sorted(numbers)} if numbers else {}
+    mask = tuple(decoded.number) if decoded.operation in OF_MANY else ()
+    key = (decoded.guard, *decoded.p_in, *decoded.p_out, *mask)
+    known = t.predicates.get(key)
+    if known is None:  # thousands of instructions have few different ones
+        numbers = {which & ~NEGATED for which in (decoded.guard, *decoded.p_in)}
+        numbers |= {which for which in decoded.p_out if which != NEVER_KEPT}
+        if mask:
+            wanted, _, first, _ = mask
+            numbers |= {first + bit for bit in range(7) if wanted >> bit & 1}
+        known = {number: t.slot(_predicate(number)) for number in sorted(numbers - ALWAYS_TRUE)}
+        t.predicates[key] = known
+    return known
 
 
 def _predicate(number: int) -> str:

@@ -10,7 +10,6 @@ from functools import cache
 
 from gpusim.compiler import sass
 from gpusim.errors import Unknown
-from gpusim.isa.decoded import Decoded, NotDecoded
 from gpusim.isa.rules import Outcome
 from gpusim.isa.sass import computations
 from gpusim.isa.sass.computations import Decode
@@ -29,7 +28,6 @@ from gpusim.isa.sass.decoding import (
     system,
     textures,
 )
-from gpusim.isa.sass.decoding.decoder import Decoder
 from gpusim.isa.sass.operands import Operands
 
 ANY = "any"
@@ -344,23 +342,6 @@ def outcome(t: Operands, s: sass.Statement, since: int) -> Outcome:
         raise Unknown(f"the modifier .{unknown}")
     t.begin(s, op.space)
     return computations.outcome(t, s, op.decode)
-
-
-def decode(t: Decoder, s: sass.Statement, known: Decoded | None = None) -> Decoded:
-    """A statement as the C program executes it. NotDecoded if it does not.
-
-    known: what `t` has made of it before.
-    """
-    t.begin(s, of(s.base).space)
-    try:
-        decoded = known or of(s.base).decode(t, s)
-    except (Unknown, ValueError) as error:  # operands in another number
-        raise NotDecoded(str(error)) from error
-    if decoded.replayed:
-        raise NotDecoded(decoded.replayed)
-    if s.guard is not None:
-        decoded.guard = t.predicate(s.guard)
-    return decoded
 
 
 @cache

@@ -135,7 +135,8 @@ class Operands:
         self.initial: list = []
         self.decoder = None  # of what the C program executes, and what it has made, by address
         self.decoded: dict = {}
-        self.parts: dict = {}  # of `computations`, by row and count
+        self.parts: dict = {}  # of `computations`, by row and count,
+        self.predicates: dict = {}  # and by number, for each set of predicates that an instruction names
         self.constants: dict[tuple[int, int, np.dtype], int] = {}
         self.read_now: set[int] = set()
         self._readers: dict[tuple[sass.Register, np.dtype, int], tuple[Reader, int | None]] = {}  # each with its slot

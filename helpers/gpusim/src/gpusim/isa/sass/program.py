@@ -12,15 +12,14 @@ import numpy as np
 from gpusim.compiler import CompiledKernel, cubin, listing, ptx, sass
 from gpusim.compiler.ptx import Variable
 from gpusim.engine.clusters import RANK_SHIFT
-from gpusim.engine.ir import Instruction, Kind, Program, basic_blocks, mark_cas_loads, uncollected
+from gpusim.engine.ir import BasicBlock, Instruction, Kind, Program, basic_blocks, mark_cas_loads, uncollected
 from gpusim.engine.memory import product
 from gpusim.errors import Unknown, UnsupportedInstruction
 from gpusim.isa import reserved_memory, rules
-from gpusim.isa.decoded import Decoded, NotDecoded
+from gpusim.isa.decoded import Decoded
 from gpusim.isa.instead import instead_of
 from gpusim.isa.sass import opcodes
 from gpusim.isa.sass.constant_banks import LINKED_BANK, ConstantBanks
-from gpusim.isa.sass.decoding.decoder import Decoder
 from gpusim.isa.sass.opcodes import FAMILIES, Family, family
 from gpusim.isa.sass.operands import Code, Operands
 
@@ -63,7 +62,6 @@ def translate(kernel: CompiledKernel) -> Program:
     bases = {statement.base for statement in function.statements}
     translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel, bases))
     instructions = [_instruction(translator, statement, kind, kernel.entry) for statement in function.statements]
-    _reachable_only(instructions)
     # Without it an index below a local array is outside; what the compiler states is enough where no other is called.
     reserve = STACK_RESERVE if not kernel.local_bytes or "CALL" in bases else 0
     local_bytes = kernel.local_bytes + reserve if kernel.local_bytes or bases & {"LDL", "STL"} else 0
@@ -90,6 +88,7 @@ def translate(kernel: CompiledKernel) -> Program:
         cluster=kernel.cluster,
     )
     program.blocks = basic_blocks(instructions)
+    _reachable_only(program)
     if any(instruction.swaps for instruction in instructions):
         mark_cas_loads(program, _swaps_of_source(kernel, instructions))
     if "ARRIVES" in bases:
@@ -101,8 +100,8 @@ def translate(kernel: CompiledKernel) -> Program:
     banks = ConstantBanks(image, kernel, program.global_variables, linked)
     program.banks, program.constant_bytes = banks.of, banks.bytes_pointed_at(program)
     _check_constant_pointers(program)
-    program.start = _starter(translator, program)
-    program.decode = lambda prepared: _machine(prepared, function.statements, kind, translator)
+    program.start = _starter(translator, program.banks)
+    program.decode = lambda prepared: _machine(prepared, function.statements, translator)
     return program
 
 
@@ -126,22 +125,18 @@ def _swaps_of_source(kernel: CompiledKernel, instructions: list[Instruction]) ->
 
 
 @uncollected
-def _machine(prepared, statements: list[sass.Statement], kind: Family, translator: Operands):
+def _machine(prepared, statements: list[sass.Statement], translator: Operands):
     """The kernel as the compiled engine executes it; None if there is an instruction that it does not know."""
     from gpusim.engine import compiled
 
-    reached = reachable(prepared.program.instructions)
-    decoder = translator.decoder or Decoder(translator.arch, kind.shared_base, translator.code)
-    decoded = []
-    for statement in statements:
-        if statement.address // sass.INSTRUCTION_BYTES not in reached:
-            decoded.append(Decoded("trap"))
-            continue
-        try:
-            decoded.append(opcodes.decode(decoder, statement, translator.decoded.get(statement.address)))
-        except NotDecoded as reason:
-            prepared.not_decoded = f"`{statement.text}`: {reason}"
-            return None
+    decoder, decoded = translator.decoder, [Decoded("trap")] * len(statements)
+    for block in _reachable(prepared.program):
+        for index in range(block.start, block.stop):
+            statement = statements[index]
+            decoded[index] = translator.decoded[statement.address]
+            if decoded[index].replayed:
+                prepared.not_decoded = f"`{statement.text}`: {decoded[index].replayed}"
+                return None
     decoder.settle(decoded)
     rows_of = {
         slot: (int(name[1:]),) for name, slot in translator.slots.items() if name[0] == "R" and name[1:].isdecimal()
@@ -250,29 +245,24 @@ def _raise_unsupported(wave, registers, mask):
     raise UnsupportedInstruction(wave.instruction.text)
 
 
-def _reachable_only(instructions: list[Instruction]) -> None:
+def _reachable_only(program: Program) -> None:
     """Raise for the first unknown instruction that can be reached; what cannot be is never executed."""
-    for index in sorted(reachable(instructions)):
-        if instructions[index].opcode == UNKNOWN:
-            raise UnsupportedInstruction(instructions[index].text)
+    if all(instruction.opcode != UNKNOWN for instruction in program.instructions):
+        return
+    for block in _reachable(program):
+        for instruction in program.instructions[block.start : block.stop]:
+            if instruction.opcode == UNKNOWN:
+                raise UnsupportedInstruction(instruction.text)
 
 
-def reachable(instructions: list[Instruction]) -> set[int]:
-    """The instructions that can be reached from the first one."""
-    todo, seen = [0], set()
+def _reachable(program: Program) -> list[BasicBlock]:
+    """The basic blocks that can be reached from the first one, in the order of the text."""
+    todo, seen = [0], {0}
     while todo:
-        index = todo.pop()
-        while index < len(instructions) and index not in seen:
-            seen.add(index)
-            instruction = instructions[index]
-            if instruction.kind is Kind.BRANCH:
-                todo.extend(instruction.targets or (instruction.target,))
-                if instruction.guard is None and instruction.condition is None:
-                    break
-            if instruction.kind is Kind.EXIT and instruction.guard is None and instruction.condition is None:
-                break
-            index += 1
-    return seen
+        following = set(program.blocks[todo.pop()].successors) - seen
+        seen |= following
+        todo += following
+    return [program.blocks[number] for number in sorted(seen)]
 
 
 # ---- constant banks
@@ -356,13 +346,13 @@ def _variable(image: cubin.Cubin, symbol: cubin.Symbol, declared: Variable | Non
         ) from None
 
 
-def _starter(t: Operands, program: Program) -> Callable:
+def _starter(t: Operands, banks_of: Callable) -> Callable:
     """The function that fills the constant banks of a wave and the slots that hold their words."""
     slots = tuple(t.constants.items())
 
     def start(wave) -> None:
         registers = wave.registers
-        banks = wave.constant_banks = program.banks(wave.launch)
+        banks = wave.constant_banks = banks_of(wave.launch)
         if t.own_rank is not None:
             registers[t.own_rank] = wave.special["cluster_ctarank"] << np.int32(RANK_SHIFT)
         for (bank, offset, dtype), slot in slots:

@@ -324,6 +324,14 @@ enum { HOLDS_UNWRITTEN = 1, HOLDS_UNDEFINED = 2 };
 
 enum { FEW_PLACES = 4 }; /* that a warp may poll by turns */
 
+enum { HOST_LINE = 64 }; /* bytes of a line of the host's cache */
+
+/* A copy of the lines of the host's memory in which the words of a warp's load lie; see `word_of_column`, memory.c. */
+typedef struct {
+    uint32_t relative[WARP]; /* bytes from the first line */
+    uint8_t line[WARP][HOST_LINE];
+} Column;
+
 typedef struct {
     struct Block *block;
     const Launch *launch;
@@ -365,6 +373,11 @@ typedef struct {
     Clock clock;
     int64_t has_time; /* steps that its next turn may have, 0: as many as any */
     uint32_t stored_anew; /* the lanes whose last store changed what was there */
+    /* Of the column that it loads from: the first line, what had changed when it was first there, and whether `column`
+     * holds the lines. */
+    const uint8_t *column_at;
+    int64_t column_since;
+    int32_t column_is_held;
     int32_t only_while_it_writes; /* that turn ends sooner if it only looks for a while */
     int32_t trips; /* how often it comes to where its turn began until that ends, while it waits */
     /* For the race detector: when all threads of the warp last met, and its asynchronous copies: the groups closed and
@@ -386,6 +399,7 @@ typedef struct {
     int32_t token[MEETINGS][WARP]; /* by convergence barrier: lanes with the same token meet */
     Agreed agreed[AGREED]; /* by token % AGREED: a lane may keep its token in a register for a while */
     int32_t *times; /* by memory instruction, while traced */
+    Column column;
 } Warp;
 
 /* Instructions that the warp has executed, up to the end of its basic block. */
