@@ -59,14 +59,22 @@ def store_sectors(at_most: int) -> Goal:
     return Goal("sectors stored", lambda j: j.recording.total("sectors", "global", "st"), at_most)
 
 
-def global_atomics(at_most: int, why: str = "") -> Goal:
-    """Requests of warps that update global memory by atomics. why: they should be fewer."""
+def global_atomics(at_most: int) -> Goal:
+    """Requests of warps that update global memory by atomics."""
     return Goal(
         "atomic requests to global memory",
         lambda j: sum(j.recording.total("requests", "global", op) for op in ("red", "atom")),
         at_most,
-        explain=lambda _: why,
     )
+
+
+def no_atomics(why: str) -> Goal:
+    """Instructions of warps that update global or shared memory by atomics: none. why: what they would do."""
+
+    def measure(j: Judged) -> int:
+        return sum(trace.op in ("atom", "red") for trace in j.all_blocks().launches[-1].traces)
+
+    return Goal("atomic updates", measure, 0, explain=lambda _: why)
 
 
 def floats_loaded(at_most: int) -> Goal:
