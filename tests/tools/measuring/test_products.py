@@ -1,23 +1,14 @@
 """The suite of all products: operands are what their bits say, and a tile's times a line through two depths."""
 
 import json
-import sys
 
 import numpy as np
-import pytest
 
 from gemm_kernels.products import tiles
 from gemm_kernels.products.formats import FORMATS
 from helpers import gpu, recordings
 from helpers.measure import timing
 from helpers.tools.measuring import products
-
-
-@pytest.fixture
-def cupy_of_the_course(monkeypatch):
-    """`import cupy` gives what answers to CuPy's calls here, whether there is a GPU or not."""
-    if gpu.backend() == "simulator":
-        monkeypatch.setitem(sys.modules, "cupy", gpu)
 
 
 def test_a_tiles_times_are_those_of_a_line_through_two_depths(monkeypatch):
