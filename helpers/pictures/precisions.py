@@ -238,13 +238,12 @@ class Duel:
 class Recorded:
     """The recording of the kernels for tensor cores. rows, errors, duels: as `helpers.measure.tensor` writes them.
 
-    ceilings: GFLOPS of mma.sync from registers alone, by format.  alone_rows: those of a duel, each by itself.
+    alone_rows: those of a duel, each by itself.
     """
 
     rows: tuple[dict, ...]
     error_rows: tuple[dict, ...]
     source: str
-    ceilings: dict[str, float]
     duel_rows: tuple[dict, ...]
     alone_rows: tuple[dict, ...]
 
@@ -390,9 +389,10 @@ def at(gpu: str, size: int) -> list[tuple[str, str, float]]:
 
 def reached(gpu: str) -> dict[str, float]:
     """Format → GFLOPS that mma.sync gives there from registers alone; nothing where it was not recorded."""
-    if gpu != devices.DEFAULT.name:
-        return {}
-    return {name: recorded().ceilings[operands] for name, operands in _CEILINGS.items()}
+    with suppress(recordings.NoRecording):
+        rates = recordings.raw(gpu, "products")["mma_sync"]
+        return {name: rates[operands]["rate"] / 1e9 for name, operands in _CEILINGS.items()}
+    return {}
 
 
 @cache
@@ -401,9 +401,8 @@ def recorded() -> Recorded:
     document = json.loads((FOLDER / "nvidia-h200" / "tensor.json").read_text(encoding="utf-8"))
     provenance = document["provenance"]
     source = f"recorded on {provenance['gpu']}, {provenance['date'][:10]}"
-    ceilings = {row["operands"]: row["gflops"] for row in document["ceilings"]}
     rows, errors, duels, alone = (tuple(document[name]) for name in ("rows", "errors", "duels", "alone"))
-    return Recorded(rows, errors, source, ceilings, duels, alone)
+    return Recorded(rows, errors, source, duels, alone)
 
 
 def speeds(size: int = 4096) -> Recorded:

@@ -11,9 +11,13 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import combinations
 from os.path import commonprefix
 
+from helpers.pictures import theme
+
 PROVEN = "the kernel is right."  # the end of every sentence
+REACHED = "the goal is reached."  # the end where the kernel is right already
 MOST = 16  # candidates that are compiled and launched
 AFTER = 4  # lines behind those that race, in which a barrier may belong
 NEAR, MOST_LINES = 0.6, 3  # how alike lines are that are compared, and how many are changed together
@@ -92,8 +96,11 @@ def _as_in_the_solution(
     lines: list[str], foreign: list[int], solution: Collection[str]
 ) -> Iterator[tuple[str, list[str]]]:
     """A line that is nearly one of the solution's, made that one; then all such lines together."""
-    mine = {_code(line) for line in lines}
-    missing = [line for line in solution if _code(line) and _code(line) not in mine]
+    mine, missing = Counter(map(_code, lines)), []
+    for line in solution:
+        mine[_code(line)] -= 1
+        if _code(line) and mine[_code(line)] < 0:
+            missing.append(line)
     pairs = []
     for number in foreign:
         near = difflib.get_close_matches(lines[number - 1], missing, n=1, cutoff=NEAR)
@@ -103,15 +110,16 @@ def _as_in_the_solution(
                 _sentence(number, lines[number - 1], near[0]),
                 [*lines[: number - 1], near[0], *lines[number:]],
             )
-    if 1 < len(pairs) <= MOST_LINES:
-        changed = dict(pairs)
-        parts = [_fragments(lines[number - 1], other) for number, other in pairs]
-        said = " and ".join(f"`{other}` for `{mine}`" for mine, other in parts)
-        numbers = " and ".join(str(number) for number, _ in pairs)
-        yield (
-            f"With {said} in lines {numbers} {PROVEN}",
-            [changed.get(number, line) for number, line in enumerate(lines, 1)],
-        )
+    for count in range(2, min(len(pairs), MOST_LINES) + 1):
+        for chosen in combinations(pairs, count):
+            changed = dict(chosen)
+            parts = dict.fromkeys(_fragments(lines[number - 1], other) for number, other in chosen)
+            said = " and ".join(f"`{other}` for `{mine}`" for mine, other in parts)
+            numbers = theme.runs(list(changed))
+            yield (
+                f"With {said} in lines {numbers} {PROVEN}",
+                [changed.get(number, line) for number, line in enumerate(lines, 1)],
+            )
 
 
 def _one_line_more(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
