@@ -4,6 +4,7 @@ import contextlib
 import json
 
 import numpy as np
+import pytest
 
 from gemm_kernels.products import tiles
 from gemm_kernels.products.formats import FORMATS
