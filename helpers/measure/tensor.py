@@ -68,8 +68,6 @@ DUELS = (  # kernel, parameter, the cuBLAS that it takes turns with
 )  # fmt: skip
 DUEL_SIZES = (2048, 4096, 8192)
 ALONE_SIZE, ALONE_S = 8192, 0.7  # of launches of one kind before they are timed, and while they are
-CEILINGS = ("bf16", "f16", "tf32", "s8")  # the order of FORMAT in mma_ceiling.cu
-CEILING_ROUNDS, CEILING_THREADS = 20000, 256
 ERROR_ROWS = (256, 2048)  # M = N of the errors: cuBLAS splits a long k where C is small, which rounds less often
 ERROR_DEPTHS = (64, 256, 1024, 4096, 16384)
 # cublasComputeType_t and cudaDataType_t (library_types.h, cublas_api.h)
@@ -101,11 +99,6 @@ def prepare(folder: Path) -> None:
         built = compiler.compile(kernel.source, kernel.entry, arch=ARCH)
         (folder / _file(kernel)).write_bytes(built.cubin)
         names[kernel.entry] = {"function": built.lowered_name, "registers": built.registers}
-    source = (Path(__file__).parent / "mma_ceiling.cu").read_text(encoding="utf-8")
-    for number, name in enumerate(CEILINGS):
-        built = compiler.compile(source, f"ceiling<{number}>", arch=ARCH)
-        (folder / f"ceiling_{name}.cubin").write_bytes(built.cubin)
-        names[f"ceiling {name}"] = {"function": built.lowered_name, "registers": built.registers}
     (folder / "names.json").write_text(json.dumps(names, indent=1))
 
 
@@ -215,36 +208,6 @@ def _verified(launch: Callable[..., None], A: Any, B: Any, C: Any, exact: Any) -
     return max(_relative_error(fresh, alpha * exact), _relative_error(updated, alpha * exact + beta * C))
 
 
-def _ceilings(folder: Path) -> list[dict]:
-    """What mma.sync gives in every format, from registers alone."""
-    import cupy
-
-    from helpers.measure.timing import interleave
-
-    names = json.loads((folder / "names.json").read_text())
-    blocks = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    threads = blocks * CEILING_THREADS
-    to = cupy.empty(threads, cupy.float32)
-    rows = []
-    for name in CEILINGS:
-        random = cupy.random.default_rng(1).random(2 * 32 * threads, dtype=cupy.float32) * 2 - 1
-        bits = (_whole(1, 4 * 32 * threads) if name == "s8" else _bits(random, "f32" if name == "tf32" else name)).view(
-            cupy.uint32
-        )
-        module = cupy.RawModule(path=str(folder / f"ceiling_{name}.cubin"))
-        function = module.get_function(names[f"ceiling {name}"]["function"])
-
-        def launch(function=function, bits=bits) -> None:
-            function((blocks,), (CEILING_THREADS,), (np.int32(CEILING_ROUNDS), bits, to))
-
-        ms = float(np.median(interleave([launch], 0.3)))
-        depth = {"tf32": 8, "s8": 32}.get(name, 16)
-        operations = threads // 32 * CEILING_ROUNDS * 32 * 2.0 * 16 * 8 * depth
-        rows.append({"operands": name, "ms": ms, "gflops": operations / ms / 1e6})
-        print(f"mma.sync {name}: {rows[-1]['gflops'] / 1e3:.1f} TFLOPS", flush=True)
-    return rows
-
-
 def _duels(load: Load, rivals: dict[str, dict[str, Callable]], size: int, duels: Sequence[tuple] = DUELS) -> list:
     """The last kernel of each format in turns with cuBLAS and nobody else."""
     rows = []
@@ -256,30 +219,14 @@ def _duels(load: Load, rivals: dict[str, dict[str, Callable]], size: int, duels:
 
 def _alone(folder: Path, rivals: dict[str, dict[str, Callable]], duels: Sequence[tuple] = DUELS) -> list[dict]:
     """Each of those that take turns in a duel by itself, again and again, with the clock and power it settles at."""
-    import cupy
-
-    from helpers.measure.provenance import clock_and_power
+    from helpers.measure.timing import sustained
 
     rows = []
     for name, params, rival in duels:
         kernel = get(name, **params)
         A, B, C = _problem(kernel.operands, ALONE_SIZE)
         for title, launch in ((name, _launcher(folder, kernel)), (rival, rivals[kernel.operands][rival])):
-            events = [cupy.cuda.Event() for _ in range(4)]
-            launch(1, A, B, 0, C)
-            events[0].record()
-            launch(1, A, B, 0, C)
-            events[1].record()
-            events[1].synchronize()
-            count = max(3, round(1e3 * ALONE_S / cupy.cuda.get_elapsed_time(*events[:2])))
-            for event in events[2:]:
-                for _ in range(count):
-                    launch(1, A, B, 0, C)
-                event.record()
-            events[2].synchronize()
-            mhz, watts = clock_and_power()
-            events[3].synchronize()
-            ms = cupy.cuda.get_elapsed_time(*events[2:]) / count
+            ms, mhz, watts = sustained(partial(launch, 1, A, B, 0, C), ALONE_S)
             row = {"kernel": title, "operands": kernel.operands, "size": ALONE_SIZE, "ms": ms,
                    "gflops": 2e-6 * ALONE_SIZE**3 / ms, "mhz": mhz, "watts": watts}  # fmt: skip
             rows.append(row)
@@ -365,7 +312,6 @@ def record(folder: Path, out: Path) -> None:
 
     rivals = _rivals()
     document: dict[str, Any] = {"provenance": provenance(), "rows": [], "errors": _errors(folder)}
-    document["ceilings"] = _ceilings(folder)
     load = partial(_launcher, folder)
     document["duels"] = [row for size in DUEL_SIZES for row in _duels(load, rivals, size)]
     document["alone"] = _alone(folder, rivals)

@@ -97,6 +97,29 @@ def take_turns(
     return milliseconds
 
 
+def sustained(launch: Callable[[], None], seconds: float) -> tuple[float, int, float]:
+    """(milliseconds of a launch, MHz, watts) while it is launched again and again, after as long a time of the same."""
+    import cupy
+
+    from helpers.measure.provenance import clock_and_power
+
+    events = [cupy.cuda.Event() for _ in range(4)]
+    launch()
+    events[0].record()
+    launch()
+    events[1].record()
+    events[1].synchronize()
+    count = max(3, round(1e3 * seconds / cupy.cuda.get_elapsed_time(*events[:2])))
+    for event in events[2:]:
+        for _ in range(count):
+            launch()
+        event.record()
+    events[2].synchronize()
+    mhz, watts = clock_and_power()
+    events[3].synchronize()
+    return cupy.cuda.get_elapsed_time(*events[2:]) / count, mhz, watts
+
+
 def flusher(how: str = READ) -> Callable[[], None]:
     """A function that reads, or overwrites, four times the L2 of the current GPU."""
     import cupy

@@ -238,13 +238,12 @@ class Duel:
 class Recorded:
     """The recording of the kernels for tensor cores. rows, errors, duels: as `helpers.measure.tensor` writes them.
 
-    ceilings: GFLOPS of mma.sync from registers alone, by format.  alone_rows: those of a duel, each by itself.
+    alone_rows: those of a duel, each by itself.
     """
 
     rows: tuple[dict, ...]
     error_rows: tuple[dict, ...]
     source: str
-    ceilings: dict[str, float]
     duel_rows: tuple[dict, ...]
     alone_rows: tuple[dict, ...]
 
@@ -361,11 +360,15 @@ def beside_float32(gpu: str, size: int) -> tuple[tuple[str, ...], ...]:
 
 
 def beside_triton(gpu: str) -> tuple[tuple[str, ...], ...]:
-    """A row for each size: TFLOPS of a Triton kernel in bfloat16, of our last one and of cuBLAS, all in turns."""
-    speeds: dict[int, list[str]] = {}
+    """A row for each size: TFLOPS of a Triton kernel in bfloat16, of our last one and of cuBLAS, all in turns, and what
+    ours is of cuBLAS."""
+    speeds: dict[int, list[float]] = {}
     for row in recordings.raw(gpu, recordings.TILE_LANGUAGE)["rows"]:
-        speeds.setdefault(row["size"], []).append(f"{row['tflops']:.0f}")
-    return tuple((str(size), *numbers) for size, numbers in speeds.items())
+        speeds.setdefault(row["size"], []).append(row["tflops"])
+    return tuple(
+        (str(size), *(f"{tflops:.0f}" for tflops in (triton, ours, cublas)), f"{ours / cublas:.0%}")
+        for size, (triton, ours, cublas) in speeds.items()
+    )
 
 
 def at(gpu: str, size: int) -> list[tuple[str, str, float]]:
@@ -386,9 +389,10 @@ def at(gpu: str, size: int) -> list[tuple[str, str, float]]:
 
 def reached(gpu: str) -> dict[str, float]:
     """Format → GFLOPS that mma.sync gives there from registers alone; nothing where it was not recorded."""
-    if gpu != devices.DEFAULT.name:
-        return {}
-    return {name: recorded().ceilings[operands] for name, operands in _CEILINGS.items()}
+    with suppress(recordings.NoRecording):
+        rates = recordings.raw(gpu, "products")["mma_sync"]
+        return {name: rates[operands]["rate"] / 1e9 for name, operands in _CEILINGS.items()}
+    return {}
 
 
 @cache
@@ -397,9 +401,8 @@ def recorded() -> Recorded:
     document = json.loads((FOLDER / "nvidia-h200" / "tensor.json").read_text(encoding="utf-8"))
     provenance = document["provenance"]
     source = f"recorded on {provenance['gpu']}, {provenance['date'][:10]}"
-    ceilings = {row["operands"]: row["gflops"] for row in document["ceilings"]}
     rows, errors, duels, alone = (tuple(document[name]) for name in ("rows", "errors", "duels", "alone"))
-    return Recorded(rows, errors, source, ceilings, duels, alone)
+    return Recorded(rows, errors, source, duels, alone)
 
 
 def speeds(size: int = 4096) -> Recorded:

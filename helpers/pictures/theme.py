@@ -110,6 +110,13 @@ def number(value: float, digits: int = 1) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def median(lower: float, middle: float, upper: float, digits: int = 0) -> str:
+    """A median; or both quartiles, '12 163 to 22 833', where they lie apart by more than a fifth of it."""
+    if upper - lower <= middle / 5:
+        return thousands(middle, digits)
+    return f"{thousands(lower, digits)} to {thousands(upper, digits)}"
+
+
 def speed(gflops: float) -> str:
     """48900.0 is '48.9 TFLOPS', 812.4 is '812 GFLOPS', with a no-break space."""
     return f"{gflops / 1000:.1f}\u00a0TFLOPS" if gflops >= 1000 else f"{thousands(gflops)}\u00a0GFLOPS"

@@ -1,9 +1,14 @@
 """Notebook 18: what its members must compute, what is counted as right, and what its questions answer."""
 
+import ctypes
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from helpers import recordings
+from gpusim.engine.memory import FIXED
+from helpers import gpu, recordings
 from helpers.exercises import family, n18, transformer
 from helpers.exercises.n18 import members
 from helpers.exercises.n18.members import FusedSteps, gelu, packed
@@ -161,6 +166,75 @@ def test_parts_have_the_work_and_the_roof_of_their_shapes():
     assert scores.bytes == 4 * 64 * (2 * 512 * 64 + 512 * 512)
     assert by_name["up"].bytes - by_name["gate"].bytes == 4 * 2048 * 2816  # the gate is read
     assert scores.roof_ms(60.0, 1.0) == pytest.approx(scores.bytes / 1e6)
+
+
+class ColumnMajor:
+    """cuBLAS on the host's memory, column by column as documented: float32, without transposed second operands."""
+
+    def _bytes(self, address):
+        """The device's memory from an address on."""
+        array, start = next((a, s) for a, s in FIXED.arrays() if s <= address < s + a.nbytes)
+        return np.asarray(array).reshape(-1).view(np.uint8)[address - start :]
+
+    def _matrix(self, address, rows, columns, distance):
+        floats = self._bytes(address).view(np.float32)
+        return np.lib.stride_tricks.as_strided(floats, (rows, columns), (4, 4 * distance))
+
+    def sgemm(self, handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
+        assert op_b == 0
+        A = self._matrix(a, k, m, lda).T if op_a else self._matrix(a, m, k, lda)
+        alpha, beta = (ctypes.c_float.from_address(address).value for address in (alpha, beta))
+        C, old = self._matrix(c, m, n, ldc), 0
+        if beta:
+            old = beta * C
+        C[...] = alpha * (A @ self._matrix(b, k, n, ldb)) + old
+
+    def sgemmBatched(self, *arguments):
+        *shape, alpha, a, lda, b, ldb, beta, c, ldc, count = arguments
+        lists = [self._bytes(address).view(np.uint64)[:count].tolist() for address in (a, b, c)]
+        for left, right, to in zip(*lists, strict=True):
+            self.sgemm(*shape, alpha, left, lda, right, ldb, beta, to, ldc)
+
+    def sgemmStridedBatched(self, *arguments):
+        *shape, alpha, a, lda, step_a, b, ldb, step_b, beta, c, ldc, step_c, count = arguments
+        for i in range(count):
+            left, right, to = a + 4 * i * step_a, b + 4 * i * step_b, c + 4 * i * step_c
+            self.sgemm(*shape, alpha, left, lda, right, ldb, beta, to, ldc)
+
+
+@pytest.fixture
+def cublas_on_host(monkeypatch):
+    library = ColumnMajor()
+    device = SimpleNamespace(get_cublas_handle=lambda: 0)
+    for name, module in (
+        ("cupy", SimpleNamespace()), ("cupy.cuda", SimpleNamespace(device=device)),
+        ("cupy_backends", SimpleNamespace()), ("cupy_backends.cuda", SimpleNamespace()),
+        ("cupy_backends.cuda.libs", SimpleNamespace(cublas=library)),
+    ):  # fmt: skip
+        monkeypatch.setitem(sys.modules, name, module)
+
+
+@pytest.mark.skipif(gpu.backend() == "gpu", reason="stands in for cuBLAS where there is no GPU")
+def test_every_way_to_ask_cublas_leaves_the_layer_of_float64(cublas_on_host):
+    given = transformer.weights(SMALL)
+    layer = transformer.Layer(SMALL, given)
+    ways = family.rival_ways(layer)
+    assert [len(ways[part]) for part in ("scores", "values", "output")] == [2, 2, 1]
+    for number in (0, -1):  # the first way of each part, and the last
+        layer.made["Y"][...] = layer.given["X"]
+        for part in ways:
+            [*ways[part].values()][number]()
+        assert gpu.asnumpy(layer.made["Y"]) == pytest.approx(transformer.exact(SMALL, given), abs=1e-4)
+
+
+def test_gate_in_a_second_kernel_is_that_of_the_epilogue():
+    given = transformer.weights(SMALL)
+    ours, apart = (transformer.Layer(SMALL, given) for _ in range(2))
+    ours()
+    apart.made["Y"][...] = ours.made["Y"]
+    for step in family.apart_steps(apart).values():
+        step()
+    assert gpu.asnumpy(apart.made["gate"]) == pytest.approx(gpu.asnumpy(ours.made["up"]), abs=1e-5)
 
 
 def test_the_layer_and_its_parts_were_recorded():

@@ -28,6 +28,14 @@ def test_two_wrong_lines_are_changed_together():
     assert "`A[row * K + k0 + x]` for `A[row * K + x]`" in sentence and "in lines 4 and 6" in sentence
 
 
+def test_of_two_changed_lines_the_wrong_one_is_named():
+    wrong = SOLUTION.replace("As[y][k]", "As[k][y]").replace("A[row * K + k0 + x]", "A[row * K + x]")
+    passes = lambda text: text == SOLUTION  # noqa: E731
+    sentence = explained(wrong, SOLUTION, passes, computes=lambda text: "sum += As[y][k];" in text)
+    assert sentence == "In line 6, `As[k][y]`: with `As[y][k]` in its place the kernel is right."
+    assert "in lines 4 and 6" in explained(wrong, SOLUTION, passes)
+
+
 def test_names_of_ones_own_are_no_obstacle():
     wrong = SOLUTION.replace("row", "mine").replace("threadIdx.y", "threadIdx.x")
     sentence = said(wrong, "mine = blockIdx.y * T + threadIdx.y;")

@@ -69,24 +69,6 @@ def test_the_nth_bit_that_is_set_is_found_upward_and_downward(level):
     assert places.tolist() == expected
 
 
-MODES = {"f4e": (0x3210, 0x4321, 0x5432, 0x6543), "b4e": (0x5670, 0x6701, 0x7012, 0x0123),
-         "rc8": (0x0000, 0x1111, 0x2222, 0x3333), "ecl": (0x3210, 0x3211, 0x3222, 0x3333),
-         "ecr": (0x0000, 0x1110, 0x2210, 0x3210), "rc16": (0x1010, 0x3232, 0x1010, 0x3232)}  # fmt: skip
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_ptx_permutes_bytes_in_every_mode_as_the_manual_says(mode):
-    source = f"""
-    extern "C" __global__ void kernel(unsigned* out) {{
-        asm("prmt.b32.{mode} %0, %1, %2, %3;"
-            : "=r"(out[threadIdx.x]) : "r"(0x03020100), "r"(0x07060504), "r"(threadIdx.x));
-    }}"""
-    out = np.zeros(4, np.uint32)
-    run("ptx", source, out, threads=4)
-    nibbles = [[byte & 15 for byte in word.tobytes()[::-1]] for word in out]
-    assert nibbles == [[row >> shift & 15 for shift in (12, 8, 4, 0)] for row in MODES[mode]]
-
-
 @pytest.mark.parametrize("level", LEVELS)
 def test_double_quotients_and_roots_round_as_asked(level):
     source = """

@@ -139,34 +139,6 @@ def test_a_subtraction_leaves_the_carry_of_its_adder(level):
 
 
 @pytest.mark.parametrize("level", ["ptx", "sass"])
-def test_two_numbers_pack_into_narrow_ones_below_a_third(level):
-    kinds = [("u16", 0, 65535), ("s16", -32768, 32767), ("u8", 0, 255), ("s8", -128, 127), ("u4", 0, 15), ("s4", -8, 7),
-             ("u2", 0, 3), ("s2", -2, 1)]  # fmt: skip
-    lines = "".join(
-        f'asm("cvt.pack.sat.{kind}.s32 %0, %1, %2;" : "=r"(d[{n} * 512 + i]) : "r"(a[i]), "r"(b[i]));\n'
-        if kind[1:] == "16"
-        else f'asm("cvt.pack.sat.{kind}.s32.b32 %0, %1, %2, %3;" : "=r"(d[{n} * 512 + i])'
-        ' : "r"(a[i]), "r"(b[i]), "r"(c[i]));\n'
-        for n, (kind, _, _) in enumerate(kinds)
-    )
-    source = f"""extern "C" __global__ void k(const int *a, const int *b, const unsigned *c, unsigned *d) {{
-        int i = threadIdx.x;
-        {lines}
-    }}"""
-    rng = np.random.default_rng(16)
-    a, b = ((rng.integers(-(2**31), 2**31, 512) >> rng.integers(0, 32, 512)).astype(np.int32) for _ in range(2))
-    c, d = rng.integers(0, 2**32, 512).astype(np.uint32), np.zeros((8, 512), np.uint32)
-    with gpusim.record(level=level):
-        gpusim.RawModule(code=source).get_function("k")((1,), (512,), (a, b, c, d))
-    for (kind, low, high), packed in zip(kinds, d.tolist(), strict=True):
-        size = high - low + 1
-        for x, y, above, result in zip(a.tolist(), b.tolist(), c.tolist(), packed, strict=True):
-            first, second = (min(max(number, low), high) % size for number in (x, y))
-            above = 0 if kind[1:] == "16" else above
-            assert result == ((above * size + first) * size + second) % 2**32, kind
-
-
-@pytest.mark.parametrize("level", ["ptx", "sass"])
 def test_numbers_of_128_bits_are_divided(level):
     source = """typedef unsigned __int128 u128;
     extern "C" __global__ void kernel(const unsigned long long *x, unsigned long long *y) {

@@ -336,20 +336,6 @@ def test_a_kernel_without_parameters_runs(arch, capsys):
     assert capsys.readouterr().out == "0 of 2\n1 of 2\n"
 
 
-@pytest.mark.parametrize("arch", ("sm_80", "sm_90"))
-@pytest.mark.parametrize(("name", "rule"), [("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor)])
-def test_a_warp_reduces_bits(name, rule, arch):
-    source = f"""extern "C" __global__ void kernel(unsigned *x) {{
-        unsigned result;
-        asm volatile("redux.sync.{name}.b32 %0, %1, 0xffffffff;" : "=r"(result) : "r"(x[threadIdx.x]));
-        x[threadIdx.x] = result;
-    }}"""
-    x = (np.arange(32, dtype=np.uint32) * 3 + 64) | 0x80
-    expected = rule.reduce(x)
-    run(source, x, arch=arch)
-    assert x.tolist() == [expected] * 32
-
-
 def run_at_both_levels(source: str, *arguments: np.ndarray, arch: str, block=32) -> list[np.ndarray]:
     """The arguments after the launch, which must be the same at both levels."""
     results = []

@@ -1,7 +1,6 @@
 """Operand rules of SASS instructions, one by one, against arithmetic on Python's unbounded integers and fractions."""
 
 import contextlib
-import math
 import struct
 
 import numpy as np
@@ -65,28 +64,10 @@ def lanes(*arrays):
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("IADD3 R0, R1, R2, R3", lambda a, b, c: a + b + c),
         ("IADD3 R0, -R1, R2, -R3", lambda a, b, c: -a + b - c),
-        ("IADD3 R0, R1, -0x5, RZ", lambda a, b, c: a - 5),
-        ("VIADD R0, R1, 0xfffffffe", lambda a, b, c: a - 2),
         ("UIADD3 UR0, UR1, UR2, URZ", lambda a, b, c: a + b),
-        ("IMAD R0, R1, R2, R3", lambda a, b, c: a * b + c),
-        ("IMAD.MOV R0, RZ, RZ, -R3", lambda a, b, c: -c),
-        ("IMAD.IADD R0, R1, 0x1, -R2", lambda a, b, c: a - b),
-        ("IMAD.SHL.U32 R0, R1, 0x10, RZ", lambda a, b, c: a << 4),
-        ("IMAD.HI.U32 R0, R1, R2, RZ", lambda a, b, c: a * b >> 32),
-        ("IMAD.HI R0, R1, R2, RZ", lambda a, b, c: signed(a) * signed(b) >> 32),
-        ("LEA R0, R1, R2, 0x5", lambda a, b, c: (a << 5) + b),
-        ("LEA.HI R0, R1, R2, R3, 0x5", lambda a, b, c: ((c << 32 | a) << 5 >> 32) + b),
-        ("LEA.HI R0, R1, R2, RZ, 0x1b", lambda a, b, c: (a >> 5) + b),
-        ("LEA.HI.SX32 R0, R1, R2, 0x1e", lambda a, b, c: (signed(a) >> 2) + b),
-        ("IABS R0, R1", lambda a, b, c: abs(signed(a))),
-        ("VABSDIFF R0, R1, R2, R3", lambda a, b, c: abs(signed(a) - signed(b)) + c),
         ("IMNMX R0, R1, R2, PT", lambda a, b, c: min(signed(a), signed(b))),
-        ("VIMNMX3 R0, R1, R2, R3, PT", lambda a, b, c: min(signed(a), signed(b), signed(c))),
         ("VIMNMX3.U32 R0, R1, 0x64, R3, !PT", lambda a, b, c: max(a, 100, c)),
-        ("VIMNMX.U32 R0, R1, R2, !PT", lambda a, b, c: max(a, b)),
-        ("VIADDMNMX R0, R1, R2, R3, !PT", lambda a, b, c: max(signed((a + b) & M32), signed(c))),
     ],
 )
 def test_integer_arithmetic(text, rule):
@@ -177,24 +158,6 @@ def test_parts_of_registers_and_sums_that_saturate(text, rule):
     assert execute(text, R1=a, R2=b)["R0"].tolist() == [rule(*lane) & M32 for lane in lanes(a, b)]
 
 
-@pytest.mark.parametrize(
-    ("text", "bits", "low", "high"),
-    [
-        ("I2IP.U16.S32.SAT R0, R1, R2, RZ", 16, 0, 2**16 - 1),
-        ("I2IP.S8.S32.SAT R0, R1, R2, R3", 8, -(2**7), 2**7 - 1),
-        ("I2IP.U4.S32.SAT R0, R1, R2, R3.24", 4, 0, 15),
-        ("I2IP.S2.S32.SAT R0, R1, R2, R3.28", 2, -2, 1),
-    ],
-)
-def test_two_numbers_are_made_narrow_and_put_below_a_third_one(text, bits, low, high):
-    a, b = (words().view(np.int32) >> RANDOM.integers(0, 32, LANES, dtype=np.int32) for _ in range(2))
-    c = words()
-    packed = execute(text, R1=a.view(np.uint32), R2=b.view(np.uint32), R3=c)["R0"]
-    for result, x, y, above in lanes(packed, a, b, c if "R3" in text else np.zeros_like(c)):
-        first, second = (min(max(number, low), high) % (1 << bits) for number in (x, y))
-        assert result == ((above << bits | first) << bits | second) & M32
-
-
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_carries_make_a_64_bit_addition_of_two_32_bit_ones(sign):
     low_a, high_a, low_b, high_b = words(), words(), words(), words()
@@ -218,12 +181,6 @@ def test_three_numbers_have_two_carries():
     ]
 
 
-def test_a_shifted_addition_carries():
-    a, b = words(), words()
-    result = execute("LEA R0, P0, R1, R2, 0x2", R1=a, R2=b)
-    assert result["P0"].tolist() == [((x << 2 & M32) + y) >> 32 == 1 for x, y in lanes(a, b)]
-
-
 @pytest.mark.parametrize(
     ("text", "high"),
     [
@@ -240,55 +197,7 @@ def test_a_part_of_a_shifted_addition_carries_in_and_out(text, high):
     assert result["P0"].tolist() == [total >> 32 == 1 for total in sums]
 
 
-@pytest.mark.parametrize(("form", "kind"), [("IMAD.WIDE.U32", lambda x: x), ("IMAD.WIDE", signed)])
-def test_a_wide_multiplication_has_64_bits(form, kind):
-    a, b, low, high = words(), words(), words(), words()
-    result = execute(f"{form} R6, R1, R2, R4", R1=a, R2=b, R4=low, R5=high)
-    both = result["R6"].astype(np.uint64) | (result["R7"].astype(np.uint64) << np.uint64(32))
-    assert both.tolist() == [kind(x) * kind(y) + (h << 32 | k) & M64 for x, y, k, h in lanes(a, b, low, high)]
-
-
-def test_the_upper_half_of_a_product_takes_a_64_bit_addend():
-    a, b, low, high = words(), words(), words(), words()
-    result = execute("IMAD.HI.U32 R0, P0, R1, R2, R4", R1=a, R2=b, R4=low, R5=high)
-    sums = [x * y + (h << 32 | k) for x, y, k, h in lanes(a, b, low, high)]
-    assert result["R0"].tolist() == [total >> 32 & M32 for total in sums]
-    assert result["P0"].tolist() == [total >> 64 == 1 for total in sums]
-
-
 # ---- bits
-
-
-def funnel(low: int, high: int, amount: int, left: bool, upper: bool, wraps: bool, width: int, kind) -> int:
-    amount = amount % width if wraps else min(amount, width)
-    both = high << 32 | low
-    moved = both << amount if left else kind(both) >> amount
-    return moved >> 32 & M32 if upper else moved & M32
-
-
-@pytest.mark.parametrize("by", ["R2", "0x5", "0x0", "0x1f", "0x20"])
-@pytest.mark.parametrize(
-    ("form", "low", "high", "options"),
-    [
-        ("SHF.L.U32", "R1", "RZ", (True, False, False, 32, lambda x: x)),
-        ("SHF.L.W.U32.HI", "R1", "R3", (True, True, True, 32, lambda x: x)),
-        ("SHF.L.U64.HI", "R1", "R3", (True, True, False, 64, lambda x: x)),
-        ("SHF.R.U32.HI", "RZ", "R3", (False, True, False, 32, lambda x: x)),
-        ("SHF.R.S32.HI", "RZ", "R3", (False, True, False, 32, lambda x: signed(x, 64))),
-        ("SHF.R.U64", "R1", "R3", (False, False, False, 64, lambda x: x)),
-        ("SHF.R.S64", "R1", "R3", (False, False, False, 64, lambda x: signed(x, 64))),
-        ("SHF.R.W.U32", "R1", "R3", (False, False, True, 32, lambda x: x)),
-    ],
-)
-def test_funnel_shifts(form, low, high, options, by):
-    a, amount, c = words(), words(), words()
-    amount[::2] %= 70
-    (result,) = execute(f"{form} R0, {low}, {by}, {high}", R1=a, R2=amount, R3=c).values()
-    left, upper, wraps, width, kind = options
-    if by != "R2":
-        amount = np.full(LANES, int(by, 0), np.uint32)
-    a, c = (a if low == "R1" else np.zeros_like(a)), (c if high == "R3" else np.zeros_like(c))
-    assert result.tolist() == [funnel(x, z, n, left, upper, wraps, width, kind) for x, n, z in lanes(a, amount, c)]
 
 
 @pytest.mark.parametrize("table", [*range(0, 256, 7), 0xC0, 0xFC, 0x3C, 0xF8, 0x96, 0xE2, 0x48, 0x33])
@@ -309,30 +218,6 @@ def test_predicates_have_tables_too(table):
     result = execute(f"PLOP3.LUT P0, P4, P1, !P2, P3, {table:#x}, 0x1", P1=p, P2=q, P3=r)
     assert result["P0"].tolist() == [bool(table >> (x * 4 + (not y) * 2 + z) & 1) for x, y, z in lanes(p, q, r)]
     assert result["P4"].tolist() == [not x and y and not z for x, y, z in lanes(p, q, r)]
-
-
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        ("POPC R0, R1", lambda a, b, c: a.bit_count()),
-        ("FLO.U32 R0, R1", lambda a, b, c: a.bit_length() - 1),
-        ("FLO.U32.SH R0, R1", lambda a, b, c: 32 - a.bit_length() if a else -1),
-        ("BREV R0, R1", lambda a, b, c: int(f"{a:032b}"[::-1], 2)),
-        ("SGXT R0, R1, 0x5", lambda a, b, c: signed(a & 31, 5)),
-        ("SGXT.U32 R0, R1, 0x9", lambda a, b, c: a & 511),
-        ("BMSK R0, 0x3, 0x7", lambda a, b, c: 0x7F << 3),
-        ("MOV R0, R2", lambda a, b, c: b),
-        ("PRMT R0, R1, 0x3715, R2", lambda a, b, c: sum(
-            ((b << 32 | a) >> 8 * n & 255) << 8 * i for i, n in enumerate((5, 1, 7, 3)))),
-        ("PRMT R0, R1, 0x8880, RZ", lambda a, b, c: (a & 255) | (0xFFFFFF00 if a & 128 else 0)),
-        ("IDP.4A.U8.U8 R0, R1, R2, R3", lambda a, b, c: sum(
-            (a >> s & 255) * (b >> s & 255) for s in (0, 8, 16, 24)) + c),
-    ],
-)  # fmt: skip
-def test_bits(text, rule):
-    a, b, c = words(), words(), words()
-    (result,) = execute(text, R1=a, R2=b, R3=c).values()
-    assert result.tolist() == [rule(*lane) & M32 for lane in lanes(a, b, c)]
 
 
 def test_predicates_are_packed_into_a_register_and_back():
@@ -379,15 +264,8 @@ def test_two_comparisons_make_a_64_bit_one(comparison, unsigned):
     low = execute(f"ISETP.{comparison}.U32.AND P0, PT, R2, R4, PT", **halves)
     high = execute(f"ISETP.{comparison}{kind}.AND.EX P1, P2, R3, R5, PT, P0", P0=low["P0"], **halves)
     read = (lambda x: x) if unsigned else (lambda x: signed(x, 64))
-    compare = {
-        "LT": int.__lt__,
-        "EQ": int.__eq__,
-        "LE": int.__le__,
-        "GT": int.__gt__,
-        "NE": int.__ne__,
-        "GE": int.__ge__,
-    }
-    expected = [compare[comparison](read(x), read(y)) for x, y in lanes(a, b)]
+    compare = getattr(int, f"__{comparison.lower()}__")
+    expected = [compare(read(x), read(y)) for x, y in lanes(a, b)]
     assert high["P1"].tolist() == expected
     assert high["P2"].tolist() == [not yes for yes in expected]
 
@@ -423,16 +301,6 @@ def bits(value: float) -> int:
     return struct.unpack("<I", struct.pack("<f", value))[0]
 
 
-@pytest.mark.parametrize(("suffix", "mode"), [("", "rn"), (".RZ", "rz"), (".RM", "rm"), (".RP", "rp")])
-def test_ffma_rounds_once_in_every_mode(suffix, mode):
-    a, b, c = floats(), floats(), floats()
-    c[10:] = -(a[10:].astype(np.float64) * b[10:]).astype(np.float32)  # cancellation leaves the product's last bits
-    a[:6], b[:6] = 1.5, 2.5
-    result = execute(f"FFMA{suffix} R0, R1, -R2, R3", R1=a, R2=b, R3=c)["R0"]
-    expected = [exact.fma(x, -y, z, "f32", mode) for x, y, z in lanes(a, b, c)]
-    assert [x for x in result.tolist()] == [0x7FFFFFFF if math.isnan(x) else bits(x) for x in expected]
-
-
 @pytest.mark.parametrize(("scale", "factor"), [("M2", 2), ("M8", 8), ("D4", 0.25)])
 def test_a_product_may_be_scaled_before_it_is_rounded(scale, factor):
     a, b = floats(30), floats(30)
@@ -441,13 +309,6 @@ def test_a_product_may_be_scaled_before_it_is_rounded(scale, factor):
     with np.errstate(over="ignore", invalid="ignore"):
         expected = (a.astype(np.float64) * -b.astype(np.float64) * factor).astype(np.float32)
     np.testing.assert_array_equal(result.view(np.float32), expected)
-
-
-def test_only_ftz_flushes_subnormal_numbers():
-    tiny = np.full(LANES, 1e-40, np.float32)
-    assert execute("FADD R0, R1, -RZ", R1=tiny)["R0"][0] == bits(1e-40)
-    assert execute("FADD.FTZ R0, |R1|, -RZ", R1=-tiny)["R0"][0] == 0
-    assert execute("FMUL.FTZ R0, R1, 1024", R1=tiny)["R0"][0] == 0
 
 
 def test_float64_is_a_pair_of_registers():
@@ -468,22 +329,6 @@ def test_an_immediate_float64_is_read_from_the_machine_code():
     product = (result["R0"].astype(np.uint64) | (result["R1"].astype(np.uint64) << np.uint64(32))).view(np.float64)
     upper_half = struct.unpack("<d", struct.pack("<Q", struct.unpack("<Q", struct.pack("<d", 0.1))[0] >> 32 << 32))[0]
     assert product[0] == 2 * upper_half
-
-
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        ("F2I.TRUNC.NTZ R0, R1", lambda x: max(-(2**31), min(2**31 - 1, math.trunc(x)))),
-        ("F2I.U32.TRUNC.NTZ R0, R1", lambda x: max(0, min(2**32 - 1, math.trunc(x)))),
-        ("F2I.FLOOR.NTZ R0, R1", lambda x: max(-(2**31), min(2**31 - 1, math.floor(x)))),
-        ("F2I.NTZ R0, R1", lambda x: max(-(2**31), min(2**31 - 1, round(x)))),
-    ],
-)
-def test_floats_become_integers_within_their_range(text, rule):
-    a = np.where(np.isfinite(floats()), floats(), np.float32(1.5)).astype(np.float32)
-    a[:4] = 0.5, 1.5, 2.5, -2.5
-    a = np.where(np.isinf(a), np.float32(7), a)
-    assert execute(text, R1=a)["R0"].tolist() == [rule(x) & M32 for x in a.tolist()]
 
 
 @pytest.mark.parametrize(("suffix", "mode"), [("", "rn"), (".RP", "rp"), (".RZ", "rz")])
@@ -510,12 +355,6 @@ def test_two_halves_share_a_register():
     assert np.ascontiguousarray(wide).view(np.float32).tolist() == a[:, 1].astype(float).tolist()
     code = struct.pack("<IIQ", 0, 0x3FF99D4E, 0)
     assert execute("HFMA2.MMA R0, -RZ, RZ, 1.9931640625, -0.00518035888671875", code)["R0"][0] == 0x3FF99D4E
-
-
-def test_floats_are_packed_high_first():
-    a, b = np.full(LANES, 1.0, np.float32), np.full(LANES, -2.0, np.float32)
-    assert execute("F2FP.F16.F32.PACK_AB R0, R1, R2", R1=a, R2=b)["R0"][0] == 0x3C00C000
-    assert execute("F2FP.BF16.F32.PACK_AB R0, RZ, R2", R1=a, R2=b)["R0"][0] == 0x0000C000
 
 
 @pytest.mark.parametrize(
@@ -637,18 +476,6 @@ def test_larger_of_two_halves_may_be_an_immediate():
 def test_the_smallest_of_three_halves(text, expected):
     values = {"R1": halves(3.0, 1.0), "R2": halves(-2.0, -4.0), "R3": halves(-7.0, 0.5)}
     assert as_halves(execute(text, encoded(0x40003C00), **values)["R0"]) == expected
-
-
-def test_only_nan_forms_of_the_smaller_half_keep_nan():
-    nan = halves(np.nan, 1.0)
-    assert as_halves(execute("HMNMX2 R0, R1, R2, PT", R1=nan, R2=halves(2.0, 2.0))["R0"]) == [2.0, 1.0]
-    assert execute("HMNMX2.NAN R0, R1, R2, PT", R1=nan, R2=halves(2.0, 2.0))["R0"][0] == 0x3C007FFF
-
-
-def test_bfloat16_is_compared_as_bfloat16():
-    a, b = np.full(LANES, 0x40403F80, np.uint32), np.full(LANES, 0xC0004000, np.uint32)  # (1, 3) and (2, -2)
-    assert execute("HMNMX2.BF16_V2 R0, R1, R2, PT", R1=a, R2=b)["R0"][0] == 0xC0003F80
-    assert execute("HSET2.BF16_V2.BF.LT.AND R0, R1, R2, PT", R1=a, R2=b)["R0"][0] == 0x00003F80
 
 
 def test_half_comparisons_set_two_predicates_or_a_register():

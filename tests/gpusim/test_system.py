@@ -167,7 +167,8 @@ def test_two_halves_are_added_by_one_atomic_wherever_they_lie(space):
     assert sums.tolist() == [32, 64]
 
 
-def test_bytes_are_permuted_in_every_mode_as_the_ptx_manual_says():
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+def test_bytes_are_permuted_in_every_mode_as_the_ptx_manual_says(level):
     # PTX ISA, 'prmt', table of modes: the bytes of (b:a), most significant first, for each selector.
     manual = {
         "f4e": ("3210", "4321", "5432", "6543"), "b4e": ("5670", "6701", "7012", "0123"),
@@ -179,23 +180,8 @@ def test_bytes_are_permuted_in_every_mode_as_the_ptx_manual_says():
         counts = np.zeros(4, np.uint32)
         body = f'unsigned d; asm("prmt.b32.{mode} %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(threadIdx.x));'
         run(body + " o[threadIdx.x] = d;", "unsigned* o, unsigned a, unsigned b", counts, np.uint32(a), np.uint32(b),
-            threads=4)  # fmt: skip
+            threads=4, name=level)  # fmt: skip
         assert [f"{value:08x}" for value in counts] == ["".join(f"1{byte}" for byte in row) for row in rows], mode
-
-
-def test_differences_of_bytes_and_their_sum():
-    rng = np.random.default_rng(5)
-    a, b = rng.integers(0, 256, (2, 64, 4)).astype(np.uint8)
-    each, total = np.zeros((64, 4), np.uint8), np.zeros(64, np.uint32)
-    body = """
-        int i = threadIdx.x;
-        o[i] = __vabsdiffu4(a[i], b[i]);
-        asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(t[i]) : "r"(a[i]), "r"(b[i]), "r"(7 * i));"""
-    words = [x.view(np.uint32).reshape(-1) for x in (each, a, b)]
-    run(body, "unsigned* o, const unsigned* a, const unsigned* b, unsigned* t", *words, total, threads=64)
-    wanted = np.abs(a.astype(int) - b)
-    assert np.array_equal(each, wanted)
-    assert np.array_equal(total, wanted.sum(axis=1) + 7 * np.arange(64))
 
 
 def test_relocatable_code_of_one_file_runs_like_any_other():

@@ -80,6 +80,18 @@ def test_last_kernels_reach_half_to_two_thirds_of_cublas():
     assert shares["BF16", "8192"] < shares["BF16", "4096"]
 
 
+def test_without_the_old_c_the_share_of_bf16_is_smaller():
+    (_, *_, share), _ = precisions.beside_triton(H200.name)
+    assert f"our BF16 is at {share.replace('%', ' %')} of it at 4096" in prose("15")
+    with_old_c = precisions.recorded().duels((4096,))[0]
+    assert with_old_c[0] == "BF16" and int(share.rstrip("%")) < int(with_old_c[-1].rstrip("%"))
+
+
+def test_mma_sync_alone_settles_at_the_clock_that_is_named():
+    (mhz,) = said("15", r"by itself, too \(BF16 at (1 \d+) MHz\)")
+    assert mhz == recordings.raw(H200.name, "products")["mma_sync"]["bf16"]["mhz"]
+
+
 def test_all_but_fp32_draw_700_watts_and_cublas_is_thriftier():
     rows = precisions.recorded().alone()
     assert [row[:2] for row in rows[:2]] == [("BF16", "last kernel"), ("BF16", "cuBLAS")] and len(rows) == 8
@@ -124,9 +136,10 @@ def test_memory_limits_the_square_of_1024_where_the_answer_says():
 
 def test_our_kernels_stay_lower_than_their_clock_explains():
     alone = {row[0]: row for row in precisions.recorded().alone() if row[1] == "last kernel"}
-    for name, most in precisions.reached(H200.name).items():
+    rates = recordings.raw(H200.name, "products")["mma_sync"]
+    for name, operands in (("TF32", "tf32"), ("BF16", "bf16"), ("INT8", "s8")):
         _, _, tflops, mhz, *_ = alone[name]
-        assert 1000 * float(tflops) < 0.95 * most * int(mhz) / H200.clock_mhz
+        assert 1e12 * float(tflops) / int(mhz) < 0.95 * rates[operands]["rate"] / rates[operands]["mhz"]
 
 
 @pytest.mark.parametrize("size", [4096, 8192])

@@ -8,7 +8,7 @@ import pytest
 from helpers import recordings
 from helpers.exercises import family, n18
 from helpers.exercises.n18.pictures import ROWS_OF
-from helpers.exercises.n18.questions import PRODUCTS
+from helpers.exercises.n18.questions import PRODUCTS, rivals_of
 from helpers.exercises.transformer import Sizes, parts
 from helpers.pictures.operands.facts import Member, moved
 from helpers.pictures.scales import model
@@ -61,10 +61,10 @@ def test_the_explorer_shows_what_the_prose_promises():
     assert own == shared and "one B for all products is loaded again by each of them" in prose("18")
 
 
-@pytest.mark.parametrize(("side", "way", "microseconds"), [(16, family.LOOP, 10), (64, family.LOOP, 10)])
-def test_a_launch_from_python_takes_more_than_ten_microseconds(side, way, microseconds):
-    assert RECORDED.small[side][way].median_ms > microseconds  # a thousand launches, in ms
-    assert "a launch from Python takes more than ten microseconds" in prose("18")
+@pytest.mark.parametrize("side", [16, 64])
+def test_a_launch_from_python_takes_about_ten_microseconds(side):
+    assert 7 < RECORDED.small[side][family.LOOP].median_ms < 13  # a thousand launches, in ms
+    assert "a launch from Python takes about ten microseconds" in prose("18")
 
 
 def test_a_graph_leaves_about_two_microseconds():
@@ -76,13 +76,49 @@ def test_a_graph_leaves_about_two_microseconds():
     assert blocks == (256 // 16) ** 2
 
 
-def test_fusing_gains_in_float32_and_loses_in_the_last_row():
-    for kind in ("f32 NN", "bf16 NN"):
-        rows = [row for row in ROWS if (row["member"], row["kind"]) == ("bias + GELU", kind)]
-        ratios = {tuple(row["shape"]): row["ms"]["cublas + CuPy kernel"] / row["ms"]["gemm"] for row in rows}
-        assert ratios[8192, 8192, 256] > ratios[4096, 4096, 512] > ratios[4096, 4096, 4096]
-        assert (ratios[4096, 4096, 4096] < 0.95) is (kind == "bf16 NN")
-        assert min(ratios.values()) > 1 or kind == "bf16 NN"
+def recorded_rows(member, kind):
+    """(shape) -> (what ours takes, what the rivals take, all ways), in ms."""
+    rows = [row for row in ROWS if (row["member"], row["kind"]) == (member, kind)]
+    return {
+        tuple(row["shape"]): (row["ms"][next(iter(row["launches"]))], [row["ms"][way] for way in rivals_of(row)],
+                              row["ms"]) for row in rows
+    }  # fmt: skip
+
+
+def test_fusing_pays_in_bfloat16_and_in_float32_at_k_256_alone():
+    fused_wins = {
+        kind: [shape for shape, (ours, _, ms) in recorded_rows("bias + GELU", kind).items()
+               if ours < ms["gemm + second kernel"]] for kind in ("f32 NN", "bf16 NN")
+    }  # fmt: skip
+    assert fused_wins["f32 NN"] == [(8192, 8192, 256)] and len(fused_wins["bf16 NN"]) == 6
+    (k,) = said("18", r"In float32 it does at K = (\d+) alone")
+    assert k == 256
+
+
+def test_fused_cublas_is_behind_in_five_float32_rows_alone():
+    for kind, behind in (("f32 NN", 5), ("bf16 NN", 0)):
+        rows = recorded_rows("bias + GELU", kind).values()
+        assert sum(ours < min(rivals) for ours, rivals, _ in rows) == behind
+        assert all(ms["cublasLt, one launch"] < ms["cublas + second kernel"] for *_, ms in rows) is (kind == "bf16 NN")
+    assert "cuBLAS is behind in five of six rows there" in prose("18")
+
+
+def test_an_epilogue_leaves_the_ladders_last_kernel():
+    kernels = {
+        row["member"]: row["launches"]["gemm"] for row in ROWS
+        if (row["kind"], row["shape"]) == ("f32 NN", [4096, 4096, 512])
+    }  # fmt: skip
+    assert kernels["single"].startswith("sgemm_persistent<") and kernels["bias + GELU"].startswith("gemm<FmaTile<")
+
+
+def test_conv2d_is_ahead_where_channels_are_few():
+    rows = recorded_rows("convolution", "f16")
+    channels = {ours < min(rivals): [] for ours, rivals, _ in rows.values()}
+    for (_, _, _, c, _, r), (ours, rivals, ms) in rows.items():
+        if r > 1:
+            channels[ours < 0.99 * min(rivals)].append(c)
+            assert ms["cublas alone"] < ours, "cuBLAS's product of the stored matrix"
+    assert max(channels[True]) < min(channels[False])
 
 
 def test_small_columns_have_hardly_a_number_left():
@@ -98,21 +134,26 @@ def test_the_rows_of_the_experts_are_those_of_the_picture():
     assert tuple(map(int, text.split(", "))) == ROWS_OF
 
 
-def test_the_layer_is_ahead_by_what_values_gain():
-    gained = {
-        ", ".join(names): sum(RECORDED.layer[name][family.RIVAL].median_ms - RECORDED.layer[name][family.OURS].median_ms
-                              for name in names) for names in family.comparable(RECORDED.layer)
-    }  # fmt: skip
-    assert gained["gate, up"] < -gained["Q, K, V"] < 0
-    assert 0 < gained[family.WHOLE] < gained["values"]
+def test_gate_and_up_cost_the_layer_its_lead():
     ratios = {row[0]: float(row[-1]) for row in family.layer_table().rows}
-    assert all(0.95 < ratios[name] < 1.05 for name in ("output", "down"))
+    assert ratios["gate, up"] < 1 < ratios["the same"] and ratios[family.WHOLE] < 1
+    assert all(0.9 < ratios[name] < 1 for name in ("output", "down"))
+    layer = RECORDED.layer
+    lost = sum(layer[name][family.OURS].median_ms - layer[name][family.RIVAL].median_ms for name in family.GATED)
+    assert layer[family.WHOLE][family.OURS].median_ms - lost < layer[family.WHOLE][family.RIVAL].median_ms
     roofs = {part.name: part.roof_ms(H200.peak_fp32_gflops / 1e3, H200.memory_gb_per_s) for part in parts(Sizes())}
-    shares = {name: roof / RECORDED.layer[name][family.OURS].median_ms for name, roof in roofs.items()}
-    assert all(0.4 < shares[name] < 0.6 for name in ("scores", "values", "gate", "up"))
+    shares = {name: roof / layer[name][family.OURS].median_ms for name, roof in roofs.items()}
+    assert all(0.4 < shares[name] < 0.6 for name in ("scores", "values"))
 
 
 def test_float32_beats_the_library_and_fewer_bits_do_not():
     ratios = {row[0]: float(row[4]) for row in n18.formats_table().rows}
     assert ratios["f32 NN"] > 1 and 0.9 < ratios["f64 NN"] < 1
     assert all(ratios[kind] < 0.7 for kind in ("bf16 NN", "f16 TN", "s8 NT", "e4m3 NT"))
+
+
+def test_more_is_lost_around_mma_sync_than_by_it():
+    for row in n18.formats_table().rows:
+        ours, rival, _, alone = (cell.replace("\u202f", "") for cell in row[2:])
+        if row[0] in ("bf16 NN", "f16 TN", "s8 NT"):
+            assert int(ours) - int(alone) > int(alone) - int(rival) > 0

@@ -168,3 +168,10 @@ def test_an_index_has_a_z_only_if_there_is_one():
 
 def test_a_text_that_is_cut_says_so():
     assert (theme.cut("abc", 3), theme.cut("abcd", 3)) == ("abc", "ab…")
+
+
+@pytest.mark.parametrize(
+    ("quartiles", "text"), [((95, 100, 114), "100"), ((5800, 9000, 12163), "5\u202f800 to 12\u202f163")]
+)
+def test_times_that_scatter_are_shown_by_their_quartiles(quartiles, text):
+    assert theme.median(*quartiles) == text

@@ -55,7 +55,8 @@ def test_other_formats_stand_beside_cublas_of_their_kind():
     for row in rows:
         if row["member"] == "batch":
             row["ms"] = {}  # another member of the family with the same name and shape
-    alone = {"f16": 2 * 68.7e12, "bf16": 1e15, "s8": 1e15, "e4m3": 68.7e12}
+    rates = {"f16": 2 * 68.7e12, "bf16": 1e15, "s8": 1e15, "e4m3": 68.7e12}
+    alone = {kind: {"rate": rate, "mhz": 1980} for kind, rate in rates.items()}
     lines = ladder.formats_table({"rows": rows, "mma_sync": alone}, "NVIDIA H200").splitlines()[2:]
     cells = [line.strip("| ").split(" | ") for line in lines]
     assert [line[0] for line in cells] == list(ladder.FORMATS.values())

@@ -24,45 +24,95 @@ SHUFFLE = r"__(?:shfl|ballot|any|all|match|reduce)\w*_sync\s*\(\s*(?:FULL|0x[fF]
 
 
 def explained(facts: Facts) -> str:
-    """The condition under which a barrier, or a shuffle that names all lanes, stands, or by which threads return before
-    it, so that only some of them come to it; "" if none does."""
-    for line, condition, body, returns in _conditions(facts.text):
+    """The condition under which a barrier, or a shuffle that names all lanes, stands, or by which threads return or
+    leave the loop before it, so that only some of them come to it; "" if none does.
+
+    It speaks of the block in which the launch went wrong, where that is known.
+    """
+    for line, condition, body, leaves in _conditions(facts.text):
         for what, pattern in (("a barrier of the block", BARRIER), ("a function that names all lanes", SHUFFLE)):
             if not re.search("|".join([pattern, *_calling(facts.text, pattern)]), body):
                 continue
-            holds = _holds(facts, condition)
-            if holds is None:
-                continue
-            size = len(holds) // 2 if pattern == BARRIER else WARP
-            parts = np.split(holds, range(size, len(holds), size))
-            first = next((part for part in parts if 0 < part.sum() < len(part)), None)
-            if first is not None:
-                unit, all_ = ("thread", "block") if pattern == BARRIER else ("lane", "warp")
-                some = f"{'' if first.sum() == 1 else 's'} {theme.runs(np.flatnonzero(first).tolist())}"
-                does = (
-                    f"{what[0].upper()}{what[1:]} comes behind `if ({condition}) return` in line {line}, by which "
-                    f"{unit}{some} of a {all_} have left"
-                    if returns
-                    else f"{what[0].upper()}{what[1:]} stands under `{condition}` in line {line}, which holds for "
-                    f"{unit}{some} of a {all_} and not for the others"
-                )
-                return (
-                    f"{does}: all of them must come to it, and what happens if they do not is not defined, even where "
-                    "it seems to work."
-                )
+            for block in _blocks(facts):
+                holds = _holds(facts, condition, block)
+                some = "" if holds is None else _some(holds, facts, pattern == BARRIER)
+                if some:
+                    of_block = f"{some} of block {_index(block)}"
+                    does = (
+                        f"{what[0].upper()}{what[1:]} comes behind `if ({condition}) {leaves}` in line {line}, by "
+                        f"which {of_block} have left{'' if leaves == 'return' else ' the round of the loop'}"
+                        if leaves
+                        else f"{what[0].upper()}{what[1:]} stands under `{condition}` in line {line}, which holds for "
+                        f"{of_block} and not for the others"
+                    )
+                    return (
+                        f"{does}: all of them must come to it, and what happens if they do not is not defined, even "
+                        "where it seems to work."
+                    )
     return ""
 
 
-def _conditions(text: str) -> Iterator[tuple[int, str, str, bool]]:
-    """(line, condition, what depends on it, whether that is because the others go on) of each if."""
+def _blocks(facts: Facts) -> list[tuple[int, ...]]:
+    """The block in which the launch went wrong; where that is not known the first one and the last."""
+    error, findings = facts.failure.error, facts.failure.report.findings
+    known = getattr(error, "block", None) or next((finding.block for finding in findings), None)
+    grid = (*facts.setup.grid, 1, 1)[:3]
+    return [known] if known else [(0, 0, 0), tuple(size - 1 for size in grid)]
+
+
+def _index(index: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, index if index[2] else index[:2]))})"
+
+
+def _some(holds: np.ndarray, facts: Facts, of_block: bool) -> str:
+    """'the threads with x = 0 to 4', 'lanes 0 to 15 of warp 2': those of a block's threads, or of one of its warps'
+    lanes, for which a condition holds; "" where it holds for all of them or for none."""
+    if of_block:
+        return _threads(holds, (*facts.setup.block, 1, 1)[:3]) if 0 < holds.sum() < len(holds) else ""
+    for warp, lanes in enumerate(np.split(holds, range(WARP, len(holds), WARP))):
+        if 0 < lanes.sum() < len(lanes):
+            numbers = np.flatnonzero(lanes).tolist()
+            return f"lane{'' if len(numbers) == 1 else 's'} {theme.runs(numbers)} of warp {warp}"
+    return ""
+
+
+def _threads(holds: np.ndarray, block: tuple[int, ...]) -> str:
+    """Threads of a block in words: by their axes where these tell them apart, else by their numbers."""
+    numbers = np.flatnonzero(holds).tolist()
+    sides = [axis for axis in range(3) if block[axis] > 1]
+    if len(sides) < 2:
+        return f"thread{'' if len(numbers) == 1 else 's'} {theme.runs(numbers)}"
+    index = unravel(np.arange(len(holds)), block)
+    for chosen, prefix in ((holds, "the threads with "), (~holds, "all threads but those with ")):
+        sets = [np.unique(index[axis][chosen]).tolist() for axis in sides]
+        if np.prod([len(some) for some in sets]) == chosen.sum():
+            words = [
+                f"{'xyz'[axis]} = {theme.runs(some)}"
+                for axis, some in zip(sides, sets, strict=True)
+                if len(some) < block[axis]
+            ]
+            return prefix + " and ".join(words)
+    return f"threads {theme.runs(numbers)}"
+
+
+def _conditions(text: str) -> Iterator[tuple[int, str, str, str]]:
+    """(line, condition, what depends on it, by which word the threads for which it holds leave, "" if by none) of each
+    if."""
     for match in re.finditer(r"\bif\s*\(", text):
         condition, rest = integers.bracketed(text[match.end() :])
         rest = rest.lstrip()
         body = integers.bracketed(rest[1:], "{}")[0] if rest.startswith("{") else rest.partition(";")[0] + ";"
         line, condition = text.count("\n", 0, match.start()) + 1, " ".join(condition.split())
-        yield line, condition, body, False
-        if re.match(r"\s*return\s*;", body):
-            yield line, condition, _rest_of_function(text, match.start()), True
+        yield line, condition, body, ""
+        if left := re.match(r"\s*(return|break|continue)\s*;", body):
+            rest = _rest_of_function if left[1] == "return" else _rest_of_loop
+            yield line, condition, rest(text, match.start()), left[1]
+
+
+def _rest_of_loop(text: str, begin: int) -> str:
+    """What follows a place, to the end of the innermost loop in whose body it stands."""
+    ends = [end for _, start, end, _ in integers.loops(text) if start <= begin < end]
+    return text[begin : min(ends, default=begin)]
 
 
 _LAMBDA = re.compile(r"\]\s*\([^()]*\)\s*(?:->\s*\w+\s*)?$")
@@ -94,14 +144,9 @@ def _calling(text: str, pattern: str) -> list[str]:
     return conditions
 
 
-def _holds(facts: Facts, condition: str) -> np.ndarray | None:
-    """Bool for each thread of the first and of the last block, None if the text does not say."""
-    grid, block = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
+def _holds(facts: Facts, condition: str, where: tuple[int, ...]) -> np.ndarray | None:
+    """Bool for each thread of a block, None if the text does not say."""
+    block = (*facts.setup.block, 1, 1)[:3]
     threads = unravel(np.arange(int(np.prod(block))), block)
-    conditions = []
-    for where in ((0, 0, 0), tuple(size - 1 for size in grid)):
-        value = integers.value(condition, facts.values(where, threads, first_round=True))
-        if value is None or np.ndim(value) == 0:
-            return None
-        conditions.append(np.asarray(value, bool))
-    return np.concatenate(conditions)
+    value = integers.value(condition, facts.values(where, threads, first_round=True))
+    return None if value is None or np.ndim(value) == 0 else np.asarray(value, bool)

@@ -54,18 +54,9 @@ def _loops(text: str) -> Iterator[Loop]:
         parts = inside.split(";")
         condition, step = (parts[1], parts[2]) if len(parts) == 3 else (inside, "")
         head = f"{match[1]} ({' '.join(inside.split())})"
-        yield Loop(text.count("\n", 0, match.start()) + 1, head, condition.strip(), step.strip(), _statement(behind))
-
-
-def _statement(text: str) -> str:
-    """The statement with which a text begins: to its ; or, with the heads before it, to the brace that ends it."""
-    rest = text.lstrip()
-    if rest.startswith("{"):
-        return "{" + integers.bracketed(rest[1:], "{}")[0] + "}"
-    if head := re.match(r"(?:for|if|while)\s*\(", rest):
-        inside, behind = integers.bracketed(rest[head.end() :])
-        return f"{head[0]}{inside}) {_statement(behind)}"
-    return rest.partition(";")[0] + ";"
+        yield Loop(
+            text.count("\n", 0, match.start()) + 1, head, condition.strip(), step.strip(), integers.statement(behind)
+        )
 
 
 def _of_all_elements(facts: Facts, loops: list[Loop]) -> str:

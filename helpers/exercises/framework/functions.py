@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import io
 import math
 from collections.abc import Callable, Sequence
@@ -84,6 +85,8 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
     if all(answer is None for answer in answers):
         if printed.getvalue():
             return Verdict(False, "Your function prints its answer and returns None: write return in place of print.")
+        if _computes(function):
+            return Verdict(False, "Your function computes, and returns None: it must end with return and the answer.")
         return Verdict(None, "Your function returns None. Write its body; it ends with return and the answer.")
     print(printed.getvalue(), end="")  # what the learner wants to see while looking for a mistake
     for case, answer in zip(cases, answers, strict=True):
@@ -99,6 +102,12 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
             does = f"returns {answer:.6g}" if _is_number(answer) else "ends with a division by zero"
             return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
     return Verdict(True, right)
+
+
+def _computes(function: Callable[..., Any]) -> bool:
+    """Whether a function sets a variable: then its body is more than the starter's."""
+    code = getattr(function, "__code__", None)
+    return code is not None and any(part.opname == "STORE_FAST" for part in dis.get_instructions(code))
 
 
 def explained(

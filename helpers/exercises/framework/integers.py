@@ -141,6 +141,17 @@ def loops(text: str) -> Iterator[tuple[int, int, int, str]]:
         yield text.count("\n", 0, match.start()) + 1, len(text) - len(rest), len(text) - len(behind), body
 
 
+def statement(text: str) -> str:
+    """The statement with which a text begins: to its ; or, with the heads before it, to the brace that ends it."""
+    rest = text.lstrip()
+    if rest.startswith("{"):
+        return "{" + bracketed(rest[1:], "{}")[0] + "}"
+    if head := re.match(r"(?:for|if|while)\s*\(", rest):
+        inside, behind = bracketed(rest[head.end() :])
+        return f"{head[0]}{inside}) {statement(behind)}"
+    return rest.partition(";")[0] + ";"
+
+
 def bracketed(text: str, pair: str = "()") -> tuple[str, str]:
     """What stands inside of the brackets that were just opened, and what follows them."""
     depth = 1

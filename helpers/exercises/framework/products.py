@@ -82,11 +82,12 @@ OF_A = (
             "inside the tile.", lambda p: (p.row - p.y + p.in_tile, p.k - p.in_tile + p.y)),
     Pattern("The column in which A is read follows y, where it must follow x: x runs along A's k.",
             lambda p: (p.row, p.k - p.in_tile + p.y)),
-    Pattern("Every tile of A is the first one: k0 is missing in A's column.", lambda p: (p.row, p.in_tile)),
+    Pattern("Every tile of A is the first one: the column that is loaded does not move on from tile to tile.",
+            lambda p: (p.row, p.in_tile)),
     Pattern("Every block takes its tile of A from the first rows: the row at which the block's tile begins is missing.",
             lambda p: (p.y, p.k)),
     Pattern("Every block takes its tile of A from the first rows, and each time the first one: the block's first row "
-            "and k0 are both missing.", lambda p: (p.y, p.in_tile)),
+            "and the column at which the tile along k begins are both missing.", lambda p: (p.y, p.in_tile)),
     Pattern("A is read one k too far: at k + 1.", lambda p: _linear(p.row * p.K + p.k + 1, p.K)),
     Pattern("A is read one row too far: in row + 1.", lambda p: (p.row + 1, p.k)),
     Pattern("All rows of a thread's patch hold what belongs to its first one: a row does not move inside the patch.",
@@ -113,12 +114,13 @@ OF_B = (
             "places inside the tile.", lambda p: (p.k - p.in_tile + p.x, p.col - p.x + p.in_tile)),
     Pattern("The row in which B is read follows x, where it must follow y: y runs along B's k.",
             lambda p: (p.k - p.in_tile + p.x, p.col)),
-    Pattern("Every tile of B is the first one: k0 is missing in B's row.", lambda p: (p.in_tile, p.col)),
+    Pattern("Every tile of B is the first one: the row that is loaded does not move on from tile to tile.",
+            lambda p: (p.in_tile, p.col)),
     Pattern("Every block takes its tile of B from the first columns: the column at which the block's tile begins is "
             "missing.", lambda p: (p.k, p.x)),
     Pattern("Every block takes its tile of B from the first columns, and each time the first one: the block's first "
-            "column and k0 are both missing.", lambda p: (p.in_tile, p.x)),
-    Pattern("B is read at k0 + k * N + col, as if k0 were a column: k0 is a row of B, (k0 + k) * N + col.",
+            "column and the row at which the tile along k begins are both missing.", lambda p: (p.in_tile, p.x)),
+    Pattern("The k at which a tile begins is added to B's column: it is a row of B, and must be multiplied by N, too.",
             lambda p: _linear(p.k - p.in_tile + p.in_tile * p.N + p.col, p.N)),
     Pattern("B is read one k too far: in row k + 1.", lambda p: (p.k + 1, p.col)),
     Pattern("B is read one column too far: in column col + 1.", lambda p: _linear(p.k * p.N + p.col + 1, p.N)),
@@ -151,7 +153,10 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
         return
     if not probe.count[written].any():
         if K > 1 and not probe.with_beta.any():
-            yield "No product is in the sums that are stored: nothing is added, or the sum begins again after that."
+            yield (
+                "No product is in the sums that are stored: nothing is added, what is multiplied is 0, or the sum "
+                "begins again after that."
+            )
         return
     degrees = probe.degrees
     for name, other, degree in (("A", "B", degrees[0]), ("B", "A", degrees[1])):
@@ -246,9 +251,9 @@ def _difference(wrong: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> str:
     if (rows[wrong] == col[wrong]).all() and (cols[wrong] == row[wrong]).all():
         return "In all of C, rows and columns trade places."
     if (rows[wrong] == row[wrong]).all():
-        return "Here all rows are right; it is a column that is not, of what is loaded, read or stored."
+        return "All wrong elements hold the sum of their own row and of another column than their own."
     if (cols[wrong] == col[wrong]).all():
-        return "Here all columns are right; it is a row that is not, of what is loaded, read or stored."
+        return "All wrong elements hold the sum of their own column and of another row than their own."
     return "What a thread loads or reads, and where it stores, are not of the same row and column."
 
 

@@ -11,9 +11,13 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import combinations
 from os.path import commonprefix
 
+from helpers.pictures import theme
+
 PROVEN = "the kernel is right."  # the end of every sentence
+REACHED = "the goal is reached."  # the end where the kernel is right already
 MOST = 16  # candidates that are compiled and launched
 AFTER = 4  # lines behind those that race, in which a barrier may belong
 NEAR, MOST_LINES = 0.6, 3  # how alike lines are that are compared, and how many are changed together
@@ -34,21 +38,26 @@ def explained(
     passes: Callable[[str], bool],
     towards: Collection[str] | None = None,
     racing: Collection[int] = (),
+    computes: Callable[[str], bool] = lambda source: False,
 ) -> str:
     """The sentence of the first candidate that passes, "" if none does.
 
-    passes: whether a source is right in all cases, and reaches the goals.  towards: only candidates that have these
+    passes: whether a source is right in all cases, and reaches the goals.  computes: whether it is right, whatever it
+    reaches: where several lines had to be changed together, the one that is wrong is told from those that only cost
+    time.  towards: only candidates that have these
     lines of the solution.  racing: the lines that race for shared memory, between which a barrier may be missing.
     """
-    tried = {source}
+    tried = {source: ""}
     for sentence, lines in _candidates(source.splitlines(), solution, towards, racing):
         changed = "\n".join([*lines, ""])
         if len(tried) > MOST:
             break
         if changed not in tried:
-            tried.add(changed)
             if passes(changed):
-                return sentence
+                several = sum((Counter(lines) - Counter(source.splitlines())).values()) > 1
+                single = (said for text, said in tried.items() if said and several and computes(text))
+                return next(single, sentence)
+            tried[changed] = sentence
     return ""
 
 
@@ -87,8 +96,11 @@ def _as_in_the_solution(
     lines: list[str], foreign: list[int], solution: Collection[str]
 ) -> Iterator[tuple[str, list[str]]]:
     """A line that is nearly one of the solution's, made that one; then all such lines together."""
-    mine = {_code(line) for line in lines}
-    missing = [line for line in solution if _code(line) and _code(line) not in mine]
+    mine, missing = Counter(map(_code, lines)), []
+    for line in solution:
+        mine[_code(line)] -= 1
+        if _code(line) and mine[_code(line)] < 0:
+            missing.append(line)
     pairs = []
     for number in foreign:
         near = difflib.get_close_matches(lines[number - 1], missing, n=1, cutoff=NEAR)
@@ -98,15 +110,16 @@ def _as_in_the_solution(
                 _sentence(number, lines[number - 1], near[0]),
                 [*lines[: number - 1], near[0], *lines[number:]],
             )
-    if 1 < len(pairs) <= MOST_LINES:
-        changed = dict(pairs)
-        parts = [_fragments(lines[number - 1], other) for number, other in pairs]
-        said = " and ".join(f"`{other}` for `{mine}`" for mine, other in parts)
-        numbers = " and ".join(str(number) for number, _ in pairs)
-        yield (
-            f"With {said} in lines {numbers} {PROVEN}",
-            [changed.get(number, line) for number, line in enumerate(lines, 1)],
-        )
+    for count in range(2, min(len(pairs), MOST_LINES) + 1):
+        for chosen in combinations(pairs, count):
+            changed = dict(chosen)
+            parts = dict.fromkeys(_fragments(lines[number - 1], other) for number, other in chosen)
+            said = " and ".join(f"`{other}` for `{mine}`" for mine, other in parts)
+            numbers = theme.runs(list(changed))
+            yield (
+                f"With {said} in lines {numbers} {PROVEN}",
+                [changed.get(number, line) for number, line in enumerate(lines, 1)],
+            )
 
 
 def _one_line_more(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:

@@ -176,8 +176,8 @@ def _sum_of_elements(i: Inputs) -> np.ndarray:
 
 
 PRODUCTS: tuple[Slip, ...] = (
-    Slip("nothing_added", "The product is missing: nothing is added to the sum, or the sum is set back to 0, or it "
-         "is not stored.",
+    Slip("nothing_added", "The product is missing: nothing is added to the sum, or what is multiplied is 0, or the sum "
+         "is set back to 0, or it is not stored.",
          lambda i: np.zeros((i.M, i.N))),
     Slip("last_k_missing", "The last product, k = K − 1, is missing: the loop over k ends one step too early.",
          _some_k(lambda i, k: k < i.K - 1)),

@@ -17,7 +17,8 @@ COMPARED = "== compares, and the result is thrown away; = assigns."
 # A part of a condition, and what may stand in any place, with why it cannot be meant. {1} and so on are groups.
 _CONDITIONS = (
     (re.compile(r"[(\s]*(\w+)\s*=(?!=)\s*([\w.]+)[)\s]*"),
-     "= assigns, == compares: the condition sets {1} to {2}, and then asks whether that is 0."),
+     "= assigns: the condition sets {1} to {2}, and holds where that is not 0. == asks whether two numbers are equal, "
+     "!= whether they differ."),
     (re.compile(r"[(\s]*[\w.]+\s*<=?\s*[\w.]+\s*<=?\s*[\w.]+[)\s]*"),
      "C++ compares in turns: the first comparison gives 0 or 1, and that is compared with what follows. Write two "
      "conditions and && between them."),
@@ -63,6 +64,9 @@ def explanation(source: str) -> str:
     return (
         _in_conditions(text)
         or _two_axes(text)
+        or _zero_last(text)
+        or _zero_inside(text)
+        or _scaled_each_round(text)
         or _one_by_one(text)
         or _thrown_away(text)
         or _of_its_own(text)
@@ -121,13 +125,79 @@ _INDEX = (
 
 
 def _two_axes(text: str) -> str:
-    """An index of the launch that is made of two axes."""
-    for pattern in _INDEX:
-        for match in re.finditer(pattern, text):
-            if len({match["a"], match["b"], match["c"]}) > 1:
+    """An index of the launch that is made of two axes, and the axis that no other index is made of."""
+    indices = [match for pattern in _INDEX for match in re.finditer(pattern, text)]
+    axes = [{match["a"], match["b"], match["c"]} for match in indices]
+    taken = set().union(*(some for some in axes if len(some) == 1))
+    for match, mixed in zip(indices, axes, strict=True):
+        if len(mixed) > 1:
+            left = sorted({"x", "y"} - taken)
+            due = f", {_whole_index(left[0])}" if len(left) == 1 else ""
+            return (
+                f"Line {_line(text, match)} has {' '.join(match[0].split())}: x and y are mixed. An index is made of "
+                f"one axis{due}."
+            )
+    return ""
+
+
+def _whole_index(axis: str) -> str:
+    return f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}"
+
+
+_ELEMENT = r"\w+(?:\[(?:[^][]|\[[^][]*\])*\])+"
+_ZERO = r"0(?:\.0*)?[fF]?"
+_STORED_THEN_ZERO = re.compile(
+    rf"(?:\bif\s*\((?P<condition>[^;{{}}]*)\)\s*)?(?P<element>{_ELEMENT})\s*=(?!=)(?P<value>[^;]*);"
+    rf"\s*(?P<zero>(?P=element)\s*=\s*{_ZERO}\s*;)"
+)
+
+
+def _zero_last(text: str) -> str:
+    """An element that is stored, and set to 0 by the statement behind that."""
+    for match in _STORED_THEN_ZERO.finditer(text):
+        if re.search(r"\w", match["value"]) and not re.fullmatch(rf"\s*{_ZERO}\s*", match["value"]):
+            stored, zeroed = (text.count("\n", 0, match.start(part)) + 1 for part in ("element", "zero"))
+            return (
+                f"Line {zeroed} sets {match['element']} to 0, over what line {stored} has stored there. The 0 comes "
+                "first, and then, where there is an element, the element."
+            )
+    return ""
+
+
+_INSIDE_IS_ZERO = re.compile(rf"(?P<condition>[^;=?{{}}]*<[^;=?{{}}]*)\?\s*{_ZERO}\s*:\s*(?P<element>{_ELEMENT})\s*;")
+
+
+def _zero_inside(text: str) -> str:
+    """A conditional expression that takes 0 where the indices are below their sizes, and the element elsewhere."""
+    sizes = "|".join(re.findall(r"\bint\s+(\w+)\s*(?=[,)])", text)) or r"\b\B"
+    for match in _INSIDE_IS_ZERO.finditer(text):
+        condition = " ".join(match["condition"].split())
+        if all(re.fullmatch(rf"[^<>=!|]*<\s*(?:{sizes})\s*", part) for part in condition.strip("() ").split("&&")):
+            line = text.count("\n", 0, match.start("element")) + 1
+            return (
+                f"Line {line} takes 0 where `{condition}` holds, and reads {match['element']} where it does not: what "
+                "stands behind ? is taken where the condition holds, what stands behind : elsewhere."
+            )
+    return ""
+
+
+def _scaled_each_round(text: str) -> str:
+    """A sum that is multiplied by alpha or beta in every round of a loop in which it grows."""
+    scalars = re.findall(r"\bfloat\s+(\w+)\s*(?=[,)])", text)
+    for loop in re.finditer(r"\bfor\s*\(", text):
+        rest = integers.bracketed(text[loop.end() :])[1].lstrip()
+        body = integers.statement(rest)
+        for scaled in re.finditer(r"(?<![\w.\]])(\w+)\s*\*=\s*(\w+)\s*;", body):
+            name, scalar = scaled[1], scaled[2]
+            if (
+                scalar in scalars
+                and re.search(rf"(?<![\w.]){name}\s*\+=", body)
+                and not re.search(rf"\b(?:float|double)\s+{name}\b", body)
+            ):
+                line = text.count("\n", 0, len(text) - len(rest) + scaled.start()) + 1
                 return (
-                    f"Line {_line(text, match)} has {' '.join(match[0].split())}: x and y are mixed. An index is made "
-                    "of one axis, blockIdx.y * blockDim.y + threadIdx.y."
+                    f"Line {line} multiplies {name} by {scalar} in every round of the loop of line {_line(text, loop)}"
+                    ": what earlier rounds have added is multiplied again each time. It belongs behind the loop."
                 )
     return ""
 
@@ -137,9 +207,17 @@ def _one_by_one(text: str) -> str:
     for loop in re.finditer(
         r"\bfor\s*\(\s*int\s+(\w+)\s*=\s*0\s*;([^;]*);\s*(?:\+\+\1|\1\+\+|\1\s*\+=\s*1)\s*\)", text
     ):
-        name, body = loop[1], integers.bracketed(text[loop.end() :].lstrip()[1:], "{}")[0]
-        begins = re.search(rf"[\[(+]\s*{name}\s*\+\s*(?:threadIdx\.)?[xy]\b", body)
-        if "__syncthreads" in body and begins and not re.search(rf"\b{name}\s*\*|\*\s*{name}\b", body):
+        name, body = loop[1], integers.statement(text[loop.end() :])
+        begins = re.search(rf"[\[(+]\s*({name}\s*\+\s*(?:threadIdx\.)?[xy])\b(?!\s*\*)", body)
+        elsewhere = re.search(rf"\b{name}\s*\*\s*\w+|\w+\s*\*\s*{name}\b", body)
+        if "__syncthreads" in body and begins and elsewhere:
+            at = len(text) - len(text[loop.end() :].lstrip())
+            lines = [text.count("\n", 0, at + part.start()) + 1 for part in (elsewhere, begins)]
+            return (
+                f"In line {lines[0]} {name} counts tiles, `{elsewhere[0]}`, and in line {lines[1]} `{begins[1]}` takes "
+                f"it for the k at which a tile begins: that is {name} times the tile's depth."
+            )
+        if "__syncthreads" in body and begins:
             why = (
                 f"{name} counts tiles, and is used as the k at which a tile begins: that is {name} times its depth."
                 if "/" in loop[2]
@@ -178,12 +256,14 @@ def _one_too_far(text: str) -> str | None:
         for array, sizes in integers.arrays(text):
             declared = [_size(part, names) for part in re.findall(r"\[([^][]+)\]", sizes)]
             for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
-                for index, size in zip(re.findall(r"\[([^][]+)\]", used), declared, strict=False):
+                indices = re.findall(r"\[([^][]+)\]", used)
+                for at, (index, size) in enumerate(zip(indices, declared, strict=False)):
                     if index.strip() == loop[1] and size == last:
                         line = text.count("\n", 0, loop.start()) + 1
+                        what = ("element", "column", "row", "tile")[min(len(declared) - at, 3) if declared[1:] else 0]
                         return (
                             f"Line {line} has {' '.join(loop[0].split())}.\nWhy: {loop[1]} goes up to {last}, and "
-                            f"{array}{sizes} has no element {last} there: the first one is 0. Write <, not <=."
+                            f"{array}{sizes} has no {what} {last}: {what}s are counted from 0. Write <, not <=."
                         )
     return None
 
@@ -227,7 +307,9 @@ def _of_its_own(text: str) -> str:
         r"(?m)^(?!.*\b(?:__shared__|extern|__device__)\b)[ \t]*float\s+(\w+)\s*\[[^\]]*\].*;", text
     ):
         name, line = declared[1], text.count("\n", 0, declared.start()) + 1
-        for stored in re.finditer(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
+        pointers = re.findall(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{re.escape(name)}\b", text)
+        called = "|".join(map(re.escape, (name, *pointers)))
+        for stored in re.finditer(rf"\b(?:{called})\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
             part, two = (integers.value(stored[1], _in_loops(text, stored.start(), names)) for names in threads)
             if part is not None and two is not None and part != two:
                 return (

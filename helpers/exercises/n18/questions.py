@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from gpusim import devices
 from gpusim.devices import FLOAT_BYTES
@@ -19,7 +21,7 @@ from helpers.pictures.operands.explorer import picture_of
 from helpers.pictures.operands.facts import Member, Moved, moved
 from helpers.pictures.scales import model
 from helpers.pictures.tables import Table, not_recorded
-from helpers.recordings.measurement import recorded_on
+from helpers.recordings.measurement import Timing, recorded_on
 
 PRODUCTS = "products"  # the suite of every kind of product beside cuBLAS
 FAMILY, SMALL, THOUSAND = "family", 64, 1000  # the suite of many small products, their side, how many
@@ -79,26 +81,26 @@ def predict_turned() -> Prediction:
 
 
 @cache
-def _small() -> dict[str, float]:
-    """way -> recorded ms of the thousand products of SMALL³."""
+def _small() -> dict[str, Timing]:
+    """way -> the recorded time of the thousand products of SMALL³."""
     rows = recordings.raw(devices.DEFAULT.name, FAMILY)["small"]
-    return next({way: time[0] for way, time in row["times"].items()} for row in rows if row["side"] == SMALL)
+    return next({way: Timing(*time) for way, time in row["times"].items()} for row in rows if row["side"] == SMALL)
 
 
 def predict_loop() -> Prediction:
     """How much longer a loop of launches takes than one launch, as recorded."""
     times = _small()
-    factor = times["a loop"] / times["one launch"]
-    each = 1e3 * times["a loop"] / THOUSAND
+    loop, alone = times["a loop"], times["one launch"].median_ms
+    factor = loop.median_ms / alone
+    each = theme.median(*(1e3 * ms / THOUSAND for ms in (loop.lower_ms, loop.median_ms, loop.upper_ms)), digits=1)
     bounds = {"about as long": 0.0, "about 10 times": 5.0, "more than 100 times": 100.0, "more than 1000 times": 1000.0}
     answer = max((bound for bound in bounds if bounds[bound] < factor), key=bounds.__getitem__)
     reasons = {
         "about as long": "So it would be if a launch took no time, and if one product filled the GPU.",
-        "about 10 times": "A launch from Python takes longer than that: about ten millionths of a second, a thousand "
+        "about 10 times": f"A launch from Python takes longer than that: {each} millionths of a second, a thousand "
         "times.",
-        "more than 100 times": f"A launch from Python takes {theme.number(each)} µs, and a thousand products in one "
-        f"launch take {theme.number(1e3 * times['one launch'])} µs. So the GPU waits for the next launch nearly all "
-        "the time.",
+        "more than 100 times": f"A launch from Python takes {each} µs, and a thousand products in one launch take "
+        f"{theme.number(1e3 * alone)} µs. So the GPU waits for the next launch nearly all the time.",
         "more than 1000 times": "So it would be if one product took as long as a thousand.",
     }
     return predict(
@@ -225,25 +227,32 @@ def _recorded() -> tuple[list[dict], str]:
     return content["rows"], recorded_on(content["provenance"]["gpu"])
 
 
-def _table(member: str, heads: tuple[str, ...], names: tuple[str, ...], caption: str, kinds: tuple[str, ...]) -> Table:
-    """The recorded rows of a member, with the µs of these launches. names: ours, then its rival."""
+def _table(member: str, heads: tuple[str, ...], ways: tuple[str, ...], caption: str, kinds: tuple[str, ...]) -> Table:
+    """The recorded rows of a member, with the µs of these ways, ours first, and the best of the rivals over ours."""
     try:
         rows, label = _recorded()
     except recordings.NoRecording:
         return not_recorded(heads)
     lines = []
     for row in rows:
-        if row["member"] == member and row["kind"] in kinds and all(name in row["ms"] for name in names):
-            times = [row["ms"][name] for name in names]
-            cells = (theme.thousands(1e3 * time, 1) for time in times)
-            lines.append((row["kind"], " × ".join(map(str, row["shape"])), *cells, f"{times[1] / times[0]:.2f}"))
+        if row["member"] == member and row["kind"] in kinds:
+            times = row["ms"]
+            cells = (theme.thousands(1e3 * times[way], 1) if way in times else "–" for way in ways)
+            ratio = min(times[way] for way in rivals_of(row)) / times[ways[0]]
+            lines.append((row["kind"], " × ".join(map(str, row["shape"])), *cells, f"{ratio:.2f}"))
     return Table(heads, tuple(lines), f"{caption} ({label}); above 1 ours is faster", words=frozenset({0, 1}))
 
 
+def rivals_of(row: Mapping[str, Any]) -> list[str]:
+    """The ways of a recorded row that do all of its work and are not ours."""
+    return [way for way in row["ms"] if way not in row["launches"] and way not in row.get("controls", ())]
+
+
 def fused_table() -> Table:
-    """Bias and GELU in the product's epilogue beside cuBLAS and a second kernel."""
-    heads = ("operands", "M × N × K", "one kernel, µs", "cuBLAS + CuPy kernel, µs", "ratio")
-    return _table("bias + GELU", heads, ("gemm", "cublas + CuPy kernel"), "bias and GELU", ("f32 NN", "bf16 NN"))
+    """Bias and GELU in the product's epilogue beside cuBLASLt's own, and beside a second kernel."""
+    heads = ("operands", "M × N × K", "gemm, fused, µs", "cuBLASLt, fused", "cuBLAS + kernel", "gemm + kernel", "ratio")
+    ways = ("gemm", "cublasLt, one launch", "cublas + second kernel", "gemm + second kernel")
+    return _table("bias + GELU", heads, ways, "bias and GELU; ratio: the faster of cuBLAS's two", ("f32 NN", "bf16 NN"))
 
 
 def grouped_table() -> Table:
@@ -254,8 +263,9 @@ def grouped_table() -> Table:
 
 def convolution_table() -> Table:
     """Convolutions without the matrix of patches beside those with it."""
-    heads = ("operands", "images × H × W × C × N × R", "conv2d, µs", "patches + cuBLAS, µs", "ratio")
-    return _table("convolution", heads, ("conv2d", "im2col + cublas"), "convolutions", ("f16",))
+    heads = ("operands", "images × H × W × C × N × R", "conv2d, µs", "patches + cuBLAS", "cuBLAS alone", "ratio")
+    ways = ("conv2d", "patches + cublas", "cublas alone")
+    return _table("convolution", heads, ways, "convolutions", ("f16",))
 
 
 def formats_table() -> Table:
@@ -273,7 +283,7 @@ def formats_table() -> Table:
                 rival = next(library for library in ("cublas", "cublasLt") if library in row["ms"])
                 ours, theirs = row["ms"]["gemm"], row["ms"][rival]
                 at_most = alone.get(kind.split()[0])
-                least = theme.thousands(1e6 * row["work"] / at_most) if at_most else "–"
+                least = theme.thousands(1e6 * row["work"] / at_most["rate"]) if at_most else "–"
                 times = (theme.thousands(1e3 * ms) for ms in (ours, theirs))
                 lines.append((kind, name, *times, f"{theirs / ours:.2f}", least))
     return Table(heads, tuple(lines), f"M = N = K = {LARGE} ({label}); above 1 ours is faster", words=frozenset({0, 1}))

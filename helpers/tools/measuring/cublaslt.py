@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import byref, c_float, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
@@ -22,7 +22,8 @@ Launch = Callable[..., None]  # (M, N, K, alpha, A, B, beta, C)
 
 COMPUTE_32F, REAL_32F = 68, 0  # CUBLAS_COMPUTE_32F: no TF32; CUDA_R_32F
 REAL_8F_E4M3 = 28  # CUDA_R_8F_E4M3
-TRANSPOSE_A, TRANSPOSED = 3, 1  # CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T
+TRANSPOSE_A, EPILOGUE, BIAS_POINTER = 3, 7, 8  # CUBLASLT_MATMUL_DESC_TRANSA, …
+TRANSPOSED, GELU_BIAS = 1, 36  # CUBLAS_OP_T, CUBLASLT_EPILOGUE_GELU_BIAS
 MAX_WORKSPACE_BYTES = 1  # CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
 WORKSPACE_BYTES = 32 * 2**20
 MOST = 64  # algorithms to ask for
@@ -119,13 +120,27 @@ def algorithms_of_eight_bits(M: int, N: int, K: int) -> Iterator[list[Launch]]:
     That is the one order in which cuBLASLt takes 8-bit floats. Both scales are 1.
     """
     layouts = [_layout(K, N, K, REAL_8F_E4M3), _layout(K, M, K, REAL_8F_E4M3), _layout(N, M, N)]
-    with _algorithms(M, N, K, layouts, transposed=True) as accepted:
+    with _algorithms(M, N, K, layouts, {TRANSPOSE_A: c_int(TRANSPOSED)}) as accepted:
         yield accepted
 
 
 @contextlib.contextmanager
-def _algorithms(M: int, N: int, K: int, layouts: list[c_void_p], transposed: bool = False) -> Iterator[list[Launch]]:
-    with _product(M, N, K, layouts, transposed) as product:
+def algorithms_with_bias_and_gelu(M: int, N: int, K: int, type_: int, bias: Any) -> Iterator[list[Launch]]:
+    """The same for C = GELU(A·B + bias) in one launch, A and B of one cudaDataType_t, C and bias in FP32.
+
+    A bias of cuBLASLt has a number for each row of its C, which is a column of ours. Its GELU is the one by tanh.
+    """
+    layouts = [_layout(N, K, N, type_), _layout(K, M, K, type_), _layout(N, M, N)]
+    attributes = {EPILOGUE: c_int(GELU_BIAS), BIAS_POINTER: c_void_p(bias.data.ptr)}
+    with _algorithms(M, N, K, layouts, attributes) as accepted:
+        yield accepted
+
+
+@contextlib.contextmanager
+def _algorithms(
+    M: int, N: int, K: int, layouts: list[c_void_p], attributes: Mapping[int, Any] | None = None
+) -> Iterator[list[Launch]]:
+    with _product(M, N, K, layouts, attributes) as product:
         yield [product.launch_of(result.algorithm) for result in product.named()]
 
 
@@ -205,16 +220,18 @@ class _Product:
 
 
 @contextlib.contextmanager
-def _product(M: int, N: int, K: int, layouts: list[c_void_p], transposed: bool = False) -> Iterator[_Product]:
-    """layouts: of B, A and C, column-major.  transposed: whether B lies in the other order than A and C."""
+def _product(
+    M: int, N: int, K: int, layouts: list[c_void_p], attributes: Mapping[int, Any] | None = None
+) -> Iterator[_Product]:
+    """layouts: of B, A and C, column-major.  attributes: of the operation, by cublasLtMatmulDescAttributes_t."""
     import cupy
 
     handle, operation, preference = c_void_p(), c_void_p(), c_void_p()
     _call("cublasLtCreate", byref(handle))
     _call("cublasLtMatmulDescCreate", byref(operation), c_int(COMPUTE_32F), c_int(REAL_32F))
-    if transposed:
-        attribute = byref(c_int(TRANSPOSED)), c_size_t(4)
-        _call("cublasLtMatmulDescSetAttribute", operation, c_int(TRANSPOSE_A), *attribute)
+    for attribute, value in (attributes or {}).items():
+        size = c_size_t(ctypes.sizeof(value))
+        _call("cublasLtMatmulDescSetAttribute", operation, c_int(attribute), byref(value), size)
     _call("cublasLtMatmulPreferenceCreate", byref(preference))
     try:
         workspace = cupy.empty(WORKSPACE_BYTES, "uint8")

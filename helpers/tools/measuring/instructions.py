@@ -5,11 +5,15 @@ Needs a GPU.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 
 BLOCK, TURNS, OPERANDS = 256, 20_000, 4096  # threads on each SM; times that all products are repeated; random words
+SUSTAINED_S = 0.5  # until clock and power have settled, and while they are read
 ROWS, COLS = 4, 8  # operands of 16 rows and of 8 columns that a warp has in registers
-KINDS = {"bf16": 16, "f16": 16, "s8": 32, "e4m3": 32}  # k of one product
+KINDS = {"bf16": 16, "f16": 16, "tf32": 8, "s8": 32, "e4m3": 32}  # k of one product
 FORM = (
     "mma.sync.aligned.m16n8k{k}.row.col.{sums}.{kind}.{kind}.{sums} "
     "{{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, %3}};"
@@ -45,17 +49,43 @@ def source_of(kind: str) -> str:
     return SOURCE.format(ROWS=ROWS, COLS=COLS, form=form, sum=sum_, c=constraint)
 
 
-def rates() -> dict[str, float]:
-    """Format -> operations a second of all SMs, at the clock that the GPU keeps under this load."""
+@dataclass(frozen=True)
+class Rate:
+    """Operations a second of all SMs, and the clock and power at which they were reached."""
+
+    rate: float
+    mhz: int
+    watts: float
+
+
+def words(kind: str, seed: int = 1) -> np.ndarray:
+    """OPERANDS words of random numbers from -1 to 1, or of any 8 bits: the power of a product depends on its bits."""
+    chance = np.random.default_rng(seed)
+    if kind == "s8":
+        return chance.integers(0, 2**32, OPERANDS, dtype=np.uint32)
+    numbers = chance.uniform(-1, 1, 4 * OPERANDS).astype(np.float32)
+    if kind == "tf32":
+        return numbers[:OPERANDS].view(np.uint32)
+    if kind == "f16":
+        return numbers[: 2 * OPERANDS].astype(np.float16).view(np.uint32)
+    if kind == "bf16":
+        return (numbers[: 2 * OPERANDS].view(np.uint32) >> 16).astype(np.uint16).view(np.uint32)
+    return (chance.integers(0, 256, 4 * OPERANDS).astype(np.uint8) & 0xBF).view(np.uint32)  # E4M3 below 2, no NaN
+
+
+def rates() -> dict[str, Rate]:
+    """Format -> what it reaches, each by itself, at the clock that the GPU keeps under this load."""
     import cupy
 
-    from helpers.measure.timing import interleave
+    from helpers.measure.timing import sustained
 
-    sms = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    drawn = cupy.random.default_rng(1).integers(0, 2**31, OPERANDS).astype(np.uint32) & np.uint32(0x3F3F3F3F)  # no NaN
-    never = cupy.zeros(1, np.uint32)
-    kernels = [cupy.RawKernel(source_of(kind), "multiply", options=("-std=c++17",)) for kind in KINDS]
-    launches = [lambda kernel=kernel: kernel((sms,), (BLOCK,), (drawn, np.int32(TURNS), never)) for kernel in kernels]
-    ms = np.median(interleave(launches, 0.3, 0.06), axis=0)
-    work = {kind: 2.0 * 16 * 8 * k * ROWS * COLS * TURNS * (BLOCK // 32) * sms for kind, k in KINDS.items()}
-    return {kind: work[kind] / time * 1e3 for kind, time in zip(KINDS, ms, strict=True)}
+    sms, never = cupy.cuda.Device().attributes["MultiProcessorCount"], cupy.zeros(1, np.uint32)
+    reached = {}
+    for kind, depth in KINDS.items():
+        kernel = cupy.RawKernel(source_of(kind), "multiply", options=("-std=c++17",))
+        launch = partial(kernel, (sms,), (BLOCK,), (cupy.asarray(words(kind)), np.int32(TURNS), never))
+        ms, mhz, watts = sustained(launch, SUSTAINED_S)
+        work = 2.0 * 16 * 8 * depth * ROWS * COLS * TURNS * (BLOCK // 32) * sms
+        reached[kind] = Rate(work / ms * 1e3, mhz, watts)
+        print(f"mma.sync {kind}: {reached[kind].rate / 1e12:.0f} TFLOPS at {mhz} MHz and {watts:.0f} W", flush=True)
+    return reached

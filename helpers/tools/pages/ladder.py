@@ -125,7 +125,7 @@ def formats_table(recording: Mapping[str, Any], gpu: str) -> str:
             speed, theirs = (row["work"] / ms / 1e9 for ms in (row["ms"][ours], rival))
             cells += [thousands(speed, 1), thousands(theirs, 1)]
         format_ = kind.split()[0]
-        alone = recording["mma_sync"].get(format_)
+        alone = recording["mma_sync"].get(format_, {}).get("rate")
         peak = peaks.of(devices.get(gpu)).tflops[PEAKS[format_]]
         lines.append(
             f"| {title} | {kind} | {' | '.join(cells)} | {speed / theirs:.0%} | "

@@ -14,13 +14,14 @@ from typing import Any
 
 from gpusim import devices
 from helpers import peaks, recordings
+from helpers.exercises.n18.questions import rivals_of
 from helpers.measure import geometric_mean
 from helpers.tools.pages.markers import Markers, command_line
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = Path("notebooks") / "cublas.md"
 MARKERS = Markers("products", "make picture")
-PEAKS = {"f32": "FP32", "f64": "FP64", "f16": "FP16", "bf16": "BF16", "s8": "INT8", "e4m3": "FP8"}
+PEAKS = {"f32": "FP32", "tf32": "TF32", "f64": "FP64", "f16": "FP16", "bf16": "BF16", "s8": "INT8", "e4m3": "FP8"}
 MEMBERS = {
     "single": "one product",
     "batch": "a batch",
@@ -32,7 +33,8 @@ MEMBERS = {
 
 
 def table(recording: Mapping[str, Any]) -> str:
-    """A row for each member and format: all shapes beside the first rival, the lowest, and the nearest to the roof."""
+    """A row for each member and format: all shapes beside the fastest rival, the lowest, and the nearest to the
+    roof."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in recording["rows"]:
         groups.setdefault((row["member"], row["kind"]), []).append(row)
@@ -47,11 +49,14 @@ def table(recording: Mapping[str, Any]) -> str:
 
 def _line(member: str, kind: str, rows: Sequence[Mapping[str, Any]], device: devices.Device) -> str:
     ours = next(iter(rows[0]["launches"]))
-    rival = next((name for name in rows[0]["ms"] if name not in rows[0]["launches"]), None)
-    if rival is None:
+    rivals = dict.fromkeys(rival for row in rows for rival in rivals_of(row))
+    if not all(map(rivals_of, rows)):
         raise ValueError(f"{member} {kind} was recorded without a rival; record it again")
-    ratios = {" × ".join(map(str, row["shape"])): row["ms"][rival] / row["ms"][ours] for row in rows}
-    beside = rival.replace("im2col", "patches")  # as notebook 18 calls their matrix
+    ratios = {
+        " × ".join(map(str, row["shape"])): min(row["ms"][rival] for rival in rivals_of(row)) / row["ms"][ours]
+        for row in rows
+    }
+    beside = " or ".join(rivals)
     lowest = min(ratios, key=ratios.__getitem__)
     fastest = max(row["work"] / row["ms"][ours] for row in rows) / 1e9
     nearest = max(_roof_ms(row, kind, device) / row["ms"][ours] for row in rows)
@@ -71,12 +76,17 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
     """What the page says. Raises NoRecording."""
     recording = recordings.raw(gpu, "products")
     cublas = recording["provenance"]["cublas"]
-    alone = ", ".join(f"{PEAKS[kind]} {rate / 1e12:.0f}" for kind, rate in recording["mma_sync"].items())
+    alone = ", ".join(
+        f"{PEAKS[kind]} {reached['rate'] / 1e12:.0f} ({reached['mhz']} MHz)"
+        for kind, reached in recording["mma_sync"].items()
+    )
     return (
         f"Recorded on an {gpu}, beside cuBLAS {cublas}, in turns and with a cold L2. A ratio above 1 is faster than\n"
-        "cuBLAS; N and T are op of A and B. The roof is the least time that NVIDIA's peak and bandwidth allow.\n"
-        f"`mma.sync` alone, between registers, reached in TFLOPS: {alone}. The H200 makes half of FP8 before it\n"
-        "multiplies.\n\n" + table(recording)
+        "cuBLAS, or than the faster of two ways to ask it; N and T are op of A and B. The roof is the least time that\n"
+        "NVIDIA's peak and bandwidth allow. cuDNN, the library for convolutions, was not measured.\n"
+        "`mma.sync` alone, between registers, reached in TFLOPS, at the clock that it settles at:\n"
+        f"{alone}.\n"
+        "The H200 makes halves of FP8 before it multiplies.\n\n" + table(recording)
     )
 
 

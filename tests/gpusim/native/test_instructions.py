@@ -8,14 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpusim.arithmetic import tensor_core
 from gpusim.arithmetic.float32 import NAN
 from gpusim.compiler import sass
 from gpusim.engine import compiled, machine_layout
 from gpusim.isa import decoded
 from gpusim.isa.ptx.rows import PREDICATES
 from gpusim.isa.sass import opcodes
-from gpusim.isa.sass.decoding import matrix
 from gpusim.isa.sass.operands import Code, Operands
 
 RECORDED = Path(__file__).parents[1] / "goldens" / "system_sm_90.json"
@@ -139,13 +137,6 @@ def test_lanes_outside_of_the_mask_keep_what_they_hold(text):
             assert int(bits[number]) == (int(all_bits[number]) & mask) | (int(start[number]) & ~mask & 0xFFFFFFFF), text
 
 
-def test_a_nan_is_the_one_that_gpus_answer():
-    compiled = Compiled(parsed("FADD R0, R2, R8"))
-    infinite = np.full(32, 0x7F800000, np.uint32)
-    rows, _ = compiled.run({"R2": infinite, "R8": infinite | np.uint32(1 << 31)}, {}, {})
-    assert (rows[0] == NAN.view(np.uint32)).all()
-
-
 SPECIAL_FUNCTIONS = {"rcp": "RCP", "rsqrt": "RSQ", "sqrt": "SQRT", "ex2": "EX2", "lg2": "LG2", "sin": "SIN",
                      "cos": "COS", "tanh": "TANH"}  # fmt: skip
 
@@ -174,42 +165,3 @@ def test_every_decoded_operation_is_one_of_the_c_program():
         - {"ordered load", "ordered store", "ordered atomic"}
     )
     assert not unused
-
-
-MATRICES = ["HMMA.16816.F32", "HMMA.16816.F16", "HMMA.1688.F32", "HMMA.1688.F16", "HMMA.16816.F32.BF16",
-            "HMMA.1688.F32.BF16", "HMMA.1688.F32.TF32", "HMMA.1684.F32.TF32", "IMMA.8816.S8.S8", "IMMA.16816.U8.S8",
-            "IMMA.16832.S8.U8.SAT", "IMMA.16832.U8.U8", "DMMA.8x8x4", "DMMA.16x8x4", "DMMA.16x8x8",
-            "IMMA.8832.S4.U4", "IMMA.16864.S4.S4.SAT", "BMMA.88128.AND.POPC", "BMMA.168256.AND.POPC",
-            "HMMA.SP.16816.F32", "HMMA.SP.16816.F16", "HMMA.SP.16832.F32.BF16", "HMMA.SP.16832.F16",
-            "HMMA.SP.1688.F32.TF32", "HMMA.SP.16816.F32.TF32", "IMMA.SP.16832.S8.U8", "IMMA.SP.16864.U8.S8.SAT",
-            "IMMA.SP.16864.S4.U4", "IMMA.SP.168128.U4.S4.SAT"]  # fmt: skip
-
-
-@pytest.mark.parametrize("opcode", MATRICES)
-def test_matrices_are_multiplied_as_by_the_rule(opcode):
-    random = np.random.default_rng(sum(map(ord, opcode)))
-    sparse = "SP" in opcode
-    selector = sum(map(ord, opcode)) % 2 if sparse else 0
-    statement = parsed(f"{opcode} R0, R8, R16, R20" + f", R24, {selector:#x}" * sparse)
-    compiled, form = Compiled(statement), matrix.form_of(statement)
-    addition = tensor_core.terms_at_once("sm_90", form)
-    counts = (form.a_registers, form.b_registers, form.c_registers)
-    for turn in range(60):
-        values = registers(random, [f"R{k}" for k in range(28)])
-        if turn % 3:  # numbers of a like size, which are not lost in one another
-            small = 1 if opcode.endswith("TF32") or turn % 3 == 1 else 0
-            for name in values:
-                numbers = random.standard_normal(64).astype(np.float16).view(np.uint32)
-                wide = random.standard_normal(32).astype(np.float32)
-                halves = int(name[1:]) >= 20 and form.result == "f32" or small
-                values[name] = wide.view(np.uint32) if halves else numbers
-        if turn % 10 == 9:  # zeros of both signs
-            values = {name: bits & np.uint32(0x80008000) for name, bits in values.items()}
-        parts = [
-            [values[f"R{first + k}"] for k in range(count)] for first, count in zip((8, 16, 20), counts, strict=True)
-        ]
-        with np.errstate(all="ignore"):
-            expected = tensor_core.multiply(form, *parts, addition, [values["R24"]] * sparse, selector)
-        rows, _ = compiled.run(values, {}, {})
-        for k, value in enumerate(expected):
-            assert rows[k].tolist() == value.view(np.uint32).tolist(), (turn, k)

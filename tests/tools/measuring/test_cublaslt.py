@@ -10,14 +10,16 @@ import pytest
 from helpers.tools.measuring import cublaslt
 
 OFFERED, REFUSED = 0, 15  # states of an algorithm that the heuristic names
+EPILOGUE, BIAS_POINTER, GELU_BIAS = 7, 8, 36  # as cublasLt.h has them
 
 
 class FakeLibrary:
     """cuBLASLt on the host's memory: it remembers its calls, and multiplies column by column as documented."""
 
     def __init__(self, states=(OFFERED, REFUSED, OFFERED), heuristic=0):
-        self.calls, self.states, self.heuristic, self.layouts = [], states, heuristic, {}
+        self.calls, self.states, self.heuristic, self.layouts, self.attributes = [], states, heuristic, {}, {}
         self.answers = {
+            "cublasLtMatmulDescSetAttribute": self.set,
             "cublasLtMatrixLayoutCreate": self.lay_out,
             "cublasLtMatmulAlgoGetHeuristic": self.offer,
             "cublasLtMatmul": self.multiply,
@@ -35,6 +37,11 @@ class FakeLibrary:
         self.layouts[handle._obj.value] = (rows.value, columns.value, distance.value)
         return 0
 
+    def set(self, operation, attribute, value, size):
+        assert ctypes.sizeof(value._obj) == size.value
+        self.attributes[attribute.value] = value._obj.value
+        return 0
+
     def offer(self, handle, operation, a, b, c, d, preference, most, results, count):
         for result, state in zip(results, self.states, strict=False):
             result.state, result.algorithm[0] = state, 7
@@ -50,6 +57,11 @@ class FakeLibrary:
 
         assert algorithm._obj[0] == 7 and C.value == D.value
         matrix(C, c)[...] = alpha._obj.value * (matrix(left, a) @ matrix(right, b)) + beta._obj.value * matrix(C, c)
+        if self.attributes.get(EPILOGUE) == GELU_BIAS:
+            rows = matrix(C, c)
+            bias = ctypes.cast(self.attributes[BIAS_POINTER], ctypes.POINTER(ctypes.c_float))
+            y = rows + np.ctypeslib.as_array(bias, (len(rows), 1))
+            rows[...] = 0.5 * y * (1 + np.tanh(np.sqrt(2 / np.pi) * (y + 0.044715 * y**3)))
         return 0
 
 
@@ -84,6 +96,15 @@ def test_each_offered_algorithm_multiplies_row_major_matrices(fake):
             assert np.allclose(output, expected)
     made = [name.removesuffix("Create") for name in fake.calls if name.endswith("Create")]
     assert sorted(made) == sorted(name.removesuffix("Destroy") for name in fake.calls if name.endswith("Destroy"))
+
+
+def test_bias_and_gelu_are_added_along_our_columns(fake):
+    rng = np.random.default_rng(0)
+    A, B, bias, C = (rng.random(shape, np.float32) for shape in ((3, 5), (5, 4), (4,), (3, 4)))
+    y = A.astype(np.float64) @ B + bias
+    with cublaslt.algorithms_with_bias_and_gelu(3, 4, 5, cublaslt.REAL_32F, OnHost(bias)) as launches:
+        launches[0](3, 4, 5, 1.0, OnHost(A), OnHost(B), 0.0, OnHost(C))
+    assert np.allclose(C, 0.5 * y * (1 + np.tanh(np.sqrt(2 / np.pi) * (y + 0.044715 * y**3))))
 
 
 def test_where_nothing_is_offered_there_is_no_launch(fake):

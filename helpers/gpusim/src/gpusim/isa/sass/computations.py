@@ -45,7 +45,7 @@ def computation(t: Operands, s: sass.Statement, decode: Decode) -> Computation:
     targets = _targets(t, decoder, decoded)
     rows = zip(decoded.source, decoded.counts, strict=True)
     known = t.parts
-    sources = tuple([known[place] if place in known else _parts(t, decoder, *place) for place in rows])
+    sources = tuple([known[row] if row in known else _parts(t, decoder, *row) for row in rows])
     result = Computation(decoded, sources, targets, _predicates(t, decoded), t.initial)
     t.read_now.update(result.reads)
     return result
