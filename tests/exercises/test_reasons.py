@@ -122,11 +122,9 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("scale", "+ threadIdx.x", "+ threadIdx.y", "this launch has threads and blocks along x alone"),
         ("naive", "k < K; ++k", "k > K; ++k", "The loop in line 9 is never entered: k begins at 0, and `k > K`"),
         ("naive", "sum += A", "sum + A", "and does nothing with it: sum stays what it was"),
-        ("naive", "float *A, const float *B, float *C", "float *A, float *B", "(int M, int N, int K, const float *A"),
         ("add_scaled", "C[index] = ", "float C = ", "Line 7 declares another C"),
         ("add_scaled", "if (index < N) C[index] = c * A[index]", "C[N] = c * A[N]", "`N` is 256 in every thread"),
         ("beta", "beta != 0.0f", "beta > 0.0f", "does not hold for beta = -0.5"),
-        ("rows_and_columns", "row < M && col < N", "row < N && col < M", "`row` counts the rows, and there are M of"),
         ("warp_numbers", "thread / 32", "threadIdx.x / 32 + threadIdx.y * blockDim.x / 32", "one by one"),
     ],
 )  # fmt: skip

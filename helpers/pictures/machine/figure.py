@@ -51,8 +51,10 @@ def machine_figure(data: Machine) -> theme.Figure:
     lanes = device.fp32_lanes_per_sm
     title = f"One of the {device.sms} SMs of an {device.short}, and what all of them share"
     far, near = (data.floats_per_cycle(data.memory(level)) for level in ("hbm", "shared"))
-    caption = f"While one float comes from main memory, {near / far:.0f} can come from shared memory, and multiply-adds could use "
-    caption += f"{2 * lanes / far:.0f}: so keep what you fetched ({data.source})."
+    caption = (
+        f"While one float comes from main memory, {near / far:.0f} can come from shared memory, and multiply-adds "
+    )
+    caption += f"could use {2 * lanes / far:.0f}: so keep what you fetched ({data.source})."
     drawn, axes = page.page(HEIGHT, title, caption, 2)
     with theme.style():
         places = (LANES, *reversed(PLACES))
