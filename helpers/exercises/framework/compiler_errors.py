@@ -172,6 +172,9 @@ def _of_a_declaration(text: str, name: str, use: int) -> str:
         where = f"behind its use in line {due}" if line == due else f"below line {due}, where it is used"
         return f"{name} is declared in line {line}, {where}: C++ reads from top to bottom. Declare it first."
     above = [part for part in declared if part.position < use]
+    if declared and not above:
+        line = _line(text, declared[0].position)
+        return f"{name} is declared in line {line} alone, inside of other braces, and is known there only."
     if not above or any(part.scope[0] < use < part.scope[1] for part in above):
         return ""
     last = above[-1]
@@ -456,11 +459,53 @@ _FLOAT4_BY_VALUE = _of_source(
 )
 
 
+def _said_line(match: re.Match[str], source: str) -> str:
+    return text_slips.without_comments(source).split("\n")[int(match[1]) - 1]
+
+
+def _pointer_without_star(match: re.Match[str], source: str) -> str:
+    """A float that is declared where a pointer is meant."""
+    declared = re.search(r"\bfloat\s+(\w+)\s*=\s*([^;]+);", _said_line(match, source))
+    if declared is None:
+        return ""
+    name, first = declared.groups()
+    return (
+        f"`{first.strip()}` is an address, and line {match[1]} declares {name} as a float. A pointer is declared with "
+        f"a star: float *{name} = {first.strip()};"
+    )
+
+
+def _float_for_pointer(match: re.Match[str], source: str) -> str:
+    """An element where its address is meant."""
+    declared = re.search(r"\*\s*(?:const\s+)?(\w+)\s*=\s*(\w+)\s*\[([^;]*)\]\s*;", _said_line(match, source))
+    if declared is None:
+        return ""
+    name, array, index = declared.groups()
+    return (
+        f"{array}[{index}] is a float, and {name} in line {match[1]} is a pointer: it takes the address of that float, "
+        f"&{array}[{index}], or {array} + {index}."
+    )
+
+
+def _extern_alone(match: re.Match[str], source: str) -> str:
+    """Memory that the launch gives, without the word that it is shared."""
+    declared = re.search(r"\bextern\s+(?!__shared__)(\w+)\s+(\w+)\s*\[\s*\]\s*;", _said_line(match, source))
+    if declared is None:
+        return ""
+    kind, name = declared.groups()
+    return f"Line {match[1]} lacks __shared__: what the launch gives is extern __shared__ {kind} {name}[];"
+
+
 # What the compiler says, and the sentence for a source about which it says that; "" where it does not follow.
 _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r'identifier "(\w+)" is undefined', _unknown_name),
     (r"\b(?:dim3|uint3)\b", _without_component),
     (r"return value type does not match", _returns_a_value),
+    (r':(\d+): error: a value of type "(?:const )?float \*" cannot be used to initialize an entity of type "float"',
+     _pointer_without_star),
+    (r':(\d+): error: a value of type "(?:const )?float" cannot be used to initialize an entity of type '
+     r'"(?:const )?float \*"', _float_for_pointer),
+    (r":(\d+): error: A namespace scope variable without memory space", _extern_alone),
     (r"must have integral", _no_integer),
     (r'has already been declared', _already_declared),
     (r'must have arithmetic|cannot be assigned to an entity of type "(?:const )?float \*"', _of_source(

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from gpusim import SharedNames
-from gpusim.devices import unravel
+from gpusim.compiler import CompileError
+from gpusim.devices import WARP, unravel
 from gpusim.errors import GLOBAL_RACE, SHARED_RACE, ArgumentError, KernelError, OutOfBounds, SimulatorError
 from helpers.exercises.framework import (
     contents,
@@ -209,8 +210,23 @@ def leaves_its_row(facts: Facts) -> str:
                 return (
                     f"In line {line}, {name}{''.join(f'[{part}]' for part in written)}: `{text}` is {int(index)} for "
                     f"thread "
-                    f"{_where(thread)}, but {declared} has {size} {what}."
+                    f"{_where(thread)}, but {declared} has {size} {what}.{_in_steps(facts, text, names)}"
                 )
+    return ""
+
+
+def _in_steps(facts: Facts, index: str, names: Mapping[str, Any]) -> str:
+    """That a loop of whose variable an index is made goes in steps that do not divide its end; "" if it does not."""
+    for loop in re.finditer(
+        r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=\s*0\s*;\s*\1\s*<\s*([^;]+);\s*\1\s*\+=\s*([^;)]+)\)", facts.text
+    ):
+        end, step = (integers.value(part, names) for part in loop.groups()[1:])
+        if re.search(rf"\b{loop[1]}\b", index) and None not in (end, step) and step and end % step:
+            line = facts.text.count("\n", 0, loop.start()) + 1
+            return (
+                f" The loop in line {line} goes in steps of {loop[3].strip()} = {int(step)}, and {loop[2].strip()} = "
+                f"{int(end)} is no multiple of it: its last round goes too far."
+            )
     return ""
 
 
@@ -406,10 +422,94 @@ def reads_another_element(facts: Facts) -> str:
         for (read,) in (access for access in facts.accesses(number, name) if number not in stores and len(access) == 1):
             values = [integers.value(text, facts.all_threads) for text in (read, stored)]
             if None not in [value if value is None else 0 for value in values] and not np.array_equal(*values):
-                return (
+                both = (
                     f"Line {number} reads {name}[{read}], and line {stores[0]} stores {name}[{stored}]: the old value "
                     "must be that of the element which the thread stores."
                 )
+                if _is_right_with(facts, {number: (f"{name}[{read}]", f"{name}[{stored}]")}):
+                    return both
+                if _is_right_with(facts, {stores[0]: (f"{name}[{stored}]", f"{name}[{read}]")}):
+                    return (
+                        f"{both} It is the store that has another one: with {name}[{read}] there the kernel is right."
+                    )
+                return both
+    return ""
+
+
+def _is_right_with(facts: Facts, changes: Mapping[int, tuple[str, str]], case: Any = None) -> bool:
+    """Whether the kernel is right in all cases, or in one, with other text in some lines."""
+    lines = facts.source.splitlines()
+    for number, (before, after) in changes.items():
+        lines[number - 1] = lines[number - 1].replace(before, after)
+    try:
+        kernel = simulated("\n".join([*lines, ""]), facts.problem.entry)
+    except (CompileError, SimulatorError):
+        return False
+    return all(trial.run(kernel, facts.problem, some).passed for some in ([case] if case else facts.problem.cases))
+
+
+def waits_for_a_warp(facts: Facts) -> str:
+    """A __syncwarp() where threads of several warps meet."""
+    for finding in facts.failure.report.findings:
+        if finding.kind != SHARED_RACE or finding.other_thread is None:
+            continue
+        size = (*facts.setup.block, 1, 1)[:3]
+        numbers = [
+            int(np.ravel_multi_index(thread[::-1], size[::-1])) // WARP
+            for thread in (finding.thread, finding.other_thread)
+        ]
+        for number, line in enumerate(facts.lines, 1):
+            call = re.search(r"__syncwarp\s*\([^()]*\)", line)
+            if (
+                call
+                and numbers[0] != numbers[1]
+                and _is_right_with(facts, {number: (call[0], "__syncthreads()")}, facts.failure.case)
+            ):
+                return (
+                    f"{call[0]} in line {number} waits for the lanes of one warp. Thread {_where(finding.thread)} is "
+                    f"in warp {numbers[0]} of its block, thread {_where(finding.other_thread)} in warp {numbers[1]}: "
+                    "only __syncthreads() waits for all warps."
+                )
+    return ""
+
+
+def left_out_at_first(facts: Facts) -> str:
+    """A barrier under a condition that does not hold in the first round of a loop."""
+    if not any(finding.kind == SHARED_RACE for finding in facts.failure.report.findings):
+        return ""
+    names = facts.values((0, 0, 0), (0, 0, 0), first_round=True)
+    for number, line in enumerate(facts.lines, 1):
+        under = re.search(r"\bif\s*\((.*)\)\s*__syncthreads\s*\(\s*\)\s*;", line)
+        holds = integers.value(under[1], names) if under else None
+        if under is None or holds is None or np.ndim(holds) or bool(holds):
+            continue
+        if _is_right_with(facts, {number: (under[0], "__syncthreads();")}, facts.failure.case):
+            return (
+                f"The barrier in line {number} stands under `{under[1]}`, which does not hold in the first round of "
+                f"the loop ({_known(under[1], names)}): there no thread waits."
+            )
+    return ""
+
+
+_POINTER_BEHIND = re.compile(r"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?(\w+)(?:\s*\+\s*|\[)(\d+)\]?\s*;")
+
+
+def overlaps(facts: Facts) -> str:
+    """A pointer into shared memory that begins before the array in front of it is over."""
+    for behind in _POINTER_BEHIND.finditer(facts.text):
+        second, room, begins = behind[1], behind[2], int(behind[3])
+        first = re.search(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{room}(?:\[0\])?\s*;", facts.text)
+        if first is None:
+            continue
+        for number in _store_lines(facts.lines, first[1]):
+            for (text,) in (access for access in facts.accesses(number, first[1]) if len(access) == 1):
+                index = integers.value(text, facts.all_threads)
+                if index is not None and int(np.max(index)) >= begins:
+                    line = facts.text.count("\n", 0, behind.start()) + 1
+                    return (
+                        f"In line {line} {second} begins {begins} floats behind {room}, and line {number} stores "
+                        f"{first[1]}[{text}] up to {first[1]}[{int(np.max(index))}] in this launch: the two overlap."
+                    )
     return ""
 
 
@@ -1130,9 +1230,9 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
 BY_TEXT: tuple[Detector, ...] = (
-    another_head, endless.explained, convergence.explained, axis_without_threads, two_axes, never_entered,
-    asks_less_of_a_scalar, one_element_by_one, same_in_every_block, of_another_block_size, not_the_launched_tile,
-    leaves_its_row, leaves_the_room, same_buffer, reads_another_element, not_sent_home,
+    another_head, endless.explained, convergence.explained, waits_for_a_warp, left_out_at_first, axis_without_threads,
+    two_axes, never_entered, asks_less_of_a_scalar, one_element_by_one, same_in_every_block, of_another_block_size,
+    not_the_launched_tile, leaves_its_row, leaves_the_room, overlaps, same_buffer, reads_another_element, not_sent_home,
     asked_too_late, one_for_all,
 )  # fmt: skip
 DETECTORS: tuple[Detector, ...] = (

@@ -334,7 +334,9 @@ def _of_its_own(text: str) -> str:
         r"(?m)^(?!.*\b(?:__shared__|extern|__device__)\b)[ \t]*float\s+(\w+)\s*\[[^\]]*\].*;", text
     ):
         name, line = declared[1], text.count("\n", 0, declared.start()) + 1
-        for stored in re.finditer(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
+        pointers = re.findall(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{re.escape(name)}\b", text)
+        called = "|".join(map(re.escape, (name, *pointers)))
+        for stored in re.finditer(rf"\b(?:{called})\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
             part, two = (integers.value(stored[1], _in_loops(text, stored.start(), names)) for names in threads)
             if part is not None and two is not None and part != two:
                 return (

@@ -295,6 +295,8 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
         name = _before_bracket(error)
         if name and (many := re.search(rf"\b{name}\s*((?:\[[^][]*\]\s*){{3,}})", error.echo or "")):
             return [f"    {name} is given {many[1].count('[')} indices here, and has fewer: look at its declaration."]
+        if name and not re.search(rf"\b{name}\s*\[(?:[^][]|\[[^][]*\])*\]\s*\[", error.echo or ""):
+            return [f"    {name} is a single number and has no index: look at its declaration."]
         return [
             f"    {name} points to the first of a line of numbers, and has one index: element (row, col) of rows that "
             f"are W numbers long is {name}[row * W + col]."

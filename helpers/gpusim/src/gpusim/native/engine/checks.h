@@ -43,8 +43,9 @@ void note_passed(Warp *warp);
 /* A cluster has passed its barrier: its blocks know what each of them knew. */
 void note_cluster(Cluster *cluster);
 
-/* The threads of a block have passed a barrier. */
-void note_barrier(Block *block, Results *results);
+/* The threads of a block have passed a barrier, or a phase of an mbarrier has ended, which is one for the race
+ * detector: the vector clocks advance, and the barrier is counted. */
+void end_phase(Block *block);
 
 /* An instruction is about to be executed by the lanes of `mask` while registers hold uninitialised values. */
 void follow_held(Warp *warp, const Instruction *i, uint32_t mask);
