@@ -628,7 +628,7 @@ def _along(facts: Facts, text: str, due: str) -> str:
 
     if moves(other[axis]) and not moves(axis):
         what = "rows" if due == "y" else "columns"
-        return f" It is made of {other[axis]}, and this launch has {axis} along the {what}."
+        return f" It is made of {other[axis]}, and in this launch {axis} counts the {what}."
     return ""
 
 
@@ -1048,7 +1048,7 @@ def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
         return ((f"!({condition})", "it sends home the threads that have an element, and lets the others go on"),)
     if leaves and outside:
         joined = condition.replace("&&", "||")
-        return (joined, "one of the two is enough: ||"), (re.sub(r">(?!=)", ">=", condition), equal)
+        return (joined, "one of the two is enough to have no element: ||"), (re.sub(r">(?!=)", ">=", condition), equal)
     if not leaves and inside:
         return (condition.replace("||", "&&"), "both must hold: &&"), (condition.replace("<=", "<"), equal)
     return ()

@@ -166,12 +166,27 @@ def _as_in_the_solution(
         for chosen in combinations(pairs, count):
             changed = dict(chosen)
             parts = dict.fromkeys(_fragments(lines[number - 1], other) for number, other in chosen)
-            said = " and ".join(f"`{other}` for `{mine}`" for mine, other in parts)
-            numbers = theme.runs(list(changed))
+            said = f"With {' and '.join(f'`{other}` for `{mine}`' for mine, other in parts)}"
+            if names := _exchanged([(lines[number - 1], other) for number, other in chosen]):
+                said = f"{names} have changed places: with the one for the other"
             yield (
-                f"With {said} in lines {numbers} {PROVEN}",
+                f"{said} in lines {theme.runs(list(changed))} {PROVEN}",
                 [changed.get(number, line) for number, line in enumerate(lines, 1)],
             )
+
+
+_NAMED = re.compile(r"\s*(?:const\s+)?int\s+(\w+)\s*=\s*(.*?)\s*;")
+
+
+def _exchanged(pairs: list[tuple[str, str]]) -> str:
+    """'row and col' of lines that declare the same names by the same expressions, each by another's."""
+    named = [[_NAMED.match(line) for line in pair] for pair in pairs]
+    if not all(all(matches) for matches in named):
+        return ""
+    mine, due = ({match[1]: _code(match[2]) for match in side} for side in zip(*named, strict=True))  # type: ignore[index]
+    if mine == due or mine.keys() != due.keys() or sorted(mine.values()) != sorted(due.values()):
+        return ""
+    return " and ".join(mine)
 
 
 def _one_line_more(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
