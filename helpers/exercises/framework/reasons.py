@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim import SharedNames
+import gpusim
 from gpusim.compiler import CompileError
 from gpusim.devices import WARP, unravel
 from gpusim.errors import GLOBAL_RACE, SHARED_RACE, ArgumentError, KernelError, OutOfBounds, SimulatorError
@@ -414,7 +414,7 @@ def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
     """(elements, dimensions): what the threads of a block access of an array in shared memory. Stores are only those
     that put something new there: what a line reads of the array and stores again was there before."""
     kernel = facts.examination.kernel
-    arrays = SharedNames(kernel.pointers.shared_arrays, {}, kernel.compiled.source, kernel.name)  # type: ignore[union-attr]
+    arrays = gpusim.SharedNames(kernel.pointers.shared_arrays, {}, kernel.compiled.source, kernel.name)  # type: ignore[union-attr]
     launch = trial.record(kernel, facts.problem.prepare(facts.failure.case), blocks=(block,)).launches[-1]  # type: ignore[arg-type]
     touched: dict[str, dict[int, set]] = {"ld": {}, "st": {}}  # op -> line -> elements
     for trace in launch.traces:
