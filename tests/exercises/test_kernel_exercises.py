@@ -13,7 +13,7 @@ import pytest
 
 from gpusim.native import NoLibrary
 from helpers import exercises, plan, run
-from helpers.exercises.framework import marked, on_gpu, problems, progress, speed, trial
+from helpers.exercises.framework import marked, on_gpu, problems, speed, trial
 from helpers.exercises.framework.exercise import KernelExercise
 from helpers.exercises.framework.functions import FunctionExercise
 from helpers.exercises.framework.problems import Case
@@ -22,11 +22,6 @@ BETA = exercises.get("beta")
 BARRIERS = exercises.get("barriers")
 SUM = "float sum = 0.0f;"
 STORE = "C[row * N + col] = alpha"
-
-
-@pytest.fixture(autouse=True)
-def no_progress_of_the_user(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 @pytest.fixture

@@ -5,14 +5,7 @@ import re
 import pytest
 
 from helpers.exercises import n00
-from helpers.exercises.framework import progress
 from helpers.exercises.n00 import SCALE
-
-
-@pytest.fixture(autouse=True)
-def no_progress_of_the_user(monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, "off")
-
 
 RIGHT = SCALE.solved
 

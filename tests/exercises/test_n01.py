@@ -3,13 +3,7 @@
 import pytest
 
 from helpers.exercises import n01
-from helpers.exercises.framework import progress
 from helpers.exercises.framework.functions import answers_of
-
-
-@pytest.fixture(autouse=True)
-def no_progress_of_the_user(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 def test_predictions_are_answered_by_counting():

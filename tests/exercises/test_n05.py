@@ -8,7 +8,6 @@ import pytest
 from gpusim.occupancy import occupancy
 from helpers import course
 from helpers.exercises import n05
-from helpers.exercises.framework import progress
 from helpers.exercises.framework.functions import answers_of
 from helpers.exercises.n05 import (
     BLOCKS_THAT_FIT,
@@ -19,11 +18,6 @@ from helpers.exercises.n05 import (
 )
 from helpers.pictures.occupancy.facts import resources_of
 from tests.notebooks.support import said
-
-
-@pytest.fixture(autouse=True)
-def no_progress_of_the_user(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 def test_a_published_kernel_fits_once_on_an_a6000():

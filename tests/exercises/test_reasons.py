@@ -1,5 +1,7 @@
 """A reason is proven by the text or by what a kernel does on matrices that say where each number comes from."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -117,6 +119,13 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("one_atomic", "atomicAdd(total", "*total = atomicAdd(total", "returns what was there before"),
         ("beta", "alpha * sum + beta * old", "alpha * sum + beta * sum", "C becomes alpha * sum + beta * sum"),
         ("two_tiles", "As[y][k]", "As[y][k + half * T]", "`k + half * T` is 16 for thread (0, 15)"),
+        ("scale", "+ threadIdx.x", "+ threadIdx.y", "this launch has threads and blocks along x alone"),
+        ("naive", "k < K; ++k", "k > K; ++k", "The loop in line 9 is never entered: k begins at 0, and `k > K`"),
+        ("naive", "sum += A", "sum + A", "and does nothing with it: sum stays what it was"),
+        ("add_scaled", "C[index] = ", "float C = ", "Line 7 declares another C"),
+        ("add_scaled", "if (index < N) C[index] = c * A[index]", "C[N] = c * A[N]", "`N` is 256 in every thread"),
+        ("beta", "beta != 0.0f", "beta > 0.0f", "does not hold for beta = -0.5"),
+        ("warp_numbers", "thread / 32", "threadIdx.x / 32 + threadIdx.y * blockDim.x / 32", "one by one"),
     ],
 )  # fmt: skip
 def test_a_likely_slip_gets_its_own_reason(name, before, after, reason):
@@ -124,6 +133,33 @@ def test_a_likely_slip_gets_its_own_reason(name, before, after, reason):
     assert before in exercise.solved
     verdict = exercise.check(exercise.solved.replace(before, after))
     assert verdict.passed is False and reason in verdict.sentence, verdict.sentence
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        "float old = C[row * N + col];\n    if (beta == 0.0f) old = 0.0f;",
+        "float old = 0.0f;\n    if (!isnan(C[row * N + col])) old = C[row * N + col];",
+    ],
+)
+def test_the_old_c_is_not_read_where_beta_is_0(old):
+    beta = exercises.get("beta")
+    before = "float old = 0.0f;\n    if (beta != 0.0f) old = C[row * N + col];"
+    verdict = beta.check(beta.solved.replace(before, old))
+    assert not verdict.passed and re.search(r"With beta = 0, line \d+ reads the old C", verdict.sentence)
+
+
+def test_what_several_blocks_store_is_not_drawn_as_right():
+    caption = exercises.get("flat_block").check().picture.caption
+    assert "128 of them are stored by several threads" in caption and caption.startswith("320 of 384")
+
+
+def test_names_that_changed_places_are_said_to_have():
+    naive = exercises.get("naive")
+    rows = "const int row = blockIdx.x * blockDim.x + threadIdx.x", "int row = blockIdx.y * blockDim.y + threadIdx.y"
+    cols = "const int col = blockIdx.y * blockDim.y + threadIdx.y", "int col = blockIdx.x * blockDim.x + threadIdx.x"
+    sentence = naive.check(naive.solved.replace(*rows).replace(*cols)).sentence
+    assert "in this launch x counts the rows" in sentence and "row and col have changed places" in sentence
 
 
 def test_a_right_kernel_that_loads_in_many_sectors_is_remarked():

@@ -57,12 +57,12 @@ def test_whole_blocks_are_what_the_blank_promises():
 def test_the_launch_in_two_dimensions_is_counted_as_printed():
     launch = course.kernel("naive").launch(256, 256, 128).in_blocks(16, 16)
     blocks, warps = launch.grid[0] * launch.grid[1], launch.threads // 32
-    a100 = devices.get("A100 80GB")
-    sms = blocks * launch.threads // a100.threads_per_sm
-    assert said("02", r"An SM of an A100 holds (\d+) threads") == (a100.threads_per_sm,)
-    (cell,) = (cell for cell in cells("02") if "a100.threads_per_sm" in cell.source)
+    h200 = devices.get("NVIDIA H200")
+    sms = blocks * launch.threads // h200.threads_per_sm
+    assert said("02", r"An SM of the H200 holds (\d+) threads") == (h200.threads_per_sm,)
+    (cell,) = (cell for cell in cells("02") if "h200.threads_per_sm" in cell.source)
     printed = f"grid (16, 16): {blocks} blocks of {warps} warps, {blocks * warps} warps, {blocks * 256} threads\n"
-    assert cell.outputs[0].text == printed + f"They fill {sms} of the {a100.sms} SMs of an A100-SXM4-80GB.\n"
+    assert cell.outputs[0].text == printed + f"They fill {sms} of the {h200.sms} SMs of an H200.\n"
     assert (blocks, warps, blocks * warps, blocks * 256, sms) == (256, 8, 2048, 65536, 32)
 
 

@@ -26,11 +26,11 @@ def artist(figure: theme.Figure, label: str):
     [
         (
             strip(STRAIGHT),
-            "2\u00a0blocks of 4\u00a0threads are 8\u00a0threads for 6\u00a0elements: 2\u00a0threads wrote nothing.",
+            "2\u00a0blocks of 4\u00a0threads, 8\u00a0threads for 6\u00a0elements: 2\u00a0threads wrote nothing.",
         ),
         (
             strip(STRAIGHT[:4], blocks=1),
-            "1\u00a0block of 4\u00a0threads are 4\u00a0threads for 6\u00a0elements: 2\u00a0elements were not written.",
+            "1\u00a0block of 4\u00a0threads, 4\u00a0threads for 6\u00a0elements: 2\u00a0elements were not written.",
         ),
         (strip(STRAIGHT[:4], blocks=1, count=4), "every thread wrote one element, and every element was written."),
         (strip([(n, n % 4) for n in range(8)], count=4), "4\u00a0elements got 2 writes each."),

@@ -112,7 +112,7 @@ def test_small_multiples_show_the_distance_from_lane_to_lane(tall):
 
 def test_doubly_computed_elements_are_not_laid_to_the_grid():
     shown = exercises.get("warp_place").show()
-    assert "No thread computes 4\u202f096" in shown.caption and "grid too small" not in shown.caption
+    assert "No thread computes 2\u202f048" in shown.caption and "grid too small" not in shown.caption
 
 
 def test_no_border_is_drawn_over_the_name_of_a_block():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
@@ -100,11 +100,11 @@ def judged(
         if answer == DIVIDED_BY_ZERO or _is_number(answer):
             continue
         if isinstance(answer, Raised):
-            return Verdict(False, f"{case.words}: your function ends with {answer}.")
+            return Verdict(False, f"{case.words}: your function ends with {answer}.{_of_keys(answer, case)}")
         return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
     for case, answer in zip(cases, answers, strict=True):
         if not _same(answer, case.expected):
-            known = probed(function) or explained(answers, cases, mistakes, of=case)
+            known = probed(function) or explained(answers, cases, mistakes, of=case) or _rounded(answers, cases)
             because = "".join(f"\nWhy: {why}" for why in known) or f" {case.help}".rstrip()
             does = f"returns {answer:.6g}" if _is_number(answer) else "ends with a division by zero"
             return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
@@ -115,6 +115,22 @@ def _computes(function: Callable[..., Any]) -> bool:
     """Whether a function sets a variable of its own, or looks something up."""
     code = getattr(function, "__code__", None)
     return code is not None and (code.co_nlocals > len(signature(function).parameters) or bool(code.co_names))
+
+
+def _of_keys(answer: Raised, case: Case) -> str:
+    """What goes over a dict in place of its numbers, where a text is added to a number."""
+    if "'int' and 'str'" in answer.message and any(isinstance(argument, Mapping) for argument in case.arguments):
+        return "\nWhy: a loop over a dict, and its sum, take its keys, which are text here: .values() are its numbers."
+    return ""
+
+
+def _rounded(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
+    """That all answers are right up to so many digits; () if they are not."""
+    for digits in range(5):
+        if all(_same(answer, round(case.expected, digits)) for answer, case in zip(answers, cases, strict=True)):
+            figures = f"{digits} digit{'' if digits == 1 else 's'}" if digits else "whole numbers"
+            return (f"Your function rounds to {figures}. Return the number as it is.",)
+    return ()
 
 
 def explained(

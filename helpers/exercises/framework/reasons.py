@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim import SharedNames
+import gpusim
 from gpusim.compiler import CompileError
 from gpusim.devices import WARP, unravel
 from gpusim.errors import GLOBAL_RACE, SHARED_RACE, ArgumentError, KernelError, OutOfBounds, SimulatorError
@@ -44,6 +44,7 @@ Detector = Callable[["Facts"], str | tuple[str, ...]]
 _SUBSCRIPTS = r"((?:\[(?:[^][]|\[[^][]*\])*\])+)"  # with brackets in them, one level deep
 _PART = re.compile(r"\[((?:[^][]|\[[^][]*\])*)\]")
 _OUTSIDE = re.compile(r"index (-?\d+) of (\w+)")
+COPY_AT_END = "ends with an asynchronous copy under way"  # a finding that leaves the numbers as they are
 MOST_THREADS = 1 << 18  # of a launch whose indices are all computed
 
 
@@ -340,7 +341,25 @@ def not_a_multiple(facts: Facts) -> str:
                 f"In line {error.line}, {name}{''.join(f'[{part}]' for part in written)}: `{written[-1]}` is {index} "
                 f"for thread {_where(error.thread)}, and {taken} {elements} at once begin at a multiple of {taken}."
             )
-    return ""
+    return "" if in_shared else _unaligned_row(facts, name, index, taken)
+
+
+def _unaligned_row(facts: Facts, name: str, index: int, taken: int) -> str:
+    """That the row of a matrix, in which an access is one of whole groups, begins where no wide access may."""
+    matrix = facts.parameters.get(name)
+    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or not isinstance(facts.problem, Gemm):
+        return ""
+    (row, column), width = divmod(index, matrix.shape[1]), matrix.shape[1]
+    sizes = {"A": "K", "B": "N", "C": "N"}
+    pointers = (name for name, given in facts.parameters.items() if isinstance(given, np.ndarray))
+    letters = dict(zip(pointers, sizes, strict=False))
+    if column % taken or width % taken == 0 or name not in letters or facts.problem.column_major:
+        return ""
+    size, byte = sizes[letters[name]], row * width * matrix.itemsize
+    return (
+        f"The rows of {name} have {size} = {width} floats, so that row {row} begins at byte {byte}, which is no "
+        f"multiple of {taken * matrix.itemsize}. Only where {size} is a multiple of {taken} do all rows begin at one."
+    )
 
 
 def no_barrier_in_loop(facts: Facts) -> str:
@@ -395,7 +414,7 @@ def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
     """(elements, dimensions): what the threads of a block access of an array in shared memory. Stores are only those
     that put something new there: what a line reads of the array and stores again was there before."""
     kernel = facts.examination.kernel
-    arrays = SharedNames(kernel.pointers.shared_arrays, {}, kernel.compiled.source, kernel.name)  # type: ignore[union-attr]
+    arrays = gpusim.SharedNames(kernel.pointers.shared_arrays, {}, kernel.compiled.source, kernel.name)  # type: ignore[union-attr]
     launch = trial.record(kernel, facts.problem.prepare(facts.failure.case), blocks=(block,)).launches[-1]  # type: ignore[arg-type]
     touched: dict[str, dict[int, set]] = {"ld": {}, "st": {}}  # op -> line -> elements
     for trace in launch.traces:
@@ -609,7 +628,7 @@ def _along(facts: Facts, text: str, due: str) -> str:
 
     if moves(other[axis]) and not moves(axis):
         what = "rows" if due == "y" else "columns"
-        return f" It is made of {other[axis]}, and this launch has {axis} along the {what}."
+        return f" It is made of {other[axis]}, and in this launch {axis} counts the {what}."
     return ""
 
 
@@ -1029,7 +1048,7 @@ def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
         return ((f"!({condition})", "it sends home the threads that have an element, and lets the others go on"),)
     if leaves and outside:
         joined = condition.replace("&&", "||")
-        return (joined, "one of the two is enough: ||"), (re.sub(r">(?!=)", ">=", condition), equal)
+        return (joined, "one of the two is enough to have no element: ||"), (re.sub(r">(?!=)", ">=", condition), equal)
     if not leaves and inside:
         return (condition.replace("||", "&&"), "both must hold: &&"), (condition.replace("<=", "<"), equal)
     return ()
@@ -1073,7 +1092,8 @@ def reads_where_beta_is_0(facts: Facts) -> str:
 
 def wrong_products(facts: Facts) -> tuple[str, ...]:
     """Which products of a multiplication are wrong."""
-    findings = {finding.kind for finding in facts.failure.report.findings}
+    hazards = (finding for finding in facts.failure.report.findings if COPY_AT_END not in finding.message)
+    findings = {finding.kind for finding in hazards}
     if not isinstance(facts.problem, Gemm) or findings - {GLOBAL_RACE}:
         return ()
     passed = (outcome.case.sizes.values() for outcome in facts.examination.outcomes if outcome.passed)
@@ -1081,6 +1101,23 @@ def wrong_products(facts: Facts) -> tuple[str, ...]:
         return ()  # the products are right where every thread has an element
     inputs = facts.problem._inputs(facts.failure.case)
     return products.explained(_probe(facts), inputs.tiles)
+
+
+def one_buffer_read(facts: Facts) -> str:
+    """That of the two buffers of a tile one is never read, though the launch has several tiles along k."""
+    depth = facts.problem.tiles.BK if isinstance(facts.problem, Gemm) else None
+    if depth is None or facts.failure.case.sizes["K"] <= depth or facts.failure.report.findings:
+        return ""
+    for name in dict(integers.arrays(facts.text)):
+        shape = facts.shape(name)
+        if len(shape) == 3 and shape[0] == 2 and re.search(rf"__shared__[^;]*\b{name}\s*\[", facts.text):
+            read = sorted(set(_touched(facts, name, (0, 0, 0), "ld")[:, 0].tolist()))
+            if len(read) == 1:
+                return (
+                    f"Every iteration reads {name}[{read[0]}], and none reads {name}[{1 - read[0]}]: what is "
+                    "multiplied and what is next must change places after each tile."
+                )
+    return ""
 
 
 def reads_old(facts: Facts) -> str:
@@ -1232,8 +1269,8 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 BY_TEXT: tuple[Detector, ...] = (
     another_head, endless.explained, convergence.explained, waits_for_a_warp, left_out_at_first, axis_without_threads,
     two_axes, never_entered, asks_less_of_a_scalar, one_element_by_one, same_in_every_block, of_another_block_size,
-    not_the_launched_tile, leaves_its_row, leaves_the_room, overlaps, same_buffer, reads_another_element, not_sent_home,
-    asked_too_late, one_for_all,
+    not_the_launched_tile, leaves_its_row, leaves_the_room, overlaps, same_buffer, one_buffer_read,
+    reads_another_element, not_sent_home, asked_too_late, one_for_all,
 )  # fmt: skip
 DETECTORS: tuple[Detector, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,

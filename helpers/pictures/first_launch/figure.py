@@ -52,10 +52,10 @@ def strips_figure(strips: Sequence[Strip], title: str) -> theme.Figure:
 
 
 def caption(strip: Strip) -> str:
-    """'3 blocks of 16 threads are 48 threads for 40 elements: 8 threads wrote nothing.'"""
+    """'3 blocks of 16 threads, 48 threads for 40 elements: 8 threads wrote nothing.'"""
     blocks = f"{theme.plural(strip.blocks, 'block')} of {theme.plural(strip.block, 'thread')}"
     threads, elements = theme.plural(strip.threads, "thread"), theme.plural(strip.elements, "element")
-    return f"{blocks} are {threads} for {elements}: {_facts(strip)}."
+    return f"{blocks}, {threads} for {elements}: {_facts(strip)}."
 
 
 def _comparison(strips: Sequence[Strip]) -> str:

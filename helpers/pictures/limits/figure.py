@@ -25,7 +25,7 @@ HAS: tuple[Row, ...] = (
     ("tensor cores of an SM, and in all", lambda gpu: _units(gpu, "tensor")),
     ("clock, MHz", lambda gpu: theme.thousands(gpu.clock_mhz)),
     ("single-precision peak, GFLOPS", lambda gpu: theme.thousands(gpu.peak_fp32_gflops)),
-    ("memory, GB/s", lambda gpu: theme.thousands(gpu.memory_gb_per_s)),
+    ("memory, GB/s, as NVIDIA gives it", lambda gpu: theme.thousands(gpu.memory_gb_per_s)),
     ("L2 cache, MB", lambda gpu: theme.number(gpu.l2_bytes / 2**20)),
     ("shared memory of an SM, bytes", lambda gpu: theme.thousands(gpu.shared_bytes_per_sm)),
     ("registers of an SM", lambda gpu: theme.thousands(gpu.registers_per_sm)),

@@ -26,7 +26,7 @@ NAMES = {
 OWNERS = {
     "hbm": "of the whole GPU: all matrices lie here",
     "l2": "a cache: the hardware keeps here what was used lately",
-    "shared": "shared by the threads of a block; what is left over is the L1 cache",
+    "shared": "that much shared by the threads of a block; the rest is the L1 cache",
     "registers": "each belongs to one thread; no other thread can read it",
 }
 SM_TINT, BOX_TINT, WAY = "#F3EEF6", "#FFFFFF", theme.REFERENCE
@@ -52,9 +52,9 @@ def machine_figure(data: Machine) -> theme.Figure:
     title = f"One of the {device.sms} SMs of an {device.short}, and what all of them share"
     far, near = (data.floats_per_cycle(data.memory(level)) for level in ("hbm", "shared"))
     caption = (
-        f"While one float comes from HBM, {near / far:.0f} can come from shared memory, and multiply-adds could use "
+        f"While one float comes from main memory, {near / far:.0f} can come from shared memory, and multiply-adds "
     )
-    caption += f"{2 * lanes / far:.0f}: so keep what you fetched ({data.source})."
+    caption += f"could use {2 * lanes / far:.0f}: so keep what you fetched ({data.source})."
     drawn, axes = page.page(HEIGHT, title, caption, 2)
     with theme.style():
         places = (LANES, *reversed(PLACES))
@@ -118,7 +118,8 @@ def _progress(axes: Axes, shares: Mapping[str, float], source: str) -> None:
     for share, colour, label in zip(reversed(shares.values()), (theme.SPEED, WAY), ("now", "before"), strict=False):
         box = page.boxes(left, HERE_BAR_TOP, whole * min(share, HERE_MOST), HERE_BAR)
         page.fill(axes, box, colour, label=f"bar {label}")
-    page.outline(axes, page.boxes(left, HERE_BAR_TOP, width, HERE_BAR), theme.MUTED, 1.0)
+    ends = whole * min(max(1.0, *shares.values()), HERE_MOST)
+    page.outline(axes, page.boxes(left, HERE_BAR_TOP, ends, HERE_BAR), theme.MUTED, 1.0)
     page.lines(axes, [[(left + whole, HERE_BAR_TOP - 4), (left + whole, HERE_BAR_TOP + HERE_BAR + 4)]], theme.INK, 2.0)
     page.text(axes, left + whole, HERE_BAR_TOP + HERE_BAR + 13, "cuBLAS", ha="center", color=theme.INK)
     words = " → ".join(f"{name} {theme.percent(share, 0)}" for name, share in shares.items())

@@ -101,9 +101,11 @@ def _distances(data: ThreadMap, *, short: bool = False) -> str:
     linear = np.array([location[0] @ (data.shape[1], 1) for location in places if len(location)])
     if len(linear) < 2:
         return "a single lane"
-    distances, counts = np.unique(np.abs(np.diff(linear)), return_counts=True)
+    distances, counts = np.unique(np.diff(linear), return_counts=True)
     usual = int(distances[counts.argmax()])
-    jumps = [theme.thousands(int(step)) for step in distances if step != usual]
+    others = sorted({int(step) for step in distances if abs(step) != abs(usual)}, key=abs)
+    usual = abs(usual)
+    jumps = [f"{theme.thousands(abs(step))}{' back' if step < 0 else ''}" for step in others]
     where = "" if short else " at a jump"
     return theme.plural(usual, "float") + (f", and {' or '.join(jumps)}{where}" if jumps else "")
 
@@ -131,7 +133,7 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
         most = int(often.max())
         by = f"{most} threads each" if (often == most).all() else f"up to {most} threads"
         are = f"{theme.plural(len(often), 'element')} {'is' if len(often) == 1 else 'are'}"
-        sentence += f" {are} computed by {by}, all but one of them for nothing; the map shows the last to store."
+        sentence += f" {are} computed by {by}, where one would do; the map shows the last to store."
         return sentence
     idle = {
         f"lie outside {data.array} and compute nothing": ~data.accessed,
