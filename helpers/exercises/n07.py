@@ -88,6 +88,8 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "You leave out the fractions of cycles. A reason may well have a third of a cycle: divide with /."),
         ("rounded", [("waiting * samples[reason] / together", "round(waiting * samples[reason] / together)")],
          "You round to whole cycles. A reason may well have a third of a cycle."),
+        ("never_divided", [(" / together", "")],
+         "You multiply by the samples of the reason. Its share is that number divided by all samples together."),
         ("number_of_reasons", [("sum(samples.values())", "len(samples)")],
          "len(samples) is the number of reasons. All samples together are the sum of samples.values()."),
         ("of_the_cycles", [("/ together", "/ cycles")],
@@ -157,7 +159,11 @@ def cure(profile: Budget) -> str:
 
 def _drawn_unknown(_: object) -> theme.Figure:
     profiles = unknown_profiles()
-    return budgets_figure(profiles, "Four kernels", f"Each bar is the whole time of a launch ({profiles[0].label}).")
+    return budgets_figure(
+        profiles,
+        "Four kernels",
+        f"Each bar is the whole time of a launch; FMAs are all that their pipe executes ({profiles[0].label}).",
+    )
 
 
 def _judge_cures(answer: object) -> Verdict:
@@ -392,6 +398,11 @@ COLUMN_SUMS = Blank(
               "loads are as few as before."),
         Wrong("no_barrier", "Thread y = 0 reads parts that other warps have not stored yet: a barrier belongs in "
               "between."),
+        Wrong("rows_of_others", "Thread y goes on with row y + 1, which is the next thread's: from one of its rows to "
+              "the next it is TALL rows.", (("row += TALL", "++row"),)),
+        Wrong("one_part_for_a_row", "parts has one float for each y, and the WIDE columns of the block all store into "
+              "it: each column needs TALL parts of its own.",
+              (("parts[TALL][WIDE]", "parts[TALL]"), ("parts[y][x]", "parts[y]"), ("parts[part][x]", "parts[part]"))),
         Wrong("traded", "parts is filled as [x][y] and read as [part][x]: the two indices have changed places."),
         Wrong("own_part", "Each thread stores its own part as the sum of the column, and one of them stays: add the "
               "parts first."),

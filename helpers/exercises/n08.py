@@ -114,6 +114,8 @@ TRANSPOSE_TILE = KernelExercise(
     wrong=(
         Wrong("starter", ROWS_OF_32),
         Wrong("wrong_end", ROWS_OF_32),
+        Wrong("four_apart", "Four unused floats put neighbouring rows four banks apart: lanes x, x + 8, x + 16 and x + "
+              "24 meet.", (("T][T + 1]", "T][T + 4]"),)),
         Wrong("even_pad", "Two unused floats put neighbouring rows two banks apart: lanes x and x + 16 meet."),
         Wrong("uncoalesced", "The conflicts are gone because the lanes now read along the tile's rows, but they store "
               "down a column of B: every lane touches a sector of its own."),
@@ -150,6 +152,9 @@ SWIZZLE = KernelExercise(
               "bank."),
         Wrong("folded", "row & ~(4 * k) keeps several rows at one place: they overwrite each other. An exclusive or "
               "with 4 * k gives every row a place of its own."),
+        Wrong("or", "An or with 4 * k keeps several rows at one place: they overwrite each other. An exclusive or "
+              "gives every row a place of its own.", (("row ^ (4 * k)", "row | (4 * k)"),)),
+        Wrong("reversed", SAME_PLACE, (("row ^ (4 * k)", "63 - row"),)),
         Wrong("added", "row + 4 * k leaves the row of As where row is large: the last rows of one k overwrite the "
               "first of the next."),
         Wrong("store_only", "The store goes through place, the load does not: it reads other rows than were stored."),
@@ -163,7 +168,7 @@ TURNED = Blank(
     difficulty=1,
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
-    picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="st"),
+    picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="ld"),  # its stores are to be predicted
     goals=(goals.shared_loads_per_fma(0.14), goals.neighbours_read(4)),
     judged=Case({"M": 64, "N": 64, "K": 16}),
     before="patch",

@@ -109,6 +109,10 @@ FOUR_AT_ONCE = KernelExercise(
               "must exist, i + 3 < N."),
         Wrong("next_float", "Neighbouring threads begin one float apart: their groups overlap, and most of them do "
               "not begin at a multiple of 16 bytes. Begin four floats apart."),
+        Wrong("only_multiples_of_four", "A vector is a single row: its groups all begin at multiples of 16 bytes, and "
+              "only the last one can lack floats. Asked for N % 4, a vector of 4 099 floats goes float by float as a "
+              "whole.",
+              (("if (i + 3 < N)", "if (N % 4 == 0 && i + 3 < N)"),)),
         Wrong("counted_in_float4", "An index into a pointer to float4 counts groups of four: i floats are i / 4 "
               "groups."),
         Wrong("one_component", "All four floats are made from v.x: the others are v.y, v.z and v.w."),
@@ -138,6 +142,11 @@ ALIGNED_ROWS = KernelExercise(
               "also where rows do not begin at a multiple of 16 bytes."),
         Wrong("scalar_only", "Everything is right, and every float is a request of its own: where K is a multiple of "
               "four, one request could bring four."),
+        Wrong("every_fourth_row", "Right, for row 0, 4, 8, … begins at a multiple of 16 bytes whatever K is. But where "
+              "K is a multiple of four, every row does, and three of four are read float by float here.",
+              (("K % 4 == 0", "row % 4 == 0"),)),
+        Wrong("rows_of_N", "The rows of A are K floats long: whether they all begin at multiples of 16 bytes depends "
+              "on K, not on N.", (("K % 4 == 0", "N % 4 == 0"),)),
         Wrong("whole_groups_only", "The last K % 4 products are missing: the loop over what is left must run to K."),
         Wrong("same_component", "All four products take v.x: the others are v.y, v.z and v.w."),
         Wrong("same_row_of_B", "All four products take row k of B: the others belong to rows k + 1, k + 2 and k + 3."),

@@ -95,8 +95,8 @@ TWO_BUFFERS = KernelExercise(
               "happens to be in the buffer."),
         Wrong("first_not_awaited", "No thread waits for the first pair of tiles: the first iteration reads what other "
               "threads have not stored yet."),
-        Wrong("same_tile_again", "Each iteration loads the tiles that it is just multiplying: the next ones begin at "
-              "k0 + T."),
+        Wrong("same_tile_again", "Each iteration loads the tiles that begin at its own k0, one iteration too late: the "
+              "next ones begin at k0 + T."),
         Wrong("never_changed", "The buffers never change places: every iteration multiplies the first pair of tiles, "
               "or what is left in the other one."),
         Wrong("nobody_waits", "Without the barrier a fast warp changes buffers and loads over tiles that others still "
@@ -129,7 +129,8 @@ NEXT_TILE = Blank(
         Wrong("same_buffer", "The next tile is stored over the one that other warps still multiply: it belongs in "
               "the other pair."),
         Wrong("never_changes", "The pairs never change places: every iteration multiplies the first tile."),
-        Wrong("this_tile_again", "Each iteration loads the tile that it multiplies: the next one begins at k0 + T."),
+        Wrong("this_tile_again", "Each iteration loads the tile that begins at its own k0, one iteration too late: the "
+              "next one begins at k0 + T."),
         Wrong("beyond_the_end", "In the last iteration there is no next tile, and its loads leave the arrays: ask "
               "whether k0 + T < K."),
         Wrong("nobody_waits", "No thread waits at the end of an iteration: a warp reads a tile that others are still "
@@ -149,7 +150,7 @@ THREE_STAGES = Blank(
     problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
                  shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.barriers(12), goals.copies_under_way(2)),
+    goals=(goals.barriers(16), goals.copies_under_way(2)),
     judged=WHOLE_TILES,
     before="next_tile",
     wrong=(
@@ -166,6 +167,10 @@ THREE_STAGES = Blank(
               "arrive."),
         Wrong("no_barrier", "wait<1>() is about a thread's own copies; those of the other threads need a barrier."),
         Wrong("starts_too_early", "The new copies begin before the barrier: a slow warp still reads that stage."),
+        Wrong("no_empty_group", "At the end no group is started, so that the tile which is needed is the newest group, "
+              "and wait<1>() lets it be under way. Call start without a condition: it asks by itself, and makes an "
+              "empty group.",
+              (("start(tile + 2);", "if (tile + 2 < tiles) start(tile + 2);"),)),
         Wrong("barrier_first", "The barrier comes before the wait: then no thread knows of the copies of the others."),
         Wrong("one_ahead", "The next tile is started again instead of the one after it: two tiles ahead is tile + 2."),
         Wrong("two_barriers", "Right, but with three stages one barrier per tile is enough: start the copies "
@@ -192,7 +197,8 @@ FEW_WARPS = KernelExercise(
               (("        now = 1 - now;\n", ""),)),
         Wrong("same_buffer", "The next tile is stored over the one that other warps still multiply: it belongs in "
               "the other pair.", (("As[1 - now]", "As[now]"), ("Bs[1 - now]", "Bs[now]"))),
-        Wrong("this_tile_again", "Each iteration loads the tile that it multiplies: the next one begins at k0 + BK.",
+        Wrong("this_tile_again", "Each iteration loads the tile that begins at its own k0, one iteration too late: the "
+              "next one begins at k0 + BK.",
               (("const int k1 = k0 + BK;", "const int k1 = k0;"),)),
         Wrong("first_not_awaited", NOT_AWAITED, (("    __syncthreads();\n    int now", "    int now"),)),
     ),

@@ -159,7 +159,7 @@ WARP_PLACE = KernelExercise(
     **texts.of("11", "warp_place"),
     difficulty=2,
     problem=Gemm("sgemm_warp_place", (256,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=2)),
-    picture=ThreadMapOf("C", Case({"M": 2 * BM, "N": 2 * BN, "K": 8}), "your kernel", thread=132),
+    picture=ThreadMapOf("C", Case({"M": 2 * BM, "N": BN, "K": 2 * BK}), "your kernel", thread=132),
     wrong=(
         Wrong("starter", "Row and column are both remainders, so that two warps have the same tile, and half of the "
               "tiles have no warp."),
@@ -261,6 +261,14 @@ THREE_MAPS = Blank(
         Wrong("rows_of_eight", "Row by row, a row has LANES_X = 4 lanes, not LANES_Y = 8."),
         Wrong("row_and_column_traded", "Row by row, the quotient is the row and the remainder the column; here they "
               "trade places."),
+        Wrong("first_by_columns", "The first map is column by column. Row by row, the quotient by LANES_X is the row "
+              "and the remainder the column.", (("row = lane / LANES_X, col = lane % LANES_X",
+                                         "row = lane % LANES_Y, col = lane / LANES_Y"),)),
+        Wrong("one_behind_the_other", "A row of P has 3 * LANES_X = 12 numbers, four of each map: the maps stand side "
+              "by side. Here each has rows of its own, one map behind the other.",
+              (("row * 3 * LANES_X + col", "row * LANES_X + col"),
+               ("down * 3 * LANES_X + LANES_X + across", "32 + down * LANES_X + across"),
+               ("y * 3 * LANES_X + 2 * LANES_X + x", "64 + y * LANES_X + x"))),
         Wrong("columns_of_four", "Column by column, a column has LANES_Y = 8 lanes, not LANES_X = 4."),
         Wrong("over_the_first", "The second map begins at column LANES_X of P; here it is drawn over the first one."),
         Wrong("pairs_below", "That is a zigzag, but one whose pairs stand below each other: lanes 0 and 1 should share "

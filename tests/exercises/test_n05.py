@@ -171,7 +171,7 @@ def test_shared_memory_limits_deep_tiles_but_not_the_solution():
         ),
         (n05.BLOCKS_THAT_FIT, [("by_warps, ", "")], "the limit by warps is missing"),
         (n05.BLOCKS_THAT_FIT, [(" // 4 * 4", ""), ("registers // warps", "registers // warps // 4 * 4")], "the blocks"),
-        (n05.BLOCKS_THAT_FIT, [("return min", "fitting = min")], "Your function computes, and returns None"),
+        (n05.BLOCKS_THAT_FIT, [("return min", "fitting = min")], "Your function computes something and returns None"),
         (n05.MOST_REGISTERS, [("math.ceil(threads / 32) * blocks", "threads * blocks // 32")], "never share a warp"),
     ],
     ids=["one_thread", "no_warps", "blocks_in_fours", "no_return", "all_threads_down"],

@@ -62,3 +62,38 @@ def test_a_line_that_is_missing_or_too_many_is_named():
     twice = SOLUTION.replace("sum +=", "sum = 0.0f;\nsum +=")
     sentence = explained(twice, SOLUTION, lambda text: "sum = 0.0f" not in text)
     assert sentence == "Without line 6, `sum = 0.0f;`, the kernel is right."
+
+
+LOOPS = """
+__device__ void helper() {
+    f();
+}
+extern "C" __global__ void kernel(int K) {
+    auto load = [&](int k) {
+        store(k);
+    };
+    for (int k0 = 0; k0 < K; ++k0) {
+        load(k0);
+        __syncthreads();
+        for (int k = 0; k < 8; ++k) {
+            a = As[k];
+            b = Bs[k];
+        }
+        __syncthreads();
+    }
+}
+"""
+
+
+def test_a_missing_barrier_belongs_behind_the_inner_loop():
+    wrong = LOOPS.replace("        }\n        __syncthreads();\n", "        }\n")
+    tried = []
+    explained(wrong, LOOPS, lambda text: tried.append(text) is not None, racing=(13, 7))
+    places = [text.splitlines().index("__syncthreads();") for text in tried if "\n__syncthreads();" in text]
+    assert 15 in places and not {3, 7, 13, 14} & set(places), "in no function, and not at every k"
+
+
+def test_a_barrier_and_its_neighbour_are_exchanged():
+    wrong = LOOPS.replace("load(k0);\n        __syncthreads();", "__syncthreads();\n        load(k0);")
+    sentence = explained(wrong, LOOPS, lambda text: text == LOOPS, racing=(10,))
+    assert sentence == "With lines 10 and 11 exchanged, `__syncthreads();` and `load(k0);`, the kernel is right."

@@ -83,7 +83,7 @@ def test_up_to_1024_2d_tile_leaves_sms_idle_and_loses():
 
 
 def test_first_line_costs_four_times_the_wavefronts_of_the_other():
-    (times,) = said("06", r"one of them costs (\w+) times as many wavefronts as the other")
+    (times,) = said("06", r"yet one costs (\w+) times as many wavefronts as the other")
     recording = run.record(TWO_D.launch(128, 128, 64))
     costs = {
         line.text.split("=")[-1].strip()[:2]: line.total("wavefronts", "shared", "ld")
@@ -147,7 +147,7 @@ def test_patches_of_16_and_more_sums_rank_by_wavefronts():
     speed = {(tall, wide): recorded(tall, 16, wide) for tall, wide in needed}
     assert max(speed, key=speed.get) == min(needed, key=needed.get) == (8, 4)
     assert min(speed, key=speed.get) == max(needed, key=needed.get) == (4, 8)
-    assert needed[8, 8] == needed[4, 4], "half as many floats, each load of B in twice the wavefronts"
+    assert needed[8, 8] == needed[4, 4], "half as many floats, in as many wavefronts"
 
 
 def test_naming_a_float_in_each_product_costs_no_more_loads():

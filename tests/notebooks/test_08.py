@@ -141,12 +141,19 @@ def test_tile_of_notebook_04_costs_1_5_wavefronts_no_conflict():
     assert len(loads["Bs"]) == 4 * len(loads["As"])
 
 
-def test_transposing_nearly_regains_its_cost_at_the_registers():
+def test_transposing_costs_at_memory_more_than_registers_save():
     steps = {name: budget.k_step(name) for name in ("block_tile_2d", "transposed", "padded", "swizzled")}
     shared = {name: step.parts["short_scoreboard"] + step.parts["mio_throttle"] for name, step in steps.items()}
     closed = {name: step.parts["dispatch_stall"] for name, step in steps.items()}
     assert shared["transposed"] > 2 * shared["block_tile_2d"]
     assert closed["transposed"] == pytest.approx(closed["block_tile_2d"] / 3, rel=0.1)
+    before, after = (steps[name].parts for name in ("block_tile_2d", "transposed"))
+    grown = sum(after[reason] - before[reason] for reason in ("long_scoreboard", "barrier"))
+    both = {name: shared[name] + closed[name] for name in steps}
+    assert (
+        grown > both["block_tile_2d"] - both["transposed"] > 0
+        and steps["transposed"].total > steps["block_tile_2d"].total
+    )
     assert shared["swizzled"] < shared["padded"] / 2
     stores = {name: counters(name)[WAVES.format("st")] for name in ("block_tile_2d", "transposed")}
     assert stores["transposed"] > 4 * stores["block_tile_2d"]

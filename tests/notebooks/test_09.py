@@ -98,7 +98,9 @@ def test_both_ptx_changes_gain_if_aligned_at_equal_traffic():
 
 def test_float4_saves_cycles_as_it_saves_instructions():
     before, after = states("interleaved", 2048), states("vectorized", 2048)
-    assert abs(after.issuing - before.issuing) < 0.01 and 0.64 < after.issuing < 0.69
+    steps = [budget.k_step(name) for name in ("interleaved", "vectorized")]
+    shares = [(step.fma + step.other) / step.total for step in steps]
+    assert abs(shares[1] - shares[0]) < 0.01, "a scheduler issues in about the same share of its cycles"
     cycles = [ncu.metrics["smsp__cycles_active.avg"] for ncu in (before, after)]
     instructions = [cycle * ncu.issuing for cycle, ncu in zip(cycles, (before, after), strict=True)]
     assert cycles[1] / cycles[0] == pytest.approx(instructions[1] / instructions[0], abs=0.01)

@@ -184,7 +184,7 @@ def test_sentence_and_bars_give_a_stall_as_part_of_the_same_time():
     assert profiled.shares["empty"] > max(profiled.shares[name] for name in profiled.cycles.waits)
     cause = "the grid has only 16 blocks for 132 SMs"
     assert profiled.prediction.limiter.endswith(
-        f"In {profiled.prediction.empty[cause]:.0%} of the time a scheduler has no warp, because {cause}."
+        f"In {profiled.shares['empty']:.0%} of the time a scheduler has no warp, mostly because {cause}."
     )
     full = profile.profile(get("shared_memory").launch(512, 512, 512))
     most = max(full.cycles.waits, key=full.shares.__getitem__)

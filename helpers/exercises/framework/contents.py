@@ -22,7 +22,7 @@ from helpers.run import simulated
 if TYPE_CHECKING:
     from helpers.exercises.framework.reasons import Facts
 
-BASE, DIGITS = 64, 3  # counts below 64, three in a launch: 64 ** 3, and alpha times it, is exact as float32
+BITS = 20  # of all the counts of a launch together: their sum, and alpha times it, is exact as float32
 MOST_COUNTED = 768  # rows, columns or elements of an input
 
 
@@ -80,12 +80,14 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
     if all_mine == -all_needed:
         return f"{name} is subtracted, and it must be added."
     if all_mine / unit != round(all_mine / unit) or all_mine < 0:
-        return f"{element} has {name} {all_mine / all_needed:g} times, and once is needed." if counted == 1 else ""
-    along_axes = []
+        times, due = ("once" if n == 1 else f"{n:g} times" for n in (all_mine, all_needed))
+        named = "alpha = " if unit != 1 else ""
+        return f"{element} has {name} {times}, and {named}{due} is needed." if counted == 1 else ""
+    along_axes, of_both = [], ((mine, all_mine), (needed, all_needed))
     for axis, size in enumerate(shape):
         if size > MOST_COUNTED:
             return ""
-        both = [_counts(launch, shape, axis, unit) for launch in (mine, needed)]
+        both = [_counts(launch, shape, axis, unit, round(all_ / unit)) for launch, all_ in of_both]
         if both[0] is None or both[1] is None:
             return ""
         along_axes.append(both)
@@ -96,7 +98,11 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
         return "" if at == wanted else f"{element} is made of {name}[{at}], and {name}[{wanted}] is needed."
     for axis, (has, due) in enumerate(along_axes):
         if (has != due).any():
-            return _difference(element, name, has, due, _words(name, axis, len(shape)), len(shape) > 1)
+            words, others = _words(name, axis, len(shape)), along_axes[1 - axis] if len(shape) == 2 else ()
+            lines = [np.flatnonzero(counts) for counts in others]
+            single = _of_one_line(name, axis, lines[0][0]) if [len(line) for line in lines] == [1, 1] else None
+            single = single if single and lines[0][0] == lines[1][0] else None
+            return _difference(element, name, has, due, words, words if len(shape) == 1 else single)
     return f"{element} is made of other elements of {name} than it should be." if _moved(along_axes) else ""
 
 
@@ -111,19 +117,25 @@ def _unit(facts: Facts, all_needed: float) -> float:
     return alpha if (all_needed / alpha).is_integer() else 1.0
 
 
-def _counts(launch: Callable[[np.ndarray], float], shape: tuple[int, ...], axis: int, unit: float) -> np.ndarray | None:
-    """How many elements of each row (axis 0), or column, are in the output's element; None if that is no count."""
+def _counts(
+    launch: Callable[[np.ndarray], float], shape: tuple[int, ...], axis: int, unit: float, most: int
+) -> np.ndarray | None:
+    """How many elements of each row (axis 0), or column, are in the output's element; None if that is no count.
+
+    most: how many there are together.
+    """
     often = np.zeros(shape[axis], int)
-    for begin in range(0, shape[axis], DIGITS):
-        chosen = range(begin, min(begin + DIGITS, shape[axis]))
+    base, digits = 2 ** most.bit_length(), max(1, BITS // most.bit_length())
+    for begin in range(0, shape[axis], digits):
+        chosen = range(begin, min(begin + digits, shape[axis]))
         values = np.zeros(shape[axis])
-        values[list(chosen)] = [float(BASE) ** digit for digit in range(len(chosen))]
+        values[list(chosen)] = [float(base) ** digit for digit in range(len(chosen))]
         left = launch(values.reshape([-1 if dimension == axis else 1 for dimension in range(len(shape))])) / unit
         if left < 0 or left != round(left):
             return None
         left = int(left)
         for index in chosen:
-            often[index], left = left % BASE, left // BASE
+            often[index], left = left % base, left // base
         if left:
             return None
     return often
@@ -139,11 +151,26 @@ def _words(name: str, axis: int, dimensions: int) -> Callable[[np.ndarray], str]
     return words
 
 
+def _of_one_line(name: str, axis: int, line: int) -> Callable[[np.ndarray], str]:
+    """'A[1 to 63, 0]': elements in rows (axis 0) of one column, or in columns of one row."""
+
+    def words(chosen: np.ndarray) -> str:
+        numbers = theme.runs(np.flatnonzero(chosen).tolist())
+        return f"{name}[{numbers}, {line}]" if axis == 0 else f"{name}[{line}, {numbers}]"
+
+    return words
+
+
 def _difference(
-    element: str, name: str, has: np.ndarray, due: np.ndarray, words: Callable[[np.ndarray], str], of_lines: bool
+    element: str,
+    name: str,
+    has: np.ndarray,
+    due: np.ndarray,
+    words: Callable[[np.ndarray], str],
+    elements: Callable[[np.ndarray], str] | None,
 ) -> str:
-    """'parts[0] lacks x[128 to 255].', 'total[0] has x[0 to 127] 2 times.' of_lines: of rows or columns, each of which
-    has several elements."""
+    """'parts[0] lacks x[128 to 255].', 'total[0] has x[0 to 127] 2 times.' elements: names those that are counted, None
+    where rows or columns are, each of which may have several."""
     lacks, foreign, often = (due > 0) & (has == 0), (due == 0) & (has > 0), (due > 0) & (has > due)
     parts = []
     if lacks.any():
@@ -151,12 +178,12 @@ def _difference(
     if foreign.any():
         parts.append(f"has {words(foreign)}, which {'does' if foreign.sum() == 1 else 'do'} not belong to it")
     if often.any():
-        times = sorted(set((has[often] if of_lines else has[often] / due[often]).tolist()))
+        times = sorted(set((has[often] / due[often] if elements else has[often]).tolist()))
         many = f"{times[0]:g}" if len(times) == 1 else f"up to {times[-1]:g}"
         parts.append(
-            f"takes {many} elements from each of {words(often)}, where {due[often].max()} would do"
-            if of_lines
-            else f"has {words(often)} {many} times"
+            f"has {elements(often)} {many} times"
+            if elements
+            else f"takes {many} summands from each of {words(often)}, where {due[often].max()} would do"
         )
     if not parts:
         return f"{element} is made of {has.sum()} elements of {name}, and {due.sum()} are needed."

@@ -169,7 +169,7 @@ class KernelExercise(Exercise):
             said = feedback.verdict(examination, self.problem, self.goals, because, starter=untouched)
             return replace(said, alone=not untouched and not self._draws(examination))
         facts = reasons.Facts(text, examination, examination.outcomes[0], self.problem, self.solved)
-        apart = convergence.explained(facts)
+        apart = convergence.explained(facts) or reasons.reads_where_beta_is_0(facts)
         if apart:
             progress.note(self.name, solved=False)
             return Verdict(False, f"{self.problem.output} is right here.\nWhy that is not enough: {apart}", alone=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dis
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
+from inspect import signature
 from itertools import combinations
 from typing import Any
 
@@ -72,10 +72,17 @@ class Case:
     help: str = ""
 
 
-def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Version, str]], right: str) -> Verdict:
+def judged(
+    function: Any,
+    cases: Sequence[Case],
+    mistakes: Sequence[tuple[Version, str]],
+    right: str,
+    probed: Callable[[Callable[..., Any]], tuple[str, ...]] = lambda _: (),
+) -> Verdict:
     """A learner's function against all cases. The first wrong answer is named, and the mistake that gives all of them.
 
-    mistakes: known wrong functions and what explains each.  right: the sentence for a function that is right.
+    mistakes: known wrong functions and what explains each.  right: the sentence for a function that is right.  probed:
+    what calls with other arguments prove about a wrong function; it is asked first.
     """
     if not callable(function):
         return Verdict(False, f"Give check the function itself, by its name and without brackets; found {function!r}.")
@@ -86,18 +93,18 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
         if printed.getvalue():
             return Verdict(False, "Your function prints its answer and returns None: write return in place of print.")
         if _computes(function):
-            return Verdict(False, "Your function computes, and returns None: it must end with return and the answer.")
+            return Verdict(False, "Your function computes something and returns None: the return with it is missing.")
         return Verdict(None, "Your function returns None. Write its body; it ends with return and the answer.")
     print(printed.getvalue(), end="")  # what the learner wants to see while looking for a mistake
     for case, answer in zip(cases, answers, strict=True):
         if answer == DIVIDED_BY_ZERO or _is_number(answer):
             continue
         if isinstance(answer, Raised):
-            return Verdict(False, f"{case.words}: your function ends with {answer}.")
+            return Verdict(False, f"{case.words}: your function ends with {answer}.{_of_keys(answer, case)}")
         return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
     for case, answer in zip(cases, answers, strict=True):
         if not _same(answer, case.expected):
-            known = explained(answers, cases, mistakes, of=case)
+            known = probed(function) or explained(answers, cases, mistakes, of=case) or _rounded(answers, cases)
             because = "".join(f"\nWhy: {why}" for why in known) or f" {case.help}".rstrip()
             does = f"returns {answer:.6g}" if _is_number(answer) else "ends with a division by zero"
             return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
@@ -105,9 +112,25 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
 
 
 def _computes(function: Callable[..., Any]) -> bool:
-    """Whether a function sets a variable: then its body is more than the starter's."""
+    """Whether a function sets a variable of its own, or looks something up."""
     code = getattr(function, "__code__", None)
-    return code is not None and any(part.opname == "STORE_FAST" for part in dis.get_instructions(code))
+    return code is not None and (code.co_nlocals > len(signature(function).parameters) or bool(code.co_names))
+
+
+def _of_keys(answer: Raised, case: Case) -> str:
+    """What goes over a dict in place of its numbers, where a text is added to a number."""
+    if "'int' and 'str'" in answer.message and any(isinstance(argument, Mapping) for argument in case.arguments):
+        return "\nWhy: a loop over a dict, and its sum, take its keys, which are text here: .values() are its numbers."
+    return ""
+
+
+def _rounded(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
+    """That all answers are right up to so many digits; () if they are not."""
+    for digits in range(5):
+        if all(_same(answer, round(case.expected, digits)) for answer, case in zip(answers, cases, strict=True)):
+            figures = f"{digits} digit{'' if digits == 1 else 's'}" if digits else "whole numbers"
+            return (f"Your function rounds to {figures}. Return the number as it is.",)
+    return ()
 
 
 def explained(

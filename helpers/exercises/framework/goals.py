@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,14 +59,22 @@ def store_sectors(at_most: int) -> Goal:
     return Goal("sectors stored", lambda j: j.recording.total("sectors", "global", "st"), at_most)
 
 
-def global_atomics(at_most: int, why: str = "") -> Goal:
-    """Requests of warps that update global memory by atomics. why: they should be fewer."""
+def global_atomics(at_most: int) -> Goal:
+    """Requests of warps that update global memory by atomics."""
     return Goal(
         "atomic requests to global memory",
         lambda j: sum(j.recording.total("requests", "global", op) for op in ("red", "atom")),
         at_most,
-        explain=lambda _: why,
     )
+
+
+def no_atomics(why: str) -> Goal:
+    """Instructions of warps that update global or shared memory by atomics: none. why: what they would do."""
+
+    def measure(j: Judged) -> int:
+        return sum(trace.op in ("atom", "red") for trace in j.all_blocks().launches[-1].traces)
+
+    return Goal("atomic updates", measure, 0, explain=lambda _: why)
 
 
 def floats_loaded(at_most: int) -> Goal:
@@ -152,10 +161,24 @@ def _most_conflicts(j: Judged, op: str | None) -> str:
     line, worst = max(requests, key=lambda pair: pair[1].wavefronts - pair[1].needed, default=(0, None))
     if worst is None or worst.wavefronts == worst.needed:  # then another warp loses them
         return ""
+    met = _lanes_that_meet(worst.address // FLOAT_BYTES, worst.active, WARP * FLOAT_BYTES // worst.width)
+    apart = f" The words of lanes {met[0]} and {met[1]} lie {met[2]} apart, a multiple of 32." if met else ""
     return (
         f"In line {line} lanes want different words of one bank: a request of warp 0 takes {worst.wavefronts} "
-        f"wavefronts where {worst.needed} would do."
+        f"wavefronts where {worst.needed} would do.{apart}"
     )
+
+
+def _lanes_that_meet(words: np.ndarray, active: np.ndarray, together: int) -> tuple[int, int, int] | None:
+    """The first two lanes that want different words of one bank, and how far apart; None if there are none.
+
+    words: the first of each lane.  together: so many neighbouring lanes are served at once.
+    """
+    for first, second in combinations(np.flatnonzero(active).tolist(), 2):
+        apart = abs(int(words[second] - words[first]))
+        if first // together == second // together and apart and apart % WARP == 0:
+            return first, second, apart
+    return None
 
 
 def loads_without_ldmatrix(at_most: int = 0) -> Goal:
@@ -350,7 +373,7 @@ def rows_of_a_thread(tile: tuple[int, int], at_most: int) -> Goal:
         )
         return rows.max() - rows.min() + 1
 
-    return Goal("rows from the first to the last element of thread (0, 0)", measure, at_most)
+    return Goal("rows from the first to the last element of thread (0, 0), both counted", measure, at_most)
 
 
 def neighbours_of_a_warp(at_least: int) -> Goal:

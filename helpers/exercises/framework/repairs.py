@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import combinations
 from os.path import commonprefix
 
+from helpers.exercises.framework import integers
 from helpers.pictures import theme
 
 PROVEN = "the kernel is right."  # the end of every sentence
@@ -67,8 +68,12 @@ def _candidates(
     """(what is said of it, the lines with it), the likeliest first."""
     foreign, sizes = _foreign_lines(lines, solution), _sizes(solution)
     barrier_missing = sum(_BARRIER in line.split("//")[0] for line in lines) < solution.count(_BARRIER)
+    places = _places_for_barriers(lines, solution)
     if racing and towards is None and barrier_missing:
-        yield from _with_barrier(lines, range(min(racing), min(max(racing) + AFTER, len(lines))))
+        yield from _with_barrier(lines, [n for n in places if min(racing) <= n < max(racing) + AFTER])
+        yield from _with_barrier(lines, [n for n in places if n >= max(racing) + AFTER])  # behind a body of many lines
+    if racing and towards is None:
+        yield from _barrier_exchanged(lines)
     yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
     if towards is not None:
         return
@@ -81,15 +86,62 @@ def _candidates(
                 changed = line[:begin] + other + line[end:]
                 yield _sentence(number, line, changed), [*lines[: number - 1], changed, *lines[number:]]
     if barrier_missing:
-        yield from _with_barrier(lines, range(len(lines), 0, -1))
+        yield from _with_barrier(lines, reversed(places))
 
 
 def _with_barrier(lines: list[str], numbers: Iterable[int]) -> Iterator[tuple[str, list[str]]]:
-    """A barrier behind the statements that end in some lines."""
+    """A barrier behind each of some lines in turns."""
     for number in numbers:
-        line = lines[number - 1].split("//")[0].rstrip()
-        if line.endswith((";", "}")) and not line.startswith("}"):  # behind a function there is no statement
-            yield f"With {_BARRIER} behind line {number} {PROVEN}", [*lines[:number], _BARRIER, *lines[number:]]
+        yield f"With {_BARRIER} behind line {number} {PROVEN}", [*lines[:number], _BARRIER, *lines[number:]]
+
+
+def _places_for_barriers(lines: list[str], solution: str) -> list[int]:
+    """The lines of the kernel in which a statement ends, in as many loops as some barrier of the solution is in.
+
+    In more loops it would be passed more often than is needed, and in a function it is not where it is missing.
+    """
+    depths = _depths(lines)
+    due = {
+        depth
+        for line, depth in zip(solution.splitlines(), _depths(solution.splitlines()), strict=True)
+        if _BARRIER in line.split("//")[0]
+    }
+    ends = (line.split("//")[0].rstrip().endswith((";", "}")) for line in lines)
+    return [n for n, (end, depth) in enumerate(zip(ends, depths, strict=True), 1) if end and depth in due]
+
+
+def _depths(lines: list[str]) -> list[int]:
+    """In how many loops the end of each line of the kernel is; -1 in a condition or a function, and outside."""
+    text = "\n".join(line.split("//")[0] for line in lines)
+    ends = [match.start() for match in re.finditer(r"\n|\Z", text)]
+    bodies = [
+        (match.end(), len(text) - len(integers.bracketed(text[match.end() :], "{}")[1]) - 1)
+        for match in re.finditer(r"__global__[^{;]*\{|\]\s*\([^()]*\)\s*\{", text)
+    ]
+    kernel, *functions = sorted(bodies) or [(0, len(text))]
+    loops = [(start, end) for _, start, end, _ in integers.loops(text)]
+    depths = []
+    for at in ends:
+        depth = sum(start < at < end for start, end in loops)
+        braces = text[kernel[0] : at].count("{") - text[kernel[0] : at].count("}")
+        outside = not kernel[0] <= at <= kernel[1] or any(start <= at <= end for start, end in functions)
+        depths.append(-1 if outside or braces > depth else depth)
+    return depths
+
+
+def _barrier_exchanged(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """A barrier and the statement before it, or behind it, in the other order."""
+    for number, line in enumerate(lines, 1):
+        if _code(line) != _BARRIER:
+            continue
+        for first in (number - 1, number):
+            pair = lines[first - 1 : first + 1]
+            if len(pair) == 2 and all(text.split("//")[0].rstrip().endswith(";") for text in pair):
+                said = " and ".join(f"`{text.split('//')[0].strip()}`" for text in pair)
+                yield (
+                    f"With lines {first} and {first + 1} exchanged, {said}, {PROVEN}",
+                    [*lines[: first - 1], *reversed(pair), *lines[first + 1 :]],
+                )
 
 
 def _as_in_the_solution(
@@ -229,5 +281,5 @@ def _comparisons(line: str, _: tuple[str, ...]) -> Iterator[Change]:
 
 def _summands(line: str, _: tuple[str, ...]) -> Iterator[Change]:
     """One summand of an index, or of a variable, left out."""
-    for match in re.finditer(r"\w+(?: \* \w+)? \+ (?=[\w(])|(?<=[\w)\]]) \+ \w+(?: \* \w+)?(?=[];)\]])", line):
+    for match in re.finditer(r"\w+(?: \* \w+)? \+ (?=[\w(])|(?<=[\w)\]]) [-+] \w+(?: \* \w+)?(?=[];)\]])", line):
         yield match.start(), match.end(), ""

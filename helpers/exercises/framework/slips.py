@@ -233,14 +233,14 @@ PRODUCTS: tuple[Slip, ...] = (
          _some_k(lambda i, k: k % _BK(i) != _BK(i) - 1)),
     Slip("first_k_of_tile_missing", "Each tile loses its first k: the loop inside the tile begins one step too late.",
          _some_k(lambda i, k: k % _BK(i) != 0)),
-    Slip("A_stands_still", "Every round multiplies the first tile of A: the column that is loaded must move on by "
-         "the tile's depth, and what is loaded must be what is multiplied.",
+    Slip("A_stands_still", "Every round multiplies the first tile of A: the column that is loaded does not move on by "
+         "the tile's depth, or what is loaded is not what is multiplied.",
          _indexed(a=lambda i, row, col, k: row * i.K + k % _BK(i))),
-    Slip("B_stands_still", "Every round multiplies the first tile of B: the row that is loaded must move on by the "
-         "tile's depth, and what is loaded must be what is multiplied.",
+    Slip("B_stands_still", "Every round multiplies the first tile of B: the row that is loaded does not move on by the "
+         "tile's depth, or what is loaded is not what is multiplied.",
          _indexed(b=lambda i, row, col, k: k % _BK(i) * i.N + col)),
-    Slip("tiles_stand_still", "Every round multiplies the first tiles of A and B: k must move on by the tile's depth "
-         "where they are loaded, and what is loaded must be what is multiplied.",
+    Slip("tiles_stand_still", "Every round multiplies the first tiles of A and B: k does not move on by the tile's "
+         "depth where they are loaded, or what is loaded is not what is multiplied.",
          _indexed(lambda i, row, col, k: row * i.K + k % _BK(i), lambda i, row, col, k: k % _BK(i) * i.N + col)),
     Slip("k_moves_by_1", "From tile to tile k moves on by 1, so that most products are counted several times: it must "
          "move on by the tile's depth.", _some_k(lambda i, k: np.minimum(k + 1, _BK(i)))),

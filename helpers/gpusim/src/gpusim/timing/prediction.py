@@ -194,7 +194,9 @@ class Prediction:
         most = max(TITLES, key=self.time.__getitem__)
         cause = max(self.empty, key=self.empty.__getitem__)
         if self.empty[cause] > self.time[most] and cause != LAUNCH:
-            return f"{sentence} In {self.empty[cause]:.0%} of the time a scheduler has no warp, because {cause}."
+            return (
+                f"{sentence} In {self.time['empty']:.0%} of the time a scheduler has no warp, mostly because {cause}."
+            )
         if not self._fills_a_unit and self.time[most] >= WORTH_SAYING:
             sentence += (
                 f" In {self.time[most]:.0%} of the time nothing is issued because the warps wait for {WAITS[most]} "

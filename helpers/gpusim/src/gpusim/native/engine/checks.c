@@ -962,6 +962,7 @@ static void check_global(Warp *warp, const Instruction *i, int slot, const Reque
 
 /* Local memory: of each byte, whether its thread has written it. */
 static void check_local(Warp *warp, const Instruction *i, const Request *request, int width, int touch) {
+    if (touch == WRITES && i->flags & SPILLS_HALF) width = WORD_BYTES;
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint8_t *written = warp->block->local_written +

@@ -12,6 +12,10 @@ enum Touch { READS, WRITES, UPDATES, COPIES };
 /* In `flags` of a store: a warp makes it as one, whichever lanes are active. */
 enum { FOR_THE_WARP = 1 << 21 };
 
+/* In `flags` of a store of 16 bits to local memory, STL.S16: a register of 16 bits is spilled, to a word that is
+ * refilled as a whole. (Elements of arrays are stored by STL.U16.) */
+enum { SPILLS_HALF = 1 << 12 };
+
 /* In `flags` of an atomic operation: its result is live. */
 enum { RETURNS_OLD = 1 << 13 };
 
